@@ -11,6 +11,7 @@ use export::events::{EventWriter, Written};
 use export::folder::{Existing, Folder};
 use export::queries::{QUERIES, query};
 use measure::wait_class::class_of;
+use profile::choice::Period;
 use profile::event::Ticks;
 use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
@@ -66,7 +67,12 @@ fn has_duckdb() -> bool {
 /// Exports files and gives the profile that was made on the way.
 fn export(files: &[PathBuf], place: &Path) -> (Profile, Written) {
     let mut writer = EventWriter::new(Folder::begin(place, Existing::Refuse).unwrap()).unwrap();
-    let source = SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped };
+    let source = SourceSettings {
+        unit: None,
+        reading: ReadOptions::of_this_machine(),
+        binds: BindValues::Dropped,
+        period: Period::default(),
+    };
     let settings = IngestSettings { think_time: THINK_TIME, source };
     let ingested = ingest(Chosen::of(files), &settings, &mut writer, &mut |_, _| ControlFlow::Continue(()));
     assert!(ingested.problems.is_empty(), "{:?}", ingested.problems);

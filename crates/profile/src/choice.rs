@@ -10,9 +10,8 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
 use glob::Pattern;
-use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+
+pub use crate::period::{Moment, Period, WallClock};
 
 use crate::input::{Expansion, Given};
 use crate::source::oracle::probe::{Probe, probe};
@@ -39,37 +38,6 @@ impl FromStr for FileName {
 impl fmt::Display for FileName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.0.as_str())
-    }
-}
-
-/// A time on the wall, as stamps show it: microseconds since 1970 as if it were UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WallClock(i64);
-
-impl WallClock {
-    /// Microseconds since 1970 as if it were UTC.
-    pub(crate) fn micros(self) -> i64 {
-        self.0
-    }
-}
-
-impl FromStr for WallClock {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<WallClock, String> {
-        let time: DateTime =
-            text.trim().parse().map_err(|_| "write a date, or a date and a time: 2026-11-22 09:00".to_string())?;
-        let clock = time.to_zoned(TimeZone::UTC).map_err(|error| error.to_string())?;
-        Ok(WallClock(clock.timestamp().as_microsecond()))
-    }
-}
-
-impl fmt::Display for WallClock {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Timestamp::from_microsecond(self.0) {
-            Ok(time) => formatter.write_str(time.to_string().trim_end_matches('Z')),
-            Err(_) => write!(formatter, "{} µs", self.0),
-        }
     }
 }
 
@@ -123,8 +91,8 @@ impl FileChoice {
         }
         let Ok(ends) = probe(path) else { return true };
         let (first, last) = (first_stamp(&ends), last_stamp(&ends));
-        let is_late = self.since.zip(last).is_some_and(|(since, last)| last < since.0);
-        let is_early = self.until.zip(first).is_some_and(|(until, first)| first > until.0);
+        let is_late = self.since.zip(last).is_some_and(|(since, last)| last < since.micros());
+        let is_early = self.until.zip(first).is_some_and(|(until, first)| first > until.micros());
         !is_late && !is_early
     }
 }
@@ -138,7 +106,7 @@ fn is_older(path: &Path, since: WallClock) -> bool {
 /// Whether a time of change lies before the time on the wall in every zone. A file system may give any time, even the
 /// last one that there is.
 fn is_before(changed: SystemTime, since: WallClock) -> bool {
-    let Ok(since) = u64::try_from(since.0) else { return false };
+    let Ok(since) = u64::try_from(since.micros()) else { return false };
     let since = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(since));
     since.zip(changed.checked_add(ZONE)).is_some_and(|(since, latest)| latest < since)
 }

@@ -75,7 +75,7 @@ impl Ingested {
             Problem::Unreadable { name, .. } | Problem::NotATrace { name, .. } | Problem::OtherSource { name, .. } => {
                 is_named(name)
             }
-            Problem::NoMatch { .. } | Problem::NoneChosen { .. } => true,
+            Problem::NoMatch { .. } | Problem::NoneChosen { .. } | Problem::NotRecorded { .. } => true,
             Problem::Unlisted { .. } | Problem::Repeated { .. } | Problem::NoLogs { .. } | Problem::NoTraces { .. } => {
                 false
             }
@@ -97,8 +97,12 @@ pub fn ingest<'p>(
     let mut read = read_all((row.open)(settings.source), inputs, reading);
     read.problems.splice(0..0, problems);
     let Read { finished, files, begun, problems, is_broken_off } = read;
-    let profile = collector.finish(finished.accounted);
-    let findings = finished.findings;
+    let mut profile = collector.finish(finished.accounted);
+    let mut findings = finished.findings;
+    if let Some(mut ending) = finished.sampled {
+        ending.complete(&mut profile);
+        findings.extend(profile.sampled.iter().flat_map(|sampled| sampled.findings.iter().cloned()));
+    }
     Ingested {
         profile,
         source: row.name,
@@ -272,7 +276,7 @@ mod tests {
 
         fn finish(self: Box<Self>, _: &mut Listeners<'_>) -> Finished {
             let context = context(&[("IO:DataFileRead", &[]), ("Client:ClientRead", &[])]);
-            Finished { accounted: Accounted { context, ..Accounted::default() }, findings: Vec::new() }
+            Finished { accounted: Accounted { context, ..Accounted::default() }, ..Finished::default() }
         }
     }
 

@@ -15,5 +15,6 @@ pub mod ingest;
 pub mod input;
 pub mod observe;
 pub mod outcome;
+pub mod period;
 pub mod source;
 pub mod tables;

@@ -6,11 +6,8 @@
 //! Where conditions are given, the time of a session is the CPU time of calls and the waits for which they hold, and no
 //! more: nothing is unaccounted for. All calls of the interval still count, so that a time has its executions.
 
-use std::str::FromStr;
-
 use super::executions::Executions;
 use super::side::Side;
-use crate::choice::WallClock;
 use crate::event::{
     Accounted, Call, Child, Context, Cost, Failure, Observer, Placement, PlanLine, Root, Segment, SessionIndex, Ticks,
     Transaction, Wait,
@@ -18,6 +15,7 @@ use crate::event::{
 use crate::ingest::Ingested;
 use crate::observe::collector::Collector;
 use crate::observe::skew::Filter;
+use crate::period::{Period, WallClock};
 
 /// Most calls and waits of a session that wait for the end of the client's call; a call that made more is divided by
 /// their own ends.
@@ -32,26 +30,13 @@ pub struct Interval {
     pub until: Option<WallClock>,
 }
 
-impl FromStr for Interval {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Interval, String> {
-        let Some((since, until)) = text.split_once("..") else {
-            return Err("write two times with .. between them: '2026-11-22 09:00..2026-11-22 10:00'".into());
-        };
-        let time = |text: &str| -> Result<Option<WallClock>, String> {
-            if text.trim().is_empty() { Ok(None) } else { text.parse().map(Some) }
-        };
-        let interval = Interval { since: time(since)?, until: time(until)? };
-        match (interval.since, interval.until) {
-            (None, None) => Err("write at least one time: '2026-11-22 09:00..' for all from then on".into()),
-            (Some(since), Some(until)) if since >= until => Err("it ends before it begins".into()),
-            _ => Ok(interval),
-        }
-    }
-}
-
 impl Interval {
+    /// What a period says of a trace; the sentence why it says nothing.
+    pub fn of_period(period: &Period) -> Result<Interval, String> {
+        let [since, until] = period.times()?;
+        Ok(Interval { since, until })
+    }
+
     /// `a.trc from 2026-11-22T09:00:00 to 2026-11-22T10:00:00`.
     fn of(&self, name: &str) -> String {
         let part = |word: &str, time: Option<WallClock>| time.map_or(String::new(), |time| format!(" {word} {time}"));

@@ -180,6 +180,7 @@ fn sentence(problem: &Problem) -> String {
         | Problem::Unlisted { .. }
         | Problem::NoMatch { .. }
         | Problem::NoneChosen { .. }
+        | Problem::NotRecorded { .. }
         | Problem::NoTraces { .. } => capital(&text),
     }
 }

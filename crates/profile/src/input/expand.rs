@@ -7,6 +7,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use recording::SegmentName;
+
 use crate::input::given::Given;
 use crate::input::problem::Problem;
 
@@ -132,7 +134,7 @@ impl Found {
                 if self.is_new(&given) {
                     self.expansion.candidates.push(given);
                 }
-            } else if !is_folder && is_trace_name(&path) {
+            } else if !is_folder && (is_trace_name(&path) || SegmentName::of(&path).is_some()) {
                 *is_any = true;
                 // A pipe without a writer would be waited for without end. One that is named itself is read.
                 match fs::metadata(&path) {

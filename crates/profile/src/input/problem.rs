@@ -48,7 +48,7 @@ pub enum Problem {
     /// A folder without a trace.
     #[error(
         "the folder {name} holds no file named like a trace (*.trc) or a server log (*.log, *.csv, *.json), plain or \
-         packed by gzip, zstd, xz, bzip2 or zip"
+         packed by gzip, zstd, xz, bzip2 or zip, and no segment of a recording"
     )]
     NoTraces {
         /// The folder.
@@ -59,6 +59,12 @@ pub enum Problem {
     NoneChosen {
         /// How many there are.
         count: u64,
+    },
+    /// A recording that has nothing of the time that was asked for.
+    #[error("{sentence}")]
+    NotRecorded {
+        /// Of what time it has something.
+        sentence: String,
     },
     /// An input of another source than the others.
     #[error("{name} is not {noun} like the other inputs: profile it apart")]

@@ -8,6 +8,8 @@ use crate::event::{Accounted, Observer, TimeScale, Unit, Unread};
 use crate::input::bytes::Bytes;
 use crate::input::{self, Given, Problem};
 use crate::observe::Listeners;
+use crate::period::Period;
+use crate::source::sampled::ending::Ending;
 
 /// A row of the table of sources.
 pub struct SourceRow {
@@ -33,6 +35,8 @@ pub struct SourceSettings {
     pub reading: ReadOptions,
     /// What becomes of values of bind variables.
     pub binds: BindValues,
+    /// Of a recording, the time that is read.
+    pub period: Period,
 }
 
 /// What becomes of values of bind variables: they are personal data.
@@ -93,6 +97,8 @@ pub struct Finished {
     pub accounted: Accounted,
     /// What a reader of the figures has to know.
     pub findings: Vec<Finding>,
+    /// What samples have besides calls and waits.
+    pub sampled: Option<Box<Ending>>,
 }
 
 /// Something to read whose first bytes have been looked at.

@@ -4,6 +4,7 @@ pub(crate) mod clock;
 mod contract;
 pub mod oracle;
 pub mod postgres_log;
+pub mod recorded;
 pub mod sampled;
 mod session_clock;
 
@@ -14,4 +15,4 @@ pub use contract::{
 
 /// The sources. An input belongs to the first row that recognises it, and to the last one where none does: that one
 /// says what the input is instead.
-pub const SOURCES: &[SourceRow] = &[postgres_log::ROW, oracle::ROW];
+pub const SOURCES: &[SourceRow] = &[postgres_log::ROW, recorded::ROW, oracle::ROW];

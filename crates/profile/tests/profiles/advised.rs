@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
+use profile::choice::Period;
 use profile::document::{Order, Selection};
 use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
@@ -17,7 +18,7 @@ use super::support::traces;
 fn real(name: &str) -> Option<Outcome> {
     let path = traces()?.join(name);
     let reading = ReadOptions { workers: 1, chunk_bytes: ReadOptions::CHUNK_BYTES };
-    let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped };
+    let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() };
     let settings = IngestSettings { think_time: THINK_TIME, source };
     let mut instruments = Instruments::new(None);
     let mut read = ingest(Chosen::of(&[path]), &settings, &mut instruments, &mut |_, _| ControlFlow::Continue(()));

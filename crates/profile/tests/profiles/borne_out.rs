@@ -6,6 +6,7 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use measure::{Case, Finding};
+use profile::choice::Period;
 use profile::document::{Order, Selection, find_statement};
 use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
@@ -46,7 +47,7 @@ pub(super) fn profile(files: &[(&str, String)], asked: &Asked<'_>) -> Outcome {
     let reading = ReadOptions { workers: 1, chunk_bytes: ReadOptions::CHUNK_BYTES };
     let settings = IngestSettings {
         think_time: THINK_TIME,
-        source: SourceSettings { unit: None, reading, binds: BindValues::Kept },
+        source: SourceSettings { unit: None, reading, binds: BindValues::Kept, period: Period::default() },
     };
     let mut read = ingest(Chosen::of(&paths), &settings, &mut instruments, &mut |_, _| ControlFlow::Continue(()));
     if asked.folds {

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use measure::compare::{ProfileComparison, Spread};
+use profile::choice::Period;
 use profile::compare::{CompareSettings, Executions, Side, compare};
 use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
@@ -11,7 +12,7 @@ use profile::source::{BindValues, ReadOptions, SourceSettings};
 
 fn side(path: &Path) -> Side {
     let reading = ReadOptions { workers: 1, chunk_bytes: 1 << 20 };
-    let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped };
+    let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() };
     let settings = IngestSettings { think_time: THINK_TIME, source };
     let mut executions = Executions::new(THINK_TIME);
     let chosen = Chosen::of(&[path.to_path_buf()]);

@@ -12,6 +12,7 @@ mod odd_traces;
 mod postgres_plans;
 mod postgres_server;
 mod readings;
+mod recorded;
 mod reports;
 mod support;
 mod synthetic;

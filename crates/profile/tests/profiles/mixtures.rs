@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use measure::wait_class::Class;
+use profile::choice::Period;
 use profile::event::{Observer, Ticks};
 use profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use profile::observe::collector::THINK_TIME;
@@ -24,7 +25,7 @@ fn read(paths: &[PathBuf], chunk_bytes: usize) -> Ingested {
     let reading = ReadOptions { workers: 2, chunk_bytes };
     let settings = IngestSettings {
         think_time: THINK_TIME,
-        source: SourceSettings { unit: None, reading, binds: BindValues::Dropped },
+        source: SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() },
     };
     ingest(Chosen::of(paths), &settings, &mut Nothing, &mut |_, _| ControlFlow::Continue(()))
 }

@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use profile::choice::Period;
 use profile::event::{Call, Context, Observer, PlanLine, Root, Ticks, Wait};
 use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
@@ -233,7 +234,12 @@ fn a_real_server_s_three_logs_say_the_same_and_what_the_server_counted() {
         assert_eq!(ids(context), ids(&csv_context));
     }
     // A folder holds the same entries in three formats: each is counted once, and one finding says so.
-    let source = SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped };
+    let source = SourceSettings {
+        unit: None,
+        reading: ReadOptions::of_this_machine(),
+        binds: BindValues::Dropped,
+        period: Period::default(),
+    };
     let settings = IngestSettings { think_time: THINK_TIME, source };
     let all = ingest(
         Chosen::of(&[server.folder.path().join("data/log")]),

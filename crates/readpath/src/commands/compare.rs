@@ -4,8 +4,8 @@
 mod traces;
 
 use ::measure::compare::compare;
-use ::profile::choice::WallClock;
-use ::profile::compare::{Interval, compare_kept};
+use ::profile::choice::{Moment, Period};
+use ::profile::compare::compare_kept;
 use clap::{ArgMatches, Args, Command};
 use report::Shown;
 
@@ -31,27 +31,29 @@ Examples:
   readpath compare monday.log tuesday.log            server logs of PostgreSQL
   readpath compare a.trc --at '2026-11-22 09:30'     one trace before and after a time
   readpath compare a.trc --first ..2026-11-21 --second 2026-11-22..
-  readpath compare a.trc b.trc --where 'event=db file sequential read'";
+  readpath compare a.trc b.trc --where 'event=db file sequential read'
+  readpath compare DIR --first 09:00..09:30 --second 10:00..10:30   two times of a recording";
 
 #[derive(Args)]
 struct Arguments {
     /// What ratios divide by: a run (an identifier or its beginning, `last`, `last~1`, or its file), or a trace or
-    /// server log of PostgreSQL, a folder or a pattern of them
+    /// server log of PostgreSQL, a folder or a pattern of them, or the folder of a recording
     #[arg(value_name = "FIRST")]
     before: String,
     /// What is held against it; not needed with two times of the first
     #[arg(value_name = "SECOND", required_unless_present_any = ["at", "first", "second"])]
     after: Option<String>,
-    /// Of traces: hold what ended from this time on, on the server's wall clock, against what ended before it
+    /// Of traces and recordings: hold what ended from this time on, on the server's wall clock, against what ended
+    /// before it; of a recording as `profile --from` has it
     #[arg(long, value_name = "TIME", conflicts_with_all = ["first", "second"])]
-    at: Option<WallClock>,
+    at: Option<Moment>,
     /// Of the first trace, only the calls and waits that ended in this time, such as
     /// '2026-11-22 09:00..2026-11-22 10:00'
     #[arg(long, value_name = "TIME..TIME")]
-    first: Option<Interval>,
+    first: Option<Period>,
     /// Of the second trace, only the calls and waits that ended in this time
     #[arg(long, value_name = "TIME..TIME")]
-    second: Option<Interval>,
+    second: Option<Period>,
     /// Of traces: only the CPU time of calls and the waits for which this holds, as `profile` has it; all calls still
     /// count as executions
     #[arg(id = "where", long = "where", value_name = "CONDITION", value_parser = Condition::parse)]

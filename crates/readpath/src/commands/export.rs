@@ -9,9 +9,11 @@ use std::sync::atomic::Ordering;
 use ::export::ExportError;
 use ::export::events::{EventWriter, Written};
 use ::export::folder::{Existing, Folder};
-use ::export::queries::{QUERIES, query};
+use ::export::queries::{QUERIES, QUERIES_OF_RECORDINGS, query};
+use ::profile::choice::Period;
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use ::profile::observe::collector::THINK_TIME;
+use ::profile::source::sampled::SAMPLED_SOURCE;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
 use clap::{ArgMatches, Args, Command};
 
@@ -58,14 +60,14 @@ struct Arguments {
     /// Replace an earlier export
     #[arg(long)]
     force: bool,
-    /// Print the SQL of a table of the profile over these files
+    /// Print the SQL of a table of the profile over these files, or over the segments of a recording
     #[arg(long, value_name = "NAME", value_parser = names(),
           conflicts_with_all = ["events", "runs", "output", "time_scale", "force"])]
     sql: Option<String>,
 }
 
 fn names() -> Vec<&'static str> {
-    QUERIES.iter().map(|(name, _)| *name).collect()
+    QUERIES.iter().chain(&QUERIES_OF_RECORDINGS).map(|(name, _)| *name).collect()
 }
 
 fn define(command: Command) -> Command {
@@ -94,6 +96,11 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let chosen = Chosen::of(&arguments.events);
     unless_stopped(&signals)?;
     refuse_unused_of_source(matches, chosen.row)?;
+    if chosen.row.name == Some(SAMPLED_SOURCE) {
+        let sentence = "a recording is Parquet already: docs/events.md has its columns, and --sql recorded-summary \
+                        prints SQL that runs in its folder.";
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
     let mut writer = EventWriter::new(Folder::begin(&place, existing)?)?;
     let ingested = read(chosen, arguments.time_scale, &mut writer, &signals);
     unless_stopped(&signals)?;
@@ -107,8 +114,12 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 }
 
 fn read(chosen: Chosen, scale: TimeScale, writer: &mut EventWriter, signals: &Signals) -> Ingested {
-    let source =
-        SourceSettings { unit: scale.unit(), reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped };
+    let source = SourceSettings {
+        unit: scale.unit(),
+        reading: ReadOptions::of_this_machine(),
+        binds: BindValues::Dropped,
+        period: Period::default(),
+    };
     let settings = IngestSettings { think_time: THINK_TIME, source };
     let (stop, failed) = (signals.stop(), writer.failed());
     ingest(chosen, &settings, writer, &mut |_, _| {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::measure::{Run, quantity};
+use ::profile::choice::{Moment, Period};
 use ::profile::document::{Order, Selection, find_statement};
 use ::profile::event::StatementIndex;
 use ::profile::ingest::{Chosen, IngestSettings, Ingested};
@@ -44,7 +45,8 @@ Examples:
   readpath profile a.trc --follow                    a page that renews itself while the trace is written
   readpath profile a.trc --format json               the run document
   readpath profile --on postgres://me@host/db        where the time of a running PostgreSQL goes, for a minute
-  readpath profile --on postgres:18 -- pgbench -i    what a command does on a private server";
+  readpath profile --on postgres:18 -- pgbench -i    what a command does on a private server
+  readpath profile DIR --from 10:00 --to 10:05       five minutes of a recording";
 
 /// Clears a terminal and goes to its upper left corner.
 const CLEARED: &str = "\u{1b}[H\u{1b}[2J";
@@ -53,13 +55,20 @@ const CLEARED: &str = "\u{1b}[H\u{1b}[2J";
 #[command(override_usage = "readpath profile [OPTIONS] [FILE]... [-- COMMAND...]")]
 struct Arguments {
     /// Traces (event 10046) or server logs of PostgreSQL, plain or packed by gzip, zstd, xz, bzip2 or zip, folders of
-    /// them, patterns, or - for standard input
+    /// them, patterns, or - for standard input; or the folder of a recording (`readpath record`)
     #[arg(required_unless_present_any = ["on", "command"], value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     running: running::RunningArguments,
     #[command(flatten)]
     reading: ReadingArguments,
+    /// Of a recording, only from this time on: a time of day in UTC, of the last day that has it (10:00), a date and a
+    /// time (2026-11-22 10:00, 2026-11-22T10:00+01:00), or a time before its end (-1h)
+    #[arg(long, value_name = "TIME")]
+    from: Option<Moment>,
+    /// Of a recording, only before this time
+    #[arg(long, value_name = "TIME")]
+    to: Option<Moment>,
     /// Show all details of one statement, by its identifier or the beginning of it
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     statement: Option<String>,
@@ -155,6 +164,11 @@ fn run_on_server(arguments: &Arguments, context: &Context) -> Result<Exit, Failu
 }
 
 impl Arguments {
+    /// From when to when a recording is read.
+    fn period(&self) -> Period {
+        Period { from: self.from, to: self.to }
+    }
+
     /// What stands behind `--` without a server are files, whatever their names begin with.
     fn take_files(&mut self) {
         self.files.append(&mut self.running.command);
@@ -235,6 +249,9 @@ fn describe(arguments: &Arguments, selection: &Selection, profile: &Profile, jou
     for (key, text) in texts.into_iter().chain(times) {
         text.into_iter().for_each(|text| journal.describe_subject(key, text.into()));
     }
+    for (key, time) in [("from", arguments.from), ("to", arguments.to)] {
+        time.into_iter().for_each(|time| journal.describe_subject(key, time.to_string().into()));
+    }
     if arguments.binds {
         journal.describe_subject("binds", true.into());
     }
@@ -249,7 +266,7 @@ fn settings(arguments: &Arguments) -> IngestSettings {
     let mut reading = ReadOptions::of_this_machine();
     reading.workers = arguments.workers.map_or(reading.workers, usize::from);
     let binds = if arguments.binds { BindValues::Kept } else { BindValues::Dropped };
-    let source = SourceSettings { unit: arguments.time_scale.unit(), reading, binds };
+    let source = SourceSettings { unit: arguments.time_scale.unit(), reading, binds, period: arguments.period() };
     IngestSettings { think_time: arguments.reading.think_time(), source }
 }
 

@@ -24,7 +24,10 @@ pub const ROW: SourceRow = SourceRow {
     name: None,
     // A trace can begin with anything: its calls and waits are what makes it one.
     recognises: |_, _| false,
-    unused: &[],
+    unused: &[
+        ("from", "--since and --until choose traces by their time, and compare takes a part of one"),
+        ("to", "--since and --until choose traces by their time, and compare takes a part of one"),
+    ],
     open: |settings| Box::new(TraceFiles { settings, accounting: Accounting::new() }),
 };
 
@@ -101,7 +104,7 @@ impl Source for TraceFiles {
 
     fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
         let accounted: Accounted = self.accounting.finish(listeners);
-        Finished { accounted, findings: Vec::new() }
+        Finished { accounted, ..Finished::default() }
     }
 }
 

@@ -41,6 +41,8 @@ pub const ROW: SourceRow = SourceRow {
         ("think_time", "a PostgreSQL log does not show how long a session waited for its client"),
         ("since", "a server log is chosen by its name alone: --name"),
         ("until", "a server log is chosen by its name alone: --name"),
+        ("from", "a server log is read as a whole, and compare takes a part of one"),
+        ("to", "a server log is read as a whole, and compare takes a part of one"),
         ("workers", "one thread reads a PostgreSQL log"),
         ("binds", "values of parameters are not read from a PostgreSQL log"),
     ],
@@ -548,7 +550,7 @@ impl Source for LogSource {
 
     fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
         let (accounted, summary) = self.end(listeners);
-        Finished { accounted, findings: findings(&summary) }
+        Finished { accounted, findings: findings(&summary), sampled: None }
     }
 }
 

@@ -14,7 +14,7 @@ use super::blockers::Blockers;
 use super::load::Load;
 use super::names::{IDLE_EVENT, IN_TRANSACTION_EVENT, NO_STATEMENT, Names, RUN_QUEUE_EVENT};
 use super::sample::{CLIENT, Sample, State};
-use super::session::{Doing, Hearing, Seen, Spent};
+use super::session::{Doing, Hearing, Seen, Spent, Weight};
 use crate::event::{EventIndex, Observer, StatementIndex, Ticks};
 
 /// Two-sided factor of an error that holds 19 of 20 times.
@@ -23,7 +23,7 @@ const NINETEEN_OF_TWENTY: f64 = 1.96;
 /// What was made of all looks so far.
 #[derive(Clone, Debug)]
 pub struct Accounting {
-    pub(super) names: Names,
+    pub(in crate::source) names: Names,
     /// Boxed: each look takes them out and puts them back.
     sessions: HashMap<u32, Box<Seen>, RandomState>,
     pub(super) looks: u64,
@@ -42,7 +42,7 @@ pub struct Accounting {
     pub(super) lost: Ticks,
     pub(super) load: Load,
     pub(super) background: Background,
-    pub(super) blockers: Blockers,
+    pub(in crate::source) blockers: Blockers,
     /// Most sessions in a look that may not be seen, that do not report, and all sessions of clients.
     pub(super) hidden: u64,
     pub(super) disabled: u64,
@@ -51,13 +51,34 @@ pub struct Accounting {
     pub(super) idle_in_transaction: Ticks,
 }
 
+/// What was recorded of a process in a second: what it did, and how much of the time.
+pub(in crate::source) struct Part<'a> {
+    pub(in crate::source) sample: &'a Sample,
+    pub(in crate::source) statement: StatementIndex,
+    pub(in crate::source) time: Ticks,
+    pub(in crate::source) looks: u64,
+}
+
 /// What a look has counted so far.
 #[derive(Default)]
 struct Counted {
-    active: u64,
+    /// Time of sessions at work.
+    working: Ticks,
     clients: u64,
     hidden: u64,
     disabled: u64,
+}
+
+impl Counted {
+    /// Counts a process that a look has met.
+    fn process(&mut self, state: State, is_client: bool) {
+        match state {
+            State::Hidden => self.hidden += 1,
+            State::Disabled => self.disabled += 1,
+            State::Active | State::Idle | State::IdleInTransaction => self.clients += u64::from(is_client),
+            State::Background => {}
+        }
+    }
 }
 
 impl Accounting {
@@ -96,20 +117,69 @@ impl Accounting {
         self.looks += 1;
         self.now += since;
         self.since = since;
-        let mut counted = Counted::default();
+        let (mut counted, weight) = (Counted::default(), Weight { time: since, looks: 1 });
         for sample in samples {
-            match sample.state {
-                State::Hidden => counted.hidden += 1,
-                State::Disabled => counted.disabled += 1,
-                State::Active | State::Idle | State::IdleInTransaction if sample.backend.kind == CLIENT => {
-                    counted.clients += 1;
-                    counted.active += u64::from(sample.state == State::Active);
-                    self.client(since, sample, observer);
-                }
-                _ => self.background.add(sample, since),
-            }
+            counted.process(sample.state, sample.backend.kind == CLIENT);
+            self.take((sample, None), weight, (&mut counted, &mut *observer));
         }
-        self.load.add(since, counted.active);
+        self.end_look(&counted, observer);
+    }
+
+    /// Takes what was recorded of a second, or of another short time, as sums of looks. The parts of a process stand
+    /// together. What goes on is ended with it, so that each time stands where it was.
+    pub(in crate::source) fn stretch(
+        &mut self,
+        (time, looks): (Ticks, u64),
+        parts: &[Part<'_>],
+        observer: &mut dyn Observer,
+    ) {
+        if time <= Ticks::ZERO || looks == 0 {
+            return;
+        }
+        self.looks += looks;
+        self.now += time;
+        self.since = time;
+        let mut counted = Counted::default();
+        let mut last = None;
+        for part in parts {
+            let backend = &part.sample.backend;
+            let process = Some((backend.pid, backend.start));
+            if process != last {
+                counted.process(part.sample.state, backend.kind == CLIENT);
+                last = process;
+            }
+            let weight = Weight { time: part.time, looks: part.looks };
+            self.take((part.sample, Some(part.statement)), weight, (&mut counted, &mut *observer));
+        }
+        self.end_look(&counted, &mut *observer);
+        let Accounting { names, calls, now, sessions, .. } = self;
+        // The last tick of the second: the next one belongs to the second after it.
+        let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - Ticks(1) };
+        let mut open: Vec<&mut Seen> = sessions.values_mut().map(|seen| &mut **seen).collect();
+        open.sort_by_key(|seen| seen.index);
+        open.into_iter().for_each(|seen| seen.close_open(&mut hearing));
+    }
+
+    /// A sample of a process; `statement` is known of one that was recorded.
+    fn take(
+        &mut self,
+        (sample, statement): (&Sample, Option<StatementIndex>),
+        weight: Weight,
+        (counted, observer): (&mut Counted, &mut dyn Observer),
+    ) {
+        match sample.state {
+            State::Hidden | State::Disabled => {}
+            State::Active | State::Idle | State::IdleInTransaction if sample.backend.kind == CLIENT => {
+                counted.working += if sample.state == State::Active { weight.time } else { Ticks::ZERO };
+                self.client((sample, statement), weight, observer);
+            }
+            _ => self.background.add(sample, weight),
+        }
+    }
+
+    /// Takes down what a look has counted, and ends the sessions that it did not meet.
+    fn end_look(&mut self, counted: &Counted, observer: &mut dyn Observer) {
+        self.load.add(self.since, counted.working);
         self.hidden = self.hidden.max(counted.hidden);
         self.disabled = self.disabled.max(counted.disabled);
         self.sessions_max = self.sessions_max.max(counted.clients + counted.hidden + counted.disabled);
@@ -127,14 +197,17 @@ impl Accounting {
         self.looks += 1;
         (self.since, self.now) = (ended - begun, ended);
         match sample.state {
-            State::Active | State::Idle | State::IdleInTransaction => self.client(ended - begun, sample, observer),
+            State::Active | State::Idle | State::IdleInTransaction => {
+                self.client((sample, None), Weight { time: ended - begun, looks: 1 }, observer);
+            }
             _ => {}
         }
     }
 
     /// Takes the number of sessions that were at work for a time.
     pub fn pass(&mut self, time: Ticks, active: u64, sessions: u64) {
-        self.load.add(time, active);
+        let of_sessions = Ticks(time.0.saturating_mul(active.min(1 << 20).cast_signed()));
+        self.load.add(time, of_sessions);
         self.sessions_max = self.sessions_max.max(sessions);
     }
 
@@ -162,19 +235,38 @@ impl Accounting {
         self.blockers.learn(answer, &with_statements);
     }
 
+    /// The same of processes whose statements are known, because they were recorded.
+    pub(in crate::source) fn blocking_recorded(&mut self, answer: &[(u32, Vec<u32>)], parts: &[Part<'_>]) {
+        let samples: Vec<(&Sample, StatementIndex)> = parts.iter().map(|part| (part.sample, part.statement)).collect();
+        self.blockers.learn(answer, &samples);
+    }
+
+    /// What the wall clock shows now: that of the samples goes its own way, so that no session's time changes with it.
+    pub(in crate::source) fn set_clock(&mut self, wall_clock: i64) {
+        self.names.context.clock = Some((wall_clock, self.now));
+    }
+
+    /// Goes on at another time of the wall clock, after a time in which nothing was recorded.
+    pub(in crate::source) fn go_on_at(&mut self, wall_clock: i64, lost: Ticks, observer: &mut dyn Observer) {
+        self.lose(lost, observer);
+        self.set_clock(wall_clock);
+        self.begun = self.begun.min(Ticks::from_micros(wall_clock));
+    }
+
     /// Whether the texts of all statements are wanted with the next look, and not only those that are new.
     pub fn takes_texts(&mut self) -> bool {
         std::mem::take(&mut self.names.wants_texts)
     }
 
     /// Ends what goes on.
-    pub(super) fn end(&mut self, observer: &mut dyn Observer) {
+    pub(in crate::source) fn end(&mut self, observer: &mut dyn Observer) {
         self.close(|_| true, observer);
     }
 
     /// From the first look to the last one, in microseconds since 1970.
     pub(super) fn clocks(&self) -> (i64, i64) {
-        (self.begun.micros() as i64, self.now.micros() as i64)
+        let (wall_clock, at) = self.names.context.clock.unwrap_or_default();
+        (self.begun.micros() as i64, wall_clock + (self.now - at).micros() as i64)
     }
 
     /// How far the time of sessions at work may be off, 19 of 20 times; to be asked after the end.
@@ -182,21 +274,27 @@ impl Accounting {
         Ticks((NINETEEN_OF_TWENTY * self.variance.sqrt()) as i64)
     }
 
-    fn client(&mut self, since: Ticks, sample: &Sample, observer: &mut dyn Observer) {
+    fn client(
+        &mut self,
+        (sample, statement): (&Sample, Option<StatementIndex>),
+        weight: Weight,
+        observer: &mut dyn Observer,
+    ) {
+        let since = self.since;
         let mut seen = self.take_session(sample, since, observer);
-        let doing = self.doing(sample, &seen);
+        let doing = self.doing((sample, statement), &seen);
         let event = self.event(sample);
         if sample.state == State::Active {
-            self.on_processor += u64::from(event.is_none());
-            self.blockers.add(sample, (doing.statement, event.unwrap_or(RUN_QUEUE_EVENT)), since);
+            self.on_processor += if event.is_none() { weight.looks } else { 0 };
+            self.blockers.add(sample, (doing.statement, event.unwrap_or(RUN_QUEUE_EVENT)), weight);
         }
-        self.samples += u64::from(sample.state != State::Idle);
+        self.samples += if sample.state != State::Idle { weight.looks } else { 0 };
         if sample.state == State::IdleInTransaction {
-            self.idle_in_transaction += since;
+            self.idle_in_transaction += weight.time;
         }
         self.blockers.see(sample, doing.statement);
         let is_whole = self.is_exact;
-        let spent = Spent { time: since, event, processor: sample.processor, queue: RUN_QUEUE_EVENT, is_whole };
+        let spent = Spent { weight, event, processor: sample.processor, queue: RUN_QUEUE_EVENT, is_whole };
         let Accounting { names, calls, now, .. } = self;
         // What ends, ended before this look.
         let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - since };
@@ -227,7 +325,11 @@ impl Accounting {
         }
     }
 
-    fn doing(&mut self, sample: &Sample, seen: &Seen) -> Doing {
+    fn doing(&mut self, (sample, statement): (&Sample, Option<StatementIndex>), seen: &Seen) -> Doing {
+        if let Some(statement) = statement {
+            let statement = if sample.state == State::Idle { NO_STATEMENT } else { statement };
+            return Doing { state: sample.state, statement, query_start: None };
+        }
         let known = seen.statement_since(sample.query_start);
         match sample.state {
             State::Idle => Doing { state: State::Idle, statement: NO_STATEMENT, query_start: None },

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::sample::Sample;
+use super::session::Weight;
 use crate::event::Ticks;
 use crate::tables::sampled::BackgroundRow;
 
@@ -22,7 +23,7 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn add(&mut self, sample: &Sample, time: Ticks) {
+    pub(super) fn add(&mut self, sample: &Sample, weight: Weight) {
         let event = sample.event.as_deref().unwrap_or(AT_WORK);
         if event.starts_with(NOTHING_TO_DO) {
             return;
@@ -30,8 +31,8 @@ impl Background {
         let key = (sample.backend.kind.clone(), event.to_string());
         if self.rows.len() < ROWS_MAX || self.rows.contains_key(&key) {
             let sums = self.rows.entry(key).or_default();
-            sums.0 += 1;
-            sums.1 += time;
+            sums.0 += weight.looks;
+            sums.1 += weight.time;
         }
     }
 

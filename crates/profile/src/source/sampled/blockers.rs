@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use foldhash::fast::RandomState;
 
 use super::sample::{LOCK, Sample, State};
+use super::session::Weight;
 use crate::event::{Context, EventIndex, StatementIndex, Ticks};
 use crate::tables::sampled::BlockerRow;
 
@@ -53,7 +54,7 @@ struct Person {
 
 /// All waits for locks so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Blockers {
+pub(in crate::source) struct Blockers {
     /// By session that waits: whom it waits for, as far as was asked.
     known: HashMap<u32, u32, RandomState>,
     /// By session that waits: what it waited since it was asked last.
@@ -66,12 +67,12 @@ pub(super) struct Blockers {
 
 impl Blockers {
     /// Adds a sample of a session at work.
-    pub(super) fn add(&mut self, sample: &Sample, (statement, event): (StatementIndex, EventIndex), time: Ticks) {
+    pub(super) fn add(&mut self, sample: &Sample, (statement, event): (StatementIndex, EventIndex), weight: Weight) {
         let pid = sample.backend.pid;
         if !sample.event.as_deref().is_some_and(|event| event.starts_with(LOCK)) {
             return;
         }
-        let sums = Sums { samples: 1, time };
+        let sums = Sums { samples: weight.looks, time: weight.time };
         match self.known.get(&pid).copied() {
             Some(blocker) => self.charge(Edge { blocker, waiter: pid, statement, event }, sums),
             None => {
@@ -82,6 +83,11 @@ impl Blockers {
                 }
             }
         }
+    }
+
+    /// Whether a session waits for a lock, as far as was seen.
+    pub(in crate::source) fn waits(&self, pid: u32) -> bool {
+        self.known.contains_key(&pid) || self.pending.contains_key(&pid)
     }
 
     /// Notes what a session does: it may be one that blocks. One that waits for no lock waits for no session.

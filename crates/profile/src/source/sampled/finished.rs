@@ -1,26 +1,18 @@
 //! The profile of a server that is being sampled: it can be looked at at any time.
 
-use std::collections::BTreeMap;
-
-use measure::Finding;
-
 use super::accounting::Accounting;
-use super::findings::{Judged, findings};
+use super::ending::Ending;
 use super::observed::Observed;
 use super::sample::Sample;
-use crate::event::{Accounted, Cost, Merge, StatementIndex, Ticks};
+use crate::event::Ticks;
 use crate::ingest::Ingested;
 use crate::observe::collector::Collector;
 use crate::observe::instruments::Instruments;
 use crate::source::{FileHeader, SourceFile};
-use crate::tables::sampled::{Counters, Sampled};
-use crate::tables::{Profile, StatementProfile};
+use crate::tables::Profile;
 
 /// The source as a run document names it.
 pub const SAMPLED_SOURCE: &str = "PostgreSQL, sampled";
-
-/// The number of the only name of calls.
-const CALL_NAME: u16 = 0;
 
 /// Everything that was sampled so far.
 #[derive(Clone, Debug)]
@@ -82,115 +74,10 @@ impl SampledProfile {
     pub fn snapshot(&self, observed: &Observed) -> (Ingested, Instruments) {
         let SampledProfile { mut accounting, mut collector, mut instruments } = self.clone();
         accounting.end(&mut (&mut collector, &mut instruments));
-        let counters = observed.counters.as_ref().map(|counters| named(counters, &mut accounting));
-        let accounted = Accounted {
-            context: accounting.names.context.clone(),
-            problems: accounting.names.problems(),
-            clocks: Some(accounting.clocks()),
-            ..Accounted::default()
-        };
-        let mut profile = collector.finish(accounted);
-        let mut sampled = sampled(&accounting, observed);
-        if let Some(counters) = &counters {
-            add_counters(&mut profile, counters);
-        }
-        sampled.counters = counters;
-        close_to(&mut profile, &sampled);
-        settle_errors(&mut profile, &sampled);
-        let judged = Judged { accounting: &accounting, sampled: &sampled, observed, context: &profile.context };
-        sampled.findings = findings(&judged);
-        profile.sampled = Some(Box::new(sampled));
+        let mut ending = Ending::new(accounting, observed.clone());
+        let mut profile = collector.finish(ending.accounted());
+        ending.complete(&mut profile);
         (ingested(profile, observed), instruments)
-    }
-}
-
-/// The counters by statement; one that no sample met gets a number of its own.
-fn named(
-    counters: &BTreeMap<i64, (Counters, String)>,
-    accounting: &mut Accounting,
-) -> BTreeMap<StatementIndex, Counters> {
-    let mut named: BTreeMap<StatementIndex, Counters> = BTreeMap::new();
-    for (id, (counted, text)) in counters {
-        let index = accounting.names.with_query_id(*id);
-        if !text.is_empty() {
-            // The server's text has no literals of one execution.
-            accounting.names.learn_text(index, text);
-        }
-        let sums = named.entry(index).or_default();
-        sums.executions += counted.executions;
-        sums.rows += counted.rows;
-        sums.hits += counted.hits;
-        sums.reads += counted.reads;
-    }
-    named
-}
-
-/// Gives statements the reads that the server counted; those that no sample met have a row for them.
-fn add_counters(profile: &mut Profile, counters: &BTreeMap<StatementIndex, Counters>) {
-    let known = profile.statements.iter().enumerate().map(|(place, one)| (one.statement, place));
-    let mut places: BTreeMap<StatementIndex, usize> = known.collect();
-    let mut all = Cost::default();
-    for (index, counted) in counters {
-        let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        let reads = Cost {
-            physical_reads: whole(counted.reads),
-            consistent_gets: whole(counted.hits.saturating_add(counted.reads)),
-            ..Cost::default()
-        };
-        all.merge(&reads);
-        let place = *places.entry(*index).or_insert_with(|| {
-            profile.statements.push(StatementProfile { statement: *index, ..StatementProfile::default() });
-            profile.statements.len() - 1
-        });
-        let one = &mut profile.statements[place];
-        one.own.merge(&reads);
-        one.inclusive.merge(&reads);
-        // The cost of a logical I/O is that of a statement's calls.
-        let sums = one.calls.entry_or_default(CALL_NAME);
-        sums.own.merge(&reads);
-        sums.rows += counted.rows;
-    }
-    profile.whole.calls.entry((CALL_NAME, false)).or_default().own.merge(&all);
-}
-
-/// Closes the whole to the server's own account: what the samples did not meet is unaccounted for, and below zero where
-/// by chance they met more than there was.
-fn close_to(profile: &mut Profile, sampled: &Sampled) {
-    if let Some(missed) = sampled.missed() {
-        profile.whole.interval += missed;
-        profile.whole.unaccounted_between += missed;
-    }
-}
-
-/// The error of a share of all samples is that of p(1 - p); each wait alone was given that of p.
-fn settle_errors(profile: &mut Profile, sampled: &Sampled) {
-    let Profile { estimated, whole, .. } = profile;
-    for (event, error) in estimated.iter_mut() {
-        let total = whole.events.get(event).map_or(Ticks::ZERO, |sums| sums.total);
-        let part = total.0 as f64 / sampled.db_time.0.max(1) as f64;
-        *error = Ticks((error.0 as f64 * (1.0 - part).max(0.0).sqrt()) as i64);
-    }
-}
-
-fn sampled(accounting: &Accounting, observed: &Observed) -> Sampled {
-    Sampled {
-        subject: observed.subject.clone(),
-        is_exact: accounting.is_exact,
-        looks: accounting.looks,
-        samples: accounting.samples,
-        on_processor: accounting.on_processor,
-        time: accounting.load.time,
-        lost: accounting.lost,
-        db_time: accounting.load.db_time,
-        db_time_error: accounting.error(),
-        db_time_of_server: observed.db_time.as_ref().and_then(|known| known.as_ref().ok()).copied(),
-        active: accounting.load.active_sessions(),
-        background: accounting.background.rows(),
-        blockers: accounting.blockers.rows(&accounting.names.context),
-        counters: None,
-        own: observed.own,
-        stolen: observed.stolen,
-        findings: Vec::<Finding>::new(),
     }
 }
 

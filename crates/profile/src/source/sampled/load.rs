@@ -21,9 +21,8 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Adds a look that stands for `time` and saw this number of sessions at work.
-    pub(super) fn add(&mut self, time: Ticks, active: u64) {
-        let of_sessions = Ticks(time.0.saturating_mul(active.min(1 << 20).cast_signed()));
+    /// Adds a look that stands for `time`, and the time of the sessions that it saw at work.
+    pub(super) fn add(&mut self, time: Ticks, of_sessions: Ticks) {
         self.time += time;
         self.db_time += of_sessions;
         self.window += time;
@@ -64,7 +63,8 @@ mod tests {
     fn a_spike_of_a_second_is_in_the_quantiles_and_not_in_the_mean() {
         let mut load = Load::default();
         for tenth in 0..1000 {
-            load.add(Ticks::from_micros(100_000), if (500..510).contains(&tenth) { 40 } else { 1 });
+            let active = if (500..510).contains(&tenth) { 40 } else { 1 };
+            load.add(Ticks::from_micros(100_000), Ticks::from_micros(100_000 * active));
         }
         let active = load.active_sessions();
         assert_eq!((active.seconds, active.p95, active.p99, active.max), (100, Some(1.0), Some(1.0), Some(40.0)));

@@ -7,10 +7,11 @@
 mod accounting;
 mod background;
 mod blockers;
+pub(in crate::source) mod ending;
 mod findings;
 mod finished;
 mod load;
-mod names;
+pub(in crate::source) mod names;
 mod observed;
 mod sample;
 mod session;
@@ -18,6 +19,8 @@ mod session;
 mod tests;
 
 pub use accounting::Accounting;
+pub(in crate::source) use accounting::Part;
+pub use ending::Ending;
 pub use finished::{SAMPLED_SOURCE, SampledProfile};
 pub use observed::Observed;
 pub use sample::{Backend, CLIENT, LOCK, ProcessorTime, Sample, State};

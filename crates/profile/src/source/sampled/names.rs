@@ -41,15 +41,18 @@ const IN_TRANSACTION: &str = "Client:ClientRead";
 const IN_STATEMENT: &str = "Client:ClientRead (in a statement)";
 
 /// The events that stand first in the list.
-pub(super) const RUN_QUEUE_EVENT: EventIndex = EventIndex(0);
-pub(super) const IDLE_EVENT: EventIndex = EventIndex(1);
-pub(super) const IN_TRANSACTION_EVENT: EventIndex = EventIndex(2);
+pub(in crate::source) const RUN_QUEUE_EVENT: EventIndex = EventIndex(0);
+pub(in crate::source) const IDLE_EVENT: EventIndex = EventIndex(1);
+pub(in crate::source) const IN_TRANSACTION_EVENT: EventIndex = EventIndex(2);
 const IN_STATEMENT_EVENT: EventIndex = EventIndex(3);
 
 /// The statements that stand first in the list.
-pub(super) const NO_STATEMENT: StatementIndex = StatementIndex(0);
+pub(in crate::source) const NO_STATEMENT: StatementIndex = StatementIndex(0);
 const UNKNOWN_TEXT: StatementIndex = StatementIndex(1);
 const OTHER_STATEMENTS: StatementIndex = StatementIndex(2);
+
+/// How many of them there are.
+const NAMED: usize = 3;
 
 /// The name under which the samples of executions are calls.
 const CALL: &str = "SAMPLED";
@@ -64,8 +67,8 @@ struct Folded {
 
 /// All names.
 #[derive(Clone, Debug)]
-pub(super) struct Names {
-    pub(super) context: Context,
+pub(in crate::source) struct Names {
+    pub(in crate::source) context: Context,
     events: HashMap<String, EventIndex, RandomState>,
     scopes: HashMap<Scope, ScopeIndex, RandomState>,
     by_query_id: HashMap<i64, StatementIndex, RandomState>,
@@ -74,11 +77,11 @@ pub(super) struct Names {
     shared_statements: u64,
     shared_sessions: u64,
     /// Whether an execution was seen whose text is not known.
-    pub(super) wants_texts: bool,
+    pub(in crate::source) wants_texts: bool,
 }
 
 impl Names {
-    pub(super) fn new() -> Names {
+    pub(in crate::source) fn new() -> Names {
         let events = [RUN_QUEUE, IDLE, IN_TRANSACTION, IN_STATEMENT].map(|name| Event::new(name, &[]));
         let named = |id: &str, kind| Statement { id: id.into(), kind, ..Statement::default() };
         let statements = vec![
@@ -110,7 +113,7 @@ impl Names {
     }
 
     /// The event of a session at work.
-    pub(super) fn event(&mut self, name: &str) -> EventIndex {
+    pub(in crate::source) fn event(&mut self, name: &str) -> EventIndex {
         if let Some(index) = self.events.get(name) {
             return *index;
         }
@@ -128,7 +131,7 @@ impl Names {
         index
     }
 
-    pub(super) fn session(&mut self, backend: &Backend) -> SessionIndex {
+    pub(in crate::source) fn session(&mut self, backend: &Backend) -> SessionIndex {
         if self.context.sessions.len() >= SESSIONS_MAX {
             self.shared_sessions += 1;
             return SessionIndex(SESSIONS_MAX as u32 - 1);
@@ -139,7 +142,7 @@ impl Names {
         SessionIndex(self.context.sessions.len() as u32 - 1)
     }
 
-    pub(super) fn scope(&mut self, backend: &Backend) -> ScopeIndex {
+    pub(in crate::source) fn scope(&mut self, backend: &Backend) -> ScopeIndex {
         let mut scope = Scope {
             client: backend.user.clone(),
             container: backend.database.clone(),
@@ -162,7 +165,7 @@ impl Names {
     ///
     /// The server's identifier is computed after the text was parsed, so that the first samples of an execution may
     /// lack it: then the text says which statement it is, and the identifier is that statement's from then on.
-    pub(super) fn statement(&mut self, sample: &Sample, known: Option<StatementIndex>) -> StatementIndex {
+    pub(in crate::source) fn statement(&mut self, sample: &Sample, known: Option<StatementIndex>) -> StatementIndex {
         let text = sample.text.as_deref();
         let hash = text.map(|text| FixedState::default().hash_one(text));
         if let Some(id) = sample.query_id.filter(|id| *id != 0) {
@@ -186,7 +189,7 @@ impl Names {
     }
 
     /// The statement with this identifier, which the server's counters have too.
-    pub(super) fn with_query_id(&mut self, id: i64) -> StatementIndex {
+    pub(in crate::source) fn with_query_id(&mut self, id: i64) -> StatementIndex {
         if let Some(index) = self.by_query_id.get(&id) {
             return *index;
         }
@@ -215,8 +218,46 @@ impl Names {
         index
     }
 
+    /// The statement that was recorded with this identifier and this text.
+    pub(in crate::source) fn recorded(&mut self, id: &str, text: &str) -> StatementIndex {
+        let named = self.context.statements.iter().take(NAMED).position(|known| known.id == id);
+        if let Some(place) = named {
+            return StatementIndex(place as u32);
+        }
+        if id.is_empty() {
+            return NO_STATEMENT;
+        }
+        let index = match id.parse::<i64>() {
+            Ok(id) => self.with_query_id(id),
+            Err(_) => {
+                let key = FixedState::default().hash_one(id);
+                match self.by_folded.get(&key) {
+                    Some(known) => known.index,
+                    None => {
+                        let index = self.add(id.into(), "");
+                        if index != OTHER_STATEMENTS {
+                            self.by_folded.insert(key, Folded { index, is_identified: true });
+                        }
+                        index
+                    }
+                }
+            }
+        };
+        let is_without = self.context.statements.get(index.0 as usize).is_some_and(|known| known.text.is_empty());
+        if is_without && !text.is_empty() {
+            self.learn_text(index, text);
+        }
+        index
+    }
+
+    /// A statement's identifier and its text.
+    pub(in crate::source) fn shown(&self, index: StatementIndex) -> (&str, &str) {
+        let known = self.context.statements.get(index.0 as usize);
+        known.map_or(("", ""), |known| (known.id.as_str(), known.text.as_str()))
+    }
+
     /// Gives a statement its text, unless it has one.
-    pub(super) fn learn_text(&mut self, index: StatementIndex, text: &str) {
+    pub(in crate::source) fn learn_text(&mut self, index: StatementIndex, text: &str) {
         let known = self.context.statements.get_mut(index.0 as usize);
         if let Some(known) = known.filter(|known| known.kind == StatementKind::Declared) {
             known.text = kept(text);
@@ -266,7 +307,7 @@ impl Names {
     }
 
     /// What found no room of its own.
-    pub(super) fn problems(&self) -> Vec<Problem> {
+    pub(in crate::source) fn problems(&self) -> Vec<Problem> {
         let all = [
             (ProblemKind::SessionsShared, self.shared_sessions),
             (ProblemKind::StatementsShared, self.shared_statements),

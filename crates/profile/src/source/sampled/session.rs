@@ -54,10 +54,17 @@ struct OpenWait {
     squares: f64,
 }
 
-/// The time that one sample stands for, and what it was spent on.
+/// The time that a sample stands for, or several of one kind together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weight {
+    pub(super) time: Ticks,
+    pub(super) looks: u64,
+}
+
+/// That time, and what it was spent on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spent {
-    pub(super) time: Ticks,
+    pub(super) weight: Weight,
     /// `None` on a processor, or ready to run.
     pub(super) event: Option<EventIndex>,
     pub(super) processor: Option<ProcessorTime>,
@@ -81,23 +88,25 @@ impl OpenWait {
         OpenWait { event, elapsed: Ticks::ZERO, samples: 0, squares: 0.0 }
     }
 
-    fn add(&mut self, time: Ticks, is_whole: bool) {
+    /// Adds looks of the same weight each, or a wait that was seen as a whole.
+    fn add(&mut self, Weight { time, looks }: Weight, is_whole: bool) {
         self.elapsed += time;
-        self.samples += 1;
-        self.squares += if is_whole { 0.0 } else { (time.0 as f64).powi(2) };
+        self.samples += looks;
+        self.squares += if is_whole { 0.0 } else { (time.0 as f64).powi(2) / looks.max(1) as f64 };
     }
 }
 
 impl Spent {
     /// Time on a processor, and time ready to run: what the scheduler counted divides the sample's own time.
     fn divided(&self) -> (Ticks, Ticks) {
-        let Some(ProcessorTime { ran, waited }) = self.processor else { return (self.time, Ticks::ZERO) };
+        let time = self.weight.time;
+        let Some(ProcessorTime { ran, waited }) = self.processor else { return (time, Ticks::ZERO) };
         let runnable = ran.0.max(0) as f64 + waited.0.max(0) as f64;
         if runnable <= 0.0 {
-            return (self.time, Ticks::ZERO);
+            return (time, Ticks::ZERO);
         }
-        let queued = Ticks((self.time.0 as f64 * (waited.0.max(0) as f64 / runnable)) as i64);
-        (self.time - queued, queued)
+        let queued = Ticks((time.0 as f64 * (waited.0.max(0) as f64 / runnable)) as i64);
+        (time - queued, queued)
     }
 }
 
@@ -114,20 +123,23 @@ impl Seen {
 
     /// Adds what a sample says.
     pub(super) fn add(&mut self, doing: Doing, spent: &Spent, hearing: &mut Hearing<'_>) {
+        let Weight { time, looks } = spent.weight;
         // What is seen as a whole has no error by sampling.
-        self.looks += u64::from(!spent.is_whole);
-        self.working += u64::from(doing.state == State::Active && !spent.is_whole);
+        let sampled = if spent.is_whole { 0 } else { looks };
+        self.looks += sampled;
+        self.working += if doing.state == State::Active { sampled } else { 0 };
         if self.open.as_ref().is_none_or(|open| open.doing != doing) {
             self.close_open(hearing);
         }
         let (index, scope) = (self.index, self.scope);
         let open = self.open.get_or_insert_with(|| Open::new(doing));
-        open.elapsed += spent.time;
+        open.elapsed += time;
         let Some(event) = spent.event else {
             open.end_wait((index, scope), hearing);
             let (ran, queued) = spent.divided();
             open.cpu += ran;
             if queued > Ticks::ZERO {
+                let queued = Weight { time: queued, looks };
                 open.queue.get_or_insert_with(|| OpenWait::new(spent.queue)).add(queued, spent.is_whole);
             }
             return;
@@ -135,14 +147,15 @@ impl Seen {
         if open.wait.as_ref().is_none_or(|wait| wait.event != event) {
             open.end_wait((index, scope), hearing);
         }
-        open.wait.get_or_insert_with(|| OpenWait::new(event)).add(spent.time, spent.is_whole);
+        open.wait.get_or_insert_with(|| OpenWait::new(event)).add(spent.weight, spent.is_whole);
         if spent.is_whole {
             // The next one is another, also where it is for the same.
             open.end_wait((index, scope), hearing);
         }
     }
 
-    fn close_open(&mut self, hearing: &mut Hearing<'_>) {
+    /// Ends the execution, or the pause, that goes on.
+    pub(super) fn close_open(&mut self, hearing: &mut Hearing<'_>) {
         if let Some(open) = self.open.take() {
             open.close((self.index, self.scope), hearing);
         }

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::slice;
 use std::time::Duration;
 
+use ::profile::choice::Period;
 use ::profile::compare::{CompareSettings, Cut, Executions, Interval, Side, compare as compare_profiles};
 use ::profile::event::Observer;
 use ::profile::ingest::{Chosen, IngestSettings};
+use ::profile::source::sampled::SAMPLED_SOURCE;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
 use clap::ArgMatches;
 use report::Shown;
@@ -38,10 +40,10 @@ pub(super) fn compare(
     let mut is_all_there = true;
     let mut sides = Vec::new();
     let mut reported = Vec::new();
-    for (path, interval) in paths.into_iter().zip(intervals(arguments)?) {
+    for (path, period) in paths.into_iter().zip(periods(arguments)?) {
         let chosen = Chosen::some_of(slice::from_ref(&path), &arguments.reading.choice());
         refuse_unused_of_source(matches, chosen.row)?;
-        let side = side(&path, chosen, (interval, arguments), context, &signals);
+        let side = side(&path, chosen, (period, arguments), context, &signals);
         if let Some(signal) = signals.received() {
             output::complain("interrupted: nothing is compared.");
             return Ok(Exit::Interrupted { signal });
@@ -67,12 +69,12 @@ pub(super) fn compare(
 }
 
 /// The times that are compared; of one trace they have to be two.
-fn intervals(arguments: &Arguments) -> Result<[Interval; 2], Failure> {
+fn periods(arguments: &Arguments) -> Result<[Period; 2], Failure> {
     let Arguments { at, first, second, after, .. } = arguments;
     if at.is_some() {
-        return Ok([Interval { since: None, until: *at }, Interval { since: *at, until: None }]);
+        return Ok([Period { from: None, to: *at }, Period { from: *at, to: None }]);
     }
-    let [first, second] = [first, second].map(|interval| interval.unwrap_or_default());
+    let [first, second] = [first, second].map(|period| period.unwrap_or_default());
     if after.is_none() && first == second {
         let sentence = "--first and --second are the same time of one trace: give two times, or a second trace.";
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
@@ -84,17 +86,28 @@ fn intervals(arguments: &Arguments) -> Result<[Interval; 2], Failure> {
 fn side(
     path: &Path,
     chosen: Chosen,
-    (interval, arguments): (Interval, &Arguments),
+    (period, arguments): (Period, &Arguments),
     context: &Context,
     signals: &Signals,
 ) -> Result<Option<Side>, Failure> {
     let think_time = arguments.reading.think_time();
-    let source = SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped };
+    // A recording is read from one time to another; of all else what was read is divided.
+    let is_recording = chosen.row.name == Some(SAMPLED_SOURCE);
+    let interval = match is_recording {
+        true => Interval::default(),
+        false => Interval::of_period(&period).map_err(|sentence| Failure::new(Exit::WrongCommandLine, sentence))?,
+    };
+    let reading = ReadOptions::of_this_machine();
+    let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period };
     let settings = IngestSettings { think_time, source };
     let filter = filter(&arguments.conditions);
+    let named = match is_recording && period != Period::default() {
+        true => format!("{} {period}", path.display()),
+        false => path.display().to_string(),
+    };
     let name = match &filter {
-        Some((_, text)) => format!("{} where {text}", path.display()),
-        None => path.display().to_string(),
+        Some((_, text)) => format!("{named} where {text}"),
+        None => named,
     };
     let is_whole = filter.is_none() && interval == Interval::default();
     let mut executions = Executions::new(think_time);
@@ -120,7 +133,11 @@ fn refuse_two_sources(before: &Side, after: &Side) -> Result<(), Failure> {
     if before.ingested.source == after.ingested.source {
         return Ok(());
     }
-    let kind = |side: &Side| if side.ingested.source.is_none() { "a trace of Oracle" } else { "a log of PostgreSQL" };
+    let kind = |side: &Side| match side.ingested.source {
+        None => "a trace of Oracle",
+        Some(SAMPLED_SOURCE) => "a recording of PostgreSQL",
+        Some(_) => "a log of PostgreSQL",
+    };
     let sentence = format!(
         "{} is {} and {} is {}: they count different things, and nothing of them compares.",
         before.name,

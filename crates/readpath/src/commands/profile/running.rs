@@ -49,10 +49,12 @@ pub(in crate::commands) const REMARK: &str =
     "-- What follows would be sent if every answer is as expected; nothing was sent.\n";
 
 /// Options of files, with the reason why a running server has no use for them.
-const OF_FILES: [(&str, &str); 10] = [
+const OF_FILES: [(&str, &str); 12] = [
     ("name", "a running server has no files"),
     ("since", "a running server is profiled from now on"),
     ("until", "a running server is profiled from now on: --duration says for how long"),
+    ("from", "a running server is profiled from now on"),
+    ("to", "a running server is profiled from now on: --duration says for how long"),
     ("time_scale", "a running server's times are those of this machine's clock"),
     ("workers", "one thread samples a running server"),
     ("binds", "samples hold no values of parameters"),

@@ -1,0 +1,210 @@
+//! Times on the wall: as stamps show them, and from when to when a recording is read.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
+
+/// A time on the wall, as stamps show it: microseconds since 1970 as if it were UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WallClock(pub(crate) i64);
+
+impl WallClock {
+    /// Microseconds since 1970 as if it were UTC.
+    pub(crate) fn micros(self) -> i64 {
+        self.0
+    }
+}
+
+impl FromStr for WallClock {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<WallClock, String> {
+        let time: DateTime =
+            text.trim().parse().map_err(|_| "write a date, or a date and a time: 2026-11-22 09:00".to_string())?;
+        let clock = time.to_zoned(TimeZone::UTC).map_err(|error| error.to_string())?;
+        Ok(WallClock(clock.timestamp().as_microsecond()))
+    }
+}
+
+impl fmt::Display for WallClock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Timestamp::from_microsecond(self.0) {
+            Ok(time) => formatter.write_str(time.to_string().trim_end_matches('Z')),
+            Err(_) => write!(formatter, "{} µs", self.0),
+        }
+    }
+}
+
+/// A time of the wall clock, as microseconds since 1970 are shown.
+pub(crate) fn clock(micros: i64) -> WallClock {
+    WallClock(micros)
+}
+
+/// Microseconds of a day.
+const DAY: i64 = 86_400_000_000;
+
+/// A time in a recording, in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A time of a day.
+    At(WallClock),
+    /// A time of the last day that has it, in microseconds since midnight.
+    TimeOfDay(i64),
+    /// Microseconds before the recording's end.
+    BeforeEnd(i64),
+}
+
+impl FromStr for Moment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Moment, String> {
+        let text = text.trim();
+        if let Some(time) = text.strip_prefix('-') {
+            return time_before(time).map(Moment::BeforeEnd);
+        }
+        if let Ok(time) = text.parse::<Timestamp>() {
+            return Ok(Moment::At(WallClock(time.as_microsecond())));
+        }
+        if let Ok(clock) = text.parse::<WallClock>() {
+            return Ok(Moment::At(clock));
+        }
+        if let Ok(time) = text.parse::<Time>() {
+            let midnight = time.duration_since(Time::midnight());
+            return Ok(Moment::TimeOfDay((midnight.as_nanos() / 1_000) as i64));
+        }
+        let how = "write a time of day in UTC (10:00), a date and a time (2026-11-22 10:00, 2026-11-22T10:00+01:00), \
+                   or a time before the recording's end (-1h)";
+        Err(how.into())
+    }
+}
+
+/// `90s`, `5m`, `1h` or `2d` in microseconds.
+fn time_before(text: &str) -> Result<i64, String> {
+    let refused = || "write a time before the recording's end with its unit: -90s, -5m, -1h, -2d".to_string();
+    let (number, unit) = text.split_at(text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let seconds = match unit {
+        "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(refused()),
+    };
+    let micros = number.parse::<u32>().ok().and_then(|number| i64::from(number).checked_mul(seconds * 1_000_000));
+    micros.filter(|micros| *micros < 36_525 * DAY).ok_or_else(refused)
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Moment::At(clock) => write!(formatter, "{}", clock.to_string().replacen('T', " ", 1)),
+            Moment::TimeOfDay(micros) => {
+                let clock = WallClock(*micros).to_string();
+                formatter.write_str(clock.rsplit('T').next().unwrap_or_default())
+            }
+            Moment::BeforeEnd(micros) => write!(formatter, "{} s before its end", micros / 1_000_000),
+        }
+    }
+}
+
+/// From when to when a recording is read; the end is not part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Period {
+    /// From this time on; from the beginning without one.
+    pub from: Option<Moment>,
+    /// Before this time; to the end without one.
+    pub to: Option<Moment>,
+}
+
+impl Period {
+    /// The same by the wall clock of a recording with this begin and this end, in microseconds since 1970.
+    pub(crate) fn span(&self, first: i64, last: i64) -> Range<i64> {
+        let day = |micros: i64| micros.div_euclid(DAY) * DAY;
+        let on_last_day = |time: i64| if day(last) + time > last { day(last) + time - DAY } else { day(last) + time };
+        let start = self.from.map(|from| match from {
+            Moment::At(clock) => clock.micros(),
+            Moment::TimeOfDay(time) => on_last_day(time),
+            Moment::BeforeEnd(time) => last - time,
+        });
+        let end = self.to.map(|to| match (to, start) {
+            (Moment::At(clock), _) => clock.micros(),
+            (Moment::BeforeEnd(time), _) => last - time,
+            // The first such time from there on.
+            (Moment::TimeOfDay(time), Some(start)) => {
+                let same_day = day(start.max(first.min(last))) + time;
+                if same_day > start { same_day } else { same_day + DAY }
+            }
+            (Moment::TimeOfDay(time), None) => on_last_day(time),
+        });
+        start.unwrap_or(i64::MIN)..end.unwrap_or(i64::MAX)
+    }
+
+    /// What is said of a trace, which has no last day: each time with its date.
+    pub fn times(&self) -> Result<[Option<WallClock>; 2], String> {
+        let clock = |moment: Option<Moment>| match moment {
+            Some(Moment::At(clock)) => Ok(Some(clock)),
+            None => Ok(None),
+            Some(_) => Err("a trace is divided by dates and times: 2026-11-22 09:00".to_string()),
+        };
+        Ok([clock(self.from)?, clock(self.to)?])
+    }
+}
+
+impl FromStr for Period {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Period, String> {
+        let Some((from, to)) = text.split_once("..") else {
+            return Err("write two times with .. between them: '2026-11-22 09:00..2026-11-22 10:00'".into());
+        };
+        let time = |text: &str| -> Result<Option<Moment>, String> {
+            if text.trim().is_empty() { Ok(None) } else { text.parse().map(Some) }
+        };
+        let period = Period { from: time(from)?, to: time(to)? };
+        match (period.from, period.to) {
+            (None, None) => Err("write at least one time: '2026-11-22 09:00..' for all from then on".into()),
+            (Some(Moment::At(from)), Some(Moment::At(to))) if from >= to => Err("it ends before it begins".into()),
+            _ => Ok(period),
+        }
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.from, self.to) {
+            (Some(from), Some(to)) => write!(formatter, "from {from} to {to}"),
+            (Some(from), None) => write!(formatter, "from {from} on"),
+            (None, Some(to)) => write!(formatter, "until {to}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_day_is_that_of_the_last_day_that_has_it() {
+        let at = |text: &str| text.parse::<WallClock>().unwrap().micros();
+        let (first, last) = (at("2026-11-20 08:00"), at("2026-11-22 09:30"));
+        let span = |text: &str| {
+            let span = text.parse::<Period>().unwrap().span(first, last);
+            [span.start, span.end].map(|micros| WallClock(micros).to_string())
+        };
+        assert_eq!(span("09:00..09:05"), ["2026-11-22T09:00:00", "2026-11-22T09:05:00"]);
+        assert_eq!(span("10:00..10:05"), ["2026-11-21T10:00:00", "2026-11-21T10:05:00"], "the last day ends before it");
+        assert_eq!(span("23:50..00:10"), ["2026-11-21T23:50:00", "2026-11-22T00:10:00"]);
+        assert_eq!(span("-1h..-30m"), ["2026-11-22T08:30:00", "2026-11-22T09:00:00"]);
+        assert_eq!(span("2026-11-20T10:00+01:00..2026-11-20 10:00"), ["2026-11-20T09:00:00", "2026-11-20T10:00:00"]);
+        assert_eq!(span("2026-11-20 10:00..11:00")[1], "2026-11-20T11:00:00");
+        assert_eq!("..11:00".parse::<Period>().unwrap().span(first, last), i64::MIN..at("2026-11-21 11:00"));
+        for wrong in ["10:00", "..", "noon..", "-1x..", "-..", "2026-11-22 10:00..2026-11-22 09:00"] {
+            assert!(wrong.parse::<Period>().is_err(), "{wrong}");
+        }
+        assert!("10:00..".parse::<Period>().unwrap().times().unwrap_err().contains("2026-11-22 09:00"));
+    }
+}

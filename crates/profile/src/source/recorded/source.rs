@@ -1,0 +1,210 @@
+//! The source of profiles from recordings.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+
+use measure::Parameters;
+use measure::quantity::three_digits;
+use recording::{Segment, SegmentName};
+
+use super::replay::replay;
+use crate::event::Ticks;
+use crate::input::{Given, Problem};
+use crate::observe::Listeners;
+use crate::period::{Period, clock};
+use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
+use crate::source::sampled::{Accounting, Ending, Observed, SAMPLED_SOURCE};
+use crate::tables::sampled::Counters;
+
+/// The row of the table of sources. A recording's profile is one of samples: it compares with those of the same server.
+pub const ROW: SourceRow = SourceRow {
+    noun: "a recording",
+    name: Some(SAMPLED_SOURCE),
+    recognises: |_, head| recording::is_segment(head),
+    unused: &[
+        ("time_scale", "times of a recording are in nanoseconds"),
+        ("since", "a recording is read from one time to another: --from and --to"),
+        ("until", "a recording is read from one time to another: --from and --to"),
+        ("workers", "one thread reads a recording"),
+        ("binds", "samples hold no values of parameters"),
+        ("statement", "samples hold no calls of one statement: --top shows more of them"),
+        ("fold_literals", "the server tells its statements apart by itself, or their texts without literals do"),
+        ("explain_unread", "a recording has no lines"),
+    ],
+    open: |settings| Box::new(RecordedSource::new(settings)),
+};
+
+/// A segment follows the one before where no more than this, in microseconds, lies between them: a few looks.
+const GAP: i64 = 250_000;
+
+/// Why a time is not in a recording where no segment says it.
+const NOT_RUNNING: &str = "no recorder ran";
+
+/// Most times without samples that are named one by one.
+const AWAY_MAX: usize = 64;
+
+/// Reads segments, the oldest first.
+struct RecordedSource {
+    period: Period,
+    /// The period by the wall clock; what is refused in its place where nothing was recorded in it.
+    span: Result<Range<i64>, String>,
+    accounting: Option<Accounting>,
+    /// Where the last segment ended.
+    last: Option<i64>,
+    subject: Parameters,
+    away: Vec<(String, Ticks)>,
+    counted: BTreeMap<i64, (Counters, String)>,
+    has_counters: bool,
+}
+
+impl RecordedSource {
+    fn new(settings: SourceSettings) -> RecordedSource {
+        RecordedSource {
+            period: settings.period,
+            span: Ok(i64::MIN..i64::MAX),
+            accounting: None,
+            last: None,
+            subject: Parameters::new(),
+            away: Vec::new(),
+            counted: BTreeMap::new(),
+            has_counters: false,
+        }
+    }
+
+    fn add(&mut self, name: &str, segment: &Segment, span: &Range<i64>, reading: &mut Reading<'_, '_>) -> u64 {
+        let head = &segment.head;
+        let begin = head.begin.max(span.start);
+        if head.end <= span.start || begin >= span.end {
+            return 0;
+        }
+        let accounting = self.accounting.get_or_insert_with(|| {
+            reading.begin_file(name);
+            Accounting::new(begin)
+        });
+        let gap = self.last.map(|last| begin - last);
+        if gap.is_some_and(|gap| gap.abs() <= GAP) {
+            accounting.set_clock(begin);
+        } else if let Some(gap) = gap {
+            let lost = Ticks::from_micros(gap.max(0));
+            accounting.go_on_at(begin, lost, &mut reading.listeners);
+            let reason = segment.lost.first().map_or(NOT_RUNNING, |lost| &lost.reason);
+            if gap > 0 && self.away.len() < AWAY_MAX {
+                self.away.push((reason.to_string(), lost));
+            }
+        }
+        let rows = replay(segment, span, accounting, &mut reading.listeners);
+        self.last = Some(head.end.min(span.end));
+        self.subject.clone_from(&head.subject);
+        if head.begin >= span.start && head.end <= span.end {
+            self.count(segment);
+        }
+        rows
+    }
+
+    /// What the server counted in a segment that is read as a whole.
+    fn count(&mut self, segment: &Segment) {
+        for one in &segment.statements {
+            let Some((counted, id)) = one.counted.zip(one.id.parse::<i64>().ok()) else { continue };
+            self.has_counters = true;
+            let (known, text) = self.counted.entry(id).or_default();
+            known.executions = known.executions.saturating_add(counted.executions);
+            known.rows = known.rows.saturating_add(counted.rows);
+            known.hits = known.hits.saturating_add(counted.hits);
+            known.reads = known.reads.saturating_add(counted.reads);
+            if text.is_empty() {
+                *text = one.text.to_string();
+            }
+        }
+    }
+
+    fn observed(&mut self) -> Observed {
+        let text = |key: &str| self.subject.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_string();
+        let rate = self.subject.get("rate").and_then(serde_json::Value::as_f64).unwrap_or(0.0);
+        let counters = self.has_counters.then(|| std::mem::take(&mut self.counted));
+        Observed {
+            server: text("server"),
+            version: text("version"),
+            rate,
+            level: level(&text("level"), rate, counters.is_some()),
+            counters,
+            subject: self.subject.clone(),
+            away: std::mem::take(&mut self.away),
+            ..Observed::default()
+        }
+    }
+}
+
+/// What the profile is made from, and what is not in it.
+fn level(word: &str, rate: f64, has_counters: bool) -> Vec<String> {
+    let from = if word.starts_with("memory") { "the server's shared memory" } else { "pg_stat_activity" };
+    let rate = three_digits(rate);
+    let mut said = vec![format!(
+        "Made from a recording: samples of {from}, {rate} a second, as sums by second, session, statement and event."
+    )];
+    if !word.contains("/proc") {
+        said.push("Running was not told from waiting for a processor.".into());
+    }
+    said.push(match has_counters {
+        true => "pg_stat_statements gave executions, rows and reads of statements, of whole minutes.".into(),
+        false => "Executions, rows, logical and physical reads of statements were not recorded.".into(),
+    });
+    said
+}
+
+impl Source for RecordedSource {
+    /// Oldest first, by their numbers, and only those that have a part of the period.
+    fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
+        let name = |input: &Input| match &input.given {
+            Given::File(path) => SegmentName::of(path),
+            Given::StandardInput => None,
+        };
+        let mut named: Vec<(Option<SegmentName>, Input)> =
+            inputs.into_iter().map(|input| (name(&input), input)).collect();
+        named.sort_by_key(|(name, _)| *name);
+        let ends = |names: &mut dyn Iterator<Item = SegmentName>| {
+            names.map(|name| (name.begin, name.end)).reduce(|all, one| (all.0.min(one.0), one.1))
+        };
+        let Some((first, last)) = ends(&mut named.iter().filter_map(|(name, _)| *name)) else {
+            self.span = Ok(self.period.span(i64::MIN, i64::MAX));
+            return named.into_iter().map(|(_, input)| input).collect();
+        };
+        let span = self.period.span(first, last);
+        let has_part = |name: &Option<SegmentName>| {
+            name.is_none_or(|name| name.begin < span.end && name.end > span.start && span.start < span.end)
+        };
+        if !named.iter().any(|(name, _)| has_part(name)) {
+            let held = format!("from {} to {}", clock(first), clock(last));
+            self.span = Err(format!("nothing was recorded {}: the recording is {held} (UTC)", self.period));
+            named.truncate(1);
+            return named.into_iter().map(|(_, input)| input).collect();
+        }
+        named.retain(|(name, _)| has_part(name));
+        self.span = Ok(span);
+        named.into_iter().map(|(_, input)| input).collect()
+    }
+
+    fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
+        let name = input.given.name();
+        let span = match &self.span {
+            Ok(span) => span.clone(),
+            Err(sentence) => return Err(Problem::NotRecorded { sentence: sentence.clone() }),
+        };
+        let Given::File(path) = &input.given else {
+            let error = io::Error::other("a recording is a folder of files, and not read from a pipe");
+            return Err(Problem::Unreadable { name, error });
+        };
+        let (segment, bytes) = recording::read(path).map_err(|error| Problem::unreadable(&input.given, error))?;
+        let timed_records = self.add(&name, &segment, &span, reading);
+        let _ = reading.meter.read(&name, bytes);
+        Ok(vec![SourceFile { name, bytes, timed_records, ..SourceFile::default() }])
+    }
+
+    fn finish(mut self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
+        let observed = self.observed();
+        let mut accounting = self.accounting.take().unwrap_or_else(|| Accounting::new(0));
+        accounting.end(listeners);
+        let ending = Ending::new(accounting, observed);
+        Finished { accounted: ending.accounted(), findings: Vec::new(), sampled: Some(Box::new(ending)) }
+    }
+}

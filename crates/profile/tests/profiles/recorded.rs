@@ -1,0 +1,381 @@
+//! A recording's profile is that of the looks that it was made of, within the second's granularity; its times can be
+//! cut out; damage and interruptions are said.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use measure::wait_class::Class;
+use measure::{Finding, Parameters};
+use recording::{Folder, Segment, SegmentName, encode};
+
+use profile::choice::Period;
+use profile::event::Ticks;
+use profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
+use profile::observe::collector::THINK_TIME;
+use profile::observe::instruments::Instruments;
+use profile::source::recorded::{Sums, SumsSettings};
+use profile::source::sampled::{Backend, CLIENT, Observed, ProcessorTime, Sample, SampledProfile, State};
+use profile::source::{BindValues, ReadOptions, SourceSettings};
+use profile::tables::class_sums::class_sums;
+
+const SECOND: i64 = 1_000_000;
+/// 2026-11-23 10:15:00 UTC.
+const BEGIN: i64 = 1_795_428_900 * SECOND;
+
+fn backend(pid: u32) -> Arc<Backend> {
+    let (kind, user, database) = (CLIENT.into(), "shop".into(), "orders".into());
+    Arc::new(Backend { pid, start: i64::from(pid), kind, user, database, application: format!("till {}", pid % 3) })
+}
+
+/// A server that works: some sessions, of which one holds a lock now and then for which another one waits.
+struct Server {
+    random: measure::random::SplitMix64,
+    backends: Vec<Arc<Backend>>,
+    look: u64,
+}
+
+impl Server {
+    fn new(sessions: u32) -> Server {
+        let backends = (1..=sessions).map(backend).collect();
+        Server { random: measure::random::SplitMix64::new(17), backends, look: 0 }
+    }
+
+    fn look(&mut self) -> (Ticks, Vec<Sample>) {
+        self.look += 1;
+        let since = Ticks::from_micros(500 + self.random.below(1_000) as i64);
+        let (look, random) = (self.look, &mut self.random);
+        let samples = self.backends.iter().map(|backend| sample(backend, look, random)).collect();
+        (since, samples)
+    }
+}
+
+fn sample(backend: &Arc<Backend>, look: u64, random: &mut measure::random::SplitMix64) -> Sample {
+    let pid = u64::from(backend.pid);
+    let execution = look / (20 + pid);
+    let id = 1 + execution % 3;
+    let events = [None, Some("IO:DataFileRead"), Some("LWLock:WALWrite"), Some("IO:WALSync")];
+    let event = events[((look / 3 + pid) % 4) as usize];
+    let mut sample = Sample {
+        backend: Arc::clone(backend),
+        state: State::Active,
+        event: event.map(Arc::from),
+        query_id: (id != 3).then_some(id as i64),
+        query_start: Some(execution as i64),
+        text: Some(Arc::from(format!("select {execution} from t{id}"))),
+        processor: None,
+    };
+    match backend.pid {
+        // One is always idle, one keeps a transaction open, one waits for it for seconds.
+        1 => sample = Sample { state: State::Idle, event: Some("Client:ClientRead".into()), ..sample },
+        2 => sample = Sample { state: State::IdleInTransaction, event: Some("Client:ClientRead".into()), ..sample },
+        3 if look % 9_000 > 2_000 => sample.event = Some("Lock:transactionid".into()),
+        4 if event.is_none() => sample.processor = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100) }),
+        5 if random.below(4) == 0 => sample.state = State::Idle,
+        6 => {
+            let kind = Backend { kind: "checkpointer".into(), ..(**backend).clone() };
+            sample = Sample { backend: Arc::new(kind), state: State::Background, ..sample };
+        }
+        _ => {}
+    }
+    sample
+}
+
+/// Writes segments as a recorder does.
+fn write(folder: &Path, segments: impl IntoIterator<Item = Segment>) {
+    let mut folder = Folder::open(folder).unwrap();
+    for mut segment in segments {
+        segment.head.number = folder.next();
+        let name = SegmentName::new(folder.next(), segment.head.begin, segment.head.end);
+        folder.publish(name, &encode(&segment).unwrap()).unwrap();
+    }
+}
+
+fn subject() -> Parameters {
+    let pairs =
+        [("kind", "postgres"), ("server", "postgres://shop"), ("version", "15.14"), ("level", "memory and /proc")];
+    let mut subject: Parameters = pairs.into_iter().map(|(key, value)| (key.to_string(), value.into())).collect();
+    subject.insert("rate".into(), 1000.0.into());
+    subject
+}
+
+/// A profile of the looks, and their recording.
+fn both(folder: &Path, sessions: u32, seconds: i64) -> Ingested {
+    let mut server = Server::new(sessions);
+    let mut live = SampledProfile::new(BEGIN, THINK_TIME, Instruments::default());
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    let (mut now, mut segments) = (Ticks::ZERO, Vec::new());
+    while now < Ticks::from_micros(seconds * SECOND) {
+        let (since, samples) = server.look();
+        now += since;
+        live.look(since, &samples);
+        segments.extend(sums.look(BEGIN + now.micros() as i64, since, &samples));
+        if server.look.is_multiple_of(500) && samples[2].event.as_deref() == Some("Lock:transactionid") {
+            let answer = [(3, vec![2])];
+            live.blocking(&answer, &samples);
+            sums.blocking(&answer);
+        }
+    }
+    segments.extend(sums.take(BEGIN + now.micros() as i64));
+    write(folder, segments);
+    live.snapshot(&Observed { subject: subject(), rate: 1000.0, ..Observed::default() }).0
+}
+
+fn recorded(folder: &Path, period: &str) -> Ingested {
+    let period = if period.is_empty() { Period::default() } else { period.parse().unwrap() };
+    let source =
+        SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped, period };
+    let settings = IngestSettings { think_time: THINK_TIME, source };
+    let mut instruments = Instruments::default();
+    let chosen = Chosen::of(&[PathBuf::from(folder)]);
+    assert_eq!(chosen.row.noun, "a recording");
+    ingest(chosen, &settings, &mut instruments, &mut |_, _| ControlFlow::Continue(()))
+}
+
+fn classes(ingested: &Ingested) -> Vec<(Class, f64)> {
+    let sums = class_sums(&ingested.profile.whole, &ingested.profile.context);
+    sums.into_iter().map(|(class, sums)| (class, sums.total.micros() / 1e6)).collect()
+}
+
+/// The statements with their response times in seconds, by their texts.
+fn statements(ingested: &Ingested) -> Vec<(String, String, f64)> {
+    let profile = &ingested.profile;
+    let mut all: Vec<(String, String, f64)> = profile
+        .statements
+        .iter()
+        .map(|one| {
+            let known = profile.context.statement(one.statement).unwrap();
+            let served = one.response_time() - one.think_time.total - one.idle;
+            (known.id.clone(), known.text.clone(), served.micros() / 1e6)
+        })
+        .filter(|(.., seconds)| *seconds > 0.0)
+        .collect();
+    all.sort_by(|one, other| one.0.cmp(&other.0));
+    all
+}
+
+fn assert_near(one: f64, other: f64, what: &str) {
+    assert!((one - other).abs() < 0.01 + 1e-3 * one.abs(), "{what}: {one} and {other}");
+}
+
+#[test]
+fn the_profile_of_a_recording_is_that_of_the_same_looks_live() {
+    let folder = tempfile::tempdir().unwrap();
+    let live = both(folder.path(), 8, 150);
+    let read = recorded(folder.path(), "");
+    assert!(read.problems.is_empty() && read.files.len() == 3, "{:?} {:?}", read.problems, read.files);
+    assert_eq!(read.source, live.source);
+    let (expected, found) = (classes(&live), classes(&read));
+    assert_eq!(expected.len(), found.len(), "{expected:?} {found:?}");
+    for ((class, seconds), (other, found)) in expected.into_iter().zip(found) {
+        assert_eq!(class, other);
+        assert_near(seconds, found, class.key());
+    }
+    let (expected, found) = (statements(&live), statements(&read));
+    assert_eq!(expected.len(), found.len(), "{expected:?} {found:?}");
+    for ((id, text, seconds), (other, other_text, found)) in expected.into_iter().zip(found) {
+        assert_eq!((&id, &text), (&other, &other_text));
+        assert_near(seconds, found, &id);
+    }
+    let whole = &read.profile.whole;
+    assert_eq!(whole.interval, whole.cpu + whole.waits + whole.unaccounted_within + whole.unaccounted_between);
+    let [of_live, of_read] = [&live, &read].map(|one| one.profile.sampled.as_ref().unwrap());
+    assert_eq!((of_live.looks, of_live.samples), (of_read.looks, of_read.samples));
+    assert_eq!(of_live.on_processor, of_read.on_processor);
+    assert_near(of_live.db_time.micros() / 1e6, of_read.db_time.micros() / 1e6, "time at work");
+    assert_near(of_live.active.mean, of_read.active.mean, "sessions at work");
+    assert_near(of_live.active.p95.unwrap(), of_read.active.p95.unwrap(), "p95");
+    let background = |of: &profile::tables::sampled::Sampled| of.background.iter().map(|row| row.samples).sum::<u64>();
+    assert_eq!(background(of_live), background(of_read));
+    let tree = |of: &profile::tables::sampled::Sampled| {
+        of.blockers.iter().map(|row| (row.level, row.process.clone(), row.event.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(tree(of_live), tree(of_read));
+    let blocked = |of: &profile::tables::sampled::Sampled| of.blockers[0].time.micros() / 1e6;
+    assert!((blocked(of_live) - blocked(of_read)).abs() < 1.0, "{} and {}", blocked(of_live), blocked(of_read));
+    assert_eq!(live.profile.sessions.len(), read.profile.sessions.len());
+}
+
+#[test]
+fn a_time_is_cut_out_to_the_second_and_parts_add_up() {
+    let folder = tempfile::tempdir().unwrap();
+    both(folder.path(), 8, 150);
+    let interval = |period: &str| recorded(folder.path(), period).profile.whole.interval;
+    let all = interval("");
+    let parts = interval("..10:16:10") + interval("10:16:10..10:16:20") + interval("10:16:20..");
+    assert_eq!(all, parts);
+    let ten = recorded(folder.path(), "10:16:10..10:16:20");
+    let sampled = ten.profile.sampled.as_ref().unwrap();
+    assert!((sampled.time.micros() / 1e6 - 10.0).abs() < 0.01, "{:?}", sampled.time);
+    assert_eq!(ten.files.len(), 1, "only the segment of that minute is read");
+    assert_eq!(ten.profile.first_clock, Some(BEGIN + 70 * SECOND));
+    let none = recorded(folder.path(), "2026-11-22 10:00..2026-11-22 11:00");
+    assert!(none.files.is_empty());
+    let sentence = none.problems[0].to_string();
+    assert!(sentence.starts_with("nothing was recorded from 2026-11-22 10:00:00 to 2026-11-22 11:00:00"), "{sentence}");
+    assert!(sentence.contains("from 2026-11-23T10:15:00 to 2026-11-23T10:17:3"), "{sentence}");
+}
+
+fn said<'a>(findings: &'a [Finding], id: &str) -> Vec<&'a str> {
+    findings.iter().filter(|finding| finding.id == id).map(|finding| finding.message.as_str()).collect()
+}
+
+#[test]
+fn a_segment_that_is_damaged_is_a_sentence_and_the_rest_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    both(folder.path(), 8, 150);
+    let all = recording::segments(folder.path()).unwrap();
+    let second = folder.path().join(all[1].0.to_string());
+    let whole = fs::read(&second).unwrap();
+    fs::write(&second, &whole[..whole.len() / 2]).unwrap();
+    let read = recorded(folder.path(), "");
+    let said = read.problems[0].to_string();
+    assert!(read.problems.len() == 1 && said.contains("could not be read: it is damaged"), "{said}");
+    let sampled = read.profile.sampled.as_ref().unwrap();
+    let (time, lost) = (sampled.time.micros() / 1e6, sampled.lost.micros() / 1e6);
+    assert!((85.0..95.0).contains(&time) && (59.0..61.0).contains(&lost), "{time} s, {lost} s lost");
+    // One that is there and is none of ours, or empty, is no other.
+    fs::write(&second, "").unwrap();
+    assert_eq!(recorded(folder.path(), "").files.len(), 2);
+}
+
+#[test]
+fn a_restart_of_the_server_a_pause_and_a_clock_that_is_set_are_told_and_lose_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::new(7);
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    let (mut wall, mut segments) = (BEGIN, Vec::new());
+    let mut record = |sums: &mut Sums, wall: &mut i64, seconds: i64, segments: &mut Vec<Segment>| {
+        let end = *wall + seconds * SECOND;
+        while *wall < end {
+            let (since, samples) = server.look();
+            *wall += since.micros() as i64;
+            segments.extend(sums.look(*wall, since, &samples));
+        }
+    };
+    record(&mut sums, &mut wall, 20, &mut segments);
+    segments.extend(sums.take(wall));
+    wall += 30 * SECOND;
+    segments.extend(sums.lose(wall, Ticks::from_micros(30 * SECOND), "the server went away"));
+    record(&mut sums, &mut wall, 20, &mut segments);
+    // The clock is set back by an hour: the segments keep their order.
+    wall -= 3_600 * SECOND;
+    record(&mut sums, &mut wall, 20, &mut segments);
+    segments.extend(sums.take(wall));
+    let numbers: Vec<i64> = segments.iter().map(|segment| segment.head.begin).collect();
+    assert!(numbers.windows(2).any(|pair| pair[1] < pair[0]), "{numbers:?}");
+    write(folder.path(), segments);
+    let read = recorded(folder.path(), "");
+    let sampled = read.profile.sampled.as_ref().unwrap();
+    let (time, lost) = (sampled.time.micros() / 1e6, sampled.lost.micros() / 1e6);
+    assert!((59.0..61.0).contains(&time) && (29.0..31.0).contains(&lost), "{time} s, {lost} s lost");
+    let away = said(&read.findings, "server-went-away");
+    assert!(away.len() == 1 && away[0].contains("the server went away"), "{away:?}");
+}
+
+#[test]
+fn idle_sessions_take_next_to_no_room_and_memory_has_its_bounds() {
+    let backends: Vec<Arc<Backend>> = (1..=500).map(backend).collect();
+    let idle = |backend: &Arc<Backend>| Sample {
+        backend: Arc::clone(backend),
+        state: State::Idle,
+        event: Some("Client:ClientRead".into()),
+        query_id: None,
+        query_start: None,
+        text: None,
+        processor: None,
+    };
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    let (since, mut over) = (Ticks::from_micros(50_000), None);
+    for look in 1..=1_200 {
+        let samples: Vec<Sample> = backends.iter().map(idle).collect();
+        over = over.or(sums.look(BEGIN + look * 50_000, since, &samples));
+    }
+    let segment = over.or_else(|| sums.take(BEGIN + 60 * SECOND)).unwrap();
+    assert_eq!(segment.samples.len(), 500, "one row for a session that does one thing for a minute");
+    assert_eq!(segment.samples[0].seconds, 60);
+    // Sessions that come and go, each with a statement of its own, end a segment early.
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    let (mut rows, mut segments) = (0, 0);
+    for look in 1..=60_i64 {
+        let pids = (0..12_000).map(|number| look as u32 * 12_000 + number);
+        let samples: Vec<Sample> = pids
+            .map(|pid| Sample {
+                state: State::Active,
+                query_id: Some(i64::from(pid)),
+                text: Some(Arc::from(format!("select {pid}"))),
+                ..idle(&backend(pid))
+            })
+            .collect();
+        if let Some(segment) = sums.look(BEGIN + look * SECOND, Ticks::from_micros(SECOND), &samples) {
+            assert!(segment.rows() < 600_000 && segment.statements.len() < 20_000, "{}", segment.rows());
+            (rows, segments) = (rows + segment.samples.len(), segments + 1);
+        }
+    }
+    assert!(segments >= 1 && rows >= 500_000, "{segments} segments, {rows} rows");
+}
+
+#[test]
+fn texts_are_left_out_where_that_is_asked_for_and_statements_are_told_apart_all_the_same() {
+    let mut server = Server::new(8);
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings { keeps_texts: false, ..SumsSettings::default() });
+    let mut now = BEGIN;
+    for _ in 0..3_000 {
+        let (since, samples) = server.look();
+        now += since.micros() as i64;
+        assert!(sums.look(now, since, &samples).is_none());
+    }
+    let segment = sums.take(now).unwrap();
+    assert!(segment.statements.len() > 3 && segment.statements.iter().all(|one| one.text.is_empty()));
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), [segment]);
+    let read = recorded(folder.path(), "");
+    assert_eq!(statements(&read).len(), 3, "{:?}", statements(&read));
+}
+
+#[test]
+fn an_hour_of_fifty_busy_sessions_takes_ten_megabytes_at_most() {
+    // Seven statements of a transaction, each with its waits: some 12 rows a session and second.
+    let events = [None, Some("IO:WALSync"), Some("LWLock:WALWrite"), Some("Lock:transactionid"), Some("Lock:tuple")];
+    let backends: Vec<Arc<Backend>> = (1..=50).map(backend).collect();
+    let mut random = measure::random::SplitMix64::new(7);
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    let (mut bytes, mut segments, mut now) = (0, 0, BEGIN);
+    // Ten minutes at 200 looks a second: as many rows as at 1000.
+    while now < BEGIN + 600 * SECOND {
+        let micros = 2_500 + random.below(5_000) as i64;
+        now += micros;
+        let samples: Vec<Sample> = backends
+            .iter()
+            .map(|backend| {
+                let id = 1 + random.below(7) as i64;
+                let event = match id {
+                    7 => events[1 + random.below(2) as usize],
+                    3 | 4 => events[random.below(2) as usize * (2 + random.below(3) as usize)],
+                    _ => None,
+                };
+                let state = if random.below(4) == 0 { State::IdleInTransaction } else { State::Active };
+                Sample {
+                    backend: Arc::clone(backend),
+                    state,
+                    event: event.map(Arc::from),
+                    query_id: Some(id),
+                    query_start: Some(now),
+                    text: Some(Arc::from(format!("UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE {id}"))),
+                    processor: Some(ProcessorTime { ran: Ticks(random.below(900) as i64), waited: Ticks(100) }),
+                }
+            })
+            .collect();
+        if let Some(segment) = sums.look(now, Ticks::from_micros(micros), &samples) {
+            bytes += encode(&segment).unwrap().len();
+            segments += segment.samples.len();
+        }
+    }
+    bytes += sums.take(now).map_or(0, |segment| encode(&segment).unwrap().len());
+    let an_hour = bytes as f64 * 6.0 / 1e6;
+    println!("{an_hour:.2} MB an hour, {:.1} rows a session and second", segments as f64 / 50.0 / 600.0);
+    assert!(an_hour < 10.0, "{an_hour} MB an hour");
+}
