@@ -1,6 +1,6 @@
 //! What the server counts of its statements, where the extension pg_stat_statements is there: executions, rows, blocks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use profile::tables::sampled::Counters;
 use server::{Row, ServerError, Session};
@@ -23,6 +23,8 @@ pub(crate) struct CounterSource {
     schema: String,
     has_toplevel: bool,
     before: BTreeMap<i64, Counters>,
+    /// The identifiers of our own statements, as far as they were looked for.
+    own: Option<BTreeSet<i64>>,
 }
 
 impl CounterSource {
@@ -39,7 +41,7 @@ impl CounterSource {
         }
         let has_toplevel = version.is_none_or(|version| number(&version) >= WITH_TOPLEVEL);
         let schema = session.text(COUNTERS_PLACE, Some("public"))?.unwrap_or_else(|| "public".into());
-        let mut source = CounterSource { schema, has_toplevel, before: BTreeMap::new() };
+        let mut source = CounterSource { schema, has_toplevel, before: BTreeMap::new(), own: None };
         match source.read(session, Texts::Left) {
             Ok(rows) => {
                 source.before = rows.into_iter().map(|(id, (counted, _))| (id, counted)).collect();
@@ -59,21 +61,48 @@ impl CounterSource {
             Err(error) => return Err(error),
         };
         for (id, (counted, _)) in &mut now {
-            // Counters below those before were begun anew.
-            if let Some(before) = self.before.get(id).filter(|before| before.executions <= counted.executions) {
-                counted.executions -= before.executions;
-                counted.rows = counted.rows.saturating_sub(before.rows);
-                counted.hits = counted.hits.saturating_sub(before.hits);
-                counted.reads = counted.reads.saturating_sub(before.reads);
-            }
+            take_off(counted, self.before.get(id));
         }
         now.retain(|_, (counted, text)| *counted != Counters::default() && !text.contains(OWN_MARK));
         Ok(Ok(now))
     }
 
+    /// What was counted since it was asked last, without texts: they come with samples.
+    pub(crate) fn next(&mut self, session: &mut Session) -> Result<Result<Counted, String>, ServerError> {
+        // Our own statements are found by their texts, once.
+        let texts = if self.own.is_none() { Texts::Brought } else { Texts::Left };
+        let now = match self.read(session, texts) {
+            Ok(now) => now,
+            Err(error @ ServerError::Statement { .. }) => return Ok(Err(error.to_string())),
+            Err(error) => return Err(error),
+        };
+        let own = self.own.get_or_insert_with(|| {
+            now.iter().filter(|(_, (_, text))| text.contains(OWN_MARK)).map(|(id, _)| *id).collect()
+        });
+        let mut counted = now.clone();
+        let before = std::mem::take(&mut self.before);
+        for (id, (counted, text)) in &mut counted {
+            take_off(counted, before.get(id));
+            text.clear();
+        }
+        counted.retain(|id, (counted, _)| *counted != Counters::default() && !own.contains(id));
+        self.before = now.into_iter().map(|(id, (counted, _))| (id, counted)).collect();
+        Ok(Ok(counted))
+    }
+
     fn read(&self, session: &mut Session, texts: Texts) -> Result<Counted, ServerError> {
         let rows = session.rows(&counters(&self.schema, self.has_toplevel, texts))?;
         Ok(rows.iter().filter_map(counted).collect())
+    }
+}
+
+/// Takes off what was counted before. Counters below those before were begun anew.
+fn take_off(counted: &mut Counters, before: Option<&Counters>) {
+    if let Some(before) = before.filter(|before| before.executions <= counted.executions) {
+        counted.executions -= before.executions;
+        counted.rows = counted.rows.saturating_sub(before.rows);
+        counted.hits = counted.hits.saturating_sub(before.hits);
+        counted.reads = counted.reads.saturating_sub(before.reads);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The watch over a server: it looks again and again until its end, and outlives the server's restart.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +22,7 @@ use sys::watchpoint;
 use crate::account::Account;
 use crate::counters::{Counted, CounterSource};
 use crate::exact::{Chosen, Exact, Watching};
+use crate::listener::Listener;
 use crate::memory::MemorySampler;
 use crate::processors::{Busy, Processors};
 use crate::sampler::{Look, Sampler, Texts};
@@ -81,6 +83,8 @@ pub struct Watch {
     asks: u64,
     facts: ServerFacts,
     profile: SampledProfile,
+    /// Hears the looks in place of the profile.
+    listener: Option<Box<dyn Listener>>,
     samples: Vec<Sample>,
     /// The time that these stand for.
     since: Duration,
@@ -176,6 +180,7 @@ impl Watch {
             asks: 0,
             facts,
             profile: SampledProfile::new(settings.wall_clock, settings.think_time, instruments),
+            listener: None,
             samples: Vec::new(),
             since: Duration::ZERO,
             blocking: Vec::new(),
@@ -190,6 +195,22 @@ impl Watch {
             earlier: Duration::ZERO,
             random: SplitMix64::new(settings.seed),
         })
+    }
+
+    /// Gives each look to this listener from now on, and no more to the profile, which then stays as it is.
+    pub fn tell(&mut self, mut listener: Box<dyn Listener>) {
+        listener.begin(self.subject());
+        self.listener = Some(listener);
+    }
+
+    /// Gives the listener back, and why the watch has ended, if it has.
+    pub fn release(&mut self) -> (Option<Box<dyn Listener>>, Option<String>) {
+        (self.listener.take(), self.ended.take())
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_some()
     }
 
     /// What the server is.
@@ -318,7 +339,11 @@ impl Watch {
 
     /// One look, and who blocks whom where it is time to ask.
     fn look_once(&mut self) -> Result<(), ServerError> {
-        let texts = if self.profile.takes_texts() { Texts::All } else { Texts::New };
+        let takes_all = match &mut self.listener {
+            Some(listener) => listener.takes_texts(),
+            None => self.profile.takes_texts(),
+        };
+        let texts = if takes_all { Texts::All } else { Texts::New };
         let look = match self.look_at_memory(texts) {
             Some(look) => look,
             None => match self.ask(texts)? {
@@ -328,7 +353,11 @@ impl Watch {
         };
         let since = self.last.replace(look.at).map_or(Duration::ZERO, |last| look.at - last);
         self.since = since;
-        self.profile.look(ticks(since), &self.samples);
+        match &mut self.listener {
+            Some(listener) => listener.look(ticks(since), &self.samples),
+            None => self.profile.look(ticks(since), &self.samples),
+        }
+        self.give_counters()?;
         let has_waits = has_lock_waits(&self.samples);
         if !has_waits {
             self.blocking.clear();
@@ -337,7 +366,23 @@ impl Watch {
         if let Some(sampler) = self.sampler.as_mut().filter(|_| is_due && has_waits) {
             self.asked = Some(Instant::now());
             self.blocking = sampler.blocking()?;
-            self.profile.blocking(&self.blocking, &self.samples);
+            match &mut self.listener {
+                Some(listener) => listener.blocking(&self.blocking),
+                None => self.profile.blocking(&self.blocking, &self.samples),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the listener what the server has counted, where it wants that.
+    fn give_counters(&mut self) -> Result<(), ServerError> {
+        let (Some(listener), Some(sampler)) = (&mut self.listener, &mut self.sampler) else { return Ok(()) };
+        if listener.wants_counters() {
+            let counted = match &mut self.begun.counters {
+                Ok(source) => source.next(sampler.session())?.unwrap_or_default(),
+                Err(_) => BTreeMap::new(),
+            };
+            listener.counted(&counted);
         }
         Ok(())
     }
@@ -378,6 +423,7 @@ impl Watch {
     /// Waits until the server is there again; what was lost meanwhile is noted.
     fn come_back(&mut self, error: &ServerError, end: Instant) {
         let left = self.last.unwrap_or_else(Instant::now);
+        self.listener.iter_mut().for_each(|listener| listener.away());
         if let Some(sampler) = self.sampler.take() {
             self.earlier += sampler.server_time;
         }
@@ -393,10 +439,19 @@ impl Watch {
             }
         }
         let lost = ticks(left.elapsed());
-        self.profile.lose(lost);
         self.last = None;
         let is_back = self.sampler.is_some();
-        self.away.push((error.to_string().trim_end_matches('.').to_string(), lost));
+        let (reason, subject) = (error.to_string().trim_end_matches('.').to_string(), self.subject());
+        match &mut self.listener {
+            Some(listener) => {
+                listener.lose(lost, &reason);
+                listener.begin(subject);
+            }
+            None => {
+                self.profile.lose(lost);
+                self.away.push((reason, lost));
+            }
+        }
         if !is_back {
             self.ended = Some("the server did not come back".into());
         }

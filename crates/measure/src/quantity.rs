@@ -130,7 +130,7 @@ pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     if representable { Ok(bytes as u64) } else { Err(error()) }
 }
 
-/// The time of `text`: a number with ns, us, ms, s or m.
+/// The time of `text`: a number with ns, us, ms, s, m, h or d.
 pub fn parse_time(text: &str) -> Result<Nanos, QuantityError> {
     let error = || QuantityError::Time(text.into());
     let (number, unit) = split_unit(text);
@@ -140,6 +140,8 @@ pub fn parse_time(text: &str) -> Result<Nanos, QuantityError> {
         "ms" => 1e6,
         "s" => 1e9,
         "m" | "min" => 60e9,
+        "h" => 3_600e9,
+        "d" => 86_400e9,
         _ => return Err(error()),
     };
     let whole = number.parse::<u64>().ok().and_then(|whole| whole.checked_mul(nanos as u64));
@@ -266,7 +268,11 @@ mod tests {
     fn times_are_read_as_written() {
         assert_eq!(parse_time("500ms"), Ok(Nanos::from_millis(500)));
         assert_eq!(parse_time("1.5s"), Ok(Nanos::from_millis(1500)));
-        for wrong in ["5", "", "s", "-1s", "5h", "infs"] {
+        assert_eq!(
+            (parse_time("5h"), parse_time("7d")),
+            (Ok(Nanos(18_000_000_000_000)), Ok(Nanos(604_800_000_000_000)))
+        );
+        for wrong in ["5", "", "s", "-1s", "5y", "infs"] {
             assert_eq!(parse_time(wrong), Err(QuantityError::Time(wrong.into())), "{wrong}");
         }
     }

@@ -26,6 +26,7 @@ Examples:
   readpath counters -- COMMAND   what the processor did for a command
   readpath scan                  one question to the same rows by six access paths
   readpath profile FILE          where the time of a traced program went
+  readpath record                what a server's sessions do, for later questions
   readpath run JOB.toml          the runs that a job file asks for
   readpath runs                  the runs that are kept, newest first
   readpath show last             the newest run again

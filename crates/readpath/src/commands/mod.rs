@@ -18,6 +18,7 @@ mod measure;
 mod named;
 mod null;
 mod profile;
+mod record;
 mod report;
 mod roundtrip;
 mod run;
@@ -47,6 +48,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     calibrate::COMMAND,
     profile::COMMAND,
     top::COMMAND,
+    record::COMMAND,
     export::COMMAND,
     run::COMMAND,
     init::COMMAND,
@@ -64,8 +66,15 @@ pub(crate) const HIDDEN: &[CommandRow] =
 
 /// Commands whose output is no run, so that it is neither kept nor printed in another format. `export` looks itself: it
 /// can read runs.
-const WITHOUT_RUN: &[CommandRow] =
-    &[top::COMMAND, init::COMMAND, clean::COMMAND, completions::COMMAND, man::COMMAND, counted_scan::COMMAND];
+const WITHOUT_RUN: &[CommandRow] = &[
+    top::COMMAND,
+    record::COMMAND,
+    init::COMMAND,
+    clean::COMMAND,
+    completions::COMMAND,
+    man::COMMAND,
+    counted_scan::COMMAND,
+];
 
 /// Runs the command that the command line names.
 pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

@@ -31,6 +31,7 @@ mod postgres_versions;
 mod profile;
 mod profile_skew;
 mod python_module;
+mod record;
 mod removal;
 mod running;
 mod sqlite;

@@ -25,7 +25,7 @@ pub(super) struct Exception {
 
 /// The first one with the beginning of an example holds for it. A cell of a mebibyte and 20 000 rows take seconds, and
 /// the experiments' own sizes minutes and gigabytes.
-pub(super) const EXCEPTIONS: [Exception; 17] = [
+pub(super) const EXCEPTIONS: [Exception; 19] = [
     tried("readpath ladder", "--size 64MiB", Needs::Nothing),
     tried("cargo run --release -p contest", "", Needs::Elsewhere("a contest needs its peers, and minutes")),
     tried("./check", "", Needs::Elsewhere("it runs all tests, of which this is one")),
@@ -44,6 +44,8 @@ pub(super) const EXCEPTIONS: [Exception; 17] = [
     tried("readpath calibrate --on postgres://me@db.example/shop", "", Needs::Elsewhere("there is no db.example")),
     tried("readpath counters --valgrind", "", Needs::Valgrind),
     tried("readpath profile --on postgres://me@localhost/shop --exact", "", Needs::Elsewhere("it needs root")),
+    tried("readpath record", "", Needs::Elsewhere("it ends with a signal")),
+    tried("readpath profile recording", "", Needs::Elsewhere("a recording takes a server and minutes")),
     tried("readpath profile --on postgres://me@localhost/shop", "--duration 1s", Needs::Server),
     tried("readpath top --on", "", Needs::Elsewhere("it stays on a terminal until a key ends it")),
     tried("readpath profile --on postgres:18", "", Needs::Elsewhere("pgbench is not on every machine")),

@@ -32,10 +32,13 @@ const ALIASES: [(&str, &str); 2] = [("--for", "--duration"), ("--inner-rows", "-
 
 /// Options that other tests try: no document shows how many threads read a trace (`promises.rs`), and a private server
 /// is started and restarted for the end of a page (`calibrate.rs`), and which files of a folder are compared takes
-/// several of them (`compare_traces.rs`), and which texts a server shows takes one that is at work (`running.rs`).
-const ELSEWHERE: [(&str, &str); 6] = [
+/// several of them (`compare_traces.rs`), which texts a server shows takes one that is at work (`running.rs`), and a
+/// recorder runs until it is signalled (`record.rs`).
+const ELSEWHERE: [(&str, &str); 8] = [
     ("profile of a trace", "--workers"),
     ("profile of a running server", "--no-text"),
+    ("record of a running server", "--no-text"),
+    ("record of a running server", "--to"),
     ("calibrate on a private server", "--sql"),
     ("compare of traces", "--name"),
     ("compare of traces", "--since"),

@@ -1,0 +1,36 @@
+//! What hears the looks of a watch in place of its profile.
+
+use std::collections::BTreeMap;
+
+use measure::Parameters;
+use profile::event::Ticks;
+use profile::source::sampled::Sample;
+use profile::tables::sampled::Counters;
+
+/// Hears the looks of a watch.
+pub trait Listener {
+    /// What is watched and how: at the begin, and when the server is there again.
+    fn begin(&mut self, subject: Parameters);
+
+    /// A look at all processes, which stands for the time `since` the look before; none for the first.
+    fn look(&mut self, since: Ticks, samples: &[Sample]);
+
+    /// Whether what the server has counted of its statements is wanted now.
+    fn wants_counters(&self) -> bool;
+
+    /// What the server has counted since it was asked last, by the statements' identifiers; nothing where it counts
+    /// nothing.
+    fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>);
+
+    /// An answer to who blocks whom, asked right after a look.
+    fn blocking(&mut self, answer: &[(u32, Vec<u32>)]);
+
+    /// Whether the texts of all statements are wanted with the next look.
+    fn takes_texts(&mut self) -> bool;
+
+    /// The server went away.
+    fn away(&mut self);
+
+    /// It could not be looked at for this time, which ends now.
+    fn lose(&mut self, time: Ticks, reason: &str);
+}

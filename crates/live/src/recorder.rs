@@ -1,0 +1,236 @@
+//! The flight recorder: what a watch sees, summed up and written as segments of a recording.
+//!
+//! A thread of its own writes: looks go on while a disk is slow or full. What it cannot write is said and counted as
+//! lost, and the next segment is tried again.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use measure::Parameters;
+use profile::event::Ticks;
+use profile::source::recorded::{Sums, SumsSettings, add_counters};
+use profile::source::sampled::Sample;
+use profile::tables::sampled::Counters;
+use recording::{Folder, Limits, Segment, SegmentName, encode, segments};
+
+use crate::listener::Listener;
+
+/// Segments that wait for the disk. A segment is a few MiB at most while it waits.
+const WAITING_MAX: usize = 2;
+
+/// Sentences that wait to be said.
+const SAID_MAX: usize = 64;
+
+/// Where a segment ends so much later than the one before, in microseconds, the clock may have been set: then no
+/// segment is removed for its age until this number of further ones is written. A clock that is wrong for an hour
+/// empties no folder.
+const STEP: i64 = 3_600_000_000;
+const HELD: u32 = 60;
+
+/// How a recorder records.
+#[derive(Clone, Copy, Debug)]
+pub struct RecorderSettings {
+    /// How much is kept.
+    pub limits: Limits,
+    /// What is written, and how long a segment is.
+    pub sums: SumsSettings,
+    /// The wall clock, in microseconds since 1970, UTC.
+    pub clock: fn() -> i64,
+}
+
+/// What a recorder has done so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// Segments that were written.
+    pub segments: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Segments that were removed because of the limits.
+    pub removed: u64,
+    /// Segments that could not be written.
+    pub lost: u64,
+    /// What is to be said, each once.
+    pub said: Vec<String>,
+}
+
+/// Records what a watch sees.
+pub struct Recorder {
+    sums: Sums,
+    /// A segment that is over and waits for what the server has counted meanwhile.
+    over: Option<Segment>,
+    settings: RecorderSettings,
+    outbox: Option<SyncSender<Segment>>,
+    writer: Option<JoinHandle<()>>,
+    news: Arc<Mutex<News>>,
+}
+
+impl Recorder {
+    /// Begins to record to this folder.
+    ///
+    /// # Errors
+    /// Where the thread that writes cannot be started.
+    pub fn start(folder: Folder, settings: RecorderSettings) -> io::Result<Recorder> {
+        let (outbox, inbox) = sync_channel(WAITING_MAX);
+        let news: Arc<Mutex<News>> = Arc::default();
+        let told = Arc::clone(&news);
+        let newest = segments(folder.path())?.last().map(|(name, _)| name.end);
+        let writer = Writer { folder, settings, news: told, is_failing: false, newest, held: 0 };
+        let writer = thread::Builder::new().name("recorder".into()).spawn(move || writer.run(&inbox))?;
+        let sums = Sums::new((settings.clock)(), Parameters::new(), settings.sums);
+        Ok(Recorder { sums, over: None, settings, outbox: Some(outbox), writer: Some(writer), news })
+    }
+
+    /// What was done so far, for a listener that is given away.
+    pub fn news(&self) -> Arc<Mutex<News>> {
+        Arc::clone(&self.news)
+    }
+
+    fn now(&self) -> i64 {
+        (self.settings.clock)()
+    }
+
+    fn write(&mut self, segment: Option<Segment>) {
+        let (Some(segment), Some(outbox)) = (segment, &self.outbox) else { return };
+        let refused = match outbox.try_send(segment) {
+            Ok(()) => return,
+            Err(TrySendError::Full(_)) => "the disk does not take what is recorded",
+            Err(TrySendError::Disconnected(_)) => "the thread that writes has ended",
+        };
+        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        news.lost += 1;
+        say(&mut news, format!("{refused}: a segment is lost."));
+    }
+}
+
+/// The last segment is written before it is gone.
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        let last = self.sums.take(self.now());
+        if let Some(outbox) = self.outbox.take() {
+            for segment in [self.over.take(), last].into_iter().flatten() {
+                // It may wait for the disk here.
+                let _ = outbox.send(segment);
+            }
+        }
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Listener for Recorder {
+    fn begin(&mut self, subject: Parameters) {
+        self.sums.set_subject(subject);
+    }
+
+    fn look(&mut self, since: Ticks, samples: &[Sample]) {
+        if let Some(over) = self.sums.look(self.now(), since, samples) {
+            let before = self.over.replace(over);
+            self.write(before);
+        }
+    }
+
+    fn wants_counters(&self) -> bool {
+        self.over.is_some()
+    }
+
+    fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>) {
+        let mut over = self.over.take();
+        over.iter_mut().for_each(|segment| add_counters(segment, counted));
+        self.write(over);
+    }
+
+    fn blocking(&mut self, answer: &[(u32, Vec<u32>)]) {
+        self.sums.blocking(answer);
+    }
+
+    fn takes_texts(&mut self) -> bool {
+        self.sums.takes_texts()
+    }
+
+    fn away(&mut self) {
+        let over = self.over.take();
+        self.write(over);
+        let over = self.sums.take(self.now());
+        self.write(over);
+    }
+
+    fn lose(&mut self, time: Ticks, reason: &str) {
+        let over = self.sums.lose(self.now(), time, reason);
+        self.write(over);
+        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        say(&mut news, format!("nothing was recorded for {:.1} s: {reason}.", time.micros() / 1e6));
+    }
+}
+
+/// What writes segments.
+struct Writer {
+    folder: Folder,
+    settings: RecorderSettings,
+    news: Arc<Mutex<News>>,
+    is_failing: bool,
+    /// Where the newest segment ended.
+    newest: Option<i64>,
+    /// Segments that are to be written before one is removed for its age.
+    held: u32,
+}
+
+impl Writer {
+    fn run(mut self, inbox: &Receiver<Segment>) {
+        while let Ok(segment) = inbox.recv() {
+            self.write(segment);
+        }
+    }
+
+    fn write(&mut self, mut segment: Segment) {
+        let number = self.folder.next();
+        segment.head.number = number;
+        let head = &segment.head;
+        let (name, end) = (SegmentName::new(number, head.begin, head.end), head.end);
+        let written = encode(&segment).and_then(|bytes| {
+            let published = self.folder.publish(name, &bytes);
+            published.map(|()| bytes.len() as u64).map_err(|error| error.to_string())
+        });
+        drop(segment);
+        let removed = self.keep(end);
+        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        match written {
+            Ok(bytes) => {
+                news.segments += 1;
+                news.bytes += bytes;
+                if std::mem::take(&mut self.is_failing) {
+                    say(&mut news, format!("{} takes segments again.", self.folder.path().display()));
+                }
+            }
+            Err(reason) => {
+                news.lost += 1;
+                // It is said once, and not each minute.
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    say(&mut news, format!("{reason}: a segment is lost; each next one is tried again."));
+                }
+            }
+        }
+        match removed {
+            Ok(removed) => news.removed += removed,
+            Err(error) => say(&mut news, format!("old segments could not be removed: {error}.")),
+        }
+    }
+
+    /// Removes what is beyond the limits. By its age nothing is removed while the clock has just been set ahead.
+    fn keep(&mut self, end: i64) -> io::Result<u64> {
+        let is_set_ahead = self.newest.replace(end).is_some_and(|before| end - before > STEP);
+        self.held = if is_set_ahead { HELD } else { self.held.saturating_sub(1) };
+        let age = self.settings.limits.age.filter(|_| self.held == 0);
+        self.folder.keep(Limits { age, ..self.settings.limits }, end)
+    }
+}
+
+/// Adds a sentence, unless it waits to be said already.
+fn say(news: &mut News, sentence: String) {
+    if news.said.len() < SAID_MAX && !news.said.contains(&sentence) {
+        news.said.push(sentence);
+    }
+}

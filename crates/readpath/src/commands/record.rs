@@ -1,0 +1,228 @@
+//! `readpath record`: a flight recorder of a running server.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ::measure::Nanos;
+use ::measure::quantity::{counted, parse_size, parse_time, size_in_words};
+use ::profile::event::Ticks;
+use ::profile::observe::collector::THINK_TIME;
+use ::profile::observe::instruments::Instruments;
+use ::profile::source::recorded::SumsSettings;
+use clap::{ArgMatches, Args, Command};
+use jiff::Timestamp;
+use live::{Listener, News, Recorder, RecorderSettings, Settings, Watch};
+use recording::{Folder, Limits};
+use server::facts::ASSUMED_MAJOR;
+use server::{Address, Place, ServerError, Statements};
+
+use super::measure::signals;
+use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, Purpose, arguments, fresh_seed};
+use crate::output;
+use crate::signals::Signals;
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "record", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath record --on postgres://me@host/db --to shop
+  readpath record --on postgres://me@host/db --to shop --keep 7d
+  readpath record --on postgres://me@host/db --to shop --rate 20 --no-text
+  readpath profile shop --from 10:00 --to 10:05   what went on at that time
+  readpath compare shop --first 09:00..09:30 --second 10:00..10:30";
+
+/// Looks a second.
+const RATES: std::ops::RangeInclusive<f64> = 1.0..=2000.0;
+
+/// Lengths of segments.
+const SEGMENTS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1_000)..=Nanos::from_millis(60_000);
+
+/// For how long a watch goes on at a time.
+const WATCH: Duration = Duration::from_secs(86_400);
+
+/// How often a server that ended our watch is asked again.
+const AGAIN: Duration = Duration::from_secs(2);
+const NAP: Duration = Duration::from_millis(50);
+
+/// What a reader of a dry run has to know.
+const REMARK: &str = "-- What follows would be sent if every answer is as expected; nothing was sent.\n";
+
+#[derive(Args)]
+struct Arguments {
+    /// The PostgreSQL server to record: postgres://USER@HOST:PORT/DATABASE; nothing is made there
+    #[arg(long, value_name = "SERVER", value_parser = address)]
+    on: String,
+    /// The folder of the recording, which is made where it is not there: a segment a minute, as Parquet
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// Remove segments that are older than this [default: none is]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    keep: Option<Nanos>,
+    /// Remove the oldest segments where all have more bytes than this
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "2GiB")]
+    max_size: u64,
+    /// How long a segment is, from 1s to 60s: what a reboot or a kill loses at most
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
+    segment: Nanos,
+    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, and else 50; at
+    /// most 100 then]
+    #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
+    rate: Option<f64>,
+    /// Write no texts of statements, which have literals in them
+    #[arg(long)]
+    no_text: bool,
+    /// Print every statement that would be sent to the server, and send none
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Refuses what names no server, and a private one: it would do nothing.
+fn address(word: &str) -> Result<String, String> {
+    match word.parse::<Place>() {
+        Ok(Place::Given(_)) => Ok(word.into()),
+        Ok(_) => Err("a recorder watches a server that runs: name it as postgres://USER@HOST/DATABASE".into()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn define(command: Command) -> Command {
+    let about = "Records what the sessions of a running server do, until ^C, so that any time of it can be profiled";
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let arguments = arguments::<Arguments>(matches)?;
+    let wrong = |sentence: String| Err(Failure::new(Exit::WrongCommandLine, sentence));
+    if let Some(rate) = arguments.rate.filter(|rate| !RATES.contains(rate)) {
+        return wrong(format!("--rate {rate}: a server is sampled from 1 to 2000 times a second."));
+    }
+    if arguments.keep == Some(Nanos(0)) || arguments.max_size == 0 {
+        return wrong(
+            "a recorder that keeps nothing records nothing: give --keep a time and --max-size a size.".into(),
+        );
+    }
+    if !SEGMENTS.contains(&arguments.segment) {
+        return wrong("a segment is from 1s to 60s long.".into());
+    }
+    let address = Address::parse(&arguments.on)
+        .and_then(|address| address.completed(&context.settings.servers))
+        .map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    if context.purpose == Purpose::Check {
+        return Ok(Exit::Done);
+    }
+    if arguments.dry_run {
+        return rehearse(&arguments, &address);
+    }
+    record(&arguments, &address, context)
+}
+
+fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
+    let recorder = Statements::default();
+    Watch::rehearse(address, arguments.rate, (recorder.clone(), ASSUMED_MAJOR))
+        .map_err(|error| Failure::new(Exit::Failed, error))?;
+    output::print(&format!("{REMARK}{}", recorder.script()))?;
+    Ok(Exit::Done)
+}
+
+/// The wall clock, in microseconds since 1970.
+fn clock() -> i64 {
+    Timestamp::now().as_microsecond()
+}
+
+/// Records until a signal comes.
+fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result<Exit, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, error);
+    let signals = signals()?;
+    let folder = Folder::open(&arguments.to).map_err(|error| failed(&error))?;
+    let mut watch = open(arguments, address, &signals).map_err(|error| failed(&error))?;
+    let age = arguments.keep.map(|keep| i64::try_from(keep.0 / 1_000).unwrap_or(i64::MAX));
+    let limits = Limits { age, bytes: Some(arguments.max_size) };
+    let segment = i64::try_from(arguments.segment.0 / 1_000).unwrap_or(i64::MAX);
+    let sums = SumsSettings { keeps_texts: !arguments.no_text, segment };
+    let settings = RecorderSettings { limits, sums, clock };
+    let recorder = Recorder::start(folder, settings).map_err(|error| failed(&error))?;
+    let news = recorder.news();
+    watch.tell(Box::new(recorder));
+    if !context.globals.quiet {
+        output::warn(&format!("recording {} to {} until ^C", address.shown(), arguments.to.display()));
+    }
+    loop {
+        watch.run(WATCH, &mut |_| {
+            tell(&news);
+            std::ops::ControlFlow::Continue(())
+        });
+        if signals.received().is_some() {
+            break;
+        }
+        if watch.has_ended() {
+            let (listener, reason) = watch.release();
+            let (Some(listener), reason) = (listener, reason.unwrap_or_default()) else { break };
+            match open_again((arguments, address), listener, &reason, &signals) {
+                Some(again) => watch = again,
+                None => return finish(arguments, &news),
+            }
+        }
+    }
+    // The recorder ends with the watch: its last segment is written before.
+    drop(watch);
+    finish(arguments, &news)
+}
+
+fn open(arguments: &Arguments, address: &Address, signals: &Signals) -> Result<Watch, ServerError> {
+    let settings = Settings {
+        rate: arguments.rate,
+        reads_memory: true,
+        wall_clock: clock(),
+        think_time: THINK_TIME,
+        seed: fresh_seed(),
+    };
+    Watch::open(address, settings, Instruments::default(), signals.stop().share())
+}
+
+/// Opens another watch for a listener when the server lets us; `None` where a signal comes before.
+fn open_again(
+    (arguments, address): (&Arguments, &Address),
+    mut listener: Box<dyn Listener>,
+    reason: &str,
+    signals: &Signals,
+) -> Option<Watch> {
+    let left = Instant::now();
+    listener.away();
+    output::complain(&format!("the server is not recorded: {}. It is tried again.", reason.trim_end_matches('.')));
+    loop {
+        let tried = Instant::now();
+        while tried.elapsed() < AGAIN {
+            if signals.received().is_some() {
+                return None;
+            }
+            thread::sleep(NAP);
+        }
+        if let Ok(mut watch) = open(arguments, address, signals) {
+            let lost = u64::try_from(left.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            listener.lose(Ticks::from_nanos(lost), reason.trim_end_matches('.'));
+            watch.tell(listener);
+            return Some(watch);
+        }
+    }
+}
+
+/// Says what the recorder has to say.
+fn tell(news: &Mutex<News>) {
+    let said = std::mem::take(&mut news.lock().unwrap_or_else(PoisonError::into_inner).said);
+    said.iter().for_each(|sentence| output::complain(sentence));
+}
+
+/// Says what was recorded.
+fn finish(arguments: &Arguments, news: &Arc<Mutex<News>>) -> Result<Exit, Failure> {
+    tell(news);
+    let News { segments, bytes, removed, lost, .. } = news.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut parts = vec![format!("{} of {}", counted(segments, "segment", "segments"), size_in_words(bytes))];
+    parts.extend((removed > 0).then(|| format!("{} removed", counted(removed, "old one", "old ones"))));
+    parts.extend((lost > 0).then(|| format!("{} not written", counted(lost, "one", "ones"))));
+    output::print(&format!("{}: {}\n", arguments.to.display(), parts.join(", ")))?;
+    Ok(if segments == 0 && lost > 0 { Exit::Failed } else { Exit::Done })
+}

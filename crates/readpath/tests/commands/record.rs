@@ -1,0 +1,278 @@
+//! `readpath record`, as users call it: a server is recorded, and any time of the recording is a profile.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use recording::segments;
+use rustix::process::{Pid, Signal, kill_process};
+use trial::Trial;
+
+use crate::user::{User, complaint};
+
+/// A load that ends when it is dropped.
+struct Busy {
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+fn busy(trial: &Trial, statement: &'static str) -> Busy {
+    let end = Arc::new(AtomicBool::new(false));
+    let (mut client, is_over) = (trial.client(), Arc::clone(&end));
+    let thread =
+        thread::spawn(move || while !is_over.load(Ordering::Relaxed) && client.batch_execute(statement).is_ok() {});
+    Busy { end, thread: Some(thread) }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().unwrap().join();
+    }
+}
+
+const HEAVY: &str = "SELECT sum(sqrt(n)) FROM generate_series(1, 100000) AS heavy(n) WHERE 'secret' <> ''";
+const SLEEP: &str = "SELECT pg_sleep(0.05)";
+
+/// A recorder that is killed when it is dropped.
+struct Recorder {
+    child: Option<Child>,
+    folder: PathBuf,
+}
+
+/// Records with segments of a second.
+fn recorder(user: &User, trial: &Trial, more: &str) -> Recorder {
+    let folder = user.home.path().join("recording");
+    recorder_to(user, trial, &folder, more)
+}
+
+fn recorder_to(user: &User, trial: &Trial, folder: &Path, more: &str) -> Recorder {
+    let words = format!("record --on {} --to {} --segment 1s --quiet {more}", trial.url(), folder.display());
+    let child = user.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    Recorder { child: Some(child), folder: folder.into() }
+}
+
+impl Recorder {
+    fn segments(&self) -> usize {
+        segments(&self.folder).map_or(0, |found| found.len())
+    }
+
+    /// Waits until there are this many segments.
+    fn wait_for(&mut self, count: usize) {
+        let begun = Instant::now();
+        while self.segments() < count {
+            let ended = self.child.as_mut().unwrap().try_wait().unwrap();
+            if ended.is_some() || begun.elapsed() > Duration::from_secs(60) {
+                let output = self.child.take().unwrap().wait_with_output().unwrap();
+                panic!("{} segments of {count}: {}", self.segments(), complaint(&output));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn end(mut self, signal: Signal) -> Output {
+        let child = self.child.take().unwrap();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        child.wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn a_recording_has_the_page_of_a_profile_also_while_it_is_written_and_two_times_of_it_compare() {
+    let Some(trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let _busy = (busy(&trial, HEAVY), busy(&trial, SLEEP));
+    let user = User::new();
+    let mut recorder = recorder(&user, &trial, "");
+    recorder.wait_for(5);
+    let during = user.ok("profile recording");
+    for part in ["at work on average", "where the time went", "response time", "±", "statements by response time"] {
+        assert!(during.contains(part), "no {part}: {during}");
+    }
+    assert!(during.contains("sum(sqrt(n))") && during.contains("Made from a recording: samples of "), "{during}");
+    recorder.wait_for(7);
+    let before = recorder.segments();
+    let output = recorder.end(Signal::TERM);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    assert!(said.contains("recording: ") && said.contains("segments of "), "{said}");
+    let after = segments(&user.home.path().join("recording")).unwrap().len();
+    assert!(after > before || after == before + 1, "the last seconds are written too: {before} and {after}");
+
+    let part = user.document("profile recording --from -3s");
+    assert_eq!(part["subject"]["kind"], "postgres");
+    assert_eq!(part["subject"]["from"], "3 s before its end");
+    let by = user.ok("profile recording --by session,event --where event~PgSleep");
+    assert!(by.contains("Timeout:PgSleep") && !by.contains("statements by response time"), "{by}");
+    let compared = user.ok("compare recording --first ..-3s --second -3s..");
+    assert!(
+        compared.contains("recording until 3 s before its end") && compared.contains("Timeout:PgSleep"),
+        "{compared}"
+    );
+    let at = user.ok("compare recording --at -3s --where event~PgSleep");
+    assert!(at.contains("where event~PgSleep"), "{at}");
+    let wrong = user.refused("profile recording --since 2026-01-01", 2);
+    assert!(wrong.contains("--from and --to"), "{wrong}");
+    let nothing = user.refused("profile recording --to 2001-01-01", 1);
+    assert!(nothing.contains("nothing was recorded until 2001-01-01"), "{nothing}");
+    let exported = user.refused("export --events recording --output events", 2);
+    assert!(exported.contains("a recording is Parquet already"), "{exported}");
+}
+
+#[test]
+fn kill_9_at_any_moment_leaves_whole_segments_and_the_next_recorder_goes_on() {
+    let Some(trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let _busy = busy(&trial, HEAVY);
+    let user = User::new();
+    let mut random = measure::random::SplitMix64::new(17);
+    let mut last = 0;
+    for _ in 0..6 {
+        let mut recorder = recorder(&user, &trial, "");
+        recorder.wait_for(last + 1);
+        thread::sleep(Duration::from_millis(random.below(1_300)));
+        recorder.end(Signal::KILL);
+        let found = segments(&user.home.path().join("recording")).unwrap();
+        assert!(found.len() > last);
+        for (name, _) in &found {
+            let path = user.home.path().join("recording").join(name.to_string());
+            let (segment, _) = recording::read(&path).unwrap();
+            assert_eq!(segment.head.number, name.number);
+        }
+        let numbers: Vec<u64> = found.iter().map(|(name, _)| name.number).collect();
+        assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
+        last = found.len();
+    }
+    let page = user.ok("profile recording");
+    assert!(page.contains("no recorder ran"), "{page}");
+}
+
+#[test]
+fn a_second_recorder_on_the_same_folder_is_refused() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let user = User::new();
+    let mut first = recorder(&user, &trial, "");
+    first.wait_for(1);
+    let refused = user.refused(&format!("record --on {} --to recording", trial.url()), 1);
+    assert!(refused.contains("another recorder writes to recording"), "{refused}");
+    first.end(Signal::INT);
+}
+
+#[test]
+fn a_restart_of_the_server_costs_its_time_and_the_recording_goes_on() {
+    let Some(mut trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let load = busy(&trial, HEAVY);
+    let user = User::new();
+    let mut recorder = recorder(&user, &trial, "");
+    recorder.wait_for(3);
+    trial.kill();
+    drop(load);
+    thread::sleep(Duration::from_secs(2));
+    let before = recorder.segments();
+    trial.start_again();
+    let _load = busy(&trial, HEAVY);
+    recorder.wait_for(before + 3);
+    let output = recorder.end(Signal::TERM);
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    assert!(complaint(&output).contains("nothing was recorded for "), "{}", complaint(&output));
+    let page = user.ok("profile recording");
+    assert!(page.contains("The server could not be asked for "), "{page}");
+}
+
+#[test]
+fn a_full_disk_is_said_sampling_goes_on_and_the_next_segments_are_written() {
+    let disk = match disks::SmallDisk::new(&std::env::temp_dir(), 8 << 20) {
+        Ok(disk) => disk,
+        Err(reason) => {
+            println!("skipped: a small disk needs root: {reason}");
+            return;
+        }
+    };
+    let Some(trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let _busy = busy(&trial, HEAVY);
+    let user = User::new();
+    let folder = disk.mount.join("recording");
+    let mut recorder = recorder_to(&user, &trial, &folder, "");
+    recorder.wait_for(2);
+    disk.fill();
+    thread::sleep(Duration::from_secs(3));
+    let before = recorder.segments();
+    disk.empty();
+    recorder.wait_for(before + 3);
+    let output = recorder.end(Signal::TERM);
+    let said = complaint(&output);
+    assert!(said.contains("there is no room in ") && said.contains("takes segments again"), "{said}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains(" not written"));
+    let page = user.ok(&format!("profile {}", folder.display()));
+    assert!(page.contains("The server could not be asked for "), "the minutes that are missing are named: {page}");
+}
+
+#[test]
+fn what_is_beyond_the_limits_is_removed_and_texts_are_left_out_where_that_is_asked_for() {
+    let Some(trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let _busy = busy(&trial, HEAVY);
+    let user = User::new();
+    let folder = user.home.path().join("recording");
+    fs::create_dir(&folder).unwrap();
+    let foreign = folder.join("readpath-0000000001-20200101T000000Z-20200101T000100Z.parquet");
+    fs::write(&foreign, "of another program").unwrap();
+    let mut recorder = recorder(&user, &trial, "--max-size 20KiB --keep 1h --no-text --rate 50");
+    recorder.wait_for(3);
+    thread::sleep(Duration::from_secs(6));
+    let output = recorder.end(Signal::TERM);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("removed"), "{}", complaint(&output));
+    let found = segments(&folder).unwrap();
+    let ours: u64 = found[1..].iter().map(|(_, bytes)| bytes).sum();
+    assert!(foreign.is_file() && ours < 40 << 10 && found[1].0.number > 2, "{found:?}");
+    for (name, _) in &found[1..] {
+        let bytes = fs::read(folder.join(name.to_string())).unwrap();
+        let (segment, _) = recording::read(&folder.join(name.to_string())).unwrap();
+        assert!(segment.statements.iter().all(|one| one.text.is_empty()));
+        assert!(!bytes.windows(6).any(|part| part == b"secret"));
+    }
+}
+
+#[test]
+fn what_would_be_sent_is_printed_and_what_is_no_server_is_refused() {
+    let user = User::new();
+    let printed = user.ok("record --on postgres://me@localhost/shop --to recording --dry-run");
+    assert!(printed.contains("PREPARE readpath_sample") && !user.home.path().join("recording").exists());
+    let refused = |words: &str| user.refused(&format!("record --to recording {words}"), 2);
+    assert!(refused("--on postgres:18").contains("a server that runs"));
+    assert!(refused("--on postgres://localhost/shop --rate 5000").contains("from 1 to 2000"));
+    assert!(refused("--on postgres://localhost/shop --segment 5m").contains("from 1s to 60s"));
+    assert!(refused("--on postgres://localhost/shop --keep 0s").contains("keeps nothing"));
+    assert!(!user.home.path().join("recording").exists());
+}
+
+#[test]
+fn the_unit_for_systemd_is_one_that_systemd_takes() {
+    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/systemd/readpath-record.service");
+    let text = fs::read_to_string(unit).unwrap();
+    for line in ["NoNewPrivileges=yes", "ReadOnlyPaths=/", "User=postgres", "ProtectSystem=strict"] {
+        assert!(text.lines().any(|found| found == line), "{line}");
+    }
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("readpath-record.service");
+    // The program need not be installed where it is verified.
+    fs::write(&copy, text.replace("/usr/bin/readpath", env!("CARGO_BIN_EXE_readpath"))).unwrap();
+    let verified = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&copy).output();
+    let Ok(output) = verified else {
+        println!("skipped: systemd-analyze is not installed");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    let about: Vec<&str> = said.lines().filter(|line| line.contains("readpath-record")).collect();
+    assert!(output.status.success() && about.is_empty(), "{said}");
+}
