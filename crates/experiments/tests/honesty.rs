@@ -362,13 +362,18 @@ fn no_reading_of_any_experiment_is_averaged_across_a_lasting_change() {
     assert!(notebook.cases[..2].iter().all(|case| case.parameter("tier").as_deref() == Some("model")));
 }
 
+/// A ladder whose rungs of memory, which no test here asks about, are short.
+fn small_ladder(dir: PathBuf) -> LadderParameters {
+    let (size, memory_max) = (Some(Size(16 << 20)), Some(Size(64 << 20)));
+    LadderParameters { dir, size, memory_max, seed: Some(7), ..LadderParameters::default() }
+}
+
 #[test]
 fn no_rung_is_averaged_across_a_lasting_change() {
     let folder = folder();
     let dir = folder.path().to_path_buf();
     let on = Some(changing(&folder));
-    let parameters =
-        LadderParameters { dir, size: Some(Size(16 << 20)), on, seed: Some(7), ..LadderParameters::default() };
+    let parameters = LadderParameters { on, ..small_ladder(dir) };
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut notebook = Notebook::default();
     ladder::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();
@@ -547,13 +552,7 @@ fn no_headline_of_the_ladder_comes_from_blocks_that_were_never_written() {
     let file = File::create(&path).unwrap();
     rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 64 << 20).unwrap();
     let dir = folder.path().to_path_buf();
-    let parameters = LadderParameters {
-        dir,
-        size: Some(Size(16 << 20)),
-        on: Some(path),
-        seed: Some(7),
-        ..LadderParameters::default()
-    };
+    let parameters = LadderParameters { on: Some(path), ..small_ladder(dir) };
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut notebook = Notebook::default();
     ladder::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();

@@ -8,7 +8,6 @@ use measure::schema::ladder;
 use measure::schema::ladder::parameters::{BLOCK_SIZE, FOOTPRINT, HUGE_BYTES, PAGES};
 use measure::{Case, Nanos};
 use subjects::huge_pages;
-use sys::host;
 use sys::memory::{Chase, Pages, Stream};
 
 use super::steps::{Steps, rung};
@@ -42,7 +41,7 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
     }
     let smaller = steps.machine.last_cache().and_then(|cache| cache.finding());
     journal.find_all(smaller);
-    let footprint = memory_footprint();
+    let footprint = steps.parameters.footprint(MEMORY_SHARE, FOOTPRINT_MAX);
     chase_rung(steps, "dram", footprint, Pages::Small, journal)?;
     chase_rung(steps, "dram-huge", footprint, Pages::Huge, journal)?;
     if steps.machine.stop.requested() { Ok(()) } else { sequential(steps, footprint, journal) }
@@ -57,13 +56,6 @@ fn cache_footprints(steps: &Steps<'_>) -> Vec<(&'static str, usize)> {
     let second = size(1).zip(size(2)).map(|(above, own)| ("l2", between(above, own)));
     let third = size(2).zip(size(3)).map(|(above, own)| ("l3", between(above, own)));
     [first, second, third].into_iter().flatten().map(|(name, bytes)| (name, bytes / 64 * 64)).collect()
-}
-
-/// The largest power of two within the share of the free memory, at most [`FOOTPRINT_MAX`] and at least 64 MiB.
-fn memory_footprint() -> usize {
-    let free = host::available_memory().unwrap_or(FOOTPRINT_MAX);
-    let share = (free / MEMORY_SHARE).clamp(64 << 20, FOOTPRINT_MAX);
-    1 << share.ilog2()
 }
 
 fn chase_rung(
@@ -162,11 +154,5 @@ mod tests {
         assert_eq!(thread_counts(1), [1]);
         assert_eq!(thread_counts(2), [1, 2]);
         assert_eq!(thread_counts(6), [1, 2, 4, 6]);
-    }
-
-    #[test]
-    fn the_footprint_is_a_power_of_two_beyond_any_cache() {
-        let footprint = memory_footprint();
-        assert!(footprint.is_power_of_two() && footprint >= 64 << 20 && footprint as u64 <= FOOTPRINT_MAX);
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use measure::Size;
 use measure::quantity::size_in_words;
 use serde::{Deserialize, Serialize};
+use sys::host;
 use sys::memory::Pages;
 
 use crate::error::ExperimentError;
@@ -33,11 +34,14 @@ pub struct LadderParameters {
     pub huge_pages: bool,
     /// Picks the order of random accesses and the content of the test file.
     pub seed: Option<u64>,
+    /// The most memory that the rungs of main memory and of the pool walk through: for tests of the other rungs.
+    #[serde(skip)]
+    pub memory_max: Option<Size>,
 }
 
 impl Default for LadderParameters {
     fn default() -> LadderParameters {
-        LadderParameters { dir: PathBuf::new(), size: None, on: None, huge_pages: true, seed: None }
+        LadderParameters { dir: PathBuf::new(), size: None, on: None, huge_pages: true, seed: None, memory_max: None }
     }
 }
 
@@ -58,6 +62,14 @@ impl LadderParameters {
         }
     }
 
+    /// What a rung walks through of memory: a power of two within this share of what is free, at most `most`, and at
+    /// least 64 MiB.
+    pub(super) fn footprint(&self, share: u64, most: u64) -> usize {
+        let most = self.memory_max.map_or(most, |size| size.0.min(most));
+        let free = host::available_memory().unwrap_or(most);
+        1 << (free / share).min(most).max(64 << 20).ilog2()
+    }
+
     /// The pages that the buffers of device reads stand on.
     pub(super) fn pages(&self) -> Pages {
         if self.huge_pages { Pages::Huge } else { Pages::Small }
@@ -66,5 +78,19 @@ impl LadderParameters {
     /// The seed of everything random.
     pub(super) fn seed(&self) -> u64 {
         self.seed.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_footprint_is_a_power_of_two_beyond_any_cache() {
+        let usual = LadderParameters::default();
+        let footprint = usual.footprint(4, 2 << 30);
+        assert!(footprint.is_power_of_two() && (64 << 20..=2 << 30).contains(&footprint));
+        let small = LadderParameters { memory_max: Some(Size(1 << 20)), ..usual };
+        assert_eq!(small.footprint(4, 2 << 30), 64 << 20);
     }
 }

@@ -19,7 +19,6 @@ use storage::page::id::PAGE_SIZE;
 use storage::page::walk::{Touch, walk};
 use storage::pool::{Pool, PoolSettings, Session};
 use storage::{PageId, StorageError};
-use sys::host;
 
 use super::memory::report_huge;
 use super::steps::{LogicalCost, Steps, rung};
@@ -47,7 +46,7 @@ const SPARE_FRAMES: usize = 512;
 
 /// Measures pool-get and lio.
 pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-    let footprint = footprint();
+    let footprint = steps.parameters.footprint(MEMORY_SHARE, FOOTPRINT_MAX);
     steps.say("filling a buffer pool for rungs pool-get and lio", Duration::from_secs(2), journal);
     let pool = Pool::new(PoolSettings::new(footprint + SPARE_FRAMES * PAGE_SIZE))?;
     let Some(table) = fill(steps, &pool, (footprint / PAGE_SIZE) as u32)? else { return Ok(()) };
@@ -78,12 +77,6 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
         steps.logical.set(Some(LogicalCost { random, in_order }));
     }
     Ok(())
-}
-
-/// A power of two within the share of the free memory, at most [`FOOTPRINT_MAX`] and at least 64 MiB.
-fn footprint() -> usize {
-    let free = host::available_memory().unwrap_or(FOOTPRINT_MAX);
-    1 << (free / MEMORY_SHARE).clamp(64 << 20, FOOTPRINT_MAX).ilog2()
 }
 
 /// Makes a table of `pages` pages in the pool; `None` when the user asked to stop.

@@ -66,7 +66,7 @@ impl Arguments {
     ) -> Result<LadderParameters, Failure> {
         let Arguments { dir, size, on, huge_pages, seed } = self;
         let seed = Some(seed.unwrap_or_else(fresh_seed));
-        Ok(LadderParameters { dir: directory(dir)?, size, on, huge_pages, seed })
+        Ok(LadderParameters { dir: directory(dir)?, size, on, huge_pages, seed, memory_max: None })
     }
 }
 
