@@ -10,11 +10,13 @@ mod counters;
 mod exact;
 mod listener;
 mod memory;
+mod process;
 mod processors;
 mod recorder;
 mod sampler;
 mod sql;
 mod statements;
+mod tracing;
 mod watch;
 
 pub use exact::{Chosen, SHARE_MAX};

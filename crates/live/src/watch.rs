@@ -28,6 +28,7 @@ use crate::processors::{Busy, Processors};
 use crate::sampler::{Look, Sampler, Texts};
 use crate::sql::{SqlSampler, has_lock_waits};
 use crate::statements::{EVENTS, WITH_EVENTS};
+use crate::tracing::TracedServer;
 
 /// How often it is asked who blocks whom, at most.
 const BLOCKING_EVERY: Duration = Duration::from_millis(500);
@@ -99,6 +100,7 @@ pub struct Watch {
     processors: Result<(), String>,
     /// What an exact watch came to, where there was one.
     watching: Option<Watching>,
+    tracing: TracedServer,
     /// What the server did for sessions of ours that ended.
     earlier: Duration,
     random: SplitMix64,
@@ -131,8 +133,14 @@ impl Watch {
         instruments: Instruments,
         stop: Arc<AtomicBool>,
     ) -> Result<Watch, ServerError> {
+        let opened = (Instant::now(), settings.wall_clock);
         let sampler = SqlSampler::open(address, Arc::clone(&stop))?;
-        Watch::over(address, sampler, settings, (instruments, stop))
+        let mut watch = Watch::over(address, sampler, settings, (instruments, stop))?;
+        watch.tracing = TracedServer::new(opened);
+        if let Some(sampler) = &mut watch.sampler {
+            watch.tracing.begin(sampler.session(), address.is_local())?;
+        }
+        Ok(watch)
     }
 
     /// Sends nothing and notes what a watch would send to a server of this major version.
@@ -153,6 +161,10 @@ impl Watch {
         statements.remark("at most twice a second, while a session waits for a lock:");
         if let Some(sampler) = &mut watch.sampler {
             sampler.blocking()?;
+        }
+        statements.remark("at most twice a second, while files are read whose relation has no name yet:");
+        if let Some(sampler) = &mut watch.sampler {
+            TracedServer::rehearse(sampler.session())?;
         }
         statements.remark("at the end:");
         watch.close();
@@ -192,6 +204,7 @@ impl Watch {
             ended: None,
             processors,
             watching: None,
+            tracing: TracedServer::new((Instant::now(), settings.wall_clock)),
             earlier: Duration::ZERO,
             random: SplitMix64::new(settings.seed),
         })
@@ -256,6 +269,7 @@ impl Watch {
             return Err(format!("every wait is seen by way of the server's memory, which cannot be read: {why}"));
         }
         let mut exact = Exact::open(chosen)?;
+        self.tracing.leave_out("an exact watch takes no samples, which say whose a read was");
         self.ask(Texts::All).map_err(|error| error.to_string())?;
         self.follow(&mut exact);
         if exact.is_empty() {
@@ -362,6 +376,7 @@ impl Watch {
         if !has_waits {
             self.blocking.clear();
         }
+        self.tracing.look(look.at, &self.samples, &mut self.profile);
         let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= BLOCKING_EVERY);
         if let Some(sampler) = self.sampler.as_mut().filter(|_| is_due && has_waits) {
             self.asked = Some(Instant::now());
@@ -407,6 +422,7 @@ impl Watch {
         if let (Ok(memory), Some(before)) = (&mut self.memory, before) {
             memory.learn(&before, &self.samples);
         }
+        self.tracing.ask(sampler.session())?;
         self.looked = Some(Instant::now());
         self.asks += 1;
         Ok(Some(look))
@@ -424,6 +440,7 @@ impl Watch {
     fn come_back(&mut self, error: &ServerError, end: Instant) {
         let left = self.last.unwrap_or_else(Instant::now);
         self.listener.iter_mut().for_each(|listener| listener.away());
+        self.tracing.finish(&mut self.profile);
         if let Some(sampler) = self.sampler.take() {
             self.earlier += sampler.server_time;
         }
@@ -432,6 +449,8 @@ impl Watch {
                 Ok(mut sampler) => {
                     self.processors = with_processors(&mut sampler, &self.address);
                     self.memory = memory(&mut sampler, &self.address, self.settings);
+                    // A server that goes away again is noticed at the next look.
+                    let _ = self.tracing.begin(sampler.session(), self.address.is_local());
                     self.sampler = Some(sampler);
                     break;
                 }
@@ -487,6 +506,7 @@ impl Watch {
     /// Reads what the beginning is held against. After a wish to stop each statement has a few seconds more.
     fn close(&mut self) -> Closing {
         let gone = || "the server did not answer at the end".to_string();
+        self.tracing.finish(&mut self.profile);
         let own = self.own_time();
         let (account, counters) = (self.begun.account.clone(), self.begun.counters.clone());
         let Some(sampler) = self.sampler.as_mut() else {
@@ -494,6 +514,9 @@ impl Watch {
         };
         let session = sampler.session();
         let is_there = session.is_rehearsal() || session.abandon().is_ok();
+        if is_there && self.tracing.ask(session).is_err() {
+            return Closing { db_time: Some(Err(gone())), counters: Some(Err(gone())) };
+        }
         let now = if is_there { Account::now(session).unwrap_or_else(|_| Err(gone())) } else { Err(gone()) };
         let db_time = account.and_then(|before| now?.since(&before, own));
         let counters = match counters {
@@ -535,6 +558,9 @@ impl Watch {
             level: self.level(closing.counters.as_ref()),
             db_time: closing.db_time,
             counters: closing.counters.and_then(Result::ok),
+            relations: self.tracing.names(),
+            block_bytes: self.facts.block_bytes,
+            buffer_bytes: self.facts.buffer_bytes,
             own,
             stolen: stolen.filter(|_| self.processors.is_ok()),
             away: self.away.clone(),
@@ -595,7 +621,7 @@ impl Watch {
                 why.trim_end_matches('.')
             ),
         });
-        said.push("Which tier answered a read is not known from samples.".into());
+        said.push(self.tracing.level());
         said
     }
 }

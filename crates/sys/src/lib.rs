@@ -12,5 +12,6 @@ pub mod process;
 pub mod read;
 pub mod threads;
 pub mod time;
+pub mod tracepoint;
 pub mod valgrind;
 pub mod watchpoint;

@@ -20,6 +20,7 @@ use profile::source::sampled::{Backend, CLIENT, ProcessorTime, Sample, State};
 use server::ServerFacts;
 use sys::process::{Part, read_memory};
 
+use crate::process::parent;
 use crate::processors::Processors;
 use crate::sampler::{Look, Sampler, Texts};
 use entry::{ENTRY_BYTES, Entry, VERSIONS};
@@ -392,13 +393,6 @@ impl Spans {
 
 fn unreadable(error: io::Error) -> String {
     format!("it cannot be read: {error}")
-}
-
-/// The number of a process's parent.
-fn parent(process: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name before it stands in brackets and may hold any letter.
-    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
 /// The kernel's list of a process's children.

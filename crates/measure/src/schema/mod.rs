@@ -28,6 +28,7 @@ pub mod sampled;
 pub mod scan;
 mod spec;
 pub mod subjects;
+pub mod tiers;
 
 pub use check::{EXPERIMENTS, check, experiment, find};
 pub use finding::{FindingGroup, FindingSpec};

@@ -4,6 +4,7 @@ use super::finding::findings;
 use super::logs;
 use super::sampled;
 use super::spec::{Experiment, Family, Stems, families, metrics, parameters};
+use super::tiers;
 
 parameters! {
     TABLE = "table", "of which table the case is a row";
@@ -38,7 +39,8 @@ parameters! {
         `direct-read-temporary`, `direct-write`, `direct-write-temporary`, `buffer-wait`, `grant`, `logical-io`, \
         `re-read-blocks`";
     NUMBER = "number", "of a tier: from 1, fastest first";
-    TIER = "tier", "`file-system-cache`, `storage-cache`, `disk`";
+    TIER = "tier", "`file-system-cache`, `storage-cache`, `disk`; of traced reads `page-cache`, `device`, `in-flight`, \
+        `not-seen-whole`";
     EXTRA_BLOCKS = "extra_blocks", "of the miss curve: blocks added to the buffer cache";
     EXTRA_BYTES = "extra_bytes", "of the miss curve: the same in bytes";
     REST = "rest", "of a breakdown: true for what has no case of its own";
@@ -242,9 +244,9 @@ pub const PLAIN: [Family; 2] = [Family { pattern: "*", ..INCLUSIVE_TIME }, Famil
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "profile",
-    parameters: &[parameters::ALL, sampled::parameters::ALL],
-    metrics: &[METRICS, sampled::METRICS],
-    families: &[FAMILIES],
-    findings: &[findings::ALL, logs::findings::ALL, sampled::findings::ALL],
+    parameters: &[parameters::ALL, sampled::parameters::ALL, tiers::parameters::ALL],
+    metrics: &[METRICS, sampled::METRICS, tiers::METRICS],
+    families: &[FAMILIES, tiers::FAMILIES],
+    findings: &[findings::ALL, logs::findings::ALL, sampled::findings::ALL, tiers::findings::ALL],
     published: &[],
 };

@@ -92,7 +92,7 @@ pub(crate) fn cost_metrics([times, work]: [Family; 2], cost: &Cost) -> Vec<Metri
 }
 
 /// The lower edge of a bucket in microseconds.
-fn bucket_edge(bucket: usize) -> u64 {
+pub(crate) fn bucket_edge(bucket: usize) -> u64 {
     match bucket {
         0 => 0,
         _ => 1_u64.checked_shl(u32::try_from(bucket - 1).unwrap_or(u32::MAX)).unwrap_or(u64::MAX),

@@ -5,6 +5,7 @@
 
 pub(crate) mod files;
 pub(crate) mod metrics;
+pub(crate) mod reads;
 pub(crate) mod sampled;
 pub(crate) mod session_statements;
 mod statement;

@@ -14,6 +14,7 @@ use measure::{Case, Metric};
 use serde_json::Value;
 
 use super::metrics::{case, time};
+use super::reads;
 use crate::event::StatementIndex;
 use crate::tables::Profile;
 use crate::tables::sampled::{BlockerRow, Counters, Sampled};
@@ -77,6 +78,9 @@ const READS: [&str; 8] = [
 /// The tables whose reads the server's counters give.
 const WITH_READS: [&str; 3] = ["summary", "statement", "statement_text"];
 
+/// The tables that are as they are in any profile, or that only samples have.
+const OWN_TABLES: [&str; 5] = ["sampling", "background", "blocker", "reading", "breakdown"];
+
 /// The tables whose `calls` are samples.
 const OF_SAMPLES: [&str; 4] = ["class", "class_event", "event", "statement_event"];
 
@@ -91,6 +95,7 @@ pub(crate) fn cases(profile: &Profile, sampled: &Sampled) -> Vec<Case> {
     }));
     let blockers = (1_u64..).zip(&sampled.blockers);
     cases.extend(blockers.map(|(number, row)| blocker(profile, number, row)));
+    cases.extend(sampled.reads.iter().flat_map(|tiers| reads::cases(tiers, &profile.context)));
     cases
 }
 
@@ -150,7 +155,7 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
         let text = |name: &str| case.parameters.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
         let (table, class, id) = (text("table"), text("class"), text("id"));
         let is_whole = !case.parameters.contains_key("session");
-        if ["sampling", "background", "blocker", "reading", "breakdown"].contains(&table.as_str()) {
+        if OWN_TABLES.contains(&table.as_str()) || reads::TABLES.contains(&table.as_str()) {
             continue;
         }
         let counters = sampled.counters.as_ref();

@@ -7,6 +7,7 @@
 pub mod class_sums;
 pub mod folding;
 pub mod histogram;
+pub mod read_tiers;
 pub mod sampled;
 pub mod session_statement;
 pub mod sorted_list;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use measure::{Finding, Parameters};
 
 use crate::event::{StatementIndex, Ticks};
+use crate::tables::read_tiers::ReadTiers;
 
 /// How a profile was sampled, and what was seen that is no response time.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +43,8 @@ pub struct Sampled {
     pub own: OwnCost,
     /// Share of the processors' busy time that the hypervisor took; `None` where it cannot be seen.
     pub stolen: Option<f64>,
+    /// Which tier answered the reads; `None` where they were not traced.
+    pub reads: Option<Box<ReadTiers>>,
     /// What a reader has to know.
     pub findings: Vec<Finding>,
 }

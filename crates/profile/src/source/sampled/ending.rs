@@ -143,6 +143,7 @@ fn sampled(accounting: &Accounting, observed: &Observed) -> Sampled {
         counters: None,
         own: observed.own,
         stolen: observed.stolen,
+        reads: None,
         findings: Vec::<Finding>::new(),
     }
 }

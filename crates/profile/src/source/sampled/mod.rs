@@ -7,16 +7,23 @@
 mod accounting;
 mod background;
 mod blockers;
+mod distinct;
 pub(in crate::source) mod ending;
+mod executions;
 mod findings;
 mod finished;
 mod load;
 pub(in crate::source) mod names;
 mod observed;
+mod price;
+mod read_findings;
+mod reads;
 mod sample;
 mod session;
 #[cfg(test)]
 mod tests;
+mod traced;
+mod waiters;
 
 pub use accounting::Accounting;
 pub(in crate::source) use accounting::Part;
@@ -24,3 +31,4 @@ pub use ending::Ending;
 pub use finished::{SAMPLED_SOURCE, SampledProfile};
 pub use observed::Observed;
 pub use sample::{Backend, CLIENT, LOCK, ProcessorTime, Sample, State};
+pub use traced::{Traced, TracedRead, TracedRequest};

@@ -28,6 +28,12 @@ pub struct Observed {
     pub stolen: Option<f64>,
     /// What the profile was made from, and what more would add, as sentences.
     pub level: Vec<String>,
+    /// The names of relations by the paths of their files.
+    pub relations: BTreeMap<String, String>,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+    /// Bytes of the server's buffers.
+    pub buffer_bytes: u64,
     /// Why the server could not be asked, with the time that it took to come back.
     pub away: Vec<(String, Ticks)>,
     /// Why the sampling ended early.

@@ -34,6 +34,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     charts.extend(over_seconds(run));
     charts.extend(classes(run));
     charts.extend(pareto(run));
+    charts.extend(super::read_chart::charts(run));
     charts.extend(latencies(run));
     charts.extend(miss_curve(run));
     charts.extend(sessions(run));

@@ -6,6 +6,8 @@ mod amount;
 mod calls;
 pub(super) mod chart;
 mod miss_curve;
+mod read_chart;
+mod read_tiers;
 mod readings;
 mod row;
 mod sampled;
@@ -74,7 +76,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         // The calls of samples are executions that were met, and not all that there were.
         let calls: Vec<Row> = rows(run, "call").filter(|_| sampling.is_none()).collect();
         let calls = calls::table(&calls);
-        let tables = statements::tables(run, &summary).into_iter().chain(readings::tables(run));
+        let tables = statements::tables(run, &summary).into_iter().chain(read_tiers::tables(run));
+        let tables = tables.chain(readings::tables(run));
         let tables = tables.chain(miss_curve::table(run)).chain(calls);
         let tables = tables.chain(session::table(run)).chain(session::scopes(run, &summary));
         let background = sampling.as_ref().and_then(|sampling| sampled::background(run, sampling));

@@ -1,0 +1,217 @@
+//! The thread that empties the kernel's rings and makes reads of their records.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::Duration;
+
+use profile::event::Ticks;
+use profile::source::sampled::{Traced, TracedRead};
+use server::ServerFacts;
+use sys::tracepoint::{Batch, NoTracing, TraceRecord, Tracer, monotonic_nanos};
+
+use super::events::{self, FORK};
+use super::family::Family;
+use super::files::Files;
+use super::windows::{Ended, Windows};
+use crate::process::parent;
+
+/// Between two looks into the rings; they hold several times more.
+const NAP: Duration = Duration::from_millis(10);
+
+/// Records in a batch from which on the next one is read at once.
+const BATCH_LARGE: usize = 20_000;
+
+/// Most reads that wait to be taken: those of several seconds.
+const WAITING_MAX: usize = 1 << 20;
+
+/// The moment of the wall clock, in µs since 1970, at a moment of the monotonic one, in ns.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    wall: i64,
+    nanos: u64,
+}
+
+impl Clock {
+    fn micros(self, nanos: u64) -> i64 {
+        self.wall + (nanos.cast_signed() - self.nanos.cast_signed()) / 1_000
+    }
+}
+
+/// Follows the reads of a server's processes until it is dropped.
+pub(crate) struct Follower {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    found: Mutex<Found>,
+}
+
+/// What was found and not taken yet.
+#[derive(Default)]
+struct Found {
+    traced: Traced,
+    files: Vec<Arc<str>>,
+}
+
+impl Follower {
+    /// Opens the tracepoints for the server of this session; `wall` is the wall clock now, in µs since 1970. `Err`
+    /// holds the reason why there are none, which is no failure.
+    pub(crate) fn open(facts: &ServerFacts, is_local: bool, wall: i64) -> Result<Follower, String> {
+        if !is_local {
+            return Err("the server runs on another machine".into());
+        }
+        if facts.process == 0 {
+            return Err("nothing is sent".into());
+        }
+        let clock = Clock { wall, nanos: monotonic_nanos() };
+        let postmaster = parent(facts.process).ok_or("the server's processes cannot be seen from here")?;
+        let program = sys::process::name(postmaster).unwrap_or_default();
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
+        if program.is_empty() || !program.chars().all(is_plain) {
+            return Err("the server's processes cannot be seen from here".into());
+        }
+        let files = Files::of(postmaster, facts.block_bytes)?;
+        let tracer = open(&program, postmaster).map_err(|reason| reason.to_string())?;
+        let shared = Arc::new(Shared::default());
+        let work = Work {
+            tracer,
+            windows: Windows::default(),
+            family: Family::of(postmaster),
+            files,
+            clock,
+            block_bytes: facts.block_bytes.max(512),
+            shared: Arc::clone(&shared),
+        };
+        let thread = Builder::new()
+            .name("tracepoints".into())
+            .spawn(move || work.run())
+            .map_err(|error| format!("a thread could not be started: {error}"))?;
+        Ok(Follower { shared, thread: Some(thread) })
+    }
+
+    /// What was traced since this was asked last, and the files that were met for the first time.
+    pub(crate) fn take(&self) -> (Traced, Vec<Arc<str>>) {
+        let mut found = self.shared.found.lock().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut found.traced), std::mem::take(&mut found.files))
+    }
+
+    /// Ends the tracing; gives the rest.
+    pub(crate) fn finish(mut self) -> (Traced, Vec<Arc<str>>) {
+        self.end();
+        self.take()
+    }
+
+    fn end(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic there has said so already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The tracepoints, on older kernels too.
+fn open(program: &str, postmaster: u32) -> Result<Tracer, NoTracing> {
+    match Tracer::open(&events::wanted(program, postmaster, false)) {
+        Err(NoTracing::Missing(name)) if events::is_newer_start(&name) => {
+            Tracer::open(&events::wanted(program, postmaster, true))
+        }
+        other => other,
+    }
+}
+
+/// The work of the thread.
+struct Work {
+    tracer: Tracer,
+    windows: Windows,
+    family: Family,
+    files: Files,
+    clock: Clock,
+    block_bytes: u64,
+    shared: Arc<Shared>,
+}
+
+impl Work {
+    fn run(mut self) {
+        let mut batch = Batch::default();
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            self.tracer.drain(&mut batch);
+            self.take(&batch);
+            if batch.records.len() < BATCH_LARGE {
+                sleep(NAP);
+            }
+        }
+        // One that refuses to stop goes on until it is closed, a moment later.
+        let _ = self.tracer.set_running(false);
+        self.tracer.drain_rest(&mut batch);
+        self.take(&batch);
+        let ended = self.windows.end();
+        self.hand_over(&ended, Traced::default());
+    }
+
+    fn take(&mut self, batch: &Batch) {
+        for record in batch.records.iter().filter(|record| record.kind == FORK) {
+            self.family.born(record.values[0] as u32, record.time);
+        }
+        let mut traced = Traced {
+            records: batch.records.len() as u64,
+            lost: batch.lost.iter().map(|loss| loss.records).sum(),
+            ..Traced::default()
+        };
+        let records: &[TraceRecord] = &batch.records;
+        let ended = self.windows.take(records, &batch.lost, &mut traced.requests);
+        self.hand_over(&ended, traced);
+    }
+
+    fn hand_over(&mut self, ended: &[Ended], mut traced: Traced) {
+        traced.requests.iter_mut().for_each(|one| one.begun = self.clock.micros(one.begun.cast_unsigned()));
+        let family = &mut self.family;
+        traced.requests.retain(|one| family.has(one.process, u64::MAX));
+        traced.reads = ended.iter().filter_map(|read| self.read(read)).collect();
+        let files = self.files.take_fresh();
+        let mut found = self.shared.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = &mut found.traced;
+        known.records += traced.records;
+        known.lost += traced.lost;
+        if known.reads.len() + traced.reads.len() > WAITING_MAX {
+            // They are not taken: the server does not answer, and no look is made.
+            known.lost += traced.reads.len() as u64;
+        } else {
+            known.reads.append(&mut traced.reads);
+            known.requests.append(&mut traced.requests);
+        }
+        found.files.extend(files);
+    }
+
+    /// The read of a file of the server; `None` where it is none.
+    fn read(&mut self, ended: &Ended) -> Option<TracedRead> {
+        if !self.family.has(ended.process, ended.end) {
+            return None;
+        }
+        let place = self.files.place(ended)?;
+        let first = ended.position / self.block_bytes;
+        let last = ended.position.saturating_add(ended.bytes.max(1) - 1) / self.block_bytes;
+        Some(TracedRead {
+            process: ended.process,
+            begun: self.clock.micros(ended.begun),
+            elapsed: Ticks::from_nanos(ended.end.saturating_sub(ended.begun)),
+            tier: ended.tier,
+            file: place.file,
+            block: place.first_block + first,
+            blocks: last.saturating_sub(first) + 1,
+            bytes: ended.bytes,
+            queue: ended.queue,
+            service: ended.service,
+        })
+    }
+}

@@ -1,0 +1,15 @@
+//! The reads of a server's processes as the kernel's tracepoints show them: which tier answered each.
+//!
+//! The path: records (`sys`) → windows of reads with the requests that were sent within → reads with their file and
+//! tier. A thread of its own empties the kernel's rings; what it made of them is taken with each look.
+
+mod events;
+mod family;
+mod files;
+mod follower;
+mod relations;
+mod traced_server;
+mod waiting;
+mod windows;
+
+pub(crate) use traced_server::TracedServer;

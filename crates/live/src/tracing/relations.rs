@@ -1,0 +1,188 @@
+//! The names of tables and indexes by the paths of their files, as the server gives them for its own database.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use server::{ServerError, Session};
+
+/// Files that one question names, and how often a file is asked for that has no name yet.
+const FILES_MAX: usize = 100;
+const TRIES_MAX: u8 = 3;
+
+/// Most files that are known.
+const KNOWN_MAX: usize = 1 << 14;
+
+/// The numbers of the tablespaces that have no link.
+const DEFAULT_SPACE: u32 = 1663;
+const GLOBAL_SPACE: u32 = 1664;
+
+/// Which databases there are, ours marked.
+const DATABASES: &str = "SELECT oid::int8, datname, datname = current_database() FROM pg_database";
+
+/// A file of a relation: its tablespace, its database and its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Node {
+    space: u32,
+    /// 0 for relations of all databases.
+    database: u32,
+    number: u32,
+}
+
+/// Names by path.
+#[derive(Debug, Default)]
+pub(crate) struct Relations {
+    names: BTreeMap<String, String>,
+    wanted: VecDeque<(Arc<str>, u8)>,
+    seen: BTreeSet<Arc<str>>,
+    databases: BTreeMap<u32, String>,
+    own: Option<u32>,
+}
+
+impl Relations {
+    /// Notes files that were read.
+    pub(crate) fn want(&mut self, files: Vec<Arc<str>>) {
+        for file in files {
+            if self.seen.len() < KNOWN_MAX && self.seen.insert(Arc::clone(&file)) && node(&file).is_some() {
+                self.wanted.push_back((file, 0));
+            }
+        }
+    }
+
+    /// The names that are known.
+    pub(crate) fn names(&self) -> BTreeMap<String, String> {
+        self.names.clone()
+    }
+
+    /// Asks for names that are lacking, where there are some.
+    pub(crate) fn ask(&mut self, session: &mut Session) -> Result<(), ServerError> {
+        if self.wanted.is_empty() {
+            return Ok(());
+        }
+        if self.own.is_none() {
+            self.find_databases(session)?;
+        }
+        let asked: Vec<(Arc<str>, u8)> = self.wanted.drain(..self.wanted.len().min(FILES_MAX)).collect();
+        let mut ours: Vec<(&Arc<str>, u8, Node)> = Vec::new();
+        for (file, tries) in &asked {
+            match node(file) {
+                Some(node) if node.database == 0 || Some(node.database) == self.own => ours.push((file, *tries, node)),
+                Some(node) => self.name_foreign(file, node),
+                None => {}
+            }
+        }
+        if ours.is_empty() {
+            return Ok(());
+        }
+        let nodes: Vec<Node> = ours.iter().map(|(_, _, node)| *node).collect();
+        let rows = match session.rows(&question(&nodes)) {
+            Ok(rows) => rows,
+            // Without names paths are shown.
+            Err(ServerError::Statement { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for (place, (file, tries, _)) in ours.iter().enumerate() {
+            let name = rows.iter().find(|row| text(row, 0) == Some(place.to_string().as_str()));
+            match name.and_then(|row| text(row, 1)) {
+                Some(name) => {
+                    self.names.insert(file.to_string(), format!("{name}{}", fork(file)));
+                }
+                // A table that is being made is not seen before its transaction ends.
+                None if *tries < TRIES_MAX => self.wanted.push_back((Arc::clone(file), tries + 1)),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What it asks, for a dry run.
+    pub(crate) fn rehearse(session: &mut Session) -> Result<(), ServerError> {
+        session.rows(DATABASES)?;
+        session.rows(&question(&[Node { space: DEFAULT_SPACE, database: 5, number: 16_384 }]))?;
+        Ok(())
+    }
+
+    fn find_databases(&mut self, session: &mut Session) -> Result<(), ServerError> {
+        for row in session.rows(DATABASES)? {
+            let Some(number) = text(&row, 0).and_then(|number| number.parse().ok()) else { continue };
+            if text(&row, 2) == Some("t") {
+                self.own = Some(number);
+            }
+            self.databases.insert(number, text(&row, 1).unwrap_or_default().to_string());
+        }
+        Ok(())
+    }
+
+    /// A relation of another database can only be asked for there.
+    fn name_foreign(&mut self, file: &Arc<str>, node: Node) {
+        let Some(database) = self.databases.get(&node.database) else { return };
+        self.names.insert(file.to_string(), format!("{file} (database {database})"));
+    }
+}
+
+/// Asks for the names of relations; a row has the place in the list, and the name where there is one.
+fn question(nodes: &[Node]) -> String {
+    let values: Vec<String> =
+        (0..).zip(nodes).map(|(place, node)| format!("({place}, {}::oid, {}::oid)", node.space, node.number)).collect();
+    format!(
+        "SELECT place, pg_filenode_relation(space, node)::regclass FROM (VALUES {}) AS files (place, space, node)",
+        values.join(", ")
+    )
+}
+
+fn text(row: &server::Row, at: usize) -> Option<&str> {
+    row.get(at)?.as_deref()
+}
+
+/// The file of a path such as `base/5/16384_fsm`; `None` where it is no relation's.
+fn node(file: &str) -> Option<Node> {
+    let mut parts = file.split('/');
+    let folder = parts.next()?;
+    let rest: Vec<&str> = parts.collect();
+    let number = |text: &str| text.split('_').next()?.parse::<u32>().ok();
+    match (folder, rest.as_slice()) {
+        ("global", [node]) => Some(Node { space: GLOBAL_SPACE, database: 0, number: number(node)? }),
+        ("base", [database, node]) => {
+            Some(Node { space: DEFAULT_SPACE, database: number(database)?, number: number(node)? })
+        }
+        ("pg_tblspc", [space, _version, database, node]) => {
+            Some(Node { space: number(space)?, database: number(database)?, number: number(node)? })
+        }
+        _ => None,
+    }
+}
+
+/// What a file holds that is not the relation's rows.
+fn fork(file: &str) -> &'static str {
+    match file.rsplit_once('_').map(|(_, fork)| fork) {
+        Some("fsm") => " (free space map)",
+        Some("vm") => " (visibility map)",
+        Some("init") => " (init fork)",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_relations_have_their_numbers_and_others_have_none() {
+        let of = |space, database, number| Some(Node { space, database, number });
+        assert_eq!(node("base/5/16384"), of(1663, 5, 16_384));
+        assert_eq!(node("base/5/16384_vm"), of(1663, 5, 16_384));
+        assert_eq!(node("global/1262"), of(1664, 0, 1262));
+        assert_eq!(node("pg_tblspc/77/PG_15_202209061/5/9"), of(77, 5, 9));
+        for other in ["pg_wal", "temporary files", "base/5/t3_16400", "base/5/PG_VERSION", "base/5", "", "base/x/1"] {
+            assert_eq!(node(other), None, "{other}");
+        }
+        assert_eq!((fork("base/5/1_fsm"), fork("base/5/1")), (" (free space map)", ""));
+    }
+
+    #[test]
+    fn a_file_is_asked_for_once_and_files_that_are_no_relations_never() {
+        let mut relations = Relations::default();
+        relations.want(vec!["base/5/1".into(), "pg_wal".into(), "base/5/1".into()]);
+        relations.want(vec!["base/5/1".into()]);
+        assert_eq!(relations.wanted.len(), 1);
+    }
+}

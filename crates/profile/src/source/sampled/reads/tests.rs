@@ -1,0 +1,141 @@
+//! Reads are charged to what samples show, and each to one row.
+
+use measure::random::SplitMix64;
+
+use super::super::sample::{Backend, CLIENT, State};
+use super::*;
+
+fn sample(process: u32, kind: &str, statement: i64, event: Option<&str>) -> Sample {
+    let backend = Backend { pid: process, start: 1, kind: kind.into(), ..Backend::default() };
+    let is_client = kind == CLIENT;
+    Sample {
+        backend: Arc::new(backend),
+        state: State::Active,
+        event: event.map(Arc::from),
+        query_id: is_client.then_some(statement),
+        query_start: is_client.then_some(1_000),
+        text: None,
+        processor: None,
+    }
+}
+
+fn read(process: u32, begun: i64, tier: ReadTier, file: &str, block: u64) -> TracedRead {
+    TracedRead {
+        process,
+        begun,
+        elapsed: Ticks::from_micros(if tier == ReadTier::Device { 500 } else { 3 }),
+        tier,
+        file: file.into(),
+        block,
+        blocks: 1,
+        bytes: 8192,
+        queue: Ticks::ZERO,
+        service: Ticks::ZERO,
+    }
+}
+
+/// Looks 10 ms apart, at these processes, with these reads before the first.
+fn traced(samples: &[Sample], reads: Vec<TracedRead>) -> (Reads, Names) {
+    let (mut all, mut names) = (Reads::default(), Names::new());
+    let mut traced = Traced { reads, records: 1, ..Traced::default() };
+    for look in 1..200 {
+        all.take(10_000 * look, samples, std::mem::take(&mut traced), &mut names);
+    }
+    all.end();
+    (all, names)
+}
+
+fn tables(reads: &Reads) -> ReadTiers {
+    reads.tables(&|file| format!("named {file}")).unwrap()
+}
+
+#[test]
+fn every_read_is_in_one_row_of_each_table_and_the_tables_add_up() {
+    let mut random = SplitMix64::new(3);
+    let tiers = [ReadTier::PageCache, ReadTier::Device, ReadTier::InFlight, ReadTier::NotSeen];
+    let files: Vec<String> = (0..150).map(|file| format!("base/5/{file}")).collect();
+    let mut all = Vec::new();
+    for _ in 0..20_000 {
+        let tier = tiers[random.below(4) as usize];
+        let file = &files[random.below(150) as usize];
+        all.push(read(random.below(9) as u32, 2_000, tier, file, random.below(1 << 20)));
+    }
+    let bytes = all.iter().map(|read| read.bytes).sum::<u64>();
+    let samples: Vec<Sample> =
+        (0..8).map(|process| sample(process, CLIENT, i64::from(process) / 2 + 50, None)).collect();
+    let (reads, _) = traced(&samples, all);
+    let tables = tables(&reads);
+    let mut sums = [ByTier::default(); 3];
+    tables.readers.iter().for_each(|row| sums[0].merge(&row.tiers));
+    tables.relations.iter().for_each(|row| sums[1].merge(&row.tiers));
+    sums[2] = tables.whole();
+    assert!(sums.iter().all(|one| one.all().reads == 20_000 && one.all().bytes == bytes), "{sums:?}");
+    assert!(sums[0] == sums[1] && sums[1] == sums[2]);
+    let in_latencies: u64 =
+        tables.tiers.iter().flat_map(|row| row.histogram.iter()).map(|(_, bucket)| bucket.count).sum();
+    assert_eq!(in_latencies, 20_000);
+    assert!(tables.relations.len() == 150 && tables.readers.len() == 5, "{}", tables.readers.len());
+    let unmet = tables.readers.iter().find(|row| row.reader == Reader::Unmet).unwrap();
+    assert!(unmet.tiers.all().reads > 1_000, "the ninth process was in no sample");
+}
+
+#[test]
+fn what_the_page_cache_answered_costs_what_the_device_took_for_the_same() {
+    let mut all: Vec<TracedRead> =
+        (0..1_000).map(|read| self::read(1, 2_000, ReadTier::PageCache, "base/5/7", read % 400)).collect();
+    all.extend((0..19).map(|block| read(1, 2_000, ReadTier::Device, "base/5/8", block)));
+    let few = traced(&[sample(1, CLIENT, 9, None)], all.clone()).0;
+    let leaning = |reads: &Reads| tables(reads).readers[0].leaning.clone().unwrap();
+    assert_eq!((leaning(&few).reads, leaning(&few).from_device), (1_000, None), "19 reads do not show it");
+    all.push(read(1, 2_000, ReadTier::Device, "base/5/8", 19));
+    let enough = leaning(&traced(&[sample(1, CLIENT, 9, None)], all).0);
+    assert_eq!(enough.from_device, Some(Ticks::from_micros(500_000)));
+    assert_eq!(enough.more(), Some(Ticks::from_micros(497_000)));
+    assert_eq!((enough.blocks, enough.blocks_error), (400, 0));
+    assert_eq!(enough.relations, ["named base/5/7"]);
+}
+
+#[test]
+fn a_workers_read_is_charged_by_an_estimate_to_the_session_that_waited() {
+    let waiting = sample(1, CLIENT, 77, Some("IO:AioIoCompletion"));
+    let samples = [waiting, sample(2, CLIENT, 78, None), sample(3, "io worker", 0, None)];
+    let all = (0..50).map(|block| read(3, 15_000, ReadTier::Device, "base/5/7", block)).collect();
+    let (reads, names) = traced(&samples, all);
+    let rows = tables(&reads).readers;
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    let Reader::Statement(index) = &row.reader else { panic!("{row:?}") };
+    assert_eq!((names.context.statement_id(*index), row.estimated), ("77", 50));
+    // With none that waits they are the worker's own.
+    let alone = traced(&samples[1..], vec![read(3, 15_000, ReadTier::Device, "base/5/7", 1)]).0;
+    assert_eq!(tables(&alone).readers[0].reader, Reader::Process("io worker".into()));
+}
+
+#[test]
+fn a_read_waits_for_a_sample_of_its_process_and_not_forever() {
+    let (mut reads, mut names) = (Reads::default(), Names::new());
+    let one = vec![read(1, 2_000, ReadTier::PageCache, "base/5/7", 1)];
+    reads.take(40_000, &[], Traced { reads: one.clone(), ..Traced::default() }, &mut names);
+    reads.take(80_000, &[sample(1, CLIENT, 9, None)], Traced::default(), &mut names);
+    assert!(matches!(tables(&reads).readers[0].reader, Reader::Statement(_)));
+    let mut reads = Reads::default();
+    reads.take(40_000, &[], Traced { reads: one, ..Traced::default() }, &mut names);
+    assert!(tables(&reads).readers.is_empty());
+    reads.take(2_000_000, &[], Traced::default(), &mut names);
+    assert_eq!(tables(&reads).readers[0].reader, Reader::Unmet);
+    assert!(reads.tables(&|file| file.into()).is_some() && Reads::default().tables(&|file| file.into()).is_none());
+}
+
+#[test]
+fn more_relations_and_readers_than_have_room_share_rows() {
+    let mut all = Vec::new();
+    for number in 0..2_000_u32 {
+        let file = format!("base/5/{}", number % 700);
+        all.push(read(number / 40, 2_000, ReadTier::PageCache, &file, 1));
+    }
+    let samples: Vec<Sample> = (0..50).map(|process| sample(process, CLIENT, i64::from(process) + 50, None)).collect();
+    let tables = tables(&traced(&samples, all).0);
+    assert_eq!((tables.relations.len(), tables.whole().all().reads), (RELATIONS_MAX, 2_000));
+    assert!(tables.relations.iter().any(|row| row.name == format!("named {OTHERS}")));
+    assert!(tables.readers.iter().any(|row| row.reader == Reader::Others));
+    assert_eq!(tables.readers.iter().map(|row| row.tiers.all().reads).sum::<u64>(), 2_000);
+}

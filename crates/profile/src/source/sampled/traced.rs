@@ -1,0 +1,63 @@
+//! What a tracer of the kernel reports of a server: reads of files, and requests to devices.
+
+use std::sync::Arc;
+
+use crate::event::Ticks;
+use crate::tables::read_tiers::{Purpose, ReadTier};
+
+/// A read of a file by a process of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedRead {
+    /// The process.
+    pub process: u32,
+    /// When it was asked for, in microseconds since 1970.
+    pub begun: i64,
+    /// From call to return.
+    pub elapsed: Ticks,
+    /// What answered it.
+    pub tier: ReadTier,
+    /// The relation by the path of its file below the data directory (`base/5/16384`), or a word for other files.
+    pub file: Arc<str>,
+    /// The first block of the relation that it brought.
+    pub block: u64,
+    /// How many blocks it touched.
+    pub blocks: u64,
+    /// Bytes that it brought.
+    pub bytes: u64,
+    /// Time in which requests of its own waited for the device's queue, and in which the device served them.
+    pub queue: Ticks,
+    /// The same, served.
+    pub service: Ticks,
+}
+
+/// A request to a device that a process of the server sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TracedRequest {
+    /// The process.
+    pub process: u32,
+    /// When it was sent, in microseconds since 1970.
+    pub begun: i64,
+    /// For what.
+    pub purpose: Purpose,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Time in the queue.
+    pub queue: Ticks,
+    /// Time on the device.
+    pub service: Ticks,
+}
+
+/// What was traced since the report before.
+#[derive(Clone, Debug, Default)]
+pub struct Traced {
+    /// Reads that have ended, in the order of their ends.
+    pub reads: Vec<TracedRead>,
+    /// Requests that have ended.
+    pub requests: Vec<TracedRequest>,
+    /// Which process waits for a read of which file that another process does for it.
+    pub waiting: Vec<(u32, Arc<str>)>,
+    /// Records that were read, and those that were lost.
+    pub records: u64,
+    /// The same, lost.
+    pub lost: u64,
+}

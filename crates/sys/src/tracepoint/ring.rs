@@ -1,0 +1,112 @@
+//! The ring of one processor: its tracepoints write to it, and we read what they wrote.
+
+use std::io;
+use std::os::fd::AsRawFd;
+
+use perf_event::{Counter, Sampler};
+
+use super::absence::NoTracing;
+use super::opening;
+use super::record::{self, Known, LOST, Loss, SAMPLE, TraceRecord};
+
+/// Bytes of a ring: at 100,000 records a second on one processor those of 200 ms. Where the kernel gives less, a half,
+/// a quarter and so on, down to the last.
+const BYTES: usize = 2 << 20;
+const BYTES_MIN: usize = 64 << 10;
+
+/// The tracepoints of a processor.
+pub(super) struct Ring {
+    sampler: Sampler,
+    others: Vec<Counter>,
+    /// The time of the last record.
+    last: u64,
+}
+
+/// A tracepoint as it is to be opened.
+pub(super) struct Opened<'a> {
+    pub(super) name: &'a str,
+    pub(super) number: u16,
+    pub(super) filter: &'a str,
+}
+
+impl Ring {
+    /// Opens these tracepoints, of which there is one at least, standing still, with one ring for all.
+    pub(super) fn open(wanted: &[Opened<'_>], processor: usize, bytes: Option<usize>) -> Result<Ring, NoTracing> {
+        let mut counters = Vec::with_capacity(wanted.len());
+        for one in wanted {
+            let counter = opening::open(one.name, one.number, processor)?;
+            if !one.filter.is_empty() {
+                opening::set_filter(one.name, &counter, one.filter)?;
+            }
+            counters.push(counter);
+        }
+        let mut others = counters.split_off(1.min(counters.len()));
+        let first = counters.pop().ok_or_else(|| NoTracing::Missing("at all".into()))?;
+        let sampler = match bytes {
+            Some(bytes) => first.sampled(bytes).map_err(|error| unmapped(&error))?,
+            None => mapped(first, wanted[0].number, processor, wanted[0].filter)?,
+        };
+        for (other, one) in others.iter_mut().zip(&wanted[1..]) {
+            opening::set_output(one.name, other, sampler.as_raw_fd())?;
+        }
+        Ok(Ring { sampler, others, last: 0 })
+    }
+
+    /// Starts the tracepoints, or stops them.
+    pub(super) fn set_running(&mut self, is_running: bool) -> io::Result<()> {
+        let first = self.sampler.as_counter_mut();
+        for counter in std::iter::once(first).chain(&mut self.others) {
+            if is_running { counter.enable()? } else { counter.disable()? }
+        }
+        Ok(())
+    }
+
+    /// Takes what was written before `until`, and little more.
+    pub(super) fn drain(&mut self, until: u64, known: &[Known], records: &mut Vec<TraceRecord>, lost: &mut Vec<Loss>) {
+        while let Some(found) = self.sampler.next_record() {
+            let bytes = found.to_contiguous();
+            match found.ty() {
+                SAMPLE => {
+                    let Some(record) = record::sample(&bytes, known) else { continue };
+                    self.last = self.last.max(record.time);
+                    records.push(record);
+                    if record.time > until {
+                        return;
+                    }
+                }
+                LOST => {
+                    let Some((count, time)) = record::lost(&bytes) else { continue };
+                    lost.push(Loss { from: self.last, until: time.max(self.last), records: count });
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Maps the ring of the first tracepoint: as large as the kernel lets it be.
+fn mapped(first: Counter, number: u16, processor: usize, filter: &str) -> Result<Sampler, NoTracing> {
+    let (mut counter, mut bytes) = (first, BYTES);
+    loop {
+        // A counter that cannot be mapped is gone with its error.
+        let error = match counter.sampled(bytes) {
+            Ok(sampler) => return Ok(sampler),
+            Err(error) => error,
+        };
+        if bytes <= BYTES_MIN {
+            return Err(unmapped(&error));
+        }
+        bytes /= 2;
+        counter = opening::open("the first", number, processor)?;
+        if !filter.is_empty() {
+            opening::set_filter("the first", &counter, filter)?;
+        }
+    }
+}
+
+fn unmapped(error: &io::Error) -> NoTracing {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::ENOMEM) => NoTracing::NoMemory,
+        _ => opening::refusal("of the first ring", error),
+    }
+}

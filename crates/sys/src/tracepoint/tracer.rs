@@ -1,0 +1,234 @@
+//! The tracepoints of all processors, and their records in the order of time.
+
+use std::fs;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::absence::NoTracing;
+use super::folder::Folder;
+use super::opening;
+use super::record::{Known, Loss, TraceRecord, VALUES_MAX};
+use super::ring::{Opened, Ring};
+
+/// How long before now a record may have its time and not yet stand in its ring.
+const WRITING_NANOS: u64 = 1_000_000;
+
+/// A tracepoint that is wanted.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Its group and its name: `block/block_rq_issue`.
+    pub name: &'static str,
+    /// What a record has to pass, in the kernel's language for it; empty for all.
+    pub filter: String,
+    /// The fields that are read, at most [`VALUES_MAX`].
+    pub fields: &'static [&'static str],
+    /// Whether it may be missing: older kernels have fewer.
+    pub is_optional: bool,
+}
+
+/// What was read at once.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Records in the order of time.
+    pub records: Vec<TraceRecord>,
+    /// What was lost meanwhile.
+    pub lost: Vec<Loss>,
+}
+
+/// Open tracepoints on all processors.
+pub struct Tracer {
+    rings: Vec<Ring>,
+    known: Vec<Known>,
+    /// Records that are younger than the last batch.
+    later: Vec<TraceRecord>,
+}
+
+impl Tracer {
+    /// Opens tracepoints on all processors, and starts them.
+    ///
+    /// # Errors
+    /// The reason why these tracepoints cannot be read, as one sentence.
+    pub fn open(wanted: &[Wanted]) -> Result<Tracer, NoTracing> {
+        Tracer::with_rings_of(None, wanted)
+    }
+
+    /// The same with this size of each ring, in bytes.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn with_rings_of(bytes: Option<usize>, wanted: &[Wanted]) -> Result<Tracer, NoTracing> {
+        let folder = Folder::find()?;
+        let (mut known, mut opened) = (Vec::new(), Vec::new());
+        for (kind, one) in (0..).zip(wanted) {
+            match described(&folder, one, kind) {
+                Ok(described) => {
+                    opened.push(Opened { name: one.name, number: described.number, filter: &one.filter });
+                    known.push(described);
+                }
+                Err(NoTracing::Missing(_)) if one.is_optional => {}
+                Err(reason) => return Err(reason),
+            }
+        }
+        let rings: Result<Vec<Ring>, NoTracing> =
+            processors().into_iter().map(|processor| Ring::open(&opened, processor, bytes)).collect();
+        let mut tracer = Tracer { rings: rings?, known, later: Vec::new() };
+        tracer.set_running(true)?;
+        Ok(tracer)
+    }
+
+    /// Whether the tracepoint in this place of the list that was wanted is open.
+    pub fn has(&self, kind: usize) -> bool {
+        self.known.iter().any(|known| usize::from(known.kind) == kind)
+    }
+
+    /// Starts all tracepoints, or stops them.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    pub fn set_running(&mut self, is_running: bool) -> Result<(), NoTracing> {
+        let done = self.rings.iter_mut().try_for_each(|ring| ring.set_running(is_running));
+        done.map_err(|error| opening::refusal("of all processors", &error))
+    }
+
+    /// Takes what was recorded until now, but for the last millisecond, which other processors may still be writing.
+    pub fn drain(&mut self, batch: &mut Batch) {
+        self.drain_until(monotonic_nanos().saturating_sub(WRITING_NANOS), batch);
+    }
+
+    /// Takes all that is there, after the tracepoints were stopped.
+    pub fn drain_rest(&mut self, batch: &mut Batch) {
+        self.drain_until(u64::MAX, batch);
+    }
+
+    fn drain_until(&mut self, until: u64, batch: &mut Batch) {
+        batch.records.clear();
+        batch.lost.clear();
+        std::mem::swap(&mut batch.records, &mut self.later);
+        for ring in &mut self.rings {
+            ring.drain(until, &self.known, &mut batch.records, &mut batch.lost);
+        }
+        // Each ring is nearly in order, which a stable sort makes use of.
+        batch.records.sort_by_key(|record| record.time);
+        let end = batch.records.partition_point(|record| record.time <= until);
+        self.later.extend(batch.records.drain(end..));
+    }
+}
+
+fn described(folder: &Folder, wanted: &Wanted, kind: u16) -> Result<Known, NoTracing> {
+    let format = folder.format(wanted.name)?;
+    let mut fields = [None; VALUES_MAX];
+    for (place, name) in fields.iter_mut().zip(wanted.fields) {
+        let found = format.field(name).map_err(|why| NoTracing::Format { name: wanted.name.into(), why });
+        *place = Some(found?);
+    }
+    Ok(Known { number: format.number, kind, fields })
+}
+
+/// Nanoseconds of the clock that records have their times from.
+pub fn monotonic_nanos() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}
+
+/// The processors that are at work.
+fn processors() -> Vec<usize> {
+    let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_else(|_| "0".into());
+    listed(text.trim())
+}
+
+/// The numbers in a list such as `0-3,8`.
+fn listed(text: &str) -> Vec<usize> {
+    let part = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    text.split(',').filter_map(part).flatten().take(1 << 14).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SWITCH: Wanted = Wanted {
+        name: "sched/sched_switch",
+        filter: String::new(),
+        fields: &["prev_pid", "prev_state"],
+        is_optional: false,
+    };
+
+    /// Passes a tracepoint of this thread so often.
+    fn naps(count: u32) {
+        (0..count).for_each(|_| std::thread::sleep(std::time::Duration::from_micros(50)));
+    }
+
+    fn own() -> u32 {
+        rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
+    }
+
+    #[test]
+    fn every_sleep_of_a_thread_is_recorded_in_order_and_others_are_filtered_out() {
+        let own = own();
+        let wanted = Wanted { filter: format!("prev_pid == {own} && prev_state & 1"), ..SWITCH };
+        let mut tracer = match Tracer::open(std::slice::from_ref(&wanted)) {
+            Ok(tracer) => tracer,
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        let (mut batch, mut all) = (Batch::default(), Vec::new());
+        for _ in 0..5 {
+            naps(40);
+            tracer.drain(&mut batch);
+            all.append(&mut batch.records);
+        }
+        tracer.set_running(false).unwrap();
+        naps(40);
+        tracer.drain_rest(&mut batch);
+        all.append(&mut batch.records);
+        assert!(all.len() >= 200 && all.len() < 240, "{} sleeps of 200", all.len());
+        assert!(all.is_sorted_by_key(|record| record.time));
+        assert!(all.iter().all(|record| record.thread == own && record.values[0] == u64::from(own)));
+        let now = monotonic_nanos();
+        assert!(all.iter().all(|record| now - record.time < 60_000_000_000), "times are those of the monotonic clock");
+    }
+
+    #[test]
+    fn records_that_find_no_room_are_counted() {
+        let wanted = Wanted { filter: format!("prev_pid == {}", own()), ..SWITCH };
+        let mut tracer = match Tracer::with_rings_of(Some(4096), &[wanted]) {
+            Ok(tracer) => tracer,
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        naps(1000);
+        let mut batch = Batch::default();
+        tracer.drain(&mut batch);
+        let before = batch.records.len();
+        assert!(before < 200, "{before} records in a ring of 4 KiB a processor");
+        naps(20);
+        tracer.set_running(false).unwrap();
+        tracer.drain_rest(&mut batch);
+        let lost: u64 = batch.lost.iter().map(|loss| loss.records).sum();
+        let after = batch.records.len();
+        assert!((before + after) as u64 + lost >= 1000, "{before} and {after} records, {lost} lost");
+        assert!(batch.lost.iter().all(|loss| loss.from < loss.until), "{:?}", batch.lost);
+    }
+
+    #[test]
+    fn a_tracepoint_that_is_missing_is_refused_unless_it_may_be() {
+        let missing = |is_optional| Wanted { name: "sched/no_such", fields: &[], is_optional, ..SWITCH };
+        match Tracer::open(&[SWITCH, missing(true)]) {
+            Ok(tracer) => {
+                assert!(tracer.has(0) && !tracer.has(1));
+                let refused = Tracer::open(&[SWITCH, missing(false)]).err();
+                assert_eq!(refused, Some(NoTracing::Missing("sched/no_such".into())));
+                let unknown = Tracer::open(&[Wanted { fields: &["no_such"], ..SWITCH }]).err().unwrap();
+                assert!(unknown.to_string().contains("no field no_such"), "{unknown}");
+            }
+            Err(reason) => println!("skipped: {reason}"),
+        }
+    }
+
+    #[test]
+    fn processors_are_listed_one_by_one() {
+        assert_eq!(listed("0-3,8"), [0, 1, 2, 3, 8]);
+        assert_eq!((listed(""), listed("x-2,5")), (vec![], vec![5]));
+    }
+}
