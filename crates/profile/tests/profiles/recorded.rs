@@ -38,6 +38,10 @@ struct Server {
     look: u64,
 }
 
+/// The session that ends, and the look from which on it is gone.
+const LEAVING: u32 = 8;
+const LEAVES: u64 = 100_400;
+
 impl Server {
     fn new(sessions: u32) -> Server {
         let backends = (1..=sessions).map(backend).collect();
@@ -48,7 +52,9 @@ impl Server {
         self.look += 1;
         let since = Ticks::from_micros(500 + self.random.below(1_000) as i64);
         let (look, random) = (self.look, &mut self.random);
-        let samples = self.backends.iter().map(|backend| sample(backend, look, random)).collect();
+        // One ends in the middle of a second.
+        let is_there = |backend: &&Arc<Backend>| backend.pid != LEAVING || look < LEAVES;
+        let samples = self.backends.iter().filter(is_there).map(|backend| sample(backend, look, random)).collect();
         (since, samples)
     }
 }

@@ -299,7 +299,8 @@ impl Accounting {
         // What ends, ended before this look.
         let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - since };
         seen.add(doing, &spent, &mut hearing);
-        (seen.look, seen.until) = (self.looks, self.now);
+        seen.look = self.looks;
+        seen.spent += weight.time;
         self.sessions.insert(sample.backend.pid, seen);
     }
 
@@ -317,7 +318,7 @@ impl Accounting {
             other => {
                 let begun = self.now - since;
                 if let Some(other) = other {
-                    self.close_one(*other, begun, observer);
+                    self.close_one(*other, observer);
                 }
                 let named = (self.names.session(backend), self.names.scope(backend));
                 Box::new(Seen::new(named, Arc::clone(backend), begun))
@@ -354,19 +355,13 @@ impl Accounting {
         // What comes out does not depend on the order of a hash.
         over.sort_by_key(|seen| seen.index);
         for seen in over {
-            // One that this look misses was seen in the look before.
-            let last = match self.is_exact {
-                true => seen.until,
-                false if seen.look == self.looks => self.now,
-                false => self.now - self.since,
-            };
-            self.close_one(*seen, last, observer);
+            self.close_one(*seen, observer);
         }
     }
 
-    fn close_one(&mut self, seen: Seen, last: Ticks, observer: &mut dyn Observer) {
+    fn close_one(&mut self, seen: Seen, observer: &mut dyn Observer) {
         let Accounting { names, calls, .. } = self;
-        let mut hearing = Hearing { context: &names.context, observer, calls, now: last };
+        let mut hearing = Hearing { context: &names.context, observer, calls, now: seen.last() };
         self.variance += seen.close(&mut hearing);
     }
 }

@@ -16,9 +16,10 @@ pub(super) struct Seen {
     pub(super) backend: Arc<Backend>,
     /// From when on it was sampled.
     first: Ticks,
-    /// The look in which it was seen last, and when that ended.
+    /// The look in which it was seen last.
     pub(super) look: u64,
-    pub(super) until: Ticks,
+    /// The sum of its samples.
+    pub(super) spent: Ticks,
     /// Looks that saw it, and those that saw it at work.
     looks: u64,
     working: u64,
@@ -112,13 +113,18 @@ impl Spent {
 
 impl Seen {
     pub(super) fn new((index, scope): (SessionIndex, ScopeIndex), backend: Arc<Backend>, first: Ticks) -> Seen {
-        Seen { index, scope, backend, first, look: 0, until: first, looks: 0, working: 0, open: None }
+        Seen { index, scope, backend, first, look: 0, spent: Ticks::ZERO, looks: 0, working: 0, open: None }
     }
 
     /// The statement of the execution with this beginning, where it goes on.
     pub(super) fn statement_since(&self, query_start: Option<i64>) -> Option<StatementIndex> {
         let open = self.open.as_ref().filter(|open| open.doing.query_start == query_start)?;
         (open.doing.state != State::Idle).then_some(open.doing.statement)
+    }
+
+    /// Until when it was seen: what it did adds up to its time, also where it was seen for a part of a recorded second.
+    pub(super) fn last(&self) -> Ticks {
+        self.first + self.spent
     }
 
     /// Adds what a sample says.
@@ -164,7 +170,7 @@ impl Seen {
     /// Ends the session here: emits what is open, and its time. Gives the variance of the time at work by sampling, in
     /// ticks².
     pub(super) fn close(mut self, hearing: &mut Hearing<'_>) -> f64 {
-        let last = hearing.now;
+        let last = self.last();
         self.close_open(hearing);
         let segment = Segment { session: self.index, first: self.first, last };
         hearing.observer.segment(hearing.context, &segment);
