@@ -269,7 +269,7 @@ fn nothing_is_written_and_each_statement_has_a_limit() {
     let mut settings = None;
     watch.run(Duration::from_secs(1), &mut |watch| {
         if watch.looks() == 20 {
-            settings = Some(trial.value("SELECT application_name FROM pg_stat_activity WHERE query LIKE 'EXECUTE%'"));
+            settings = Some(trial.value("SELECT max(application_name) FROM pg_stat_activity"));
         }
         ControlFlow::Continue(())
     });
@@ -304,9 +304,11 @@ fn memory_and_the_server_say_the_same_of_its_sessions_and_memory_says_it_more_of
     let level = said(&read, "sampled-level").unwrap();
     assert!(level.contains("samples of the server's shared memory, "), "{level}");
     assert!(said(&asked, "sampled-level").unwrap().contains("samples of pg_stat_activity, "));
-    for wanted in [Class::Cpu, Class::Idle, Class::ThinkTime] {
-        let (asked, read) = (class(&asked, wanted), class(&read, wanted));
-        assert!((asked - read).abs() < 0.35 + 0.1 * asked, "{wanted:?}: {asked} s and {read} s");
+    // Other programs of the machine make a session wait for a processor, more at one time than at another.
+    let runnable = |found: &Ingested| class(found, Class::Cpu) + class(found, Class::RunQueue);
+    let of = |found: &Ingested| [runnable(found), class(found, Class::Idle), class(found, Class::ThinkTime)];
+    for (asked, read) in of(&asked).into_iter().zip(of(&read)) {
+        assert!((asked - read).abs() < 0.35 + 0.1 * asked, "{asked} s and {read} s");
     }
     let first = |found: &Ingested| ranked(found).first().map(|(text, _)| text.to_string());
     assert_eq!((first(&asked).as_deref(), first(&read).as_deref()), (Some(HEAVY), Some(HEAVY)));

@@ -1,7 +1,7 @@
 //! A recording of a running server: a folder of segments.
 //!
 //! A [`Segment`] holds what the sessions of a server did for about a minute, as sums by second. It is one Parquet file,
-//! whose columns stand in [`columns`] and in `docs/events.md`. A file appears whole or not at all, and carries its
+//! whose columns stand in `columns` and in `docs/events.md`. A file appears whole or not at all, and carries its
 //! checksum; what is damaged is refused before anything of it is decoded. Nothing here samples, and nothing here knows
 //! what the sums mean.
 

@@ -29,9 +29,8 @@ use image::Variables;
 use names::Names;
 pub(crate) use place::{Change, Place};
 
-/// How often new processes are looked for: the sooner again, the more often there were some.
+/// How often new processes are looked for: a session of one short statement is to be met.
 const PROCESSES_EVERY: Duration = Duration::from_millis(10);
-const PROCESSES_EVERY_MAX: Duration = Duration::from_millis(80);
 
 /// How often a process is asked how much of its time it ran.
 const PROCESSOR_EVERY: Duration = Duration::from_millis(50);
@@ -49,7 +48,6 @@ pub struct MemorySampler {
     variables: Variables,
     processes: Vec<Process>,
     looked_for: Option<Instant>,
-    look_for_every: Duration,
     /// Processes in that list.
     shown: usize,
     /// The kernel's list of the first process's children, and what was read of it last.
@@ -106,7 +104,6 @@ impl MemorySampler {
             variables: Variables::of(postmaster)?,
             processes: Vec::new(),
             looked_for: None,
-            look_for_every: PROCESSES_EVERY,
             shown: usize::MAX,
             children: (children_of(postmaster).map_err(unreadable)?, Vec::new()),
             events: Events::default(),
@@ -300,7 +297,6 @@ impl MemorySampler {
         self.looked_for = Some(Instant::now());
         let (list, listed) = &mut self.children;
         let is_new = read_again(list, listed)?;
-        self.look_for_every = if is_new { PROCESSES_EVERY } else { (2 * self.look_for_every).min(PROCESSES_EVERY_MAX) };
         // One that has just been started shows itself a moment later.
         if !is_new && self.processes.len() == self.shown {
             return Ok(());
@@ -331,7 +327,7 @@ impl Sampler for MemorySampler {
     type Error = io::Error;
 
     fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> io::Result<Look> {
-        if self.looked_for.is_none_or(|at| at.elapsed() >= self.look_for_every) {
+        if self.looked_for.is_none_or(|at| at.elapsed() >= PROCESSES_EVERY) {
             self.find_processes()?;
         }
         let begun = Instant::now();

@@ -33,7 +33,7 @@ Examples:
   readpath top --on postgres://me@db.example/shop --dry-run     the statements that would be sent";
 
 const ABOUT: &str = "\
-What the sessions of a running PostgreSQL do now, and did in the last hour, on a terminal
+Shows what the sessions of a running PostgreSQL do now, and did in the last hour, on a terminal
 
 Sessions at work by wait class as bars over time, and below them statements, sessions, wait events, or who waits for \
 whose lock. ? shows the keys. It is sampled as by `readpath profile --on`: from the server's shared memory where that \

@@ -30,7 +30,9 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("by", "object"),
     ("count", "1000"),
     ("dir", "/mnt/fast"),
+    ("exact", "all"),
     ("flamegraph", "walk.svg"),
+    ("from", "2026-11-22 10:00"),
     ("name", "*_ora_4711*"),
     ("on", "postgres:18"),
     ("pid", "4711"),
@@ -39,6 +41,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("statement", "5ncdvm4r9w3cx"),
     ("sweep", "32"),
     ("top", "20"),
+    ("to", "2026-11-22 10:05"),
     ("until", "2026-11-22 17:30"),
     ("where", "event=db file sequential read"),
 ];
