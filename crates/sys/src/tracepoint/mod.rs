@@ -2,11 +2,12 @@
 //!
 //! Where the fields of a tracepoint stand is read from the kernel's own description of it. The records of a processor
 //! lie in a ring that the kernel fills; [`Tracer::drain`] empties all rings and puts what was in them in the order of
-//! time. What found no room in a ring is lost, and is counted.
+//! time. What found no room in a ring is lost, and is counted, on kernels before 6.0 but for the last of it.
 
 mod absence;
 mod folder;
 mod format;
+mod losses;
 mod opening;
 mod record;
 mod ring;

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
 use perf_event::events::Software;
-use perf_event::{Builder, Clock, Counter, SampleFlag};
+use perf_event::{Builder, Clock, Counter, ReadFormat, SampleFlag};
 
 use super::absence::NoTracing;
 
@@ -22,8 +22,13 @@ pub(super) fn open(name: &str, number: u16, processor: usize) -> Result<Counter,
     builder.attrs_mut().config = u64::from(number);
     builder.any_pid().one_cpu(processor).include_kernel().include_hv();
     builder.sample_period(1).sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW);
-    builder.sample_id_all(true).clockid(Clock::MONOTONIC);
-    builder.build().map_err(|error| refusal(name, &error))
+    builder.sample_id_all(true).clockid(Clock::MONOTONIC).read_format(ReadFormat::LOST);
+    // Kernels before 6.0 do not count what they lose, and refuse to be asked for it.
+    let opened = builder.build().or_else(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) => builder.read_format(ReadFormat::empty()).build(),
+        _ => Err(error),
+    });
+    opened.map_err(|error| refusal(name, &error))
 }
 
 /// Leaves out what does not pass a filter of the kernel's language, such as `prev_state == 2`.

@@ -6,18 +6,27 @@ use std::os::fd::AsRawFd;
 use perf_event::{Counter, Sampler};
 
 use super::absence::NoTracing;
+use super::losses::Losses;
 use super::opening;
 use super::record::{self, Known, LOST, Loss, SAMPLE, TraceRecord};
+use super::tracer::monotonic_nanos;
 
 /// Bytes of a ring: at 100,000 records a second on one processor those of 200 ms. Where the kernel gives less, a half,
 /// a quarter and so on, down to the last.
 const BYTES: usize = 2 << 20;
 const BYTES_MIN: usize = 64 << 10;
 
+/// The header of a record.
+const HEADER_BYTES: usize = 8;
+
 /// The tracepoints of a processor.
 pub(super) struct Ring {
     sampler: Sampler,
     others: Vec<Counter>,
+    bytes: usize,
+    /// Bytes that were taken since the kernel's counters of lost records were read.
+    taken: usize,
+    losses: Losses,
     /// The time of the last record.
     last: u64,
 }
@@ -42,14 +51,14 @@ impl Ring {
         }
         let mut others = counters.split_off(1.min(counters.len()));
         let first = counters.pop().ok_or_else(|| NoTracing::Missing("at all".into()))?;
-        let sampler = match bytes {
-            Some(bytes) => first.sampled(bytes).map_err(|error| unmapped(&error))?,
+        let (sampler, bytes) = match bytes {
+            Some(bytes) => (first.sampled(bytes).map_err(|error| unmapped(&error))?, bytes),
             None => mapped(first, wanted[0].number, processor, wanted[0].filter)?,
         };
         for (other, one) in others.iter_mut().zip(&wanted[1..]) {
             opening::set_output(one.name, other, sampler.as_raw_fd())?;
         }
-        Ok(Ring { sampler, others, last: 0 })
+        Ok(Ring { sampler, others, bytes, taken: 0, losses: Losses::default(), last: 0 })
     }
 
     /// Starts the tracepoints, or stops them.
@@ -63,8 +72,32 @@ impl Ring {
 
     /// Takes what was written before `until`, and little more.
     pub(super) fn drain(&mut self, until: u64, known: &[Known], records: &mut Vec<TraceRecord>, lost: &mut Vec<Loss>) {
+        self.take(until, known, records, lost);
+        // A record finds no room in a full ring alone, whose bytes are all taken after it: reading the counters once
+        // for each half of them misses no loss, and interrupts other processors seldom.
+        if self.taken >= self.bytes / 2 {
+            self.count_lost(lost);
+        }
+    }
+
+    /// Reads what the kernel has counted of lost records: those behind which none has found room yet are told here.
+    pub(super) fn count_lost(&mut self, lost: &mut Vec<Loss>) {
+        self.taken = 0;
+        if let Some(count) = self.counted_lost() {
+            lost.extend(self.losses.count(count, (self.last, monotonic_nanos())));
+        }
+    }
+
+    /// Records that were lost since the ring was opened; `None` where the kernel does not count them.
+    pub(super) fn counted_lost(&mut self) -> Option<u64> {
+        let first = self.sampler.as_counter_mut();
+        std::iter::once(first).chain(&mut self.others).map(|counter| counter.read_full().ok()?.lost()).sum()
+    }
+
+    fn take(&mut self, until: u64, known: &[Known], records: &mut Vec<TraceRecord>, lost: &mut Vec<Loss>) {
         while let Some(found) = self.sampler.next_record() {
             let bytes = found.to_contiguous();
+            self.taken += HEADER_BYTES + bytes.len();
             match found.ty() {
                 SAMPLE => {
                     let Some(record) = record::sample(&bytes, known) else { continue };
@@ -76,7 +109,7 @@ impl Ring {
                 }
                 LOST => {
                     let Some((count, time)) = record::lost(&bytes) else { continue };
-                    lost.push(Loss { from: self.last, until: time.max(self.last), records: count });
+                    lost.extend(self.losses.record(count, (self.last, time.max(self.last))));
                 }
                 _ => {}
             }
@@ -85,12 +118,12 @@ impl Ring {
 }
 
 /// Maps the ring of the first tracepoint: as large as the kernel lets it be.
-fn mapped(first: Counter, number: u16, processor: usize, filter: &str) -> Result<Sampler, NoTracing> {
+fn mapped(first: Counter, number: u16, processor: usize, filter: &str) -> Result<(Sampler, usize), NoTracing> {
     let (mut counter, mut bytes) = (first, BYTES);
     loop {
         // A counter that cannot be mapped is gone with its error.
         let error = match counter.sampled(bytes) {
-            Ok(sampler) => return Ok(sampler),
+            Ok(sampler) => return Ok((sampler, bytes)),
             Err(error) => error,
         };
         if bytes <= BYTES_MIN {

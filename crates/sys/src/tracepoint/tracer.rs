@@ -39,6 +39,7 @@ pub struct Batch {
 pub struct Tracer {
     rings: Vec<Ring>,
     known: Vec<Known>,
+    counts_last_losses: bool,
     /// Records that are younger than the last batch.
     later: Vec<TraceRecord>,
 }
@@ -71,7 +72,9 @@ impl Tracer {
         }
         let rings: Result<Vec<Ring>, NoTracing> =
             processors().into_iter().map(|processor| Ring::open(&opened, processor, bytes)).collect();
-        let mut tracer = Tracer { rings: rings?, known, later: Vec::new() };
+        let mut rings = rings?;
+        let counts_last_losses = rings.iter_mut().all(|ring| ring.counted_lost().is_some());
+        let mut tracer = Tracer { rings, known, counts_last_losses, later: Vec::new() };
         tracer.set_running(true)?;
         Ok(tracer)
     }
@@ -79,6 +82,12 @@ impl Tracer {
     /// Whether the tracepoint in this place of the list that was wanted is open.
     pub fn has(&self, kind: usize) -> bool {
         self.known.iter().any(|known| usize::from(known.kind) == kind)
+    }
+
+    /// Whether all losses are counted. Kernels before 6.0 tell of one with the next record alone that finds room in the
+    /// same ring, and so never of the last ones.
+    pub fn counts_last_losses(&self) -> bool {
+        self.counts_last_losses
     }
 
     /// Starts all tracepoints, or stops them.
@@ -98,6 +107,7 @@ impl Tracer {
     /// Takes all that is there, after the tracepoints were stopped.
     pub fn drain_rest(&mut self, batch: &mut Batch) {
         self.drain_until(u64::MAX, batch);
+        self.rings.iter_mut().for_each(|ring| ring.count_lost(&mut batch.lost));
     }
 
     fn drain_until(&mut self, until: u64, batch: &mut Batch) {
@@ -190,25 +200,76 @@ mod tests {
         assert!(all.iter().all(|record| now - record.time < 60_000_000_000), "times are those of the monotonic clock");
     }
 
-    #[test]
-    fn records_that_find_no_room_are_counted() {
-        let wanted = Wanted { filter: format!("prev_pid == {}", own()), ..SWITCH };
+    /// Times that this thread went to sleep, by the scheduler's own count.
+    fn sleeps() -> u64 {
+        let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+        let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        count.unwrap().trim().parse().unwrap()
+    }
+
+    /// Pins this thread to a processor, if there are so many.
+    fn pin(place: usize) -> bool {
+        processors().get(place).is_some_and(|processor| crate::process::affinity::pin(*processor))
+    }
+
+    /// Records every sleep of this thread in rings of 4 KiB while `work` runs, and holds what was recorded and what was
+    /// lost against the scheduler's count.
+    fn sleeps_recorded_or_lost(work: impl FnOnce(&mut Tracer, &mut Batch)) {
+        let outer = sleeps();
+        let wanted = Wanted { filter: format!("prev_pid == {} && prev_state & 255", own()), ..SWITCH };
         let mut tracer = match Tracer::with_rings_of(Some(4096), &[wanted]) {
-            Ok(tracer) => tracer,
+            Ok(tracer) if tracer.counts_last_losses() => tracer,
+            Ok(_) => return println!("skipped: this kernel does not count what it loses"),
             Err(reason) => return println!("skipped: {reason}"),
         };
-        naps(1000);
+        let inner = sleeps();
         let mut batch = Batch::default();
-        tracer.drain(&mut batch);
-        let before = batch.records.len();
-        assert!(before < 200, "{before} records in a ring of 4 KiB a processor");
-        naps(20);
+        work(&mut tracer, &mut batch);
+        let (mut recorded, mut lost) = (batch.records.len() as u64, batch.lost.clone());
+        let inner = sleeps() - inner;
         tracer.set_running(false).unwrap();
+        let outer = sleeps() - outer;
         tracer.drain_rest(&mut batch);
-        let lost: u64 = batch.lost.iter().map(|loss| loss.records).sum();
-        let after = batch.records.len();
-        assert!((before + after) as u64 + lost >= 1000, "{before} and {after} records, {lost} lost");
-        assert!(batch.lost.iter().all(|loss| loss.from < loss.until), "{:?}", batch.lost);
+        recorded += batch.records.len() as u64;
+        lost.append(&mut batch.lost);
+        let all = recorded + lost.iter().map(|loss| loss.records).sum::<u64>();
+        assert!((inner..=outer).contains(&all), "{recorded} records, {lost:?}, {inner} to {outer} sleeps");
+        assert!(lost.iter().all(|loss| loss.from < loss.until && loss.records > 0), "{lost:?}");
+    }
+
+    #[test]
+    fn records_that_find_no_room_are_counted_once() {
+        assert!(pin(0));
+        sleeps_recorded_or_lost(|tracer, batch| {
+            naps(1000);
+            tracer.drain(batch);
+            assert!(batch.records.len() < 100, "{} records in a ring of 4 KiB", batch.records.len());
+            // They bring the record that tells how many were lost before them.
+            naps(20);
+        });
+    }
+
+    #[test]
+    fn records_that_a_ring_lost_last_are_counted() {
+        sleeps_recorded_or_lost(|_, _| {
+            naps(500);
+        });
+    }
+
+    #[test]
+    fn losses_of_a_processor_that_a_thread_has_left_are_told_while_the_tracing_goes_on() {
+        if !(pin(1) && pin(0)) {
+            return println!("skipped: there is one processor alone");
+        }
+        sleeps_recorded_or_lost(|tracer, batch| {
+            naps(500);
+            pin(1);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            tracer.drain(batch);
+            let lost: u64 = batch.lost.iter().map(|loss| loss.records).sum();
+            assert!(lost > 300, "{lost} of 500 records lost");
+            naps(20);
+        });
     }
 
     #[test]
