@@ -95,8 +95,11 @@ impl Constants {
 
     fn settle(&mut self) {
         let Some(row) = self.all.iter().find(|one| one.name == SCALE).cloned() else { return };
+        // All are multiples of a row's cost: where that cannot be told from nothing, no multiple can.
+        let has_scale = row.passes.settled(&row.passes, row.now).is_some_and(|settled| settled.is_given);
         for one in &mut self.all {
-            one.settled = one.passes.settled(&row.passes, row.now);
+            let settled = one.passes.settled(&row.passes, row.now);
+            one.settled = settled.map(|settled| Settled { is_given: settled.is_given && has_scale, ..settled });
         }
     }
 }
@@ -236,8 +239,8 @@ pub(super) fn withheld(constants: &Constants, journal: &mut dyn Journal) {
         return;
     }
     journal.find(row::WITHHELD_CONSTANTS.of(format!(
-        "Not given, because passes differ by more than {} times or the interval holds 0: {}. The server's own \
-             ratio to the neighbouring constant stands in its place.",
+        "Not given, because passes differ by more than {} times or the interval, of the cost or of a row's, holds 0: \
+             {}. The server's own ratio to the neighbouring constant stands in its place.",
         sets::SPREAD_MAX,
         withheld.join(", ")
     )));
@@ -277,4 +280,26 @@ fn keep_concurrency(bench: &mut Bench<'_>, sweep: &Sweep, journal: &mut dyn Jour
     case.metrics.push(calibrate::FROM_COUNT.single(source, f64::from(plateau.from)));
     case.metrics.push(calibrate::TO_COUNT.single(source, f64::from(plateau.to)));
     Ok(journal.keep(case)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(name: &'static str, passes: &[[f64; 3]], now: f64) -> Measured {
+        let passes = Passes { passes: passes.iter().map(|pass| pass.to_vec()).collect() };
+        Measured { name, state: None, passes, now, settled: None, source: String::new() }
+    }
+
+    #[test]
+    fn a_row_that_costs_nothing_that_can_be_told_gives_no_multiple_of_it() {
+        let given_beside = |row: [f64; 3]| {
+            let operator = measured("cpu_operator_cost", &[[0.02, 0.021, 0.02]; 3], 0.0025);
+            let mut constants = Constants { all: vec![operator, measured(SCALE, &[row; 3], 0.01)], sweeps: Vec::new() };
+            constants.settle();
+            constants.all.iter().map(|one| one.settled.is_some_and(|settled| settled.is_given)).collect::<Vec<_>>()
+        };
+        assert_eq!(given_beside([0.05, 0.051, 0.05]), [true, true]);
+        assert_eq!(given_beside([0.05, -0.01, 0.04]), [false, false]);
+    }
 }

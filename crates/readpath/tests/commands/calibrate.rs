@@ -51,7 +51,10 @@ fn check_constants(document: &Value, states: &[&str]) {
         }
     }
     let kept = part(document, "constant").find(|case| case["parameters"]["constant"] == "cpu_tuple_cost").unwrap();
-    assert_eq!((median(kept, "given"), median(kept, "now")), (Some(0.01), Some(0.01)));
+    let given = part(document, "constant").filter(|case| median(case, "given").is_some()).count();
+    assert_eq!(median(kept, "now"), Some(0.01));
+    // On a busy machine a row may cost nothing that can be told, and then no multiple of it is given.
+    assert!(median(kept, "given") == Some(0.01) || given == 0, "{given} given without {kept}");
 }
 
 /// Every set has all constants and the row's at the server's value; one that changes few plans has no verdict.

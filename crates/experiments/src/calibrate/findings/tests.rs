@@ -296,8 +296,12 @@ fn withheld() -> Reading {
         let is_withheld =
             |(name, is_given): &(&str, Option<bool>)| *is_given != Some(true) && *name != "cpu_tuple_cost";
         let names: Vec<&str> = CONSTANTS.into_iter().zip(*given).filter(is_withheld).map(|(name, _)| name).collect();
-        (!names.is_empty())
-            .then(|| says![format!("more than 1.5 times or the interval holds 0: {}. The", names.join(", "))])
+        (!names.is_empty()).then(|| {
+            says![format!(
+                "more than 1.5 times or the interval, of the cost or of a row's, holds 0: {}. The",
+                names.join(", ")
+            )]
+        })
     })
 }
 
