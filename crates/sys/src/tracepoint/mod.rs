@@ -5,6 +5,7 @@
 //! time. What found no room in a ring is lost, and is counted, on kernels before 6.0 but for the last of it.
 
 mod absence;
+mod clock;
 mod folder;
 mod format;
 mod losses;
@@ -14,6 +15,7 @@ mod ring;
 mod tracer;
 
 pub use absence::NoTracing;
+pub use clock::monotonic_nanos;
 pub use format::{Field, Format, FormatError};
 pub use record::{Loss, TraceRecord, VALUES_MAX};
-pub use tracer::{Batch, Tracer, Wanted, monotonic_nanos};
+pub use tracer::{Batch, Tracer, Wanted};

@@ -6,10 +6,10 @@ use std::os::fd::AsRawFd;
 use perf_event::{Counter, Sampler};
 
 use super::absence::NoTracing;
+use super::clock::monotonic_nanos;
 use super::losses::Losses;
 use super::opening;
 use super::record::{self, Known, LOST, Loss, SAMPLE, TraceRecord};
-use super::tracer::monotonic_nanos;
 
 /// Bytes of a ring: at 100,000 records a second on one processor those of 200 ms. Where the kernel gives less, a half,
 /// a quarter and so on, down to the last.
@@ -80,7 +80,7 @@ impl Ring {
         }
     }
 
-    /// Reads what the kernel has counted of lost records: those behind which none has found room yet are told here.
+    /// Reads what the kernel has counted of lost records, those included behind which none has found room yet.
     pub(super) fn count_lost(&mut self, lost: &mut Vec<Loss>) {
         self.taken = 0;
         if let Some(count) = self.counted_lost() {

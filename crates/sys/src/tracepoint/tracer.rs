@@ -2,9 +2,8 @@
 
 use std::fs;
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::absence::NoTracing;
+use super::clock::monotonic_nanos;
 use super::folder::Folder;
 use super::opening;
 use super::record::{Known, Loss, TraceRecord, VALUES_MAX};
@@ -134,12 +133,6 @@ fn described(folder: &Folder, wanted: &Wanted, kind: u16) -> Result<Known, NoTra
     Ok(Known { number: format.number, kind, fields })
 }
 
-/// Nanoseconds of the clock that records have their times from.
-pub fn monotonic_nanos() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
-}
-
 /// The processors that are at work.
 fn processors() -> Vec<usize> {
     let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_else(|_| "0".into());
@@ -207,7 +200,7 @@ mod tests {
         count.unwrap().trim().parse().unwrap()
     }
 
-    /// Pins this thread to a processor, if there are so many.
+    /// Pins this thread to the processor in this place of the list, where there is one.
     fn pin(place: usize) -> bool {
         processors().get(place).is_some_and(|processor| crate::process::affinity::pin(*processor))
     }
