@@ -169,7 +169,10 @@ impl Work {
             ..Traced::default()
         };
         let records: &[TraceRecord] = &batch.records;
+        let endless = self.windows.endless();
         let ended = self.windows.take(records, &batch.lost, &mut traced.requests);
+        // The end of a request that never came is a record that was lost.
+        traced.lost += self.windows.endless() - endless;
         self.hand_over(&ended, traced);
     }
 

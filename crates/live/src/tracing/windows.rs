@@ -16,6 +16,14 @@ use super::events::{COMPLETE, ENTER_PREAD, ENTER_PREADV, EXIT_PREAD, EXIT_PREADV
 const REQUESTS_MAX: usize = 1 << 16;
 const REQUEST_NANOS_MAX: u64 = 60_000_000_000;
 
+/// How long a request may be at its device, in ns, until its end is taken to be one that was not recorded.
+const OVERDUE_NANOS: u64 = 2_000_000_000;
+
+/// From this many such requests on, and from this part of those whose end was recorded, ends are known to be lacking:
+/// of an idle processor some kernels record nothing, and there most requests end.
+const LACKING_MIN: u64 = 10;
+const LACKING_PART: u64 = 10;
+
 /// How long the lost records are remembered, in ns.
 const LOSS_NANOS: u64 = 10_000_000_000;
 
@@ -29,6 +37,8 @@ struct Window {
     position: u64,
     inode: Option<(u64, u64)>,
     slept: bool,
+    /// Requests that it sent, and those of them that ended.
+    sent: usize,
     served: Vec<Served>,
 }
 
@@ -76,6 +86,9 @@ pub(super) struct Windows {
     requests: HashMap<(u64, u64), Request>,
     count: u64,
     losses: Vec<Loss>,
+    /// Requests whose end was recorded, and those whose end was not.
+    ended: u64,
+    endless: u64,
     /// Reads of the last batch: what the next one has lost may belong to them.
     held: Vec<Ended>,
 }
@@ -156,12 +169,23 @@ impl Windows {
         }
     }
 
+    /// Requests so far whose end was not recorded.
+    pub(super) fn endless(&self) -> u64 {
+        self.endless
+    }
+
+    fn lacks_ends(&self) -> bool {
+        self.endless >= LACKING_MIN && self.endless >= self.ended / LACKING_PART
+    }
+
     fn exit(&mut self, record: &TraceRecord, result: i64) {
         // A read whose call was not recorded had begun before the tracing did, or its record was lost.
         let Some(window) = self.threads.remove(&record.thread) else { return };
         let Some(bytes) = u64::try_from(result).ok().filter(|bytes| *bytes > 0) else { return };
         let tier = match (window.served.is_empty(), window.slept) {
             (false, _) => ReadTier::Device,
+            // It may have slept until a request of its own ended, or one of another process.
+            (true, true) if window.sent > 0 && self.lacks_ends() => ReadTier::NotSeen,
             (true, true) => ReadTier::InFlight,
             (true, false) => ReadTier::PageCache,
         };
@@ -172,7 +196,11 @@ impl Windows {
         if self.requests.len() >= REQUESTS_MAX {
             return;
         }
-        let window = self.threads.get(&record.thread).map(|window| window.number);
+        let window = self.threads.get_mut(&record.thread);
+        let window = window.map(|window| {
+            window.sent += 1;
+            window.number
+        });
         let (process, thread) = (record.process, record.thread);
         let request = Request { process, thread, window, start: record.time, issue: None, bytes };
         self.requests.insert(place, request);
@@ -180,6 +208,7 @@ impl Windows {
 
     fn complete(&mut self, time: u64, place: (u64, u64), requests: &mut Vec<TracedRequest>) {
         let Some(request) = self.requests.remove(&place) else { return };
+        self.ended += 1;
         let served = Served { start: request.start, issue: request.issue.unwrap_or(request.start), end: time };
         let window = self.threads.get_mut(&request.thread).filter(|window| Some(window.number) == request.window);
         let purpose = match (window, request.window) {
@@ -198,6 +227,9 @@ impl Windows {
 
     /// Forgets what never ended.
     fn sweep(&mut self, now: u64) {
+        let before = self.requests.len();
+        self.requests.retain(|_, request| request.issue.is_none_or(|issue| now.saturating_sub(issue) < OVERDUE_NANOS));
+        self.endless += (before - self.requests.len()) as u64;
         self.requests.retain(|_, request| now.saturating_sub(request.start) < REQUEST_NANOS_MAX);
         self.losses.retain(|loss| now.saturating_sub(loss.until) < LOSS_NANOS);
     }
@@ -295,6 +327,28 @@ mod tests {
         let ended = read(&inside);
         assert_eq!(ended.tier, ReadTier::Device);
         assert_eq!((ended.queue, ended.service), (Ticks::from_micros(10), Ticks::from_micros(800)));
+    }
+
+    #[test]
+    fn where_ends_of_requests_are_not_recorded_a_read_that_slept_after_its_own_has_no_tier() {
+        let place = |number: u64| [DISK.0, number, 8192];
+        let round = |number: u64| {
+            let time = number * 1_000_000_000;
+            [
+                at(time, 7, ENTER_PREAD, &[5, 0]),
+                at(time + 1_000, 7, START, &place(number)),
+                at(time + 2_000, 7, ISSUE, &place(number)),
+                at(time + 3_000, 7, SLEEP, &[]),
+                at(time + 900_000, 7, EXIT_PREAD, &[8192]),
+            ]
+        };
+        let (mut windows, mut requests) = (Windows::default(), Vec::new());
+        let mut tiers = Vec::new();
+        for number in 1..=20 {
+            tiers.extend(windows.take(&round(number), &[], &mut requests).iter().map(|read| read.tier));
+        }
+        assert_eq!((tiers[0], tiers[18], windows.endless()), (ReadTier::InFlight, ReadTier::NotSeen, 18));
+        assert!(requests.is_empty());
     }
 
     #[test]

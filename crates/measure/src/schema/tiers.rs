@@ -20,7 +20,7 @@ metrics! {
         device, by the reads of the same length that it answered";
     MORE_FROM_DEVICE = "more_from_device", Microseconds, "that less the time that they took";
     RECORDS = "records", Count, "records of the kernel's tracepoints";
-    LOST_RECORDS = "lost_records", Count, "those that were lost, because they came faster than they were read";
+    LOST_RECORDS = "lost_records", Count, "those that were lost: too many at once, or of an idle processor";
 }
 
 findings! {

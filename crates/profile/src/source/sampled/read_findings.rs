@@ -161,8 +161,9 @@ fn lost(tiers: &ReadTiers) -> Option<Finding> {
             )
         };
         let message = format!(
-            "{} of the kernel's {} were lost, {} % of them: they came faster than readpath could take them. {rest}; \
-             the counts are too low by about that part.",
+            "{} of the kernel's {} were lost, {} % of them: they came faster than readpath could take them, or while a \
+             processor was idle, of which some kernels record nothing. {rest}; the counts are too low by about that \
+             part.",
             grouped(tiers.lost),
             counted(tiers.lost + tiers.records, "record", "records"),
             three_digits(100.0 * part)
