@@ -1,5 +1,6 @@
 //! A private PostgreSQL server as a contender, and what its statements cost: processor time of the backend.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -77,6 +78,14 @@ impl PrivatePostgres {
         let usual = ServerSettings::new(buffer_bytes);
         let settings = settings.iter().fold(usual, |settings, (name, value)| settings.with(name, value));
         self.server.restart(settings, &self.interruption.flag()).map_err(|error| error.to_string())
+    }
+
+    /// The number of the server's first process, whose children the others are.
+    pub(crate) fn first_process(&self, connection: &mut Connection) -> Result<u32, String> {
+        let file = Path::new(&connection.value("SHOW data_directory")?).join("postmaster.pid");
+        let text = fs::read_to_string(&file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+        let first = text.lines().next().and_then(|line| line.trim().parse().ok());
+        first.ok_or_else(|| format!("{} holds no number of a process", file.display()))
     }
 
     /// The major version.

@@ -15,6 +15,8 @@ use crate::calibrate::command as calibrate;
 use crate::conductor::{Conductor, trial};
 use crate::postgres::{pool, pool_speed as speed};
 use crate::profile::{command as profile, cpu_profile};
+use crate::sampling::command as sampling;
+use crate::sampling::profiler::Seen;
 use crate::scan::columns;
 
 fn bar(name: &str, measured: Result<f64, String>) -> Bar {
@@ -114,6 +116,10 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
             let set = count.map(|count| vec![("random_page_cost".into(), count as f64)]).unwrap_or_default();
             ("measured", calibrate::all_measured("customers", &set))
         }
+        8 => {
+            let seen = Seen { rate: None, shown: format!("{} waits.", count.unwrap_or(0)) };
+            ("seen", sampling::shown("pgcenter record, every second", 50, &seen))
+        }
         7 => (
             "of-limit",
             profile::of_limit(&count.map(|count| Statistics::single(count as f64)).ok_or("no pair".into())),
@@ -126,7 +132,7 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
 }
 
 fn notes() -> Reading {
-    reading(row::NOTE, (0..9_usize, option::of(0..3_u64)), note, |(which, count)| {
+    reading(row::NOTE, (0..10_usize, option::of(0..3_u64)), note, |(which, count)| {
         let some = count.unwrap_or(0);
         let or = |there: String, other: &str| if count.is_some() { there } else { other.into() };
         Some(match which {
@@ -144,6 +150,7 @@ fn notes() -> Reading {
                 format!("One core reads the trace at {some}"),
                 "One core was not compared with `wc -l`: no pair."
             )],
+            8 => says![format!("pgcenter record, every second, showed with 50 sessions: {some} waits.")],
             _ if some == 1 => says!["customers: 1 plan was timed."],
             _ => says![format!("customers: {some} plans were timed.")],
         })

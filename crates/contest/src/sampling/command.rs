@@ -1,17 +1,20 @@
 //! The contest from its arguments to its bars.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use measure::schema::contest::{OWN_CPU, SAMPLES, TRANSACTIONS};
-use server::private::Installation;
+use measure::schema::contest::{OWN_CPU, SAMPLES, SERVER_CPU, THROUGHPUT_LEFT, TRANSACTIONS};
 
-use super::judgement::{ALONE, FULL_SPEED, READPATH, WAIT_SAMPLING, bars, with_sessions};
+use super::cost::{Cost, Meter};
+use super::judgement::{ALONE, FULL_SPEED, bars, with_sessions};
 use super::load::{Load, Pace};
-use super::watcher::{Cost, Watcher};
+use super::peers;
+use super::profiler::{Profiler, Seen};
+use super::watcher::Readpath;
 use crate::conductor::Conductor;
 use crate::installed;
 use crate::options::{Options, ServerOptions};
@@ -24,16 +27,13 @@ const BUFFERS: u64 = 512 << 20;
 /// Sessions of the server beyond those of the load.
 const SESSIONS_LEFT: u64 = 20;
 
-/// Transactions a second of the load beside which readpath's own time is measured.
+/// Transactions a second of the load beside which the profilers' own time is measured.
 const RATE: u64 = 2000;
 
 /// How long the sessions may take to be there.
 const CONNECTED: Duration = Duration::from_secs(300);
 
-/// The peer's library.
-const LIBRARY: &str = "pg_wait_sampling";
-
-/// Holds samples of a busy server against no profiler and against pg_wait_sampling.
+/// Holds samples of a busy server against no profiler and against other profilers.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// How long each turn lasts, in seconds.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
-    /// Numbers of sessions with which readpath's own time is measured; 5000 take 12 GB of memory.
+    /// Numbers of sessions with which the profilers' own time is measured; 5000 take 12 GB of memory.
     #[arg(
         long,
         value_delimiter = ',',
@@ -54,11 +54,14 @@ pub(crate) struct Arguments {
         value_parser = clap::value_parser!(u64).range(1..=10_000)
     )]
     backends: Vec<u64>,
+    /// A folder with programs of other profilers (pg_wait_tracer, pg_activity, pgcenter): before those in PATH
+    #[arg(long, value_name = "DIR")]
+    peers: Option<PathBuf>,
 }
 
 /// Holds the contest and gives the exit code. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
-    let Arguments { options, server, clients, seconds, .. } = arguments;
+    let Arguments { options, server, clients, seconds, backends, .. } = arguments;
     options.build_readpath()?;
     let installation = server.installation(&AtomicBool::new(false))?;
     let name = installed::name(&installation);
@@ -67,83 +70,139 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     conductor.describe("postgres", name.as_str());
     conductor.describe("clients", *clients);
     conductor.describe("seconds", *seconds);
-    let mut postgres = PrivatePostgres::start(&installation, &server.directory(), BUFFERS, &conductor.interruption)?;
-    let load = Load::new(installation.programs().to_path_buf(), &postgres);
+    let postgres = PrivatePostgres::start(&installation, &server.directory(), BUFFERS, &conductor.interruption)?;
+    let load = Load::new(installation.programs(), &postgres)?;
     progress("pgbench's tables");
     load.make_tables()?;
-    let peer = library(&installation);
-    let contenders: Vec<&str> =
-        [Some(ALONE), Some(READPATH), conductor.present(WAIT_SAMPLING, &peer).map(|()| WAIT_SAMPLING)]
-            .into_iter()
-            .flatten()
-            .collect();
-    conductor.pairs(FULL_SPEED, contenders.len(), |turn, ledger| {
-        let contender = contenders[turn.contender];
-        let rate = at_full_speed(arguments, &mut postgres, &load, contender)?;
-        ledger.add(FULL_SPEED, contender, &TRANSACTIONS, rate);
+    let mut trial = Trial { postgres, load, seconds: *seconds };
+    let mut profilers: Vec<Box<dyn Profiler>> = vec![Box::new(Readpath { program: options.readpath() })];
+    profilers.extend(trial.present(peers::all(&installation, arguments.peers.as_deref()), &mut conductor)?);
+    conductor.pairs(FULL_SPEED, 1 + profilers.len(), |turn, ledger| {
+        let profiler = turn.contender.checked_sub(1).map(|place| profilers[place].as_ref());
+        let rate = trial.at_full_speed(*clients, profiler)?;
+        ledger.add(FULL_SPEED, profiler.map_or(ALONE, Profiler::name), &TRANSACTIONS, rate);
         Ok(())
     })?;
-    for sessions in &arguments.backends {
-        conductor.interruption.check()?;
-        progress(&format!("readpath's own time with {sessions} sessions"));
-        let cost = with_backends(arguments, &mut postgres, &load, *sessions)?;
-        conductor.ledger.add(&with_sessions(*sessions), READPATH, &OWN_CPU, cost.cpu);
-        conductor.ledger.add(&with_sessions(*sessions), READPATH, &SAMPLES, cost.rate);
+    for profiler in &profilers {
+        let name = profiler.name();
+        for left in conductor.ledger.ratios(FULL_SPEED, (name, &TRANSACTIONS), (ALONE, &TRANSACTIONS)) {
+            conductor.ledger.add(FULL_SPEED, name, &THROUGHPUT_LEFT, left);
+        }
     }
-    let bars = bars(&conductor.ledger, &peer.err().unwrap_or_default());
+    for sessions in backends {
+        for profiler in &profilers {
+            conductor.interruption.check()?;
+            progress(&format!("{} with {sessions} sessions", profiler.name()));
+            let measured = trial.with_backends(*sessions, profiler.as_ref());
+            take_down(&mut conductor, *sessions, profiler.name(), measured)?;
+        }
+    }
+    let bars = bars(&conductor.ledger);
     conductor.judge(bars);
     conductor.conclude(options, out)
 }
 
-/// Whether the peer's library is installed with the server.
-fn library(installation: &Installation) -> Result<(), String> {
-    let file = format!("../lib/{LIBRARY}.so");
-    match installation.programs().join(file).is_file() {
-        true => Ok(()),
-        false => Err(format!("{} has no library {LIBRARY}", installed::name(installation))),
-    }
-}
-
-/// Transactions a second of a turn.
-fn at_full_speed(
-    arguments: &Arguments,
-    postgres: &mut PrivatePostgres,
-    load: &Load,
-    contender: &str,
-) -> Result<f64, String> {
-    let Arguments { options, clients, seconds, .. } = arguments;
-    let settings = if contender == WAIT_SAMPLING { vec![("shared_preload_libraries", LIBRARY)] } else { Vec::new() };
-    postgres.restart(BUFFERS, &settings)?;
-    // Shared buffers hold the tables from here on.
-    load.select(*clients, (*seconds / 5).max(1), Pace::Full)?;
-    let watcher = match contender == READPATH {
-        true => Some(Watcher::start(&options.readpath(), &postgres.url(), *seconds)?),
-        false => None,
-    };
-    let rate = load.select(*clients, *seconds, Pace::Full)?;
-    watcher.map(Watcher::finish).transpose()?;
-    Ok(rate)
-}
-
-/// What readpath itself takes with this many sessions.
-fn with_backends(
-    arguments: &Arguments,
-    postgres: &mut PrivatePostgres,
-    load: &Load,
+/// Takes down what a profiler took and saw with this many sessions. That another one fails at them is a result.
+fn take_down(
+    conductor: &mut Conductor,
     sessions: u64,
-) -> Result<Cost, String> {
-    let most = (sessions + SESSIONS_LEFT).to_string();
-    postgres.restart(BUFFERS, &[("max_connections", &most)])?;
-    let _going_on = load.begin(sessions, Pace::Rate(RATE))?;
-    let mut connection = postgres.connect()?;
-    let begun = Instant::now();
-    while connection.number("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")? <= sessions
-    {
-        if begun.elapsed() >= CONNECTED {
-            return Err(format!("pgbench has not opened {sessions} sessions after {} s", CONNECTED.as_secs()));
+    name: &str,
+    measured: Result<(Cost, Seen), String>,
+) -> Result<(), String> {
+    let question = with_sessions(sessions);
+    match measured {
+        Err(reason) if name == super::judgement::READPATH => return Err(reason),
+        Err(reason) => conductor.absent(&format!("{name}, with {question},"), &reason),
+        Ok((cost, seen)) => {
+            conductor.ledger.add(&question, name, &OWN_CPU, cost.own);
+            conductor.ledger.add(&question, name, &SERVER_CPU, cost.server);
+            if let Some(rate) = seen.rate {
+                conductor.ledger.add(&question, name, &SAMPLES, rate);
+            }
+            conductor.note("seen", shown(name, sessions, &seen));
         }
-        thread::sleep(Duration::from_millis(100));
     }
-    drop(connection);
-    Watcher::start(&arguments.options.readpath(), &postgres.url(), arguments.seconds)?.finish()
+    Ok(())
+}
+
+/// What a profiler showed, as a sentence.
+pub(crate) fn shown(name: &str, sessions: u64, seen: &Seen) -> String {
+    format!("{name}, showed with {}: {}.", with_sessions(sessions), seen.shown.trim_end_matches('.'))
+}
+
+/// The server and its load.
+struct Trial {
+    postgres: PrivatePostgres,
+    load: Load,
+    seconds: u64,
+}
+
+impl Trial {
+    /// Those of the peers that can begin here; why the others cannot is recorded.
+    fn present(
+        &mut self,
+        peers: Vec<Box<dyn Profiler>>,
+        conductor: &mut Conductor,
+    ) -> Result<Vec<Box<dyn Profiler>>, String> {
+        let mut present = Vec::new();
+        for peer in peers {
+            conductor.interruption.check()?;
+            progress(&format!("whether there is {}", peer.name()));
+            match self.begins(peer.as_ref()) {
+                Err(reason) => conductor.absent(peer.name(), &reason),
+                Ok(version) => {
+                    conductor.describe(peer.name(), version.unwrap_or_else(|| "a version that it does not say".into()));
+                    present.push(peer);
+                }
+            }
+        }
+        Ok(present)
+    }
+
+    /// Whether a peer begins and ends on this server: its version.
+    fn begins(&mut self, peer: &dyn Profiler) -> Result<Option<String>, String> {
+        peer.is_there()?;
+        self.postgres.restart(BUFFERS, peer.settings())?;
+        peer.begin(&self.postgres, 1)?.end(&self.postgres)?;
+        peer.version(&self.postgres)
+    }
+
+    /// Transactions a second of a turn.
+    fn at_full_speed(&mut self, clients: u64, profiler: Option<&dyn Profiler>) -> Result<f64, String> {
+        self.postgres.restart(BUFFERS, profiler.map_or(&[][..], Profiler::settings))?;
+        // Shared buffers hold the tables from here on.
+        self.load.select(clients, (self.seconds / 5).max(1), Pace::Full)?;
+        let under_way = profiler.map(|profiler| profiler.begin(&self.postgres, self.seconds)).transpose()?;
+        let rate = self.load.select(clients, self.seconds, Pace::Full)?;
+        under_way.map(|under_way| under_way.end(&self.postgres)).transpose()?;
+        Ok(rate)
+    }
+
+    /// What a profiler takes with this many sessions, and what it sees.
+    fn with_backends(&mut self, sessions: u64, profiler: &dyn Profiler) -> Result<(Cost, Seen), String> {
+        let most = (sessions + SESSIONS_LEFT).to_string();
+        let settings = profiler.settings().iter().copied().chain([("max_connections", most.as_str())]);
+        self.postgres.restart(BUFFERS, &settings.collect::<Vec<_>>())?;
+        let _going_on = self.load.begin(sessions, Pace::Rate(RATE))?;
+        self.wait_for(sessions)?;
+        let under_way = profiler.begin(&self.postgres, self.seconds)?;
+        let meter = Meter::begin(&self.postgres, under_way.as_ref())?;
+        thread::sleep(Duration::from_secs(self.seconds));
+        let cost = meter.end()?;
+        Ok((cost, under_way.end(&self.postgres)?))
+    }
+
+    /// Waits until the load has opened its sessions.
+    fn wait_for(&self, sessions: u64) -> Result<(), String> {
+        let mut connection = self.postgres.connect()?;
+        let begun = Instant::now();
+        let there = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'";
+        while connection.number(there)? <= sessions {
+            if begun.elapsed() >= CONNECTED {
+                return Err(format!("pgbench has not opened {sessions} sessions after {} s", CONNECTED.as_secs()));
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
 }

@@ -1,42 +1,63 @@
 //! What is wanted of a profile of a busy server.
 
+use measure::schema::Spec;
 use measure::schema::contest::{OWN_CPU, TRANSACTIONS};
 
+use super::peers::{WAIT_SAMPLING, WAIT_TRACER, WAIT_TRACER_EXACT};
 use crate::bars::{Bar, Judged, Wanted};
 use crate::ledger::Ledger;
 
 /// What is asked of all.
 pub(crate) const FULL_SPEED: &str = "pgbench at full speed";
 
-/// The contenders.
+/// The contenders that are no peers.
 pub(crate) const ALONE: &str = "no profiler";
 pub(crate) const READPATH: &str = "readpath, 1000 a second";
-pub(crate) const WAIT_SAMPLING: &str = "pg_wait_sampling, 100 a second";
 
-/// Part of the throughput that must be left, and of that with the peer.
+/// Part of the throughput that must be left, and of that with a peer.
 const LEFT: Judged = Judged::ratio(Wanted::AtLeast(0.99), "dear");
 const AS_THE_PEER: Judged = Judged::ratio(Wanted::AtLeast(1.0), "dearer");
 
-/// Per cent of a processor at most, with this many sessions.
+/// Per cent of a processor at most, with this many sessions, and in the peer's.
 const OWN: Judged = Judged::figure(Wanted::AtMost(2.0), "dear");
+const OWN_AS_THE_PEER: Judged = Judged::ratio(Wanted::AtMost(1.0), "dearer");
 const SESSIONS_OF_BAR: u64 = 50;
 
-/// The question of readpath's own cost with this many sessions.
+/// Why there is no ratio.
+const NOT_THERE: &str = "one of the two was not measured";
+
+/// The question of the profilers' own cost with this many sessions.
 pub(crate) fn with_sessions(sessions: u64) -> String {
     format!("{sessions} sessions")
 }
 
-/// All bars; `absent` says why there is no peer.
-pub(crate) fn bars(ledger: &Ledger, absent: &str) -> Vec<Bar> {
-    let against = |peer: &str| ledger.ratios(FULL_SPEED, (READPATH, &TRANSACTIONS), (peer, &TRANSACTIONS));
+/// All bars.
+pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
     let question = with_sessions(SESSIONS_OF_BAR);
-    let own = ledger.samples(&question, READPATH, &OWN_CPU);
+    let against = |question: &str, spec: &Spec, peer: &str| ledger.ratios(question, (READPATH, spec), (peer, spec));
+    let throughput = |name: &str, judged: Judged, peer: &str| {
+        let ratios = against(FULL_SPEED, &TRANSACTIONS, peer);
+        Bar::of_samples(format!("throughput beside that {name}"), judged, &ratios, NOT_THERE)
+    };
+    let own = |name: &str, peer: &str| {
+        let ratios = against(&question, &OWN_CPU, peer);
+        let name = format!("own CPU with {question} beside that of {name}");
+        Bar::of_samples(name, OWN_AS_THE_PEER, &ratios, NOT_THERE).from("one profile of each")
+    };
     vec![
-        Bar::of_samples("throughput beside that without a profiler", LEFT, &against(ALONE), "no pair"),
-        Bar::of_samples("throughput beside that with pg_wait_sampling", AS_THE_PEER, &against(WAIT_SAMPLING), absent)
-            .from("one ratio a pair, at ten times its rate"),
-        Bar::of_samples(format!("own CPU with {question}: % of a processor"), OWN, own, "they were not asked for")
-            .from("one profile"),
+        throughput("without a profiler", LEFT, ALONE),
+        throughput("with pg_wait_sampling at a tenth of the rate", AS_THE_PEER, WAIT_SAMPLING),
+        throughput("with pg_wait_tracer at a hundredth of the rate", AS_THE_PEER, WAIT_TRACER),
+        throughput("with pg_wait_tracer and every change", AS_THE_PEER, WAIT_TRACER_EXACT),
+        Bar::of_samples(
+            format!("own CPU with {question}: % of a processor"),
+            OWN,
+            ledger.samples(&question, READPATH, &OWN_CPU),
+            "they were not asked for",
+        )
+        .from("one profile"),
+        own("pg_wait_sampling at a tenth of the rate", WAIT_SAMPLING),
+        own("pg_wait_tracer at a hundredth of the rate", WAIT_TRACER),
     ]
 }
 
@@ -49,14 +70,17 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.add(FULL_SPEED, ALONE, &TRANSACTIONS, 40_000.0);
         ledger.add(FULL_SPEED, READPATH, &TRANSACTIONS, readpath);
-        ledger.add(FULL_SPEED, WAIT_SAMPLING, &TRANSACTIONS, 39_000.0);
+        for peer in [WAIT_SAMPLING, WAIT_TRACER, WAIT_TRACER_EXACT] {
+            ledger.add(FULL_SPEED, peer, &TRANSACTIONS, 39_000.0);
+            ledger.add(&with_sessions(50), peer, &OWN_CPU, 2.0);
+        }
         ledger.add(&with_sessions(50), READPATH, &OWN_CPU, own);
-        bars(&ledger, "it is not installed").iter().map(Bar::outcome).collect()
+        bars(&ledger).iter().map(Bar::outcome).collect()
     }
 
     #[test]
     fn a_profile_that_takes_throughput_or_time_is_missed() {
-        assert_eq!(judged(39_700.0, 1.9), [Outcome::Met; 3]);
+        assert_eq!(judged(39_700.0, 1.9), [Outcome::Met; 7]);
         let dear = judged(38_900.0, 2.1);
         assert!(dear.iter().all(|outcome| matches!(outcome, Outcome::Missed(_))), "{dear:?}");
     }
@@ -64,8 +88,9 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_not_judged() {
         assert_eq!(
-            bars(&Ledger::default(), "it is not installed")[1].sentence(),
-            "throughput beside that with pg_wait_sampling: not judged, it is not installed."
+            bars(&Ledger::default())[1].sentence(),
+            "throughput beside that with pg_wait_sampling at a tenth of the rate: not judged, one of the two was not \
+             measured."
         );
     }
 }

@@ -1,8 +1,9 @@
 //! pgbench: the load that a profiler must not slow down.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use crate::installed;
 use crate::private_postgres::PrivatePostgres;
 use crate::program::{argv, output_of};
 
@@ -15,7 +16,7 @@ const THREADS: u64 = 2;
 /// Longer than any contest, in seconds.
 const A_DAY: u64 = 86_400;
 
-/// pgbench of the server's own version, for one server.
+/// pgbench, for one server.
 pub(crate) struct Load {
     program: PathBuf,
     url: String,
@@ -36,9 +37,11 @@ pub(crate) enum Pace {
 }
 
 impl Load {
-    /// The program beside the server's.
-    pub(crate) fn new(programs: PathBuf, server: &PrivatePostgres) -> Load {
-        Load { program: programs.join("pgbench"), url: server.url() }
+    /// The program beside the server's; archives of servers have none, and then it is that of the newest installed one.
+    pub(crate) fn new(programs: &Path, server: &PrivatePostgres) -> Result<Load, String> {
+        let beside = programs.join("pgbench");
+        let program = if beside.is_file() { beside } else { installed::newest_installed()?.programs().join("pgbench") };
+        Ok(Load { program, url: server.url() })
     }
 
     /// Makes the tables.

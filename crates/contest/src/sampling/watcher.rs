@@ -4,63 +4,104 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use measure::Case;
 use measure::schema::Spec;
 use measure::schema::profile::parameters::TABLE;
-use measure::schema::sampled::{LOOKS, OWN_CPU, SAMPLED};
+use measure::schema::sampled::{LOOKS, SAMPLED};
+use measure::{Case, Run};
 
+use super::judgement::READPATH;
+use super::profiler::{Profiler, Seen, UnderWay};
 use crate::kept_run::{parse, statistics};
+use crate::private_postgres::PrivatePostgres;
 
 /// Until it samples, and how long it goes on after the load.
 const BEFORE: Duration = Duration::from_millis(1500);
-const AFTER: Duration = Duration::from_millis(500);
+const AFTER: Duration = Duration::from_millis(1500);
+
+/// The finding that says what its page begins with.
+const ANSWER: &str = "answer-class";
+
+/// The program.
+pub(crate) struct Readpath {
+    pub(crate) program: String,
+}
 
 /// A profile under way.
-pub(crate) struct Watcher {
-    child: Child,
+struct Watcher {
+    child: Option<Child>,
+    process: u32,
 }
 
-/// What a profile cost, and how often it looked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cost {
-    /// CPU time of readpath, in per cent of one processor.
-    pub(crate) cpu: f64,
-    /// Samples a second.
-    pub(crate) rate: f64,
-}
+impl Profiler for Readpath {
+    fn name(&self) -> &'static str {
+        READPATH
+    }
 
-impl Watcher {
-    /// Profiles the server over a load of this many seconds, and a little before and after.
-    pub(crate) fn start(readpath: &str, url: &str, seconds: u64) -> Result<Watcher, String> {
+    fn version(&self, _: &PrivatePostgres) -> Result<Option<String>, String> {
+        Ok(Some(env!("CARGO_PKG_VERSION").into()))
+    }
+
+    fn is_there(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn begin(&self, server: &PrivatePostgres, seconds: u64) -> Result<Box<dyn UnderWay>, String> {
         let duration = BEFORE + Duration::from_secs(seconds) + AFTER;
-        let child = Command::new(readpath)
-            .args(["profile", "--format=json", "--no-store", "--quiet", "--on", url])
+        let child = Command::new(&self.program)
+            .args(["profile", "--format=json", "--no-store", "--quiet", "--on", &server.url()])
             .arg(format!("--duration={}ms", duration.as_millis()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("{readpath} could not be started: {error}"))?;
+            .map_err(|error| format!("{} could not be started: {error}", self.program))?;
         thread::sleep(BEFORE);
-        Ok(Watcher { child })
+        let process = child.id();
+        Ok(Box::new(Watcher { child: Some(child), process }))
+    }
+}
+
+impl UnderWay for Watcher {
+    fn processes(&self) -> Vec<u32> {
+        vec![self.process]
     }
 
-    /// Waits for the profile.
-    pub(crate) fn finish(self) -> Result<Cost, String> {
-        let output = self.child.wait_with_output().map_err(|error| error.to_string())?;
+    fn application(&self) -> Option<&'static str> {
+        Some("readpath")
+    }
+
+    fn end(mut self: Box<Self>, _: &PrivatePostgres) -> Result<Seen, String> {
+        let child = self.child.take().ok_or("the profile was ended before")?;
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
         if !output.status.success() {
             let complaint = String::from_utf8_lossy(&output.stderr);
             return Err(format!("readpath ended with {}: {}", output.status, complaint.trim()));
         }
-        cost_of(&parse(&String::from_utf8_lossy(&output.stdout))?.cases)
+        seen(&parse(&String::from_utf8_lossy(&output.stdout))?)
     }
 }
 
-fn cost_of(cases: &[Case]) -> Result<Cost, String> {
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // It has nothing to lose, and may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn seen(run: &Run) -> Result<Seen, String> {
+    let first = run.findings.iter().find(|finding| finding.id == ANSWER);
+    let shown = first.map_or_else(|| "no session at work".into(), |finding| finding.message.clone());
+    Ok(Seen { rate: Some(rate_of(&run.cases)?), shown })
+}
+
+fn rate_of(cases: &[Case]) -> Result<f64, String> {
     let case = cases.iter().find(|case| TABLE.in_case(case).as_deref() == Some("sampling"));
     let metrics = case.map_or(&[][..], |case| &case.metrics);
     let of = |spec: &Spec| statistics(metrics, spec).map(|statistics| statistics.median);
-    Ok(Cost { cpu: of(&OWN_CPU)?, rate: of(&LOOKS)? / (of(&SAMPLED)? / 1e6) })
+    Ok(of(&LOOKS)? / (of(&SAMPLED)? / 1e6))
 }
 
 #[cfg(test)]
@@ -68,12 +109,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_without_its_own_cost_is_an_error_and_not_free() {
-        assert!(cost_of(&[]).unwrap_err().contains("`own_cpu`"));
+    fn a_run_that_does_not_say_how_often_it_looked_is_an_error_and_not_the_usual_rate() {
+        assert!(rate_of(&[]).unwrap_err().contains("`looks`"));
         let mut case = Case::new([TABLE.of("sampling")].into_iter().collect());
-        case.metrics =
-            vec![OWN_CPU.single("test", 1.5), LOOKS.single("test", 3000.0), SAMPLED.single("test", 3_000_000.0)];
-        let cost = cost_of(&[case]).unwrap();
-        assert_eq!((cost.cpu, cost.rate), (1.5, 1000.0));
+        case.metrics = vec![LOOKS.single("test", 3000.0), SAMPLED.single("test", 3_000_000.0)];
+        assert_eq!(rate_of(&[case]), Ok(1000.0));
     }
 }

@@ -35,7 +35,9 @@ metrics! {
     TOTAL_TIME = "total_time", Milliseconds, "all queries by a contender's plans";
     WORST_RATIO = "worst_ratio", Ratio, "the query that loses most against the server's own constants";
     TRANSACTIONS = "transactions", PerSecond, "transactions of pgbench a second";
-    OWN_CPU = "own_cpu", Percent, "CPU time of readpath, of one processor";
+    THROUGHPUT_LEFT = "throughput_left", Ratio, "transactions with a profiler over those without one, in a pair";
+    OWN_CPU = "own_cpu", Percent, "CPU time of a profiler's own processes, of one processor";
+    SERVER_CPU = "server_cpu", Percent, "CPU time of the server's sessions that work for a profiler, of one processor";
     SAMPLES = "samples", PerSecond, "looks at all sessions a second";
     PEAK_MEMORY = "peak_memory", Bytes, "largest resident memory of a program's run";
     BAR_RATIO = "bar", Ratio, "of a bar: what readpath reached, in the peer's";
@@ -53,6 +55,7 @@ findings! {
     TRIAL = Warning "trial", "fewer than 5 pairs";
     NOTE = Info "*" in [
         "cpu-profile", "huge-pages", "loading", "forecast", "memory", "advised", "measured", "plans", "of-limit",
+        "seen",
     ],
         "what is worth knowing besides";
 }

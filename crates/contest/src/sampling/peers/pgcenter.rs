@@ -1,0 +1,87 @@
+//! pgcenter: `record` writes the server's statistics to a file every second.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use sys::process::Signal;
+
+use super::program::{Asked, Running, folder};
+use crate::private_postgres::PrivatePostgres;
+use crate::program::{argv, output_of};
+use crate::sampling::profiler::{Profiler, Seen, UnderWay};
+
+/// Where it writes.
+const FILE: &str = "stat.tar";
+
+/// The program.
+pub(super) struct Pgcenter {
+    pub(super) program: Result<PathBuf, String>,
+}
+
+struct Recording {
+    running: Running,
+    begun: Instant,
+}
+
+impl Profiler for Pgcenter {
+    fn name(&self) -> &'static str {
+        "pgcenter record, every second"
+    }
+
+    fn version(&self, _: &PrivatePostgres) -> Result<Option<String>, String> {
+        let program = self.program.clone()?;
+        output_of(&argv([program.display().to_string(), "--version".into()])).map(|text| Some(text.trim().into()))
+    }
+
+    fn is_there(&self) -> Result<(), String> {
+        self.program.clone().map(drop)
+    }
+
+    fn begin(&self, server: &PrivatePostgres, _: u64) -> Result<Box<dyn UnderWay>, String> {
+        let socket = server.connect()?.value("SHOW unix_socket_directories")?;
+        let folder = folder()?;
+        let mut command = Command::new(self.program.clone()?);
+        command.args(["record", "--interval=1s", "--port=5432", "--username=postgres", "--dbname=postgres"]);
+        command.arg(format!("--host={socket}")).arg("--file").arg(folder.path().join(FILE));
+        let begun = Instant::now();
+        Ok(Box::new(Recording { running: Running::start("pgcenter", command, folder)?, begun }))
+    }
+}
+
+impl UnderWay for Recording {
+    fn processes(&self) -> Vec<u32> {
+        vec![self.running.process()]
+    }
+
+    fn application(&self) -> Option<&'static str> {
+        // A session of its own for each look, which ends with it.
+        None
+    }
+
+    fn end(mut self: Box<Self>, _: &PrivatePostgres) -> Result<Seen, String> {
+        let elapsed = self.begun.elapsed().as_secs_f64();
+        self.running.end(Asked::Signal(Signal::INT))?;
+        let file = self.running.folder().join(FILE).display().to_string();
+        let files = output_of(&argv(["tar".into(), "--list".into(), format!("--file={file}")]))?;
+        let looks = looks_of(&files);
+        let views = files.lines().count().checked_div(looks).unwrap_or(0);
+        let shown = format!("{views} views of statistics at each look");
+        Ok(Seen { rate: Some(looks as f64 / elapsed), shown })
+    }
+}
+
+/// How often it looked at the sessions: a file each time.
+fn looks_of(files: &str) -> usize {
+    files.lines().filter(|name| name.starts_with("activity.")).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_a_file_of_sessions() {
+        assert_eq!(looks_of("meta.1.json\nactivity.1.json\nactivity.2.json\ndatabases_activity.1.json\n"), 2);
+    }
+}

@@ -1,0 +1,130 @@
+//! A peer's program while it runs: its output goes to files, and its keyboard is this program.
+
+use std::fs::{self, File};
+use std::io::{self, PipeWriter, Write};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use sys::process::{BoundChild, Signal};
+use tempfile::TempDir;
+
+/// Until it samples.
+const BEFORE: Duration = Duration::from_millis(2500);
+
+/// How long it may take to end when it is asked to.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Of what a program complained about, the end: bytes.
+const COMPLAINT_MAX: usize = 300;
+
+/// A program that runs. Dropping it kills it.
+pub(super) struct Running {
+    name: &'static str,
+    child: BoundChild,
+    keyboard: PipeWriter,
+    folder: TempDir,
+}
+
+/// How a program is asked to end.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asked {
+    /// By a signal.
+    Signal(Signal),
+    /// By a key.
+    Key(u8),
+    /// It ends by itself.
+    Not,
+}
+
+/// A folder for the files of one run.
+pub(super) fn folder() -> Result<TempDir, String> {
+    tempfile::Builder::new().prefix("readpath-peer-").tempdir().map_err(|error| format!("no folder: {error}"))
+}
+
+impl Running {
+    /// Starts it, and waits until it samples. Errors with its own words where it has ended by then.
+    pub(super) fn start(name: &'static str, command: Command, folder: TempDir) -> Result<Running, String> {
+        let running =
+            Running::spawn(name, command, folder).map_err(|error| format!("{name} did not start: {error}"))?;
+        thread::sleep(BEFORE);
+        match running.child.ended() {
+            None => Ok(running),
+            Some(status) => Err(format!("{name} ended with {status}: {}", running.complaint())),
+        }
+    }
+
+    fn spawn(name: &'static str, mut command: Command, folder: TempDir) -> io::Result<Running> {
+        let (input, keyboard) = io::pipe()?;
+        command.stdin(input);
+        command.stdout(File::create(folder.path().join("output"))?);
+        command.stderr(File::create(folder.path().join("errors"))?);
+        Ok(Running { name, child: BoundChild::spawn(command, None, Signal::TERM)?, keyboard, folder })
+    }
+
+    /// Its process.
+    pub(super) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where its files are.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What it has printed so far.
+    pub(super) fn output(&self) -> String {
+        self.text("output")
+    }
+
+    /// Ends it. That it calls the end it was asked for a failure is none.
+    pub(super) fn end(&mut self, asked: Asked) -> Result<(), String> {
+        let sentence = |error: io::Error| format!("{} could not be ended: {error}", self.name);
+        match asked {
+            Asked::Signal(signal) => self.child.signal(signal).map_err(sentence)?,
+            Asked::Key(key) => self.keyboard.write_all(&[key]).map_err(sentence)?,
+            Asked::Not => {}
+        }
+        match self.child.wait(PATIENCE) {
+            Some(_) => Ok(()),
+            None => Err(format!("{} has not ended after {} s: {}", self.name, PATIENCE.as_secs(), self.complaint())),
+        }
+    }
+
+    /// The end of what it printed, errors last, in one line.
+    fn complaint(&self) -> String {
+        let said = format!("{} {}", self.text("output"), self.text("errors"));
+        let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let end = line.char_indices().map(|(at, _)| at).find(|at| line.len() - at <= COMPLAINT_MAX);
+        line[end.unwrap_or(line.len())..].trim_end_matches('.').to_string()
+    }
+
+    fn text(&self, name: &str) -> String {
+        String::from_utf8_lossy(&fs::read(self.folder().join(name)).unwrap_or_default()).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(line: &str) -> Result<Running, String> {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]);
+        Running::start("peer", command, folder().unwrap())
+    }
+
+    #[test]
+    fn a_profiler_that_refuses_to_begin_is_quoted() {
+        let error = shell("echo tracing; echo 'no such kernel' >&2; exit 3").err().unwrap();
+        assert!(error.contains("tracing no such kernel") && error.contains('3'), "{error}");
+    }
+
+    #[test]
+    fn a_profiler_ends_by_its_key_and_what_it_printed_is_there() {
+        let mut running = shell("echo ready; head -c 1").unwrap();
+        running.end(Asked::Key(b'q')).unwrap();
+        assert_eq!(running.output(), "ready\nq");
+    }
+}
