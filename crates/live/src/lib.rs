@@ -8,6 +8,7 @@
 mod account;
 mod counters;
 mod exact;
+mod hits;
 mod listener;
 mod memory;
 mod process;
@@ -20,6 +21,7 @@ mod tracing;
 mod watch;
 
 pub use exact::{Chosen, SHARE_MAX};
+pub use hits::Hits;
 pub use listener::Listener;
 pub use memory::MemorySampler;
 pub use processors::Processors;

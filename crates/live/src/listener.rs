@@ -4,23 +4,28 @@ use std::collections::BTreeMap;
 
 use measure::Parameters;
 use profile::event::Ticks;
-use profile::source::sampled::Sample;
+use profile::source::sampled::{Sample, Traced};
 use profile::tables::sampled::Counters;
 
 /// Hears the looks of a watch.
 pub trait Listener {
-    /// What is watched and how: at the begin, and when the server is there again.
-    fn begin(&mut self, subject: Parameters);
+    /// What is watched and how, and why its reads are not traced, where they are not: at the begin, and when the server
+    /// is there again.
+    fn begin(&mut self, subject: Parameters, untraced: Option<&str>);
 
     /// A look at all processes, which stands for the time `since` the look before; none for the first.
     fn look(&mut self, since: Ticks, samples: &[Sample]);
+
+    /// What was traced of reads until a look at these processes, at a moment in microseconds since 1970, with the names
+    /// of relations by the paths of their files, as far as they are known.
+    fn trace(&mut self, look: (i64, &[Sample]), traced: Traced, names: &BTreeMap<String, String>);
 
     /// Whether what the server has counted of its statements is wanted now.
     fn wants_counters(&self) -> bool;
 
     /// What the server has counted since it was asked last, by the statements' identifiers; nothing where it counts
-    /// nothing.
-    fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>);
+    /// nothing; and the active time of its sessions since then, by its own account.
+    fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>);
 
     /// An answer to who blocks whom, asked right after a look.
     fn blocking(&mut self, answer: &[(u32, Vec<u32>)]);

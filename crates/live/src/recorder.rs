@@ -11,8 +11,8 @@ use std::thread::{self, JoinHandle};
 
 use measure::Parameters;
 use profile::event::Ticks;
-use profile::source::recorded::{Sums, SumsSettings, add_counters};
-use profile::source::sampled::Sample;
+use profile::source::recorded::{Sums, SumsSettings, add_counters, name_relations};
+use profile::source::sampled::{Sample, Traced};
 use profile::tables::sampled::Counters;
 use recording::{Folder, Limits, Segment, SegmentName, encode, segments};
 
@@ -61,6 +61,8 @@ pub struct Recorder {
     sums: Sums,
     /// A segment that is over and waits for what the server has counted meanwhile.
     over: Option<Segment>,
+    /// The names of relations by the paths of their files.
+    names: BTreeMap<String, String>,
     settings: RecorderSettings,
     outbox: Option<SyncSender<Segment>>,
     writer: Option<JoinHandle<()>>,
@@ -80,7 +82,15 @@ impl Recorder {
         let writer = Writer { folder, settings, news: told, is_failing: false, newest, held: 0 };
         let writer = thread::Builder::new().name("recorder".into()).spawn(move || writer.run(&inbox))?;
         let sums = Sums::new((settings.clock)(), Parameters::new(), settings.sums);
-        Ok(Recorder { sums, over: None, settings, outbox: Some(outbox), writer: Some(writer), news })
+        Ok(Recorder {
+            sums,
+            over: None,
+            names: BTreeMap::new(),
+            settings,
+            outbox: Some(outbox),
+            writer: Some(writer),
+            news,
+        })
     }
 
     /// What was done so far, for a listener that is given away.
@@ -93,7 +103,8 @@ impl Recorder {
     }
 
     fn write(&mut self, segment: Option<Segment>) {
-        let (Some(segment), Some(outbox)) = (segment, &self.outbox) else { return };
+        let (Some(mut segment), Some(outbox)) = (segment, &self.outbox) else { return };
+        name_relations(&mut segment, &self.names);
         let refused = match outbox.try_send(segment) {
             Ok(()) => return,
             Err(TrySendError::Full(_)) => "the disk does not take what is recorded",
@@ -110,7 +121,8 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         let last = self.sums.take(self.now());
         if let Some(outbox) = self.outbox.take() {
-            for segment in [self.over.take(), last].into_iter().flatten() {
+            for mut segment in [self.over.take(), last].into_iter().flatten() {
+                name_relations(&mut segment, &self.names);
                 // It may wait for the disk here.
                 let _ = outbox.send(segment);
             }
@@ -122,8 +134,8 @@ impl Drop for Recorder {
 }
 
 impl Listener for Recorder {
-    fn begin(&mut self, subject: Parameters) {
-        self.sums.set_subject(subject);
+    fn begin(&mut self, subject: Parameters, untraced: Option<&str>) {
+        self.sums.set_subject(subject, untraced);
     }
 
     fn look(&mut self, since: Ticks, samples: &[Sample]) {
@@ -133,13 +145,24 @@ impl Listener for Recorder {
         }
     }
 
+    fn trace(&mut self, (at, samples): (i64, &[Sample]), traced: Traced, names: &BTreeMap<String, String>) {
+        self.sums.trace(at, samples, traced);
+        // They only become more.
+        if names.len() != self.names.len() {
+            self.names.clone_from(names);
+        }
+    }
+
     fn wants_counters(&self) -> bool {
         self.over.is_some()
     }
 
-    fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>) {
+    fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>) {
         let mut over = self.over.take();
-        over.iter_mut().for_each(|segment| add_counters(segment, counted));
+        if let Some(segment) = &mut over {
+            add_counters(segment, counted);
+            segment.account = account.and_then(Ticks::nanos);
+        }
         self.write(over);
     }
 

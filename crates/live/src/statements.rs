@@ -52,6 +52,9 @@ pub(crate) const ACTIVE_TIME: &str = "SELECT coalesce(sum(active_time), 0)::floa
     AND pid <> pg_backend_pid()), \
     concat(pg_postmaster_start_time(), ' ', max(stats_reset)) FROM pg_stat_database";
 
+/// Blocks that sessions of all databases found in the buffers.
+pub(crate) const HITS: &str = "SELECT coalesce(sum(blks_hit), 0)::int8 FROM pg_stat_database";
+
 /// Where the extension that counts statements has its function, quoted.
 pub(crate) const COUNTERS_PLACE: &str = "SELECT quote_ident(nspname) FROM pg_extension \
     JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_stat_statements'";

@@ -13,6 +13,7 @@ use profile::event::Ticks;
 use profile::ingest::Ingested;
 use profile::observe::instruments::Instruments;
 use profile::source::sampled::{Observed, Sample, SampledProfile};
+use profile::tables::read_tiers::ByTier;
 use profile::tables::sampled::{ChangeCost, OwnCost};
 use serde_json::json;
 use server::{Address, ServerError, ServerFacts, Statements};
@@ -22,6 +23,7 @@ use sys::watchpoint;
 use crate::account::Account;
 use crate::counters::{Counted, CounterSource};
 use crate::exact::{Chosen, Exact, Watching};
+use crate::hits::{BufferHits, Hits};
 use crate::listener::Listener;
 use crate::memory::MemorySampler;
 use crate::processors::{Busy, Processors};
@@ -101,8 +103,12 @@ pub struct Watch {
     /// What an exact watch came to, where there was one.
     watching: Option<Watching>,
     tracing: TracedServer,
+    /// `None` where hits are not asked for.
+    hits: Option<BufferHits>,
     /// What the server did for sessions of ours that ended.
     earlier: Duration,
+    /// The server's account when the listener was given it last, and what the server had done for us by then.
+    accounted: (Result<Account, String>, Duration),
     random: SplitMix64,
 }
 
@@ -147,7 +153,12 @@ impl Watch {
     ///
     /// # Errors
     /// None but those of a session that sends nothing.
-    pub fn rehearse(address: &Address, rate: Option<f64>, recorder: (Statements, u32)) -> Result<(), ServerError> {
+    pub fn rehearse(
+        address: &Address,
+        rate: Option<f64>,
+        recorder: (Statements, u32),
+        hits: Hits,
+    ) -> Result<(), ServerError> {
         let statements = recorder.0.clone();
         let settings = Settings { rate, reads_memory: true, wall_clock: 0, think_time: Ticks::ZERO, seed: 0 };
         let sampler = SqlSampler::rehearsal(address, recorder)?;
@@ -165,6 +176,10 @@ impl Watch {
         statements.remark("at most twice a second, while files are read whose relation has no name yet:");
         if let Some(sampler) = &mut watch.sampler {
             TracedServer::rehearse(sampler.session())?;
+        }
+        if let (Some(sampler), Hits::Counted) = (&mut watch.sampler, hits) {
+            statements.remark("at most once a second:");
+            BufferHits::default().ask(sampler.session())?;
         }
         statements.remark("at the end:");
         watch.close();
@@ -199,20 +214,28 @@ impl Watch {
             last: None,
             asked: None,
             refusals: 0,
-            begun: Begun { at: Instant::now(), cpu: process_cpu(), busy: Busy::now(), account, counters },
+            begun: Begun {
+                at: Instant::now(),
+                cpu: process_cpu(),
+                busy: Busy::now(),
+                account: account.clone(),
+                counters,
+            },
             away: Vec::new(),
             ended: None,
             processors,
             watching: None,
             tracing: TracedServer::new((Instant::now(), settings.wall_clock)),
+            hits: None,
             earlier: Duration::ZERO,
+            accounted: (account, Duration::ZERO),
             random: SplitMix64::new(settings.seed),
         })
     }
 
     /// Gives each look to this listener from now on, and no more to the profile, which then stays as it is.
     pub fn tell(&mut self, mut listener: Box<dyn Listener>) {
-        listener.begin(self.subject());
+        listener.begin(self.subject(), self.tracing.absent());
         self.listener = Some(listener);
     }
 
@@ -335,6 +358,24 @@ impl Watch {
         &self.blocking
     }
 
+    /// Asks the server for its hits in buffers from now on.
+    pub fn count_hits(&mut self) {
+        self.hits.get_or_insert_default();
+    }
+
+    /// Blocks that sessions found in the server's buffers since its counters were begun, where that is asked for.
+    pub fn hits(&self) -> Option<u64> {
+        self.hits.as_ref()?.blocks()
+    }
+
+    /// The reads of files so far by the tier that answered.
+    ///
+    /// # Errors
+    /// Why they are not traced, as a sentence without its full stop.
+    pub fn read_tiers(&self) -> Result<&ByTier, &str> {
+        self.tracing.tiers()
+    }
+
     /// Whether the looks are at the server's memory.
     pub fn reads_memory(&self) -> bool {
         self.memory.is_ok()
@@ -376,7 +417,7 @@ impl Watch {
         if !has_waits {
             self.blocking.clear();
         }
-        self.tracing.look(look.at, &self.samples, &mut self.profile);
+        self.hear(look.at);
         let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= BLOCKING_EVERY);
         if let Some(sampler) = self.sampler.as_mut().filter(|_| is_due && has_waits) {
             self.asked = Some(Instant::now());
@@ -389,15 +430,37 @@ impl Watch {
         Ok(())
     }
 
+    /// Gives what was traced until the last look to the listener or the profile.
+    fn hear(&mut self, moment: Instant) {
+        let Some((at, traced)) = self.tracing.look(moment) else { return };
+        match &mut self.listener {
+            Some(listener) => listener.trace((at, &self.samples), traced, self.tracing.names()),
+            None => self.profile.trace(at, &self.samples, traced),
+        }
+    }
+
+    /// Ends the tracing, and gives what was traced since the last look.
+    fn hear_rest(&mut self) {
+        let Some((at, traced)) = self.tracing.finish() else { return };
+        match &mut self.listener {
+            Some(listener) => listener.trace((at, &[]), traced, self.tracing.names()),
+            None => self.profile.trace(at, &[], traced),
+        }
+    }
+
     /// Gives the listener what the server has counted, where it wants that.
     fn give_counters(&mut self) -> Result<(), ServerError> {
+        let own = self.own_time();
         let (Some(listener), Some(sampler)) = (&mut self.listener, &mut self.sampler) else { return Ok(()) };
         if listener.wants_counters() {
             let counted = match &mut self.begun.counters {
                 Ok(source) => source.next(sampler.session())?.unwrap_or_default(),
                 Err(_) => BTreeMap::new(),
             };
-            listener.counted(&counted);
+            let now = Account::now(sampler.session())?;
+            let (before, own_before) = std::mem::replace(&mut self.accounted, (now.clone(), own));
+            let account = before.and_then(|before| now?.since(&before, own.saturating_sub(own_before)));
+            listener.counted(&counted, account.ok());
         }
         Ok(())
     }
@@ -423,6 +486,9 @@ impl Watch {
             memory.learn(&before, &self.samples);
         }
         self.tracing.ask(sampler.session())?;
+        if let Some(hits) = &mut self.hits {
+            hits.ask(sampler.session())?;
+        }
         self.looked = Some(Instant::now());
         self.asks += 1;
         Ok(Some(look))
@@ -440,7 +506,7 @@ impl Watch {
     fn come_back(&mut self, error: &ServerError, end: Instant) {
         let left = self.last.unwrap_or_else(Instant::now);
         self.listener.iter_mut().for_each(|listener| listener.away());
-        self.tracing.finish(&mut self.profile);
+        self.hear_rest();
         if let Some(sampler) = self.sampler.take() {
             self.earlier += sampler.server_time;
         }
@@ -464,7 +530,7 @@ impl Watch {
         match &mut self.listener {
             Some(listener) => {
                 listener.lose(lost, &reason);
-                listener.begin(subject);
+                listener.begin(subject, self.tracing.absent());
             }
             None => {
                 self.profile.lose(lost);
@@ -506,7 +572,7 @@ impl Watch {
     /// Reads what the beginning is held against. After a wish to stop each statement has a few seconds more.
     fn close(&mut self) -> Closing {
         let gone = || "the server did not answer at the end".to_string();
-        self.tracing.finish(&mut self.profile);
+        self.hear_rest();
         let own = self.own_time();
         let (account, counters) = (self.begun.account.clone(), self.begun.counters.clone());
         let Some(sampler) = self.sampler.as_mut() else {
@@ -558,7 +624,7 @@ impl Watch {
             level: self.level(closing.counters.as_ref()),
             db_time: closing.db_time,
             counters: closing.counters.and_then(Result::ok),
-            relations: self.tracing.names(),
+            relations: self.tracing.names().clone(),
             block_bytes: self.facts.block_bytes,
             buffer_bytes: self.facts.buffer_bytes,
             own,

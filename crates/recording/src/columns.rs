@@ -3,7 +3,7 @@
 //! What a kind of row does not have is null, or an empty text. Sums over a column need no condition on the kind but
 //! for `looks` and `time_ns`, which both the samples of processes and those of a whole second have.
 
-use crate::segment::{STATES, Segment};
+use crate::segment::{PURPOSES, ReadSums, STATES, Segment, TIERS};
 
 /// A row as the columns see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,6 +29,17 @@ pub(crate) struct Line<'a> {
     pub(crate) rows: Option<i64>,
     pub(crate) hits: Option<i64>,
     pub(crate) reads: Option<i64>,
+    pub(crate) relation: &'a str,
+    pub(crate) tier: &'a str,
+    pub(crate) calls: Option<i64>,
+    pub(crate) blocks: Option<i64>,
+    pub(crate) bytes: Option<i64>,
+    pub(crate) read_time: Option<i64>,
+    pub(crate) queue: Option<i64>,
+    pub(crate) service: Option<i64>,
+    pub(crate) estimated: Option<i64>,
+    pub(crate) lost_records: Option<i64>,
+    pub(crate) sketch: &'a str,
 }
 
 /// How a column is got from a row.
@@ -62,7 +73,7 @@ impl Column {
 }
 
 /// The columns in their order.
-pub const COLUMNS: [Column; 21] = [
+pub const COLUMNS: [Column; 32] = [
     Column { name: "record", get: Get::Text(|line| line.record) },
     Column { name: "moment", get: Get::Moment(|line| line.at) },
     Column { name: "seconds", get: Get::Number(|line| line.seconds) },
@@ -84,7 +95,21 @@ pub const COLUMNS: [Column; 21] = [
     Column { name: "rows", get: Get::Number(|line| line.rows) },
     Column { name: "hits", get: Get::Number(|line| line.hits) },
     Column { name: "reads", get: Get::Number(|line| line.reads) },
+    Column { name: "relation", get: Get::Text(|line| line.relation) },
+    Column { name: "tier", get: Get::Text(|line| line.tier) },
+    Column { name: "calls", get: Get::Number(|line| line.calls) },
+    Column { name: "blocks", get: Get::Number(|line| line.blocks) },
+    Column { name: "bytes", get: Get::Number(|line| line.bytes) },
+    Column { name: "read_time_ns", get: Get::Number(|line| line.read_time) },
+    Column { name: "queue_ns", get: Get::Number(|line| line.queue) },
+    Column { name: "service_ns", get: Get::Number(|line| line.service) },
+    Column { name: "estimated", get: Get::Number(|line| line.estimated) },
+    Column { name: "lost_records", get: Get::Number(|line| line.lost_records) },
+    Column { name: "sketch", get: Get::Text(|line| line.sketch) },
 ];
+
+/// How many of them segments had before reads were recorded: the first ones.
+pub(crate) const COLUMNS_WITHOUT_READS: usize = 21;
 
 /// The kinds of rows.
 pub(crate) const LOOKS: &str = "looks";
@@ -92,11 +117,19 @@ pub(crate) const SAMPLE: &str = "sample";
 pub(crate) const STATEMENT: &str = "statement";
 pub(crate) const BLOCKED: &str = "blocked";
 pub(crate) const LOST: &str = "lost";
+pub(crate) const ACCOUNT: &str = "account";
+pub(crate) const READ: &str = "read";
+pub(crate) const REQUEST: &str = "request";
+pub(crate) const BLOCKS: &str = "blocks";
+pub(crate) const TRACING: &str = "tracing";
+
+fn count(count: u64) -> Option<i64> {
+    Some(i64::try_from(count).unwrap_or(i64::MAX))
+}
 
 /// The rows of a segment.
 pub(crate) fn lines(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
-    let count = |count: u64| Some(i64::try_from(count).unwrap_or(i64::MAX));
-    let looks = segment.looks.iter().map(move |one| Line {
+    let looks = segment.looks.iter().map(|one| Line {
         record: LOOKS,
         at: one.at,
         looks: count(one.looks),
@@ -132,7 +165,7 @@ pub(crate) fn lines(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
         text: &one.reason,
         ..Line::default()
     });
-    statements.chain(looks).chain(samples(segment)).chain(blocked).chain(lost)
+    statements.chain(looks).chain(samples(segment)).chain(blocked).chain(lost).chain(reads(segment))
 }
 
 fn samples(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
@@ -157,4 +190,67 @@ fn samples(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
             ..Line::default()
         }
     })
+}
+
+fn reads(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
+    let begin = segment.head.begin;
+    let account = segment.account.iter().map(move |time| Line {
+        record: ACCOUNT,
+        at: begin,
+        time: Some(*time),
+        ..Line::default()
+    });
+    let tracing = segment.tracing.iter().map(move |one| Line {
+        record: TRACING,
+        at: begin,
+        calls: count(one.records),
+        lost_records: count(one.lost),
+        text: &one.reason,
+        ..Line::default()
+    });
+    let reads = segment.reads.iter().map(|one| Line {
+        record: READ,
+        at: one.at,
+        seconds: Some(one.seconds.into()),
+        relation: segment.relations.get(one.relation as usize).map_or("", |relation| relation),
+        tier: TIERS.get(one.tier as usize).copied().unwrap_or_default(),
+        blocks: count(one.sums.blocks),
+        read_time: Some(one.sums.time),
+        estimated: count(one.estimated),
+        ..summed(&one.sums, reader(segment, one.reader))
+    });
+    let requests = segment.requests.iter().map(|one| Line {
+        record: REQUEST,
+        at: one.at,
+        seconds: Some(one.seconds.into()),
+        statement: segment.statements.get(one.statement as usize).map_or("", |statement| &statement.id),
+        tier: PURPOSES.get(one.purpose as usize).copied().unwrap_or_default(),
+        ..summed(&one.sums, Line::default())
+    });
+    let blocks = segment.blocks.iter().map(move |one| Line {
+        record: BLOCKS,
+        at: begin,
+        relation: segment.relations.get(one.relation as usize).map_or("", |relation| relation),
+        sketch: &one.sketch,
+        ..reader(segment, one.reader)
+    });
+    account.chain(tracing).chain(reads).chain(requests).chain(blocks)
+}
+
+/// A row with what reads and requests have in common.
+fn summed<'a>(sums: &ReadSums, line: Line<'a>) -> Line<'a> {
+    Line {
+        calls: count(sums.calls),
+        bytes: count(sums.bytes),
+        queue: Some(sums.queue),
+        service: Some(sums.service),
+        ..line
+    }
+}
+
+/// A row that says who read.
+fn reader(segment: &Segment, place: u32) -> Line<'_> {
+    let Some(reader) = segment.readers.get(place as usize) else { return Line::default() };
+    let statement = segment.statements.get(reader.statement as usize).map_or("", |statement| &statement.id);
+    Line { statement, process: &reader.process, ..Line::default() }
 }

@@ -17,9 +17,15 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 
-use crate::columns::{BLOCKED, COLUMNS, Get, LOOKS, LOST, Line, SAMPLE, STATEMENT};
+use crate::columns::{
+    ACCOUNT, BLOCKED, BLOCKS, COLUMNS, COLUMNS_WITHOUT_READS, Get, LOOKS, LOST, Line, READ, REQUEST, SAMPLE, STATEMENT,
+    TRACING,
+};
 use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of, shape};
-use crate::segment::{Blocked, Counted, Head, Looks, Lost, Process, STATES, Sample, Segment, Statement};
+use crate::segment::{
+    Blocked, Blocks, Counted, Head, Looks, Lost, PURPOSES, Process, Read as FileRead, ReadSums, Reader as FromFile,
+    Request, STATES, Sample, Segment, Statement, TIERS, Tracing,
+};
 
 /// Greatest file and most rows of a segment: a recorder ends one long before.
 const BYTES_MAX: u64 = 256 << 20;
@@ -37,6 +43,12 @@ const LOST_MAX: i64 = 100 * 366 * 24 * TIME_MAX;
 /// stands for endless work.
 const TIMES_MAX: i64 = 1 << 54;
 const ALL_SECONDS_MAX: i64 = 1 << 24;
+
+/// Greatest sum in one row over several sessions, of nanoseconds or bytes.
+const SUM_MAX: i64 = 1 << 52;
+
+/// Greatest sum of the calls, blocks and bytes of all rows.
+const AMOUNT_MAX: i64 = 1 << 50;
 
 /// Times of the wall clock that a calendar has: the years from 1 to 9999, in microseconds since 1970.
 const CLOCKS: std::ops::RangeInclusive<i64> = -62_135_596_800_000_000..=253_402_207_200_000_000;
@@ -127,7 +139,9 @@ fn segment(bytes: Bytes) -> Result<Segment, Damage> {
             && kind.get_basic_info().repetition() == repetition
             && found.max_rep_level() == 0
     };
-    if described.num_columns() != COLUMNS.len() || !COLUMNS.iter().enumerate().all(is_ours) {
+    let columns = described.num_columns();
+    let is_whole = [COLUMNS_WITHOUT_READS, COLUMNS.len()].contains(&columns);
+    if !is_whole || !COLUMNS.iter().enumerate().take(columns).all(is_ours) {
         return unsound("it has other columns");
     }
     if file.num_row_groups() != 1 {
@@ -138,7 +152,7 @@ fn segment(bytes: Bytes) -> Result<Segment, Damage> {
     if !(0..=ROWS_MAX).contains(&rows) {
         return unsound("it has more rows than any segment");
     }
-    Reader::of(&*group, rows as usize)?.segment(head)
+    Reader::of(&*group, columns, rows as usize)?.segment(head)
 }
 
 fn is_sound(head: &Head) -> bool {
@@ -162,9 +176,17 @@ struct Reader {
 }
 
 impl Reader {
-    fn of(group: &dyn RowGroupReader, rows: usize) -> Result<Reader, Damage> {
+    /// Those of a file that has this number of columns; what it lacks is absent from all rows.
+    fn of(group: &dyn RowGroupReader, has: usize, rows: usize) -> Result<Reader, Damage> {
         let mut columns = Vec::with_capacity(COLUMNS.len());
         for (at, column) in COLUMNS.iter().enumerate() {
+            if at >= has {
+                columns.push(match column.get {
+                    Get::Text(_) => Values::Texts(vec![0; rows], vec!["".into()]),
+                    _ => Values::Numbers(vec![None; rows]),
+                });
+                continue;
+            }
             let values = values(group.get_column_reader(at)?, rows)?;
             let is_one = match (&values, column.get) {
                 (Values::Numbers(values), Get::Moment(_)) => values.len() == rows && values.iter().all(Option::is_some),
@@ -220,6 +242,17 @@ impl Reader {
             rows: number(18),
             hits: number(19),
             reads: number(20),
+            relation: text(21),
+            tier: text(22),
+            calls: number(23),
+            blocks: number(24),
+            bytes: number(25),
+            read_time: number(26),
+            queue: number(27),
+            service: number(28),
+            estimated: number(29),
+            lost_records: number(30),
+            sketch: text(31),
         }
     }
 
@@ -308,16 +341,28 @@ struct Build {
     processes: HashMap<Process, u32>,
     statements: HashMap<Arc<str>, u32>,
     events: HashMap<Arc<str>, u32>,
+    readers: HashMap<FromFile, u32>,
+    relations: HashMap<Arc<str>, u32>,
     /// Of all rows so far.
     time: i64,
     seconds: i64,
+    amount: i64,
 }
 
 impl Build {
     fn new(head: Head) -> Build {
         let segment = Segment { head, ..Segment::default() };
-        let (processes, statements, events) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Build { segment, processes, statements, events, time: 0, seconds: 0 }
+        Build {
+            segment,
+            processes: HashMap::new(),
+            statements: HashMap::new(),
+            events: HashMap::new(),
+            readers: HashMap::new(),
+            relations: HashMap::new(),
+            time: 0,
+            seconds: 0,
+            amount: 0,
+        }
     }
 
     /// Adds a row; `None` for one that no recorder writes.
@@ -325,11 +370,17 @@ impl Build {
         if !CLOCKS.contains(&line.at) {
             return None;
         }
-        if line.record != LOST {
+        if !matches!(line.record, LOST | ACCOUNT) {
             self.time += up_to(TIME_MAX, line.time.or(Some(0)))?;
+            for time in [line.read_time, line.queue, line.service] {
+                self.time += up_to(SUM_MAX, time.or(Some(0)))?;
+            }
+            for amount in [line.calls, line.blocks, line.bytes] {
+                self.amount += up_to(AMOUNT_MAX, amount.or(Some(0)))?;
+            }
             self.seconds += up_to(SECONDS_MAX, line.seconds.or(Some(0)))?;
         }
-        if self.time > TIMES_MAX || self.seconds > ALL_SECONDS_MAX {
+        if self.time > TIMES_MAX || self.seconds > ALL_SECONDS_MAX || self.amount > AMOUNT_MAX {
             return None;
         }
         match line.record {
@@ -346,6 +397,26 @@ impl Build {
             LOST => {
                 let time = up_to(LOST_MAX, line.time)?;
                 self.segment.lost.push(Lost { at: line.at, time, reason: line.text.into() });
+            }
+            ACCOUNT => self.segment.account = Some(up_to(SUM_MAX, line.time)?),
+            READ => self.read(line)?,
+            REQUEST => {
+                let request = Request {
+                    at: self.within(line.at)?,
+                    seconds: seconds(line)?,
+                    statement: self.known_statement(line.statement),
+                    purpose: PURPOSES.iter().position(|purpose| *purpose == line.tier)? as u32,
+                    sums: ReadSums { blocks: 0, time: 0, ..sums(line)? },
+                };
+                self.segment.requests.push(request);
+            }
+            BLOCKS => {
+                let (reader, relation) = self.read_of(line);
+                self.segment.blocks.push(Blocks { reader, relation, sketch: line.sketch.into() });
+            }
+            TRACING => {
+                let (records, lost) = (count(line.calls)?, count(line.lost_records)?);
+                self.segment.tracing = Some(Tracing { records, lost, reason: line.text.into() });
             }
             // A later recorder may have more kinds of rows.
             _ => {}
@@ -368,11 +439,10 @@ impl Build {
             database: line.database.into(),
             application: line.application.into(),
         };
-        let seconds = line.seconds.filter(|seconds| (1..=SECONDS_MAX).contains(seconds))?;
         let time = up_to(TIME_MAX, line.time)?;
         let sample = Sample {
             at: self.within(line.at)?,
-            seconds: seconds as u32,
+            seconds: seconds(line)?,
             process: place(&mut self.processes, &mut self.segment.processes, process),
             state: STATES.iter().position(|state| *state == line.state)? as u32,
             statement: self.known_statement(line.statement),
@@ -383,6 +453,28 @@ impl Build {
         };
         self.segment.samples.push(sample);
         Some(())
+    }
+
+    fn read(&mut self, line: &Line<'_>) -> Option<()> {
+        let (reader, relation) = self.read_of(line);
+        let read = FileRead {
+            at: self.within(line.at)?,
+            seconds: seconds(line)?,
+            reader,
+            relation,
+            tier: TIERS.iter().position(|tier| *tier == line.tier)? as u32,
+            sums: ReadSums { blocks: count(line.blocks)?, time: up_to(SUM_MAX, line.read_time)?, ..sums(line)? },
+            estimated: count(line.estimated)?,
+        };
+        self.segment.reads.push(read);
+        Some(())
+    }
+
+    /// Who read, and of what.
+    fn read_of(&mut self, line: &Line<'_>) -> (u32, u32) {
+        let reader = FromFile { statement: self.known_statement(line.statement), process: line.process.into() };
+        let reader = place(&mut self.readers, &mut self.segment.readers, reader);
+        (reader, place(&mut self.relations, &mut self.segment.relations, line.relation.into()))
     }
 
     fn known_statement(&mut self, id: &str) -> u32 {
@@ -411,6 +503,17 @@ impl Build {
         (known.text, known.counted) = (line.text.into(), counted);
         Some(())
     }
+}
+
+fn seconds(line: &Line<'_>) -> Option<u32> {
+    line.seconds.filter(|seconds| (1..=SECONDS_MAX).contains(seconds)).map(|seconds| seconds as u32)
+}
+
+/// What reads and requests have in common.
+fn sums(line: &Line<'_>) -> Option<ReadSums> {
+    let (calls, bytes) = (count(line.calls).filter(|calls| *calls > 0)?, up_to(SUM_MAX, line.bytes)?.cast_unsigned());
+    let (queue, service) = (up_to(SUM_MAX, line.queue)?, up_to(SUM_MAX, line.service)?);
+    Some(ReadSums { calls, bytes, queue, service, ..ReadSums::default() })
 }
 
 /// The place of an entry in a list, where it stands once.

@@ -17,4 +17,7 @@ pub use decode::{Damage, decode, is_segment, read};
 pub use encode::encode;
 pub use folder::{Folder, FolderError, Limits, NotWritten, segments};
 pub use name::SegmentName;
-pub use segment::{Blocked, Counted, Head, Looks, Lost, Process, Sample, Segment, Statement};
+pub use segment::{
+    Blocked, Blocks, Counted, Head, Looks, Lost, Process, Read, ReadSums, Reader, Request, Sample, Segment, Statement,
+    Tracing,
+};

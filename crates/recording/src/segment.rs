@@ -38,6 +38,20 @@ pub struct Segment {
     pub blocked: Vec<Blocked>,
     /// Times without samples.
     pub lost: Vec<Lost>,
+    /// Active time of the sessions by the server's own account, in nanoseconds; `None` where it gave none.
+    pub account: Option<i64>,
+    /// Who read files.
+    pub readers: Vec<Reader>,
+    /// The relations whose files were read, by their names, or by the paths of their files.
+    pub relations: Vec<Arc<str>>,
+    /// Reads of files.
+    pub reads: Vec<Read>,
+    /// Requests to devices.
+    pub requests: Vec<Request>,
+    /// Which blocks the page cache gave.
+    pub blocks: Vec<Blocks>,
+    /// What the tracing of reads came to; `None` where nothing is known of it.
+    pub tracing: Option<Tracing>,
 }
 
 /// A process of the server.
@@ -137,8 +151,96 @@ pub struct Lost {
     pub reason: Arc<str>,
 }
 
+/// Who read a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Reader {
+    /// Which statement.
+    pub statement: u32,
+    /// The kind of a process that serves no client, or a word for those that have no row of their own; empty else.
+    pub process: Arc<str>,
+}
+
+/// Sums of reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadSums {
+    /// Calls of the kernel.
+    pub calls: u64,
+    /// Blocks that they touched.
+    pub blocks: u64,
+    /// Bytes that they brought.
+    pub bytes: u64,
+    /// Their time, from call to return, in nanoseconds.
+    pub time: i64,
+    /// Time in which requests waited for the device's queue.
+    pub queue: i64,
+    /// Time in which the device served requests.
+    pub service: i64,
+}
+
+/// Reads of about the same length in bytes and in time, of one reader and one relation, that one tier answered in some
+/// seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    /// The begin of the first second, in microseconds since 1970.
+    pub at: i64,
+    /// How many seconds.
+    pub seconds: u32,
+    /// Who read.
+    pub reader: u32,
+    /// Which relation.
+    pub relation: u32,
+    /// What answered, as the tier's word.
+    pub tier: u32,
+    /// How much.
+    pub sums: ReadSums,
+    /// Reads whose reader is an estimate.
+    pub estimated: u64,
+}
+
+/// Requests for one purpose, in some seconds. They touch no blocks, and have no time besides the queue's and the
+/// device's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The begin of the first second, in microseconds since 1970.
+    pub at: i64,
+    /// How many seconds.
+    pub seconds: u32,
+    /// During which statement.
+    pub statement: u32,
+    /// For what, as the purpose's word.
+    pub purpose: u32,
+    /// How much.
+    pub sums: ReadSums,
+}
+
+/// Which blocks of a relation the page cache gave a reader in the segment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blocks {
+    /// Who read.
+    pub reader: u32,
+    /// Which relation.
+    pub relation: u32,
+    /// A sketch of them, as a text.
+    pub sketch: Arc<str>,
+}
+
+/// What the tracing of reads came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tracing {
+    /// The kernel's records that were read.
+    pub records: u64,
+    /// Those that were lost.
+    pub lost: u64,
+    /// Why reads were not traced; empty where they were.
+    pub reason: Arc<str>,
+}
+
 /// The words for what a process does; a sample names one by its place.
 pub(crate) const STATES: [&str; 6] = ["active", "idle", "idle in transaction", "hidden", "disabled", "background"];
+
+/// The words for what answered a read, and for what a request was sent.
+pub(crate) const TIERS: [&str; 4] = ["page-cache", "device", "in-flight", "not-seen-whole"];
+pub(crate) const PURPOSES: [&str; 3] = ["waited", "read-ahead", "prefetch"];
 
 impl Segment {
     /// The words for what a process does, in their places.
@@ -146,8 +248,21 @@ impl Segment {
         &STATES
     }
 
+    /// The words for what answered a read, in their places.
+    pub fn tiers() -> &'static [&'static str] {
+        &TIERS
+    }
+
+    /// The words for what a request was sent, in their places.
+    pub fn purposes() -> &'static [&'static str] {
+        &PURPOSES
+    }
+
     /// How many rows its file has.
     pub fn rows(&self) -> usize {
-        self.looks.len() + self.samples.len() + self.statements.len() + self.blocked.len() + self.lost.len()
+        let of_sessions = self.looks.len() + self.samples.len() + self.statements.len();
+        let of_reads = self.reads.len() + self.requests.len() + self.blocks.len();
+        let single = usize::from(self.account.is_some()) + usize::from(self.tracing.is_some());
+        of_sessions + self.blocked.len() + self.lost.len() + of_reads + single
     }
 }

@@ -42,6 +42,7 @@ impl Clock {
 pub(crate) struct Follower {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    counts_last_losses: bool,
 }
 
 #[derive(Default)]
@@ -76,6 +77,7 @@ impl Follower {
         }
         let files = Files::of(postmaster, facts.block_bytes)?;
         let tracer = open(&program, postmaster).map_err(|reason| reason.to_string())?;
+        let counts_last_losses = tracer.counts_last_losses();
         let shared = Arc::new(Shared::default());
         let work = Work {
             tracer,
@@ -90,7 +92,12 @@ impl Follower {
             .name("tracepoints".into())
             .spawn(move || work.run())
             .map_err(|error| format!("a thread could not be started: {error}"))?;
-        Ok(Follower { shared, thread: Some(thread) })
+        Ok(Follower { shared, thread: Some(thread), counts_last_losses })
+    }
+
+    /// Whether the kernel counts all records that it loses.
+    pub(crate) fn counts_last_losses(&self) -> bool {
+        self.counts_last_losses
     }
 
     /// What was traced since this was asked last, and the files that were met for the first time.

@@ -49,8 +49,8 @@ impl Relations {
     }
 
     /// The names that are known.
-    pub(crate) fn names(&self) -> BTreeMap<String, String> {
-        self.names.clone()
+    pub(crate) fn names(&self) -> &BTreeMap<String, String> {
+        &self.names
     }
 
     /// Asks for names that are lacking, where there are some.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use profile::source::sampled::{Sample, SampledProfile};
+use profile::event::Merge;
+use profile::source::sampled::Traced;
+use profile::tables::read_tiers::ByTier;
 use server::{ServerError, Session};
 
 use super::follower::Follower;
@@ -25,6 +27,10 @@ pub(crate) struct TracedServer {
     /// The wall clock at a moment, in µs since 1970. That of a server on this machine is the same.
     clock: (Instant, i64),
     method: Option<String>,
+    /// Whether the kernel does not count all records that it loses.
+    misses_last_losses: bool,
+    /// All reads so far.
+    tiers: ByTier,
     /// Sessions that wait for reads of others, as they were last asked for.
     waiting: Vec<(u32, Arc<str>)>,
 }
@@ -33,7 +39,15 @@ impl TracedServer {
     /// Nothing is traced yet; the wall clock at a moment, in µs since 1970.
     pub(crate) fn new(clock: (Instant, i64)) -> TracedServer {
         let follower = Err("nothing is sent".into());
-        TracedServer { follower, relations: Relations::default(), clock, method: None, waiting: Vec::new() }
+        TracedServer {
+            follower,
+            relations: Relations::default(),
+            clock,
+            method: None,
+            misses_last_losses: false,
+            tiers: ByTier::default(),
+            waiting: Vec::new(),
+        }
     }
 
     /// Begins to trace where that is possible here; again on a server that has been restarted, after what was traced
@@ -45,6 +59,7 @@ impl TracedServer {
         }
         let wall = self.at(Instant::now());
         self.follower = Follower::open(session.facts(), is_local, wall).map(Some);
+        self.misses_last_losses = matches!(&self.follower, Ok(Some(follower)) if !follower.counts_last_losses());
         Ok(())
     }
 
@@ -61,14 +76,14 @@ impl TracedServer {
         wall.saturating_add(micros(later)).saturating_sub(micros(earlier))
     }
 
-    /// Gives the profile what was traced until this look.
-    pub(crate) fn look(&mut self, moment: Instant, samples: &[Sample], profile: &mut SampledProfile) {
-        if let Ok(Some(follower)) = &self.follower {
-            let (mut traced, files) = follower.take();
-            traced.waiting.append(&mut self.waiting);
-            self.relations.want(files);
-            profile.trace(self.at(moment), samples, traced);
-        }
+    /// What was traced until this look, with its moment in µs since 1970; `None` where nothing is traced.
+    pub(crate) fn look(&mut self, moment: Instant) -> Option<(i64, Traced)> {
+        let Ok(Some(follower)) = &self.follower else { return None };
+        let (mut traced, files) = follower.take();
+        traced.waiting.append(&mut self.waiting);
+        self.relations.want(files);
+        traced.reads.iter().for_each(|read| self.tiers.of_mut(read.tier).merge(&read.sums()));
+        Some((self.at(moment), traced))
     }
 
     /// Asks for names that are lacking, and for sessions that wait for reads of others.
@@ -79,18 +94,27 @@ impl TracedServer {
         self.relations.ask(session)
     }
 
-    /// Ends the tracing, and gives the profile the rest.
-    pub(crate) fn finish(&mut self, profile: &mut SampledProfile) {
-        if let Some(follower) = self.follower.as_mut().ok().and_then(Option::take) {
-            let (traced, files) = follower.finish();
-            self.relations.want(files);
-            profile.trace(self.at(Instant::now()), &[], traced);
-        }
+    /// Ends the tracing, and gives the rest.
+    pub(crate) fn finish(&mut self) -> Option<(i64, Traced)> {
+        let follower = self.follower.as_mut().ok().and_then(Option::take)?;
+        let (traced, files) = follower.finish();
+        self.relations.want(files);
+        Some((self.at(Instant::now()), traced))
     }
 
     /// The names of relations by the paths of their files.
-    pub(crate) fn names(&self) -> BTreeMap<String, String> {
+    pub(crate) fn names(&self) -> &BTreeMap<String, String> {
         self.relations.names()
+    }
+
+    /// The reads so far by the tier that answered; why they are not traced, where they are not.
+    pub(crate) fn tiers(&self) -> Result<&ByTier, &str> {
+        self.follower.as_ref().map(|_| &self.tiers).map_err(String::as_str)
+    }
+
+    /// Why nothing is traced, where that is so.
+    pub(crate) fn absent(&self) -> Option<&str> {
+        self.follower.as_ref().err().map(String::as_str)
     }
 
     /// What it sends, for a dry run.
@@ -102,7 +126,7 @@ impl TracedServer {
         Relations::rehearse(session)
     }
 
-    /// The level that it is, as a sentence.
+    /// The level that it is, in sentences.
     pub(crate) fn level(&self) -> String {
         match &self.follower {
             Err(why) => format!(
@@ -112,6 +136,11 @@ impl TracedServer {
             Ok(_) if self.method.as_deref() == Some(RING) => {
                 "The kernel's tracepoints tell which tier answered a read, but not of reads that the server sends by \
                  io_uring, as it does here (io_method)."
+                    .into()
+            }
+            Ok(_) if self.misses_last_losses => {
+                "The kernel's tracepoints tell which tier answered each read of a file. Kernels before 6.0, as this \
+                 one, do not count the last records that they lose."
                     .into()
             }
             Ok(_) => "The kernel's tracepoints tell which tier answered each read of a file.".into(),

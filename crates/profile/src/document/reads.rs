@@ -84,18 +84,13 @@ fn latency(row: &TierRow) -> Vec<Case> {
 }
 
 fn request(purpose: Purpose, sums: &RequestSums) -> Case {
-    let word = match purpose {
-        Purpose::Waited => "waited",
-        Purpose::Ahead => "read-ahead",
-        Purpose::Prefetch => "prefetch",
-    };
     let metrics = vec![
         schema::CALLS.count(FROM_TRACEPOINTS, sums.requests),
         schema::BYTES.count(FROM_TRACEPOINTS, sums.bytes),
         time(&own::QUEUE, FROM_TRACEPOINTS, sums.queue),
         time(&own::SERVICE, FROM_TRACEPOINTS, sums.service),
     ];
-    case([named::TABLE.of("read_request"), own::parameters::PURPOSE.of(word)], metrics)
+    case([named::TABLE.of("read_request"), own::parameters::PURPOSE.of(purpose.name())], metrics)
 }
 
 fn hill(number: u64, hill: &Hill) -> Case {

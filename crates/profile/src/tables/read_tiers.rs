@@ -58,6 +58,20 @@ impl ByTier {
         &mut self.0[tier as usize]
     }
 
+    /// What they are more than `before`, which they once were.
+    pub fn since(&self, before: &ByTier) -> ByTier {
+        let mut since = *self;
+        for (sums, before) in since.0.iter_mut().zip(&before.0) {
+            sums.reads = sums.reads.saturating_sub(before.reads);
+            sums.blocks = sums.blocks.saturating_sub(before.blocks);
+            sums.bytes = sums.bytes.saturating_sub(before.bytes);
+            sums.time -= before.time;
+            sums.queue -= before.queue;
+            sums.service -= before.service;
+        }
+        since
+    }
+
     /// All of them.
     pub fn all(&self) -> ReadSums {
         let mut all = ReadSums::default();
@@ -90,15 +104,16 @@ pub struct TierRow {
     pub histogram: Histogram,
 }
 
-/// For what a request was sent to a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Purpose {
-    /// A read waited for it.
-    Waited,
-    /// The kernel read ahead: no read waited for it.
-    Ahead,
-    /// It was sent outside of a read, as posix_fadvise does.
-    Prefetch,
+measure::words! {
+    /// For what a request was sent to a device.
+    pub enum Purpose ("purpose") {
+        /// A read waited for it
+        Waited = "waited",
+        /// The kernel read ahead: no read waited for it
+        Ahead = "read-ahead",
+        /// It was sent outside of a read, as posix_fadvise does
+        Prefetch = "prefetch",
+    }
 }
 
 /// Requests of one purpose.

@@ -13,6 +13,7 @@ mod postgres_plans;
 mod postgres_server;
 mod readings;
 mod recorded;
+mod recorded_reads;
 mod reports;
 mod support;
 mod synthetic;

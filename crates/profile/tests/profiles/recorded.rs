@@ -18,9 +18,12 @@ use profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use profile::observe::collector::THINK_TIME;
 use profile::observe::instruments::Instruments;
 use profile::source::recorded::{Sums, SumsSettings};
-use profile::source::sampled::{Backend, CLIENT, Observed, ProcessorTime, Sample, SampledProfile, State};
+use profile::source::sampled::{
+    Backend, CLIENT, Observed, ProcessorTime, Sample, SampledProfile, State, Traced, TracedRead,
+};
 use profile::source::{BindValues, ReadOptions, SourceSettings};
 use profile::tables::class_sums::class_sums;
+use profile::tables::read_tiers::ReadTier;
 
 const SECOND: i64 = 1_000_000;
 /// 2026-11-23 10:15:00 UTC.
@@ -342,6 +345,28 @@ fn texts_are_left_out_where_that_is_asked_for_and_statements_are_told_apart_all_
     assert_eq!(statements(&read).len(), 3, "{:?}", statements(&read));
 }
 
+/// Some 1600 reads a second of 50 sessions: of a table and its index by each of seven statements, from the page cache
+/// and from the device.
+fn traced(now: i64, random: &mut measure::random::SplitMix64) -> Traced {
+    let read = |random: &mut measure::random::SplitMix64| {
+        let is_cached = random.below(3) > 0;
+        let micros = if is_cached { 2 + random.below(7) } else { 80 + random.below(900) } as i64;
+        TracedRead {
+            process: 1 + random.below(50) as u32,
+            begun: now - 400,
+            elapsed: Ticks::from_micros(micros),
+            tier: if is_cached { ReadTier::PageCache } else { ReadTier::Device },
+            file: format!("base/5/{}", random.below(2)).into(),
+            block: random.below(40_000),
+            blocks: 1,
+            bytes: 8192,
+            queue: Ticks::from_micros(micros / 20),
+            service: Ticks::from_micros(micros / 2),
+        }
+    };
+    Traced { reads: (0..8).map(|_| read(random)).collect(), records: 40, ..Traced::default() }
+}
+
 #[test]
 fn an_hour_of_fifty_busy_sessions_takes_ten_megabytes_at_most() {
     // Seven statements of a transaction, each with its waits: some 12 rows a session and second.
@@ -349,7 +374,7 @@ fn an_hour_of_fifty_busy_sessions_takes_ten_megabytes_at_most() {
     let backends: Vec<Arc<Backend>> = (1..=50).map(backend).collect();
     let mut random = measure::random::SplitMix64::new(7);
     let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
-    let (mut bytes, mut segments, mut now) = (0, 0, BEGIN);
+    let (mut bytes, mut segments, mut reads, mut now) = (0, 0, 0, BEGIN);
     // Ten minutes at 200 looks a second: as many rows as at 1000.
     while now < BEGIN + 600 * SECOND {
         let micros = 2_500 + random.below(5_000) as i64;
@@ -377,11 +402,16 @@ fn an_hour_of_fifty_busy_sessions_takes_ten_megabytes_at_most() {
             .collect();
         if let Some(segment) = sums.look(now, Ticks::from_micros(micros), &samples) {
             bytes += encode(&segment).unwrap().len();
-            segments += segment.samples.len();
+            (segments, reads) = (segments + segment.samples.len(), reads + segment.reads.len());
         }
+        sums.trace(now, &samples, traced(now, &mut random));
     }
     bytes += sums.take(now).map_or(0, |segment| encode(&segment).unwrap().len());
     let an_hour = bytes as f64 * 6.0 / 1e6;
-    println!("{an_hour:.2} MB an hour, {:.1} rows a session and second", segments as f64 / 50.0 / 600.0);
+    let a_slice = reads as f64 / 60.0;
+    println!(
+        "{an_hour:.2} MB an hour, {:.1} rows a session and second, {a_slice:.1} rows of reads in 10 s",
+        segments as f64 / 50.0 / 600.0
+    );
     assert!(an_hour < 10.0, "{an_hour} MB an hour");
 }

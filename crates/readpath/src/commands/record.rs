@@ -13,7 +13,7 @@ use ::profile::observe::instruments::Instruments;
 use ::profile::source::recorded::SumsSettings;
 use clap::{ArgMatches, Args, Command};
 use jiff::Timestamp;
-use live::{Listener, News, Recorder, RecorderSettings, Settings, Watch};
+use live::{Hits, Listener, News, Recorder, RecorderSettings, Settings, Watch};
 use recording::{Folder, Limits};
 use server::facts::ASSUMED_MAJOR;
 use server::{Address, Place, ServerError, Statements};
@@ -122,7 +122,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 
 fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     let recorder = Statements::default();
-    Watch::rehearse(address, arguments.rate, (recorder.clone(), ASSUMED_MAJOR))
+    Watch::rehearse(address, arguments.rate, (recorder.clone(), ASSUMED_MAJOR), Hits::Left)
         .map_err(|error| Failure::new(Exit::Failed, error))?;
     output::print(&format!("{REMARK}{}", recorder.script()))?;
     Ok(Exit::Done)

@@ -60,6 +60,28 @@ impl LatencyDistribution {
         }
     }
 
+    /// Adds this number of latencies that are alike, by their sum: each is taken for their mean.
+    pub fn record_alike(&mut self, count: u64, total: Ticks) {
+        if count <= 1 {
+            return if count == 1 {
+                self.record(total)
+            };
+        }
+        let mean = Ticks(total.0.max(0) / count.cast_signed());
+        let index = bucket_index(mean.0.cast_unsigned());
+        if index >= self.buckets.len() {
+            self.buckets.resize(index + 1, Bucket::default());
+        }
+        let bucket = &mut self.buckets[index];
+        bucket.count += count;
+        bucket.time = Ticks(bucket.time.0.saturating_add(total.0.max(0)));
+        self.count += count;
+        self.time = Ticks(self.time.0.saturating_add(total.0.max(0)));
+        self.min = Some(self.min.map_or(mean, |min| min.min(mean)));
+        self.max = self.max.max(mean);
+        self.squares += count as f64 * mean.micros() * mean.micros();
+    }
+
     /// How many.
     pub fn count(&self) -> u64 {
         self.count

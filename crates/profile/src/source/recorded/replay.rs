@@ -6,7 +6,9 @@ use std::sync::Arc;
 use measure::words::Word;
 use recording::Segment;
 
+use super::replayed_reads::replay_reads;
 use crate::event::{Observer, StatementIndex, Ticks};
+use crate::source::sampled::reads::Reads;
 use crate::source::sampled::{Accounting, Backend, LOCK, Part, ProcessorTime, Sample, State};
 
 /// Microseconds, and nanoseconds, of a second.
@@ -34,10 +36,11 @@ struct Piece {
 pub(super) fn replay(
     segment: &Segment,
     period: &Range<i64>,
-    accounting: &mut Accounting,
+    (accounting, reads): (&mut Accounting, &mut Reads),
     observer: &mut dyn Observer,
 ) -> u64 {
     let replay = Replay::of(segment, accounting);
+    replay_reads(segment, period, &replay.statements, reads);
     let seconds = replay.seconds(period);
     let (mut rows, mut rest) = (0, seconds.as_slice());
     let mut looks = segment.looks.clone();

@@ -8,12 +8,14 @@ use measure::Parameters;
 use measure::quantity::three_digits;
 use recording::{Segment, SegmentName};
 
+use super::read_sums::SLICE_SECONDS;
 use super::replay::replay;
 use crate::event::Ticks;
 use crate::input::{Given, Problem};
 use crate::observe::Listeners;
 use crate::period::{Period, clock};
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
+use crate::source::sampled::reads::Reads;
 use crate::source::sampled::{Accounting, Ending, Observed, SAMPLED_SOURCE};
 use crate::tables::sampled::Counters;
 
@@ -50,6 +52,11 @@ struct RecordedSource {
     /// The period by the wall clock; what is refused in its place where nothing was recorded in it.
     span: Result<Range<i64>, String>,
     accounting: Option<Accounting>,
+    reads: Reads,
+    /// Active time by the server's own account so far; why that is not known, where it is not.
+    account: Result<Ticks, String>,
+    /// Why reads were not traced, as far as that is known.
+    untraced: Option<String>,
     /// Where the last segment ended.
     last: Option<i64>,
     subject: Parameters,
@@ -64,6 +71,9 @@ impl RecordedSource {
             period: settings.period,
             span: Ok(i64::MIN..i64::MAX),
             accounting: None,
+            reads: Reads::default(),
+            account: Ok(Ticks::ZERO),
+            untraced: None,
             last: None,
             subject: Parameters::new(),
             away: Vec::new(),
@@ -93,13 +103,28 @@ impl RecordedSource {
                 self.away.push((reason.to_string(), lost));
             }
         }
-        let rows = replay(segment, span, accounting, &mut reading.listeners);
+        let rows = replay(segment, span, (accounting, &mut self.reads), &mut reading.listeners);
         self.last = Some(head.end.min(span.end));
         self.subject.clone_from(&head.subject);
-        if head.begin >= span.start && head.end <= span.end {
+        if let Some(tracing) = segment.tracing.as_ref().filter(|tracing| !tracing.reason.is_empty()) {
+            self.untraced = Some(tracing.reason.to_string());
+        }
+        let is_whole = head.begin >= span.start && head.end <= span.end;
+        if is_whole {
             self.count(segment);
         }
+        self.account_for(segment, is_whole);
         rows
+    }
+
+    /// Adds the server's own account of a segment's time. One that ended with the recorder has none.
+    fn account_for(&mut self, segment: &Segment, is_whole: bool) {
+        let Ok(account) = &mut self.account else { return };
+        match segment.account {
+            Some(time) if is_whole => *account += Ticks::from_nanos(time.max(0).unsigned_abs()),
+            Some(_) => self.account = Err("the time begins or ends within a segment, which has one account".into()),
+            None => self.account = Err("a part of the time was recorded without it".into()),
+        }
     }
 
     /// What the server counted in a segment that is read as a whole.
@@ -121,13 +146,18 @@ impl RecordedSource {
     fn observed(&mut self) -> Observed {
         let text = |key: &str| self.subject.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_string();
         let rate = self.subject.get("rate").and_then(serde_json::Value::as_f64).unwrap_or(0.0);
+        let number = |key: &str| self.subject.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
+        let (block_bytes, buffer_bytes) = (number("block_bytes"), number("shared_buffers"));
         let counters = self.has_counters.then(|| std::mem::take(&mut self.counted));
         Observed {
             server: text("server"),
             version: text("version"),
             rate,
-            level: level(&text("level"), rate, counters.is_some()),
+            level: self.level(&text("level"), rate, counters.is_some()),
+            db_time: Some(std::mem::replace(&mut self.account, Ok(Ticks::ZERO))),
             counters,
+            block_bytes,
+            buffer_bytes,
             subject: self.subject.clone(),
             away: std::mem::take(&mut self.away),
             ..Observed::default()
@@ -135,21 +165,33 @@ impl RecordedSource {
     }
 }
 
-/// What the profile is made from, and what is not in it.
-fn level(word: &str, rate: f64, has_counters: bool) -> Vec<String> {
-    let from = if word.starts_with("memory") { "the server's shared memory" } else { "pg_stat_activity" };
-    let rate = three_digits(rate);
-    let mut said = vec![format!(
-        "Made from a recording: samples of {from}, {rate} a second, as sums by second, session, statement and event."
-    )];
-    if !word.contains("/proc") {
-        said.push("Running was not told from waiting for a processor.".into());
+impl RecordedSource {
+    /// What the profile is made from, and what is not in it.
+    fn level(&self, word: &str, rate: f64, has_counters: bool) -> Vec<String> {
+        let from = if word.starts_with("memory") { "the server's shared memory" } else { "pg_stat_activity" };
+        let rate = three_digits(rate);
+        let mut said = vec![format!(
+            "Made from a recording: samples of {from}, {rate} a second, as sums by second, session, statement and \
+             event."
+        )];
+        if !word.contains("/proc") {
+            said.push("Running was not told from waiting for a processor.".into());
+        }
+        said.push(match has_counters {
+            true => "pg_stat_statements gave executions, rows and reads of statements, of whole minutes.".into(),
+            false => "Executions, rows, logical and physical reads of statements were not recorded.".into(),
+        });
+        said.push(match (&self.untraced, self.reads.is_traced()) {
+            (_, true) => format!(
+                "The kernel's tracepoints told which tier answered each read of a file, as sums of {SLICE_SECONDS} s."
+            ),
+            (Some(why), false) => {
+                format!("Which tier answered a read was not recorded: {}.", why.trim_end_matches('.'))
+            }
+            (None, false) => "Which tier answered a read was not recorded.".into(),
+        });
+        said
     }
-    said.push(match has_counters {
-        true => "pg_stat_statements gave executions, rows and reads of statements, of whole minutes.".into(),
-        false => "Executions, rows, logical and physical reads of statements were not recorded.".into(),
-    });
-    said
 }
 
 impl Source for RecordedSource {
@@ -204,7 +246,7 @@ impl Source for RecordedSource {
         let observed = self.observed();
         let mut accounting = self.accounting.take().unwrap_or_else(|| Accounting::new(0));
         accounting.end(listeners);
-        let ending = Ending::new(accounting, observed);
+        let ending = Ending::new(accounting, self.reads, observed);
         Finished { accounted: ending.accounted(), findings: Vec::new(), sampled: Some(Box::new(ending)) }
     }
 }

@@ -8,9 +8,10 @@ use measure::Parameters;
 use measure::words::Word;
 use recording::{Blocked, Counted, Head, Looks, Lost, Process, Segment, Statement};
 
+use super::read_sums::{ReadSums, SLICE_SECONDS};
 use crate::event::{StatementIndex, Ticks};
 use crate::source::sampled::names::{NO_STATEMENT, Names};
-use crate::source::sampled::{Backend, ProcessorTime, Sample, State};
+use crate::source::sampled::{Backend, ProcessorTime, Sample, State, Traced};
 use crate::tables::sampled::Counters;
 
 /// A segment ends before its time where it has more rows.
@@ -62,12 +63,19 @@ pub struct Sums {
     in_second: (u64, Ticks),
     segment: Segment,
     names: Names,
-    /// By the number of a statement, its place in the segment.
-    statements: HashMap<StatementIndex, u32, RandomState>,
+    statements: Places,
     events: HashMap<Arc<str>, u32, RandomState>,
     texts: HashMap<String, Arc<str>, RandomState>,
     sessions: HashMap<u32, Session, RandomState>,
+    reads: ReadSums,
+    /// The second with which the reads begin that are summed up.
+    slice: i64,
+    /// Why reads are not traced.
+    untraced: Option<Arc<str>>,
 }
+
+/// By the number of a statement, its place in the segment.
+type Places = HashMap<StatementIndex, u32, RandomState>;
 
 /// What one process did in the second that is summed up.
 #[derive(Debug)]
@@ -123,15 +131,24 @@ impl Sums {
             events: HashMap::default(),
             texts: HashMap::default(),
             sessions: HashMap::default(),
+            reads: ReadSums::default(),
+            slice: 0,
+            untraced: None,
         };
         sums.begin_segment(wall_clock);
         sums
     }
 
-    /// Another server, or the same after a restart.
-    pub fn set_subject(&mut self, subject: Parameters) {
+    /// Another server, or the same after a restart; with the reason why its reads are not traced, where they are not.
+    pub fn set_subject(&mut self, subject: Parameters, untraced: Option<&str>) {
         self.segment.head.subject.clone_from(&subject);
         self.subject = subject;
+        self.untraced = untraced.map(Arc::from);
+    }
+
+    /// Takes what was traced of reads until a look at these processes, at a moment in microseconds since 1970.
+    pub fn trace(&mut self, at: i64, samples: &[Sample], traced: Traced) {
+        self.reads.take((at, samples), traced, &mut self.names);
     }
 
     /// Takes a look at all processes, which stands for the time `since` the look before. Gives the segment that is
@@ -157,6 +174,9 @@ impl Sums {
                 let begin = (wall_clock - since.micros() as i64).max(second * SECOND);
                 self.begin_segment(begin);
                 self.elapsed = Ticks::from_micros(wall_clock - begin);
+            } else if second.div_euclid(SLICE_SECONDS) != self.slice.div_euclid(SLICE_SECONDS) {
+                self.end_slice();
+                self.slice = second;
             }
             self.second = second;
         }
@@ -212,6 +232,7 @@ impl Sums {
         self.begin = wall_clock;
         self.elapsed = Ticks::ZERO;
         self.second = wall_clock.div_euclid(SECOND);
+        self.slice = self.second;
         self.in_second = (0, Ticks::ZERO);
         let head = Head { number: 0, begin: wall_clock, end: wall_clock, subject: self.subject.clone() };
         self.segment = Segment { head, ..Segment::default() };
@@ -228,6 +249,10 @@ impl Sums {
         for session in self.sessions.values_mut() {
             session.end(&mut self.segment.samples);
         }
+        self.reads.settle();
+        self.end_slice();
+        let Sums { reads, segment, statements, untraced, .. } = self;
+        reads.end_segment(segment, untraced.as_ref(), &mut |segment, index| place(statements, segment, index));
         for (index, place) in &self.statements {
             // A statement that was first known by its text may have got the server's identifier.
             let (id, text) = self.names.shown(*index);
@@ -310,13 +335,15 @@ impl Sums {
     }
 
     fn statement_place(&mut self, index: StatementIndex) -> u32 {
-        if let Some(place) = self.statements.get(&index) {
-            return *place;
-        }
-        let place = self.segment.statements.len() as u32;
-        self.segment.statements.push(Statement::default());
-        self.statements.insert(index, place);
-        place
+        place(&mut self.statements, &mut self.segment, index)
+    }
+
+    /// Makes rows of the reads of the last seconds.
+    fn end_slice(&mut self) {
+        let seconds = u32::try_from(self.second - self.slice + 1).unwrap_or(1).max(1);
+        let begun = (self.slice * SECOND, seconds);
+        let Sums { reads, segment, statements, .. } = self;
+        reads.end_slice(begun, segment, &mut |segment, index| place(statements, segment, index));
     }
 
     fn event(&mut self, sample: &Sample) -> u32 {
@@ -364,6 +391,17 @@ impl Sums {
             is_there
         });
     }
+}
+
+/// The place of a statement in a segment.
+fn place(statements: &mut Places, segment: &mut Segment, index: StatementIndex) -> u32 {
+    if let Some(place) = statements.get(&index) {
+        return *place;
+    }
+    let place = segment.statements.len() as u32;
+    segment.statements.push(Statement::default());
+    statements.insert(index, place);
+    place
 }
 
 impl Session {
@@ -458,6 +496,15 @@ pub fn add_counters(segment: &mut Segment, counters: &BTreeMap<i64, (Counters, S
         if !text.is_empty() {
             // The server's text has no literals of one execution.
             one.text = text.as_str().into();
+        }
+    }
+}
+
+/// Gives relations their names, by the paths of their files.
+pub fn name_relations(segment: &mut Segment, names: &BTreeMap<String, String>) {
+    for relation in &mut segment.relations {
+        if let Some(name) = names.get(&**relation) {
+            *relation = name.as_str().into();
         }
     }
 }

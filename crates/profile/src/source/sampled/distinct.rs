@@ -49,17 +49,9 @@ impl Distinct {
     }
 }
 
-/// Spreads the number of a block over all numbers (the finalizer of SplitMix64).
-pub(super) fn spread(relation: u32, block: u64) -> u64 {
-    let mut hash = block ^ (u64::from(relation) << 40);
-    hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ (hash >> 31)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::sketch::spread;
     use super::*;
 
     #[test]
@@ -67,8 +59,8 @@ mod tests {
         for count in [0, 1, 4096, 5000, 100_000, 1_000_000] {
             let mut distinct = Distinct::default();
             for block in 0..count {
-                distinct.add(spread(3, block));
-                distinct.add(spread(3, block));
+                distinct.add(spread(block));
+                distinct.add(spread(block));
             }
             let off = distinct.count().abs_diff(count);
             // Some of these would be beyond it where one of twenty is.
@@ -76,13 +68,5 @@ mod tests {
             assert!(distinct.kept.len() <= KEPT_MAX);
             assert_eq!(distinct.error() == 0, count <= KEPT_MAX as u64);
         }
-    }
-
-    #[test]
-    fn the_same_block_of_two_relations_is_two() {
-        let mut distinct = Distinct::default();
-        distinct.add(spread(1, 7));
-        distinct.add(spread(2, 7));
-        assert_eq!(distinct.count(), 2);
     }
 }

@@ -8,7 +8,10 @@ use measure::Finding;
 use super::accounting::Accounting;
 use super::findings::{Judged, findings};
 use super::observed::Observed;
+use super::read_findings::{TracedReads, findings as of_reads};
+use super::reads::Reads;
 use crate::event::{Accounted, Cost, Merge, StatementIndex, Ticks};
+use crate::tables::read_tiers::ReadTiers;
 use crate::tables::sampled::{Counters, Sampled};
 use crate::tables::{Profile, StatementProfile};
 
@@ -19,15 +22,16 @@ const CALL_NAME: u16 = 0;
 #[derive(Debug)]
 pub struct Ending {
     accounting: Accounting,
+    reads: Reads,
     observed: Observed,
     counters: Option<BTreeMap<StatementIndex, Counters>>,
 }
 
 impl Ending {
-    /// Of samples whose executions were ended.
-    pub(in crate::source) fn new(mut accounting: Accounting, observed: Observed) -> Ending {
+    /// Of samples whose executions were ended, and of the reads that were traced.
+    pub(in crate::source) fn new(mut accounting: Accounting, reads: Reads, observed: Observed) -> Ending {
         let counters = observed.counters.as_ref().map(|counters| named(counters, &mut accounting));
-        Ending { accounting, observed, counters }
+        Ending { accounting, reads, observed, counters }
     }
 
     /// What calls and waits name by index.
@@ -43,7 +47,7 @@ impl Ending {
 
     /// Gives the profile of these calls and waits what else is known.
     pub(crate) fn complete(&mut self, profile: &mut Profile) {
-        let Ending { accounting, observed, counters } = self;
+        let Ending { accounting, reads, observed, counters } = self;
         let mut sampled = sampled(accounting, observed);
         if let Some(counters) = counters {
             add_counters(profile, counters);
@@ -54,7 +58,20 @@ impl Ending {
         let judged = Judged { accounting, sampled: &sampled, observed, context: &profile.context };
         sampled.findings = findings(&judged);
         profile.sampled = Some(Box::new(sampled));
+        add_reads(profile, reads, observed);
     }
+}
+
+/// Adds what was traced of reads, with the names of relations.
+fn add_reads(profile: &mut Profile, reads: &Reads, observed: &Observed) {
+    let name = |file: &str| observed.relations.get(file).cloned().unwrap_or_else(|| file.to_string());
+    let (Some(tiers), Some(sampled)) = (reads.tables(&name), profile.sampled.as_mut()) else { return };
+    let (block_bytes, buffer_bytes) = (observed.block_bytes, observed.buffer_bytes);
+    let tiers = Box::new(ReadTiers { block_bytes, buffer_bytes, ..tiers });
+    let traced = TracedReads { tiers: &tiers, sampled, context: &profile.context, device: reads.device() };
+    let found = of_reads(&traced);
+    sampled.findings.extend(found);
+    sampled.reads = Some(tiers);
 }
 
 /// The counters by statement; one that no sample met gets a number of its own.

@@ -1,9 +1,9 @@
 //! The profile of a server that is being sampled: it can be looked at at any time.
 
 use super::accounting::Accounting;
+use super::charging::Charging;
 use super::ending::Ending;
 use super::observed::Observed;
-use super::read_findings::{TracedReads, findings as of_reads};
 use super::reads::Reads;
 use super::sample::Sample;
 use super::traced::Traced;
@@ -13,7 +13,6 @@ use crate::observe::collector::Collector;
 use crate::observe::instruments::Instruments;
 use crate::source::{FileHeader, SourceFile};
 use crate::tables::Profile;
-use crate::tables::read_tiers::ReadTiers;
 
 /// The source as a run document names it.
 pub const SAMPLED_SOURCE: &str = "PostgreSQL, sampled";
@@ -24,6 +23,7 @@ pub struct SampledProfile {
     accounting: Accounting,
     collector: Collector,
     instruments: Instruments,
+    charging: Charging,
     reads: Reads,
 }
 
@@ -32,7 +32,7 @@ impl SampledProfile {
     /// longer is think time. `instruments` hear the same calls and waits as the profile.
     pub fn new(wall_clock: i64, think_time: Ticks, instruments: Instruments) -> SampledProfile {
         let (accounting, collector) = (Accounting::new(wall_clock), Collector::new(think_time));
-        SampledProfile { accounting, collector, instruments, reads: Reads::default() }
+        SampledProfile { accounting, collector, instruments, charging: Charging::default(), reads: Reads::default() }
     }
 
     /// Takes a look at all processes, which stands for the time `since` the look before; none for the first.
@@ -52,7 +52,8 @@ impl SampledProfile {
 
     /// Takes what was traced of the server's reads, with a look at its processes at a moment in µs since 1970.
     pub fn trace(&mut self, at: i64, samples: &[Sample], traced: Traced) {
-        self.reads.take(at, samples, traced, &mut self.accounting.names);
+        self.reads.count(traced.records, traced.lost);
+        self.charging.take((at, samples), traced, &mut self.accounting.names, &mut self.reads);
     }
 
     /// A time in which nothing could be sampled.
@@ -82,27 +83,14 @@ impl SampledProfile {
 
     /// The profile of what was sampled, as if it ended here, and what heard it.
     pub fn snapshot(&self, observed: &Observed) -> (Ingested, Instruments) {
-        let SampledProfile { mut accounting, mut collector, mut instruments, mut reads } = self.clone();
-        reads.end();
+        let SampledProfile { mut accounting, mut collector, mut instruments, mut charging, mut reads } = self.clone();
+        charging.end(&mut reads);
         accounting.end(&mut (&mut collector, &mut instruments));
-        let mut ending = Ending::new(accounting, observed.clone());
+        let mut ending = Ending::new(accounting, reads, observed.clone());
         let mut profile = collector.finish(ending.accounted());
         ending.complete(&mut profile);
-        add_reads(&mut profile, &reads, observed);
         (ingested(profile, observed), instruments)
     }
-}
-
-/// Adds what was traced of reads, with the names of relations.
-fn add_reads(profile: &mut Profile, reads: &Reads, observed: &Observed) {
-    let name = |file: &str| observed.relations.get(file).cloned().unwrap_or_else(|| file.to_string());
-    let (Some(tiers), Some(sampled)) = (reads.tables(&name), profile.sampled.as_mut()) else { return };
-    let (block_bytes, buffer_bytes) = (observed.block_bytes, observed.buffer_bytes);
-    let tiers = Box::new(ReadTiers { block_bytes, buffer_bytes, ..tiers });
-    let traced = TracedReads { tiers: &tiers, sampled, context: &profile.context, device: reads.device() };
-    let found = of_reads(&traced);
-    sampled.findings.extend(found);
-    sampled.reads = Some(tiers);
 }
 
 fn ingested(profile: Profile, observed: &Observed) -> Ingested {

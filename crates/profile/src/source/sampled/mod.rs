@@ -7,6 +7,8 @@
 mod accounting;
 mod background;
 mod blockers;
+mod blocks;
+pub(in crate::source) mod charging;
 mod distinct;
 pub(in crate::source) mod ending;
 mod executions;
@@ -17,9 +19,10 @@ pub(in crate::source) mod names;
 mod observed;
 mod price;
 mod read_findings;
-mod reads;
+pub(in crate::source) mod reads;
 mod sample;
 mod session;
+pub(in crate::source) mod sketch;
 #[cfg(test)]
 mod tests;
 mod traced;

@@ -24,11 +24,10 @@ pub(super) struct Price {
 }
 
 impl Price {
-    /// Adds a read that the device answered.
-    pub(super) fn add(&mut self, blocks: u64, elapsed: Ticks) {
-        let length = length(blocks);
-        self.reads[length] += 1;
-        self.time[length] += elapsed;
+    /// Adds reads of one length that the device answered.
+    pub(super) fn add(&mut self, length: usize, reads: u64, time: Ticks) {
+        self.reads[length] += reads;
+        self.time[length] += time;
     }
 
     /// What these reads would take from the device; `None` where too few showed it.
@@ -57,13 +56,13 @@ mod tests {
     #[test]
     fn a_read_costs_what_those_of_its_length_did_and_few_reads_say_nothing() {
         let mut price = Price::default();
-        (0..19).for_each(|_| price.add(1, Ticks(100)));
+        price.add(length(1), 19, Ticks(1_900));
         let mut reads = [0; LENGTHS];
         reads[length(1)] = 10;
         assert_eq!(price.of(&reads), None);
-        price.add(1, Ticks(300));
+        price.add(length(1), 1, Ticks(300));
         assert_eq!(price.of(&reads), Some(Ticks(1_100)));
-        (0..20).for_each(|_| price.add(16, Ticks(1_000)));
+        price.add(length(16), 20, Ticks(20_000));
         reads[length(20)] = 1;
         assert_eq!(price.of(&reads), Some(Ticks(2_100)), "one of 16 to 31 blocks among ten of one");
         assert_eq!((length(0), length(3), length(1 << 40)), (0, 1, LENGTHS - 1));

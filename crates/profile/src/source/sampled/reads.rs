@@ -1,19 +1,15 @@
-//! Reads of files as a tracer reports them: by the tier that answered, whose they were, and of what.
-//!
-//! A read is charged once a sample behind it shows what its process did then.
+//! Reads of files by the tier that answered, whose they were, and of what: what the tables of a profile are made of.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::distinct::{Distinct, spread};
-use super::executions::{Doing, Executions};
-use super::names::Names;
+use super::blocks::Blocks;
+use super::charging::{Charged, Owner, ReadSink};
 use super::price::{ByLength, LENGTHS, Price, length};
-use super::sample::Sample;
-use super::traced::{Traced, TracedRead, TracedRequest};
-use super::waiters::{WORKER, Waiters};
+use super::sketch::{Sketch, spread};
+use super::traced::TracedRequest;
 use crate::event::{Merge, StatementIndex, Ticks};
 use crate::observe::collector::bucket_of;
 use crate::observe::readings::{LatencyDistribution, tiers};
@@ -31,14 +27,6 @@ const RELATIONS_MAX: usize = 512;
 /// The relation of all further ones.
 const OTHERS: &str = "(others)";
 
-/// Most reads that wait for a sample.
-const PENDING_MAX: usize = 1 << 18;
-
-/// How often reads are charged, and how long one waits for a sample of its process: of one that has just begun there is
-/// none for a while. In µs.
-const CHARGED_EVERY_MICROS: i64 = 20_000;
-const PATIENCE_MICROS: i64 = 1_000_000;
-
 /// Requests from which on hills of their latency say something.
 const HILL_REQUESTS_MIN: u64 = 100;
 
@@ -48,16 +36,15 @@ const HILL_PART_MIN: f64 = 0.02;
 /// Relations that a row names.
 const RELATIONS_NAMED: usize = 3;
 
-/// Looks between two sweeps of processes that are gone.
-const LOOKS_BETWEEN_SWEEPS: u64 = 4096;
-
-/// Whose a read was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Owner {
-    Statement(StatementIndex),
-    Process(u32),
-    Unmet,
-    Others,
+/// Reads of one owner, one relation and one tier that took about as long as each other and are about as large.
+#[derive(Clone, Debug)]
+pub(in crate::source) struct Alike<'a> {
+    pub(in crate::source) owner: Owner,
+    pub(in crate::source) file: &'a Arc<str>,
+    pub(in crate::source) tier: ReadTier,
+    pub(in crate::source) sums: ReadSums,
+    /// Those that were charged by an estimate.
+    pub(in crate::source) estimated: u64,
 }
 
 /// Reads of one owner of one relation, or of one relation.
@@ -66,7 +53,7 @@ struct Sums {
     tiers: ByTier,
     estimated: u64,
     cached: ByLength,
-    blocks: Distinct,
+    blocks: Blocks,
 }
 
 /// Reads of a tier with their latency.
@@ -78,22 +65,14 @@ struct Latencies {
 
 /// All reads so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reads {
-    executions: Executions,
-    waiters: Waiters,
-    pending: Vec<TracedRead>,
-    next_charge: i64,
-    last_read: i64,
-    looks: u64,
+pub(in crate::source) struct Reads {
     pairs: HashMap<(Owner, u32), Sums, RandomState>,
     relations: Vec<(Arc<str>, Sums)>,
     numbers: HashMap<Arc<str>, u32, RandomState>,
-    kinds: Vec<Arc<str>>,
     latencies: [Latencies; READ_TIERS],
     requests: BTreeMap<Purpose, RequestSums>,
-    waiting_requests: Vec<TracedRequest>,
-    /// Bytes that were read ahead for an owner.
-    ahead: BTreeMap<Owner, u64>,
+    /// Bytes that were read ahead for a statement.
+    ahead: BTreeMap<StatementIndex, u64>,
     service: LatencyDistribution,
     price: Price,
     records: u64,
@@ -101,109 +80,98 @@ pub(super) struct Reads {
     is_traced: bool,
 }
 
-impl Reads {
-    /// Takes a look at all processes at a moment in µs since 1970, and what was traced until then.
-    pub(super) fn take(&mut self, at: i64, samples: &[Sample], traced: Traced, names: &mut Names) {
-        self.is_traced = true;
-        self.looks += 1;
-        if !traced.reads.is_empty() || !traced.requests.is_empty() {
-            self.last_read = at;
-        }
-        // Where nothing is read, nothing has to be known of statements.
-        if at - self.last_read <= PATIENCE_MICROS {
-            self.see(at, samples, names);
-        }
-        self.records += traced.records;
-        self.lost += traced.lost;
-        self.waiting_requests.extend(traced.requests);
-        for (process, file) in &traced.waiting {
-            if let Doing::Statement(statement) = self.executions.at(*process, at) {
-                let relation = self.relation(file);
-                self.waiters.learn(statement, relation);
-            }
-        }
-        self.pending.extend(traced.reads);
-        if at >= self.next_charge || self.pending.len() > PENDING_MAX {
-            self.next_charge = at + CHARGED_EVERY_MICROS;
-            self.charge_all(at);
-        }
-        if self.looks.is_multiple_of(LOOKS_BETWEEN_SWEEPS) {
-            let there: HashSet<u32> = samples.iter().map(|sample| sample.backend.pid).collect();
-            self.executions.sweep(|process| there.contains(&process));
-        }
-    }
-
-    fn see(&mut self, at: i64, samples: &[Sample], names: &mut Names) {
-        let mut has_worker = false;
-        for sample in samples {
-            has_worker |= sample.backend.kind == WORKER;
-            self.executions.see(at, sample, |known| {
-                let is_told = sample.query_id.is_some() || sample.text.is_some();
-                if is_told { Some(names.statement(sample, known)) } else { known }
-            });
-        }
-        if has_worker {
-            self.waiters.see(at, samples);
-        }
-    }
-
-    /// Charges what samples show; what none shows yet waits for a while.
-    fn charge_all(&mut self, at: i64) {
-        let is_over = self.pending.len() > PENDING_MAX;
-        let latest = at - PATIENCE_MICROS;
-        for read in std::mem::take(&mut self.pending) {
-            match is_over || read.begun < latest || self.executions.has_seen(read.process, read.begun) {
-                true => self.charge(&read),
-                false => self.pending.push(read),
-            }
-        }
-        for request in std::mem::take(&mut self.waiting_requests) {
-            match request.begun < latest || self.executions.has_seen(request.process, request.begun) {
-                true => self.request(&request),
-                false => self.waiting_requests.push(request),
+impl ReadSink for Reads {
+    fn read(&mut self, charged: &Charged<'_>) {
+        let Charged { owner, is_estimated, read } = charged;
+        let alike = Alike {
+            owner: owner.clone(),
+            file: &read.file,
+            tier: read.tier,
+            sums: read.sums(),
+            estimated: u64::from(*is_estimated),
+        };
+        let (pair, relation) = self.add(&alike);
+        if read.tier == ReadTier::PageCache {
+            for block in read.block..read.block + read.blocks {
+                let hash = spread(block);
+                self.relations[relation as usize].1.blocks.add(hash);
+                self.pairs.entry(pair.clone()).or_default().blocks.add(hash);
             }
         }
     }
 
-    /// Charges what no sample is behind.
-    pub(super) fn end(&mut self) {
-        self.charge_all(i64::MAX);
-    }
-
-    fn request(&mut self, request: &TracedRequest) {
+    fn request(&mut self, statement: Option<StatementIndex>, request: &TracedRequest) {
         let TracedRequest { bytes, queue, service, purpose, .. } = *request;
-        self.requests.entry(purpose).or_default().merge(&RequestSums { requests: 1, bytes, queue, service });
         self.service.record(service);
+        self.add_requests(statement, purpose, &RequestSums { requests: 1, bytes, queue, service });
+    }
+}
+
+impl Reads {
+    /// Notes that reads were traced, with the number of records read and of records lost.
+    pub(in crate::source) fn count(&mut self, records: u64, lost: u64) {
+        self.is_traced = true;
+        self.records += records;
+        self.lost += lost;
+    }
+
+    /// Whether reads were traced.
+    pub(in crate::source) fn is_traced(&self) -> bool {
+        self.is_traced
+    }
+
+    /// Adds requests of one purpose that were sent during a statement, or during none.
+    pub(in crate::source) fn add_requests(
+        &mut self,
+        statement: Option<StatementIndex>,
+        purpose: Purpose,
+        sums: &RequestSums,
+    ) {
+        self.requests.entry(purpose).or_default().merge(sums);
         if purpose != Purpose::Waited
-            && let Doing::Statement(statement) = self.executions.at(request.process, request.begun)
+            && let Some(statement) = statement
         {
-            *self.ahead.entry(Owner::Statement(statement)).or_default() += bytes;
+            *self.ahead.entry(statement).or_default() += sums.bytes;
         }
     }
 
-    fn charge(&mut self, read: &TracedRead) {
-        let relation = self.relation(&read.file);
-        let (owner, is_estimated) = self.owner(read, relation);
-        let (blocks, elapsed) = (read.blocks, read.elapsed);
-        let TracedRead { bytes, queue, service, .. } = *read;
-        let sums = ReadSums { reads: 1, blocks, bytes, time: elapsed, queue, service };
-        if read.tier == ReadTier::Device {
-            self.price.add(blocks, elapsed);
+    /// Adds reads that are alike; gives the row that they are in and the number of their relation.
+    pub(in crate::source) fn add(&mut self, alike: &Alike<'_>) -> ((Owner, u32), u32) {
+        let Alike { owner, file, tier, sums, estimated } = alike;
+        let relation = self.relation(file);
+        let length = length(sums.blocks / sums.reads.max(1));
+        if *tier == ReadTier::Device {
+            self.price.add(length, sums.reads, sums.time);
         }
-        let latencies = &mut self.latencies[read.tier as usize];
-        latencies.distribution.record(elapsed);
-        latencies.histogram.add(bucket_of(elapsed), &BlockSums { count: 1, total: elapsed, blocks });
-        let has_room = self.pairs.len() < PAIRS_MAX || self.pairs.contains_key(&(owner, relation));
-        let owner = if has_room { owner } else { Owner::Others };
-        let pair = self.pairs.entry((owner, relation)).or_default();
-        for of in [pair, &mut self.relations[relation as usize].1] {
-            of.tiers.of_mut(read.tier).merge(&sums);
-            of.estimated += u64::from(is_estimated);
-            if read.tier == ReadTier::PageCache {
-                of.cached[length(read.blocks)] += 1;
-                (read.block..read.block + read.blocks).for_each(|block| of.blocks.add(spread(relation, block)));
+        let latencies = &mut self.latencies[*tier as usize];
+        latencies.distribution.record_alike(sums.reads, sums.time);
+        let bucket = bucket_of(Ticks(sums.time.0 / sums.reads.max(1).cast_signed()));
+        let filled = BlockSums { count: sums.reads, total: sums.time, blocks: sums.blocks };
+        latencies.histogram.add(bucket, &filled);
+        let pair = self.pair(owner, relation);
+        for of in [self.pairs.entry(pair.clone()).or_default(), &mut self.relations[relation as usize].1] {
+            of.tiers.of_mut(*tier).merge(sums);
+            of.estimated += estimated;
+            if *tier == ReadTier::PageCache {
+                of.cached[length] += sums.reads;
             }
         }
+        (pair, relation)
+    }
+
+    /// Adds the blocks that the page cache gave an owner of a relation, as a sketch of them.
+    pub(in crate::source) fn add_blocks(&mut self, owner: &Owner, file: &Arc<str>, blocks: &Sketch) {
+        let relation = self.relation(file);
+        let pair = self.pair(owner, relation);
+        self.relations[relation as usize].1.blocks.merge(blocks);
+        self.pairs.entry(pair).or_default().blocks.merge(blocks);
+    }
+
+    /// The row of an owner's reads of a relation.
+    fn pair(&self, owner: &Owner, relation: u32) -> (Owner, u32) {
+        let pair = (owner.clone(), relation);
+        let has_room = self.pairs.len() < PAIRS_MAX || self.pairs.contains_key(&pair);
+        if has_room { pair } else { (Owner::Others, relation) }
     }
 
     /// The number of a relation.
@@ -222,43 +190,8 @@ impl Reads {
         number
     }
 
-    /// Whose a read was, and whether that is an estimate.
-    fn owner(&mut self, read: &TracedRead, relation: u32) -> (Owner, bool) {
-        match self.executions.at(read.process, read.begun) {
-            Doing::Statement(statement) => {
-                self.waiters.learn(statement, relation);
-                (Owner::Statement(statement), false)
-            }
-            Doing::Background(kind) if &*kind == WORKER => self.of_worker(read, relation, &kind),
-            Doing::Background(kind) => (self.process(&kind), false),
-            Doing::Unmet => (Owner::Unmet, false),
-        }
-    }
-
-    fn of_worker(&mut self, read: &TracedRead, relation: u32, kind: &Arc<str>) -> (Owner, bool) {
-        let (from, until) = (read.begun, read.begun + read.elapsed.micros() as i64);
-        let executions = &self.executions;
-        let statement_of = |process| match executions.at(process, from) {
-            Doing::Statement(statement) => Some(statement),
-            _ => None,
-        };
-        let process = self.waiters.of_read((from, until), relation, statement_of);
-        match process.and_then(statement_of) {
-            Some(statement) => (Owner::Statement(statement), true),
-            None => (self.process(kind), false),
-        }
-    }
-
-    fn process(&mut self, kind: &Arc<str>) -> Owner {
-        let place = self.kinds.iter().position(|known| known == kind).unwrap_or_else(|| {
-            self.kinds.push(Arc::clone(kind));
-            self.kinds.len() - 1
-        });
-        Owner::Process(place as u32)
-    }
-
     /// All that was traced; `None` where nothing was. `name` gives a relation its name.
-    pub(super) fn tables(&self, name: &dyn Fn(&str) -> String) -> Option<ReadTiers> {
+    pub(in crate::source) fn tables(&self, name: &dyn Fn(&str) -> String) -> Option<ReadTiers> {
         if !self.is_traced {
             return None;
         }
@@ -314,7 +247,7 @@ impl Reads {
     fn readers(&self, name: &dyn Fn(&str) -> String) -> Vec<ReaderRow> {
         let mut owners: BTreeMap<Owner, Vec<(u32, &Sums)>> = BTreeMap::new();
         for ((owner, relation), sums) in &self.pairs {
-            owners.entry(*owner).or_default().push((*relation, sums));
+            owners.entry(owner.clone()).or_default().push((*relation, sums));
         }
         let mut rows: Vec<ReaderRow> = owners.into_iter().map(|(owner, of)| self.reader(owner, of, name)).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.tiers.all().time));
@@ -335,24 +268,18 @@ impl Reads {
         }
         let named = of.iter().filter(|(_, sums)| cached(sums) > 0).take(RELATIONS_NAMED);
         let named = named.map(|(relation, _)| name(&self.relations[*relation as usize].0)).collect();
+        let ahead = match &owner {
+            Owner::Statement(statement) => self.ahead.get(statement).copied().unwrap_or(0),
+            _ => 0,
+        };
         ReaderRow {
-            reader: self.named(owner),
+            reader: named_reader(owner),
             leaning: self.leaning(&tiers, &lengths, (blocks, squares.sqrt() as u64)).map(|leaning| {
                 let mean = (tiers.of(ReadTier::PageCache).bytes / leaning.reads.max(1)).max(1);
-                let ahead = self.ahead.get(&owner).copied().unwrap_or(0) / mean;
-                Leaning { ahead: ahead.min(leaning.reads), relations: named, ..leaning }
+                Leaning { ahead: (ahead / mean).min(leaning.reads), relations: named, ..leaning }
             }),
             tiers,
             estimated,
-        }
-    }
-
-    fn named(&self, owner: Owner) -> Reader {
-        match owner {
-            Owner::Statement(index) => Reader::Statement(index),
-            Owner::Process(place) => Reader::Process(self.kinds[place as usize].to_string()),
-            Owner::Unmet => Reader::Unmet,
-            Owner::Others => Reader::Others,
         }
     }
 
@@ -370,8 +297,17 @@ impl Reads {
     }
 
     /// Reads that the device answered, and the mean time of one.
-    pub(super) fn device(&self) -> (u64, Option<Ticks>) {
+    pub(in crate::source) fn device(&self) -> (u64, Option<Ticks>) {
         self.price.mean()
+    }
+}
+
+fn named_reader(owner: Owner) -> Reader {
+    match owner {
+        Owner::Statement(index) => Reader::Statement(index),
+        Owner::Process(kind) => Reader::Process(kind.to_string()),
+        Owner::Unmet => Reader::Unmet,
+        Owner::Others => Reader::Others,
     }
 }
 

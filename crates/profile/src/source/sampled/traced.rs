@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::event::Ticks;
-use crate::tables::read_tiers::{Purpose, ReadTier};
+use crate::tables::read_tiers::{Purpose, ReadSums, ReadTier};
 
 /// A read of a file by a process of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,14 @@ pub struct TracedRead {
     pub queue: Ticks,
     /// The same, served.
     pub service: Ticks,
+}
+
+impl TracedRead {
+    /// Alone as a sum.
+    pub fn sums(&self) -> ReadSums {
+        let TracedRead { blocks, bytes, elapsed, queue, service, .. } = *self;
+        ReadSums { reads: 1, blocks, bytes, time: elapsed, queue, service }
+    }
 }
 
 /// A request to a device that a process of the server sent.

@@ -9,7 +9,7 @@ use ::measure::{Nanos, Run};
 use clap::{ArgMatches, Args};
 use experiments::{Journal, Stop};
 use jiff::Timestamp;
-use live::{Chosen, Settings, Watch};
+use live::{Chosen, Hits, Settings, Watch};
 use server::facts::ASSUMED_MAJOR;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
 use server::{Address, Place, Statements};
@@ -179,7 +179,7 @@ impl RunningArguments {
             }
         };
         let recorder = Statements::default();
-        Watch::rehearse(&address, self.rate, (recorder.clone(), major)).map_err(|error| failed(&error))?;
+        Watch::rehearse(&address, self.rate, (recorder.clone(), major), Hits::Left).map_err(|error| failed(&error))?;
         output::print(&format!("{REMARK}{}", recorder.script()))?;
         Ok(true)
     }

@@ -2,7 +2,10 @@
 
 use measure::random::SplitMix64;
 
-use super::super::sample::{Backend, CLIENT, State};
+use super::super::charging::Charging;
+use super::super::names::Names;
+use super::super::sample::{Backend, CLIENT, Sample, State};
+use super::super::traced::{Traced, TracedRead};
 use super::*;
 
 fn sample(process: u32, kind: &str, statement: i64, event: Option<&str>) -> Sample {
@@ -36,12 +39,13 @@ fn read(process: u32, begun: i64, tier: ReadTier, file: &str, block: u64) -> Tra
 
 /// Looks 10 ms apart, at these processes, with these reads before the first.
 fn traced(samples: &[Sample], reads: Vec<TracedRead>) -> (Reads, Names) {
-    let (mut all, mut names) = (Reads::default(), Names::new());
-    let mut traced = Traced { reads, records: 1, ..Traced::default() };
+    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::new());
+    all.count(1, 0);
+    let mut traced = Traced { reads, ..Traced::default() };
     for look in 1..200 {
-        all.take(10_000 * look, samples, std::mem::take(&mut traced), &mut names);
+        charging.take((10_000 * look, samples), std::mem::take(&mut traced), &mut names, &mut all);
     }
-    all.end();
+    charging.end(&mut all);
     (all, names)
 }
 
@@ -112,17 +116,22 @@ fn a_workers_read_is_charged_by_an_estimate_to_the_session_that_waited() {
 
 #[test]
 fn a_read_waits_for_a_sample_of_its_process_and_not_forever() {
-    let (mut reads, mut names) = (Reads::default(), Names::new());
+    let mut names = Names::new();
     let one = vec![read(1, 2_000, ReadTier::PageCache, "base/5/7", 1)];
-    reads.take(40_000, &[], Traced { reads: one.clone(), ..Traced::default() }, &mut names);
-    reads.take(80_000, &[sample(1, CLIENT, 9, None)], Traced::default(), &mut names);
-    assert!(matches!(tables(&reads).readers[0].reader, Reader::Statement(_)));
-    let mut reads = Reads::default();
-    reads.take(40_000, &[], Traced { reads: one, ..Traced::default() }, &mut names);
-    assert!(tables(&reads).readers.is_empty());
-    reads.take(2_000_000, &[], Traced::default(), &mut names);
-    assert_eq!(tables(&reads).readers[0].reader, Reader::Unmet);
-    assert!(reads.tables(&|file| file.into()).is_some() && Reads::default().tables(&|file| file.into()).is_none());
+    let mut at_looks = |looks: &[(i64, &[Sample])]| {
+        let (mut charging, mut reads) = (Charging::default(), Reads::default());
+        reads.count(1, 0);
+        let mut traced = Traced { reads: one.clone(), ..Traced::default() };
+        for look in looks {
+            charging.take(*look, std::mem::take(&mut traced), &mut names, &mut reads);
+        }
+        tables(&reads).readers.into_iter().map(|row| row.reader).collect::<Vec<_>>()
+    };
+    let seen = [sample(1, CLIENT, 9, None)];
+    assert!(matches!(at_looks(&[(40_000, &[]), (80_000, &seen)])[..], [Reader::Statement(_)]));
+    assert!(at_looks(&[(40_000, &[])]).is_empty());
+    assert_eq!(at_looks(&[(40_000, &[]), (2_000_000, &[])]), [Reader::Unmet]);
+    assert!(Reads::default().tables(&|file| file.into()).is_none());
 }
 
 #[test]
