@@ -15,6 +15,7 @@ use ratatui::widgets::Paragraph;
 use crate::chart::{AXIS, Chart, Column};
 use crate::history::History;
 use crate::palette::mark;
+use crate::reads;
 use crate::second::{Blocked, Second, SessionSums, StatementKey, StatementSums};
 use crate::sums::Sums;
 use crate::view::{PANES, Pane, View};
@@ -32,6 +33,8 @@ pub struct Facts {
     pub has_color: bool,
     /// Whether its characters are those of Unicode.
     pub has_unicode: bool,
+    /// Why reads of files are not traced, where they are not.
+    pub untraced: Option<String>,
     /// Why there are no samples at the moment.
     pub trouble: Option<String>,
 }
@@ -42,7 +45,7 @@ const BAR: usize = 10;
 /// Levels of the tree of blockers that are shown.
 const LEVELS_MAX: usize = 6;
 
-const KEYS: &str = "q quit  space stop/go  <- -> step  PgUp PgDn  +/- zoom  1-4 tables  ? help";
+const KEYS: &str = "q quit  space stop/go  <- -> step  PgUp PgDn  +/- zoom  1-5 tables  ? help";
 
 const HELP: &[&str] = &[
     "Bars: sessions at work on average, by class; a column is 1, 5, 15 or 60 seconds.",
@@ -51,7 +54,7 @@ const HELP: &[&str] = &[
     "q, ^C       quit                       space, p    stop, and go on",
     "left right  step back and forth        PgUp PgDn   ten columns",
     "Home End    the oldest, the newest     + -         shorter and longer columns",
-    "1 2 3 4     statements, sessions, waits, blockers   tab  the next table",
+    "1 2 3 4 5   statements, sessions, waits, blockers, reads   tab  the next table",
     "up down     move the table             ? or h      these lines; q leaves them",
     "",
     "% is of the time of all sessions at work; ses. is sessions at work on average.",
@@ -95,7 +98,7 @@ impl<'a> Drawn<'a> {
         line(frame, self.legend(), parts[4]);
         line(frame, self.tabs(), parts[5]);
         let skipped = if self.view.pane == Pane::Help { 0 } else { self.view.first };
-        let (head, lines) = self.table();
+        let (head, lines) = self.table(area.width);
         let skipped = skipped.min(lines.len().saturating_sub(1));
         let lines: Vec<Line<'_>> = head.into_iter().chain(lines.into_iter().skip(skipped)).collect();
         frame.render_widget(Paragraph::new(lines), parts[6]);
@@ -203,7 +206,7 @@ impl<'a> Drawn<'a> {
     }
 
     /// The head of a table, and its lines.
-    fn table(&self) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+    fn table(&self, width: u16) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
         let head = |text: &str| vec![Line::from(text.to_string()).style(self.dim())];
         match self.view.pane {
             Pane::Help => (Vec::new(), HELP.iter().map(|line| Line::from(*line)).collect()),
@@ -220,6 +223,7 @@ impl<'a> Drawn<'a> {
                 (head("    %  ses.  wait event"), lines)
             }
             Pane::Blockers => self.blockers(),
+            Pane::Reads => reads::table(&self.sums, self.facts.untraced.as_deref(), usize::from(width)),
         }
     }
 

@@ -106,6 +106,8 @@ impl Gathering {
             statements: most(statements.collect(), |sums| sums.time, STATEMENTS_MAX),
             sessions: most(done.sessions.into_values().collect(), |sums| sums.time, SESSIONS_MAX),
             blocked: most(done.blocked.into_values().collect(), |sums| sums.time, BLOCKED_MAX),
+            reads: None,
+            hits: None,
         }
     }
 }

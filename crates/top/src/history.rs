@@ -7,6 +7,7 @@ use std::time::Duration;
 use measure::wait_class::{Class, class_of};
 use profile::source::sampled::{CLIENT, LOCK, Sample, State};
 use profile::tables::folding::fold_text;
+use profile::tables::read_tiers::ByTier;
 
 use crate::gathering::{Gathering, Said};
 use crate::second::{Second, StatementKey};
@@ -46,6 +47,10 @@ pub struct History {
     blockers: HashMap<u32, u32>,
     on_processor: Arc<str>,
     run_queue: Arc<str>,
+    /// Reads of files so far, and when the last second ended.
+    reads: (Option<ByTier>, Option<ByTier>),
+    /// The same of blocks in the buffers.
+    hits: (Option<u64>, Option<u64>),
 }
 
 impl History {
@@ -63,6 +68,8 @@ impl History {
             blockers: HashMap::new(),
             on_processor: ON_PROCESSOR.into(),
             run_queue: RUN_QUEUE.into(),
+            reads: (None, None),
+            hits: (None, None),
         }
     }
 
@@ -96,6 +103,13 @@ impl History {
     /// Takes an answer to who blocks whom.
     pub fn blocking(&mut self, answer: &[(u32, Vec<u32>)]) {
         self.blockers = answer.iter().filter_map(|(waiter, blockers)| Some((*waiter, *blockers.first()?))).collect();
+    }
+
+    /// Takes the reads of files so far, where they are traced, and blocks so far that the server found in its buffers,
+    /// where it was asked.
+    pub fn reads(&mut self, reads: Option<&ByTier>, hits: Option<u64>) {
+        self.reads.0 = reads.copied();
+        self.hits.0 = hits;
     }
 
     /// The seconds that are over, the oldest first.
@@ -193,7 +207,14 @@ impl History {
         // Sessions come and go: one that did nothing in a second begins anew.
         self.executions.retain(|pid, _| self.gathering.has_seen(*pid));
         self.ever += 1;
-        self.seconds.push_back(self.gathering.finish(self.now));
+        let (reads, before) = &mut self.reads;
+        let of_second = reads.zip(*before).map(|(now, before)| now.since(&before));
+        *before = *reads;
+        let (hits, hits_before) = &mut self.hits;
+        let hits_of_second = hits.zip(*hits_before).map(|(now, before)| now.saturating_sub(before));
+        *hits_before = *hits;
+        let second = self.gathering.finish(self.now);
+        self.seconds.push_back(Second { reads: of_second, hits: hits_of_second, ..second });
     }
 }
 

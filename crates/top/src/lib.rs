@@ -9,6 +9,7 @@ mod draw;
 mod gathering;
 mod history;
 mod palette;
+mod reads;
 #[cfg(test)]
 mod samples;
 mod screen;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use measure::wait_class::Class;
 use profile::source::sampled::{Backend, State};
+use profile::tables::read_tiers::ByTier;
 
 /// A statement: the identifier that the server computed, or what stands for its text without literals.
 pub(crate) type StatementKey = i64;
@@ -29,6 +30,10 @@ pub(crate) struct Second {
     pub(crate) sessions: Vec<SessionSums>,
     /// Sessions that waited for another's lock.
     pub(crate) blocked: Vec<Blocked>,
+    /// Reads of files, where they are traced.
+    pub(crate) reads: Option<ByTier>,
+    /// Blocks that the server found in its buffers, where it was asked.
+    pub(crate) hits: Option<u64>,
 }
 
 /// A statement in a second.

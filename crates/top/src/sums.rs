@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use measure::wait_class::Class;
+use profile::event::Merge;
+use profile::tables::read_tiers::ByTier;
 
 use crate::gathering::{add, most};
 use crate::second::{Blocked, Second, SessionSums, StatementKey, StatementSums};
@@ -21,6 +23,10 @@ pub(crate) struct Sums {
     pub(crate) statements: Vec<StatementSums>,
     pub(crate) sessions: Vec<SessionSums>,
     pub(crate) blocked: Vec<Blocked>,
+    /// Reads of files with the time of the seconds in which they were traced.
+    pub(crate) reads: Option<(ByTier, Duration)>,
+    /// The same of blocks that the server found in its buffers.
+    pub(crate) hits: Option<(u64, Duration)>,
 }
 
 impl Sums {
@@ -35,6 +41,16 @@ impl Sums {
             sums.time += second.time;
             sums.lost += second.lost;
             sums.looks += second.looks;
+            if let Some(reads) = &second.reads {
+                let (all, time) = sums.reads.get_or_insert_default();
+                all.merge(reads);
+                *time += second.time;
+            }
+            if let Some(hits) = second.hits {
+                let (all, time) = sums.hits.get_or_insert_default();
+                *all += hits;
+                *time += second.time;
+            }
             second.classes.iter().for_each(|(class, time)| add(&mut classes, class, *time));
             second.events.iter().for_each(|(event, time)| add(&mut events, event, *time));
             for one in &second.statements {

@@ -14,16 +14,19 @@ pub enum Pane {
     Waits,
     /// Who waits for whom.
     Blockers,
+    /// Reads by the tier that answered.
+    Reads,
     /// The keys.
     Help,
 }
 
 /// The tables with their keys and titles.
-pub(crate) const PANES: [(char, Pane, &str); 4] = [
+pub(crate) const PANES: [(char, Pane, &str); 5] = [
     ('1', Pane::Statements, "statements"),
     ('2', Pane::Sessions, "sessions"),
     ('3', Pane::Waits, "waits"),
     ('4', Pane::Blockers, "blockers"),
+    ('5', Pane::Reads, "reads"),
 ];
 
 /// Seconds of a column of the chart.

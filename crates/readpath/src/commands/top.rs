@@ -10,7 +10,7 @@ use ::profile::observe::instruments::Instruments;
 use ::top::{Facts, History, Screen};
 use clap::{ArgMatches, Args, Command};
 use jiff::Timestamp;
-use live::{Settings, Watch};
+use live::{Hits, Settings, Watch};
 use server::facts::ASSUMED_MAJOR;
 use server::place::Address;
 use server::{Place, ServerError, Statements};
@@ -35,10 +35,10 @@ Examples:
 const ABOUT: &str = "\
 Shows what the sessions of a running PostgreSQL do now, and did in the last hour, on a terminal
 
-Sessions at work by wait class as bars over time, and below them statements, sessions, wait events, or who waits for \
-whose lock. ? shows the keys. It is sampled as by `readpath profile --on`: from the server's shared memory where that \
-can be read, and else with one statement 50 times a second. Nothing is made or changed on the server, and nothing is \
-kept.";
+Sessions at work by wait class as bars over time, and below them statements, sessions, wait events, who waits for \
+whose lock, or which tier answered the reads. ? shows the keys. It is sampled as by `readpath profile --on`: from the \
+server's shared memory where that can be read, and else with one statement 50 times a second. Nothing is made or \
+changed on the server, and nothing is kept.";
 
 /// A time without samples that is said.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -99,7 +99,7 @@ fn failed(error: ServerError) -> Failure {
 
 fn rehearse(address: &Address, rate: Option<f64>) -> Result<Exit, Failure> {
     let recorder = Statements::default();
-    Watch::rehearse(address, rate, (recorder.clone(), ASSUMED_MAJOR)).map_err(failed)?;
+    Watch::rehearse(address, rate, (recorder.clone(), ASSUMED_MAJOR), Hits::Counted).map_err(failed)?;
     output::print(&format!("{}{}", REMARK, recorder.script()))?;
     Ok(Exit::Done)
 }
@@ -131,6 +131,7 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
     let opened = Watch::open(address, settings, Instruments::default(), Arc::clone(&stop));
     progress.clear();
     let mut watch = opened.map_err(failed)?;
+    watch.count_hits();
     let shared = Shared {
         history: Mutex::new(History::new(wall_clock)),
         last: Mutex::new(Instant::now()),
@@ -163,6 +164,7 @@ fn facts(arguments: &Arguments, address: &Address, watch: &Watch, context: &Cont
         hides_texts: arguments.no_text,
         has_color: context.settings.style.color,
         has_unicode: context.settings.style.unicode,
+        untraced: watch.read_tiers().err().map(String::from),
         trouble: None,
     }
 }
@@ -181,6 +183,7 @@ fn follow(watch: &mut Watch, shared: &Shared) {
             false => return ControlFlow::Continue(()),
         }
         history.blocking(watch.blocking());
+        history.reads(watch.read_tiers().ok(), watch.hits());
         (looks, *last) = (watch.looks(), Instant::now());
         ControlFlow::Continue(())
     });

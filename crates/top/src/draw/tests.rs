@@ -4,6 +4,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use profile::tables::read_tiers::{ByTier, ReadSums, ReadTier};
+
 use super::*;
 use crate::samples::{sample, seconds_of};
 
@@ -73,6 +75,52 @@ fn each_table_shows_its_own() {
     shows("?", &["Nothing is changed on the server."]);
 }
 
+/// What the kernel's tracepoints and the server have counted so far, a second after another.
+fn counted(second: u64) -> (ByTier, u64) {
+    let sums = |reads: u64, blocks: u64, micros: i64| ReadSums {
+        reads,
+        blocks,
+        bytes: blocks * 8192,
+        time: profile::event::Ticks::from_micros(micros),
+        ..ReadSums::default()
+    };
+    let mut reads = ByTier::default();
+    *reads.of_mut(ReadTier::PageCache) = sums(3000 * second, 6000 * second, 9_000 * second as i64);
+    *reads.of_mut(ReadTier::Device) = sums(100 * second, 100 * second, 50_000 * second as i64);
+    (reads, 13_900 * second)
+}
+
+#[test]
+fn reads_are_shown_by_the_tier_that_answered_or_the_reason_why_not() {
+    let samples = [sample(11, "select * from orders where id = 5", None)];
+    let mut history = seconds_of(0, &samples);
+    for look in 0..40 {
+        let (reads, hits) = counted(look / 10);
+        history.reads(Some(&reads), Some(hits));
+        history.look(Duration::from_millis(100), &samples);
+    }
+    let lines = drawn(&history, &pressed("5"), &facts(), (80, 24));
+    let row = |name: &str| {
+        let line = lines.iter().find(|line| line.ends_with(name)).unwrap_or_else(|| panic!("{lines:#?}"));
+        line.split_whitespace().take(5).map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(row("shared buffers")[..2], ["13900", "69.5"]);
+    assert_eq!(row("the kernel's page cache"), ["6000", "30.0", "3000", "46.9", "3.00"]);
+    assert_eq!(row("the device")[..4], ["100", "0.5", "100", "0.781"]);
+    assert!(!lines.join("\n").contains("not seen whole") && lines[23].contains("1-5 tables"), "{lines:#?}");
+    let why = "the kernel lets this process trace no other one (kernel.perf_event_paranoid is 2); root may";
+    let untraced = Facts { untraced: Some(why.into()), ..facts() };
+    let mut history = seconds_of(0, &samples);
+    (0..40).for_each(|look| {
+        history.reads(None, Some(look * 100));
+        history.look(Duration::from_millis(100), &samples);
+    });
+    let lines = drawn(&history, &pressed("5"), &untraced, (80, 24));
+    let page = lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("is not known: the kernel lets this process trace no other one"), "{lines:#?}");
+    assert!(page.contains("1000 shared buffers"), "{lines:#?}");
+}
+
 #[test]
 fn what_stands_still_says_so_and_what_is_silent_too() {
     let lines = drawn(&history(), &pressed("<"), &facts(), (80, 24));
@@ -96,7 +144,7 @@ fn nothing_yet_and_no_room_are_drawn_too() {
     let empty = History::new(0);
     assert!(drawn(&empty, &View::default(), &facts(), (80, 24))[1].contains("Waiting for the first second."));
     for size in [(1, 1), (5, 3), (20, 6), (40, 12), (300, 100)] {
-        for keys in ["", "2", "3", "4", "?", "-----<"] {
+        for keys in ["", "2", "3", "4", "5", "?", "-----<"] {
             drawn(&history(), &pressed(keys), &facts(), size);
             drawn(&empty, &pressed(keys), &facts(), size);
         }

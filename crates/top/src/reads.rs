@@ -1,0 +1,97 @@
+//! The table of reads: which tier answered, how fast, and how much of all.
+
+use std::time::Duration;
+
+use measure::quantity::{format_nanos, three_digits};
+use profile::tables::read_tiers::{ByTier, ReadSums, ReadTier};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Line;
+
+use crate::sums::Sums;
+
+const HEAD: &str = " blocks/s      %   reads/s    MiB/s      each  answered by";
+
+/// What a reader of the first row has to know.
+const OF_BUFFERS: &str = "Hits in shared buffers are the server's own count, which grows when statements end.";
+
+/// The tiers in their order, nearest first.
+const TIERS: [(ReadTier, &str); 4] = [
+    (ReadTier::PageCache, "the kernel's page cache"),
+    (ReadTier::Device, "the device"),
+    (ReadTier::InFlight, "a request in flight for another"),
+    (ReadTier::NotSeen, "not seen whole"),
+];
+
+/// The head and the lines.
+pub(crate) fn table(sums: &Sums, untraced: Option<&str>, width: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+    let dim = Style::default().add_modifier(Modifier::DIM);
+    let hits = sums.hits.filter(|(_, time)| !time.is_zero()).map(|(blocks, time)| blocks as f64 / time.as_secs_f64());
+    let (mut lines, traced) = (Vec::new(), sums.reads.as_ref().filter(|(_, time)| !time.is_zero()));
+    let read = traced.map_or(0.0, |(reads, time)| reads.all().blocks as f64 / time.as_secs_f64());
+    let all = hits.unwrap_or(0.0) + read;
+    // Without the reads the share of the hits is not known, and without the hits that of the reads is of reads alone.
+    if let Some(hits) = hits {
+        let share = traced.map_or_else(String::new, |_| percent(hits, all));
+        lines.push(format!("{:>9}  {share:>5}  {:>8}  {:>7}  {:>8}  shared buffers", rate(hits), "", "", ""));
+    }
+    if let Some((reads, time)) = traced {
+        lines.extend(TIERS.into_iter().filter_map(|(tier, name)| row(reads, *time, all, (tier, name))));
+    }
+    let mut said = Vec::new();
+    if let Some(why) = untraced {
+        said.extend(wrapped(
+            &format!("Which tier answered reads of files is not known: {}.", why.trim_end_matches('.')),
+            width,
+        ));
+    } else if traced.is_none() {
+        said.push("No second of reads yet.".to_string());
+    }
+    if hits.is_some() {
+        said.extend(wrapped(OF_BUFFERS, width));
+    }
+    let lines = lines.into_iter().map(Line::from).chain(said.into_iter().map(|line| Line::from(line).style(dim)));
+    (vec![Line::from(HEAD).style(dim)], lines.collect())
+}
+
+fn row(reads: &ByTier, time: Duration, all: f64, (tier, name): (ReadTier, &str)) -> Option<String> {
+    let ReadSums { reads, blocks, bytes, time: spent, .. } = *reads.of(tier);
+    let seconds = time.as_secs_f64();
+    // What was not seen whole is no tier: it has a row where there is some.
+    (tier != ReadTier::NotSeen || reads > 0).then(|| {
+        let each = if reads > 0 { format_nanos(spent.micros() * 1e3 / reads as f64) } else { String::new() };
+        format!(
+            "{:>9}  {:>5}  {:>8}  {:>7}  {each:>8}  {name}",
+            rate(blocks as f64 / seconds),
+            percent(blocks as f64 / seconds, all),
+            rate(reads as f64 / seconds),
+            rate(bytes as f64 / seconds / f64::from(1 << 20)),
+        )
+    })
+}
+
+fn rate(rate: f64) -> String {
+    match rate {
+        rate if rate >= 99.95 => format!("{rate:.0}"),
+        rate if rate > 0.0 => three_digits(rate),
+        _ => "0".into(),
+    }
+}
+
+fn percent(part: f64, all: f64) -> String {
+    if all > 0.0 { format!("{:.1}", 100.0 * part / all) } else { String::new() }
+}
+
+/// A sentence in lines of at most this width.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.into()),
+        }
+    }
+    lines
+}
