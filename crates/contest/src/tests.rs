@@ -117,7 +117,7 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
             ("measured", calibrate::all_measured("customers", &set))
         }
         8 => {
-            let seen = Seen { rate: None, shown: format!("{} waits.", count.unwrap_or(0)) };
+            let seen = Seen { rate: None, shown: format!("{} % WALWrite.", count.unwrap_or(0)) };
             ("seen", sampling::shown("pgcenter record, every second", 50, &seen))
         }
         7 => (
@@ -150,7 +150,7 @@ fn notes() -> Reading {
                 format!("One core reads the trace at {some}"),
                 "One core was not compared with `wc -l`: no pair."
             )],
-            8 => says![format!("pgcenter record, every second, showed with 50 sessions: {some} waits.")],
+            8 => says![format!("pgcenter record, every second, showed with 50 sessions: {some} % WALWrite.")],
             _ if some == 1 => says!["customers: 1 plan was timed."],
             _ => says![format!("customers: {some} plans were timed.")],
         })
