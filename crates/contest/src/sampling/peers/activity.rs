@@ -7,9 +7,8 @@ use std::time::Instant;
 
 use measure::quantity::counted;
 
-use super::program::{Asked, Running, folder};
+use super::program::{Asked, Running, folder, version_of};
 use crate::private_postgres::PrivatePostgres;
-use crate::program::{argv, output_of};
 use crate::sampling::profiler::{Profiler, Seen, UnderWay};
 
 /// Where it writes the statements that run.
@@ -34,8 +33,7 @@ impl Profiler for Activity {
     }
 
     fn version(&self, _: &PrivatePostgres) -> Result<Option<String>, String> {
-        let program = self.program.clone()?;
-        output_of(&argv([program.display().to_string(), "--version".into()])).map(|text| Some(text.trim().into()))
+        version_of(&self.program.clone()?).map(Some)
     }
 
     fn is_there(&self) -> Result<(), String> {

@@ -10,6 +10,8 @@ use std::time::Duration;
 use sys::process::{BoundChild, Signal};
 use tempfile::TempDir;
 
+use crate::program::{argv, output_of};
+
 /// Until it samples.
 const BEFORE: Duration = Duration::from_millis(2500);
 
@@ -41,6 +43,11 @@ pub(super) enum Asked {
 /// A folder for the files of one run.
 pub(super) fn folder() -> Result<TempDir, String> {
     tempfile::Builder::new().prefix("readpath-peer-").tempdir().map_err(|error| format!("no folder: {error}"))
+}
+
+/// What a program says of itself with `--version`.
+pub(super) fn version_of(program: &Path) -> Result<String, String> {
+    output_of(&argv([program.display().to_string(), "--version".into()])).map(|text| text.trim().into())
 }
 
 impl Running {
