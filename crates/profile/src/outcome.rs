@@ -35,6 +35,8 @@ pub fn outcome(ingested: &mut Ingested, instruments: &Instruments, selection: &S
         document::sampled::settle(profile, sampled, &mut cases);
         cases.extend(document::sampled::cases(profile, sampled));
     }
+    // Behind `settle`, which takes a table of samples for one of a trace.
+    cases.extend(document::timeline::cases(profile));
     let mut findings = Vec::new();
     findings.extend(ingested.folded_as_once.map(|(once, all)| {
         let message = format!(
@@ -52,6 +54,7 @@ pub fn outcome(ingested: &mut Ingested, instruments: &Instruments, selection: &S
     }));
     findings.extend(findings::findings(profile, &instruments.hot_spots(), selection.order, &ingested.begun));
     findings.extend(instruments.findings(profile));
+    findings.extend(document::timeline::finding(&profile.active));
     findings.extend(findings::of_files(ingested));
     Outcome { subject: document::files::subject(ingested), cases, findings }
 }

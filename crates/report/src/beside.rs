@@ -167,7 +167,7 @@ fn together(found: &[(usize, Chart)], names: &[String]) -> Option<Chart> {
             };
             Plot::Lines(across.clone(), found.iter().filter_map(own).collect(), Vec::new())
         }
-        Plot::Heat(..) | Plot::Stack(_) => return None,
+        Plot::Heat(..) | Plot::Stack(_) | Plot::Layers(_) => return None,
     };
     let of_first = match &first.plot {
         Plot::Lines(..) if first.keys.len() > 1 => format!(", {}", first.keys[0].name),

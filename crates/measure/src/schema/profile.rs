@@ -50,6 +50,9 @@ parameters! {
     LATENCY = "latency", "of a breakdown: the time itself, in powers of two of µs";
     SECOND = "second", "of a breakdown: the second by the wall clock; of the source's clock where it has no stamps";
     MINUTE = "minute", "of a breakdown: the minute by the wall clock";
+    FIRST_SECOND = "first_second", "of `timeline`: where its first step begins, in seconds since 1970 as if the wall \
+        clock showed UTC; absent where only the source's own clock is known";
+    STEP_SECONDS = "step_seconds", "of `timeline`: width of a step in seconds; a sample of its metrics is a step";
     BLOCK_CLASS = "block_class", "of a breakdown: the class of the block that was waited for, such as `1 data block`";
     P1 = "p1", "of a breakdown: the wait's first parameter; a lock's name and mode in words";
     P2 = "p2", "of a breakdown: the wait's second parameter, such as the number of a latch";
@@ -139,6 +142,7 @@ metrics! {
     STATEMENT_TEXT = "statement_text", Bytes, "memory that the profile took for texts of statements";
     MISS_CURVE_MEMORY = "miss_curve_memory", Bytes, "memory of the miss curve when it was largest";
     VALUES = "values", Count, "of a breakdown: how many values the rest has";
+    COVERED = "covered", Microseconds, "of a timeline: how much of each step the profile covers";
     TIME = "time", Microseconds, "time of a line of a plan";
     PHYSICAL_WRITES = "physical_writes", Count, "blocks written";
     READ_TIME = "read_time", Microseconds, "time that a line waited for reads";
@@ -216,6 +220,7 @@ findings! {
         "a tenth of the reads or more was as fast as memory";
     LATENCY_BELOW_ZERO = Warning "latency-below-zero", "waits for blocks with a time below zero";
     LOGICAL_IO_BY_ROWS = Info "logical-io-by-rows", "the CPU time of gets and of rows, fitted over statements";
+    NO_TIMELINE = Info "no-timeline", "the sessions at work are not known over time, and why";
     SKEW_MERGED = Warning "skew-merged", "a breakdown with too many values to keep apart";
     SKEW_WITHOUT_CPU = Info "skew-without-cpu", "calls whose CPU time the source does not know";
     SKEW_EMPTY = Warning "skew-empty", "no wait passes the filter, and no call of known CPU time";

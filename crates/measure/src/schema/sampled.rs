@@ -18,7 +18,8 @@ metrics! {
     DB_TIME = "db_time", Microseconds, "time in which sessions of clients ran a statement, by the samples";
     DB_TIME_ERROR = "db_time_error", Microseconds, "how far it may be off by sampling, 19 of 20 times";
     DB_TIME_OF_SERVER = "db_time_of_server", Microseconds, "the same by the server's own account";
-    ACTIVE_SESSIONS = "active_sessions", Ratio, "sessions at work on average: `db_time` over `sampled`";
+    ACTIVE_SESSIONS = "active_sessions", Ratio, "sessions at work on average: `db_time` over `sampled`; of `timeline` \
+        the mean of each step, of one class or of all";
     ACTIVE_SESSIONS_P95 = "active_sessions_p95", Ratio, "the mean of a second that 95 of 100 seconds do not exceed";
     ACTIVE_SESSIONS_P99 = "active_sessions_p99", Ratio, "the mean of a second that 99 of 100 seconds do not exceed";
     ACTIVE_SESSIONS_MAX = "active_sessions_max", Ratio, "the mean of the second with most";

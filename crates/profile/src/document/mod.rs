@@ -9,6 +9,7 @@ pub(crate) mod reads;
 pub(crate) mod sampled;
 pub(crate) mod session_statements;
 mod statement;
+pub(crate) mod timeline;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

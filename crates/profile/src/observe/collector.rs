@@ -6,11 +6,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
+use measure::wait_class::Class;
 
 use crate::event::{
     Accounted, Binds, Call, Child, Context, EventIndex, Failure, Merge, Observer, Placement, PlanLine, Problem,
     ProblemKind, Root, ScopeIndex, Segment, StatementIndex, Ticks, Transaction, Wait, merge_fields,
 };
+use crate::observe::activity::ActivityByClock;
 use crate::observe::plans::{Block, Plans};
 use crate::observe::sessions::Sessions;
 use crate::observe::work::{CallName, Key, Rows, Work};
@@ -107,6 +109,7 @@ pub struct Collector {
     last_caller: usize,
     /// Sums of the squared errors of estimated waits, in ticks².
     variances: BTreeMap<EventIndex, f64>,
+    activity: ActivityByClock,
 }
 
 impl Collector {
@@ -148,6 +151,7 @@ impl Collector {
             problems,
             context: accounted.context,
             sampled: None,
+            active: self.activity.finish(),
         }
     }
 
@@ -282,7 +286,12 @@ fn entry<T: Default>(list: &mut Vec<T>, place: usize) -> &mut T {
 }
 
 impl Observer for Collector {
-    fn call(&mut self, _context: &Context, call: &Call) {
+    fn begin_file(&mut self, _name: &str) {
+        self.activity.begin_file();
+    }
+
+    fn call(&mut self, context: &Context, call: &Call) {
+        self.activity.call(context, call);
         self.row(Key::of_call(call)).add_call(call);
         if call.goal > 0 {
             *entry(&mut self.goals, call.statement.0 as usize) = call.goal;
@@ -295,6 +304,8 @@ impl Observer for Collector {
         self.row(Key::of_wait(wait)).add_wait(wait, blocks, bucket_of(wait.elapsed));
         let is_client = event.is_some_and(|event| event.is_client);
         let is_think_time = is_client && wait.elapsed >= self.think_time;
+        let class = event.map_or(Class::Other, |event| event.class);
+        self.activity.wait(context, wait, if is_think_time { Class::ThinkTime } else { class });
         if is_think_time {
             entry(&mut self.scopes, wait.scope.0 as usize).think_time += wait.elapsed;
         } else if !is_client && event.is_some_and(|event| event.class.is_idle()) {

@@ -1,5 +1,6 @@
 //! Observers: what a profile is made of while calls and waits pass.
 
+mod activity;
 pub mod collector;
 pub mod hot_spots;
 pub mod instruments;

@@ -4,6 +4,8 @@
 //! `interval = cpu + waits + unaccounted_within + unaccounted_between` holds to the last tick, for each session and
 //! for the whole. Nothing here knows a trace file; nothing here renders.
 
+pub mod active_over_time;
+pub mod activity;
 pub mod class_sums;
 pub mod folding;
 pub mod histogram;
@@ -19,6 +21,7 @@ use crate::event::{
     CallKind, Context, Cost, EventIndex, Merge, PlanFigures, Problem, ScopeIndex, SessionIndex, StatementIndex,
     StatementKind, Ticks, Unread, merge_fields, merged,
 };
+use crate::tables::active_over_time::ActiveOverTime;
 pub use crate::tables::histogram::BlockSums;
 use crate::tables::histogram::Histogram;
 use crate::tables::sampled::Sampled;
@@ -61,6 +64,8 @@ pub struct Profile {
     pub problems: Vec<Problem>,
     /// How it was sampled; `None` where each call and each wait was recorded.
     pub sampled: Option<Box<Sampled>>,
+    /// The sessions at work over time, or why that is not known.
+    pub active: ActiveOverTime,
 }
 
 impl Profile {

@@ -11,12 +11,14 @@ use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
 pub(super) struct Drawing {
     pub(super) figures: Vec<Figure>,
     pub(super) charts: Vec<Chart>,
+    /// Titles of charts that the run has no numbers for, each with the reason.
+    pub(super) undrawn: Vec<(&'static str, String)>,
 }
 
 impl Drawing {
     /// The charts, and of the figures the first three that are there.
     pub(super) fn new(figures: impl IntoIterator<Item = Option<Figure>>, charts: Vec<Chart>) -> Drawing {
-        Drawing { figures: figures.into_iter().flatten().take(3).collect(), charts }
+        Drawing { figures: figures.into_iter().flatten().take(3).collect(), charts, undrawn: Vec::new() }
     }
 }
 

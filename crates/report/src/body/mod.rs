@@ -88,5 +88,6 @@ fn drawn(run: &Run, drawing: Drawing) -> impl Iterator<Item = Section> {
         chart.beside = run.findings.iter().filter(|finding| chart.is_concerned(&finding.id)).cloned().collect();
         Section::Chart(Box::new(chart))
     });
-    figures.into_iter().chain(charts)
+    let undrawn = drawing.undrawn.into_iter().map(|(title, why)| Section::Undrawn { title, why });
+    figures.into_iter().chain(charts).chain(undrawn)
 }

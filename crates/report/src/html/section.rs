@@ -44,6 +44,10 @@ impl Part<'_> {
             Section::Head { title, facts, settings } => head(markup, title, facts, settings),
             Section::Figures(figures) => self::figures(markup, figures),
             Section::Chart(chart) => self.chart(markup, chart),
+            Section::Undrawn { title, why } => {
+                markup.element("h3", &[("class", &"undrawn")], title);
+                markup.element("p", &[("class", &"quiet")], why);
+            }
             Section::Table(table) => {
                 self.tables += 1;
                 table::table(markup, table, &format!("table {} of {}", self.tables, self.id));

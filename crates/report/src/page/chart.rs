@@ -3,6 +3,7 @@
 use measure::{Finding, Metric, Unit};
 
 use super::cell::Cell;
+use super::course::Course;
 use super::number::{grouped, range as range_of, three_digits, with_unit};
 use super::table::{Align, Builder, Scale, Table};
 
@@ -75,6 +76,21 @@ pub enum Plot {
     Heat(Axis, Vec<HeatColumn>),
     /// Bars made of parts, one part a key.
     Stack(Vec<Row>),
+    /// Parts of a whole one upon the other, over time.
+    Layers(Layers),
+}
+
+/// Parts of a whole one upon the other, step by step over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layers {
+    /// The times of the steps.
+    pub course: Course,
+    /// Whether the steps are covered at all; where one is not, nothing is known of it.
+    pub is_covered: Vec<bool>,
+    /// The lowest first: the number of a key, and a value for each step.
+    pub layers: Vec<(usize, Vec<f64>)>,
+    /// How the values were obtained.
+    pub source: String,
 }
 
 /// A named row of marks.
@@ -161,6 +177,7 @@ impl Chart {
             Plot::Rows(rows) | Plot::Stack(rows) => rows.iter().map(|row| row.marks.len()).sum(),
             Plot::Lines(_, lines, _) => lines.iter().map(|line| line.points.len()).sum(),
             Plot::Heat(_, columns) => columns.len(),
+            Plot::Layers(layers) => layers.is_covered.len(),
         };
         (count >= least).then_some(self)
     }
@@ -213,7 +230,23 @@ impl Chart {
                     .groups(|(column, _)| format!("{} {}", across.label, column.label))
                     .done()
             }
+            Plot::Layers(layers) => self.steps(layers),
         }
+    }
+
+    /// A row for each step that is covered, a column for each layer.
+    fn steps(&self, layers: &Layers) -> Table {
+        let steps: Vec<usize> = (0..layers.is_covered.len()).filter(|step| layers.is_covered[*step]).collect();
+        let cell = |value: f64| Cell { text: self.value.shown(value), ..Cell::digits(value, self.value.unit) };
+        let sum = |step: usize| layers.layers.iter().map(|(_, values)| values[step]).sum::<f64>();
+        Table::over(&steps)
+            .column(layers.course.heading(), Align::Word, |step| layers.course.cell(*step))
+            .each(&layers.layers, |table, (key, values)| {
+                table.column(self.keys[*key].name.clone(), Align::Decimal, |step| cell(values[*step]))
+            })
+            .column("all", Align::Decimal, |step| cell(sum(*step)))
+            .noted(format!("{}: {}.", self.value.label, layers.source))
+            .done()
     }
 
     /// The columns of a value.

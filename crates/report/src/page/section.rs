@@ -29,6 +29,13 @@ pub enum Section {
     Figures(Vec<Figure>),
     /// A chart. A renderer that draws none leaves it out: the tables have its numbers.
     Chart(Box<Chart>),
+    /// The place of a chart that a run has no numbers for. A renderer that draws no charts leaves it out.
+    Undrawn {
+        /// The title of the chart.
+        title: &'static str,
+        /// Why it is not drawn, as a sentence.
+        why: String,
+    },
     /// A table, with bars where it has a column of them.
     Table(Table),
     /// A sentence or a paragraph.

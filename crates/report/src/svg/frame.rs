@@ -39,15 +39,26 @@ pub(super) fn line(markup: &mut Markup, from: (f64, f64), to: (f64, f64), class:
     markup.leaf("line", &attributes);
 }
 
-/// Grid lines up from the lower axis, with their values under them and the axis' name under these. Values that would
-/// touch are left out. Returns where the picture goes on.
+/// Grid lines up from the lower axis, with their values under them and the axis' name under these. Returns where the
+/// picture goes on.
 pub(super) fn lower_axis(markup: &mut Markup, ruler: &Ruler, name: &str, area: Area) -> f64 {
-    let mut free = f64::NEG_INFINITY;
     let most = most_ticks(area.right - area.left);
     let marks = ruler.between_ticks(most).into_iter();
     marks_between(markup, marks.map(|value| format!("M{} {}v3", Px(ruler.at(value)), Px(area.bottom))));
-    for (value, text) in ruler.ticks(most) {
-        let (x, half) = (ruler.at(value), width(&text, SMALL) / 2.0);
+    let places = ruler.ticks(most).into_iter().map(|(value, text)| (ruler.at(value), text));
+    lower_values(markup, places, name, area)
+}
+
+/// The grid lines, the values and the name alone. Values that would touch are left out.
+pub(super) fn lower_values(
+    markup: &mut Markup,
+    places: impl Iterator<Item = (f64, String)>,
+    name: &str,
+    area: Area,
+) -> f64 {
+    let mut free = f64::NEG_INFINITY;
+    for (x, text) in places {
+        let half = width(&text, SMALL) / 2.0;
         line(markup, (x, area.top), (x, area.bottom + 4.0), "grid");
         let middle = x.min(area.right + EDGE * 2.0 - half).max(half + 1.0);
         if middle - half > free {

@@ -6,6 +6,7 @@
 
 mod frame;
 mod heat;
+mod layers;
 mod lines;
 mod rows;
 mod scale;
@@ -125,6 +126,7 @@ fn draw(chart: &Chart, width: f64, top: f64) -> Drawing {
         Plot::Stack(rows) => rows::stacks(chart, rows, width, top),
         Plot::Lines(across, lines, places) => lines::lines(chart, across, (lines, places), width, top),
         Plot::Heat(across, columns) => heat::heat(chart, across, columns, width, top),
+        Plot::Layers(all) => layers::layers(chart, all, width, top),
     }
 }
 

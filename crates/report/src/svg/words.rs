@@ -1,6 +1,6 @@
 //! Text in a picture: how wide it is about, where it breaks, and the description for those who cannot see.
 
-use crate::page::{Chart, Datum, Plot, Row};
+use crate::page::{Chart, Datum, Layers, Plot, Row};
 
 /// Rows and lines that a description names.
 const DESCRIBED_MAX: usize = 12;
@@ -68,8 +68,20 @@ pub(super) fn description(chart: &Chart) -> String {
         Plot::Heat(across, columns) => {
             format!("Heat map of {} by {}, {} columns.", chart.value.label, across.label, columns.len())
         }
+        Plot::Layers(layers) => of_layers(chart, layers),
     };
     format!("{what} The table under the chart has all values.")
+}
+
+fn of_layers(chart: &Chart, layers: &Layers) -> String {
+    let known = layers.is_covered.iter().filter(|is_covered| **is_covered).count().max(1) as f64;
+    let one = |(key, values): &(usize, Vec<f64>)| {
+        let mean = chart.value.shown(values.iter().sum::<f64>() / known);
+        let largest = chart.value.shown(values.iter().copied().fold(0.0, f64::max));
+        format!("{} {mean} on average, at most {largest}", chart.keys[*key].name)
+    };
+    let all: Vec<String> = layers.layers.iter().map(one).collect();
+    format!("Layers of {} by {}: {}.", chart.value.label, layers.course.label(), all.join("; "))
 }
 
 fn of_rows(chart: &Chart, rows: &[Row]) -> String {

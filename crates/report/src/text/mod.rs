@@ -42,7 +42,7 @@ pub(crate) fn render(page: &Page, style: &Style) -> String {
 fn render_section(section: &Section, style: &Style) -> String {
     match section {
         Section::Head { title, facts, settings } => head(title, facts, settings, style),
-        Section::Figures(_) | Section::Chart(_) => String::new(),
+        Section::Figures(_) | Section::Chart(_) | Section::Undrawn { .. } => String::new(),
         Section::Table(table) => titled(table, style),
         Section::Text(text) => style.wrap(text, HANGING),
         Section::Note(text) => style.dim(&style.wrap(text, 0)),

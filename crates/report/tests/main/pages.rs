@@ -140,7 +140,7 @@ fn no_mark_and_no_text_leaves_its_picture() {
 #[test]
 fn every_experiment_answers_its_question_with_a_chart() {
     let drawn = |run: &Run| svg::files(run).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
-    let wanted: [(Run, &[&str]); 10] = [
+    let wanted: [(Run, &[&str]); 11] = [
         (documents::ladder(), &["ladder"]),
         (documents::disk_sweep(), &["disk-position", "disk-distance", "disk-position-bandwidth"]),
         (documents::roundtrip(), &["roundtrip"]),
@@ -149,6 +149,7 @@ fn every_experiment_answers_its_question_with_a_chart() {
         (documents::join_sweep(), &["join-wait", "join-saturation"]),
         (documents::calibrate(), &["random-page-cost", "sets"]),
         (documents::profile_readings(), &["response-time", "miss-curve"]),
+        (documents::profile_sampled(), &["response-time", "active-sessions"]),
         (documents::counters(), &["counters", "counters-shares"]),
         (documents::contest(), &["contest-bars", "contest-iops", "contest-cpu-per-read"]),
     ];
@@ -156,6 +157,46 @@ fn every_experiment_answers_its_question_with_a_chart() {
         let drawn = drawn(&run);
         assert!(charts.iter().all(|chart| drawn.contains(chart)), "{}: {drawn:?}", run.experiment);
     }
+}
+
+#[test]
+fn a_timeline_has_the_time_of_the_table_of_classes_and_names_what_it_shows() {
+    let run = documents::profile_sampled();
+    check("charts/sampled-active-sessions.svg", &chart(&run, "active-sessions"));
+    let of = |case: &Case, name: &str| case.parameters.get(name).and_then(|value| value.as_str()).map(String::from);
+    let of_table =
+        |table: &'static str| run.cases.iter().filter(move |case| of(case, "table").as_deref() == Some(table));
+    let mut classes = 0;
+    for case in of_table("timeline").filter(|case| case.parameters.contains_key("class")) {
+        let class = of(case, "class").unwrap();
+        let total = of_table("class").find(|other| of(other, "class").as_ref() == Some(&class)).unwrap();
+        let sum: f64 = case.metrics[0].samples.iter().sum();
+        assert!((1e6 * sum - total.metric("total").unwrap().median()).abs() < 100.0, "{class}");
+        classes += 1;
+    }
+    assert_eq!(classes, 4);
+    let page = html::report(std::slice::from_ref(&run), &[]);
+    let cpu = of_table("timeline").find(|case| of(case, "class").as_deref() == Some("cpu")).unwrap();
+    let last = cpu.metrics[0].samples[59];
+    let row = page.split("2026-11-22 10:00:59").nth(1).unwrap().split("</tr>").next().unwrap();
+    assert!(row.contains(&format!("data-v=\"{last}\"")), "the last step of CPU, {last}: {row}");
+    assert!(!page.contains("2026-11-22 10:00:20"), "a step of which nothing is known has no row");
+    assert!(chart(&run, "active-sessions").contains(">application locks</text>"), "a layer has its name in it");
+}
+
+#[test]
+fn a_page_says_why_sessions_are_not_shown_over_time() {
+    let mut run = documents::profile();
+    run.findings.push(measure::schema::profile::findings::NO_TIMELINE.of("The files have clocks of their own."));
+    let page = html::report(std::slice::from_ref(&run), &[]);
+    assert_eq!(page.matches("The files have clocks of their own.").count(), 1);
+    assert!(!report::render(&run, &WIDE).contains("clocks of their own"), "a page of text has no charts");
+}
+
+/// A chart of a run as a file.
+fn chart(run: &Run, name: &str) -> String {
+    let found = svg::files(run).into_iter().find(|(known, _)| *known == name);
+    found.unwrap_or_else(|| panic!("no chart {name}")).1
 }
 
 #[test]

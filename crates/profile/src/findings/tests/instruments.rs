@@ -8,7 +8,9 @@ use sides::proptest::sample::select;
 use sides::{Reading, reading, says};
 
 use super::made::{add, calls, micros, profile, query};
-use crate::event::{Call, CallKind, Context, Cost, Observer, Wait};
+use crate::document::timeline::finding;
+use crate::event::{Accounted, Call, CallKind, Context, Cost, Observer, Ticks, Wait};
+use crate::observe::collector::{Collector, THINK_TIME};
 use crate::observe::instruments::Instruments;
 use crate::observe::miss_curve::MissCurve;
 use crate::observe::skew::{Dimension, Filter, Skew};
@@ -21,9 +23,11 @@ pub(super) fn readings() -> Vec<Reading> {
     let [merged, without_cpu, empty] = breakdown();
     vec![gains, gains_little, sampled(), leaves_out(), of_several_files(), tiers, memory, below_zero(), by_rows()]
         .into_iter()
-        .chain([merged, without_cpu, empty])
+        .chain([merged, without_cpu, empty, no_timeline()])
         .collect()
 }
+
+const FILE_NAME: &str = "a.trc";
 
 const FILE: &[&str] = &["file#", "block#", "blocks"];
 
@@ -250,4 +254,29 @@ fn breakdown() -> [Reading; 3] {
         (!passes || known + reads == 0).then(|| says![said])
     });
     [merged, without_cpu, empty]
+}
+
+/// Files with a wait of some seconds each, whether the waits have an end, and whether a stamp says what time it was.
+fn no_timeline() -> Reading {
+    let of = |(files, seconds, has_end, has_stamp): &(i64, i64, bool, bool)| {
+        let clock = has_stamp.then_some((0, Ticks::ZERO));
+        let (context, mut collector) = (Context { clock, ..events() }, Collector::new(THINK_TIME));
+        let end = has_end.then(|| micros(seconds * 1_000_000));
+        for _ in 0..*files {
+            collector.begin_file(FILE_NAME);
+            collector.wait(&context, &Wait { end, ..wait(0, seconds * 1_000_000, [4, 1, 1]) });
+        }
+        let profile = collector.finish(Accounted { context, ..Accounted::default() });
+        finding(&profile.active).into_iter().collect::<Vec<Finding>>()
+    };
+    let values = (0..4_i64, 0..6_i64, any::<bool>(), any::<bool>());
+    reading(row::NO_TIMELINE, values, of, |(files, seconds, has_end, has_stamp)| {
+        let all = format_nanos(1e9 * (files * seconds) as f64);
+        match (files * seconds, has_end, has_stamp) {
+            (0, ..) => None,
+            (_, false, _) => Some(says![format!("for {all} of their {all} the source does not say")]),
+            (_, true, false) if *files > 1 => Some(says!["the files have clocks of their own"]),
+            _ => (*seconds < 3).then(|| says!["the profile covers less than three steps of a second"]),
+        }
+    })
 }

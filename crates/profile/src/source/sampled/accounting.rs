@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use measure::wait_class::Class;
 
 use super::background::Background;
 use super::blockers::Blockers;
@@ -16,6 +17,8 @@ use super::names::{IDLE_EVENT, IN_TRANSACTION_EVENT, NO_STATEMENT, Names, RUN_QU
 use super::sample::{CLIENT, Sample, State};
 use super::session::{Doing, Hearing, Seen, Spent, Weight};
 use crate::event::{EventIndex, Observer, StatementIndex, Ticks};
+use crate::tables::active_over_time::{ActiveOverTime, NoTimeline};
+use crate::tables::activity::Activity;
 
 /// Two-sided factor of an error that holds 19 of 20 times.
 const NINETEEN_OF_TWENTY: f64 = 1.96;
@@ -41,6 +44,7 @@ pub struct Accounting {
     pub(super) on_processor: u64,
     pub(super) lost: Ticks,
     pub(super) load: Load,
+    pub(super) activity: Activity,
     pub(super) background: Background,
     pub(in crate::source) blockers: Blockers,
     /// Most sessions in a look that may not be seen, that do not report, and all sessions of clients.
@@ -99,6 +103,7 @@ impl Accounting {
             on_processor: 0,
             lost: Ticks::ZERO,
             load: Load::default(),
+            activity: Activity::default(),
             background: Background::default(),
             blockers: Blockers::default(),
             hidden: 0,
@@ -180,6 +185,8 @@ impl Accounting {
     /// Takes down what a look has counted, and ends the sessions that it did not meet.
     fn end_look(&mut self, counted: &Counted, observer: &mut dyn Observer) {
         self.load.add(self.since, counted.working);
+        let (from, to) = self.passed();
+        self.activity.cover(from, to);
         self.hidden = self.hidden.max(counted.hidden);
         self.disabled = self.disabled.max(counted.disabled);
         self.sessions_max = self.sessions_max.max(counted.clients + counted.hidden + counted.disabled);
@@ -269,6 +276,15 @@ impl Accounting {
         (self.begun.micros() as i64, wall_clock + (self.now - at).micros() as i64)
     }
 
+    /// The sessions at work over time.
+    pub(super) fn active_over_time(&self) -> ActiveOverTime {
+        match self.activity.timeline() {
+            Some(timeline) => ActiveOverTime::Known { timeline, is_wall_clock: true },
+            None if self.activity.is_empty() => ActiveOverTime::Nothing,
+            None => ActiveOverTime::Unknown(NoTimeline::TooShort),
+        }
+    }
+
     /// How far the time of sessions at work may be off, 19 of 20 times; to be asked after the end.
     pub(super) fn error(&self) -> Ticks {
         Ticks((NINETEEN_OF_TWENTY * self.variance.sqrt()) as i64)
@@ -295,6 +311,9 @@ impl Accounting {
         self.blockers.see(sample, doing.statement);
         let is_whole = self.is_exact;
         let spent = Spent { weight, event, processor: sample.processor, queue: RUN_QUEUE_EVENT, is_whole };
+        if sample.state == State::Active {
+            self.add_active(&spent);
+        }
         let Accounting { names, calls, now, .. } = self;
         // What ends, ended before this look.
         let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - since };
@@ -302,6 +321,24 @@ impl Accounting {
         seen.look = self.looks;
         seen.spent += weight.time;
         self.sessions.insert(sample.backend.pid, seen);
+    }
+
+    /// What the last look stood for, by the wall clock.
+    fn passed(&self) -> (Ticks, Ticks) {
+        let (wall_clock, at) = self.names.context.clock.unwrap_or_default();
+        let now = Ticks::from_micros(wall_clock) + (self.now - at);
+        (now - self.since, now)
+    }
+
+    /// Adds the time of a session at work to the step of time in which it passed.
+    fn add_active(&mut self, spent: &Spent) {
+        let passed = self.passed();
+        let (first, queued) = match spent.event {
+            Some(event) => (self.names.context.event(event).map_or(Class::Other, |event| event.class), Ticks::ZERO),
+            None => (Class::Cpu, spent.divided().1),
+        };
+        self.activity.add(first, passed, spent.weight.time - queued);
+        self.activity.add(Class::RunQueue, passed, queued);
     }
 
     /// The session of a sample, which is out of the list meanwhile: another one may have had its number.

@@ -58,6 +58,8 @@ impl Ending {
         let judged = Judged { accounting, sampled: &sampled, observed, context: &profile.context };
         sampled.findings = findings(&judged);
         profile.sampled = Some(Box::new(sampled));
+        // The accounting knows what each look met, and calls and waits only what several looks came to.
+        profile.active = accounting.active_over_time();
         add_reads(profile, reads, observed);
     }
 }

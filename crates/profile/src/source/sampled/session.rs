@@ -99,7 +99,7 @@ impl OpenWait {
 
 impl Spent {
     /// Time on a processor, and time ready to run: what the scheduler counted divides the sample's own time.
-    fn divided(&self) -> (Ticks, Ticks) {
+    pub(super) fn divided(&self) -> (Ticks, Ticks) {
         let time = self.weight.time;
         let Some(ProcessorTime { ran, waited }) = self.processor else { return (time, Ticks::ZERO) };
         let runnable = ran.0.max(0) as f64 + waited.0.max(0) as f64;

@@ -10,6 +10,7 @@ use crate::event::Ticks;
 use crate::observe::collector::THINK_TIME;
 use crate::observe::instruments::Instruments;
 use crate::outcome::{Outcome, outcome};
+use crate::tables::active_over_time::ActiveOverTime;
 use crate::tables::class_sums::class_sums;
 use crate::tables::sampled::Counters;
 
@@ -106,6 +107,23 @@ fn the_time_of_all_sessions_closes_whatever_they_do_and_however_long_a_look_stan
     for session in &ingested.profile.sessions {
         assert_eq!(session.interval, session.cpu + session.waits, "{session:?}");
     }
+    let ActiveOverTime::Known { timeline, is_wall_clock: true } = &ingested.profile.active else { panic!("none") };
+    let (first, covered) = (timeline.first_second, timeline.covered.iter().copied().sum::<Ticks>());
+    assert_eq!((first, timeline.step_seconds, covered), (1, 1, sampled.time), "what was lost is not covered");
+    let seconds = |class: &Class| {
+        let (_, active) = timeline.classes.iter().find(|(known, _)| known == class).unwrap();
+        let parts = active.iter().zip(&timeline.covered).map(|(active, covered)| active * covered.micros() / 1e6);
+        parts.sum::<f64>()
+    };
+    let at_work: Vec<&Class> =
+        classes.keys().filter(|class| timeline.classes.iter().any(|(one, _)| one == *class)).collect();
+    assert!(at_work.len() >= 5, "{at_work:?}");
+    for class in &at_work {
+        let total = classes[class].total.micros() / 1e6;
+        assert!((seconds(class) - total).abs() < 1e-6, "{class:?}: {} of {total}", seconds(class));
+    }
+    let all: f64 = at_work.into_iter().map(seconds).sum();
+    assert!((all - of_active.micros() / 1e6).abs() < 1e-6);
 }
 
 #[test]

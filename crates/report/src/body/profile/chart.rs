@@ -15,7 +15,7 @@ const STATEMENTS_MAX: usize = 50;
 
 /// Sessions, and classes of each, that are drawn; further ones are added up.
 const SESSIONS_MAX: usize = 12;
-const CLASSES_MAX: usize = 7;
+pub(super) const CLASSES_MAX: usize = 7;
 
 /// Charts of latencies, one for each event that took most time.
 const EVENTS: [&str; 3] = ["latency", "latency-second", "latency-third"];
@@ -33,6 +33,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let mut charts: Vec<Chart> = Vec::new();
     charts.extend(over_seconds(run));
     charts.extend(classes(run));
+    charts.extend(super::timeline::chart(run));
     charts.extend(pareto(run));
     charts.extend(super::read_chart::charts(run));
     charts.extend(latencies(run));
@@ -53,7 +54,8 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         figure(format!("of the statements' time: {id}"), &percent, &share)
     });
     let response = figure("response time", &time, &Datum::made(served * 1e3, "interval without idle time"));
-    Drawing::new([Some(response), largest, first], charts)
+    let undrawn = super::timeline::undrawn(run).map(|why| (super::timeline::TITLE, why));
+    Drawing { undrawn: undrawn.into_iter().collect(), ..Drawing::new([Some(response), largest, first], charts) }
 }
 
 fn total(row: &Fact) -> f64 {
@@ -278,27 +280,19 @@ fn sessions(run: &Run) -> Option<Chart> {
     chart.noted(note).concerning(&["several-sessions"]).with_at_least(1).filter(|_| is_several)
 }
 
-/// Time in calls and waits by second, where the profile was asked for it: divided by a second, it is the mean number of
-/// active sessions.
+/// Time in calls and waits by second, where the profile was asked for it: think time is among them, so that it is no
+/// number of active sessions.
 fn over_seconds(run: &Run) -> Option<Chart> {
     let skew: Vec<Fact> = rows(run, "skew").filter(|row| row.number("second").is_some()).collect();
-    let mut points: Vec<(f64, Datum)> = skew
-        .iter()
-        .filter_map(|row| {
-            let busy = row.value("total")? / 1e6;
-            let n = row.value("calls").map(|calls| calls as u64);
-            Some((
-                row.number("second")?,
-                Datum { n, ..Datum::made(busy, "time in calls and waits that ended in the second") },
-            ))
-        })
-        .collect();
+    let mut points: Vec<(f64, Datum)> =
+        skew.iter().filter_map(|row| Some((row.number("second")?, timed(row, "total")?))).collect();
     points.sort_by(|one, other| one.0.total_cmp(&other.0));
     let first = points.first()?.0;
     points.iter_mut().for_each(|(second, _)| *second = (*second - first) * 1e9);
     let across = Axis::linear("time since the first second", Unit::Nanoseconds);
-    let value = Axis::linear("active sessions", Unit::Count);
+    let value = Axis::linear("time in calls and waits", Unit::Nanoseconds);
     let lines = vec![Line { key: 0, shape: Shape::Steps, points }];
-    Chart::new("active-sessions", "How many sessions were active", value, Plot::Lines(across, lines, Vec::new()))
-        .with_at_least(3)
+    let plot = Plot::Lines(across, lines, Vec::new());
+    let chart = Chart::new("by-second", "How much time ended in each second", value, plot);
+    chart.noted("Own CPU time of calls and elapsed time of waits, think time among them.").with_at_least(3)
 }

@@ -16,9 +16,10 @@ mod skew;
 mod statements;
 mod story;
 mod time;
+mod timeline;
 mod unread;
 
-use measure::schema::profile::findings::{SEVERAL_SESSIONS, SKEW_EMPTY};
+use measure::schema::profile::findings::{NO_TIMELINE, SEVERAL_SESSIONS, SKEW_EMPTY};
 use measure::{Finding, Run, Severity};
 use serde_json::Value;
 
@@ -47,6 +48,7 @@ pub(super) fn gives(run: &Run, id: &str) -> bool {
     // Next to a breakdown alone, what is worth knowing of the other tables is of no use; what spoils a figure is.
     let is_of_others = skew::is_asked_for(run) && !id.starts_with(SKEW_PREFIX) && !is_warning(run, id);
     let is_of_page = id.starts_with(ANSWER_PREFIX) || id.starts_with(PRACTICE_PREFIX) || SKEW_EMPTY.has(id);
+    let is_of_page = is_of_page || NO_TIMELINE.has(id);
     is_of_page || is_in_table || is_of_others
 }
 

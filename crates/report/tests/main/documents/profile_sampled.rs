@@ -1,6 +1,8 @@
 //! A profile of a running server made by hand, as the sampler writes it into a run document.
 
+use measure::schema::profile::COVERED;
 use measure::schema::profile::findings as row;
+use measure::schema::sampled::ACTIVE_SESSIONS;
 use measure::schema::sampled::findings as own;
 use measure::schema::tiers::findings as tiers;
 use measure::{Host, Metric, Run, Unit};
@@ -105,6 +107,36 @@ fn reads(run: &mut Run) {
     add(run, json!({"table": "read_relation", "object": "items"}), leaning());
 }
 
+/// A class, its time in seconds, and how it lies over the steps.
+type Shape = (&'static str, f64, fn(usize) -> f64);
+
+/// Its minute in steps of a second, of which the server could not be asked in two: reads that swell, locks in the last
+/// third, and as much of each class in all as the table of classes has.
+fn timeline(run: &mut Run) {
+    let is_covered = |step: usize| step != 20 && step != 21;
+    let shapes: [Shape; 4] = [
+        ("single-block-reads", 80.0, |step| 2.0 + (step as f64 / 6.0).sin()),
+        ("cpu", 70.0, |step| 1.0 + (step % 3) as f64 / 4.0),
+        ("application", 44.0, |step| if step >= 40 { 2.0 } else { 0.0 }),
+        ("run-queue", 11.0, |step| if step % 10 < 4 { 0.5 } else { 0.0 }),
+    ];
+    let mut all = vec![0.0; 60];
+    let mut add_class = |run: &mut Run, (class, total, shape): Shape| {
+        let steps: Vec<f64> = (0..60).map(|step| if is_covered(step) { shape(step) } else { 0.0 }).collect();
+        let scale = total / steps.iter().sum::<f64>();
+        let steps: Vec<f64> = steps.iter().map(|step| (step * scale * 1e6).round() / 1e6).collect();
+        all.iter_mut().zip(&steps).for_each(|(sum, step)| *sum += step);
+        let parameters = json!({"table": "timeline", "step_seconds": 1, "first_second": 1_795_341_600, "class": class});
+        let metric = ACTIVE_SESSIONS.of_samples("samples of the sessions", &steps).unwrap();
+        add(run, parameters, vec![metric]);
+    };
+    shapes.into_iter().for_each(|shape| add_class(run, shape));
+    let covered: Vec<f64> = (0..60).map(|step| if is_covered(step) { 1e6 } else { 0.0 }).collect();
+    let whole = [ACTIVE_SESSIONS.of_samples("samples of the sessions", &all), COVERED.of_samples("samples", &covered)];
+    let parameters = json!({"table": "timeline", "step_seconds": 1, "first_second": 1_795_341_600});
+    add(run, parameters, whole.into_iter().flatten().collect());
+}
+
 /// A minute of a shop: reads, locks that an open transaction holds, and a writer in the background.
 pub(crate) fn profile_sampled() -> Run {
     let mut run = run(
@@ -155,6 +187,7 @@ pub(crate) fn profile_sampled() -> Run {
     let background = json!({"table": "background", "process": "checkpointer", "event": "IO:DataFileWrite"});
     add(&mut run, background, metrics(&[("total", 9_000_000.0)], &[("samples", 450.0)]));
     reads(&mut run);
+    timeline(&mut run);
     run.findings = vec![
         row::ANSWER_CLASS.of("Largest class: single-block reads, 38.8 % of the response time of 206 s."),
         own::BLOCKERS

@@ -1,0 +1,175 @@
+//! A course of time in steps: when each step began, and the round times beside an axis of them.
+
+use measure::Unit;
+
+use super::cell::Cell;
+
+/// Seconds of a minute, an hour and a day.
+const MINUTE: i64 = 60;
+const HOUR: i64 = 3600;
+const DAY: i64 = 86_400;
+
+/// Seconds between the times beside an axis.
+const APART: [i64; 21] = [
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
+    2_419_200,
+];
+
+/// Steps of the same width one behind the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// When the first begins, in seconds since 1970 as if the wall clock showed UTC; `None` where no wall clock is
+    /// known.
+    pub first_second: Option<i64>,
+    /// Width of a step in seconds.
+    pub step_seconds: i64,
+    /// How many there are.
+    pub steps: usize,
+}
+
+impl Course {
+    /// What stands over its times.
+    pub(crate) fn heading(&self) -> &'static str {
+        if self.first_second.is_some() { "from" } else { "since the first line" }
+    }
+
+    /// What an axis of it measures.
+    pub(crate) fn label(&self) -> String {
+        let what = if self.first_second.is_some() { "time of day" } else { "time since the first line" };
+        format!("{what}, in steps of {}", duration(self.step_seconds))
+    }
+
+    /// All of its seconds.
+    pub(crate) fn seconds(&self) -> i64 {
+        self.step_seconds.saturating_mul(self.steps as i64)
+    }
+
+    /// When a step begins.
+    pub(crate) fn cell(&self, step: usize) -> Cell {
+        let since = self.step_seconds.saturating_mul(step as i64);
+        let text = match self.first_second {
+            Some(first) => clock(first.saturating_add(since), &CLOCK_IN_FULL),
+            None if since == 0 => "0 s".into(),
+            None => duration(since),
+        };
+        Cell::number(text, since as f64 * 1e9, Unit::Nanoseconds)
+    }
+
+    /// At most about `most` round times, in seconds since the first step begins, with their words.
+    pub(crate) fn ticks(&self, most: usize) -> Vec<(i64, String)> {
+        let rough = self.seconds() / most.max(1) as i64;
+        let apart = APART.iter().copied().find(|apart| *apart >= rough).unwrap_or(rough.max(1));
+        let first = self.first_second.unwrap_or(0);
+        let begin = first.saturating_add(apart - 1).div_euclid(apart).saturating_mul(apart);
+        let times = (0..=most as i64 + 1).map(|number| begin.saturating_add(apart.saturating_mul(number)));
+        let times = times.filter(|time| (0..=self.seconds()).contains(&time.saturating_sub(first)));
+        let form = Form::of(apart, clock_day(first) != clock_day(first.saturating_add(self.seconds())));
+        let words = |time: i64| match (self.first_second, time) {
+            (Some(_), time) => clock(time, &form),
+            (None, 0) => "0".into(),
+            (None, time) => duration(time),
+        };
+        times.map(|time| (time.saturating_sub(first), words(time))).collect()
+    }
+}
+
+/// What of a time of day is written.
+struct Form {
+    has_date: bool,
+    has_time: bool,
+    has_seconds: bool,
+}
+
+const CLOCK_IN_FULL: Form = Form { has_date: true, has_time: true, has_seconds: true };
+
+impl Form {
+    /// Of times that are `apart` seconds apart.
+    fn of(apart: i64, is_of_several_days: bool) -> Form {
+        Form { has_date: is_of_several_days, has_time: apart < DAY, has_seconds: apart < MINUTE }
+    }
+}
+
+fn clock_day(seconds: i64) -> i64 {
+    seconds.div_euclid(DAY)
+}
+
+/// A time by the wall clock, such as `2026-11-22 10:00:05`.
+fn clock(seconds: i64, form: &Form) -> String {
+    let (year, month, day) = date(clock_day(seconds));
+    let of_day = seconds.rem_euclid(DAY);
+    let date = format!("{year:04}-{month:02}-{day:02}");
+    let minute = format!("{:02}:{:02}", of_day / HOUR, of_day % HOUR / MINUTE);
+    let time = if form.has_seconds { format!("{minute}:{:02}", of_day % MINUTE) } else { minute };
+    let parts = [Some(date).filter(|_| form.has_date), Some(time).filter(|_| form.has_time)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Year, month and day of a day since 1970-01-01.
+///
+/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+fn date(day: i64) -> (i64, i64, i64) {
+    let shifted = day.saturating_add(719_468);
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// A number of seconds in the largest unit that it is a whole number of.
+fn duration(seconds: i64) -> String {
+    let units = [(DAY, "d"), (HOUR, "h"), (MINUTE, "min")];
+    let unit = units.into_iter().find(|(length, _)| seconds >= *length && seconds % length == 0);
+    let (length, word) = unit.unwrap_or((1, "s"));
+    format!("{} {word}", seconds / length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(first_second: Option<i64>, step_seconds: i64, steps: usize, most: usize) -> Vec<String> {
+        let course = Course { first_second, step_seconds, steps };
+        course.ticks(most).into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn an_axis_of_time_has_round_times_of_the_wall_clock() {
+        let ten = Some(1_795_341_600 - 3);
+        assert_eq!(words(ten, 1, 60, 4), ["10:00:00", "10:00:15", "10:00:30", "10:00:45"]);
+        assert_eq!(words(ten, 30, 240, 5), ["10:00", "10:30", "11:00", "11:30"]);
+        let days = words(ten, 10_800, 40, 6);
+        assert_eq!(days, ["2026-11-23", "2026-11-24", "2026-11-25", "2026-11-26", "2026-11-27"]);
+        let night = words(Some(1_795_391_000), 10, 180, 3);
+        assert_eq!(night, ["2026-11-22 23:50", "2026-11-23 00:00", "2026-11-23 00:10"]);
+    }
+
+    #[test]
+    fn without_a_wall_clock_it_has_the_time_since_the_first_line() {
+        assert_eq!(words(None, 1, 12, 6), ["0", "2 s", "4 s", "6 s", "8 s", "10 s", "12 s"]);
+        assert_eq!(words(None, 60, 200, 4), ["0", "1 h", "2 h", "3 h"]);
+        assert_eq!(words(None, 5, 30, 3), ["0", "1 min", "2 min"]);
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(
+            [0, 59, 11_016, 20_779, -1].map(date),
+            [(1970, 1, 1), (1970, 3, 1), (2000, 2, 29), (2026, 11, 22), (1969, 12, 31),]
+        );
+    }
+
+    #[test]
+    fn no_course_is_too_strange_for_an_axis() {
+        for first_second in [None, Some(0), Some(-5), Some(i64::MAX / 2), Some(i64::MIN / 2)] {
+            for (step_seconds, steps) in [(1, 1), (1, 240), (604_800, 240), (1 << 40, 240), (i64::MAX / 4, 2)] {
+                let course = Course { first_second, step_seconds, steps };
+                let ticks = course.ticks(6);
+                assert!(ticks.len() <= 8 && ticks.iter().all(|(at, _)| (0..=course.seconds()).contains(at)));
+                assert!(!course.cell(steps - 1).text.is_empty());
+            }
+        }
+    }
+}
