@@ -3,6 +3,7 @@
 //! The interval shows how far the ratio could move if each run drew its samples again from what it saw. It knows
 //! nothing of what changes between runs (placement, temperature, neighbours): repeat both runs for that.
 
+mod best_depth;
 mod disturbed;
 mod matching;
 mod profiles;
@@ -38,6 +39,10 @@ pub struct Comparison {
     pub experiments: (String, String),
     /// Parameters that tell the two runs apart as wholes and were therefore left out when cases were matched.
     pub changes: Vec<Change>,
+    /// Random reads of each device at the depth at which it gives most reads a second, which is the outcome that differs;
+    /// absent unless a run tried several depths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_depth: Option<CaseComparison>,
     /// Cases that both runs have, in the order of the first.
     pub cases: Vec<CaseComparison>,
     /// Cases and metrics of the first run alone.
@@ -126,6 +131,7 @@ pub fn compare(before: &Run, after: &Run) -> Comparison {
         warnings: (warnings(before), warnings(after)),
         experiments: (before.experiment.clone(), after.experiment.clone()),
         changes,
+        best_depth: best_depth::best_depth(before, after),
         cases: Vec::new(),
         only_before: only_before.into_iter().map(whole_case).collect(),
         only_after: only_after.into_iter().map(whole_case).collect(),

@@ -114,6 +114,22 @@ fn asked(runs: &[&Run]) -> Vec<Vec<String>> {
 
 fn page(experiment: &str, runs: &[&Run]) -> Page {
     let names = names(runs);
+    let is_few = runs.len() <= COLORED_MAX;
+    let mut sections = vec![Section::Head {
+        title: format!("{experiment}: {} runs beside each other", runs.len()),
+        facts: if is_few { signed(&names).iter().map(Key::in_full).collect() } else { Vec::new() },
+        settings: Vec::new(),
+    }];
+    sections.extend(charts_of(runs, &signed(&names)).into_iter().map(|chart| Section::Chart(Box::new(chart))));
+    if is_few {
+        let keys = signed(&names);
+        sections.extend((1..runs.len()).map(|other| differences((runs[0], runs[other]), (&keys[0], &keys[other]))));
+    }
+    Page { sections }
+}
+
+/// The charts that runs of one experiment have in common: with a colour for each run, or lines over many runs.
+pub(crate) fn charts_of(runs: &[&Run], keys: &[Key]) -> Vec<Chart> {
     let charts: Vec<Vec<Chart>> = runs.iter().map(|run| charts(run)).collect();
     let mut files: Vec<&'static str> = Vec::new();
     for chart in charts.iter().flatten() {
@@ -121,7 +137,6 @@ fn page(experiment: &str, runs: &[&Run]) -> Page {
             files.push(chart.name);
         }
     }
-    let is_few = runs.len() <= COLORED_MAX;
     let one = |file: &'static str| {
         let of = |own: &Vec<Chart>| own.iter().find(|chart| chart.name == file).cloned();
         let found: Vec<(usize, Chart)> =
@@ -129,19 +144,9 @@ fn page(experiment: &str, runs: &[&Run]) -> Page {
         if found.len() < 2 {
             return None;
         }
-        if is_few { together(&found, &names) } else { over_runs(&found, runs.len()) }
+        if runs.len() <= COLORED_MAX { together(&found, keys) } else { over_runs(&found, runs.len()) }
     };
-    let mut sections = vec![Section::Head {
-        title: format!("{experiment}: {} runs beside each other", runs.len()),
-        facts: if is_few { signed(&names).iter().map(Key::in_full).collect() } else { Vec::new() },
-        settings: Vec::new(),
-    }];
-    sections.extend(files.into_iter().filter_map(one).map(|chart| Section::Chart(Box::new(chart))));
-    if is_few {
-        let keys = signed(&names);
-        sections.extend((1..runs.len()).map(|other| differences((runs[0], runs[other]), (&keys[0], &keys[other]))));
-    }
-    Page { sections }
+    files.into_iter().filter_map(one).collect()
 }
 
 /// The runs with the signs of their marks.
@@ -155,9 +160,8 @@ fn charts(run: &Run) -> Vec<Chart> {
 }
 
 /// Charts of several runs as one, with a colour for each run.
-fn together(found: &[(usize, Chart)], names: &[String]) -> Option<Chart> {
+fn together(found: &[(usize, Chart)], keys: &[Key]) -> Option<Chart> {
     let first = &found[0].1;
-    let keys = signed(names);
     let plot = match &first.plot {
         Plot::Rows(_) => Plot::Rows(rows(found)),
         Plot::Lines(across, ..) => {
@@ -175,7 +179,7 @@ fn together(found: &[(usize, Chart)], names: &[String]) -> Option<Chart> {
     };
     let title = format!("{}{of_first}: the runs beside each other", first.title);
     let of = if found.iter().all(|(_, chart)| chart.of == first.of) { first.of.clone() } else { String::new() };
-    let chart = Chart { of, ..Chart::new(first.name, title, first.value.clone(), plot).keyed(keys) };
+    let chart = Chart { of, ..Chart::new(first.name, title, first.value.clone(), plot).keyed(keys.to_vec()) };
     chart.noted(first.note.clone().unwrap_or_default()).with_at_least(2)
 }
 

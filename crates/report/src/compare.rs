@@ -3,10 +3,12 @@
 use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unmatched, Verdict};
 use measure::{Finding, Parameters, Unit};
 
-use crate::body::subject;
+use crate::beside;
+use crate::body::subject as subject_of;
 use crate::page::number::{range, ratio};
 use crate::page::parameters::{phrase, shown};
-use crate::page::{Align, Cell, Page, Section, Table};
+use crate::page::{Align, Cell, Key, Page, Section, Table};
+use crate::renderer::Compared;
 
 /// Metrics that say what a run did and not what a read costs: in JSON and CSV, not on the page.
 const BOOKKEEPING: [&str; 11] = [
@@ -32,11 +34,52 @@ const LEGEND: &str = "Medians, of rates means. Ratios are second by first, with 
                       csv.";
 
 /// What is said where a run says of itself that it was disturbed.
-const DISTURBED: &str = "Disturbed: the values differ by more than their noise, but by its own warnings below one of \
-                         the runs shared the machine while it measured this case. Repeat that run.";
+const DISTURBED: &str = "Disturbed: the values differ by more than their noise, but by the warnings below whose numbers \
+                         stand behind it, one of the runs shared the machine while it measured this case. Repeat that \
+                         run.";
+
+/// The rung of a ladder that stands in front already.
+const BEST_DEPTH: &str = "device-random-best-depth";
+
+/// The numbers of the warnings of both runs: those of the first run, then those of the second.
+struct Warnings<'a> {
+    all: Vec<&'a Finding>,
+    /// How many are of the first run, or of both where these warn of the same.
+    of_first: usize,
+    are_same: bool,
+}
+
+impl<'a> Warnings<'a> {
+    fn of(comparison: &'a Comparison) -> Warnings<'a> {
+        let (first, second) = &comparison.warnings;
+        let are_same = first == second;
+        let second = second.iter().filter(|_| !are_same);
+        Warnings { all: first.iter().chain(second).collect(), of_first: first.len(), are_same }
+    }
+
+    /// The numbers of those that say that something else was at work during a case.
+    fn of_case(&self, case: &CaseComparison) -> String {
+        let is_its = |finding: &Finding| case.disturbances.contains(&finding.id);
+        let numbers = self.all.iter().enumerate().filter(|(_, finding)| is_its(finding));
+        let numbers: Vec<String> = numbers.map(|(place, _)| (place + 1).to_string()).collect();
+        numbers.join(", ")
+    }
+
+    /// What a run warned of holds for its figures here too.
+    fn sections(&self) -> Vec<Section> {
+        let list = |title: &str, places: std::ops::Range<usize>| {
+            let items: Vec<String> =
+                places.map(|place| format!("{}. {}", place + 1, self.all[place].message)).collect();
+            (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
+        };
+        let first = if self.are_same { "Warnings of both runs:" } else { "Warnings of the first run:" };
+        let lists = [list(first, 0..self.of_first), list("Warnings of the second run:", self.of_first..self.all.len())];
+        lists.into_iter().flatten().collect()
+    }
+}
 
 /// The page of a comparison.
-pub(crate) fn page(comparison: &Comparison) -> Page {
+pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     let (first, second) = &comparison.experiments;
     if first != second {
         let sentence = format!(
@@ -52,24 +95,63 @@ pub(crate) fn page(comparison: &Comparison) -> Page {
         return Page { sections };
     }
     let names = varying_names(comparison);
-    if comparison.cases.iter().any(|case| !case.metrics.is_empty()) {
-        sections.extend([Section::Table(table(comparison, &names)), Section::Note(LEGEND.into())]);
-        let mut shown = comparison.cases.iter().flat_map(shown_metrics);
-        let is_disturbed = shown.any(|metric| metric.verdict == Verdict::Disturbed);
-        sections.extend(is_disturbed.then(|| Section::Note(DISTURBED.into())));
+    let warnings = Warnings::of(comparison);
+    if let Some(best) = &comparison.best_depth {
+        sections.push(Section::Text(best_depth(best, comparison)));
+    }
+    let keys = ["first", "second"].map(Key::measured);
+    sections.extend(beside::charts_of(runs, &keys).into_iter().map(|chart| Section::Chart(Box::new(chart))));
+    if let Some(best) = &comparison.best_depth {
+        sections.push(Section::Table(Table {
+            title: Some("Random reads, each at its best depth:".into()),
+            ..table(&[best], &warnings, &[])
+        }));
+    }
+    let is_in_front = |case: &CaseComparison| {
+        comparison.best_depth.is_some() && case.parameters.get("rung").is_some_and(|rung| rung == BEST_DEPTH)
+    };
+    let cases: Vec<&CaseComparison> = comparison.cases.iter().filter(|case| !is_in_front(case)).collect();
+    if cases.iter().any(|case| !case.metrics.is_empty()) {
+        sections.extend([Section::Table(table(&cases, &warnings, &names)), Section::Note(LEGEND.into())]);
     } else {
         sections.push(Section::Text("The runs have no case in common.".into()));
     }
+    let mut shown = comparison.best_depth.iter().chain(&comparison.cases).flat_map(shown_metrics);
+    let is_disturbed = shown.any(|metric| metric.verdict == Verdict::Disturbed);
+    sections.extend(is_disturbed.then(|| Section::Note(DISTURBED.into())));
     sections.extend(alone("Only in the first run:", &comparison.only_before, &names));
     sections.extend(alone("Only in the second run:", &comparison.only_after, &names));
-    let (first, second) = &comparison.warnings;
-    if first == second {
-        sections.extend(warnings("Warnings of both runs:", first));
-    } else {
-        sections.extend(warnings("Warnings of the first run:", first));
-        sections.extend(warnings("Warnings of the second run:", second));
-    }
+    sections.extend(warnings.sections());
     Page { sections }
+}
+
+/// How many reads a second each device gives at its best depth, in a sentence.
+pub(crate) fn best_depth(best: &CaseComparison, comparison: &Comparison) -> String {
+    let depth = |is_first: bool| {
+        let change = best.outcomes.iter().find(|change| change.parameter == "depth");
+        let found = change.map(|change| if is_first { &change.before } else { &change.after });
+        let depth = found.cloned().flatten().or_else(|| best.parameters.get("depth").cloned());
+        depth.map_or_else(String::new, |depth| shown("depth", &depth))
+    };
+    let Some(iops) = best.metrics.iter().find(|metric| metric.name == "iops") else { return String::new() };
+    let side = |name: &str, subject: &Parameters, value: f64, is_first: bool| {
+        let place = subject_of(subject).map_or(String::new(), |place| format!(", {place},"));
+        format!("the {name}{place} {} at depth {}", Cell::quantity(value, iops.unit).text, depth(is_first))
+    };
+    let ratio = iops.ratio.map_or(String::new(), |value| format!(", {} times as many", ratio(value)));
+    let verdict = match iops.verdict {
+        Verdict::Differs => "That differs by more than the noise.",
+        Verdict::Disturbed => "A run warns that it was disturbed meanwhile: there is no verdict, repeat that run.",
+        Verdict::WithinNoise => "That is within the noise.",
+        Verdict::TooFewSamples | Verdict::OneSampleEach | Verdict::NoRatio => {
+            "There are too few samples for a verdict."
+        }
+    };
+    format!(
+        "Most reads a second: {}, {}{ratio}. {verdict}",
+        side("first", &comparison.subjects.0, iops.before, true),
+        side("second", &comparison.subjects.1, iops.after, false)
+    )
 }
 
 /// Whether a run is held against itself, and not against a changed copy of its document.
@@ -125,8 +207,8 @@ fn head(comparison: &Comparison) -> Section {
     let (first, second) = &comparison.experiments;
     let experiment = if first == second { first.clone() } else { format!("{first} and {second}") };
     let runs = [
-        run("first", &comparison.before, subject(&comparison.subjects.0)),
-        run("second", &comparison.after, subject(&comparison.subjects.1)),
+        run("first", &comparison.before, subject_of(&comparison.subjects.0)),
+        run("second", &comparison.after, subject_of(&comparison.subjects.1)),
     ];
     Section::Head {
         title: format!("readpath compare   {experiment}"),
@@ -135,20 +217,16 @@ fn head(comparison: &Comparison) -> Section {
     }
 }
 
-/// What a run warned of holds for its figures here too.
-fn warnings(title: &str, warnings: &[Finding]) -> Option<Section> {
-    let items: Vec<String> = warnings.iter().map(|warning| warning.message.clone()).collect();
-    (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
-}
-
 fn change_text(change: &Change) -> String {
     let text = |value: &Option<_>| value.as_ref().map_or("none".into(), |value| shown(&change.parameter, value));
     format!("{}: first {}, second {}", change.parameter, text(&change.before), text(&change.after))
 }
 
-fn table(comparison: &Comparison, names: &[&str]) -> Table {
-    let of = |case| shown_metrics(case).map(move |metric| (case, metric));
-    let rows: Vec<(&CaseComparison, &MetricComparison)> = comparison.cases.iter().flat_map(of).collect();
+fn table(cases: &[&CaseComparison], warnings: &Warnings<'_>, names: &[&str]) -> Table {
+    let mut rows: Vec<(&CaseComparison, &MetricComparison)> = Vec::new();
+    for case in cases {
+        rows.extend(shown_metrics(case).map(|metric| (*case, metric)));
+    }
     Table::over(&rows)
         .column("metric", Align::Left, |(_, metric)| metric.name.clone())
         .column("first", Align::Right, |(_, metric)| Cell::quantity(metric.before, metric.unit))
@@ -157,7 +235,7 @@ fn table(comparison: &Comparison, names: &[&str]) -> Table {
             Cell::or_absent(metric.ratio.map(|value| Cell::number(ratio(value), value, Unit::Ratio)))
         })
         .column("95 %", Align::Left, |(_, metric)| interval(metric))
-        .column("verdict", Align::Left, |(_, metric)| verdict(metric))
+        .column("verdict", Align::Left, |(case, metric)| verdict(case, metric, warnings))
         .groups(|(case, _)| case_text(case, names))
         .done()
 }
@@ -174,15 +252,21 @@ fn shown_metrics(case: &CaseComparison) -> impl Iterator<Item = &MetricCompariso
     case.metrics.iter().filter(|metric| !BOOKKEEPING.contains(&metric.name.as_str()))
 }
 
-fn verdict(metric: &MetricComparison) -> &'static str {
-    match metric.verdict {
+/// What may be said, with the numbers of the warnings that concern it.
+fn verdict(case: &CaseComparison, metric: &MetricComparison, warnings: &Warnings<'_>) -> String {
+    let word = match metric.verdict {
         Verdict::Differs => "differs",
         Verdict::Disturbed => "disturbed",
         Verdict::WithinNoise => "within noise",
         Verdict::TooFewSamples => "too few",
         Verdict::OneSampleEach => "one each",
         Verdict::NoRatio => "no ratio",
-    }
+    };
+    let numbers = match metric.verdict {
+        Verdict::Disturbed | Verdict::WithinNoise => warnings.of_case(case),
+        _ => String::new(),
+    };
+    if numbers.is_empty() { word.into() } else { format!("{word} ({numbers})") }
 }
 
 /// The cases and metrics of one side, one a line.

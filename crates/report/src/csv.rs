@@ -21,7 +21,7 @@ const METRIC_COLUMNS: [&str; 12] =
 fn write(shown: Shown<'_>, _style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let rows = match shown {
         Shown::Run(one) | Shown::Kept(one) => run(one),
-        Shown::Comparison(two) => comparison(two),
+        Shown::Comparison(two) => comparison(two.comparison),
         Shown::Profiles(two) => profiles(two),
         Shown::Runs(listing) => runs(listing),
     };

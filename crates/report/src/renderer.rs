@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use measure::Run;
 use measure::compare::{Comparison, ProfileComparison};
 use measure::store::Listing;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::page::Page;
 use crate::style::Style;
@@ -42,11 +42,26 @@ pub enum Shown<'a> {
     /// A run that is in the store, where its identifier finds it.
     Kept(&'a Run),
     /// Two runs, one against the other.
-    Comparison(&'a Comparison),
+    Comparison(Compared<'a>),
     /// Two profiles, one against the other.
     Profiles(&'a ProfileComparison),
     /// The runs that are kept.
     Runs(&'a Listing),
+}
+
+/// Two runs and their comparison. A program gets the comparison alone: it has the runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<'a> {
+    /// The comparison.
+    pub comparison: &'a Comparison,
+    /// The runs, in its order.
+    pub runs: [&'a Run; 2],
+}
+
+impl Serialize for Compared<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.comparison.serialize(serializer)
+    }
 }
 
 impl Shown<'_> {
@@ -55,7 +70,7 @@ impl Shown<'_> {
         match self {
             Shown::Run(run) => body::page(run),
             Shown::Kept(run) => body::kept_page(run),
-            Shown::Comparison(comparison) => compare::page(comparison),
+            Shown::Comparison(compared) => compare::page(&compared),
             Shown::Profiles(comparison) => compare_profiles::page(comparison),
             Shown::Runs(listing) => runs::page(listing),
         }

@@ -225,6 +225,29 @@ fn best_depths_are_compared_although_each_run_found_another() {
 }
 
 #[test]
+fn two_disks_are_compared_at_the_depth_at_which_each_is_best() {
+    let of = |rates: &[(u64, f64)]| {
+        let case = |(depth, rate): &(u64, f64)| {
+            let rates: Vec<f64> = (0..20).map(|window| rate * (1.0 + f64::from(window % 5) / 100.0)).collect();
+            let parameters = [("pattern", json!("random")), ("depth", json!(depth))];
+            case_of(&parameters, vec![reads::IOPS.of_samples("windows", &rates).unwrap()])
+        };
+        run_of(rates.iter().map(case).collect())
+    };
+    let (slow, fast) = (of(&[(1, 80.0), (8, 200.0), (64, 190.0)]), of(&[(1, 9_000.0), (64, 90_000.0)]));
+    let best = compare(&slow, &fast).best_depth.unwrap();
+    let found = [Change { parameter: "depth".into(), before: Some(json!(8)), after: Some(json!(64)) }];
+    assert_eq!((best.parameters["depth"].clone(), best.outcomes), (json!(8), found.to_vec()));
+    assert!((best.metrics[0].ratio.unwrap() - 450.0).abs() < 1e-9);
+    assert_eq!(best.metrics[0].verdict, Verdict::Differs);
+    assert_eq!(compare(&of(&[(8, 1.0)]), &of(&[(64, 2.0)])).best_depth, None, "no depth is the best of one");
+    let mut disturbed = of(&[(1, 1.0), (8, 2.0)]);
+    disturbed.findings = vec![crate::schema::conditions::findings::STOLEN_TIME.of("Taken.")];
+    let best = compare(&disturbed, &of(&[(1, 3.0), (8, 9.0)])).best_depth.unwrap();
+    assert_eq!(best.metrics[0].verdict, Verdict::Disturbed);
+}
+
+#[test]
 fn a_rate_is_compared_by_the_mean_that_the_page_of_its_run_shows() {
     let of = |rates: &[f64]| run_of(vec![case_of(&[], vec![reads::IOPS.of_samples("windows", rates).unwrap()])]);
     let comparison = compare(&of(&[80.0, 80.0, 80.0, 80.0, 0.0, 64.0]), &of(&[128.0; 6]));

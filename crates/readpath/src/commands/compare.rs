@@ -7,7 +7,7 @@ use ::measure::compare::compare;
 use ::profile::choice::{Moment, Period};
 use ::profile::compare::compare_kept;
 use clap::{ArgMatches, Args, Command};
-use report::Shown;
+use report::{Compared, Shown};
 
 use super::named::{Named, named};
 use super::profile::reading::ReadingArguments;
@@ -95,7 +95,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
                 }
                 output::print_result(Shown::Profiles(&comparison), context)?;
             } else {
-                output::print_result(Shown::Comparison(&compare(&first, &second)), context)?;
+                let compared = Compared { comparison: &compare(&first, &second), runs: [&first, &second] };
+                output::print_result(Shown::Comparison(compared), context)?;
             }
             Ok(Exit::Done)
         }

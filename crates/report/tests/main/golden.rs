@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use measure::schema::conditions;
 use measure::store::{Listing, Summary, Unreadable};
 use measure::{Finding, Run, Unit, schema};
-use report::{Shown, Style};
+use report::{Compared, Shown, Style};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
@@ -220,8 +220,46 @@ fn two_runs_are_compared_metric_by_metric() {
     second.cases.pop();
     second.cases[0].metrics.pop();
     let comparison = measure::compare::compare(&first, &second);
-    check_page("compare", |style| report::render(Shown::Comparison(&comparison), style));
-    check("compare.csv", &in_format("csv", Shown::Comparison(&comparison)));
+    let compared = Compared { comparison: &comparison, runs: [&first, &second] };
+    check_page("compare", |style| report::render(Shown::Comparison(compared), style));
+    check("compare.csv", &in_format("csv", Shown::Comparison(compared)));
+    assert_eq!(
+        in_format("json", Shown::Comparison(compared)).parse::<serde_json::Value>().unwrap(),
+        serde_json::to_value(&comparison).unwrap(),
+        "the comparison without the runs"
+    );
+}
+
+#[test]
+fn two_disks_stand_beside_each_other_at_their_best_depths_with_charts_on_a_page_for_a_browser() {
+    let with = |path: &str, best: u64, scale: f64| {
+        let mut run = documents::ladder();
+        run.subject.insert("folder".into(), path.into());
+        for case in &mut run.cases {
+            if case.parameters.get("rung").is_some_and(|rung| rung == "device-random-best-depth") {
+                case.parameters.insert("depth".into(), best.into());
+            }
+            if case.parameters.get("rung").is_some_and(|rung| rung.as_str().unwrap().starts_with("device-random")) {
+                let depth = case.parameters.get("depth").and_then(serde_json::Value::as_f64).unwrap_or(1.0);
+                case.parameters.insert("depth".into(), (depth as u64).into());
+                let rates: Vec<f64> = (0..40).map(|window| scale * depth * f64::from(900 + window % 7)).collect();
+                case.metrics.retain(|metric| metric.name != "iops");
+                case.metrics.extend(schema::reads::IOPS.of_samples("windows", &rates));
+            }
+        }
+        run
+    };
+    let first = with("/mnt/fast", 64, 10.0);
+    let mut second = Run { id: "0197c0de-0000-7000-8000-000000000002".into(), ..with("/mnt/slow", 16, 4.0) };
+    second.findings.push(conditions::findings::STOLEN_TIME.of("The hypervisor took processor time away."));
+    let comparison = measure::compare::compare(&first, &second);
+    let compared = Compared { comparison: &comparison, runs: [&first, &second] };
+    check_page("compare-disks", |style| report::render(Shown::Comparison(compared), style));
+    let page = in_format("html", Shown::Comparison(compared));
+    for said in ["the first, /mnt/fast (", "at depth 16", "there is no verdict", "disturbed (3)", "3. The hypervisor"] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    assert!(page.contains("<svg") && !report::render(Shown::Comparison(compared), &WIDE).contains("<svg"));
 }
 
 #[test]
@@ -242,8 +280,10 @@ fn what_another_thread_may_have_made_is_disturbed_and_not_a_difference() {
     let shared = conditions::findings::CORE_SHARED.of(message).with("best", 4.0, Unit::Count);
     let mut second = with(1.5, 2.0, vec![shared]);
     second.id = "0197c0de-0000-7000-8000-000000000002".into();
-    let comparison = measure::compare::compare(&with(1.0, 4.0, Vec::new()), &second);
-    check_page("compare-disturbed", |style| report::render(Shown::Comparison(&comparison), style));
+    let first = with(1.0, 4.0, Vec::new());
+    let comparison = measure::compare::compare(&first, &second);
+    let compared = Compared { comparison: &comparison, runs: [&first, &second] };
+    check_page("compare-disturbed", |style| report::render(Shown::Comparison(compared), style));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use measure::store::read_run;
 use measure::{Run, compare, schema};
-use report::Shown;
+use report::{Compared, Shown};
 
 use crate::golden::{WIDE, check_run, in_format};
 
@@ -30,7 +30,8 @@ fn a_run_that_was_kept_before_is_shown_as_a_page() {
 #[test]
 fn a_run_that_was_kept_before_compares_with_itself_and_is_exported() {
     for (name, run) in documents() {
-        let page = report::render(Shown::Comparison(&compare::compare(&run, &run)), &WIDE);
+        let compared = Compared { comparison: &compare::compare(&run, &run), runs: [&run, &run] };
+        let page = report::render(Shown::Comparison(compared), &WIDE);
         assert!(page.contains("Both are the same run, ") && page.lines().count() < 12, "{name}: {page}");
         let rows = run.cases.iter().map(|case| case.metrics.len()).sum::<usize>();
         assert!(in_format("csv", &run).lines().count() > rows, "{name}");
