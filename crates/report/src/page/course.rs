@@ -57,11 +57,12 @@ impl Course {
 
     /// At most about `most` round times, in seconds since the first step begins, with their words.
     pub(crate) fn ticks(&self, most: usize) -> Vec<(i64, String)> {
-        let rough = self.seconds() / most.max(1) as i64;
+        let most = most.max(1) as i64;
+        let rough = self.seconds().saturating_add(most - 1) / most;
         let apart = APART.iter().copied().find(|apart| *apart >= rough).unwrap_or(rough.max(1));
         let first = self.first_second.unwrap_or(0);
         let begin = first.saturating_add(apart - 1).div_euclid(apart).saturating_mul(apart);
-        let times = (0..=most as i64 + 1).map(|number| begin.saturating_add(apart.saturating_mul(number)));
+        let times = (0..=most + 1).map(|number| begin.saturating_add(apart.saturating_mul(number)));
         let times = times.filter(|time| (0..=self.seconds()).contains(&time.saturating_sub(first)));
         let form = Form::of(apart, clock_day(first) != clock_day(first.saturating_add(self.seconds())));
         let words = |time: i64| match (self.first_second, time) {
@@ -149,6 +150,8 @@ mod tests {
     #[test]
     fn without_a_wall_clock_it_has_the_time_since_the_first_line() {
         assert_eq!(words(None, 1, 12, 6), ["0", "2 s", "4 s", "6 s", "8 s", "10 s", "12 s"]);
+        let to_the_end = words(None, 1, 15, 10);
+        assert_eq!((to_the_end.len(), to_the_end[7].as_str()), (8, "14 s"));
         assert_eq!(words(None, 60, 200, 4), ["0", "1 h", "2 h", "3 h"]);
         assert_eq!(words(None, 5, 30, 3), ["0", "1 min", "2 min"]);
     }
