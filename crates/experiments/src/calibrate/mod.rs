@@ -19,6 +19,7 @@ mod remedies;
 mod screening;
 mod sets;
 mod system;
+mod tablespaces;
 mod told_state;
 
 use std::time::Duration;
@@ -105,6 +106,9 @@ fn measure_all(
     bench.look(journal);
     let conditions = Conditions::now(bench.machine);
     let constants = constants::measure(bench, journal)?;
+    if !bench.tables.is_private() {
+        tablespaces::measure(bench, &constants, journal)?;
+    }
     bench.look(journal);
     let sets = constants.sets();
     journal.find_all(absent_constants(&sets));
@@ -128,7 +132,7 @@ fn measure_all(
     Ok(())
 }
 
-/// What a given server's counters tell of its queries, and what its tablespaces set for themselves.
+/// What a given server's counters tell of its queries.
 fn describe_server(
     bench: &mut Bench<'_>,
     caches: &ServerCaches,
@@ -137,8 +141,6 @@ fn describe_server(
     let database = bench.tables.facts().database.clone();
     journal.describe_subject("database", json!(database));
     constants::keep_cache_size(bench, caches, journal)?;
-    let spaces = bench.tables.tablespaces()?;
-    journal.find_all(tablespaces(&spaces));
     told_state::keep(bench, caches, journal)
 }
 
@@ -147,23 +149,6 @@ fn absent_constants(sets: &[ConstantSet]) -> Option<Finding> {
     let message = "No block has a cost above the noise of this machine, so that no set of measured constants can be \
                    given. Repeat the run when the machine is quiet, or with a larger --payload.";
     (sets.len() == 1).then(|| row::ABSENT_CONSTANTS.of(message))
-}
-
-/// What tablespaces, each with its options, do to the constants.
-fn tablespaces(spaces: &[(String, String)]) -> impl Iterator<Item = Finding> {
-    let of = |(name, options): &(String, String)| format!("{name} ({options})");
-    let with_own: Vec<String> = spaces.iter().filter(|(_, options)| !options.is_empty()).map(of).collect();
-    let costs = format!(
-        "Tablespaces with costs of their own keep them whatever is set for a session or a database: {}.",
-        with_own.join(", ")
-    );
-    let several = format!(
-        "The server has {} tablespaces, of which only the default one was measured: on a given server nothing is cold, \
-         and what is cached costs the same in each.",
-        spaces.len()
-    );
-    let costs = (!with_own.is_empty()).then(|| row::TABLESPACE_COSTS.of(costs));
-    costs.into_iter().chain((spaces.len() > 1).then(|| row::ONE_TABLESPACE.of(several)))
 }
 
 /// The queries that are asked about.
@@ -234,7 +219,8 @@ fn judge_own(
     }
     let advice = advise(bench, &mut comparison, told, journal)?;
     if bench.parameters.run {
-        remedies::look(bench, &comparison, journal)?;
+        let refused = remedies::look(bench, &comparison, journal)?;
+        comparison.refused.extend(refused);
     }
     cases::keep(bench, &comparison, &advice, journal)
 }

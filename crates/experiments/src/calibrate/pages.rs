@@ -31,7 +31,7 @@ impl PageRead {
         }
     }
 
-    fn probe(self, bench: &Bench<'_>) -> (Probe, Ways) {
+    pub(super) fn probe(self, bench: &Bench<'_>) -> (Probe, Ways) {
         let rows = (bench.tables.sizes().blocks / BLOCKS_A_ROW).max(1);
         match self {
             PageRead::Sequential => (Probe::Dense { comparisons: 0 }, Ways::Only(ChosenPlan::FullScan)),
@@ -68,7 +68,7 @@ pub(super) fn measure_cold(
 }
 
 /// Microseconds of the same statement when all is cached.
-fn settled(bench: &mut Bench<'_>, read: PageRead) -> Result<f64, ExperimentError> {
+pub(super) fn settled(bench: &mut Bench<'_>, read: PageRead) -> Result<f64, ExperimentError> {
     let (probe, ways) = read.probe(bench);
     bench.tables.warm()?;
     bench.tables.allow(ways)?;

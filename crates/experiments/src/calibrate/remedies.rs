@@ -6,7 +6,7 @@ use measure::schema::calibrate;
 use measure::schema::calibrate::parameters::{ADVICE, NODE_NOW, NODE_THEN, QUERY};
 use measure::statistics::median;
 use subjects::postgres::calibration::Plan;
-use subjects::postgres::calibration::queries::PARALLEL;
+use subjects::postgres::calibration::queries::{Answered, PARALLEL};
 
 use super::bench::Bench;
 use super::comparison::{Compared, Comparison};
@@ -43,12 +43,13 @@ const OFF: f64 = 10.0;
 const ROWS_MIN: f64 = 100.0;
 
 /// Looks for faster plans of the user's queries by closing the planner's ways, and keeps a case for each query that has
-/// one.
+/// one. Returns the queries that cannot be run, each with the reason: one whose plan no set changes is run here first.
 pub(super) fn look(
     bench: &mut Bench<'_>,
     comparison: &Comparison,
     journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
+) -> Result<Vec<(String, String)>, ExperimentError> {
+    let mut refused = Vec::new();
     let queries = comparison.compared.iter().filter(|one| one.query.not_run.is_none() && one.not_timed.is_none());
     let queries: Vec<&Compared> = queries.collect();
     journal.step(&format!("other plans of {} queries", queries.len()), Duration::from_secs(queries.len() as u64));
@@ -57,7 +58,14 @@ pub(super) fn look(
     bench.set_constants(&[])?;
     for one in queries {
         bench.tables.close_ways(&[], &toggles)?;
-        let Some((best, now)) = best_of_sets(bench, one)? else { continue };
+        let (best, now) = match best_of_sets(bench, one)? {
+            Ok(Some(found)) => found,
+            Ok(None) => continue,
+            Err(why) => {
+                refused.push((one.query.name.clone(), why));
+                continue;
+            }
+        };
         let mut fastest: Option<(Plan, f64)> = None;
         let mut seen: Vec<String> = one.variants.iter().map(|variant| variant.plan.top.outline()).collect();
         for toggle in &toggles {
@@ -84,20 +92,25 @@ pub(super) fn look(
             keep(bench, one, (&now, best), (&plan, millis), journal)?;
         }
     }
-    bench.tables.close_ways(&[], &toggles).map_err(ExperimentError::from)
+    bench.tables.close_ways(&[], &toggles)?;
+    Ok(refused)
 }
 
-/// The least time of the plans by the sets, and the plan by the server's own with what each step did.
-fn best_of_sets(bench: &mut Bench<'_>, one: &Compared) -> Result<Option<(f64, Plan)>, ExperimentError> {
+/// The least time of the plans by the sets, and the plan by the server's own with what each step did; a sentence where
+/// the query cannot be run.
+fn best_of_sets(bench: &mut Bench<'_>, one: &Compared) -> Result<Answered<Option<(f64, Plan)>>, ExperimentError> {
     let least = one.variants.iter().filter_map(|variant| median(&variant.millis)).min_by(f64::total_cmp);
     let limit = bench.parameters.time_limit();
     // A query whose plan no set changes has not been run.
-    let Ok(plan) = bench.tables.run_query(&one.query, limit)? else { return Ok(None) };
+    let plan = match bench.tables.run_query(&one.query, limit)? {
+        Ok(plan) => plan,
+        Err(why) => return Ok(Err(why)),
+    };
     let millis = match least {
         Some(least) => Some(least),
         None => timed(bench, one, [limit, limit])?,
     };
-    Ok(millis.map(|millis| (millis, plan)))
+    Ok(Ok(millis.map(|millis| (millis, plan))))
 }
 
 /// The median of some runs; `None` where the first, which is not counted, or another one takes too long.

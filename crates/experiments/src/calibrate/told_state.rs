@@ -41,8 +41,9 @@ pub(super) fn keep(
     let Some((_, hits)) = caches.hits else { return Ok(()) };
     let state = of(caches);
     let mut case = bench.case("state", [STATE.of(state.map_or("unknown", State::name))]);
-    let source = "pg_stat_database, since its counters were reset";
+    let source = "pg_statio_user_tables, since its counters were reset";
     case.metrics.push(calibrate::HITS.single(source, hits * 100.0));
+    let source = "pg_stat_database, since its counters were reset";
     case.metrics.extend(caches.read_micros.map(|micros| calibrate::READ_TIME.single(source, micros)));
     if let Some(share) = files_held(caches) {
         case.metrics.push(calibrate::FILES_HELD.single("the page cache, when the run began", share));
@@ -64,7 +65,7 @@ pub(super) fn finding(caches: &ServerCaches) -> Finding {
         );
     };
     let mut message = format!(
-        "Of {} blocks that this database asked for, {} % were in the shared buffers",
+        "Of {} blocks of its tables that this database asked for, {} % were in the shared buffers",
         grouped(blocks as u64),
         three_digits(hits * 100.0)
     );

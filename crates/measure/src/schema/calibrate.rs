@@ -6,8 +6,9 @@ use super::{conditions, subjects};
 
 parameters! {
     SUBJECT = "subject", "the server: `postgres 18.6`";
-    PART = "part", "`state`, `constant`, `concurrency`, `query`, `refused`, `remedy`, `set`";
-    CONSTANT = "constant", "of a constant: its name";
+    PART = "part", "`state`, `constant`, `tablespace`, `concurrency`, `query`, `refused`, `remedy`, `set`";
+    CONSTANT = "constant", "of a constant, also in a tablespace: its name";
+    TABLESPACE = "tablespace", "of a tablespace: its name";
     EFFECTIVE_IO_CONCURRENCY = "effective_io_concurrency", "of concurrency: the setting that was tried";
     MAINTENANCE_IO_CONCURRENCY = "maintenance_io_concurrency", "of concurrency: the setting that was tried";
     STATE = "state", "what is in the caches: `cold`, `system`, `cached`; of the user's queries `as-found`";
@@ -73,7 +74,8 @@ findings! {
     NOT_COLD = Warning "not-cold", "a part of the table was in the page cache when it was to be cold";
     WITHHELD_CONSTANTS = Info "withheld-constants", "constants that do not repeat themselves";
     TABLESPACE_COSTS = Warning "tablespace-costs", "tablespaces with costs of their own";
-    ONE_TABLESPACE = Info "one-tablespace", "the server has tablespaces that were not measured";
+    ONE_TABLESPACE = Info "one-tablespace", "tablespaces that were not measured, and why";
+    ANSWER_TABLESPACES = Info "answer-tablespaces", "what a block takes in each tablespace";
     TRIED = Info "tried-sets", "sets between the server's own constants and cheap blocks, tried on the user's queries";
     LISTED_WITHOUT_TABLES = Info "listed-without-tables", "listed queries that read no table are left out";
     ABSENT_STATE = Info "absent-state", "the server's counters do not tell what it finds cached";

@@ -92,6 +92,41 @@ fn all_constants_are_given_or_none_and_each_set_is_judged_in_the_state_it_is_for
 }
 
 #[test]
+fn a_block_has_a_cost_in_each_tablespace_where_the_role_may_make_tables() {
+    let Some(trial) = Trial::start(&[SMALL_BUFFERS, "allow_in_place_tablespaces=on"]) else { return };
+    for statement in [
+        "CREATE TABLESPACE \"slow disks\" LOCATION ''",
+        "CREATE TABLESPACE closed LOCATION ''",
+        "ALTER TABLESPACE \"slow disks\" SET (random_page_cost = 7)",
+        "CREATE USER clerk; GRANT CREATE ON DATABASE postgres TO clerk; \
+         GRANT CREATE ON TABLESPACE \"slow disks\" TO clerk",
+    ] {
+        trial.run(statement);
+    }
+    let document = User::new().document(&format!("calibrate --on {} {SMALL}", trial.url_of("clerk")));
+    for (space, random) in [("slow disks", 7.0), ("pg_default", 4.0)] {
+        for (constant, now) in [("seq_page_cost", 1.0), ("random_page_cost", random)] {
+            let is_it =
+                |case: &&Value| case["parameters"]["tablespace"] == space && case["parameters"]["constant"] == constant;
+            let found = part(&document, "tablespace").find(is_it);
+            let found = found.unwrap_or_else(|| panic!("no {constant} of {space}: {document}"));
+            assert_eq!(median(found, "now"), Some(now), "{found}");
+            assert!(median(found, "time").is_some(), "{found}");
+            // A role that may not see where the files are leaves the page cache as it is.
+            assert_eq!(found["parameters"]["state"], "system", "{found}");
+        }
+    }
+    let message = |id: &str| {
+        let found = document["findings"].as_array().unwrap().iter().find(|one| one["id"] == id);
+        found.unwrap_or_else(|| panic!("no {id}: {document}"))["message"].as_str().unwrap().to_string()
+    };
+    assert!(message("one-tablespace").contains("closed (the role may not make tables there)"));
+    assert!(message("answer-tablespaces").contains("in slow disks"));
+    assert_eq!(trial.value("SELECT count(*) FROM pg_class WHERE reltablespace > 1664"), "0");
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+#[test]
 fn a_private_server_is_made_cold_and_its_page_ends_with_statements() {
     if !has_debian() {
         return;
@@ -122,11 +157,12 @@ fn a_private_server_is_made_cold_and_its_page_ends_with_statements() {
 }
 
 /// Queries of all kinds that a user's file can hold, with what has to be said of each.
-const ODD: [(&str, &str, &str); 11] = [
+const ODD: [(&str, &str, &str); 12] = [
     ("writes", "DELETE FROM shop", "it writes"),
     ("writes inside", "WITH gone AS (DELETE FROM shop RETURNING 1) SELECT * FROM gone", "it writes"),
     ("locks", "SELECT * FROM shop FOR UPDATE", "locks rows"),
     ("sleeps", "SELECT pg_sleep(60)", "pg_sleep"),
+    ("takes forever", "SELECT count(*) FROM shop a, shop b WHERE a.n + b.n = -1", "takes longer than 2 s"),
     ("counts on", "SELECT nextval('numbers')", "nextval"),
     ("hides it", "SELECT shout(n) FROM shop", "shout"),
     ("needs values", "SELECT * FROM shop WHERE n = $1", "parameters"),
@@ -151,6 +187,19 @@ fn shop() -> Option<Trial> {
 }
 
 #[test]
+fn what_an_earlier_run_read_is_not_taken_for_the_databases_own_reads() {
+    let Some(trial) = shop() else { return };
+    let user = User::new();
+    let words = format!("calibrate --on {} {SMALL}", trial.url());
+    for run in ["the first", "the second"] {
+        let document = user.document(&words);
+        assert!(ids(&document).contains(&"absent-state"), "{run}: {:?}", ids(&document));
+    }
+    let all = "SELECT (blks_hit + blks_read > 100000)::text FROM pg_stat_database WHERE datname = current_database()";
+    trial.wait_for(all, "true");
+}
+
+#[test]
 fn every_odd_query_gets_a_sentence_and_the_others_are_answered() {
     let Some(trial) = shop() else { return };
     let user = User::new();
@@ -159,7 +208,7 @@ fn every_odd_query_gets_a_sentence_and_the_others_are_answered() {
     text += "-- name: good\nSELECT count(*) FROM shop WHERE place BETWEEN 0 AND 90000000;\n";
     fs::write(&file, text).unwrap();
     let words = format!("calibrate --on {} {SMALL} --queries {} --run", trial.url_of("clerk"), file.display());
-    let document = user.document(&format!("{words} --time-limit 5"));
+    let document = user.document(&format!("{words} --time-limit 2"));
     for (name, _, sentence) in ODD {
         let found = part(&document, "refused").find(|case| case["parameters"]["query"] == name);
         let found = found.unwrap_or_else(|| panic!("nothing is said of `{name}`: {document}"));
@@ -213,7 +262,13 @@ fn a_dry_run_sends_nothing_and_removes_what_it_would_make() {
     let output = User::new().run(&format!("calibrate --on {} --dry-run", trial.url()));
     let script = String::from_utf8(output.stdout).unwrap();
     assert_eq!(trial.log().len(), before, "{}", trial.log());
-    for part in ["CREATE SCHEMA readpath", "SET random_page_cost", "EXPLAIN (FORMAT JSON)", "DROP SCHEMA readpath;"] {
+    for part in [
+        "SET TABLESPACE \"another\"",
+        "CREATE SCHEMA readpath",
+        "SET random_page_cost",
+        "EXPLAIN (FORMAT JSON)",
+        "DROP SCHEMA readpath;",
+    ] {
         assert!(script.contains(part), "no {part}: {script}");
     }
     assert!(!script.contains("ALTER SYSTEM") && !script.contains("CREATE EXTENSION"), "{script}");

@@ -21,7 +21,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let is_shown = |query: &&Case| cell(query, "source") == "own" && is_advised(&sets, query);
     let own: Vec<&Case> = queries.into_iter().filter(is_shown).collect();
     let lists = [plans(&own), remedies(&part(run, "remedy")), refused(&part(run, "refused"))];
-    let tables = [costs(&constants), settings(&constants)];
+    let tables = [costs(&constants), tablespaces(&part(run, "tablespace")), settings(&constants)];
     let mut all: Vec<Section> = self::sets(&sets).map(Section::Table).into_iter().collect();
     all.extend(lists.into_iter().flatten());
     all.extend(tables.into_iter().flatten().map(Section::Table));
@@ -167,6 +167,25 @@ fn costs(cases: &[&Case]) -> Option<Table> {
         .unless_empty()
 }
 
+/// What a block costs in each tablespace of a server that has several.
+fn tablespaces(cases: &[&Case]) -> Option<Table> {
+    let given = |case: &Case| case.metric("given").map_or("withheld".into(), Cell::median);
+    Table::over(cases)
+        .column("tablespace", Align::Left, |case| cell(case, "tablespace"))
+        .column("cost", Align::Left, |case| cell(case, "constant").trim_end_matches("_cost").to_string())
+        .column("state", Align::Left, |case| cell(case, "state"))
+        .column("now", Align::Right, |case| number(case, "now"))
+        .column("measured", Align::Right, |case| number(case, "value"))
+        .column("rounds", Align::Right, |case| case.metric("passes_spread").map(|metric| Cell::times(metric.median())))
+        .column("given", Align::Right, |case| given(case))
+        .times("one costs", |case| calibrate::TIME.nanos(case).filter(|nanos| *nanos > 0.0))
+        .titled(
+            "Constants of each tablespace, in proportion to the one that this run's tables were made in (rounds: the \
+             largest ratio over the least):",
+        )
+        .unless_empty()
+}
+
 /// The ends of an interval.
 fn interval(case: &Case, low: &str, high: &str) -> Option<Cell> {
     let ends = (case.metric(low)?.median(), case.metric(high)?.median());
@@ -205,7 +224,30 @@ fn sql(run: &Run, sets: &[&Case]) -> String {
             None => text += &format!("-- {state}: nothing to set; the server's own constants stay\n"),
         }
     }
-    text + &concurrency(run)
+    text + &of_tablespaces(run) + &concurrency(run)
+}
+
+/// The tablespaces whose constants should differ from what they have now, with how to undo each.
+fn of_tablespaces(run: &Run) -> String {
+    let mut text = String::new();
+    for case in part(run, "tablespace") {
+        let value = |name: &str| Some(plain(case.metric(name)?.median()));
+        let (Some(now), Some(given)) = (value("now"), value("given")) else { continue };
+        if now == given {
+            continue;
+        }
+        let space = format!("\"{}\"", cell(case, "tablespace").replace('"', "\"\""));
+        let name = cell(case, "constant");
+        // What the tablespace has of its own comes back by its value, and what it has from the server by RESET.
+        let has_own = case.metric("now").is_some_and(|metric| metric.source.contains("spcoptions"));
+        let undo = if has_own { format!("SET ({name} = {now})") } else { format!("RESET ({name})") };
+        text += &format!("ALTER TABLESPACE {space} SET ({name} = {given});\n");
+        text += &format!("--   ALTER TABLESPACE {space} {undo}; -- it was {now}\n");
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!("-- tablespaces, in proportion to the server's own page costs; what undoes each:\n{text}\n"),
+    }
 }
 
 /// The ways to set a set's constants: for a session, for a database, for the server.

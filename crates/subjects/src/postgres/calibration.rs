@@ -7,6 +7,7 @@
 pub mod own_queries;
 pub mod queries;
 pub mod server_caches;
+pub mod tablespaces;
 pub mod verification_set;
 
 use std::time::{Duration, Instant};

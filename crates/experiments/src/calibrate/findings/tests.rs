@@ -12,6 +12,7 @@ use sides::proptest::sample::select;
 use sides::{Reading, both_sides, reading, says};
 use subjects::postgres::calibration::queries::Query;
 use subjects::postgres::calibration::server_caches::ServerCaches;
+use subjects::postgres::calibration::tablespaces::Tablespace;
 use subjects::postgres::calibration::verification_set::VerificationRows;
 
 use super::*;
@@ -21,6 +22,7 @@ use crate::calibrate::constants::{self, Measured};
 use crate::calibrate::estimate::Estimate;
 use crate::calibrate::screening::{leave_best, screen};
 use crate::calibrate::sets::{CONSTANTS, LEFT, Passes, Settled, TRIED};
+use crate::calibrate::tablespaces::SpaceCost;
 use crate::calibrate::{absent_constants, listed_without_tables, tablespaces, told_state};
 use crate::journal::Kept;
 
@@ -182,7 +184,7 @@ fn state() -> [Reading; 2] {
             _ => ". Whether the others come from the page cache or from the disk cannot be seen",
         };
         let found = format!(
-            "Of {} blocks that this database asked for, {} % were",
+            "Of {} blocks of its tables that this database asked for, {} % were",
             grouped(1_000_000),
             three_digits(hits * 100.0)
         );
@@ -353,20 +355,6 @@ fn lacks() -> Vec<Reading> {
     let sets = reading(row::ABSENT_CONSTANTS, [cost(), cost()], sets, |costs| {
         (costs == &[None, None]).then(|| says!["No block has a cost above the noise of this machine"])
     });
-    let spaces = |options: &Vec<bool>| {
-        let space =
-            |(at, has): (usize, &bool)| (format!("space{at}"), if *has { "seq_page_cost=2" } else { "" }.to_string());
-        tablespaces(&options.iter().enumerate().map(space).collect::<Vec<_>>()).collect::<Vec<_>>()
-    };
-    let own = reading(row::TABLESPACE_COSTS, vec(any::<bool>(), 0..4), spaces, |options| {
-        let named =
-            options.iter().enumerate().filter(|(_, has)| **has).map(|(at, _)| format!("space{at} (seq_page_cost=2)"));
-        let named: Vec<String> = named.collect();
-        (!named.is_empty()).then(|| says![format!("a session or a database: {}.", named.join(", "))])
-    });
-    let one = reading(row::ONE_TABLESPACE, vec(any::<bool>(), 0..4), spaces, |options| {
-        (options.len() > 1).then(|| says![format!("The server has {} tablespaces, of which only", options.len())])
-    });
     let listed = reading(
         row::LISTED_WITHOUT_TABLES,
         0..3_u64,
@@ -380,11 +368,60 @@ fn lacks() -> Vec<Reading> {
             Some(says![said])
         },
     );
-    vec![cold, beyond, parallel, sets, own, one, listed, tried()]
+    vec![cold, beyond, parallel, sets, listed, tried()]
+}
+
+fn of_tablespaces() -> [Reading; 3] {
+    let spaces = |options: &Vec<bool>| {
+        let space = |(at, has): (usize, &bool)| Tablespace {
+            name: format!("space{at}"),
+            options: if *has { "seq_page_cost=2" } else { "" }.to_string(),
+            ..Tablespace::default()
+        };
+        tablespaces::own_costs(&options.iter().enumerate().map(space).collect::<Vec<_>>())
+    };
+    let own = reading(row::TABLESPACE_COSTS, vec(any::<bool>(), 0..4), spaces, |options| {
+        let named =
+            options.iter().enumerate().filter(|(_, has)| **has).map(|(at, _)| format!("space{at} (seq_page_cost=2)"));
+        let named: Vec<String> = named.collect();
+        (!named.is_empty()).then(|| says![format!("a session or a database: {}.", named.join(", "))])
+    });
+    let left = |count: &usize| {
+        let of = |at| (format!("space{at}"), "the role may not make tables there".to_string());
+        tablespaces::not_measured(&(0..*count).map(of).collect::<Vec<_>>())
+    };
+    let one = reading(row::ONE_TABLESPACE, 0..3_usize, left, |count| {
+        let named: Vec<String> =
+            (0..*count).map(|at| format!("space{at} (the role may not make tables there)")).collect();
+        (*count > 0).then(|| says![format!("in each tablespace: {}.", named.join("; "))])
+    });
+    let in_each = |times: &Option<f64>| {
+        let of = |name: &str, is_home, times: f64| {
+            let space = Tablespace { name: name.into(), is_home, ..Tablespace::default() };
+            let (micros, home) = (vec![10.0 * times; 3], vec![10.0; 3]);
+            (SpaceCost { space, constant: "random_page_cost", micros, home, now: 4.0 }, State::Cold)
+        };
+        let costs = times.map(|times| [of("slow", false, times), of("pg_default", true, 1.0)]);
+        tablespaces::answer(&costs.into_iter().flatten().collect::<Vec<_>>())
+    };
+    let in_each = reading(row::ANSWER_TABLESPACES, option::of(0.1..50.0), in_each, |times| {
+        let times = (*times)?;
+        Some(if (1.0 / 1.5..=1.5).contains(&times) {
+            says!["within 1.5 times of pg_default"]
+        } else {
+            says!["random_page_cost", "for slow; --sql prints the statements"]
+        })
+    });
+    [own, one, in_each]
 }
 
 #[test]
 fn what_a_calibration_says_follows_from_what_was_measured() {
-    let all = lacks().into_iter().chain([advice(), random_page(), withheld()]).chain(state()).chain(concurrency());
+    let all = lacks()
+        .into_iter()
+        .chain([advice(), random_page(), withheld()])
+        .chain(of_tablespaces())
+        .chain(state())
+        .chain(concurrency());
     both_sides(&calibrate::findings::ALL, all);
 }

@@ -82,6 +82,18 @@ fn query(state: &str, name: &str, nodes: [&str; 2], times: Option<[f64; 2]>) -> 
     case(parameters("query", more), metrics)
 }
 
+/// A constant in a tablespace; withheld where its rounds are far apart.
+fn tablespace(name: &str, [now, value, spread, micros]: [f64; 4], now_source: &str) -> Case {
+    let mut metrics = vec![single("now", Unit::Ratio, now_source, now), ratio("value", value)];
+    metrics.push(ratio("passes_spread", spread));
+    if spread < 1.5 {
+        metrics.push(ratio("given", value));
+    }
+    metrics.push(single("time", Unit::Microseconds, "EXPLAIN", micros));
+    let more = json!({"tablespace": name, "constant": "random_page_cost", "state": "cold"});
+    case(parameters("tablespace", more), metrics)
+}
+
 /// Every part of the page, with a constant that is withheld.
 pub(crate) fn calibrate() -> Run {
     let subject = json!({"kind": "postgres", "version": "18.1", "sql": true, "database": "shop"});
@@ -92,6 +104,11 @@ pub(crate) fn calibrate() -> Run {
     run.cases.push(constant("cpu_tuple_cost", "", [0.01, 0.01, 1.0, 0.0571]));
     run.cases.push(constant("cpu_index_tuple_cost", "", [0.005, 0.0011, 7.1, 0.006]));
     run.cases.push(constant("parallel_setup_cost", "", [1000.0, 5660.0, 1.2, 32_300.0]));
+    let of_server = "pg_settings of the session";
+    run.cases.push(tablespace("pg_default", [4.0, 4.0, 1.0, 110.0], of_server));
+    run.cases.push(tablespace("slow \"disks\"", [4.0, 160.0, 1.2, 4410.0], of_server));
+    run.cases.push(tablespace("old", [2.0, 40.0, 1.1, 1110.0], "pg_tablespace.spcoptions"));
+    run.cases.push(tablespace("busy", [4.0, 80.0, 2.3, 2300.0], of_server));
     let memory = |name: &str, value| single(name, Unit::Bytes, "the page cache", value);
     let size = parameters("constant", json!({"constant": "effective_cache_size"}));
     run.cases.push(case(size, vec![memory("now", 4_294_967_296.0), memory("value", 2_442_153_472.0)]));

@@ -1,7 +1,7 @@
 //! What a given server finds cached, by its own counters and by the page cache: which state its queries are in.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sys::file::witness::cached;
 use sys::file::{Caching, Target};
@@ -9,14 +9,17 @@ use sys::file::{Caching, Target};
 use super::Calibration;
 use crate::error::SubjectError;
 
-/// Blocks of this database since its counters were reset, the time of reads where the server takes it, and the folder
-/// of its files.
-const COUNTERS: &str = "SELECT blks_hit, blks_read, blk_read_time, current_setting('track_io_timing'), datid \
-    FROM pg_stat_database WHERE datname = current_database()";
-
-/// Tablespaces of their own, and what is set for each.
-const TABLESPACES: &str = "SELECT spcname, array_to_string(spcoptions, ', ') FROM pg_tablespace \
-    WHERE spcname <> 'pg_global' ORDER BY spcname";
+/// Blocks of this database's tables since their counters were reset, the time of reads where the server takes it, and
+/// the folder of its files.
+///
+/// The counters of tables, not the database's: these keep what earlier runs of this program read in tables that are
+/// gone.
+const COUNTERS: &str = "SELECT t.hit, t.read, d.blk_read_time, current_setting('track_io_timing'), d.datid, \
+    d.blks_read FROM pg_stat_database d, (SELECT \
+    sum(coalesce(heap_blks_hit, 0) + coalesce(idx_blks_hit, 0) + coalesce(toast_blks_hit, 0) + \
+    coalesce(tidx_blks_hit, 0)) AS hit, \
+    sum(coalesce(heap_blks_read, 0) + coalesce(idx_blks_read, 0) + coalesce(toast_blks_read, 0) + \
+    coalesce(tidx_blks_read, 0)) AS read FROM pg_statio_user_tables) t WHERE d.datname = current_database()";
 
 /// Fewer blocks say nothing about a database's use.
 const BLOCKS_MIN: f64 = 100_000.0;
@@ -36,41 +39,69 @@ pub struct ServerCaches {
 }
 
 impl Calibration {
-    /// The tablespaces that tables can lie in, each with its own settings, which are empty where it has none.
-    pub fn tablespaces(&mut self) -> Result<Vec<(String, String)>, SubjectError> {
-        let pair = |row: Vec<Option<String>>| {
-            let mut columns = row.into_iter().map(Option::unwrap_or_default);
-            Some((columns.next()?, columns.next()?))
-        };
-        Ok(self.session().rows(TABLESPACES)?.into_iter().filter_map(pair).collect())
-    }
-
     /// What the server finds cached, before anything is made there.
     pub fn server_caches(&mut self) -> Result<ServerCaches, SubjectError> {
         let row = self.session().rows(COUNTERS)?.into_iter().next().unwrap_or_default();
         let text = |at: usize| row.get(at).and_then(Option::as_deref).unwrap_or_default();
         let number = |at: usize| text(at).parse::<f64>().unwrap_or(0.0);
-        let [hit, read, millis] = [number(0), number(1), number(2)];
-        let is_timed = text(3) == "on" && read >= READS_MIN && millis > 0.0;
-        let folder = self.facts().data_directory.as_ref().map(|data| Path::new(data).join("base").join(text(4)));
+        let [hit, read, millis, reads_timed] = [number(0), number(1), number(2), number(5)];
+        let is_timed = text(3) == "on" && reads_timed >= READS_MIN && millis > 0.0;
+        let folders = self.facts().data_directory.as_ref().and_then(|data| folders(Path::new(data), text(4)));
         Ok(ServerCaches {
             hits: (hit + read >= BLOCKS_MIN).then(|| (hit + read, hit / (hit + read))),
-            read_micros: is_timed.then(|| millis * 1e3 / read),
-            files: if self.is_local() { folder.and_then(|folder| held(&folder)) } else { None },
+            read_micros: is_timed.then(|| millis * 1e3 / reads_timed),
+            files: if self.is_local() { folders.and_then(|folders| held(&folders)) } else { None },
         })
     }
 }
 
-/// Bytes of the files in a folder, and of these what the page cache holds; `None` where one of them cannot be seen.
-fn held(folder: &Path) -> Option<(u64, u64)> {
+/// The folders of a database's files: in the default tablespace, and in each of the others where it has any; `None`
+/// where they cannot be seen.
+fn folders(data: &Path, database: &str) -> Option<Vec<PathBuf>> {
+    let below = |folder: &Path| -> Option<Vec<PathBuf>> {
+        Some(fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect())
+    };
+    let mut all = vec![data.join("base").join(database)];
+    for space in below(&data.join("pg_tblspc"))? {
+        // One folder for each major version that has used it.
+        all.extend(below(&space)?.into_iter().map(|version| version.join(database)));
+    }
+    Some(all.into_iter().filter(|folder| folder.exists()).collect())
+}
+
+/// Bytes of the files in folders, and of these what the page cache holds; `None` where one of them cannot be seen.
+fn held(folders: &[PathBuf]) -> Option<(u64, u64)> {
     let page = rustix::param::page_size() as u64;
     let mut sum = (0, 0);
-    for entry in fs::read_dir(folder).ok()?.flatten() {
-        let size = entry.metadata().ok()?.len();
-        if size > 0 {
-            let target = Target::open(&entry.path(), Caching::Buffered).ok()?;
-            sum = (sum.0 + size, sum.1 + cached(&target, 0, size).ok()?.pages * page);
+    for folder in folders {
+        for entry in fs::read_dir(folder).ok()?.flatten() {
+            let size = entry.metadata().ok()?.len();
+            if size > 0 {
+                let target = Target::open(&entry.path(), Caching::Buffered).ok()?;
+                sum = (sum.0 + size, sum.1 + cached(&target, 0, size).ok()?.pages * page);
+            }
         }
     }
     (sum.0 > 0).then_some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_database_in_every_tablespace_are_looked_at() {
+        let data = tempfile::tempdir().unwrap();
+        let space = "pg_tblspc/16385/PG_15_202209061";
+        for (folder, bytes) in [("base/5", 4096), ("base/7", 512), (&format!("{space}/5"), 8192)] {
+            fs::create_dir_all(data.path().join(folder)).unwrap();
+            fs::write(data.path().join(folder).join("1234"), vec![1; bytes]).unwrap();
+        }
+        fs::create_dir_all(data.path().join("pg_tblspc/16386/PG_15_202209061/9")).unwrap();
+        let found = folders(data.path(), "5").unwrap();
+        assert_eq!(found, [data.path().join("base/5"), data.path().join(space).join("5")]);
+        assert_eq!(held(&found).unwrap().0, 4096 + 8192);
+        fs::remove_dir_all(data.path().join("pg_tblspc")).unwrap();
+        assert_eq!(folders(data.path(), "5"), None, "what cannot be seen is no zero");
+    }
 }
