@@ -7,16 +7,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use measure::schema::contest::{OWN_CPU, SAMPLES, SERVER_CPU, THROUGHPUT_LEFT, TRANSACTIONS};
+use measure::schema::contest::{OWN_CPU, PEAK_MEMORY, SAMPLES, SERVER_CPU, THROUGHPUT_LEFT, TRANSACTIONS};
 
 use super::cost::{Cost, Meter};
-use super::judgement::{ALONE, FULL_SPEED, bars, with_sessions};
+use super::judgement::{ALONE, FULL_SPEED, READPATH, bars, own_cpu, with_sessions};
 use super::load::{Load, Pace};
 use super::peers;
 use super::profiler::{Profiler, Seen};
 use super::watcher::Readpath;
 use crate::conductor::Conductor;
 use crate::installed;
+use crate::ledger::Ledger;
 use crate::options::{Options, ServerOptions};
 use crate::private_postgres::PrivatePostgres;
 use crate::progress::progress;
@@ -54,6 +55,15 @@ pub(crate) struct Arguments {
         value_parser = clap::value_parser!(u64).range(1..=10_000)
     )]
     backends: Vec<u64>,
+    /// Measure readpath alone with these numbers of sessions, most of which wait for their clients, such as
+    /// 50,500,5000: each so often as --pairs says.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        conflicts_with_all = ["clients", "backends", "peers"],
+        value_parser = clap::value_parser!(u64).range(1..=10_000)
+    )]
+    growth: Vec<u64>,
     /// A folder with programs of other profilers (pg_wait_tracer, pg_activity, pgcenter): before those in PATH
     #[arg(long, value_name = "DIR")]
     peers: Option<PathBuf>,
@@ -61,21 +71,29 @@ pub(crate) struct Arguments {
 
 /// Holds the contest and gives the exit code. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
-    let Arguments { options, server, clients, seconds, backends, .. } = arguments;
+    let Arguments { options, server, clients, seconds, backends, growth, .. } = arguments;
     options.build_readpath()?;
     let installation = server.installation(&AtomicBool::new(false))?;
     let name = installed::name(&installation);
-    let what = format!("pgbench with {clients} clients on {name}: without a profiler, and with each.");
+    let what = match growth.as_slice() {
+        [] => format!("pgbench with {clients} clients on {name}: without a profiler, and with each."),
+        _ => format!("What readpath takes on {name} as the number of sessions grows."),
+    };
     let mut conductor = Conductor::begin("sampling", options.pairs, what)?;
     conductor.describe("postgres", name.as_str());
-    conductor.describe("clients", *clients);
     conductor.describe("seconds", *seconds);
     let postgres = PrivatePostgres::start(&installation, &server.directory(), BUFFERS, &conductor.interruption)?;
     let load = Load::new(installation.programs(), &postgres)?;
     progress("pgbench's tables");
     load.make_tables()?;
     let mut trial = Trial { postgres, load, seconds: *seconds };
-    let mut profilers: Vec<Box<dyn Profiler>> = vec![Box::new(Readpath { program: options.readpath() })];
+    let readpath = Readpath { program: options.readpath() };
+    if !growth.is_empty() {
+        trial.grow(growth, &readpath, &mut conductor)?;
+        return conductor.conclude(options, out);
+    }
+    conductor.describe("clients", *clients);
+    let mut profilers: Vec<Box<dyn Profiler>> = vec![Box::new(readpath)];
     profilers.extend(trial.present(peers::all(&installation, arguments.peers.as_deref()), &mut conductor)?);
     conductor.pairs(FULL_SPEED, 1 + profilers.len(), |turn, ledger| {
         let profiler = turn.contender.checked_sub(1).map(|place| profilers[place].as_ref());
@@ -94,7 +112,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             conductor.interruption.check()?;
             progress(&format!("{} with {sessions} sessions", profiler.name()));
             let measured = trial.with_backends(*sessions, profiler.as_ref());
-            take_down(&mut conductor, *sessions, profiler.name(), measured)?;
+            match measured {
+                Err(reason) if profiler.name() != READPATH => {
+                    // That another one fails at them is a result.
+                    let whose = format!("{}, with {},", profiler.name(), with_sessions(*sessions));
+                    conductor.absent(&whose, &reason);
+                }
+                measured => {
+                    let measured = measured?;
+                    take_down(&mut conductor.ledger, *sessions, profiler.name(), &measured);
+                    conductor.note("seen", shown(profiler.name(), *sessions, &measured.1));
+                }
+            }
         }
     }
     let bars = bars(&conductor.ledger);
@@ -102,27 +131,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     conductor.conclude(options, out)
 }
 
-/// Takes down what a profiler took and saw with this many sessions. That another one fails at them is a result.
-fn take_down(
-    conductor: &mut Conductor,
-    sessions: u64,
-    name: &str,
-    measured: Result<(Cost, Seen), String>,
-) -> Result<(), String> {
+/// Takes down what a profiler took with this many sessions.
+fn take_down(ledger: &mut Ledger, sessions: u64, name: &str, (cost, seen): &(Cost, Seen)) {
     let question = with_sessions(sessions);
-    match measured {
-        Err(reason) if name == super::judgement::READPATH => return Err(reason),
-        Err(reason) => conductor.absent(&format!("{name}, with {question},"), &reason),
-        Ok((cost, seen)) => {
-            conductor.ledger.add(&question, name, &OWN_CPU, cost.own);
-            conductor.ledger.add(&question, name, &SERVER_CPU, cost.server);
-            if let Some(rate) = seen.rate {
-                conductor.ledger.add(&question, name, &SAMPLES, rate);
-            }
-            conductor.note("seen", shown(name, sessions, &seen));
-        }
+    ledger.add(&question, name, &OWN_CPU, cost.own);
+    ledger.add(&question, name, &SERVER_CPU, cost.server);
+    if let Some(rate) = seen.rate {
+        ledger.add(&question, name, &SAMPLES, rate);
     }
-    Ok(())
+    if let Some(bytes) = cost.peak_bytes {
+        ledger.add(&question, name, &PEAK_MEMORY, bytes as f64);
+    }
 }
 
 /// What a profiler showed, as a sentence.
@@ -165,6 +184,19 @@ impl Trial {
         self.postgres.restart(BUFFERS, peer.settings())?;
         peer.begin(&self.postgres, 1)?.end(&self.postgres)?;
         peer.version(&self.postgres)
+    }
+
+    /// What readpath takes with each of these numbers of sessions, in turn.
+    fn grow(&mut self, sizes: &[u64], readpath: &Readpath, conductor: &mut Conductor) -> Result<(), String> {
+        conductor.pairs("numbers of sessions", sizes.len(), |turn, ledger| {
+            let sessions = sizes[turn.contender];
+            let measured = self.with_backends(sessions, readpath)?;
+            take_down(ledger, sessions, readpath.name(), &measured);
+            Ok(())
+        })?;
+        let bar = own_cpu(&conductor.ledger);
+        conductor.judge([bar]);
+        Ok(())
     }
 
     /// Transactions a second of a turn.

@@ -6,18 +6,20 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use rustix::param::clock_ticks_per_second;
-use sys::process::UsageSnapshot;
+use sys::process::{UsageSnapshot, peak_memory_of};
 
 use super::profiler::UnderWay;
 use crate::private_postgres::{Connection, PrivatePostgres};
 
-/// What a profiler took, in per cent of one processor.
+/// What a profiler took: time in per cent of one processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     /// Of its own processes.
     pub(crate) own: f64,
     /// Of the server's sessions that work for it.
     pub(crate) server: f64,
+    /// The largest resident memory of its own processes, in bytes; `None` where one of them cannot be seen.
+    pub(crate) peak_bytes: Option<u64>,
 }
 
 /// A measurement that goes on.
@@ -58,9 +60,10 @@ impl Meter {
         let ended = after.ended.saturating_sub(self.before.ended);
         let own = self.before.until(&after, &self.own)?;
         let server = self.before.until(&after, &self.sessions)? + ended;
+        let peak_bytes = self.own.iter().map(|process| peak_memory_of(*process)).sum();
         drop(self.connection);
         let share = |time: Duration| 100.0 * time.as_secs_f64() / elapsed.as_secs_f64();
-        Ok(Cost { own: share(own), server: share(server) })
+        Ok(Cost { own: share(own), server: share(server), peak_bytes })
     }
 }
 

@@ -49,16 +49,17 @@ pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
         throughput("with pg_wait_sampling at a tenth of the rate", AS_THE_PEER, WAIT_SAMPLING),
         throughput("with pg_wait_tracer at a hundredth of the rate", AS_THE_PEER, WAIT_TRACER),
         throughput("with pg_wait_tracer and every change", AS_THE_PEER, WAIT_TRACER_EXACT),
-        Bar::of_samples(
-            format!("own CPU with {question}: % of a processor"),
-            OWN,
-            ledger.samples(&question, READPATH, &OWN_CPU),
-            "they were not asked for",
-        )
-        .from("one profile"),
+        own_cpu(ledger).from("one profile"),
         own("pg_wait_sampling at a tenth of the rate", WAIT_SAMPLING),
         own("pg_wait_tracer at a hundredth of the rate", WAIT_TRACER),
     ]
+}
+
+/// The bar of its own processor time.
+pub(crate) fn own_cpu(ledger: &Ledger) -> Bar {
+    let question = with_sessions(SESSIONS_OF_BAR);
+    let samples = ledger.samples(&question, READPATH, &OWN_CPU);
+    Bar::of_samples(format!("own CPU with {question}: % of a processor"), OWN, samples, "they were not asked for")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run --release -p contest -- sampling [--pairs 7] [--clients 16] [--seconds 15] [--backends 50,500,5000]
 //!     [--peers DIR] [--results DIR] [--postgres DIR|postgres:18] [--directory DIR] [--fail-on-miss]
+//! cargo run --release -p contest -- sampling --growth 50,500,5000
 //! ```
 //!
 //! The load is pgbench, which only selects and is served from shared buffers, as fast as it goes: its clients keep all
@@ -11,6 +12,9 @@
 //! pg_wait_sampling is part of a server from its start. After the pairs the processor time of each profiler's own
 //! processes, and of the server's sessions that work for it, is measured with each number of sessions, at a load that
 //! leaves the processors half idle.
+//!
+//! With `--growth` readpath is measured alone, with each of these numbers of sessions in turn: its processor time, the
+//! looks a second that it reaches, and its memory.
 //!
 //! A peer is run as its documentation says, and looked for in `--peers` and in `PATH`; one that is not there, or that
 //! does not begin on this server and machine, is absent with its own words.

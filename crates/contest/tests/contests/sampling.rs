@@ -43,3 +43,37 @@ fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
         assert!(is_absent != cpu.is_some(), "{peer} must be measured or absent with a reason: {run:?}");
     }
 }
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
+fn growth_measures_readpath_alone_with_each_number_of_sessions() {
+    let Some(readpath) = readpath() else {
+        println!("skipped: cargo has not built readpath");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = [
+        "sampling".into(),
+        "--pairs=1".into(),
+        "--seconds=1".into(),
+        "--growth=3,12".into(),
+        format!("--readpath={}", readpath.display()),
+        format!("--results={}", folder.path().display()),
+    ];
+    let Some(Outcome { page, complaint, status }) = contest(words).unless_a_peer_is_missing() else { return };
+    assert_eq!(status, 0, "{complaint}");
+    assert!(page.contains("own CPU with 50 sessions"), "{page}");
+    let run = kept(folder.path(), "sampling");
+    for question in ["3 sessions", "12 sessions"] {
+        let is_asked = |case: &&measure::Case| case.parameters.get("question").is_some_and(|is| is == question);
+        let cases: Vec<&measure::Case> = run.cases.iter().filter(is_asked).collect();
+        for name in ["own_cpu", "samples", "peak_memory"] {
+            let found = cases.iter().find_map(|case| case.metric(name)).map(|metric| metric.statistics.median);
+            assert!(found.is_some_and(|value| value > 0.0), "{name} with {question}: {run:?}");
+        }
+    }
+    let is_alone = |case: &measure::Case| {
+        case.parameters.get("contender").is_none_or(|contender| contender == "readpath, 1000 a second")
+    };
+    assert!(run.cases.iter().all(is_alone), "{run:?}");
+}

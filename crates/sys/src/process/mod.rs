@@ -19,5 +19,5 @@ pub use foreign_memory::{Part, read_memory};
 pub use slice::ShortSlice;
 pub use snapshot::{UsageDelta, UsageSnapshot};
 pub use streams::stdout_was_closed;
-pub use usage::{IoCounts, peak_memory, process_cpu, process_io, thread_cpu, thread_io};
+pub use usage::{IoCounts, peak_memory, peak_memory_of, process_cpu, process_io, thread_cpu, thread_io};
 pub use watch::{is_there, name, watch};

@@ -68,7 +68,16 @@ fn parse_io(text: &str) -> Option<IoCounts> {
 
 /// Peak memory of the process in bytes (`VmHWM` of `/proc/self/status`); `None` if the kernel does not report it.
 pub fn peak_memory() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
+    peak_in("self")
+}
+
+/// The same of another process; `None` also where there is no such process.
+pub fn peak_memory_of(process: u32) -> Option<u64> {
+    peak_in(&process.to_string())
+}
+
+fn peak_in(process: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     number_after(&status, "VmHWM:").map(|kib| kib * 1024)
 }
 
@@ -108,5 +117,7 @@ mod tests {
     fn the_peak_holds_what_was_touched() {
         let memory = vec![1_u8; 64 << 20];
         assert!(peak_memory().unwrap() > memory.len() as u64);
+        assert!(peak_memory_of(std::process::id()).unwrap() > memory.len() as u64);
+        assert_eq!(peak_memory_of(u32::MAX), None);
     }
 }
