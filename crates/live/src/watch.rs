@@ -507,6 +507,7 @@ impl Watch {
         let left = self.last.unwrap_or_else(Instant::now);
         self.listener.iter_mut().for_each(|listener| listener.away());
         self.hear_rest();
+        self.memory.iter_mut().for_each(MemorySampler::unmap);
         if let Some(sampler) = self.sampler.take() {
             self.earlier += sampler.server_time;
         }

@@ -8,7 +8,7 @@ pub(super) const ENTRY_BYTES: usize = 432;
 /// Offsets of the fields of `PgBackendStatus` on machines of 64 bits: found in the memory of 15 and 18, taken to be the
 /// same in those between and in 14, and held against `pg_stat_activity` before they are used.
 pub(super) mod offset {
-    pub(super) const CHANGES: usize = 0;
+    pub(in crate::memory) const CHANGES: usize = 0;
     pub(super) const PROCESS: usize = 4;
     pub(super) const KIND: usize = 8;
     pub(super) const PROCESS_START: usize = 16;
@@ -51,7 +51,12 @@ impl<'a> Entry<'a> {
 
     /// Whether it was read while its process changed it.
     pub(super) fn is_changing(&self) -> bool {
-        self.half(offset::CHANGES) % 2 != 0
+        self.changes() % 2 != 0
+    }
+
+    /// How often its process has begun or ended a change: as long as it stays the same, so does the entry.
+    pub(super) fn changes(&self) -> i32 {
+        self.half(offset::CHANGES)
     }
 
     pub(super) fn process(&self) -> u32 {

@@ -1,42 +1,40 @@
 //! The sampler that asks no one: what the server's processes show of themselves in its shared memory, read from there.
 //!
 //! Shared memory lies at the same addresses in all processes of a server, so that one call on the first of them reads
-//! what all show. Where each process's part lies is asked of the process once. What does not change, and the names of
-//! wait events, come from the looks of the SQL sampler, which go on a few times a second.
+//! what all show. Where root maps it here, no call is needed, and of a process that has changed nothing two words are
+//! read. Where each process's part lies is asked of the process once. What does not change, and the names of wait
+//! events, come from the looks of the SQL sampler, which go on a few times a second.
 
 mod entry;
 mod events;
 mod image;
 mod names;
 mod place;
+mod relatives;
+mod spans;
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io::{self, Read, Seek};
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use profile::source::sampled::{Backend, CLIENT, ProcessorTime, Sample, State};
 use server::ServerFacts;
-use sys::process::{Part, read_memory};
+use sys::process::{Part, SharedMapping, read_memory};
 
 use crate::process::parent;
 use crate::processors::Processors;
 use crate::sampler::{Look, Sampler, Texts};
-use entry::{ENTRY_BYTES, Entry, VERSIONS};
+use entry::{Entry, VERSIONS};
 use events::Events;
 use image::Variables;
 use names::Names;
 pub(crate) use place::{Change, Place};
-
-/// How often new processes are looked for: a session of one short statement is to be met.
-const PROCESSES_EVERY: Duration = Duration::from_millis(10);
+use relatives::Relatives;
+use spans::Spans;
 
 /// How often a process is asked how much of its time it ran.
 const PROCESSOR_EVERY: Duration = Duration::from_millis(50);
-
-/// Parts of memory this near to each other are read as one: copying is cheaper than another part.
-const NEAR: u64 = 2048;
 
 /// Reads the memory of a server's processes.
 pub struct MemorySampler {
@@ -47,15 +45,18 @@ pub struct MemorySampler {
     text_bytes: usize,
     variables: Variables,
     processes: Vec<Process>,
-    looked_for: Option<Instant>,
-    /// Processes in that list.
+    /// Processes in the kernel's list of the first one's children when it was read last.
     shown: usize,
-    /// The kernel's list of the first process's children, and what was read of it last.
-    children: (fs::File, Vec<u8>),
+    relatives: Relatives,
+    /// Whether a process has ended, or is without a name, or its wait, by the last look.
+    has_ended: bool,
+    lacks_names: bool,
     events: Events,
     names: Names,
     processors: Option<Processors>,
     spans: Spans,
+    /// `None` where the kernel does not let it be mapped.
+    mapping: Option<SharedMapping>,
     /// Time that the looks took.
     pub(crate) time: Duration,
 }
@@ -73,16 +74,8 @@ struct Process {
     /// The execution whose text was read last.
     text: Option<(Option<i64>, Arc<str>)>,
     processor: Option<(Instant, Option<ProcessorTime>)>,
-}
-
-/// What is read in each look: parts that lie near each other as one.
-#[derive(Debug, Default)]
-struct Spans {
-    parts: Vec<Part>,
-    bytes: Vec<u8>,
-    /// Where the waits and the entries of all processes stand in `bytes`, in their order.
-    waits: Vec<usize>,
-    entries: Vec<usize>,
+    /// The wait and the count of changes of its last sample, where another one would be the same as long as these are.
+    resting: Option<(u32, i32)>,
 }
 
 impl MemorySampler {
@@ -103,23 +96,30 @@ impl MemorySampler {
             text_bytes,
             variables: Variables::of(postmaster)?,
             processes: Vec::new(),
-            looked_for: None,
             shown: usize::MAX,
-            children: (children_of(postmaster).map_err(unreadable)?, Vec::new()),
+            relatives: Relatives::of(postmaster).map_err(unreadable)?,
+            has_ended: false,
+            lacks_names: false,
             events: Events::default(),
             names: Names::default(),
             processors: Processors::open(facts.process, &facts.user, is_local).ok(),
             spans: Spans::default(),
+            mapping: None,
             time: Duration::ZERO,
         };
-        sampler.find_processes().and_then(|()| sampler.read()).map_err(unreadable)?;
+        sampler.find_processes().map_err(unreadable)?;
+        // Without it the memory is read by calls.
+        let entry = sampler.processes.first().map_or(0, |process| process.entry);
+        sampler.mapping = SharedMapping::of(postmaster, entry).ok();
+        sampler.lay_out();
+        sampler.read().map_err(unreadable)?;
         Ok(sampler)
     }
 
     /// Holds what memory shows against what the server showed since it was opened: all of it where a process has shown
     /// the same before and after, and which process it is elsewhere. `Err` holds the reason why it is not to be used.
     pub fn check(&mut self, seen: &[Sample]) -> Result<(), String> {
-        let before = self.spans.bytes.clone();
+        let before = self.spans.clone();
         self.read().map_err(unreadable)?;
         let mut agreeing = 0;
         for (at, process) in self.processes.iter().enumerate() {
@@ -127,7 +127,7 @@ impl MemorySampler {
             let Some(sample) = seen.iter().find(|one| one.backend.pid == number && one.backend.start != 0) else {
                 continue;
             };
-            let (entry, is_unchanged) = (self.entry(at), self.spans.entry(at) == self.spans.entry_in(&before, at));
+            let (entry, is_unchanged) = (self.entry(at), self.spans.entry(at) == before.entry(at));
             // One that ended meanwhile has no entry any more.
             if entry.process() != number {
                 continue;
@@ -145,6 +145,8 @@ impl MemorySampler {
 
     /// The waits of all processes as they are now, to be held against a look of the SQL sampler.
     pub fn waits(&mut self) -> HashMap<u32, u32> {
+        // Samples of another kind take the place of ours, and what they say changes names.
+        self.processes.iter_mut().for_each(|process| process.resting = None);
         if self.find_processes().and_then(|()| self.read()).is_err() {
             return HashMap::new();
         }
@@ -175,11 +177,16 @@ impl MemorySampler {
         self.events.list(events);
     }
 
-    /// Whether a process or a wait has no name yet, which the server knows.
+    /// Reads by calls from now on: memory that is mapped stays, also where its server has ended.
+    pub(crate) fn unmap(&mut self) {
+        if self.mapping.take().is_some() {
+            self.lay_out();
+        }
+    }
+
+    /// Whether a process or a wait has no name yet, by the last look, which the server knows.
     pub fn lacks_names(&self) -> bool {
-        self.processes.iter().enumerate().any(|(at, process)| {
-            process.number != self.own && (!process.is_told || !self.events.is_known(self.wait(at)))
-        })
+        self.lacks_names
     }
 
     /// Where each process shows itself but the one that serves us, by the last look.
@@ -212,8 +219,10 @@ impl MemorySampler {
         let entry = Entry::new(self.spans.entry(at));
         // It has ended, and its place is empty or another one's.
         if entry.process() != self.processes[at].number {
+            self.has_ended = true;
             return None;
         }
+        let shown = (self.wait(at), entry.changes());
         let (query_start, query_id) = (entry.statement_start(), entry.query_id());
         let (state, text) = (entry.state(self.major), entry.text());
         let is_same = |backend: &&Arc<Backend>| (backend.pid, backend.start) == (entry.process(), entry.start());
@@ -228,7 +237,10 @@ impl MemorySampler {
         };
         let is_client = backend.kind == CLIENT;
         let state = if is_client { state? } else { State::Background };
-        let event = self.events.name(self.wait(at));
+        let event = self.events.name(shown.0);
+        let has_names = self.processes[at].is_told && self.events.is_known(shown.0);
+        let rests = matches!(state, State::Idle | State::Background | State::Disabled) && has_names;
+        self.processes[at].resting = rests.then_some(shown);
         let is_at_work = is_client && matches!(state, State::Active | State::IdleInTransaction);
         let text = if is_at_work { self.text(at, (text, query_start), texts) } else { None };
         let is_running = state == State::Active && event.is_none();
@@ -268,9 +280,7 @@ impl MemorySampler {
     }
 
     fn wait(&self, at: usize) -> u32 {
-        let place = self.spans.waits.get(at).copied().unwrap_or(usize::MAX);
-        let bytes = self.spans.bytes.get(place..).and_then(|bytes| bytes.first_chunk());
-        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+        self.spans.wait(at)
     }
 
     fn entry(&self, at: usize) -> Entry<'_> {
@@ -279,29 +289,35 @@ impl MemorySampler {
 
     /// Reads what all processes show.
     fn read(&mut self) -> io::Result<()> {
-        let Spans { parts, bytes, .. } = &mut self.spans;
-        read_memory(self.postmaster, parts, bytes)?;
-        // An entry that its process was changing is read once more, on its own.
-        for at in 0..self.processes.len() {
-            if self.entry(at).is_changing() {
-                let place = self.spans.entries[at];
-                let part = Part { address: self.processes[at].entry, length: ENTRY_BYTES };
-                read_memory(self.postmaster, &[part], &mut self.spans.bytes[place..place + ENTRY_BYTES])?;
-            }
+        match &self.mapping {
+            Some(mapping) => self.spans.copy(mapping, &self.processes),
+            None => self.spans.read(self.postmaster, &self.processes),
         }
-        Ok(())
+    }
+
+    fn lay_out(&mut self) {
+        self.spans = match &self.mapping {
+            Some(_) => Spans::apart(&self.processes),
+            None => Spans::joined(&self.processes),
+        };
+    }
+
+    /// Whether the sample that a process has from the look before still says what it does.
+    fn is_same(&self, at: usize, before: Option<&Sample>) -> bool {
+        let process = &self.processes[at];
+        let Some((before, backend)) = before.zip(process.backend.as_ref()) else { return false };
+        let rests = process.resting.is_some_and(|shown| shown == (self.wait(at), self.entry(at).changes()));
+        rests && Arc::ptr_eq(&before.backend, backend)
     }
 
     /// Looks for processes that began or ended, and where the new ones show themselves.
     fn find_processes(&mut self) -> io::Result<()> {
-        self.looked_for = Some(Instant::now());
-        let (list, listed) = &mut self.children;
-        let is_new = read_again(list, listed)?;
+        let is_new = self.relatives.read()?;
         // One that has just been started shows itself a moment later.
         if !is_new && self.processes.len() == self.shown {
             return Ok(());
         }
-        let there = numbers(listed);
+        let there = self.relatives.numbers();
         self.shown = there.len();
         let known: HashSet<u32> = self.processes.iter().map(|process| process.number).collect();
         let before = self.processes.len();
@@ -314,7 +330,7 @@ impl MemorySampler {
             }
         }
         if has_changed {
-            self.spans = Spans::over(&self.processes);
+            self.lay_out();
             self.processors.iter_mut().for_each(|processors| processors.retain(|number| there.contains(&number)));
         }
         Ok(())
@@ -327,16 +343,32 @@ impl Sampler for MemorySampler {
     type Error = io::Error;
 
     fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> io::Result<Look> {
-        if self.looked_for.is_none_or(|at| at.elapsed() >= PROCESSES_EVERY) {
+        let is_whole = !self.has_ended && self.processes.len() == self.shown;
+        if self.relatives.is_due(is_whole) {
             self.find_processes()?;
         }
         let begun = Instant::now();
         self.read()?;
         let took = begun.elapsed();
-        samples.clear();
+        (self.has_ended, self.lacks_names) = (false, false);
+        let mut filled = 0;
         for at in 0..self.processes.len() {
-            samples.extend(self.sample(at, texts, begun));
+            if self.is_same(at, samples.get(filled)) {
+                filled += 1;
+                continue;
+            }
+            let sample = self.sample(at, texts, begun);
+            let process = &self.processes[at];
+            self.lacks_names |=
+                process.number != self.own && (!process.is_told || !self.events.is_known(self.spans.wait(at)));
+            let Some(sample) = sample else { continue };
+            match samples.get_mut(filled) {
+                Some(place) => *place = sample,
+                None => samples.push(sample),
+            }
+            filled += 1;
         }
+        samples.truncate(filled);
         self.time += begun.elapsed();
         Ok(Look { at: begun + took / 2 })
     }
@@ -344,102 +376,10 @@ impl Sampler for MemorySampler {
 
 impl Process {
     fn new(number: u32, wait: u64, entry: u64) -> Process {
-        Process { number, wait, entry, backend: None, is_told: false, text: None, processor: None }
-    }
-}
-
-impl Spans {
-    /// The bytes of a process's entry, as they were read last.
-    fn entry(&self, at: usize) -> &[u8] {
-        self.entry_in(&self.bytes, at)
-    }
-
-    /// Those among bytes that were read of the same parts.
-    fn entry_in<'a>(&self, bytes: &'a [u8], at: usize) -> &'a [u8] {
-        let place = self.entries.get(at).copied().unwrap_or(usize::MAX);
-        bytes.get(place..).map_or(&[], |bytes| &bytes[..bytes.len().min(ENTRY_BYTES)])
-    }
-
-    /// The parts that hold what all these processes show.
-    fn over(processes: &[Process]) -> Spans {
-        let waits = processes.iter().map(|process| (process.wait, size_of::<u32>()));
-        let entries = processes.iter().map(|process| (process.entry, ENTRY_BYTES));
-        let wanted: Vec<(u64, usize)> = waits.chain(entries).collect();
-        let mut order: Vec<usize> = (0..wanted.len()).collect();
-        order.sort_by_key(|at| wanted[*at].0);
-        let mut parts: Vec<Part> = Vec::new();
-        let (mut places, mut before) = (vec![0; wanted.len()], 0);
-        for at in order {
-            let (address, length) = wanted[at];
-            match parts.last_mut().filter(|part| address <= part.address + part.length as u64 + NEAR) {
-                Some(part) => part.length = part.length.max((address - part.address) as usize + length),
-                None => {
-                    before += parts.last().map_or(0, |part| part.length);
-                    parts.push(Part { address, length });
-                }
-            }
-            let begin = parts.last().map_or(address, |part| part.address);
-            places[at] = before + (address - begin) as usize;
-        }
-        let size = parts.iter().map(|part| part.length).sum();
-        let entries = places.split_off(processes.len());
-        Spans { parts, bytes: vec![0; size], waits: places, entries }
+        Process { number, wait, entry, backend: None, is_told: false, text: None, processor: None, resting: None }
     }
 }
 
 fn unreadable(error: io::Error) -> String {
     format!("it cannot be read: {error}")
-}
-
-/// The kernel's list of a process's children.
-fn children_of(process: u32) -> io::Result<fs::File> {
-    fs::File::open(format!("/proc/{process}/task/{process}/children"))
-}
-
-/// Reads a file of the kernel's again from its beginning; whether it differs from what was read before.
-fn read_again(file: &mut fs::File, before: &mut Vec<u8>) -> io::Result<bool> {
-    let mut now = Vec::with_capacity(before.len() + 256);
-    file.rewind()?;
-    file.read_to_end(&mut now)?;
-    let is_new = now != *before;
-    *before = now;
-    Ok(is_new)
-}
-
-/// The numbers in a list.
-fn numbers(list: &[u8]) -> HashSet<u32> {
-    String::from_utf8_lossy(list).split_whitespace().filter_map(|number| number.parse().ok()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_that_lie_near_each_other_are_read_as_one_and_each_process_finds_its_own() {
-        let memory: Vec<u8> = (0..200_000_u32).map(|at| (at % 251) as u8).collect();
-        let base = memory.as_ptr() as u64;
-        let of = |number: u32, wait: u64, entry: u64| Process::new(number, base + wait, base + entry);
-        let processes = [of(1, 100_000, 880), of(2, 100_880, 432), of(3, 180_000, 5_000)];
-        let mut spans = Spans::over(&processes);
-        assert_eq!(spans.parts.len(), 4, "two entries, one, two waits, one");
-        read_memory(std::process::id(), &spans.parts, &mut spans.bytes).unwrap();
-        for (at, process) in processes.iter().enumerate() {
-            let begin = |address: u64| ((address - base) % 251) as u8;
-            assert_eq!(spans.bytes[spans.waits[at]], begin(process.wait));
-            assert_eq!(spans.bytes[spans.entries[at]], begin(process.entry));
-        }
-    }
-
-    #[test]
-    fn a_process_is_found_under_its_parent() {
-        let own = std::process::id();
-        let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
-        assert_eq!(parent(child.id()), Some(own));
-        // Children are listed with the thread that started them.
-        assert!(parent(u32::MAX).is_none() && children_of(u32::MAX).is_err());
-        assert_eq!(numbers(b"12 7 x 99 "), HashSet::from([12, 7, 99]));
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
 }

@@ -296,6 +296,9 @@ impl Accounting {
         weight: Weight,
         observer: &mut dyn Observer,
     ) {
+        if sample.state == State::Idle && statement.is_none() && self.rests(sample, weight) {
+            return;
+        }
         let since = self.since;
         let mut seen = self.take_session(sample, since, observer);
         let doing = self.doing((sample, statement), &seen);
@@ -339,6 +342,20 @@ impl Accounting {
         };
         self.activity.add(first, passed, spent.weight.time - queued);
         self.activity.add(Class::RunQueue, passed, queued);
+    }
+
+    /// Adds to the pause that a session goes on with; `false` where it does something else. Most sessions of most looks
+    /// do nothing.
+    fn rests(&mut self, sample: &Sample, weight: Weight) -> bool {
+        let Some(seen) = self.sessions.get_mut(&sample.backend.pid) else { return false };
+        let is_same = !self.is_exact && Arc::ptr_eq(&seen.backend, &sample.backend);
+        if !is_same || self.blockers.waits(sample.backend.pid) || !seen.rest(IDLE_EVENT, weight) {
+            return false;
+        }
+        self.blockers.see_resting(sample);
+        seen.look = self.looks;
+        seen.spent += weight.time;
+        true
     }
 
     /// The session of a sample, which is out of the list meanwhile: another one may have had its number.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use foldhash::fast::RandomState;
 
+use super::names::NO_STATEMENT;
 use super::sample::{LOCK, Sample, State};
 use super::session::Weight;
 use crate::event::{Context, EventIndex, StatementIndex, Ticks};
@@ -102,6 +103,16 @@ impl Blockers {
         }
         if let Some(person) = self.people.get_mut(&pid) {
             (person.state, person.statement) = (sample.state, statement);
+        }
+    }
+
+    /// Notes that a session that waits for no lock goes on with its pause.
+    pub(super) fn see_resting(&mut self, sample: &Sample) {
+        if self.people.is_empty() {
+            return;
+        }
+        if let Some(person) = self.people.get_mut(&sample.backend.pid) {
+            (person.state, person.statement) = (sample.state, NO_STATEMENT);
         }
     }
 

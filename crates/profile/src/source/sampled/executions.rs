@@ -68,15 +68,9 @@ impl Executions {
         statement: impl FnOnce(Option<StatementIndex>) -> Option<StatementIndex>,
     ) {
         let backend = &sample.backend;
-        if !self.processes.contains_key(&backend.pid) && self.processes.len() >= PROCESSES_MAX {
-            return;
-        }
         let is_known = self.processes.get(&backend.pid).is_some_and(|known| known.start == backend.start);
         if !is_known {
-            let background = self.background(&backend.kind);
-            let executions = VecDeque::new();
-            let process = Process { start: backend.start, background, executions, seen: at };
-            self.processes.insert(backend.pid, process);
+            self.begin(sample, at);
         }
         let Some(process) = self.processes.get_mut(&backend.pid) else { return };
         process.seen = at;
@@ -94,6 +88,17 @@ impl Executions {
                 }
             }
         }
+    }
+
+    /// Begins anew with the process of a sample, where there is room for it.
+    fn begin(&mut self, sample: &Sample, at: i64) {
+        let backend = &sample.backend;
+        if !self.processes.contains_key(&backend.pid) && self.processes.len() >= PROCESSES_MAX {
+            return;
+        }
+        let background = self.background(&backend.kind);
+        let process = Process { start: backend.start, background, executions: VecDeque::new(), seen: at };
+        self.processes.insert(backend.pid, process);
     }
 
     fn background(&mut self, kind: &str) -> Option<Arc<str>> {

@@ -160,6 +160,16 @@ impl Seen {
         }
     }
 
+    /// Adds to the pause that goes on; `false` where another thing does.
+    pub(super) fn rest(&mut self, event: EventIndex, weight: Weight) -> bool {
+        let Some(open) = self.open.as_mut().filter(|open| open.doing.state == State::Idle) else { return false };
+        let Some(wait) = open.wait.as_mut().filter(|wait| wait.event == event) else { return false };
+        wait.add(weight, false);
+        open.elapsed += weight.time;
+        self.looks += weight.looks;
+        true
+    }
+
     /// Ends the execution, or the pause, that goes on.
     pub(super) fn close_open(&mut self, hearing: &mut Hearing<'_>) {
         if let Some(open) = self.open.take() {

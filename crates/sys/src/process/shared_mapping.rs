@@ -1,0 +1,145 @@
+//! Shared memory of another process, mapped here and never written: what stands in it is read without a call.
+//!
+//! What several processes share without a name has one file of the kernel's, which `/proc/PID/map_files` shows to root
+//! and to CAP_CHECKPOINT_RESTORE. It stays as long as any process maps it: a mapping is to be dropped when the process
+//! has ended.
+
+use std::fs::{self, File};
+use std::io;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// How the kernel names the file of shared memory that has no name.
+const NAMELESS: &str = "/dev/zero (deleted)";
+
+/// Bytes that are read at once.
+const WORD: usize = size_of::<u32>();
+
+/// Nameless shared memory of another process.
+#[derive(Debug)]
+pub struct SharedMapping {
+    /// Where it begins, by the other process's addresses.
+    address: u64,
+    start: NonNull<AtomicU32>,
+    length: usize,
+}
+
+// SAFETY: a mapping owns its place in memory alone; nothing in it is tied to a thread.
+unsafe impl Send for SharedMapping {}
+
+impl SharedMapping {
+    /// Maps the nameless shared memory that stands at this address of a process.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none at the address, and the kernel's, which refuses it to most users.
+    pub fn of(process: u32, address: u64) -> io::Result<SharedMapping> {
+        let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
+        let (range, begin, end) = maps.lines().find_map(|line| around(line, address)).ok_or(io::ErrorKind::NotFound)?;
+        let file = File::open(format!("/proc/{process}/map_files/{range}"))?;
+        let length = usize::try_from(end - begin).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        // SAFETY: a null hint and a new mapping: no existing memory is replaced.
+        let start = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, &file, 0) }?;
+        let start = NonNull::new(start.cast::<AtomicU32>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(SharedMapping { address: begin, start, length })
+    }
+
+    /// The word at an address of the other process; `None` where that is not in the mapping, or no word begins there.
+    pub fn word(&self, address: u64) -> Option<u32> {
+        Some(self.words(address, WORD)?.load(Ordering::Acquire))
+    }
+
+    /// Copies what stands at an address of the other process, word by word; whether all of it is in the mapping. What
+    /// another processor changes meanwhile may come out half old and half new, between two words.
+    pub fn copy(&self, address: u64, bytes: &mut [u8]) -> bool {
+        let Some(first) = self.words(address, bytes.len()) else { return false };
+        for (at, four) in bytes.chunks_exact_mut(WORD).enumerate() {
+            // SAFETY: all of these words lie within the mapping, as `words` has found.
+            let word = unsafe { &*ptr::from_ref(first).add(at) };
+            four.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+        }
+        // Words that are read after this were written after those above.
+        fence(Ordering::Acquire);
+        true
+    }
+
+    /// The first of the words at an address, where `length` bytes from there on are whole words of the mapping.
+    fn words(&self, address: u64, length: usize) -> Option<&AtomicU32> {
+        let offset = usize::try_from(address.checked_sub(self.address)?).ok()?;
+        let is_inside = offset.checked_add(length)? <= self.length;
+        let is_whole = offset.is_multiple_of(WORD) && length.is_multiple_of(WORD) && length > 0;
+        // SAFETY: the word lies within the mapping, which begins at a page and lasts as long as `self`. Others write to
+        // it at any time, and so it is only ever read as an atomic of four bytes, of which every value is one. Memory
+        // without a name has no size that could be cut.
+        (is_inside && is_whole).then(|| unsafe { &*self.start.as_ptr().add(offset / WORD) })
+    }
+}
+
+impl Drop for SharedMapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this object's own, and references into it end with it.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// The range of a line of proc(5)'s `maps` and its ends, where it is of nameless shared memory around an address.
+fn around(line: &str, address: u64) -> Option<(&str, u64, u64)> {
+    let (range, rest) = line.split_once(' ')?;
+    let (begin, end) = range.split_once('-')?;
+    let [begin, end] = [begin, end].map(|number| u64::from_str_radix(number, 16).ok());
+    let (begin, end) = (begin?, end?);
+    let is_meant = rest.split(' ').next()?.ends_with('s') && rest.ends_with(NAMELESS);
+    (is_meant && (begin..end).contains(&address)).then_some((range, begin, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::mm::mmap_anonymous;
+
+    /// Shared memory of this process's own, with its address.
+    fn shared() -> (&'static [AtomicU32; 1024], u64) {
+        let both = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a null hint and an anonymous mapping: no existing memory is replaced.
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), 4096, both, MapFlags::SHARED) }.unwrap();
+        // SAFETY: the mapping has 4096 zeroed bytes, is never unmapped, and all use of it is through atomics.
+        (unsafe { &*start.cast::<[AtomicU32; 1024]>() }, start as u64)
+    }
+
+    #[test]
+    fn what_a_process_writes_is_read_without_a_call_and_nothing_beyond_it() {
+        let (words, address) = shared();
+        let mapping = match SharedMapping::of(std::process::id(), address + 8) {
+            Ok(mapping) => mapping,
+            Err(error) => return println!("skipped: /proc/PID/map_files is not open to this user: {error}"),
+        };
+        assert_eq!(mapping.word(address + 8), Some(0));
+        words[2].store(7, Ordering::Relaxed);
+        words[3].store(0x0a0b_0c0d, Ordering::Relaxed);
+        assert_eq!((mapping.word(address + 8), mapping.word(address)), (Some(7), Some(0)));
+        let mut bytes = [1; 8];
+        assert!(mapping.copy(address + 8, &mut bytes));
+        assert_eq!(bytes, [7, 0, 0, 0, 0x0d, 0x0c, 0x0b, 0x0a]);
+        let is_there = |address: u64, length: usize| mapping.copy(address, &mut vec![0; length]);
+        assert!(is_there(address + 4088, 8) && !is_there(address + 4092, 8), "the end");
+        assert!(!is_there(address - 4, 4) && !is_there(u64::MAX - 2, 4) && !is_there(address + 2, 4));
+        assert_eq!((mapping.word(address + 4096), mapping.word(0)), (None, None));
+    }
+
+    #[test]
+    fn memory_that_is_not_shared_or_has_a_name_is_none() {
+        let own = [0_u8; 8];
+        let error = SharedMapping::of(std::process::id(), own.as_ptr() as u64).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let line = "7f65f0000000-7f6600000000 rw-s 00000000 00:01 99                         /dev/zero (deleted)";
+        assert_eq!(
+            around(line, 0x7f65_f000_0000),
+            Some(("7f65f0000000-7f6600000000", 0x7f65_f000_0000, 0x7f66_0000_0000))
+        );
+        assert_eq!(around(line, 0x7f66_0000_0000), None);
+        assert_eq!(around(&line.replace("rw-s", "rw-p"), 0x7f65_f000_0000), None);
+        assert_eq!(around(&line.replace("/dev/zero", "/SYSV0001"), 0x7f65_f000_0000), None);
+        assert_eq!(around("", 0), None);
+    }
+}
