@@ -39,8 +39,8 @@ pub struct Comparison {
     pub experiments: (String, String),
     /// Parameters that tell the two runs apart as wholes and were therefore left out when cases were matched.
     pub changes: Vec<Change>,
-    /// Random reads of each device at the depth at which it gives most reads a second, which is the outcome that differs;
-    /// absent unless a run tried several depths.
+    /// Random reads of each device at the depth at which it gives most reads a second, which is the outcome that
+    /// differs; absent unless a run tried several depths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_depth: Option<CaseComparison>,
     /// Cases that both runs have, in the order of the first.

@@ -1,14 +1,14 @@
 //! Two runs side by side: medians, ratio, its interval, and whether the samples support a difference.
 
 use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unmatched, Verdict};
-use measure::{Finding, Parameters, Unit};
+use measure::{Finding, Parameters, Run, Unit};
+use serde::{Serialize, Serializer};
 
 use crate::beside;
 use crate::body::subject as subject_of;
 use crate::page::number::{range, ratio};
 use crate::page::parameters::{phrase, shown};
 use crate::page::{Align, Cell, Key, Page, Section, Table};
-use crate::renderer::Compared;
 
 /// Metrics that say what a run did and not what a read costs: in JSON and CSV, not on the page.
 const BOOKKEEPING: [&str; 11] = [
@@ -33,10 +33,25 @@ const LEGEND: &str = "Medians, of rates means. Ratios are second by first, with 
                       and the state of the core (core_clock in GHz, core_additions a cycle) are in --format json and \
                       csv.";
 
+/// Two runs and their comparison. A program gets the comparison alone: it has the runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<'a> {
+    /// The comparison.
+    pub comparison: &'a Comparison,
+    /// The runs, in its order.
+    pub runs: [&'a Run; 2],
+}
+
+impl Serialize for Compared<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.comparison.serialize(serializer)
+    }
+}
+
 /// What is said where a run says of itself that it was disturbed.
-const DISTURBED: &str = "Disturbed: the values differ by more than their noise, but by the warnings below whose numbers \
-                         stand behind it, one of the runs shared the machine while it measured this case. Repeat that \
-                         run.";
+const DISTURBED: &str = "Disturbed: the values differ by more than their noise, but by the warnings below whose \
+                         numbers stand behind it, one of the runs shared the machine while it measured this case. \
+                         Repeat that run.";
 
 /// The rung of a ladder that stands in front already.
 const BEST_DEPTH: &str = "device-random-best-depth";

@@ -25,8 +25,9 @@ pub mod page;
 
 pub use beside::name as name_of_run;
 pub use body::place as place_of_run;
+pub use compare::Compared;
 pub use redact::without_texts;
-pub use renderer::{Compared, Media, Renderer, Shown};
+pub use renderer::{Media, Renderer, Shown};
 pub use style::Style;
 pub use text::clean;
 

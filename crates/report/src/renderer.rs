@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use measure::Run;
-use measure::compare::{Comparison, ProfileComparison};
+use measure::compare::ProfileComparison;
 use measure::store::Listing;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use crate::compare::Compared;
 use crate::page::Page;
 use crate::style::Style;
 use crate::{body, compare, compare_profiles, runs};
@@ -47,21 +48,6 @@ pub enum Shown<'a> {
     Profiles(&'a ProfileComparison),
     /// The runs that are kept.
     Runs(&'a Listing),
-}
-
-/// Two runs and their comparison. A program gets the comparison alone: it has the runs.
-#[derive(Clone, Copy, Debug)]
-pub struct Compared<'a> {
-    /// The comparison.
-    pub comparison: &'a Comparison,
-    /// The runs, in its order.
-    pub runs: [&'a Run; 2],
-}
-
-impl Serialize for Compared<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.comparison.serialize(serializer)
-    }
 }
 
 impl Shown<'_> {

@@ -10,6 +10,7 @@ mod events;
 mod image;
 mod names;
 mod place;
+mod process;
 mod relatives;
 mod spans;
 
@@ -30,6 +31,7 @@ use events::Events;
 use image::Variables;
 use names::Names;
 pub(crate) use place::{Change, Place};
+use process::Process;
 use relatives::Relatives;
 use spans::Spans;
 
@@ -59,23 +61,6 @@ pub struct MemorySampler {
     mapping: Option<SharedMapping>,
     /// Time that the looks took.
     pub(crate) time: Duration,
-}
-
-/// One process of the server.
-#[derive(Debug)]
-struct Process {
-    number: u32,
-    /// Where it says for what it waits, and where its entry stands.
-    wait: u64,
-    entry: u64,
-    /// What stays the same, and whether the server has told it.
-    backend: Option<Arc<Backend>>,
-    is_told: bool,
-    /// The execution whose text was read last.
-    text: Option<(Option<i64>, Arc<str>)>,
-    processor: Option<(Instant, Option<ProcessorTime>)>,
-    /// The wait and the count of changes of its last sample, where another one would be the same as long as these are.
-    resting: Option<(u32, i32)>,
 }
 
 impl MemorySampler {
@@ -371,12 +356,6 @@ impl Sampler for MemorySampler {
         samples.truncate(filled);
         self.time += begun.elapsed();
         Ok(Look { at: begun + took / 2 })
-    }
-}
-
-impl Process {
-    fn new(number: u32, wait: u64, entry: u64) -> Process {
-        Process { number, wait, entry, backend: None, is_told: false, text: None, processor: None, resting: None }
     }
 }
 

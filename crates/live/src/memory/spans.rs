@@ -4,8 +4,8 @@ use std::io;
 
 use sys::process::{Part, SharedMapping, read_memory};
 
-use super::Process;
 use super::entry::{ENTRY_BYTES, Entry, offset};
+use super::process::Process;
 
 /// Parts of memory this near to each other are read as one: copying is cheaper than another part.
 const NEAR: u64 = 2048;

@@ -55,7 +55,7 @@ fn sums(layers: &Layers) -> Vec<f64> {
 }
 
 impl Sheet<'_> {
-    /// Where so many steps are over.
+    /// Where this number of steps is over.
     fn at(&self, steps: f64) -> f64 {
         self.area.left + (self.area.right - self.area.left) * steps / self.layers.is_covered.len().max(1) as f64
     }
