@@ -65,6 +65,9 @@ pub struct Settings {
     pub rate: Option<f64>,
     /// Whether the server's memory is read where that is possible.
     pub reads_memory: bool,
+    /// Whether the kernel's tracepoints show which tier answered each read of a file, where they can be read. As long
+    /// as they do, every system call of the machine takes longer.
+    pub traces_reads: bool,
     /// The wall clock at the beginning, in microseconds since 1970.
     pub wall_clock: i64,
     /// A pause within a transaction of this length or longer is think time.
@@ -144,26 +147,25 @@ impl Watch {
         let mut watch = Watch::over(address, sampler, settings, (instruments, stop))?;
         watch.tracing = TracedServer::new(opened);
         if let Some(sampler) = &mut watch.sampler {
-            watch.tracing.begin(sampler.session(), address.is_local())?;
+            trace(&mut watch.tracing, sampler, address, settings)?;
         }
         Ok(watch)
     }
 
-    /// Sends nothing and notes what a watch would send to a server of this major version.
+    /// Sends nothing and notes what a watch with these settings would send to a server of this major version.
     ///
     /// # Errors
     /// None but those of a session that sends nothing.
     pub fn rehearse(
         address: &Address,
-        rate: Option<f64>,
+        settings: Settings,
         recorder: (Statements, u32),
         hits: Hits,
     ) -> Result<(), ServerError> {
         let statements = recorder.0.clone();
-        let settings = Settings { rate, reads_memory: true, wall_clock: 0, think_time: Ticks::ZERO, seed: 0 };
         let sampler = SqlSampler::rehearsal(address, recorder)?;
         let mut watch = Watch::over(address, sampler, settings, (Instruments::default(), Arc::default()))?;
-        let [few, many] = [rate.unwrap_or(RATE).min(RATE_MAX), 1.0 / ASK_EVERY.as_secs_f64()];
+        let [few, many] = [settings.rate.unwrap_or(RATE).min(RATE_MAX), 1.0 / ASK_EVERY.as_secs_f64()];
         statements.remark(&format!(
             "{few} times a second, or {many} to {} times where the server's memory can be read; the times differ:",
             1.0 / ASK_EVERY_LACKING.as_secs_f64()
@@ -173,8 +175,8 @@ impl Watch {
         if let Some(sampler) = &mut watch.sampler {
             sampler.blocking()?;
         }
-        statements.remark("at most twice a second, while files are read whose relation has no name yet:");
-        if let Some(sampler) = &mut watch.sampler {
+        if let Some(sampler) = watch.sampler.as_mut().filter(|_| settings.traces_reads) {
+            statements.remark("at most twice a second, while files are read whose relation has no name yet:");
             TracedServer::rehearse(sampler.session())?;
         }
         if let (Some(sampler), Hits::Counted) = (&mut watch.sampler, hits) {
@@ -517,7 +519,7 @@ impl Watch {
                     self.processors = with_processors(&mut sampler, &self.address);
                     self.memory = memory(&mut sampler, &self.address, self.settings);
                     // A server that goes away again is noticed at the next look.
-                    let _ = self.tracing.begin(sampler.session(), self.address.is_local());
+                    let _ = trace(&mut self.tracing, &mut sampler, &self.address, self.settings);
                     self.sampler = Some(sampler);
                     break;
                 }
@@ -700,6 +702,22 @@ fn with_processors(sampler: &mut SqlSampler, address: &Address) -> Result<(), St
     let processors = Processors::open(facts.process, &facts.user, address.is_local() && !is_rehearsal)?;
     sampler.with_processors(processors);
     Ok(())
+}
+
+/// Begins to trace the reads of the server's processes, where that is wanted and possible.
+fn trace(
+    tracing: &mut TracedServer,
+    sampler: &mut SqlSampler,
+    address: &Address,
+    settings: Settings,
+) -> Result<(), ServerError> {
+    match settings.traces_reads {
+        true => tracing.begin(sampler.session(), address.is_local()),
+        false => {
+            tracing.leave_out("--no-tiers was given");
+            Ok(())
+        }
+    }
 }
 
 /// The bytes of a statement's text that the server keeps; the setting is in bytes.

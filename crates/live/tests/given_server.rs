@@ -22,6 +22,7 @@ use trial::Trial;
 const SETTINGS: Settings = Settings {
     rate: Some(50.0),
     reads_memory: true,
+    traces_reads: true,
     wall_clock: 1_795_257_953_000_000,
     think_time: THINK_TIME,
     seed: 7,

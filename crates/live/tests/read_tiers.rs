@@ -25,7 +25,8 @@ use trial::Trial;
 fn open(url: &str) -> Watch {
     let address = Address::parse(url).unwrap();
     let wall_clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as i64;
-    let settings = Settings { rate: None, reads_memory: true, wall_clock, think_time: THINK_TIME, seed: 7 };
+    let settings =
+        Settings { rate: None, reads_memory: true, traces_reads: true, wall_clock, think_time: THINK_TIME, seed: 7 };
     Watch::open(&address, settings, Instruments::default(), Arc::default()).unwrap()
 }
 

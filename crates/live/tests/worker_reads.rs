@@ -73,7 +73,8 @@ fn counted(server: &PrivateServer) -> i64 {
 /// Watches a server while `load` runs, and a moment longer.
 fn watched(server: &PrivateServer, load: impl FnOnce() + Send) -> Ingested {
     let wall_clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as i64;
-    let settings = Settings { rate: None, reads_memory: true, wall_clock, think_time: THINK_TIME, seed: 7 };
+    let settings =
+        Settings { rate: None, reads_memory: true, traces_reads: true, wall_clock, think_time: THINK_TIME, seed: 7 };
     let mut watch =
         Watch::open(&Address::of(server.config()), settings, Instruments::default(), Arc::default()).unwrap();
     thread::scope(|scope| {

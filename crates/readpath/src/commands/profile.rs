@@ -149,7 +149,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 
 /// Profiles a running server, or prints what would be sent to it.
 fn run_on_server(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
-    if context.purpose != Purpose::Check && arguments.running.rehearse(context)? {
+    if context.purpose != Purpose::Check && arguments.running.rehearse(arguments.reading.think_time(), context)? {
         return Ok(Exit::Done);
     }
     let mut of_load = None;

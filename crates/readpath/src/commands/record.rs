@@ -75,9 +75,27 @@ struct Arguments {
     /// Write no texts of statements, which have literals in them
     #[arg(long)]
     no_text: bool,
+    /// Do not trace which tier answered each read of a file: tracing, for which it takes root or CAP_PERFMON, makes
+    /// every system call of the machine slower, by some 30 to 65 ns
+    #[arg(long)]
+    no_tiers: bool,
     /// Print every statement that would be sent to the server, and send none
     #[arg(long)]
     dry_run: bool,
+}
+
+impl Arguments {
+    /// How the server is watched, from now on.
+    fn settings(&self) -> Settings {
+        Settings {
+            rate: self.rate,
+            reads_memory: true,
+            traces_reads: !self.no_tiers,
+            wall_clock: clock(),
+            think_time: THINK_TIME,
+            seed: fresh_seed(),
+        }
+    }
 }
 
 /// Refuses what names no server, and a private one: it would do nothing.
@@ -122,7 +140,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 
 fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     let recorder = Statements::default();
-    Watch::rehearse(address, arguments.rate, (recorder.clone(), ASSUMED_MAJOR), Hits::Left)
+    Watch::rehearse(address, arguments.settings(), (recorder.clone(), ASSUMED_MAJOR), Hits::Left)
         .map_err(|error| Failure::new(Exit::Failed, error))?;
     output::print(&format!("{REMARK}{}", recorder.script()))?;
     Ok(Exit::Done)
@@ -173,14 +191,7 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
 }
 
 fn open(arguments: &Arguments, address: &Address, signals: &Signals) -> Result<Watch, ServerError> {
-    let settings = Settings {
-        rate: arguments.rate,
-        reads_memory: true,
-        wall_clock: clock(),
-        think_time: THINK_TIME,
-        seed: fresh_seed(),
-    };
-    Watch::open(address, settings, Instruments::default(), signals.stop().share())
+    Watch::open(address, arguments.settings(), Instruments::default(), signals.stop().share())
 }
 
 /// Opens another watch for a listener when the server lets us; `None` where a signal comes before.

@@ -58,9 +58,27 @@ struct Arguments {
     /// Show statements by their identifiers, without their texts
     #[arg(long)]
     no_text: bool,
+    /// Do not trace which tier answered each read of a file: tracing, for which it takes root or CAP_PERFMON, makes
+    /// every system call of the machine slower, by some 30 to 65 ns
+    #[arg(long)]
+    no_tiers: bool,
     /// Print every statement that would be sent to the server, and send none
     #[arg(long)]
     dry_run: bool,
+}
+
+impl Arguments {
+    /// How the server is watched, from now on.
+    fn settings(&self) -> Settings {
+        Settings {
+            rate: self.rate,
+            reads_memory: true,
+            traces_reads: !self.no_tiers,
+            wall_clock: Timestamp::now().as_microsecond(),
+            think_time: Ticks::ZERO,
+            seed: fresh_seed(),
+        }
+    }
 }
 
 fn define(command: Command) -> Command {
@@ -82,7 +100,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let reason = "a dry run shows no statement of the sessions";
     refuse_unused(matches, &[("no_text", !arguments.dry_run, reason)])?;
     if arguments.dry_run {
-        return rehearse(&address, arguments.rate);
+        return rehearse(&arguments, &address);
     }
     if !context.settings.stdout_is_terminal || !context.settings.stderr_is_terminal {
         return wrong(
@@ -97,9 +115,10 @@ fn failed(error: ServerError) -> Failure {
     Failure::new(Exit::Failed, error)
 }
 
-fn rehearse(address: &Address, rate: Option<f64>) -> Result<Exit, Failure> {
+fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     let recorder = Statements::default();
-    Watch::rehearse(address, rate, (recorder.clone(), ASSUMED_MAJOR), Hits::Counted).map_err(failed)?;
+    let recorded = (recorder.clone(), ASSUMED_MAJOR);
+    Watch::rehearse(address, arguments.settings(), recorded, Hits::Counted).map_err(failed)?;
     output::print(&format!("{}{}", REMARK, recorder.script()))?;
     Ok(Exit::Done)
 }
@@ -124,16 +143,14 @@ impl Shared {
 fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<Exit, Failure> {
     let (signals, progress) = (signals()?, progress(context));
     progress.step(&format!("waiting for {}", address.shown()), Duration::from_secs(1));
-    let wall_clock = Timestamp::now().as_microsecond();
-    let settings =
-        Settings { rate: arguments.rate, reads_memory: true, wall_clock, think_time: Ticks::ZERO, seed: fresh_seed() };
+    let settings = arguments.settings();
     let stop = signals.stop().share();
     let opened = Watch::open(address, settings, Instruments::default(), Arc::clone(&stop));
     progress.clear();
     let mut watch = opened.map_err(failed)?;
     watch.count_hits();
     let shared = Shared {
-        history: Mutex::new(History::new(wall_clock)),
+        history: Mutex::new(History::new(settings.wall_clock)),
         last: Mutex::new(Instant::now()),
         facts: facts(arguments, address, &watch, context),
     };

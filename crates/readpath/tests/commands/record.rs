@@ -190,6 +190,53 @@ fn a_restart_of_the_server_costs_its_time_and_the_recording_goes_on() {
     assert!(page.contains("The server could not be asked for "), "{page}");
 }
 
+/// How many of the kernel's events a process has open.
+fn kernel_events(process: u32) -> usize {
+    let opened = fs::read_dir(format!("/proc/{process}/fd")).unwrap().flatten();
+    let targets = opened.filter_map(|one| fs::read_link(one.path()).ok());
+    targets.filter(|target| target.to_string_lossy().contains("perf_event")).count()
+}
+
+#[test]
+fn without_tiers_no_system_call_is_traced_also_after_a_restart_and_the_page_says_why() {
+    let Some(mut trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let user = User::new();
+    let load = busy(&trial, HEAVY);
+    let mut recorder = recorder(&user, &trial, "--no-tiers");
+    let process = recorder.child.as_ref().unwrap().id();
+    recorder.wait_for(2);
+    assert_eq!(kernel_events(process), 0);
+    trial.kill();
+    drop(load);
+    trial.start_again();
+    let _load = busy(&trial, HEAVY);
+    let before = recorder.segments();
+    recorder.wait_for(before + 2);
+    assert_eq!(kernel_events(process), 0);
+    recorder.end(Signal::TERM);
+    let page = user.document("profile recording").to_string();
+    assert!(page.contains("--no-tiers was given") && !page.contains("\"tracing\""), "{page}");
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
+fn with_tiers_the_kernels_events_are_open_as_long_as_it_records() {
+    let Some(trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let user = User::new();
+    let _busy = busy(&trial, HEAVY);
+    let mut recorder = recorder(&user, &trial, "");
+    let process = recorder.child.as_ref().unwrap().id();
+    recorder.wait_for(2);
+    let open = kernel_events(process);
+    recorder.end(Signal::TERM);
+    let page = user.document("profile recording").to_string();
+    if page.contains("Which tier answered a read is not known") {
+        println!("skipped: reads cannot be traced here");
+        return;
+    }
+    assert!(open > 0, "{page}");
+}
+
 #[test]
 fn a_full_disk_is_said_sampling_goes_on_and_the_next_segments_are_written() {
     let disk = match disks::SmallDisk::new(&std::env::temp_dir(), 8 << 20) {

@@ -86,6 +86,28 @@ fn a_running_server_gets_the_page_and_the_document_of_any_profile() {
 }
 
 #[test]
+fn a_profile_that_leaves_tiers_out_has_none_and_says_why() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let _busy = busy(&trial, HEAVY);
+    let user = User::new();
+    let words = format!("profile --on {} --duration 1s -q", trial.url());
+    let without = user.document(&format!("{words} --no-tiers"));
+    let tables: Vec<&Value> =
+        without["cases"].as_array().unwrap().iter().map(|case| &case["parameters"]["table"]).collect();
+    assert!(tables.iter().any(|table| *table == "sampling") && !tables.iter().any(|table| *table == "tracing"));
+    let findings = without["findings"].as_array().unwrap();
+    let level = findings.iter().find(|finding| finding["id"] == "sampled-level").unwrap();
+    assert!(level["message"].as_str().unwrap().ends_with("tracepoints would tell: --no-tiers was given."), "{level}");
+    let refused = user.refused(&format!("{words} --no-tiers --exact all"), 2);
+    assert!(refused.contains("cannot be used with"), "{refused}");
+    for command in ["profile", "top", "record --to recording"] {
+        let sent = |more: &str| user.ok(&format!("{command} --on postgres://me@nowhere.example/db --dry-run {more}"));
+        let files = "pg_filenode_relation";
+        assert!(sent("").contains(files) && !sent("--no-tiers").contains(files), "{command}");
+    }
+}
+
+#[test]
 fn an_interrupted_profile_is_kept_with_its_page() {
     let Some(trial) = Trial::start(&[]) else { return };
     let _busy = busy(&trial, HEAVY);

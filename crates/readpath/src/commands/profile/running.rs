@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ::measure::{Nanos, Run};
+use ::profile::event::Ticks;
 use clap::{ArgMatches, Args};
 use experiments::{Journal, Stop};
 use jiff::Timestamp;
@@ -84,6 +85,10 @@ pub(super) struct RunningArguments {
     /// takes root
     #[arg(long, value_name = "PID,...|all", value_parser = chosen, conflicts_with = "rate")]
     exact: Option<Chosen>,
+    /// Do not trace which tier answered each read of a file: tracing, for which it takes root or CAP_PERFMON, makes
+    /// every system call of the machine slower, by some 30 to 65 ns
+    #[arg(long, conflicts_with = "exact")]
+    no_tiers: bool,
     /// Print every statement that would be sent to the server, and send none
     #[arg(long)]
     dry_run: bool,
@@ -124,7 +129,10 @@ impl RunningArguments {
     pub(super) fn refuse(&self, matches: &ArgMatches) -> Result<(), Failure> {
         if !self.is_asked_for() {
             let reason = "it is said of a running server, and --on names none";
-            return refuse_unused(matches, &["duration", "rate", "exact", "dry_run"].map(|id| (id, false, reason)));
+            return refuse_unused(
+                matches,
+                &["duration", "rate", "exact", "no_tiers", "dry_run"].map(|id| (id, false, reason)),
+            );
         }
         refuse_unused(matches, &OF_FILES.map(|(id, reason)| (id, false, reason)))?;
         let wrong = |sentence: String| Err(Failure::new(Exit::WrongCommandLine, sentence));
@@ -164,8 +172,20 @@ impl RunningArguments {
         Duration::from_nanos(self.duration.unwrap_or(usual).0)
     }
 
+    /// How the server is watched, from now on.
+    fn settings(&self, think_time: Ticks) -> Settings {
+        Settings {
+            rate: self.rate,
+            reads_memory: true,
+            traces_reads: !self.no_tiers,
+            wall_clock: Timestamp::now().as_microsecond(),
+            think_time,
+            seed: fresh_seed(),
+        }
+    }
+
     /// Whether only the statements are wanted; then they are printed.
-    pub(super) fn rehearse(&self, context: &Context) -> Result<bool, Failure> {
+    pub(super) fn rehearse(&self, think_time: Ticks, context: &Context) -> Result<bool, Failure> {
         if !self.dry_run {
             return Ok(false);
         }
@@ -179,7 +199,8 @@ impl RunningArguments {
             }
         };
         let recorder = Statements::default();
-        Watch::rehearse(&address, self.rate, (recorder.clone(), major), Hits::Left).map_err(|error| failed(&error))?;
+        Watch::rehearse(&address, self.settings(think_time), (recorder.clone(), major), Hits::Left)
+            .map_err(|error| failed(&error))?;
         output::print(&format!("{REMARK}{}", recorder.script()))?;
         Ok(true)
     }
@@ -212,13 +233,7 @@ pub(super) fn profile(
             (Address::of(private.config()), Some(private))
         }
     };
-    let settings = Settings {
-        rate: running.rate,
-        reads_memory: true,
-        wall_clock: Timestamp::now().as_microsecond(),
-        think_time: arguments.reading.think_time(),
-        seed: fresh_seed(),
-    };
+    let settings = running.settings(arguments.reading.think_time());
     let mut watch = Watch::open(&address, settings, instruments(arguments), stop.share()).map_err(failed)?;
     let mut load = match &private {
         Some(private) => Some(Load::start(&running.command, private)?),
