@@ -10,11 +10,11 @@ use clap::Args;
 use measure::schema::contest::{OWN_CPU, PEAK_MEMORY, SAMPLES, SERVER_CPU, THROUGHPUT_LEFT, TRANSACTIONS};
 
 use super::cost::{Cost, Meter};
-use super::judgement::{ALONE, FULL_SPEED, READPATH, bars, own_cpu, with_sessions};
+use super::judgement::{ALONE, FULL_SPEED, READPATH, WITH_TIERS, bars, own_cpu, with_sessions};
 use super::load::{Load, Pace};
 use super::peers;
 use super::profiler::{Profiler, Seen};
-use super::watcher::Readpath;
+use super::watcher::{Readpath, Tiers};
 use crate::conductor::Conductor;
 use crate::installed;
 use crate::ledger::Ledger;
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     )]
     backends: Vec<u64>,
     /// Measure readpath alone with these numbers of sessions, most of which wait for their clients, such as
-    /// 50,500,5000: each so often as --pairs says.
+    /// 50,500,5000. Each number is measured --pairs times.
     #[arg(
         long,
         value_delimiter = ',',
@@ -87,14 +87,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     progress("pgbench's tables");
     load.make_tables()?;
     let mut trial = Trial { postgres, load, seconds: *seconds };
-    let readpath = Readpath { program: options.readpath() };
+    let [readpath, with_tiers] =
+        [Tiers::LeftOut, Tiers::Traced].map(|tiers| Readpath { program: options.readpath(), tiers });
     if !growth.is_empty() {
         trial.grow(growth, &readpath, &mut conductor)?;
         return conductor.conclude(options, out);
     }
     conductor.describe("clients", *clients);
     let mut profilers: Vec<Box<dyn Profiler>> = vec![Box::new(readpath)];
-    profilers.extend(trial.present(peers::all(&installation, arguments.peers.as_deref()), &mut conductor)?);
+    // Tracing may take rights that are not there, as a peer may take programs.
+    let mut others: Vec<Box<dyn Profiler>> = vec![Box::new(with_tiers)];
+    others.extend(peers::all(&installation, arguments.peers.as_deref()));
+    profilers.extend(trial.present(others, &mut conductor)?);
     conductor.pairs(FULL_SPEED, 1 + profilers.len(), |turn, ledger| {
         let profiler = turn.contender.checked_sub(1).map(|place| profilers[place].as_ref());
         let rate = trial.at_full_speed(*clients, profiler)?;
@@ -113,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             progress(&format!("{} with {sessions} sessions", profiler.name()));
             let measured = trial.with_backends(*sessions, profiler.as_ref());
             match measured {
-                Err(reason) if profiler.name() != READPATH => {
+                Err(reason) if ![READPATH, WITH_TIERS].contains(&profiler.name()) => {
                     // That another one fails at them is a result.
                     let whose = format!("{}, with {},", profiler.name(), with_sessions(*sessions));
                     conductor.absent(&whose, &reason);
@@ -157,33 +161,34 @@ struct Trial {
 }
 
 impl Trial {
-    /// Those of the peers that can begin here; why the others cannot is recorded.
+    /// The profilers that can begin here; why the others cannot is recorded.
     fn present(
         &mut self,
-        peers: Vec<Box<dyn Profiler>>,
+        profilers: Vec<Box<dyn Profiler>>,
         conductor: &mut Conductor,
     ) -> Result<Vec<Box<dyn Profiler>>, String> {
         let mut present = Vec::new();
-        for peer in peers {
+        for profiler in profilers {
             conductor.interruption.check()?;
-            progress(&format!("whether there is {}", peer.name()));
-            match self.begins(peer.as_ref()) {
-                Err(reason) => conductor.absent(peer.name(), &reason),
+            progress(&format!("whether there is {}", profiler.name()));
+            match self.begins(profiler.as_ref()) {
+                Err(reason) => conductor.absent(profiler.name(), &reason),
                 Ok(version) => {
-                    conductor.describe(peer.name(), version.unwrap_or_else(|| "a version that it does not say".into()));
-                    present.push(peer);
+                    let version = version.unwrap_or_else(|| "a version that it does not say".into());
+                    conductor.describe(profiler.name(), version);
+                    present.push(profiler);
                 }
             }
         }
         Ok(present)
     }
 
-    /// Whether a peer begins and ends on this server: its version.
-    fn begins(&mut self, peer: &dyn Profiler) -> Result<Option<String>, String> {
-        peer.is_there()?;
-        self.postgres.restart(BUFFERS, peer.settings())?;
-        peer.begin(&self.postgres, 1)?.end(&self.postgres)?;
-        peer.version(&self.postgres)
+    /// Whether a profiler begins and ends on this server: its version.
+    fn begins(&mut self, profiler: &dyn Profiler) -> Result<Option<String>, String> {
+        profiler.is_there()?;
+        self.postgres.restart(BUFFERS, profiler.settings())?;
+        profiler.begin(&self.postgres, 1)?.end(&self.postgres)?;
+        profiler.version(&self.postgres)
     }
 
     /// What readpath takes with each of these numbers of sessions, in turn.

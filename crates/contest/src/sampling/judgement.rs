@@ -10,12 +10,14 @@ use crate::ledger::Ledger;
 /// What is asked of all.
 pub(crate) const FULL_SPEED: &str = "pgbench at full speed";
 
-/// The contenders that are no peers.
+/// The contenders that are no peers: samples of memory alone, and with the tier of every read traced besides.
 pub(crate) const ALONE: &str = "no profiler";
 pub(crate) const READPATH: &str = "readpath, 1000 a second";
+pub(crate) const WITH_TIERS: &str = "readpath, with the tier of every read";
 
-/// Part of the throughput that must be left, and of that with a peer.
+/// Part of the throughput that must be left by samples, with tiers, and of that with a peer.
 const LEFT: Judged = Judged::ratio(Wanted::AtLeast(0.99), "dear");
+const LEFT_WITH_TIERS: Judged = Judged::ratio(Wanted::AtLeast(0.97), "dear");
 const AS_THE_PEER: Judged = Judged::ratio(Wanted::AtLeast(1.0), "dearer");
 
 /// Per cent of a processor at most, with this many sessions, and in the peer's.
@@ -44,8 +46,12 @@ pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
         let name = format!("own CPU with {question} beside that of {name}");
         Bar::of_samples(name, OWN_AS_THE_PEER, &ratios, NOT_THERE).from("one profile of each")
     };
+    let with_tiers = ledger.ratios(FULL_SPEED, (WITH_TIERS, &TRANSACTIONS), (ALONE, &TRANSACTIONS));
+    let name = "throughput with the tier of every read beside that without a profiler";
+    let with_tiers = Bar::of_samples(name, LEFT_WITH_TIERS, &with_tiers, NOT_THERE);
     vec![
         throughput("without a profiler", LEFT, ALONE),
+        with_tiers,
         throughput("with pg_wait_sampling at a tenth of the rate", AS_THE_PEER, WAIT_SAMPLING),
         throughput("with pg_wait_tracer at a hundredth of the rate", AS_THE_PEER, WAIT_TRACER),
         throughput("with pg_wait_tracer and every change", AS_THE_PEER, WAIT_TRACER_EXACT),
@@ -67,10 +73,11 @@ mod tests {
     use super::*;
     use crate::bars::Outcome;
 
-    fn judged(readpath: f64, own: f64) -> Vec<Outcome> {
+    fn judged(readpath: f64, with_tiers: f64, own: f64) -> Vec<Outcome> {
         let mut ledger = Ledger::default();
         ledger.add(FULL_SPEED, ALONE, &TRANSACTIONS, 40_000.0);
         ledger.add(FULL_SPEED, READPATH, &TRANSACTIONS, readpath);
+        ledger.add(FULL_SPEED, WITH_TIERS, &TRANSACTIONS, with_tiers);
         for peer in [WAIT_SAMPLING, WAIT_TRACER, WAIT_TRACER_EXACT] {
             ledger.add(FULL_SPEED, peer, &TRANSACTIONS, 39_000.0);
             ledger.add(&with_sessions(50), peer, &OWN_CPU, 2.0);
@@ -81,15 +88,15 @@ mod tests {
 
     #[test]
     fn a_profile_that_takes_throughput_or_time_is_missed() {
-        assert_eq!(judged(39_700.0, 1.9), [Outcome::Met; 7]);
-        let dear = judged(38_900.0, 2.1);
+        assert_eq!(judged(39_700.0, 38_900.0, 1.9), [Outcome::Met; 8]);
+        let dear = judged(38_900.0, 38_700.0, 2.1);
         assert!(dear.iter().all(|outcome| matches!(outcome, Outcome::Missed(_))), "{dear:?}");
     }
 
     #[test]
     fn what_was_not_measured_is_not_judged() {
         assert_eq!(
-            bars(&Ledger::default())[1].sentence(),
+            bars(&Ledger::default())[2].sentence(),
             "throughput beside that with pg_wait_sampling at a tenth of the rate: not judged, one of the two was not \
              measured."
         );

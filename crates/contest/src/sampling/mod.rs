@@ -1,5 +1,6 @@
-//! What it costs a busy PostgreSQL to be profiled: readpath's samples of its memory against no profile at all, and
-//! against pg_wait_sampling, pg_wait_tracer, pg_activity and pgcenter at their usual rates, in turn and in one run.
+//! What it costs a busy PostgreSQL to be profiled: readpath's samples of its memory, alone and with the tier of every
+//! read traced, against no profile at all, and against pg_wait_sampling, pg_wait_tracer, pg_activity and pgcenter at
+//! their usual rates, in turn and in one run.
 //!
 //! ```sh
 //! cargo run --release -p contest -- sampling [--pairs 7] [--clients 16] [--seconds 15] [--backends 50,500,5000]
@@ -13,8 +14,8 @@
 //! processes, and of the server's sessions that work for it, is measured with each number of sessions, at a load that
 //! leaves the processors half idle.
 //!
-//! With `--growth` readpath is measured alone, with each of these numbers of sessions in turn: its processor time, the
-//! looks a second that it reaches, and its memory.
+//! With `--growth` readpath's samples are measured alone, with each of these numbers of sessions in turn: its processor
+//! time, the looks a second that it reaches, and its memory.
 //!
 //! A peer is run as its documentation says, and looked for in `--peers` and in `PATH`; one that is not there, or that
 //! does not begin on this server and machine, is absent with its own words.

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use measure::schema::Spec;
 use measure::schema::profile::parameters::TABLE;
+use measure::schema::sampled::findings::LEVEL;
 use measure::schema::sampled::{LOOKS, SAMPLED};
-use measure::{Case, Run};
+use measure::{Case, Finding, Run};
 
-use super::judgement::READPATH;
+use super::judgement::{READPATH, WITH_TIERS};
 use super::profiler::{Profiler, Seen, UnderWay};
 use crate::kept_run::{parse, statistics};
 use crate::private_postgres::PrivatePostgres;
@@ -21,20 +22,32 @@ const AFTER: Duration = Duration::from_millis(1500);
 /// The finding that says what its page begins with.
 const ANSWER: &str = "answer-class";
 
-/// The program.
+/// The program, with or without the tier of every read.
 pub(crate) struct Readpath {
     pub(crate) program: String,
+    pub(crate) tiers: Tiers,
+}
+
+/// Whether the kernel's tracepoints show which tier answers each read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tiers {
+    LeftOut,
+    Traced,
 }
 
 /// A profile under way.
 struct Watcher {
     child: Option<Child>,
     process: u32,
+    tiers: Tiers,
 }
 
 impl Profiler for Readpath {
     fn name(&self) -> &'static str {
-        READPATH
+        match self.tiers {
+            Tiers::LeftOut => READPATH,
+            Tiers::Traced => WITH_TIERS,
+        }
     }
 
     fn version(&self, _: &PrivatePostgres) -> Result<Option<String>, String> {
@@ -50,6 +63,7 @@ impl Profiler for Readpath {
         let child = Command::new(&self.program)
             .args(["profile", "--format=json", "--no-store", "--quiet", "--on", &server.url()])
             .arg(format!("--duration={}ms", duration.as_millis()))
+            .args((self.tiers == Tiers::LeftOut).then_some("--no-tiers"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -57,7 +71,7 @@ impl Profiler for Readpath {
             .map_err(|error| format!("{} could not be started: {error}", self.program))?;
         thread::sleep(BEFORE);
         let process = child.id();
-        Ok(Box::new(Watcher { child: Some(child), process }))
+        Ok(Box::new(Watcher { child: Some(child), process, tiers: self.tiers }))
     }
 }
 
@@ -77,7 +91,9 @@ impl UnderWay for Watcher {
             let complaint = String::from_utf8_lossy(&output.stderr);
             return Err(format!("readpath ended with {}: {}", output.status, complaint.trim()));
         }
-        seen(&parse(&String::from_utf8_lossy(&output.stdout))?)
+        let run = parse(&String::from_utf8_lossy(&output.stdout))?;
+        check(&run.cases, &run.findings, self.tiers)?;
+        seen(&run)
     }
 }
 
@@ -87,6 +103,19 @@ impl Drop for Watcher {
             // It has nothing to lose, and may have ended by itself.
             let _ = child.kill();
             let _ = child.wait();
+        }
+    }
+}
+
+/// Refuses a run that traced what was to be left out, or did not trace what was asked for.
+fn check(cases: &[Case], findings: &[Finding], tiers: Tiers) -> Result<(), String> {
+    let is_traced = cases.iter().any(|case| TABLE.in_case(case).as_deref() == Some("tracing"));
+    match (tiers, is_traced) {
+        (Tiers::LeftOut, false) | (Tiers::Traced, true) => Ok(()),
+        (Tiers::LeftOut, true) => Err("readpath traced reads in spite of --no-tiers".into()),
+        (Tiers::Traced, false) => {
+            let level = findings.iter().find(|finding| finding.id == LEVEL.id);
+            Err(format!("reads were not traced. {}", level.map_or("", |finding| finding.message.as_str())))
         }
     }
 }
@@ -107,6 +136,16 @@ fn rate_of(cases: &[Case]) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_traced_is_no_run_of_samples_alone_and_the_reverse() {
+        let traced = [Case::new([TABLE.of("tracing")].into_iter().collect())];
+        assert_eq!(check(&traced, &[], Tiers::Traced), Ok(()));
+        assert_eq!(check(&[], &[], Tiers::LeftOut), Ok(()));
+        assert!(check(&traced, &[], Tiers::LeftOut).unwrap_err().contains("--no-tiers"));
+        let why = LEVEL.of("Which tier answered a read is not known: no rights.");
+        assert!(check(&[], &[why], Tiers::Traced).unwrap_err().contains("no rights"));
+    }
 
     #[test]
     fn a_run_that_does_not_say_how_often_it_looked_is_an_error_and_not_the_usual_rate() {

@@ -21,7 +21,7 @@ fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
     ];
     let Some(Outcome { page, complaint, status }) = contest(words).unless_a_peer_is_missing() else { return };
     assert_eq!(status, 0, "{complaint}");
-    assert!(page.contains("of 7 met)") && page.contains("throughput beside that without a profiler"), "{page}");
+    assert!(page.contains("of 8 met)") && page.contains("throughput beside that without a profiler"), "{page}");
     let run = kept(folder.path(), "sampling");
     let of = |contender: &str, name: &str| {
         let mut cases =
@@ -32,7 +32,10 @@ fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
     assert!(alone > 0.0 && with > 0.0, "{run:?}");
     assert!(of("readpath, 1000 a second", "throughput_left").is_some(), "{run:?}");
     assert!(of("readpath, 1000 a second", "own_cpu").is_some_and(|cpu| cpu > 0.0), "{run:?}");
-    let peers = ["pg_wait_sampling, 100", "pg_wait_tracer, 10", "pg_wait_tracer, every", "pg_activity", "pgcenter"];
+    let with_tiers = "readpath, with the tier of every read";
+    assert_eq!(of(with_tiers, "throughput_left").is_some(), of(with_tiers, "own_cpu").is_some(), "{run:?}");
+    let peers =
+        [with_tiers, "pg_wait_sampling, 100", "pg_wait_tracer, 10", "pg_wait_tracer, every", "pg_activity", "pgcenter"];
     for peer in peers {
         let absent = |found: &measure::Finding| found.id == "contender-absent" && found.message.starts_with(peer);
         let is_absent = run.findings.iter().any(absent);
