@@ -93,7 +93,8 @@ pub struct MetricComparison {
 pub enum Verdict {
     /// The interval of the ratio excludes 1.
     Differs,
-    /// It does, but a run says itself that something else was at work during this case.
+    /// A run says itself that something else was at work during this case, which can make a difference as well as
+    /// hide one.
     Disturbed,
     /// The interval of the ratio includes 1.
     WithinNoise,
@@ -175,9 +176,9 @@ fn warnings(run: &Run) -> Vec<Finding> {
 fn compare_cases(before: &Case, after: &Case, disturbances: Vec<String>, seed: u64) -> CaseComparison {
     let both = before.metrics.iter().filter_map(|metric| Some((metric, same_metric(after, metric)?)));
     let mut metrics: Vec<_> = both.map(|(left, right)| compare_metrics((before, left), (after, right), seed)).collect();
-    let differing = metrics.iter_mut().filter(|metric| metric.verdict == Verdict::Differs);
+    let judged = metrics.iter_mut().filter(|metric| matches!(metric.verdict, Verdict::Differs | Verdict::WithinNoise));
     if !disturbances.is_empty() {
-        differing.for_each(|metric| metric.verdict = Verdict::Disturbed);
+        judged.for_each(|metric| metric.verdict = Verdict::Disturbed);
     }
     CaseComparison { parameters: before.parameters.clone(), outcomes: outcomes(before, after), disturbances, metrics }
 }

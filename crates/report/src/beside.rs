@@ -264,8 +264,11 @@ fn differences((first, second): (&Run, &Run), (one, other): (&Key, &Key)) -> Sec
         ),
     };
     let pair = format!("{} against {}", other.in_full(), one.in_full());
+    if compared == 0 && !disturbed.is_empty() {
+        return Section::Text(format!("{pair}.{disturbed}"));
+    }
     if compared == 0 {
-        return Section::Text(format!("{pair}. They have no value in common with enough samples in both.{disturbed}"));
+        return Section::Text(format!("{pair}. They have no value in common with enough samples in both."));
     }
     if differing.is_empty() {
         return Section::Text(format!(

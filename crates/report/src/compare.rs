@@ -49,9 +49,9 @@ impl Serialize for Compared<'_> {
 }
 
 /// What is said where a run says of itself that it was disturbed.
-const DISTURBED: &str = "Disturbed: the values differ by more than their noise, but by the warnings below whose \
-                         numbers stand behind it, one of the runs shared the machine while it measured this case. \
-                         Repeat that run.";
+const DISTURBED: &str = "Disturbed: by the warnings below whose numbers stand behind it, one of the runs shared the \
+                         machine while it measured this case, which can make a difference or hide one. Repeat that \
+                         run.";
 
 /// The rung of a ladder that stands in front already.
 const BEST_DEPTH: &str = "device-random-best-depth";
@@ -278,7 +278,7 @@ fn verdict(case: &CaseComparison, metric: &MetricComparison, warnings: &Warnings
         Verdict::NoRatio => "no ratio",
     };
     let numbers = match metric.verdict {
-        Verdict::Disturbed | Verdict::WithinNoise => warnings.of_case(case),
+        Verdict::Disturbed => warnings.of_case(case),
         _ => String::new(),
     };
     if numbers.is_empty() { word.into() } else { format!("{word} ({numbers})") }
