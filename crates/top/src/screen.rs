@@ -1,12 +1,15 @@
 //! The terminal: taken, drawn on, and given back as it was on every way out.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
+use sys::file::awaited::is_closed_within;
 
 use crate::draw::{Drawn, Facts};
 use crate::history::History;
@@ -21,6 +24,8 @@ const DRAW_EVERY: Duration = Duration::from_secs(1);
 /// The terminal while it is ours. Dropping it, and a panic of any thread, give it back.
 pub struct Screen {
     terminal: DefaultTerminal,
+    /// Where its keys come from, which is where the library reads them.
+    keyboard: OwnedFd,
 }
 
 impl Screen {
@@ -29,7 +34,11 @@ impl Screen {
     /// # Errors
     /// Where there is none.
     pub fn take() -> io::Result<Screen> {
-        Ok(Screen { terminal: ratatui::try_init()? })
+        let keyboard = match io::stdin() {
+            stdin if stdin.is_terminal() => stdin.as_fd().try_clone_to_owned()?,
+            _ => File::open("/dev/tty")?.into(),
+        };
+        Ok(Screen { terminal: ratatui::try_init()?, keyboard })
     }
 
     /// Shows the history until the reader or `stop` ends it; raises `stop` at the end.
@@ -56,7 +65,11 @@ impl Screen {
                     (drawn, seconds) = (Some(Instant::now()), history.ever());
                 }
             }
-            if !event::poll(LOOK_EVERY)? {
+            // Waited for here: the library's own wait never ends once the terminal is gone.
+            if is_closed_within(self.keyboard.as_fd(), LOOK_EVERY)? {
+                return Err(io::Error::new(io::ErrorKind::BrokenPipe, "it was closed"));
+            }
+            if !event::poll(Duration::ZERO)? {
                 continue;
             }
             if let Event::Key(key) = event::read()? {

@@ -104,8 +104,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     }
     if !context.settings.stdout_is_terminal || !context.settings.stderr_is_terminal {
         return wrong(
-            "top needs a terminal to draw on, and standard output or standard error is none: `readpath profile --on` \
-             writes a page.",
+            "top needs a terminal that can be drawn on: standard output or standard error is none, or TERM is dumb. \
+             `readpath profile --on` writes a page.",
         );
     }
     show(&arguments, &address, context)

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -18,23 +18,28 @@ struct Terminal {
     settings: [String; 2],
 }
 
-/// Calls `readpath top` in a terminal of 80 columns and 24 lines of its own, with these words before it, and types
-/// these keys, each after a pause. `None` where there is no program that makes a terminal.
+/// Begins a command line in a terminal of its own. `None` where there is no program that makes one.
 #[allow(clippy::print_stdout, reason = "a skipped test says why")]
-fn on_a_terminal(user: &User, before: &str, words: &str, keys: &[&[u8]]) -> Option<Terminal> {
+fn terminal(user: &User, line: &str) -> Option<Child> {
     if Command::new("script").arg("--version").output().is_err() {
         println!("skipped: there is no program script (util-linux) that makes a terminal");
         return None;
     }
+    let mut command = Command::new("script");
+    command.args(["--quiet", "--flush", "--return", "--command", line, "typescript"]);
+    command.current_dir(user.home.path()).env("HOME", user.home.path()).env("TERM", "xterm-256color");
+    command.env("LANG", "C.UTF-8").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    Some(command.spawn().unwrap())
+}
+
+/// Calls `readpath top` in a terminal of 80 columns and 24 lines of its own, with these words before it, and types
+/// these keys, each after a pause. `None` where there is no program that makes a terminal.
+fn on_a_terminal(user: &User, before: &str, words: &str, keys: &[&[u8]]) -> Option<Terminal> {
     let program = env!("CARGO_BIN_EXE_readpath");
     let line = format!(
         "stty rows 24 cols 80; stty -g > before; {before} {program} top {words}; echo ended with $?; stty -g > after"
     );
-    let mut command = Command::new("script");
-    command.args(["--quiet", "--flush", "--return", "--command", &line, "typescript"]);
-    command.current_dir(user.home.path()).env("HOME", user.home.path()).env("TERM", "xterm-256color");
-    command.env("LANG", "C.UTF-8").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut script = command.spawn().unwrap();
+    let mut script = terminal(user, &line)?;
     let mut keyboard = script.stdin.take().unwrap();
     for key in keys {
         thread::sleep(Duration::from_millis(2500));
@@ -72,6 +77,26 @@ fn every_way_out_leaves_the_terminal_as_it_was() {
         assert!(terminal.written.contains("1 statements"), "{}", terminal.written);
     }
     trial.wait_for("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'readpath'", "0");
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_it() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let words = format!("--on {}", trial.url());
+    let mine = "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'readpath'";
+    // A dropped connection, and one whose SIGHUP is ignored.
+    for before in ["exec", "trap '' HUP; exec"] {
+        let user = User::new();
+        let Some(mut script) = terminal(&user, &format!("{before} {} top {words}", env!("CARGO_BIN_EXE_readpath")))
+        else {
+            return;
+        };
+        trial.wait_for(mine, "t");
+        // The program that keeps the terminal is gone, and the terminal with it.
+        script.kill().unwrap();
+        script.wait().unwrap();
+        trial.wait_for(mine, "f");
+    }
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// Longest sleep before the flag is read again, in milliseconds.
 const NAP_MILLIS: libc::c_int = 50;
@@ -45,6 +46,19 @@ impl Read for Awaited {
                 answer => return answer,
             }
         }
+    }
+}
+
+/// Sleeps until there are bytes, a signal comes or the time is over. Gives whether the other end is gone, so that no
+/// bytes will come any more: a terminal that was closed.
+pub fn is_closed_within(descriptor: BorrowedFd<'_>, limit: Duration) -> io::Result<bool> {
+    let mut watched = libc::pollfd { fd: descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let millis = libc::c_int::try_from(limit.as_millis()).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the pointer is to one structure of ours, which lives across the call.
+    let ready = unsafe { libc::poll(&mut watched, 1, millis) };
+    match io::Error::last_os_error() {
+        error if ready < 0 && error.kind() != io::ErrorKind::Interrupted => Err(error),
+        _ => Ok(ready > 0 && watched.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0),
     }
 }
 
