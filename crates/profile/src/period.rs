@@ -120,22 +120,27 @@ pub struct Period {
 }
 
 impl Period {
-    /// The same by the wall clock of a recording with this begin and this end, in microseconds since 1970.
+    /// The same by the wall clock of a recording with this begin and this end, in microseconds since 1970. What no day
+    /// of the recording has is a span outside it, and one that ends before it begins is empty.
     pub(crate) fn span(&self, first: i64, last: i64) -> Range<i64> {
-        let day = |micros: i64| micros.div_euclid(DAY) * DAY;
-        let on_last_day = |time: i64| if day(last) + time > last { day(last) + time - DAY } else { day(last) + time };
+        let midnight = |micros: i64| micros.saturating_sub(micros.rem_euclid(DAY));
+        let today = |time: i64| midnight(last).saturating_add(time);
+        let on_last_day = |time: i64| if today(time) > last { today(time).saturating_sub(DAY) } else { today(time) };
         let start = self.from.map(|from| match from {
             Moment::At(clock) => clock.micros(),
+            // Without an end the day before would begin before the recording does, and all of it would be meant.
+            Moment::TimeOfDay(time) if self.to.is_none() && on_last_day(time) < midnight(first) => today(time),
             Moment::TimeOfDay(time) => on_last_day(time),
-            Moment::BeforeEnd(time) => last - time,
+            Moment::BeforeEnd(time) => last.saturating_sub(time),
         });
         let end = self.to.map(|to| match (to, start) {
             (Moment::At(clock), _) => clock.micros(),
-            (Moment::BeforeEnd(time), _) => last - time,
-            // The first such time from there on.
+            (Moment::BeforeEnd(time), _) => last.saturating_sub(time),
             (Moment::TimeOfDay(time), Some(start)) => {
-                let same_day = day(start.max(first.min(last))) + time;
-                if same_day > start { same_day } else { same_day + DAY }
+                let same_day = midnight(start).saturating_add(time);
+                // The first such time from there on, if the recording goes on beyond the midnight between them.
+                let next = midnight(same_day).saturating_add(DAY);
+                if same_day > start || next > last { same_day } else { same_day.saturating_add(DAY) }
             }
             (Moment::TimeOfDay(time), None) => on_last_day(time),
         });
@@ -205,6 +210,23 @@ mod tests {
         for wrong in ["10:00", "..", "noon..", "-1x..", "-..", "2026-11-22 10:00..2026-11-22 09:00"] {
             assert!(wrong.parse::<Period>().is_err(), "{wrong}");
         }
+        // The recorder began after its day did.
+        assert_eq!(span("07:00..09:00"), ["2026-11-22T07:00:00", "2026-11-22T09:00:00"]);
         assert!("10:00..".parse::<Period>().unwrap().times().unwrap_err().contains("2026-11-22 09:00"));
+    }
+    #[test]
+    fn a_time_that_no_day_has_is_not_taken_for_the_whole_recording() {
+        let at = |text: &str| text.parse::<WallClock>().unwrap().micros();
+        let (first, last) = (at("2026-11-24 00:32:43"), at("2026-11-24 00:33:02"));
+        let holds = |text: &str| {
+            let span = text.parse::<Period>().unwrap().span(first, last);
+            span.start < span.end && span.start < last && span.end > first
+        };
+        for outside in ["10:00..10:10", "23:00..", "..10:10", "..00:10", "09:00..09:30", "00:33..00:32", "00:34.."] {
+            assert!(!holds(outside), "{outside}");
+        }
+        for inside in ["00:32..00:33", "00:33..", "..00:33", "23:50..00:33", "00:10..", "-5s..", "00:00..10:00"] {
+            assert!(holds(inside), "{inside}");
+        }
     }
 }

@@ -97,7 +97,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     unless_stopped(&signals)?;
     refuse_unused_of_source(matches, chosen.row)?;
     if chosen.row.name == Some(SAMPLED_SOURCE) {
-        let sentence = "a recording is Parquet already: docs/events.md has its columns, and --sql recorded-summary \
+        let sentence = "a recording is Parquet already: docs/events.md has its columns, and --sql recorded-events \
                         prints SQL that runs in its folder.";
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }

@@ -60,7 +60,7 @@ struct Arguments {
     /// Rows that prefetch looks ahead at most
     #[arg(long, value_name = "ROWS", default_value_t = Asked::default().look_ahead)]
     look_ahead: usize,
-    /// Look ahead so far always, whatever is cached
+    /// Always look ahead that far, even where blocks are cached
     #[arg(long)]
     fixed_look_ahead: bool,
     /// How reads are handed over

@@ -89,7 +89,7 @@ pub(super) fn examined(
 
 /// A command without a run of its own that a signal ended.
 pub(super) fn interrupted(signal: u8) -> Failure {
-    Failure::new(Exit::Interrupted { signal }, format!("it was interrupted by {}.", signals::name(signal)))
+    Failure::new(Exit::Interrupted { signal }, format!("interrupted by {}.", signals::name(signal)))
 }
 
 /// Keeps and prints what a run came to.

@@ -59,7 +59,7 @@ struct Arguments {
     /// The folder of the recording, which is made where it is not there: a segment a minute, as Parquet
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Remove segments that are older than this [default: none is]
+    /// Remove segments that are older than this [default: all are kept]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     keep: Option<Nanos>,
     /// Remove the oldest segments where all have more bytes than this
@@ -155,8 +155,9 @@ fn clock() -> i64 {
 fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result<Exit, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, error);
     let signals = signals()?;
-    let folder = Folder::open(&arguments.to).map_err(|error| failed(&error))?;
+    // A server that refuses leaves no folder behind.
     let mut watch = open(arguments, address, &signals).map_err(|error| failed(&error))?;
+    let folder = Folder::open(&arguments.to).map_err(|error| failed(&error))?;
     let age = arguments.keep.map(|keep| i64::try_from(keep.0 / 1_000).unwrap_or(i64::MAX));
     let limits = Limits { age, bytes: Some(arguments.max_size) };
     let segment = i64::try_from(arguments.segment.0 / 1_000).unwrap_or(i64::MAX);

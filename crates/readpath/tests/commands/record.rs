@@ -129,6 +129,18 @@ fn a_recording_has_the_page_of_a_profile_also_while_it_is_written_and_two_times_
     assert!(nothing.contains("nothing was recorded until 2001-01-01"), "{nothing}");
     let exported = user.refused("export --events recording --output events", 2);
     assert!(exported.contains("a recording is Parquet already"), "{exported}");
+    let words: Vec<&str> = exported.split_whitespace().collect();
+    let query = words.iter().position(|word| *word == "--sql").map(|at| words[at + 1]).expect("a query is named");
+    assert!(user.ok(&format!("export --sql {query}")).contains("SELECT"), "{query} is SQL that there is");
+    let reversed = user.refused("profile recording --from -1s --to -5s", 1);
+    assert!(reversed.contains("nothing was recorded"), "{reversed}");
+}
+
+#[test]
+fn a_server_that_refuses_leaves_no_folder() {
+    let user = User::new();
+    user.refused("record --on postgres://localhost:1/x --to recording", 1);
+    assert!(!user.home.path().join("recording").exists());
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl<'a> Making<'a> {
                 Ended::Well => {}
                 Ended::Failed(reason) => failed.push(format!("{} {reason}", run.name)),
                 Ended::Interrupted(signal) => {
-                    output::complain(&format!("{} were made before the signal.", share(at, runs.len())));
+                    output::complain(&format!("the signal came after {}.", share(at, runs.len())));
                     return Ok(Exit::Interrupted { signal });
                 }
             }

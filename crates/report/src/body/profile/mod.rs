@@ -63,7 +63,9 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     };
     if rows(run, "call").chain(rows(run, "event")).next().is_none() {
         // What is missing, and what to set, is a finding.
-        return vec![Section::Text("No call and no wait is in it: nothing has a time.".into())];
+        return vec![Section::Text(
+            "What was read holds no call and no wait, so that there is no time to show.".into(),
+        )];
     }
     let mut sections = vec![Section::lines([overview(run, &summary)].into_iter().chain(header(run)).collect())];
     sections.extend(skew::section(run));
