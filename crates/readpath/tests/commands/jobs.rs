@@ -254,7 +254,7 @@ fn a_signal_ends_the_run_under_way_and_no_other_is_made() {
     assert_eq!(runs.len(), 1);
     let ids: Vec<&str> = crate::user::ids(&runs[0]);
     assert!(ids.contains(&"interrupted"), "{ids:?}");
-    assert!(complaint(&output).contains("0 of 2 runs were made"), "{}", complaint(&output));
+    assert!(complaint(&output).contains("the signal came after 0 of 2 runs"), "{}", complaint(&output));
 }
 
 #[test]
