@@ -42,8 +42,7 @@ fn traced_server(settings: &[&str]) -> Option<Trial> {
         println!("skipped: {reason}");
         return None;
     }
-    // Where temporary files are may be memory.
-    let trial = Trial::start_in(Path::new(env!("CARGO_TARGET_TMPDIR")), settings)?;
+    let trial = Trial::start_in(Path::new(trial::DISK), settings)?;
     for statement in [
         "CREATE TABLE rows AS SELECT n, md5(n::text) AS word, repeat('x', 300) AS rest FROM \
          generate_series(1, 100000) AS n ORDER BY hashint4(n); CREATE INDEX words ON rows (word); \

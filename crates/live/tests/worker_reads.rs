@@ -45,9 +45,7 @@ fn server(method: &str) -> Option<PrivateServer> {
         }
     };
     let settings = ServerSettings::new(4 << 20).with("io_method", method).with("compute_query_id", "on");
-    // Where temporary files are may be memory.
-    let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let server = PrivateServer::start(&installation, parent, settings, &GO_ON).unwrap();
+    let server = PrivateServer::start(&installation, Path::new(trial::DISK), settings, &GO_ON).unwrap();
     for statement in [
         "CREATE TABLE rows AS SELECT n, repeat('x', 700) AS rest FROM generate_series(1, 100000) AS n",
         "CREATE TABLE other AS SELECT * FROM rows",

@@ -17,6 +17,10 @@ use tempfile::TempDir;
 /// Where Debian has the programs of its PostgreSQL.
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
+/// A folder on a disk that the server's user can enter: temporary files may be in memory, and the build's folder may
+/// stand in a home folder that is closed to others.
+pub const DISK: &str = "/var/tmp";
+
 /// What a test prints that cannot run.
 const SKIPPED: &str = "skipped: Debian's PostgreSQL 15 is not installed";
 
