@@ -7,10 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use measure::schema::contest::{OWN_CPU, PEAK_MEMORY, SAMPLES, SERVER_CPU, THROUGHPUT_LEFT, TRANSACTIONS};
+use measure::schema::contest::{
+    BLOCKS_PER_SECOND, OWN_CPU, PEAK_MEMORY, SAMPLES, SERVER_CPU, THROUGHPUT_LEFT, TRANSACTIONS,
+};
 
+use super::cold::{self, ColdTable, Read};
 use super::cost::{Cost, Meter};
-use super::judgement::{ALONE, FULL_SPEED, READPATH, WITH_TIERS, bars, own_cpu, with_sessions};
+use super::judgement::{ALONE, FROM_DEVICE, FULL_SPEED, READPATH, WITH_TIERS, bars, own_cpu, with_sessions};
 use super::load::{Load, Pace};
 use super::peers;
 use super::profiler::{Profiler, Seen};
@@ -44,6 +47,9 @@ pub(crate) struct Arguments {
     /// Clients of pgbench at full speed.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1000))]
     clients: u64,
+    /// MiB of the table that is read from the device.
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    cold_mebibytes: u64,
     /// How long each turn lasts, in seconds.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
@@ -105,10 +111,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         ledger.add(FULL_SPEED, profiler.map_or(ALONE, Profiler::name), &TRANSACTIONS, rate);
         Ok(())
     })?;
-    for profiler in &profilers {
+    trial.read_from_device(arguments, &profilers, &mut conductor)?;
+    for (question, profiler) in profilers.iter().flat_map(|one| [(FULL_SPEED, one), (FROM_DEVICE, one)]) {
         let name = profiler.name();
-        for left in conductor.ledger.ratios(FULL_SPEED, (name, &TRANSACTIONS), (ALONE, &TRANSACTIONS)) {
-            conductor.ledger.add(FULL_SPEED, name, &THROUGHPUT_LEFT, left);
+        for left in conductor.ledger.ratios(question, (name, &TRANSACTIONS), (ALONE, &TRANSACTIONS)) {
+            conductor.ledger.add(question, name, &THROUGHPUT_LEFT, left);
         }
     }
     for sessions in backends {
@@ -213,6 +220,34 @@ impl Trial {
         let rate = self.load.select(clients, self.seconds, Pace::Full)?;
         under_way.map(|under_way| under_way.end(&self.postgres)).transpose()?;
         Ok(rate)
+    }
+
+    /// Transactions and blocks a second of a load that reads from the device, without a profiler and beside readpath.
+    fn read_from_device(
+        &mut self,
+        arguments: &Arguments,
+        profilers: &[Box<dyn Profiler>],
+        conductor: &mut Conductor,
+    ) -> Result<(), String> {
+        progress("a table that is read from the device");
+        let table = ColdTable::make(&self.postgres, arguments.cold_mebibytes)?;
+        conductor.describe("cold_blocks", table.blocks());
+        let own = profilers.iter().filter(|profiler| [READPATH, WITH_TIERS].contains(&profiler.name()));
+        let contenders: Vec<Option<&dyn Profiler>> = std::iter::once(None).chain(own.map(|one| Some(&**one))).collect();
+        let (clients, seconds) = (arguments.clients, self.seconds);
+        conductor.pairs(FROM_DEVICE, contenders.len(), |turn, ledger| {
+            let profiler = contenders[turn.contender];
+            self.postgres.restart(cold::BUFFERS, profiler.map_or(&[][..], Profiler::settings))?;
+            // The index is in the buffers from here on.
+            table.read(&self.postgres, &self.load, (clients, (seconds / 5).max(1)))?;
+            let under_way = profiler.map(|profiler| profiler.begin(&self.postgres, seconds)).transpose()?;
+            let Read { transactions, blocks } = table.read(&self.postgres, &self.load, (clients, seconds))?;
+            under_way.map(|under_way| under_way.end(&self.postgres)).transpose()?;
+            let name = profiler.map_or(ALONE, Profiler::name);
+            ledger.add(FROM_DEVICE, name, &TRANSACTIONS, transactions);
+            ledger.add(FROM_DEVICE, name, &BLOCKS_PER_SECOND, blocks);
+            Ok(())
+        })
     }
 
     /// What a profiler takes with this many sessions, and what it sees.

@@ -55,6 +55,13 @@ impl Load {
         rate_of(&self.pgbench(&selecting(clients, seconds, pace))?)
     }
 
+    /// Runs a script for some seconds, as fast as it goes; transactions a second, without the time to connect.
+    pub(crate) fn run_script(&self, script: &Path, clients: u64, seconds: u64) -> Result<f64, String> {
+        let mut words = argv(["--no-vacuum".to_string(), format!("--file={}", script.display())]);
+        words.extend(of_all(clients, seconds));
+        rate_of(&self.pgbench(&words)?)
+    }
+
     /// Selects until it is dropped.
     pub(crate) fn begin(&self, clients: u64, pace: Pace) -> Result<GoingOn, String> {
         let child = Command::new(&self.program)
@@ -87,12 +94,16 @@ impl Drop for GoingOn {
 /// The words of a load that only selects.
 fn selecting(clients: u64, seconds: u64, pace: Pace) -> Vec<String> {
     let mut words = argv(["--select-only", "--no-vacuum"]);
-    words.extend([format!("--client={clients}"), format!("--jobs={}", THREADS.min(clients))]);
-    words.push(format!("--time={seconds}"));
+    words.extend(of_all(clients, seconds));
     if let Pace::Rate(rate) = pace {
         words.push(format!("--rate={rate}"));
     }
     words
+}
+
+/// The words of every load.
+fn of_all(clients: u64, seconds: u64) -> [String; 3] {
+    [format!("--client={clients}"), format!("--jobs={}", THREADS.min(clients)), format!("--time={seconds}")]
 }
 
 /// The transactions a second that pgbench printed.

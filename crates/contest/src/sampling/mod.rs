@@ -10,7 +10,9 @@
 //!
 //! The load is pgbench, which only selects and is served from shared buffers, as fast as it goes: its clients keep all
 //! processors busy, so that whatever a profiler takes is lost to it. The server is started anew for each turn, because
-//! pg_wait_sampling is part of a server from its start. After the pairs the processor time of each profiler's own
+//! pg_wait_sampling is part of a server from its start. A second load looks up rows of a table that the buffers do not
+//! hold and the page cache keeps forgetting, so that each comes from the device: readpath alone runs beside it, without
+//! and with the tier of every read, and the devices' own counters say how many blocks they delivered. After the pairs the processor time of each profiler's own
 //! processes, and of the server's sessions that work for it, is measured with each number of sessions, at a load that
 //! leaves the processors half idle.
 //!
@@ -23,6 +25,7 @@
 //! It is not part of `cargo test`: it takes minutes and wants a quiet machine. What it computes is tested by
 //! `tests/contests/sampling.rs`.
 
+mod cold;
 pub(crate) mod command;
 mod cost;
 mod judgement;

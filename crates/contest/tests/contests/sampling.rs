@@ -15,6 +15,7 @@ fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
         "--pairs=1".into(),
         "--clients=2".into(),
         "--seconds=1".into(),
+        "--cold-mebibytes=48".into(),
         "--backends=3".into(),
         format!("--readpath={}", readpath.display()),
         format!("--results={}", folder.path().display()),
@@ -23,6 +24,9 @@ fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
     assert_eq!(status, 0, "{complaint}");
     assert!(page.contains("of 8 met)") && page.contains("throughput beside that without a profiler"), "{page}");
     let run = kept(folder.path(), "sampling");
+    let is_blocks =
+        |case: &&measure::Case| case.metric("blocks_per_second").is_some_and(|one| one.statistics.min > 0.0);
+    assert!(run.cases.iter().filter(is_blocks).count() >= 2, "no block came from the device: {run:?}");
     let of = |contender: &str, name: &str| {
         let mut cases =
             run.cases.iter().filter(|case| case.parameters.get("contender").is_some_and(|is| is == contender));
