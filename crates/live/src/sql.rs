@@ -208,7 +208,9 @@ fn state(kind: &str, word: Option<&str>) -> State {
 
 /// Whether any session waits for a lock.
 pub(crate) fn has_lock_waits(samples: &[Sample]) -> bool {
-    samples.iter().any(|sample| sample.event.as_deref().is_some_and(|event| event.starts_with(LOCK)))
+    let waits = |sample: &Sample| sample.event.as_deref().is_some_and(|event| event.starts_with(LOCK));
+    // Most sessions of most looks do nothing, and their events need not be read.
+    samples.iter().any(|sample| sample.state != State::Idle && waits(sample))
 }
 
 #[cfg(test)]

@@ -48,6 +48,9 @@ const RATE_MAX: f64 = 100.0;
 /// Between two looks at the changes of an exact watch.
 pub const EXACT_NAP: Duration = Duration::from_millis(5);
 
+/// How many intervals late a look may be that is made up for: more are lost, and would come one right behind the other.
+const INTERVALS_LATE_MAX: f64 = 2.0;
+
 /// Longest sleep between two looks at the wish to stop.
 const NAP: Duration = Duration::from_millis(20);
 
@@ -85,6 +88,8 @@ pub struct Watch {
     /// `Err` holds the reason why the server's memory is not read.
     memory: Result<MemorySampler, String>,
     looked: Option<Instant>,
+    /// When the last look was due.
+    due: Option<Instant>,
     /// Looks that asked the server.
     asks: u64,
     facts: ServerFacts,
@@ -206,6 +211,7 @@ impl Watch {
             sampler: Some(sampler),
             memory,
             looked: None,
+            due: None,
             asks: 0,
             facts,
             profile: SampledProfile::new(settings.wall_clock, settings.think_time, instruments),
@@ -401,7 +407,9 @@ impl Watch {
             None => self.profile.takes_texts(),
         };
         let texts = if takes_all { Texts::All } else { Texts::New };
-        let look = match self.look_at_memory(texts) {
+        let of_memory = self.look_at_memory(texts);
+        let is_of_memory = of_memory.is_some();
+        let look = match of_memory {
             Some(look) => look,
             None => match self.ask(texts)? {
                 Some(look) => look,
@@ -412,7 +420,10 @@ impl Watch {
         self.since = since;
         match &mut self.listener {
             Some(listener) => listener.look(ticks(since), &self.samples),
-            None => self.profile.look(ticks(since), &self.samples),
+            None => {
+                let memory = self.memory.as_ref().ok().filter(|_| is_of_memory);
+                self.profile.look_at_changes(ticks(since), &self.samples, memory.map_or(&[], MemorySampler::rest));
+            }
         }
         self.give_counters()?;
         let has_waits = has_lock_waits(&self.samples);
@@ -546,11 +557,15 @@ impl Watch {
     }
 
     /// Sleeps until the next look. The lengths of the intervals vary, so that no work that is done at regular times
-    /// stands always at the same place between two looks.
+    /// stands always at the same place between two looks. An interval begins where the look was due: each comes a
+    /// little late, by the clock's own slack.
     fn sleep(&mut self, begun: Instant, end: Instant) {
-        let interval =
-            Duration::from_secs_f64((0.5 + self.random.below(1 << 20) as f64 / f64::from(1 << 20)) / self.rate());
-        let next = (begun + interval).min(end);
+        let (varied, rate) = (0.5 + self.random.below(1 << 20) as f64 / f64::from(1 << 20), self.rate());
+        let late_max = Duration::from_secs_f64(INTERVALS_LATE_MAX / rate);
+        let due = self.due.filter(|due| begun.saturating_duration_since(*due) < late_max).unwrap_or(begun);
+        let next = due + Duration::from_secs_f64(varied / rate);
+        self.due = Some(next);
+        let next = next.min(end);
         loop {
             let left = next.saturating_duration_since(Instant::now());
             if left.is_zero() || self.is_stopped() {

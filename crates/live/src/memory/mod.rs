@@ -53,6 +53,8 @@ pub struct MemorySampler {
     /// Whether a process has ended, or is without a name, or its wait, by the last look.
     has_ended: bool,
     lacks_names: bool,
+    /// By the place of its sample: whether a process has gone on to do nothing, by the last look.
+    rest: Vec<bool>,
     events: Events,
     names: Names,
     processors: Option<Processors>,
@@ -85,6 +87,7 @@ impl MemorySampler {
             relatives: Relatives::of(postmaster).map_err(unreadable)?,
             has_ended: false,
             lacks_names: false,
+            rest: Vec::new(),
             events: Events::default(),
             names: Names::default(),
             processors: Processors::open(facts.process, &facts.user, is_local).ok(),
@@ -174,6 +177,11 @@ impl MemorySampler {
         self.lacks_names
     }
 
+    /// Of each sample of the last look whether its process has gone on to do nothing since the look before it.
+    pub(crate) fn rest(&self) -> &[bool] {
+        &self.rest
+    }
+
     /// Where each process shows itself but the one that serves us, by the last look.
     pub(crate) fn places(&self) -> Vec<Place> {
         let place = |(at, process): (usize, &Process)| {
@@ -241,7 +249,10 @@ impl MemorySampler {
         }
         if !is_known {
             let mut bytes = vec![0; self.text_bytes];
-            read_memory(self.postmaster, &[Part { address, length: bytes.len() }], &mut bytes).ok()?;
+            let is_mapped = self.mapping.as_ref().is_some_and(|mapping| mapping.copy(address, &mut bytes));
+            if !is_mapped {
+                read_memory(self.postmaster, &[Part { address, length: bytes.len() }], &mut bytes).ok()?;
+            }
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
             // A text that is too long is cut within a letter.
             let text = String::from_utf8_lossy(&bytes[..end]);
@@ -336,9 +347,11 @@ impl Sampler for MemorySampler {
         self.read()?;
         let took = begun.elapsed();
         (self.has_ended, self.lacks_names) = (false, false);
+        self.rest.clear();
         let mut filled = 0;
         for at in 0..self.processes.len() {
             if self.is_same(at, samples.get(filled)) {
+                self.rest.push(true);
                 filled += 1;
                 continue;
             }
@@ -351,6 +364,7 @@ impl Sampler for MemorySampler {
                 Some(place) => *place = sample,
                 None => samples.push(sample),
             }
+            self.rest.push(false);
             filled += 1;
         }
         samples.truncate(filled);

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use measure::wait_class::Class;
 
-use super::background::Background;
+use super::background::{self, Background};
 use super::blockers::Blockers;
+use super::held::{Held, Totals};
 use super::load::Load;
 use super::names::{IDLE_EVENT, IN_TRANSACTION_EVENT, NO_STATEMENT, Names, RUN_QUEUE_EVENT};
 use super::sample::{CLIENT, Sample, State};
@@ -30,6 +31,12 @@ pub struct Accounting {
     /// Boxed: each look takes them out and puts them back.
     sessions: HashMap<u32, Box<Seen>, RandomState>,
     pub(super) looks: u64,
+    /// Sessions that the present look has met.
+    met: usize,
+    /// By the place of a sample in a look: the pause of its session that goes on, and is added up when it ends.
+    held: Vec<Option<Held>>,
+    /// What all looks so far stood for.
+    totals: Totals,
     /// Whether waits have their true lengths.
     pub(super) is_exact: bool,
     /// The clock of the samples, from the wall clock at the first look.
@@ -93,6 +100,9 @@ impl Accounting {
             names: Names::new(),
             sessions: HashMap::default(),
             looks: 0,
+            met: 0,
+            held: Vec::new(),
+            totals: Totals::default(),
             is_exact: false,
             begun,
             now: begun,
@@ -115,19 +125,64 @@ impl Accounting {
 
     /// Takes a look at all processes, which stands for the time `since` the look before. The first one, and one after a
     /// time that was lost, stands for none: it is where the next one begins.
-    pub fn look(&mut self, since: Ticks, samples: &[Sample], observer: &mut dyn Observer) {
+    ///
+    /// `rest` says of each sample whether its process has gone on to do nothing since the look before, whose sample
+    /// stood in the same place. Where it is shorter, processes may have done anything.
+    pub fn look(&mut self, since: Ticks, samples: &[Sample], rest: &[bool], observer: &mut dyn Observer) {
         if since <= Ticks::ZERO {
             return;
         }
+        // Before anything is added to a session whose sample stands in another place now.
+        self.settle(|at| at < samples.len() && rest.get(at) == Some(&true));
         self.looks += 1;
+        self.met = 0;
         self.now += since;
         self.since = since;
+        self.totals.add(since);
+        self.held.resize(samples.len(), None);
         let (mut counted, weight) = (Counted::default(), Weight { time: since, looks: 1 });
-        for sample in samples {
-            counted.process(sample.state, sample.backend.kind == CLIENT);
-            self.take((sample, None), weight, (&mut counted, &mut *observer));
+        for (at, sample) in samples.iter().enumerate() {
+            if let Some(held) = self.held[at] {
+                counted.clients += u64::from(held.session.is_some());
+                self.met += usize::from(held.session.is_some());
+                continue;
+            }
+            if sample.state == State::Idle && self.rests(sample, weight) {
+                counted.clients += 1;
+            } else {
+                counted.process(sample.state, sample.backend.kind == CLIENT);
+                self.take((sample, None), weight, (&mut counted, &mut *observer));
+            }
+            if at < rest.len() {
+                self.held[at] = self.begin_to_hold(sample);
+            }
         }
         self.end_look(&counted, observer);
+    }
+
+    /// The pause that a sample may begin, from this look on.
+    fn begin_to_hold(&self, sample: &Sample) -> Option<Held> {
+        let since = self.totals;
+        match sample.state {
+            State::Idle if sample.backend.kind == CLIENT => Some(Held { session: Some(sample.backend.pid), since }),
+            State::Background if background::does_nothing(sample) => Some(Held { session: None, since }),
+            _ => None,
+        }
+    }
+
+    /// Adds up the pauses that have ended: those of all places but where `goes_on`.
+    fn settle(&mut self, goes_on: impl Fn(usize) -> bool) {
+        for (at, place) in self.held.iter_mut().enumerate() {
+            if goes_on(at) {
+                continue;
+            }
+            let Some(Held { session: Some(session), since }) = place.take() else { continue };
+            let passed = self.totals.since(since);
+            if let Some(seen) = self.sessions.get_mut(&session).filter(|_| passed.looks > 0) {
+                seen.rest(IDLE_EVENT, passed);
+                seen.spent += passed.time;
+            }
+        }
     }
 
     /// Takes what was recorded of a second, or of another short time, as sums of looks. The parts of a process stand
@@ -141,7 +196,9 @@ impl Accounting {
         if time <= Ticks::ZERO || looks == 0 {
             return;
         }
+        self.settle(|_| false);
         self.looks += looks;
+        self.met = 0;
         self.now += time;
         self.since = time;
         let mut counted = Counted::default();
@@ -190,8 +247,13 @@ impl Accounting {
         self.hidden = self.hidden.max(counted.hidden);
         self.disabled = self.disabled.max(counted.disabled);
         self.sessions_max = self.sessions_max.max(counted.clients + counted.hidden + counted.disabled);
-        let looks = self.looks;
-        self.close(|seen| seen.look != looks, observer);
+        if self.met != self.sessions.len() {
+            let looks = self.looks;
+            for session in self.held.iter().flatten().filter_map(|held| held.session) {
+                self.sessions.entry(session).and_modify(|seen| seen.look = looks);
+            }
+            self.close(|seen| seen.look != looks, observer);
+        }
     }
 
     /// Takes what one session did from `begun` to `ended`, by the clock of the looks, all of it: its waits are single
@@ -200,6 +262,7 @@ impl Accounting {
         if ended <= begun || sample.backend.kind != CLIENT {
             return;
         }
+        self.settle(|_| false);
         self.is_exact = true;
         self.looks += 1;
         (self.since, self.now) = (ended - begun, ended);
@@ -220,6 +283,7 @@ impl Accounting {
 
     /// A time in which nothing could be sampled: what was going on ends where it began.
     pub fn lose(&mut self, time: Ticks, observer: &mut dyn Observer) {
+        self.settle(|_| false);
         self.close(|_| true, observer);
         self.now += time;
         self.lost += time;
@@ -267,6 +331,7 @@ impl Accounting {
 
     /// Ends what goes on.
     pub(in crate::source) fn end(&mut self, observer: &mut dyn Observer) {
+        self.settle(|_| false);
         self.close(|_| true, observer);
     }
 
@@ -296,9 +361,6 @@ impl Accounting {
         weight: Weight,
         observer: &mut dyn Observer,
     ) {
-        if sample.state == State::Idle && statement.is_none() && self.rests(sample, weight) {
-            return;
-        }
         let since = self.since;
         let mut seen = self.take_session(sample, since, observer);
         let doing = self.doing((sample, statement), &seen);
@@ -321,6 +383,8 @@ impl Accounting {
         // What ends, ended before this look.
         let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - since };
         seen.add(doing, &spent, &mut hearing);
+        // Once for each session, whatever the number of its samples.
+        self.met += usize::from(seen.look != self.looks);
         seen.look = self.looks;
         seen.spent += weight.time;
         self.sessions.insert(sample.backend.pid, seen);
@@ -349,10 +413,11 @@ impl Accounting {
     fn rests(&mut self, sample: &Sample, weight: Weight) -> bool {
         let Some(seen) = self.sessions.get_mut(&sample.backend.pid) else { return false };
         let is_same = !self.is_exact && Arc::ptr_eq(&seen.backend, &sample.backend);
-        if !is_same || self.blockers.waits(sample.backend.pid) || !seen.rest(IDLE_EVENT, weight) {
+        if !is_same || self.blockers.waits(sample.backend.pid) || !seen.rest(IDLE_EVENT, Totals::of(weight)) {
             return false;
         }
         self.blockers.see_resting(sample);
+        self.met += usize::from(seen.look != self.looks);
         seen.look = self.looks;
         seen.spent += weight.time;
         true

@@ -22,12 +22,17 @@ pub(super) struct Background {
     rows: BTreeMap<(String, String), (u64, Ticks)>,
 }
 
+/// Whether the server names what a process waits for, and it has nothing to do.
+pub(super) fn does_nothing(sample: &Sample) -> bool {
+    sample.event.as_deref().is_some_and(|event| event.starts_with(NOTHING_TO_DO))
+}
+
 impl Background {
     pub(super) fn add(&mut self, sample: &Sample, weight: Weight) {
-        let event = sample.event.as_deref().unwrap_or(AT_WORK);
-        if event.starts_with(NOTHING_TO_DO) {
+        if does_nothing(sample) {
             return;
         }
+        let event = sample.event.as_deref().unwrap_or(AT_WORK);
         let key = (sample.backend.kind.clone(), event.to_string());
         if self.rows.len() < ROWS_MAX || self.rows.contains_key(&key) {
             let sums = self.rows.entry(key).or_default();

@@ -37,7 +37,13 @@ impl SampledProfile {
 
     /// Takes a look at all processes, which stands for the time `since` the look before; none for the first.
     pub fn look(&mut self, since: Ticks, samples: &[Sample]) {
-        self.accounting.look(since, samples, &mut (&mut self.collector, &mut self.instruments));
+        self.look_at_changes(since, samples, &[]);
+    }
+
+    /// The same where `rest` says of each sample whether its process has gone on to do nothing since the look before,
+    /// whose sample stood in the same place. Where it is shorter, processes may have done anything.
+    pub fn look_at_changes(&mut self, since: Ticks, samples: &[Sample], rest: &[bool]) {
+        self.accounting.look(since, samples, rest, &mut (&mut self.collector, &mut self.instruments));
     }
 
     /// Takes what one session did in an interval, in ticks since the wall clock's zero, all of it.

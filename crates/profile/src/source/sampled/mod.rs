@@ -14,6 +14,7 @@ pub(in crate::source) mod ending;
 mod executions;
 mod findings;
 mod finished;
+mod held;
 mod load;
 pub(in crate::source) mod names;
 mod observed;

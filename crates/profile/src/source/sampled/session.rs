@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::held::Totals;
 use super::sample::{Backend, ProcessorTime, State};
 use crate::event::{
     Call, CallKind, Context, Cost, EventIndex, Observer, Placement, Root, ScopeIndex, Segment, SessionIndex,
@@ -90,10 +91,19 @@ impl OpenWait {
     }
 
     /// Adds looks of the same weight each, or a wait that was seen as a whole.
-    fn add(&mut self, Weight { time, looks }: Weight, is_whole: bool) {
+    fn add(&mut self, weight: Weight, is_whole: bool) {
+        let Totals { squares, .. } = Totals::of(weight);
+        self.add_looks(Totals {
+            time: weight.time,
+            looks: weight.looks,
+            squares: if is_whole { 0.0 } else { squares },
+        });
+    }
+
+    fn add_looks(&mut self, Totals { time, looks, squares }: Totals) {
         self.elapsed += time;
         self.samples += looks;
-        self.squares += if is_whole { 0.0 } else { (time.0 as f64).powi(2) / looks.max(1) as f64 };
+        self.squares += squares;
     }
 }
 
@@ -161,12 +171,12 @@ impl Seen {
     }
 
     /// Adds to the pause that goes on; `false` where another thing does.
-    pub(super) fn rest(&mut self, event: EventIndex, weight: Weight) -> bool {
+    pub(super) fn rest(&mut self, event: EventIndex, looks: Totals) -> bool {
         let Some(open) = self.open.as_mut().filter(|open| open.doing.state == State::Idle) else { return false };
         let Some(wait) = open.wait.as_mut().filter(|wait| wait.event == event) else { return false };
-        wait.add(weight, false);
-        open.elapsed += weight.time;
-        self.looks += weight.looks;
+        wait.add_looks(looks);
+        open.elapsed += looks.time;
+        self.looks += looks.looks;
         true
     }
 

@@ -349,3 +349,66 @@ fn intervals_of_sessions_that_end_at_different_moments_close_to_the_tick() {
     // Two waits one after the other are two, though nothing lies between them.
     assert_eq!((reads.count, ingested.profile.sampled.as_ref().unwrap().is_exact), (999, true));
 }
+
+/// A session or another process of a server that changes at random; `None` where it is not there.
+fn change_at_random(process: &mut Option<Sample>, pid: u32, random: &mut measure::random::SplitMix64) {
+    let kind = if pid % 5 == 0 { "walwriter" } else { CLIENT };
+    let backend = || Arc::new(Backend { kind: kind.into(), start: 7, ..(*backend(pid)).clone() });
+    let known = process.as_ref().map_or_else(backend, |sample| Arc::clone(&sample.backend));
+    let base = Sample { backend: known, ..silent(pid, State::Idle) };
+    *process = match (random.below(8), kind == CLIENT) {
+        (0, _) => None,
+        // Another one has the number.
+        (1, _) => process.take().map(|sample| {
+            let start = sample.backend.start + 1;
+            Sample { backend: Arc::new(Backend { start, ..(*sample.backend).clone() }), ..sample }
+        }),
+        (2 | 3, true) => Some(Sample { state: State::Active, event: None, ..base }),
+        (4, true) => Some(Sample { state: State::IdleInTransaction, ..base }),
+        (_, true) => Some(base),
+        (2, false) => Some(Sample { state: State::Background, event: Some("IO:WALWrite".into()), ..base }),
+        (_, false) => Some(Sample { state: State::Background, event: Some("Activity:Main".into()), ..base }),
+    };
+}
+
+#[test]
+fn pauses_that_are_added_up_when_they_end_come_to_the_same_as_those_that_are_added_look_by_look() {
+    let mut random = measure::random::SplitMix64::new(23);
+    let [mut at_once, mut each] = [(), ()].map(|()| sampled([]));
+    let mut processes: Vec<Option<Sample>> = vec![None; 12];
+    let mut before: Vec<Sample> = Vec::new();
+    let mut held = 0;
+    for look in 0..3_000_u64 {
+        for (at, process) in processes.iter_mut().enumerate().filter(|_| look % 3 == 0) {
+            if random.below(6) == 0 {
+                change_at_random(process, at as u32 + 1, &mut random);
+            }
+        }
+        let samples: Vec<Sample> = processes.iter().flatten().cloned().collect();
+        let rests = |sample: &Sample| matches!(sample.state, State::Idle | State::Background);
+        let is_same = |(at, sample): (usize, &Sample)| {
+            let same = before.get(at).filter(|was| Arc::ptr_eq(&was.backend, &sample.backend) && *was == sample);
+            same.is_some() && rests(sample)
+        };
+        // As when the server is asked.
+        let was_asked = random.below(40) == 0;
+        let rest: Vec<bool> = samples.iter().enumerate().map(is_same).filter(|_| !was_asked).collect();
+        held += rest.iter().filter(|rests| **rests).count();
+        let since = Ticks(1 + random.below(5_000_000) as i64);
+        at_once.look_at_changes(since, &samples, &rest);
+        each.look(since, &samples);
+        if random.below(300) == 0 {
+            at_once.lose(Ticks(77));
+            each.lose(Ticks(77));
+        }
+        before = samples;
+    }
+    assert!(held > 5_000, "{held} samples of processes that rested");
+    let [at_once, each] = [&at_once, &each].map(|profile| {
+        let outcome = document(profile, &Observed::default());
+        let (ingested, _) = profile.snapshot(&Observed::default());
+        let sessions: Vec<Ticks> = ingested.profile.sessions.iter().map(|session| session.interval).collect();
+        (outcome.cases, outcome.findings, sessions, ingested.profile.sampled.map(|sampled| sampled.db_time_error))
+    });
+    assert_eq!(at_once, each);
+}
