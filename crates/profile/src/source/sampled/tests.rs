@@ -352,7 +352,7 @@ fn intervals_of_sessions_that_end_at_different_moments_close_to_the_tick() {
 
 /// A session or another process of a server that changes at random; `None` where it is not there.
 fn change_at_random(process: &mut Option<Sample>, pid: u32, random: &mut measure::random::SplitMix64) {
-    let kind = if pid % 5 == 0 { "walwriter" } else { CLIENT };
+    let kind = if pid.is_multiple_of(5) { "walwriter" } else { CLIENT };
     let backend = || Arc::new(Backend { kind: kind.into(), start: 7, ..(*backend(pid)).clone() });
     let known = process.as_ref().map_or_else(backend, |sample| Arc::clone(&sample.backend));
     let base = Sample { backend: known, ..silent(pid, State::Idle) };
