@@ -12,8 +12,8 @@ use measure::schema::contest::{
 };
 
 use super::cold::{self, ColdTable, Read};
-use super::cost::{Cost, Meter};
-use super::judgement::{ALONE, FROM_DEVICE, FULL_SPEED, READPATH, WITH_TIERS, bars, own_cpu, with_sessions};
+use super::cost::{Cost, Meter, timer_alone};
+use super::judgement::{ALONE, FROM_DEVICE, FULL_SPEED, READPATH, TIMER, WITH_TIERS, bars, own_cpu, with_sessions};
 use super::load::{Load, Pace};
 use super::peers;
 use super::profiler::{Profiler, Seen};
@@ -47,6 +47,9 @@ pub(crate) struct Arguments {
     /// Clients of pgbench at full speed.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1000))]
     clients: u64,
+    /// Clients that read from the device; the bar is of 20,000 blocks a second.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    readers: u64,
     /// MiB of the table that is read from the device.
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     cold_mebibytes: u64,
@@ -119,6 +122,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         }
     }
     for sessions in backends {
+        let taken =
+            trial.beside_sessions(*sessions, &[], |trial| Ok(timer_alone(Duration::from_secs(trial.seconds))))?;
+        conductor.ledger.add(&with_sessions(*sessions), TIMER, &OWN_CPU, taken);
         for profiler in &profilers {
             conductor.interruption.check()?;
             progress(&format!("{} with {sessions} sessions", profiler.name()));
@@ -234,7 +240,7 @@ impl Trial {
         conductor.describe("cold_blocks", table.blocks());
         let own = profilers.iter().filter(|profiler| [READPATH, WITH_TIERS].contains(&profiler.name()));
         let contenders: Vec<Option<&dyn Profiler>> = std::iter::once(None).chain(own.map(|one| Some(&**one))).collect();
-        let (clients, seconds) = (arguments.clients, self.seconds);
+        let (clients, seconds) = (arguments.readers, self.seconds);
         conductor.pairs(FROM_DEVICE, contenders.len(), |turn, ledger| {
             let profiler = contenders[turn.contender];
             self.postgres.restart(cold::BUFFERS, profiler.map_or(&[][..], Profiler::settings))?;
@@ -252,16 +258,28 @@ impl Trial {
 
     /// What a profiler takes with this many sessions, and what it sees.
     fn with_backends(&mut self, sessions: u64, profiler: &dyn Profiler) -> Result<(Cost, Seen), String> {
+        self.beside_sessions(sessions, profiler.settings(), |trial| {
+            let under_way = profiler.begin(&trial.postgres, trial.seconds)?;
+            let meter = Meter::begin(&trial.postgres, under_way.as_ref())?;
+            thread::sleep(Duration::from_secs(trial.seconds));
+            let cost = meter.end()?;
+            Ok((cost, under_way.end(&trial.postgres)?))
+        })
+    }
+
+    /// Measures something beside a load of this many sessions, on a server with these settings.
+    fn beside_sessions<T>(
+        &mut self,
+        sessions: u64,
+        settings: &[(&str, &str)],
+        measure: impl FnOnce(&Trial) -> Result<T, String>,
+    ) -> Result<T, String> {
         let most = (sessions + SESSIONS_LEFT).to_string();
-        let settings = profiler.settings().iter().copied().chain([("max_connections", most.as_str())]);
+        let settings = settings.iter().copied().chain([("max_connections", most.as_str())]);
         self.postgres.restart(BUFFERS, &settings.collect::<Vec<_>>())?;
         let _going_on = self.load.begin(sessions, Pace::Rate(RATE))?;
         self.wait_for(sessions)?;
-        let under_way = profiler.begin(&self.postgres, self.seconds)?;
-        let meter = Meter::begin(&self.postgres, under_way.as_ref())?;
-        thread::sleep(Duration::from_secs(self.seconds));
-        let cost = meter.end()?;
-        Ok((cost, under_way.end(&self.postgres)?))
+        measure(self)
     }
 
     /// Waits until the load has opened its sessions.
