@@ -7,6 +7,15 @@ use serde_json::Value;
 const TEXT: &str = "text";
 const ID: &str = "id";
 
+/// The parameter that names a query of `calibrate`: of one from pg_stat_statements its number there and the beginning
+/// of its text.
+const QUERY: &str = "query";
+
+/// The parts of such a query's case, by the parameter `part`: the one whose sentence can quote its text.
+const PART: &str = "part";
+const REFUSED: &str = "refused";
+const VERDICT: &str = "verdict";
+
 /// Characters of a text by which it is found again in a sentence.
 const RECOGNISED: usize = 6;
 
@@ -27,21 +36,58 @@ pub fn without_texts(run: &mut Run) {
             }
         }
     }
+    without_listed_names(run);
+}
+
+/// Leaves of the names of listed queries their numbers, and of sentences about refused ones nothing that is quoted.
+fn without_listed_names(run: &mut Run) {
+    let mut names: Vec<(String, String)> = Vec::new();
+    for case in &mut run.cases {
+        if case.parameter(PART).as_deref() == Some(REFUSED)
+            && let Some(Value::String(why)) = case.parameters.get_mut(VERDICT)
+        {
+            *why = without_quotes(why);
+        }
+        let Some(Value::String(name)) = case.parameters.get_mut(QUERY) else { continue };
+        let Some(number) = number_of_listed(name).map(String::from) else { continue };
+        names.push((std::mem::replace(name, number.clone()), number));
+    }
+    // A name can be the beginning of another one.
+    names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    names.dedup();
+    for finding in &mut run.findings {
+        for (name, number) in &names {
+            finding.message = finding.message.replace(name, number);
+        }
+    }
+}
+
+/// The number of a query in the server's list, where its name goes on behind that: of a query of a file named `7.sql`
+/// only another number follows.
+fn number_of_listed(name: &str) -> Option<&str> {
+    let (number, text) = name.split_once(' ')?;
+    (number.parse::<i64>().is_ok() && text.parse::<u64>().is_err()).then_some(number)
+}
+
+/// A server's message without what it quotes of the statement.
+fn without_quotes(message: &str) -> String {
+    let parts: Vec<&str> = message.split('"').collect();
+    let quoted = |at: usize| at % 2 == 1;
+    let part = |(at, part): (usize, &&str)| if quoted(at) { "\"…\"".to_string() } else { part.to_string() };
+    parts.iter().enumerate().map(part).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use measure::schema::calibrate::findings::ANSWER_ADVICE;
     use measure::schema::profile::findings::ANSWER_STATEMENTS;
     use measure::{Case, Host};
     use serde_json::json;
 
     use super::*;
 
-    #[test]
-    fn no_text_of_a_statement_is_left_in_cases_or_sentences() {
-        let text = "SELECT secret\n FROM vault";
-        let parameters = json!({"table": "statement_text", "id": "7wd0", "text": text});
-        let mut run = Run {
+    fn run() -> Run {
+        Run {
             schema: String::new(),
             id: String::new(),
             command: Vec::new(),
@@ -53,12 +99,44 @@ mod tests {
             own_cost: Vec::new(),
             experiment: "profile".into(),
             subject: measure::Parameters::new(),
-            cases: vec![Case::new(parameters.as_object().unwrap().clone())],
-            findings: vec![ANSWER_STATEMENTS.of("1 of 2 is all: 7wd0 SELECT secret FROM vault …")],
-        };
+            cases: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn case(parameters: &Value) -> Case {
+        Case::new(parameters.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn no_text_of_a_statement_is_left_in_cases_or_sentences() {
+        let text = "SELECT secret\n FROM vault";
+        let mut run = run();
+        run.cases.push(case(&json!({"table": "statement_text", "id": "7wd0", "text": text})));
+        run.findings.push(ANSWER_STATEMENTS.of("1 of 2 is all: 7wd0 SELECT secret FROM vault …"));
         without_texts(&mut run);
         let left = serde_json::to_string(&run).unwrap();
         assert!(!left.contains("secret") && !left.contains("vault"), "{left}");
         assert_eq!(run.findings[0].message, "1 of 2 is all: 7wd0.");
+    }
+
+    #[test]
+    fn a_listed_query_is_named_by_its_number_alone_and_one_of_a_file_as_before() {
+        let mut run = run();
+        let names = ["-4711 SELECT secret FROM vault", "-4711 SELECT secret FROM vault WHERE", "shop 7", "7 2", "4712"];
+        run.cases.extend(names.map(|name| case(&json!({"part": "query", "query": name}))));
+        let why = "ERROR: invalid input syntax for type integer: \"secret\"";
+        let refused = json!({"part": "refused", "query": "4713 SELECT 'secret'::int FROM vault", "verdict": why});
+        run.cases.push(case(&refused));
+        let sentence = "-4711 SELECT secret FROM vault WHERE loses most.";
+        run.findings.push(ANSWER_ADVICE.named("as-found", sentence));
+        without_texts(&mut run);
+        let left = serde_json::to_string(&run).unwrap();
+        assert!(!left.contains("secret") && !left.contains("vault"), "{left}");
+        let named: Vec<String> = run.cases.iter().filter_map(|case| case.parameter("query")).collect();
+        assert_eq!(named, ["-4711", "-4711", "shop 7", "7 2", "4712", "4713"]);
+        assert_eq!(run.findings[0].message, "-4711 loses most.");
+        let why = run.cases[5].parameter("verdict");
+        assert_eq!(why.as_deref(), Some("ERROR: invalid input syntax for type integer: \"…\""));
     }
 }
