@@ -338,6 +338,7 @@ mod tests {
         let write = |name: &str, text: &str| fs::write(store.dir().join(name), text).unwrap();
         write("torn.json", r#"{"schema": "readpath.run/1", "id": "#);
         write("future.json", r#"{"schema": "readpath.run/2", "id": "future"}"#);
+        write("past.json", r#"{"schema": "readpath.run/0", "id": "past"}"#);
         write("foreign.json", r#"{"hello": 1}"#);
         write("renamed.json", &serde_json::to_string(&run("other")).unwrap());
         write("notes.txt", "not looked at");
@@ -345,8 +346,10 @@ mod tests {
         let listing = store.list().unwrap();
         assert_eq!(listing.runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["aa-1"]);
         let reasons: Vec<&str> = listing.unreadable.iter().map(|file| file.reason.as_str()).collect();
-        assert_eq!(reasons.len(), 5, "{reasons:?}");
-        assert!(reasons.iter().any(|reason| reason.contains("newer readpath")), "{reasons:?}");
+        assert_eq!(reasons.len(), 6, "{reasons:?}");
+        for age in ["readpath.run/2 is of a newer readpath", "readpath.run/0 is of an older readpath"] {
+            assert!(reasons.iter().any(|reason| reason.contains(age)), "{reasons:?}");
+        }
     }
 
     #[test]

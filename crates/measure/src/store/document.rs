@@ -94,11 +94,13 @@ fn check_schema(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     if head.schema == SCHEMA {
         return Ok(());
     }
-    let ours = SCHEMA.trim_end_matches(|character: char| character.is_ascii_digit());
-    let reason = if head.schema.starts_with(ours) {
-        format!("its schema {} is of a newer readpath; this one reads {SCHEMA}", head.schema)
-    } else {
-        format!("its schema {} is not a run document's", head.schema)
+    let number = |schema: &str| schema.strip_prefix("readpath.run/")?.parse::<u64>().ok();
+    let reason = match (number(&head.schema), number(SCHEMA)) {
+        (Some(of_file), Some(ours)) => {
+            let age = if of_file < ours { "an older" } else { "a newer" };
+            format!("its schema {} is of {age} readpath; this one reads {SCHEMA}", head.schema)
+        }
+        _ => format!("its schema {} is not a run document's", head.schema),
     };
     Err(unreadable(path, reason))
 }
