@@ -53,6 +53,9 @@ const DISTURBED: &str = "Disturbed: by the warnings below whose numbers stand be
                          machine while it measured this case, which can make a difference or hide one. Repeat that \
                          run.";
 
+/// What a number behind any other verdict means.
+const NAMED: &str = "A number behind a verdict is that of a warning below which concerns the case.";
+
 /// The rung of a ladder that stands in front already.
 const BEST_DEPTH: &str = "device-random-best-depth";
 
@@ -72,9 +75,16 @@ impl<'a> Warnings<'a> {
         Warnings { all: first.iter().chain(second).collect(), of_first: first.len(), are_same }
     }
 
-    /// The numbers of those that say that something else was at work during a case.
-    fn of_case(&self, case: &CaseComparison) -> String {
-        let is_its = |finding: &Finding| case.disturbances.contains(&finding.id);
+    /// The numbers of those that concern a case: that say that something else was at work during it, or that name it.
+    fn of_case(&self, case: &CaseComparison, names: &[&str]) -> String {
+        let text = case_text(case, names);
+        let words = names.iter().filter_map(|name| case.parameters.get(*name)?.as_str());
+        let endings: Vec<String> = words.map(|word| format!("-{word}")).collect();
+        let is_its = |finding: &Finding| {
+            case.disturbances.contains(&finding.id)
+                || endings.iter().any(|ending| finding.id.ends_with(ending))
+                || names_words(&finding.message, &text)
+        };
         let numbers = self.all.iter().enumerate().filter(|(_, finding)| is_its(finding));
         let numbers: Vec<String> = numbers.map(|(place, _)| (place + 1).to_string()).collect();
         numbers.join(", ")
@@ -91,6 +101,16 @@ impl<'a> Warnings<'a> {
         let lists = [list(first, 0..self.of_first), list("Warnings of the second run:", self.of_first..self.all.len())];
         lists.into_iter().flatten().collect()
     }
+}
+
+/// Whether a sentence has these words in it, and not as a part of others.
+fn names_words(sentence: &str, words: &str) -> bool {
+    let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '-');
+    let mut found = sentence.match_indices(words).filter(|_| !words.is_empty());
+    found.any(|(at, _)| {
+        let (before, after) = (&sentence[..at], &sentence[at + words.len()..]);
+        !is_part(before.chars().next_back()) && !is_part(after.chars().next())
+    })
 }
 
 /// The page of a comparison.
@@ -131,9 +151,12 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     } else {
         sections.push(Section::Text("The runs have no case in common.".into()));
     }
-    let mut shown = comparison.best_depth.iter().chain(&comparison.cases).flat_map(shown_metrics);
-    let is_disturbed = shown.any(|metric| metric.verdict == Verdict::Disturbed);
+    let all = || comparison.best_depth.iter().chain(&comparison.cases);
+    let is_disturbed = all().flat_map(shown_metrics).any(|metric| metric.verdict == Verdict::Disturbed);
     sections.extend(is_disturbed.then(|| Section::Note(DISTURBED.into())));
+    let is_other = |case: &CaseComparison| shown_metrics(case).any(|metric| metric.verdict != Verdict::Disturbed);
+    let is_named = all().any(|case| is_other(case) && !warnings.of_case(case, &names).is_empty());
+    sections.extend(is_named.then(|| Section::Note(NAMED.into())));
     sections.extend(alone("Only in the first run:", &comparison.only_before, &names));
     sections.extend(alone("Only in the second run:", &comparison.only_after, &names));
     sections.extend(warnings.sections());
@@ -250,7 +273,7 @@ fn table(cases: &[&CaseComparison], warnings: &Warnings<'_>, names: &[&str]) -> 
             Cell::or_absent(metric.ratio.map(|value| Cell::number(ratio(value), value, Unit::Ratio)))
         })
         .column("95 %", Align::Left, |(_, metric)| interval(metric))
-        .column("verdict", Align::Left, |(case, metric)| verdict(case, metric, warnings))
+        .column("verdict", Align::Left, |(case, metric)| verdict(case, metric, (warnings, names)))
         .groups(|(case, _)| case_text(case, names))
         .done()
 }
@@ -268,7 +291,7 @@ fn shown_metrics(case: &CaseComparison) -> impl Iterator<Item = &MetricCompariso
 }
 
 /// What may be said, with the numbers of the warnings that concern it.
-fn verdict(case: &CaseComparison, metric: &MetricComparison, warnings: &Warnings<'_>) -> String {
+fn verdict(case: &CaseComparison, metric: &MetricComparison, (warnings, names): (&Warnings<'_>, &[&str])) -> String {
     let word = match metric.verdict {
         Verdict::Differs => "differs",
         Verdict::Disturbed => "disturbed",
@@ -277,10 +300,7 @@ fn verdict(case: &CaseComparison, metric: &MetricComparison, warnings: &Warnings
         Verdict::OneSampleEach => "one each",
         Verdict::NoRatio => "no ratio",
     };
-    let numbers = match metric.verdict {
-        Verdict::Disturbed => warnings.of_case(case),
-        _ => String::new(),
-    };
+    let numbers = warnings.of_case(case, names);
     if numbers.is_empty() { word.into() } else { format!("{word} ({numbers})") }
 }
 
