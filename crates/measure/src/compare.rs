@@ -22,7 +22,7 @@ use matching::{Pairs, outcomes, pair_cases};
 pub use profiles::{
     Amount, LineSide, PlanChange, PlanLineChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange,
 };
-use resample::{Evidence, ratio_interval, value, value_interval};
+use resample::{Evidence, value, value_interval};
 
 /// What two runs have in common and how it differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -162,6 +162,14 @@ pub fn estimate(case: &Case, metric: &Metric, seed: u64) -> Estimate {
     Estimate { value, interval: evidence.and_then(|evidence| value_interval(&evidence, value, seed)) }
 }
 
+/// Bootstrap interval (95 %) of the value of a metric in the case `after` divided by that in `before`; absent where the
+/// samples do not carry one.
+pub fn ratio_interval(before: (&Case, &Metric), after: (&Case, &Metric)) -> Option<(f64, f64)> {
+    let evidence = (Evidence::of(before.0, before.1)?, Evidence::of(after.0, after.1)?);
+    let ratio = ratio_of(value(before.1), value(after.1))?;
+    resample::ratio_interval(&evidence.0, &evidence.1, ratio, 0)
+}
+
 /// Another build of readpath may measure otherwise. Of runs that do not name theirs nothing is known.
 fn change_of_build(before: &Run, after: &Run) -> Option<Change> {
     let (left, right) = (before.build.as_ref()?, after.build.as_ref()?);
@@ -188,7 +196,7 @@ fn compare_metrics(before: (&Case, &Metric), after: (&Case, &Metric), seed: u64)
     let ratio = ratio_of(value(left), value(right));
     let evidence = (Evidence::of(before.0, left), Evidence::of(after.0, right));
     let interval = match (&evidence, ratio) {
-        ((Some(left), Some(right)), Some(ratio)) => ratio_interval(left, right, ratio, seed),
+        ((Some(left), Some(right)), Some(ratio)) => resample::ratio_interval(left, right, ratio, seed),
         _ => None,
     };
     MetricComparison {

@@ -270,12 +270,17 @@ fn costs(cases: &[&Case]) -> Option<Table> {
 /// How many times less than one at a time, by medians, among the cases of the same table and subject; none where one of
 /// both read few blocks.
 fn gain(case: &Case, cases: &[&Case], name: &str) -> Option<f64> {
-    let axes = [SUBJECT, "rand", "pad", "io", "direct"];
-    let same = |other: &&&Case| axes.iter().all(|axis| cell(other, axis) == cell(case, axis));
-    let alone = cases.iter().filter(same).find(|other| is_alone(other))?;
+    let alone = alone(case, cases)?;
     let median = |case: &Case| case.metric(name).map(Metric::median);
     let own = median(case).filter(|own| *own > 0.0 && !has_few_blocks(case) && !has_few_blocks(alone))?;
     Some(median(alone)? / own)
+}
+
+/// The case of the same table and subject that reads one block at a time.
+fn alone<'a>(case: &Case, cases: &[&'a Case]) -> Option<&'a Case> {
+    let axes = [SUBJECT, "rand", "pad", "io", "direct"];
+    let same = |other: &&Case| axes.iter().all(|axis| cell(other, axis) == cell(case, axis));
+    cases.iter().copied().filter(same).find(|other| is_alone(other))
 }
 
 fn is_alone(case: &Case) -> bool {

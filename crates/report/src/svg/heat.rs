@@ -11,6 +11,9 @@ use crate::page::{Axis, Chart, HeatColumn, Scale};
 /// Height of the area of the cells.
 const HEIGHT: f64 = 240.0;
 
+/// Width of the cells of the legend.
+const CELLS: f64 = 102.0;
+
 /// The map.
 pub(super) fn heat(chart: &Chart, across: &Axis, columns: &[HeatColumn], picture: f64, top: f64) -> Drawing {
     let mut markup = Markup::default();
@@ -64,14 +67,17 @@ pub(super) fn heat(chart: &Chart, across: &Axis, columns: &[HeatColumn], picture
         markup.line();
     }
     label(&mut markup, &across.label, (area.left, area.bottom + 32.0), "axis");
-    legend(&mut markup, largest, (area.left, area.bottom + 52.0));
+    legend(&mut markup, largest, (area.left, area.bottom + 52.0), picture);
     Drawing { markup, height: area.bottom + 62.0 }
 }
 
-/// How dark which share is.
-fn legend(markup: &mut Markup, largest: f64, (left, y): (f64, f64)) {
-    label(markup, "share of a column's reads: 0", (left, y), "tick");
-    let from = left + width("share of a column's reads: 0", SMALL);
+/// How dark which share is: below the cells, and further left where the picture is too narrow for that.
+fn legend(markup: &mut Markup, largest: f64, (left, y): (f64, f64), picture: f64) {
+    let (least, most) = ("share of a column's reads: 0", format!("{:.0} %", largest * 100.0));
+    let room = width(least, SMALL) + CELLS + width(&most, SMALL);
+    let left = left.min(picture - EDGE - room).max(EDGE);
+    label(markup, least, (left, y), "tick");
+    let from = left + width(least, SMALL);
     for step in 0..6 {
         let depth = format!("{:.2}", 0.12 + 0.88 * (f64::from(step) / 5.0).sqrt());
         let attributes: [(&str, &dyn std::fmt::Display); 6] = [
@@ -84,5 +90,5 @@ fn legend(markup: &mut Markup, largest: f64, (left, y): (f64, f64)) {
         ];
         markup.leaf("rect", &attributes);
     }
-    label(markup, &format!("{:.0} %", largest * 100.0), (from + 102.0, y), "tick");
+    label(markup, &most, (from + CELLS, y), "tick");
 }

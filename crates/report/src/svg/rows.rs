@@ -18,6 +18,9 @@ const WORDS_MAX: f64 = 0.6;
 const BAR: f64 = 14.0;
 const GAP: f64 = 8.0;
 
+/// Size by which a text in bold is measured: it is wider than another of the same size.
+const BOLD: f64 = TEXT * 1.1;
+
 /// Where the names stand.
 struct Names {
     width: f64,
@@ -52,7 +55,7 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
     for row in rows {
         if row.group != group {
             group = &row.group;
-            label(&mut marks, &cut(group, picture - 2.0 * EDGE, TEXT), (EDGE, y + 13.0), "group");
+            label(&mut marks, &cut(group, picture - 2.0 * EDGE, BOLD), (EDGE, y + 13.0), "group");
             y += 22.0;
         }
         if names.are_above {

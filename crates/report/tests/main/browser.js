@@ -21,7 +21,12 @@ addEventListener("load", async () => {
   const loaded = performance.getEntriesByType("resource").map(entry => entry.name);
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const faults = window.axe ? await faultsOf(window.axe) : [];
-  parent.postMessage(JSON.stringify({ pictures: shown.length, width: innerWidth, dark, loaded, complaints, faults }), "*");
+  const figures = [...document.querySelectorAll("figure")].map(one => ({
+    id: one.id, shown: [...one.querySelectorAll("svg")].filter(svg => svg.getBoundingClientRect().width > 0).length,
+    values: [...one.querySelectorAll("[data-v]")].map(cell => cell.dataset.v),
+  }));
+  const all = { pictures: shown.length, width: innerWidth, dark, loaded, complaints, faults, figures };
+  parent.postMessage(JSON.stringify(all), "*");
 });
 
 // What axe-core finds in the page with everything unfolded. The rows of a table are alike: a few of each are looked at,

@@ -6,11 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use report::html;
+use measure::Run;
+use report::page::{Chart, Column};
+use report::{html, svg};
 use serde_json::Value;
 
 use crate::documents;
-use crate::pages::kept;
+use crate::pages::{charts, kept};
 
 /// What a page is asked from inside.
 const QUESTIONS: &str = include_str!("browser.js");
@@ -81,20 +83,62 @@ pub(crate) fn opened(
     (answers, log)
 }
 
+/// Runs that are shown whole on one page: of more the page has some in charts of several runs alone.
+const WHOLE: usize = 20;
+
+/// The name of each chart that a page of these runs has of a single one, with the values in the table under it.
+fn wanted(runs: &[Run]) -> Vec<(String, Vec<String>)> {
+    let of_run = |(index, run): (usize, &Run)| {
+        let charts = charts(run);
+        let names: Vec<&str> = charts.iter().map(|chart| chart.name).collect();
+        let files: Vec<&str> = svg::files(run).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, files, "{}", run.experiment);
+        charts.iter().map(|chart| (format!("run-{}-{}", index + 1, chart.name), values(chart))).collect::<Vec<_>>()
+    };
+    runs.iter().enumerate().flat_map(of_run).collect()
+}
+
+/// The values in the table of a chart, row by row, as far as a page has them.
+fn values(chart: &Chart) -> Vec<String> {
+    let data = chart.data();
+    let shown = |column: &&Column| !column.is_optional || column.cells.iter().any(|cell| !cell.text.is_empty());
+    let columns: Vec<&Column> = data.columns.iter().filter(shown).collect();
+    let of_row = |row: usize| columns.iter().filter_map(move |column| column.cells[row].value).collect::<Vec<f64>>();
+    (0..data.rows().min(400)).flat_map(of_row).map(|value| value.to_string()).collect()
+}
+
+/// What a browser has of the charts of single runs: each shown once, with its values.
+fn found(answer: &Value) -> Vec<(String, Vec<String>)> {
+    let figures = answer["figures"].as_array().unwrap().iter();
+    let of_runs = figures.filter(|figure| figure["id"].as_str().unwrap().starts_with("run-"));
+    let one = |figure: &Value| {
+        assert_eq!(figure["shown"], 1, "{}: one picture for the width of the screen", figure["id"]);
+        let values = figure["values"].as_array().unwrap().iter().map(|value| value.as_str().unwrap().to_string());
+        (figure["id"].as_str().unwrap().to_string(), values.collect())
+    };
+    of_runs.map(one).collect()
+}
+
 #[test]
-fn a_browser_shows_every_chart_whole_on_a_screen_and_on_a_phone() {
+fn a_browser_shows_every_chart_whole_and_with_its_numbers_on_a_screen_and_on_a_phone() {
     let Some(browser) = browser() else { return };
     // One page of each kind of chart; long names come with the profile of a real trace.
     let mut runs = documents::all();
     runs.extend(kept().into_iter().map(|(_, run)| run));
-    for (name, page) in [("made", html::report(&runs[..20], &[])), ("kept", html::report(&runs[20..], &[]))] {
-        let (answers, log) = opened(&browser, (name, &page), false, &[]);
+    for (number, runs) in runs.chunks(WHOLE).enumerate() {
+        let (name, page) = (format!("charts-{}", number + 1), html::report(runs, &[]));
+        let (answers, log) = opened(&browser, (&name, &page), false, &[]);
         assert!(!log.contains("CONSOLE"), "{log}");
+        let wanted = wanted(runs);
         for answer in answers {
-            assert!(answer["pictures"].as_u64() > Some(10), "{answer}");
+            assert!(answer["pictures"].as_u64() >= Some(wanted.len() as u64), "{answer}");
             let complaints = answer["complaints"].as_array().unwrap();
             assert!(complaints.is_empty(), "{} px: {complaints:#?}", answer["width"]);
             assert_eq!(answer["loaded"], serde_json::json!([]), "the page asked for something that it does not hold");
+            for (found, wanted) in found(&answer).iter().zip(&wanted) {
+                assert_eq!(found, wanted, "the numbers of a chart are not those of its run");
+            }
+            assert_eq!(found(&answer).len(), wanted.len(), "a chart is not there");
         }
     }
 }

@@ -3,13 +3,19 @@
 use measure::schema::calibrate;
 use measure::{Case, Run, Unit};
 
-use super::part;
+use super::{is_advised, part};
 use crate::body::drawing::{Drawing, figure};
 use crate::page::parameters::cell;
-use crate::page::{Axis, Chart, Datum, Plot, Row};
+use crate::page::{Axis, Chart, Datum, Key, Plot, Row};
 
 /// The constant that is asked about most.
 const ASKED: &str = "random_page_cost";
+
+/// Queries of a state whose plans are drawn.
+const PLANS_MAX: usize = 8;
+
+/// Letters of a query's name beside its plans.
+const NAME_LETTERS: usize = 40;
 
 /// What is drawn of a calibration.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
@@ -27,7 +33,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         shown("random_page_cost, nothing cached", "cold"),
         shown("random_page_cost, cached by the server", "cached"),
     ];
-    Drawing::new(figures, by_state(&of, &axis).into_iter().chain(sets(run)).collect())
+    Drawing::new(figures, [by_state(&of, &axis), sets(run), plans(run)].into_iter().flatten().collect())
 }
 
 /// A constant with its interval.
@@ -60,14 +66,7 @@ fn sets(run: &Run) -> Option<Chart> {
     let row = |case: &&Case| {
         let range = calibrate::RATIO_LOW.median(case).zip(calibrate::RATIO_HIGH.median(case));
         let datum = Datum { range, ..Datum::median(calibrate::RATIO.in_case(case)?) };
-        let group = match cell(case, "state").as_str() {
-            "as-found" => "your queries".into(),
-            "system" => "cached by the operating system".into(),
-            "cached" => "cached by the server".into(),
-            "cold" => "nothing cached".into(),
-            state => state.into(),
-        };
-        Some(Row { group, ..Row::of(cell(case, "constants"), datum) })
+        Some(Row { group: state(case), ..Row::of(cell(case, "constants"), datum) })
     };
     let rows = part(run, "set").iter().filter_map(row).collect();
     let axis = Axis::linear("time by the set over time by the server's own constants", Unit::Ratio);
@@ -77,4 +76,96 @@ fn sets(run: &Run) -> Option<Chart> {
                 system (system) or by the server (cached); safe lies between them, and random-1.1 has \
                 random_page_cost 1.1. Geometric means; thin line: 95 % interval over queries and runs.";
     chart.noted(note).concerning(&["answer-advice-*"]).with_at_least(2)
+}
+
+/// What is in the caches, in words.
+fn state(case: &Case) -> String {
+    match cell(case, "state").as_str() {
+        "as-found" => "your queries".into(),
+        "system" => "cached by the operating system".into(),
+        "cached" => "cached by the server".into(),
+        "cold" => "nothing cached".into(),
+        state => state.into(),
+    }
+}
+
+/// The time of queries before and after their plan changes, by the set that the advice of each state is about; those
+/// that change most first.
+fn plans(run: &Run) -> Option<Chart> {
+    let sets = part(run, "set");
+    let changed: Vec<&Case> = part(run, "query").into_iter().filter(|case| is_advised(&sets, case)).collect();
+    let group = |case: &Case| {
+        let is_its = |set: &&&Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(case, name));
+        let advice = sets.iter().find(is_its).map_or(String::new(), |set| match cell(set, "advice").as_str() {
+            "change" => ", advised".into(),
+            "keep" => ", not advised".into(),
+            advice => format!(", {advice}"),
+        });
+        format!("{}: set {}{advice}", state(case), cell(case, "constants"))
+    };
+    let mut rows: Vec<Row> = changed.iter().filter_map(|case| plan(case, group(case))).collect();
+    let untimed = changed.len() - rows.len();
+    let factor = |row: &Row| match row.marks.as_slice() {
+        [(_, now), (_, then)] => (then.value / now.value).ln().abs(),
+        _ => 0.0,
+    };
+    rows.sort_by(|one, other| factor(other).total_cmp(&factor(one)));
+    let mut groups: Vec<String> = changed.iter().map(|case| group(case)).collect();
+    groups.dedup();
+    let shown = groups.iter().flat_map(|group| rows.iter().filter(|row| row.group == *group).take(PLANS_MAX));
+    let shown: Vec<Row> = shown.cloned().collect();
+    let left_out = rows.len() - shown.len();
+    let note = [
+        "The step that differs, by the server's own constants → by the set. Medians; thin line: smallest to 90th \
+         percentile or largest."
+            .to_string(),
+        if left_out > 0 { format!("{left_out} more change by smaller factors.") } else { String::new() },
+        if untimed > 0 { format!("{untimed} more were not timed.") } else { String::new() },
+    ];
+    let axis = Axis::logarithmic("time of the query", Unit::Nanoseconds);
+    let chart = Chart::new("plans", "Queries before and after their plan changes", axis, Plot::Rows(shown));
+    let chart = chart.keyed(vec![Key::measured("now"), Key::measured("then")]);
+    chart.noted(note.join(" ").trim_end()).concerning(&["answer-advice-*"]).with_at_least(2)
+}
+
+/// A query with its time by the server's own constants and by the set; none where it was not timed.
+fn plan(case: &Case, group: String) -> Option<Row> {
+    let name = cell(case, "query");
+    let name = match name.char_indices().nth(NAME_LETTERS) {
+        Some((end, _)) => format!("{}…", name[..end].trim_end()),
+        None => name,
+    };
+    let label = format!("{name}: {}", steps(&cell(case, "node_now"), &cell(case, "node_then")));
+    let [now, then] = [&calibrate::TIME_NOW, &calibrate::TIME_THEN].map(|spec| spec.in_case(case).map(Datum::median));
+    Some(Row { group, label, marks: vec![(0, now?), (1, then?)] })
+}
+
+/// Two steps of plans, with the table once where both read the same one in other ways.
+fn steps(now: &str, then: &str) -> String {
+    let parts = |step: &'_ str| -> Option<(String, String)> {
+        let (kind, of) = step.split_once(" on ")?;
+        Some((kind.into(), of.split(" by ").next()?.into()))
+    };
+    match (parts(now), parts(then)) {
+        (Some((before, table)), Some((after, other))) if table == other && before != after => {
+            format!("{before} → {after} on {table}")
+        }
+        _ => format!("{now} → {then}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_on_one_table_name_it_once_and_what_differs_in_the_index_alone_keeps_it() {
+        assert_eq!(steps("Seq Scan on a", "Index Scan on a by a_id"), "Seq Scan → Index Scan on a");
+        assert_eq!(
+            steps("Index Scan on a by x", "Index Scan on a by y"),
+            "Index Scan on a by x → Index Scan on a by y"
+        );
+        assert_eq!(steps("Seq Scan on a", "Seq Scan on b"), "Seq Scan on a → Seq Scan on b");
+        assert_eq!(steps("Hash Join", "Sort"), "Hash Join → Sort");
+    }
 }

@@ -1,6 +1,7 @@
 //! Reads of a device as charts: by place, by distance, by case, over time, and their distribution.
 
 use measure::change_point::segments;
+use measure::quantity::counted;
 use measure::schema::reads;
 use measure::{Case, Metric, Run, Unit};
 use serde_json::Value;
@@ -193,7 +194,10 @@ fn over_time(cases: &[&Case]) -> Option<Chart> {
     let note = match levels.len() {
         0 => String::new(),
         1 => "A point is a window; no change of the rate lasted.".to_string(),
-        count => format!("A point is a window; the rate changed for long {} times.", count - 1),
+        levels => {
+            let changes = counted(levels as u64 - 1, "time", "times");
+            format!("A point is a window; the rate changed {changes} and stayed changed.")
+        }
     };
     let title = "How many reads a second, over the time of the measurement";
     let chart = Chart::new("disk-over-time", title, value, Plot::Lines(across, lines, places)).noted(note);

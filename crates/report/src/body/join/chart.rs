@@ -1,13 +1,18 @@
 //! Nested loops as charts: the wait by method, what gathering gains by size, by order of the rows and in flight.
 
+use measure::compare::ratio_interval;
 use measure::schema::join;
 use measure::{Case, Run, Unit};
 
-use super::{ALONE, CURVE_MIN, SIZES, gain, is_alone};
+use super::{ALONE, CURVE_MIN, SIZES, alone, gain, is_alone};
 use crate::body::drawing::{Beside, Drawing, figure, median, published, ratio};
 use crate::body::subjects::{subject, subjects, values};
 use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Shape};
+
+/// What the ranges of gains are.
+const INTERVAL: &str = "Medians, divided; thin line: the interval in which 95 % of resamplings of the joins stay, from \
+                        five joins on.";
 
 /// What is drawn of nested loops.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
@@ -127,7 +132,7 @@ fn elapsed(joins: &[&Case]) -> Option<Chart> {
         .with_at_least(2)
 }
 
-/// A line for each method, over a number that varies among its cases.
+/// A line for each method that `line` names, over a number that varies among its cases.
 fn curves(
     joins: &[&Case],
     x: impl Fn(&Case) -> Option<f64>,
@@ -135,16 +140,20 @@ fn curves(
     least: usize,
 ) -> (Vec<Key>, Vec<Line>) {
     let value = |case: &Case| gain(case, joins, "io_time");
+    // How far the ratio moves when the joins of both sides are drawn again.
+    let range = |case: &Case| {
+        let alone = alone(case, joins)?;
+        let pair = (join::IO_TIME.in_case(case)?, join::IO_TIME.in_case(alone)?);
+        ratio_interval((case, pair.0), (alone, pair.1))
+    };
     let mut keys = Vec::new();
     let mut lines = Vec::new();
-    for name in values(joins, &line) {
+    for name in values(joins, &line).into_iter().filter(|name| !name.is_empty()) {
         let here = joins.iter().filter(|case| line(case) == name);
         let point = |case: &&&Case| {
             let n = join::IO_TIME.in_case(case)?.statistics.n;
-            Some((
-                x(case)?,
-                Datum { n: Some(n), ..Datum::made(value(case)?, "median wait of one at a time over that of this one") },
-            ))
+            let how = "median wait of one at a time over that of this one; range: 95 % of resamplings of both";
+            Some((x(case)?, Datum { n: Some(n), range: range(case), ..Datum::made(value(case)?, how) }))
         };
         let mut points: Vec<(f64, Datum)> = here.filter_map(|case| point(&case)).collect();
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -172,7 +181,7 @@ fn saturation(joins: &[&Case]) -> Option<Chart> {
         value,
         Plot::Lines(across, lines, Vec::new()),
     );
-    chart.keyed(keys).concerning(&["answer-saturation"]).with_at_least(CURVE_MIN)
+    chart.keyed(keys).noted(INTERVAL).concerning(&["answer-saturation"]).with_at_least(CURVE_MIN)
 }
 
 /// What the order of the rows has to do with it.
@@ -195,5 +204,5 @@ fn by_order(joins: &[&Case]) -> Option<Chart> {
         value,
         Plot::Lines(across, lines, Vec::new()),
     );
-    chart.keyed(keys).with_at_least(3)
+    chart.keyed(keys).noted(INTERVAL).with_at_least(3)
 }

@@ -14,7 +14,7 @@ const BUCKETS_MIN: usize = 3;
 
 /// What is drawn of them.
 pub(super) fn charts(run: &Run) -> Vec<Chart> {
-    [statements(run), latencies(run)].into_iter().flatten().collect()
+    statements(run).into_iter().chain(latencies(run)).collect()
 }
 
 fn keys() -> Vec<Key> {
@@ -44,30 +44,54 @@ fn statements(run: &Run) -> Option<Chart> {
     chart.keyed(keys()).concerning(&["answer-read-tiers", "answer-without-page-cache"]).with_at_least(1)
 }
 
-/// How long reads of each tier took.
-fn latencies(run: &Run) -> Option<Chart> {
+/// What the reads of a bucket are weighted by.
+struct Weight {
+    name: &'static str,
+    metric: &'static str,
+    title: &'static str,
+    share: &'static str,
+}
+
+const WEIGHTS: [Weight; 2] = [
+    Weight {
+        name: "read-latency",
+        metric: "calls",
+        title: "How long reads take, by the tier that answers",
+        share: "share of the reads",
+    },
+    Weight {
+        name: "read-latency-time",
+        metric: "total",
+        title: "Where the time of reads goes, by their latency and the tier that answers",
+        share: "share of the time of all reads",
+    },
+];
+
+/// How long reads of each tier took, and what of all time of reads that was: rare slow reads show in the time alone.
+fn latencies(run: &Run) -> Vec<Chart> {
     let all: Vec<Fact> = rows(run, "read_latency").collect();
-    let calls: f64 = all.iter().filter_map(|row| row.value("calls")).sum();
-    if all.len() < BUCKETS_MIN || calls <= 0.0 {
-        return None;
-    }
+    if all.len() < BUCKETS_MIN { Vec::new() } else { WEIGHTS.iter().filter_map(|by| latency(&all, by)).collect() }
+}
+
+fn latency(all: &[Fact], by: &Weight) -> Option<Chart> {
+    let whole: f64 = all.iter().filter_map(|row| row.value(by.metric)).sum();
     let line = |(key, (tier, ..)): (usize, &(&str, &str, &str))| {
         let mut points: Vec<(f64, Datum)> = Vec::new();
         for row in all.iter().filter(|row| row.text("tier") == *tier) {
             let from = row.number("from_us").unwrap_or(0.0).max(0.5) * 1e3;
-            let value = row.value("calls").unwrap_or(0.0);
             // The end of a bucket gives way to the beginning of the next one.
             points.pop_if(|(at, _)| (*at - from).abs() < 0.01 * from);
-            let share = Datum::made(100.0 * value / calls, "buckets of a factor of two");
-            points.push((from, Datum { n: Some(value as u64), ..share }));
+            let share = 100.0 * row.value(by.metric).unwrap_or(0.0) / whole;
+            let n = row.value("calls").map(|calls| calls as u64);
+            points.push((from, Datum { n, ..Datum::made(share, "buckets of a factor of two") }));
             points.push((from * 2.0, Datum::made(0.0, "end of a bucket")));
         }
         Line { key, shape: Shape::Steps, points }
     };
     let lines = TIERS.iter().enumerate().map(line).filter(|line| !line.points.is_empty()).collect();
     let across = Axis::logarithmic("latency", Unit::Nanoseconds);
-    let value = Axis::linear("share of the reads", Unit::Percent);
     let plot = Plot::Lines(across, lines, Vec::new());
-    let chart = Chart::new("read-latency", "How long reads take, by the tier that answers", value, plot);
-    chart.keyed(keys()).concerning(&["device-hills", "lost-records"]).with_at_least(2)
+    let chart = Chart::new(by.name, by.title, Axis::linear(by.share, Unit::Percent), plot);
+    let chart = chart.keyed(keys()).concerning(&["device-hills", "lost-records"]).with_at_least(2);
+    chart.filter(|_| whole > 0.0)
 }

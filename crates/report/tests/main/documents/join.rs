@@ -64,12 +64,30 @@ pub(crate) fn join_methods() -> Run {
 /// but the first.
 pub(crate) fn join_sweep() -> Run {
     let mut run = run("join", json!({"kind": "model", "model": "ssd"}));
-    for rand in [0, 100] {
+    for rand in [0, 50, 100] {
         run.cases.push(join(json!({"rand": rand, "method": "one-at-a-time"}), 212.0, 1931.0));
         for size in [8, 64, 4096] {
             let sized = json!({"rand": rand, "method": "batch", "batch_size": size});
             run.cases.push(join(sized, 210.0, (1931.0 / f64::from(size)).ceil()));
         }
+    }
+    run
+}
+
+/// Joins of a server that does not time its reads, by how many it may have in flight.
+pub(crate) fn join_of_servers() -> Run {
+    let subject = json!({"kind": "postgres", "version": "18.1", "server": "postgres://me@db.example/shop"});
+    let mut run = run("join", subject);
+    for (method, more, millis) in [
+        ("nested-loop", json!({}), 240.0),
+        ("bitmap", json!({"effective_io_concurrency": 0}), 190.0),
+        ("bitmap", json!({"effective_io_concurrency": 64}), 61.0),
+    ] {
+        let mut more = more;
+        more["method"] = json!(method);
+        more["subject"] = json!("postgres 18.1");
+        let elapsed = spread("elapsed", Unit::Milliseconds, millis, 0.1);
+        run.cases.push(case(parameters(more), vec![elapsed]));
     }
     run
 }

@@ -12,13 +12,13 @@ mod scan;
 
 use measure::run::SCHEMA;
 use measure::schema::{self, Spec, disk, ladder, lio, reads};
-use measure::{Case, Host, Metric, Parameters, Run, Statistics, Unit};
+use measure::{Case, Host, Metric, Parameters, Run, Statistics, Timeline, Unit};
 use serde_json::{Value, json};
 
 pub(crate) use calibrate::calibrate;
 pub(crate) use contest::contest;
 pub(crate) use counters::{counters, counters_under_valgrind};
-pub(crate) use join::{join_methods, join_sweep};
+pub(crate) use join::{join_methods, join_of_servers, join_sweep};
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
 pub(crate) use profile_comparison::profile_comparison;
 pub(crate) use profile_readings::{profile_breakdown, profile_readings};
@@ -33,6 +33,7 @@ pub(crate) fn all() -> Vec<Run> {
         disk_plain(),
         disk_zones(),
         disk_sweep(),
+        disk_throttled(),
         roundtrip(),
         lio(),
         lio_axes(),
@@ -42,6 +43,7 @@ pub(crate) fn all() -> Vec<Run> {
         scan_counted_in_turns(),
         join_methods(),
         join_sweep(),
+        join_of_servers(),
         calibrate(),
         contest(),
         counters(),
@@ -223,6 +225,27 @@ pub(crate) fn disk_sweep() -> Run {
     for (distance, latency) in [(8192_u64, 60.0), (1 << 20, 72.0), (1 << 30, 98.0), (100 << 30, 99.0)] {
         run.cases.push(case(disk_parameters(&[("distance", json!(distance))]), reads(latency, 500.0, 1.0)));
     }
+    run
+}
+
+/// Six seconds of reads whose rate falls once and stays there, as it does where a throttle sets in: a case for each of
+/// the two segments.
+pub(crate) fn disk_throttled() -> Run {
+    let mut run = disk();
+    for (segment, rate, latency) in [(1, 1260_u64, 79.1), (2, 300, 332.0)] {
+        let each: Vec<u64> = (0..30).map(|window| rate + window * 7 % 40).collect();
+        let count = each.iter().sum::<u64>() as f64;
+        let mut case = case(disk_parameters(&[("segment", json!(segment))]), reads(latency, count, 1.0));
+        case.timeline = Some(Timeline {
+            window_ms: 100.0,
+            median_us: vec![latency; each.len()],
+            max_us: vec![latency * 20.0; each.len()],
+            reads: each,
+        });
+        run.cases.push(case);
+    }
+    let message = "The rate of reads fell from 12 800 to 3 200 a second after 3 s and stayed there.";
+    run.findings.push(reads::findings::RATE_CHANGED.of(message));
     run
 }
 
