@@ -2,10 +2,10 @@
 //!
 //! Charts are put together by their names and their rows, so that an experiment needs nothing of its own for this.
 
-use measure::Run;
-use measure::compare::{Verdict, compare};
+use measure::compare::{ProfileComparison, Verdict, compare};
 use measure::quantity::counted;
 use measure::run::Build;
+use measure::{Finding, Run};
 use serde_json::Value;
 
 use crate::body::{self, UNSAID, place};
@@ -27,8 +27,14 @@ const SIGNS: [char; COLORED_MAX] = ['A', 'B', 'C', 'D', 'E', 'F'];
 /// Differences that are listed of each pair.
 const DIFFERENCES_MAX: usize = 20;
 
+/// The experiment whose runs are compared by their statements and not by their cases.
+const PROFILE: &str = "profile";
+
+/// How two kept profiles are compared: what reads their documents is not of this crate.
+pub type CompareProfiles<'a> = &'a dyn Fn(&Run, &Run) -> ProfileComparison;
+
 /// A page for each experiment of which there are several runs.
-pub(crate) fn pages(runs: &[Run]) -> Vec<Page> {
+pub(crate) fn pages(runs: &[Run], profiles: Option<CompareProfiles<'_>>) -> Vec<Page> {
     let mut experiments: Vec<&str> = Vec::new();
     for run in runs {
         if !experiments.contains(&run.experiment.as_str()) {
@@ -38,7 +44,7 @@ pub(crate) fn pages(runs: &[Run]) -> Vec<Page> {
     let of = |name: &str| {
         let mut several: Vec<&Run> = runs.iter().filter(|run| run.experiment == name).collect();
         several.sort_by(|one, other| one.started.cmp(&other.started));
-        (several.len() > 1).then(|| page(name, &several))
+        (several.len() > 1).then(|| page(name, &several, profiles))
     };
     experiments.into_iter().filter_map(of).collect()
 }
@@ -112,20 +118,49 @@ fn asked(runs: &[&Run]) -> Vec<Vec<String>> {
     shared.iter().map(words).collect()
 }
 
-fn page(experiment: &str, runs: &[&Run]) -> Page {
+/// The runs of one experiment, the oldest first.
+fn page(experiment: &str, runs: &[&Run], profiles: Option<CompareProfiles<'_>>) -> Page {
     let names = names(runs);
+    let keys = signed(&names);
     let is_few = runs.len() <= COLORED_MAX;
     let mut sections = vec![Section::Head {
         title: format!("{experiment}: {} runs beside each other", runs.len()),
-        facts: if is_few { signed(&names).iter().map(Key::in_full).collect() } else { Vec::new() },
+        facts: if is_few { keys.iter().map(Key::in_full).collect() } else { Vec::new() },
         settings: Vec::new(),
     }];
-    sections.extend(charts_of(runs, &signed(&names)).into_iter().map(|chart| Section::Chart(Box::new(chart))));
-    if is_few {
-        let keys = signed(&names);
-        sections.extend((1..runs.len()).map(|other| differences((runs[0], runs[other]), (&keys[0], &keys[other]))));
+    sections.extend(charts_of(runs, &keys).into_iter().map(|chart| Section::Chart(Box::new(chart))));
+    let newest = runs.len() - 1;
+    let side = |at: usize| match keys.get(at).filter(|_| is_few) {
+        Some(key) => Side { run: runs[at], sign: key.at_mark(), name: key.in_full() },
+        None => {
+            let age = if at == 0 { "oldest" } else { "newest" };
+            Side { run: runs[at], sign: age.into(), name: format!("the {age} run ({})", names[at]) }
+        }
+    };
+    match profiles.filter(|_| experiment == PROFILE) {
+        Some(compare) => sections.extend(of_profiles(&side(0), &side(newest), compare)),
+        None if is_few => sections.extend((1..=newest).map(|other| differences(&side(0), &side(other)))),
+        None => sections.push(differences(&side(0), &side(newest))),
     }
     Page { sections }
+}
+
+/// A run as it is named in a table of differences.
+struct Side<'a> {
+    run: &'a Run,
+    /// Over a column.
+    sign: String,
+    /// In a sentence.
+    name: String,
+}
+
+/// What differs between two profiles, by class, statement and plan.
+fn of_profiles(first: &Side<'_>, second: &Side<'_>, compare: CompareProfiles<'_>) -> Vec<Section> {
+    let comparison = compare(first.run, second.run);
+    let pair = format!("First {}, second {}.", first.name, second.name);
+    let page = crate::compare_profiles::page(&comparison);
+    let rest = page.sections.into_iter().filter(|section| !matches!(section, Section::Head { .. }));
+    [Section::Text(pair)].into_iter().chain(rest).collect()
 }
 
 /// The charts that runs of one experiment have in common: with a colour for each run, or lines over many runs.
@@ -179,8 +214,30 @@ fn together(found: &[(usize, Chart)], keys: &[Key]) -> Option<Chart> {
     };
     let title = format!("{}{of_first}: the runs beside each other", first.title);
     let of = if found.iter().all(|(_, chart)| chart.of == first.of) { first.of.clone() } else { String::new() };
-    let chart = Chart { of, ..Chart::new(first.name, title, first.value.clone(), plot).keyed(keys.to_vec()) };
+    let beside = said(found, keys);
+    let chart = Chart { of, beside, ..Chart::new(first.name, title, first.value.clone(), plot).keyed(keys.to_vec()) };
     chart.noted(first.note.clone().unwrap_or_default()).with_at_least(2)
+}
+
+/// The findings beside the charts of several runs, each with the signs of the runs that say so.
+fn said(found: &[(usize, Chart)], keys: &[Key]) -> Vec<Finding> {
+    let mut all: Vec<(Finding, Vec<String>)> = Vec::new();
+    for (run, chart) in found {
+        let sign = keys.get(*run).map_or(String::new(), Key::at_mark);
+        for finding in &chart.beside {
+            match all.iter_mut().find(|(known, _)| known.message == finding.message) {
+                Some((_, signs)) => signs.push(sign.clone()),
+                None => all.push((finding.clone(), vec![sign.clone()])),
+            }
+        }
+    }
+    all.into_iter().map(|(finding, signs)| saying(&signs.join(", "), finding)).collect()
+}
+
+/// A finding with the words for whose it is in front of its sentence.
+fn saying(whose: &str, mut finding: Finding) -> Finding {
+    finding.message = format!("{whose}: {}", finding.message);
+    finding
 }
 
 /// Rows with a mark for each run. A row is the same in two runs where its name is; of names that differ in their
@@ -247,12 +304,16 @@ fn over_runs(found: &[(usize, Chart)], runs: usize) -> Option<Chart> {
     let title = format!("{} in each of {runs} runs", first.title);
     let chart = Chart::new(first.name, title, first.value.clone(), Plot::Lines(across, lines, Vec::new())).keyed(keys);
     let note = if left_out > 0 { format!("{left_out} further rows are not drawn.") } else { String::new() };
+    // Of many runs those of the newest alone: what was said of the others stands in their pages.
+    let newest = found.last().filter(|(run, _)| run + 1 == runs).map_or(&[][..], |(_, chart)| &chart.beside);
+    let beside = newest.iter().map(|finding| saying("Of the newest run", finding.clone())).collect();
+    let chart = Chart { beside, ..chart };
     chart.noted(note).with_at_least(2)
 }
 
 /// What differs between two runs by more than the noise of their samples.
-fn differences((first, second): (&Run, &Run), (one, other): (&Key, &Key)) -> Section {
-    let comparison = compare(first, second);
+fn differences(first: &Side<'_>, second: &Side<'_>) -> Section {
+    let comparison = compare(first.run, second.run);
     let differing = crate::compare::differing(&comparison);
     let all = || comparison.cases.iter().flat_map(|case| &case.metrics).map(|metric| metric.verdict);
     let compared = all().filter(|verdict| matches!(verdict, Verdict::Differs | Verdict::WithinNoise)).count();
@@ -263,7 +324,7 @@ fn differences((first, second): (&Run, &Run), (one, other): (&Key, &Key)) -> Sec
             counted(count, "value has", "values have")
         ),
     };
-    let pair = format!("{} against {}", other.in_full(), one.in_full());
+    let pair = format!("{} against {}", second.name, first.name);
     if compared == 0 && !disturbed.is_empty() {
         return Section::Text(format!("{pair}.{disturbed}"));
     }
@@ -286,8 +347,8 @@ fn differences((first, second): (&Run, &Run), (one, other): (&Key, &Key)) -> Sec
         .column("case", Align::Left, |row| row.case.clone())
         .optional()
         .column("value", Align::Left, |row| row.metric.clone())
-        .column(one.at_mark(), Align::Right, |row| row.before.clone())
-        .column(other.at_mark(), Align::Right, |row| row.after.clone())
+        .column(first.sign.clone(), Align::Right, |row| row.before.clone())
+        .column(second.sign.clone(), Align::Right, |row| row.after.clone())
         .column("ratio", Align::Decimal, |row| Cell::or_absent(row.ratio.clone()))
         .column("95 %", Align::Left, |row| row.interval.clone());
     Section::Table(table.titled(title).done())

@@ -23,7 +23,7 @@ pub mod flame;
 pub mod html;
 pub mod page;
 
-pub use beside::name as name_of_run;
+pub use beside::{CompareProfiles, name as name_of_run};
 pub use body::place as place_of_run;
 pub use compare::Compared;
 pub use redact::without_texts;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ::measure::quantity::counted;
 use ::measure::{Run, atomic_file};
+use ::profile::compare::compare_kept;
 use ::report::{html, svg, without_texts};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
@@ -32,6 +33,9 @@ Examples:
 
 /// The word for standard output in the place of a file.
 const STANDARD_OUTPUT: &str = "-";
+
+/// Statements of each kind that a comparison of two profiles shows.
+const STATEMENTS: usize = 10;
 
 /// Characters of an identifier in the name of a file.
 const ID_LENGTH: usize = 13;
@@ -89,11 +93,14 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if arguments.no_text {
         runs.iter_mut().for_each(without_texts);
     }
+    // Texts that were taken out of the runs are in no comparison of them.
+    let profiles = |before: &Run, after: &Run| compare_kept(before, after, STATEMENTS);
+    let page_of = |runs: &[Run]| html::report_comparing(runs, &complaints, Some(&profiles));
     if let Some(page) = arguments.file() {
-        write(page, &html::report(&runs, &complaints))?;
+        write(page, &page_of(&runs))?;
         output::print(&format!("{}\n", page.display()))?;
     } else if arguments.output.is_some() {
-        output::print(&html::report(&runs, &complaints))?;
+        output::print(&page_of(&runs))?;
     }
     if let Some(folder) = &arguments.charts {
         let written = match write_charts(folder, &runs, arguments.force)? {

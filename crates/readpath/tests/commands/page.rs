@@ -77,6 +77,26 @@ fn all_runs_stand_beside_each_other_and_a_damaged_one_is_named() {
 }
 
 #[test]
+fn a_run_of_an_older_and_one_of_a_newer_readpath_are_a_sentence_each_and_the_rest_is_shown() {
+    let user = with_runs();
+    let home = user.home.path().display();
+    for version in ["0", "2"] {
+        let text = format!(r#"{{"schema": "readpath.run/{version}", "id": "x"}}"#);
+        fs::write(user.home.path().join(format!("of-{version}.json")), text).unwrap();
+    }
+    let output = user.run(&format!("report {home}/of-0.json last {home}/of-2.json -o {home}/some.html"));
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let page = page_of(&user, "some.html");
+    assert!(page.contains("How long a read takes by zone"), "the run that can be read is shown");
+    for text in [&said, &page] {
+        assert_eq!(text.matches("its schema readpath.run/0 is of an older readpath").count(), 1, "{said}");
+        assert_eq!(text.matches("its schema readpath.run/2 is of a newer readpath").count(), 1, "{said}");
+    }
+    assert_eq!(said.lines().filter(|line| line.contains("schema")).count(), 2, "{said}");
+}
+
+#[test]
 fn a_page_for_standard_output_goes_there_and_to_no_file_of_that_name() {
     let user = with_runs();
     let page = user.ok("report last -o -");
@@ -155,6 +175,15 @@ fn the_texts_of_statements_stay_out_where_that_is_asked() {
     let page = page_of(&user, "without.html");
     assert!(!page.contains("secret_name") && !page.contains("my_vault"));
     assert!(page.contains("7wd0gdwwgph1r") && page.contains("Where the response time went"));
+    // Two profiles are held against each other by their statements, whose texts stay out of that too.
+    let slower = trace.replace("c=9000,e=9000", "c=19000,e=19000").replace("tim=1010000", "tim=1020000");
+    fs::write(user.home.path().join("b.trc"), slower).unwrap();
+    assert!(user.run(&format!("report {home}/a.trc {home}/b.trc -o {home}/two.html")).status.success());
+    let page = page_of(&user, "two.html");
+    assert!(page.contains("Slowed most: statement 7wd0gdwwgph1r") && page.contains("secret_name"), "{page}");
+    assert!(user.run(&format!("report {home}/a.trc {home}/b.trc -o {home}/quiet.html --no-text")).status.success());
+    let page = page_of(&user, "quiet.html");
+    assert!(page.contains("Slowed most: statement 7wd0gdwwgph1r") && !page.contains("secret_name"));
     // A trace that is only shown is not kept.
     assert!(String::from_utf8_lossy(&user.run("runs").stdout).contains("No runs are kept yet"));
 }

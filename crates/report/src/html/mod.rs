@@ -5,6 +5,7 @@ mod table;
 
 use measure::{Finding, Run, Severity};
 
+use crate::beside::CompareProfiles;
 use crate::markup::Markup;
 use crate::page::{Figure, Page, Section};
 use crate::renderer::{Media, Renderer, Shown};
@@ -44,6 +45,11 @@ struct Told<'a> {
 
 /// The page of runs, in their order. `complaints` say what else was asked for and is not on it.
 pub fn report(runs: &[Run], complaints: &[String]) -> String {
+    report_comparing(runs, complaints, None)
+}
+
+/// The same page, on which the newest of several profiles is compared with the oldest by `profiles`.
+pub fn report_comparing(runs: &[Run], complaints: &[String], profiles: Option<CompareProfiles<'_>>) -> String {
     let told: Vec<Told> = runs
         .iter()
         .enumerate()
@@ -62,7 +68,7 @@ pub fn report(runs: &[Run], complaints: &[String]) -> String {
         if runs.len() > 1 {
             contents(main, runs, &told);
         }
-        for (index, page) in beside::pages(runs).iter().enumerate() {
+        for (index, page) in beside::pages(runs, profiles).iter().enumerate() {
             let id = format!("beside-{}", index + 1);
             main.around("section", &[("id", &id)], |part| Part::new(&id).sections(part, &page.sections));
         }

@@ -502,6 +502,52 @@ fn runs_beside_each_other_share_a_chart_and_say_what_differs() {
 }
 
 #[test]
+fn of_many_runs_the_newest_is_held_against_the_oldest() {
+    let with = |index: u32| {
+        let mut run = documents::ladder();
+        run.id = format!("0197c0de-0000-7000-8000-{index:012}");
+        run.started = format!("2026-01-{:02}T12:34:56Z", index + 1);
+        for case in &mut run.cases {
+            let median = case.metrics[0].median() * f64::from(index + 4) / 4.0;
+            let samples: Vec<f64> =
+                (0..40).map(|sample| median * (1.0 + f64::from(sample * 7 % 40) / 4000.0)).collect();
+            case.metrics[0] = documents::spec("latency", Unit::Nanoseconds).of_samples("clock", &samples).unwrap();
+        }
+        run
+    };
+    let page = html::report(&(0..8).map(with).collect::<Vec<_>>(), &[]);
+    let beside = page.split("id=\"beside-1\"").nth(1).unwrap().split("id=\"run-1\"").next().unwrap();
+    let title = "the newest run (2026-01-08 12:34) against the oldest run (2026-01-01 12:34)";
+    assert!(beside.contains(title), "{beside}");
+    assert!(beside.contains(">2.75</td>"), "the eighth ladder takes 11 quarters of the first: {beside}");
+    assert!(beside.contains("Of the newest run: The test file was just written"), "{beside}");
+}
+
+#[test]
+fn what_each_of_several_runs_found_stands_at_their_common_chart() {
+    let mut other = documents::ladder();
+    other.subject.insert("device".into(), json!("disk 2"));
+    other.findings[1].message = "At depth 64 the device gives 2.00 times as many reads a second.".into();
+    let page = html::report(&[documents::ladder(), other], &[]);
+    let beside = page.split("id=\"beside-1\"").nth(1).unwrap().split("id=\"run-1\"").next().unwrap();
+    assert!(beside.contains("A, B: The test file was just written"), "{beside}");
+    assert!(beside.contains(">A: At depth 64 the device gives 4.70 times"), "{beside}");
+    assert!(beside.contains(">B: At depth 64 the device gives 2.00 times"), "{beside}");
+}
+
+#[test]
+fn two_profiles_are_held_against_each_other_by_their_statements() {
+    let mut slower = documents::profile();
+    slower.started = "2026-02-01T12:34:56Z".into();
+    let compare = |_: &Run, _: &Run| documents::profile_comparison();
+    let page = html::report_comparing(&[documents::profile(), slower], &[], Some(&compare));
+    let beside = page.split("id=\"beside-1\"").nth(1).unwrap().split("id=\"run-1\"").next().unwrap();
+    assert!(beside.contains("First A: 2026-01-31 12:34, second B: 2026-02-01 12:34."), "{beside}");
+    assert!(beside.contains("Slowed most: statement") && beside.contains("4kz7x0w2mfu1q"), "{beside}");
+    assert!(!beside.contains("no value in common"), "{beside}");
+}
+
+#[test]
 fn runs_are_named_by_what_was_asked_and_not_by_the_speed_of_the_core() {
     let with = |depth: u64, ghz: f64| {
         let mut run = documents::disk_plain();
