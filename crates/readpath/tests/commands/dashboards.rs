@@ -1,4 +1,5 @@
-//! `dashboards/`: what readpath exports is loaded as the guide says, and the SQL of every panel finds what it draws.
+//! `dashboards/`: what readpath exports and records is loaded as the guide says, and the SQL of every panel finds what
+//! it draws.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,12 +7,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::process::Signal;
 use serde_json::{Map, Value};
 use trial::Trial;
 
+use crate::record::{busy, recorder};
 use crate::user::{DEBIAN, User, complaint};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dashboards");
+pub(crate) const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dashboards");
+
+pub(crate) const DASHBOARDS: [&str; 3] = ["runs.json", "events.json", "recordings.json"];
 
 /// Runs of every experiment, as they were kept.
 const RUNS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/tests/runs");
@@ -46,22 +51,22 @@ for path in sys.argv[1:]:
     print('\\n'.join(unknown(ours, theirs, path)), end='')
 ";
 
-fn dashboard(name: &str) -> Value {
+pub(crate) fn dashboard(name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(Path::new(FOLDER).join(name)).unwrap()).unwrap()
 }
 
 /// The panels that draw something.
-fn panels(dashboard: &Value) -> impl Iterator<Item = &Value> {
+pub(crate) fn panels(dashboard: &Value) -> impl Iterator<Item = &Value> {
     dashboard["panels"].as_array().unwrap().iter().filter(|panel| panel["type"] != "row")
 }
 
-fn sql(panel: &Value) -> &str {
+pub(crate) fn sql(panel: &Value) -> &str {
     panel["targets"][0]["rawSql"].as_str().unwrap()
 }
 
-/// SQL with what Grafana puts into it: any time, and all values of the variables.
+/// SQL with what Grafana puts into it: any time, steps of a second, and all values of the variables.
 fn expanded(sql: &str, dashboard: &Value, trial: &Trial) -> String {
-    let mut text = sql.to_string();
+    let mut text = sql.replace("$__interval_ms", "1000");
     for variable in dashboard["templating"]["list"].as_array().unwrap().iter().filter(|one| one["type"] == "query") {
         let all = format!(
             "SELECT string_agg(quote_literal(one::text), ', ') FROM ({}) AS v (one)",
@@ -86,7 +91,11 @@ fn rows(panel: &Value, dashboard: &Value, trial: &Trial) -> Vec<Map<String, Valu
 
 /// Each panel has rows, and in them the columns that it names.
 fn assert_drawn(dashboard: &Value, trial: &Trial) {
-    for panel in panels(dashboard) {
+    assert_panels_drawn(dashboard, panels(dashboard), trial);
+}
+
+fn assert_panels_drawn<'a>(dashboard: &Value, panels: impl Iterator<Item = &'a Value>, trial: &Trial) {
+    for panel in panels {
         let (title, rows) = (&panel["title"], rows(panel, dashboard, trial));
         assert!(!rows.is_empty(), "{title} shows nothing");
         let has = |column: &str| rows.iter().any(|row| row.get(column).is_some_and(|value| !value.is_null()));
@@ -186,9 +195,70 @@ fn every_panel_of_events_shows_what_a_real_trace_holds() {
     assert_eq!(shown / 1e3, cpu, "CPU time in microseconds");
 }
 
+const HELD: &str = "BEGIN; LOCK TABLE held; SELECT pg_sleep(0.2); COMMIT";
+const SCAN: &str = "SELECT count(*) FROM large";
+
+/// A server whose buffers are smaller than a table, recorded for some seconds, during which two sessions wait for each
+/// other's lock and a third reads that table. The recording is loaded twice.
+fn with_a_recording(user: &User, programs: &Path) -> Option<Trial> {
+    let trial = Trial::start(&["compute_query_id=on", "shared_buffers=1MB"])?;
+    trial.run("CREATE TABLE held (); CREATE TABLE large AS SELECT repeat('x', 1000) FROM generate_series(1, 8000)");
+    let work = [HELD, HELD, SCAN].map(|statement| busy(&trial, statement));
+    let mut recorder = recorder(user, &trial, "");
+    recorder.wait_for(4);
+    let output = recorder.end(Signal::TERM);
+    assert!(output.status.success(), "{}", complaint(&output));
+    drop(work);
+    for _ in 0..2 {
+        load(user, "recordings.sql", &trial, programs);
+    }
+    Some(trial)
+}
+
+/// The panels above the heading about reads, and those below it.
+fn panels_of_recordings(dashboard: &Value) -> (Vec<&Value>, Vec<&Value>) {
+    let top = |panel: &Value| panel["gridPos"]["y"].as_u64().unwrap();
+    let heading = dashboard["panels"].as_array().unwrap().iter().find(|panel| panel["type"] == "row").unwrap();
+    panels(dashboard).partition(|panel| top(panel) < top(heading))
+}
+
+#[test]
+fn every_panel_of_recordings_shows_what_a_real_recording_holds() {
+    let user = User::new();
+    let Some(programs) = duckdb(&user) else { return };
+    let Some(trial) = with_a_recording(&user, &programs) else { return };
+    let dashboard = dashboard("recordings.json");
+    assert_panels_drawn(&dashboard, panels_of_recordings(&dashboard).0.into_iter(), &trial);
+    // The query that is shipped for recordings says the same of the files themselves.
+    let query = user.ok("export --sql recorded-events").trim_end().trim_end_matches(';').to_string();
+    let copy = format!("COPY (SELECT sum(total_ns) FROM ({query})) TO '/dev/stdout' (FORMAT csv, HEADER false)");
+    let folder = user.home.path().join("recording");
+    let output = Command::new(programs.join("duckdb")).args(["-c", &copy]).current_dir(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    let events = panels(&dashboard).find(|panel| panel["title"] == "Events").unwrap();
+    let shown: i64 = rows(events, &dashboard, &trial).iter().map(|row| row["time"].as_i64().unwrap()).sum();
+    assert_eq!(shown.to_string(), said, "{}", complaint(&output));
+}
+
+#[test]
+fn panels_of_reads_show_what_the_kernel_said_while_it_was_recorded() {
+    let user = User::new();
+    let Some(programs) = duckdb(&user) else { return };
+    let Some(trial) = with_a_recording(&user, &programs) else { return };
+    if trial.value("SELECT count(*) FROM readpath_recording WHERE record = 'read'") == "0" {
+        println!("skipped: reads cannot be traced here");
+        return;
+    }
+    let dashboard = dashboard("recordings.json");
+    assert_panels_drawn(&dashboard, panels_of_recordings(&dashboard).1.into_iter(), &trial);
+    let relations = panels(&dashboard).find(|panel| panel["title"] == "Reads by relation").unwrap();
+    let rows = rows(relations, &dashboard, &trial);
+    assert!(rows.iter().any(|row| row["relation"].as_str().unwrap().ends_with("large")), "{rows:?}");
+}
+
 #[test]
 fn dashboards_hold_nothing_that_grafana_does_not_know() {
-    let files = ["runs.json", "events.json"].map(|name| Path::new(FOLDER).join(name));
+    let files = DASHBOARDS.map(|name| Path::new(FOLDER).join(name));
     let found = Command::new("python3").args(["-c", "import grafana_foundation_sdk"]).output();
     if !found.is_ok_and(|output| output.status.success()) {
         println!("skipped: python3 with the grafana-foundation-sdk package is not installed");
@@ -208,7 +278,7 @@ fn dashboards_hold_nothing_that_grafana_does_not_know() {
 
 #[test]
 fn panels_of_a_dashboard_have_a_place_and_a_source_of_their_own() {
-    for name in ["runs.json", "events.json"] {
+    for name in DASHBOARDS {
         let dashboard = dashboard(name);
         let all = dashboard["panels"].as_array().unwrap();
         let ids: BTreeSet<u64> = all.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();

@@ -14,6 +14,7 @@ mod dashboards;
 mod examples;
 mod export;
 mod follow;
+mod grafana;
 mod jobs;
 mod kills;
 mod limited;

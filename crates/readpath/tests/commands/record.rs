@@ -15,12 +15,12 @@ use trial::Trial;
 use crate::user::{User, complaint};
 
 /// A load that ends when it is dropped.
-struct Busy {
+pub(crate) struct Busy {
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-fn busy(trial: &Trial, statement: &'static str) -> Busy {
+pub(crate) fn busy(trial: &Trial, statement: &'static str) -> Busy {
     let end = Arc::new(AtomicBool::new(false));
     let (mut client, is_over) = (trial.client(), Arc::clone(&end));
     let thread =
@@ -39,13 +39,13 @@ const HEAVY: &str = "SELECT sum(sqrt(n)) FROM generate_series(1, 100000) AS heav
 const SLEEP: &str = "SELECT pg_sleep(0.05)";
 
 /// A recorder that is killed when it is dropped.
-struct Recorder {
+pub(crate) struct Recorder {
     child: Option<Child>,
     folder: PathBuf,
 }
 
 /// Records with segments of a second.
-fn recorder(user: &User, trial: &Trial, more: &str) -> Recorder {
+pub(crate) fn recorder(user: &User, trial: &Trial, more: &str) -> Recorder {
     let folder = user.home.path().join("recording");
     recorder_to(user, trial, &folder, more)
 }
@@ -62,7 +62,7 @@ impl Recorder {
     }
 
     /// Waits until there are this many segments.
-    fn wait_for(&mut self, count: usize) {
+    pub(crate) fn wait_for(&mut self, count: usize) {
         let begun = Instant::now();
         while self.segments() < count {
             let ended = self.child.as_mut().unwrap().try_wait().unwrap();
@@ -74,7 +74,7 @@ impl Recorder {
         }
     }
 
-    fn end(mut self, signal: Signal) -> Output {
+    pub(crate) fn end(mut self, signal: Signal) -> Output {
         let child = self.child.take().unwrap();
         kill_process(Pid::from_child(&child), signal).unwrap();
         child.wait_with_output().unwrap()
