@@ -32,20 +32,32 @@ fn user_with_rows() -> User {
     user
 }
 
+/// Every package of which the notebook takes what it finds.
+const PACKAGES: [&str; 4] = ["pyarrow", "polars", "duckdb", "matplotlib"];
+
 /// The cells run in the user's home, with only one of the packages that read Parquet and without matplotlib.
 fn drawn_with(package: &str, user: &User) -> bool {
-    let found = Command::new("python3").args(["-c", &format!("import {package}")]).output();
-    if !found.is_ok_and(|output| output.status.success()) {
-        println!("skipped: python3 with the {package} package is not installed");
-        return false;
+    run_with(&[package], user)
+}
+
+/// The cells run in the user's home, with these of the packages and without the others.
+fn run_with(packages: &[&str], user: &User) -> bool {
+    for package in packages {
+        let found = Command::new("python3").args(["-c", &format!("import {package}")]).output();
+        if !found.is_ok_and(|output| output.status.success()) {
+            println!("skipped: python3 with the {package} package is not installed");
+            return false;
+        }
     }
-    let others = ["pyarrow", "polars", "duckdb", "matplotlib"].into_iter().filter(|other| *other != package);
+    let others = PACKAGES.into_iter().filter(|other| !packages.contains(other));
     let hidden: String = others.map(|other| format!("sys.modules['{other}'] = None\n")).collect();
     let notebook = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/notebook/rows.ipynb");
     let program = format!("import sys\n{hidden}{CELLS}");
     let mut command = Command::new("python3");
-    let output = command.args(["-c", &program, notebook]).current_dir(user.home.path()).output().unwrap();
-    assert!(output.status.success(), "{package}: {}", complaint(&output));
+    command.args(["-c", &program, notebook]).current_dir(user.home.path());
+    command.env("MPLBACKEND", "agg").env("MPLCONFIGDIR", user.home.path());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{packages:?}: {}", complaint(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("rows of 4 runs"), "{output:?}");
     true
 }
@@ -88,5 +100,30 @@ fn the_notebook_draws_two_charts_of_rows_that_duckdb_reads() {
     let user = user_with_rows();
     if drawn_with("duckdb", &user) {
         assert_drawn(&user);
+    }
+}
+
+#[test]
+fn the_notebook_draws_two_charts_with_matplotlib_where_there_is_one() {
+    let user = user_with_rows();
+    // Text is drawn as curves, each with what it says in a comment.
+    if !run_with(&["pyarrow", "matplotlib"], &user) {
+        return;
+    }
+    let text = |name: &str| fs::read_to_string(user.home.path().join(name)).unwrap();
+    let says = |chart: &str, words: &str| chart.contains(&format!("<!-- {words} -->"));
+    let (ladder, depths) = (text("ladder.svg"), text("depths.svg"));
+    for chart in [&ladder, &depths] {
+        assert!(chart.contains("Matplotlib"), "drawn without matplotlib: {chart}");
+    }
+    let rungs = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../report/tests/runs/ladder.json")).unwrap();
+    let rungs: serde_json::Value = serde_json::from_str(&rungs).unwrap();
+    for case in rungs["cases"].as_array().unwrap() {
+        let rung = case["parameters"]["rung"].as_str().unwrap();
+        assert!(ladder.contains(&format!("<!-- {rung}")), "{rung} is not in the chart: {ladder}");
+    }
+    assert!(says(&depths, "model:hdd-7200, random, 8 KiB"), "{depths}");
+    for depth in ["1", "4", "32"] {
+        assert!(says(&depths, depth), "{depths}");
     }
 }
