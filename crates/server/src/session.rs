@@ -178,6 +178,11 @@ impl Session {
         &self.facts
     }
 
+    /// How long a statement may take: the limit that was asked for, or the role's own where that is smaller.
+    pub fn statement_limit(&self) -> Duration {
+        self.limits.statement
+    }
+
     /// How to reach the server.
     pub fn address(&self) -> &Address {
         &self.address

@@ -23,7 +23,7 @@ pub enum QueryUse {
     None,
     /// They are explained.
     Explained,
-    /// They are explained, and those whose plan changes are run.
+    /// They are explained and run: most often those whose plan changes.
     Run,
 }
 

@@ -1,5 +1,7 @@
 //! What each step of the experiment works with, and what all steps do with the server.
 
+use std::time::Duration;
+
 use measure::quantity::three_digits;
 use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{PART, SUBJECT};
@@ -88,6 +90,13 @@ impl Bench<'_> {
     pub(super) fn case<const N: usize>(&self, part: &str, more: [(String, Value); N]) -> Case {
         let parameters = [SUBJECT.of(self.name()), PART.of(part)];
         Case::new(Parameters::from_iter(parameters.into_iter().chain(more)))
+    }
+
+    /// How long a query of the user may take, in whole milliseconds, as the server counts them: no longer than any
+    /// statement may.
+    pub(super) fn time_limit(&mut self) -> Duration {
+        let limit = self.parameters.time_limit().min(self.tables.statement_limit());
+        Duration::from_millis(limit.as_millis().max(1) as u64)
     }
 
     /// Looks for what disturbs, such as other sessions at work; between measurements.

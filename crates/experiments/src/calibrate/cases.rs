@@ -1,5 +1,6 @@
 //! The cases of a comparison: each query whose plan a set changes, and how each set does.
 
+use measure::quantity::format_nanos;
 use measure::schema::calibrate::parameters::{
     ADVICE, CONSTANTS, NODE_NOW, NODE_THEN, PLAN_NOW, PLAN_THEN, QUERY, SOURCE, STATE, VERDICT,
 };
@@ -10,11 +11,12 @@ use super::bench::{Bench, State};
 use super::comparison::{Compared, Comparison};
 use super::estimate::Estimate;
 use super::findings::Advice;
-use super::judgement::Judged;
+use super::judgement::{Judged, Pair};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
 const TIMED: &str = "execution time by EXPLAIN, the plans of a query in turns";
+const ENDED: &str = "the limit at which runs were ended: they take at least as long";
 
 /// Keeps all cases.
 pub(super) fn keep(
@@ -66,7 +68,7 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         None => [compiled(now.is_compiled).into(), compiled(then.is_compiled).into()],
     };
     let pair = one.pair(set);
-    let verdict = pair.as_ref().map_or("not timed", |pair| pair.verdict().name());
+    let verdict = pair.as_ref().map_or("not timed".into(), verdict);
     let [node_now, node_then] = nodes;
     case.parameters.extend([
         QUERY.of(one.query.name.as_str()),
@@ -79,19 +81,29 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
     ]);
     if let Some(pair) = pair {
         case.metrics.extend(calibrate::TIME_NOW.of_samples(TIMED, &pair.now));
-        case.metrics.extend(calibrate::TIME_THEN.of_samples(TIMED, &pair.then));
-        case.metrics.extend(pair.ratio().map(|ratio| ratios(&ratio, "of the medians")).into_iter().flatten());
+        let source = if pair.is_ended { ENDED } else { TIMED };
+        case.metrics.extend(calibrate::TIME_THEN.of_samples(source, &pair.then));
+        let has_interval = pair.has_enough();
+        case.metrics.extend(pair.ratio().into_iter().flat_map(|ratio| ratios(&ratio, "of the medians", has_interval)));
     }
     case
 }
 
-fn ratios(Estimate { value, low, high }: &Estimate, what: &str) -> [Metric; 3] {
+/// The verdict on a query, and after how long its other plan was ended where it was.
+fn verdict(pair: &Pair) -> String {
+    let name = pair.verdict().name();
+    match pair.then.iter().copied().reduce(f64::max).filter(|_| pair.is_ended) {
+        Some(limit) => format!("{name}, ended after {}", format_nanos(limit * 1e6)),
+        None => name.into(),
+    }
+}
+
+/// A ratio, with its interval where there are enough runs for one.
+fn ratios(Estimate { value, low, high }: &Estimate, what: &str, has_interval: bool) -> Vec<Metric> {
     let ends = "bootstrap, 95 %";
-    [
-        calibrate::RATIO.single(what, *value),
-        calibrate::RATIO_LOW.single(ends, *low),
-        calibrate::RATIO_HIGH.single(ends, *high),
-    ]
+    let interval = [calibrate::RATIO_LOW.single(ends, *low), calibrate::RATIO_HIGH.single(ends, *high)];
+    let interval = interval.into_iter().filter(|_| has_interval);
+    [calibrate::RATIO.single(what, *value)].into_iter().chain(interval).collect()
 }
 
 /// How a set does over all queries.
@@ -115,7 +127,7 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
         let verdicts = "queries whose interval lies on one side of 1";
         case.metrics.push(calibrate::FASTER.count(verdicts, judged.faster as u64));
         case.metrics.push(calibrate::SLOWER.count(verdicts, judged.slower as u64));
-        case.metrics.extend(ratios(&judged.ratio, mean));
+        case.metrics.extend(ratios(&judged.ratio, mean, judged.few == 0));
         case.metrics.push(calibrate::WORST.single("the changed query that loses most", judged.worst));
         let sum = "medians of the changed queries, summed";
         case.metrics.push(calibrate::TIME_NOW.single(sum, judged.now));

@@ -8,7 +8,7 @@ use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::Query;
 
 use super::bench::{Bench, State};
-use super::judgement::{Drawn, Judged, Pair, judge};
+use super::judgement::{Drawn, Judged, Pair, RUNS_MIN, judge};
 use super::sets::{ConstantSet, own};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -36,9 +36,9 @@ const TIMES_MAX: f64 = 5.0;
 const LIMIT_MIN: Duration = Duration::from_millis(500);
 
 /// A plan each of whose runs took this many times as long as the longest by the server's own constants has its verdict
-/// after two rounds that count, and is not run again.
+/// after as many rounds that count as a sure one takes, and is not run again.
 const SLOW: f64 = 2.0;
-const SLOW_ROUNDS: usize = 3;
+const SLOW_ROUNDS: usize = RUNS_MIN;
 
 /// A plan of a query, with the sets that lead to it.
 #[derive(Clone, Debug)]
@@ -48,8 +48,24 @@ pub(super) struct Variant {
     pub(super) sets: Vec<usize>,
     /// Milliseconds.
     pub(super) millis: Vec<f64>,
-    /// Whether it was ended for taking too long.
+    /// Whether it was ended for taking too long. Its limit then stands for its time in this round and all later ones.
     is_cut: bool,
+}
+
+/// Why a run of a query gave no time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Unfinished {
+    /// It reached its limit: it takes at least that long.
+    TooLong(String),
+    /// The server ended it for another reason, such as a lock, which says nothing about its time.
+    Refused(String),
+}
+
+impl Unfinished {
+    /// What a refusal means that came after so long.
+    fn of(why: String, took: Duration, limit: Duration) -> Unfinished {
+        if took >= limit { Unfinished::TooLong(why) } else { Unfinished::Refused(why) }
+    }
 }
 
 /// A query with its plans: the first is the one by the server's own constants.
@@ -72,6 +88,8 @@ pub(super) struct Comparison {
     pub(super) judged: Vec<Judged>,
     /// Whether plans were timed.
     pub(super) is_timed: bool,
+    /// Whether other sessions were at work meanwhile.
+    pub(super) is_busy: bool,
 }
 
 impl Compared {
@@ -83,8 +101,26 @@ impl Compared {
     /// The times by the server's own constants and by a set, where that leads to another plan.
     pub(super) fn pair(&self, set: usize) -> Option<Pair> {
         let at = self.variant(set);
-        let pair = Pair { now: self.variants[0].millis.clone(), then: self.variants[at].millis.clone() };
+        let pair = self.pair_with(at);
         (at > 0 && self.not_timed.is_none() && !pair.now.is_empty() && !pair.then.is_empty()).then_some(pair)
+    }
+
+    /// The times by the server's own constants and of the plan at this place.
+    fn pair_with(&self, at: usize) -> Pair {
+        let Variant { millis, is_cut, .. } = &self.variants[at];
+        Pair { now: self.variants[0].millis.clone(), then: millis.clone(), is_ended: *is_cut }
+    }
+
+    /// Takes in that a run of a plan gave no time: that of another plan is at least the limit, and no plan of the query
+    /// is timed any more where it had another reason, or where the server's own constants lead to the plan.
+    fn unfinished(&mut self, at: usize, why: Unfinished, limit: Duration) {
+        match why {
+            Unfinished::TooLong(_) if at > 0 => {
+                self.variants[at].is_cut = true;
+                self.variants[at].millis.push(limit.as_secs_f64() * 1e3);
+            }
+            Unfinished::TooLong(why) | Unfinished::Refused(why) => self.not_timed = Some(why),
+        }
     }
 
     /// Whether another plan is so slow that further runs would not change its verdict.
@@ -96,8 +132,7 @@ impl Compared {
 
     /// Whether a plan of another set may take longer, and further runs would tell.
     fn is_unsure(&self) -> bool {
-        let pair = |at: usize| Pair { now: self.variants[0].millis.clone(), then: self.variants[at].millis.clone() };
-        self.not_timed.is_none() && (1..self.variants.len()).any(|at| pair(at).is_unsure_of_harm())
+        self.not_timed.is_none() && (1..self.variants.len()).any(|at| self.pair_with(at).is_unsure_of_harm())
     }
 
     /// Forgets the times of plans, but for those that were ended: these took at least that long.
@@ -115,6 +150,11 @@ impl Variant {
     /// A plan that these sets lead to, and its milliseconds.
     pub(super) fn of(sets: &[usize], millis: &[f64]) -> Variant {
         Variant { plan: Plan::default(), sets: sets.to_vec(), millis: millis.to_vec(), is_cut: false }
+    }
+
+    /// The same of a plan that was ended at this limit.
+    pub(super) fn ended(sets: &[usize], limit: f64) -> Variant {
+        Variant { is_cut: true, ..Variant::of(sets, &[limit; RUNS_MIN]) }
     }
 }
 
@@ -160,6 +200,7 @@ pub(super) fn plan(
 ) -> Result<Comparison, ExperimentError> {
     journal.step(&format!("plans of {} queries, {}", queries.len(), state.in_words()), Duration::from_secs(2));
     bench.tables.plan_as_users_do()?;
+    bench.tables.watch_others();
     let sets: Vec<ConstantSet> = [own()].into_iter().chain(sets.iter().cloned()).collect();
     let mut compared: Vec<Compared> = queries
         .into_iter()
@@ -182,7 +223,7 @@ pub(super) fn plan(
         compared = kept;
     }
     bench.set_constants(&[])?;
-    Ok(Comparison { state, sets, compared, refused, judged: Vec::new(), is_timed: false })
+    Ok(Comparison { state, sets, compared, refused, judged: Vec::new(), is_timed: false, is_busy: false })
 }
 
 /// Adds a set's plan to those that there are. A dry run, which knows no plan, takes each for another one.
@@ -224,16 +265,16 @@ pub(super) fn time(
                 bench,
                 one,
                 &comparison.sets,
-                Round { state, number: round, counts: round >= settling },
+                Round { state, number: round, counted: round.saturating_sub(settling), counts: round >= settling },
                 journal,
             )?;
+            bench.look(journal);
         }
         if round == 0 {
             journal.find_all(screen(comparison));
             started = bench.machine.clock.now();
             comparison.compared.iter_mut().filter(|_| settling > 0).for_each(Compared::forget);
         }
-        bench.look(journal);
         if let Some((recorder, sent)) = bench.recorder.as_ref().zip(sent).filter(|_| round + 1 == ROUNDS_REHEARSED) {
             recorder.repeat_since(sent, (wanted + settling).saturating_sub(ROUNDS_REHEARSED) as u64);
             break;
@@ -244,6 +285,7 @@ pub(super) fn time(
     }
     bench.set_constants(&[])?;
     comparison.is_timed = true;
+    comparison.is_busy = bench.tables.is_busy();
     comparison.judge();
     Ok(())
 }
@@ -261,9 +303,10 @@ fn settle_harm(
             break;
         }
         journal.step(&format!("{unsure} queries whose plan may do harm, once more"), Duration::from_secs(5));
-        let round = Round { state: comparison.state, number: number + SLOW_ROUNDS, counts: true };
+        let round = Round { state: comparison.state, number, counted: SLOW_ROUNDS, counts: true };
         for one in comparison.compared.iter_mut().filter(|one| one.is_unsure()) {
             take_turns(bench, one, &comparison.sets, round, journal)?;
+            bench.look(journal);
         }
     }
     Ok(())
@@ -274,6 +317,8 @@ fn settle_harm(
 struct Round {
     state: State,
     number: usize,
+    /// Rounds before it that count.
+    counted: usize,
     counts: bool,
 }
 
@@ -289,13 +334,13 @@ fn take_turns(
     let order: Vec<usize> =
         if round.number.is_multiple_of(2) { (0..count).collect() } else { (0..count).rev().collect() };
     for at in order.into_iter().filter(|at| *at < count) {
-        let limit = limit(bench, one, at);
+        let limit = limit(bench.time_limit(), one, at);
         if one.variants[at].is_cut {
             let millis = one.variants[at].millis.last().copied();
             one.variants[at].millis.extend(millis.filter(|_| round.counts));
             continue;
         }
-        if round.number >= SLOW_ROUNDS && one.is_slow(at) {
+        if round.counted >= SLOW_ROUNDS && one.variants[at].millis.len() >= RUNS_MIN && one.is_slow(at) {
             continue;
         }
         if round.state == State::Cold {
@@ -309,19 +354,13 @@ fn take_turns(
         match run_turn(bench, one, at, (limit, round))? {
             Ok(plan) if !is_same(&plan, &one.variants[at].plan) && !bench.tables.is_rehearsal() => {
                 one.not_timed = Some("its plan changed between EXPLAIN and the run".into());
-                return Ok(());
             }
             // With what each step did.
             Ok(plan) => one.variants[at].plan = plan,
-            // It takes at least that long, which is slow enough for a verdict.
-            Err(_) if at > 0 && limit < bench.parameters.time_limit() => {
-                one.variants[at].is_cut = true;
-                one.variants[at].millis.push(limit.as_secs_f64() * 1e3);
-            }
-            Err(why) => {
-                one.not_timed = Some(why);
-                return Ok(());
-            }
+            Err(why) => one.unfinished(at, why, limit),
+        }
+        if one.not_timed.is_some() {
+            return Ok(());
         }
     }
     Ok(())
@@ -333,15 +372,19 @@ fn run_turn(
     one: &mut Compared,
     at: usize,
     (limit, round): (Duration, Round),
-) -> Result<Result<Plan, String>, ExperimentError> {
+) -> Result<Result<Plan, Unfinished>, ExperimentError> {
     let repeats = round.counts && round.state == State::AsFound && !bench.tables.is_rehearsal();
     let most = if repeats { TURN_RUNS_MAX } else { 1 };
     let mut taken = 0.0;
     let mut runs = 0;
     loop {
+        let started = bench.machine.clock.now();
         let plan = match bench.tables.run_query(&one.query, limit)? {
             Ok(plan) => plan,
-            Err(why) => return Ok(Err(why)),
+            Err(why) => {
+                let took = Duration::from_nanos(bench.machine.clock.now().since(started).0);
+                return Ok(Err(Unfinished::of(why, took, limit)));
+            }
         };
         let is_planned = is_same(&plan, &one.variants[at].plan);
         one.variants[at].millis.extend(plan.execution_ms.filter(|_| is_planned));
@@ -354,10 +397,10 @@ fn run_turn(
 }
 
 /// How long a plan of a query may take.
-fn limit(bench: &Bench<'_>, one: &Compared, at: usize) -> Duration {
-    let all = bench.parameters.time_limit();
+fn limit(all: Duration, one: &Compared, at: usize) -> Duration {
     match median(&one.variants[0].millis) {
-        Some(now) if at > 0 => Duration::from_secs_f64(now * TIMES_MAX / 1e3).max(LIMIT_MIN).min(all),
+        // In whole milliseconds, as the server counts them: it would end a run before a limit with a fraction.
+        Some(now) if at > 0 => Duration::from_millis((now * TIMES_MAX) as u64).max(LIMIT_MIN).min(all),
         _ => all,
     }
 }
@@ -365,6 +408,7 @@ fn limit(bench: &Bench<'_>, one: &Compared, at: usize) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::judgement::Decision;
 
     #[test]
     fn a_plan_is_not_run_again_only_where_each_of_its_runs_was_slow() {
@@ -377,6 +421,64 @@ mod tests {
         ];
         let one = Compared { query, variants, not_timed: None };
         assert_eq!([0, 1, 2, 3].map(|at| one.is_slow(at)), [false, true, false, false]);
+    }
+
+    /// A query that takes these milliseconds by the server's own constants, and has another plan.
+    fn with_another_plan(now: f64) -> Compared {
+        let variants = vec![Variant::of(&[0], &[now; 4]), Variant::of(&[1], &[])];
+        Compared { query: Query::of_verification("q".into(), "SELECT".into()), variants, not_timed: None }
+    }
+
+    #[test]
+    fn a_plan_that_reaches_its_limit_took_at_least_that_long_and_another_error_says_nothing_of_its_time() {
+        let all = Duration::from_secs(10);
+        for (now, seconds) in [(1.0, 0.5), (1000.0, 5.0), (3000.0, 10.0), (9000.0, 10.0)] {
+            let mut one = with_another_plan(now);
+            let limit = limit(all, &one, 1);
+            assert_eq!(limit.as_secs_f64(), seconds, "of a query that takes {now} ms now");
+            one.unfinished(1, Unfinished::of("it takes longer".into(), limit, limit), limit);
+            let pair = one.pair(1).unwrap();
+            assert_eq!((pair.then, pair.is_ended), (vec![seconds * 1e3], true), "timed, and not left out");
+            let mut other = with_another_plan(now);
+            let before = limit - Duration::from_millis(1);
+            other.unfinished(1, Unfinished::of("temporary file size exceeds".into(), before, limit), limit);
+            assert_eq!((other.pair(1), other.not_timed.as_deref()), (None, Some("temporary file size exceeds")));
+        }
+        let mut own = with_another_plan(3000.0);
+        assert_eq!(limit(all, &own, 0), all);
+        own.unfinished(0, Unfinished::of("it takes longer".into(), all, all), all);
+        assert_eq!((own.pair(1), own.not_timed.as_deref()), (None, Some("it takes longer")));
+    }
+
+    #[test]
+    fn a_set_by_which_three_seconds_become_a_minute_is_not_advised() {
+        let advised = |then: &dyn Fn(&[usize]) -> Variant| {
+            let gains = |number: usize| {
+                let millis = [[100.0, 101.0, 99.0], [50.0, 51.0, 49.0]];
+                let variants = vec![Variant::of(&[0], &millis[0]), Variant::of(&[1], &millis[1])];
+                let query = Query::of_verification(format!("q{number}"), "SELECT".into());
+                Compared { query, variants, not_timed: None }
+            };
+            let slow = vec![Variant::of(&[0], &[9000.0, 9001.0, 9002.0]), then(&[1])];
+            let query = Query::of_verification("slow".into(), "SELECT".into());
+            let slow = Compared { query, variants: slow, not_timed: None };
+            let compared = (0..5).map(gains).chain([slow]).collect();
+            let sets = vec![own(), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+            let mut comparison = Comparison {
+                state: State::AsFound,
+                sets,
+                compared,
+                refused: vec![],
+                judged: vec![],
+                is_timed: true,
+                is_busy: false,
+            };
+            comparison.judge();
+            comparison.judged[1].decision
+        };
+        assert_eq!(advised(&|sets| Variant::of(sets, &[8000.0, 8001.0, 8002.0])), Decision::Change);
+        assert_eq!(advised(&|sets| Variant::ended(sets, 10_000.0)), Decision::Undecided, "near the limit");
+        assert_eq!(advised(&|sets| Variant::ended(sets, 45_000.0)), Decision::Keep, "for sure");
     }
 
     #[test]

@@ -60,8 +60,8 @@ impl Constants {
             sets::of_measured(state.name(), settled, |name| self.now(name))
         };
         let states: Vec<ConstantSet> = State::OF_BLOCKS.into_iter().filter_map(of_state).collect();
-        let safe = sets::between(sets::SAFE, &states);
-        states.into_iter().chain(safe).chain([sets::usual_advice()]).collect()
+        let between = sets::between(sets::BETWEEN, &states);
+        states.into_iter().chain(between).chain([sets::usual_advice(self.now(SCALE))]).collect()
     }
 
     /// The same and what is tried besides on queries that are run: after the measured ones those that are the same in
@@ -137,6 +137,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
         journal.keep(case(bench, one))?;
     }
     withheld(&constants, journal);
+    journal.find_all(one_pass(bench.parameters.passes));
     if bench.tables.is_private() {
         constants.sweeps = concurrency::measure(bench, journal)?;
         for sweep in &constants.sweeps {
@@ -215,9 +216,12 @@ fn case(bench: &Bench<'_>, one: &Measured) -> Case {
         let how = format!("median of {passes} passes over that of a row, times the server's {SCALE}; {source}");
         let ends = "bootstrap of the medians of the pass in the middle, 95 %";
         case.metrics.push(calibrate::VALUE.single(&how, value.value));
-        case.metrics.push(calibrate::VALUE_LOW.single(ends, value.low));
-        case.metrics.push(calibrate::VALUE_HIGH.single(ends, value.high));
-        if spread.is_finite() {
+        if one.passes.have_intervals() {
+            case.metrics.push(calibrate::VALUE_LOW.single(ends, value.low));
+            case.metrics.push(calibrate::VALUE_HIGH.single(ends, value.high));
+        }
+        // One pass has no other to differ from.
+        if spread.is_finite() && passes > 1 {
             let source = format!("the largest of {passes} passes over the least, each with tables of its own");
             case.metrics.push(calibrate::PASSES_SPREAD.single(&source, spread));
         }
@@ -244,6 +248,13 @@ pub(super) fn withheld(constants: &Constants, journal: &mut dyn Journal) {
         sets::SPREAD_MAX,
         withheld.join(", ")
     )));
+}
+
+/// The finding where nothing shows whether constants repeat themselves.
+pub(super) fn one_pass(passes: usize) -> Option<Finding> {
+    let message = "All costs were measured in one pass: whether they come out the same in another one is not known, \
+                   and none is withheld for it. --passes 3 tells.";
+    (passes == 1).then(|| row::ONE_PASS.of(message))
 }
 
 fn named(one: &Measured) -> String {

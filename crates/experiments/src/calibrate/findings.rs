@@ -9,7 +9,7 @@ use super::bench::State;
 use super::comparison::Comparison;
 use super::concurrency::{self, ReadAhead, Sweep};
 use super::constants::Constants;
-use super::judgement::{CHANGED_MIN, Decision, Judged};
+use super::judgement::{CHANGED_MIN, Decision, Judged, RUNS_MIN};
 use super::sets::ConstantSet;
 use crate::journal::Journal;
 
@@ -77,10 +77,7 @@ pub(super) fn advise(comparison: &Comparison, advice: &Advice, name: &str, journ
         Decision::Undecided => match (&advice.withheld, judged) {
             (Some(reason), _) => format!("{name}, {}: undecided, because {reason}", state.in_words()),
             (None, Some(judged)) if judged.changed >= CHANGED_MIN => {
-                format!(
-                    "{name}, {}: undecided, because some queries get faster and others may get slower",
-                    state.in_words()
-                )
+                format!("{name}, {}: undecided, because {}", state.in_words(), unclear(judged, state))
             }
             _ => format!("{name}, {}: undecided: these queries cannot tell", state.in_words()),
         },
@@ -88,12 +85,44 @@ pub(super) fn advise(comparison: &Comparison, advice: &Advice, name: &str, journ
     let mut sentences = vec![format!("{what}.")];
     if let Some(judged) = judged {
         sentences.extend(worth(comparison, judged, whose, set.name));
+        sentences.extend(not_timed(comparison, advice.set));
     }
     let mut finding = row::ANSWER_ADVICE.named(state.name(), sentences.join(" "));
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
         finding = finding.with("ratio", judged.ratio.value, Unit::Ratio).with("worst", judged.worst, Unit::Ratio);
     }
     journal.find(finding);
+}
+
+/// What keeps times from giving a verdict, as a clause.
+fn unclear(judged: &Judged, state: State) -> String {
+    let queries = |count: usize| counted(count as u64, "query", "queries");
+    if judged.few > 0 {
+        let option = if state == State::Cold { "--cold-rounds" } else { "--rounds" };
+        return format!(
+            "plans of {} ran fewer than {RUNS_MIN} times, too seldom for a verdict: {option} {RUNS_MIN} or more tells",
+            queries(judged.few)
+        );
+    }
+    if judged.ended > 0 {
+        return format!(
+            "{} reached the time limit and may take any time beyond it: a larger --time-limit tells",
+            queries(judged.ended)
+        );
+    }
+    "some queries get faster and others may get slower".into()
+}
+
+/// Queries that get another plan by a set and were not timed, as a sentence.
+fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
+    let count = comparison.changed(set).filter(|one| one.pair(set).is_none()).count();
+    let (gets, was) = if count == 1 { ("gets", "was") } else { ("get", "were") };
+    let message = format!(
+        "{} more {gets} another plan by it and {was} not timed: what becomes of {} is not known.",
+        counted(count as u64, "query", "queries"),
+        if count == 1 { "it" } else { "them" }
+    );
+    (comparison.is_timed && count > 0).then_some(message)
 }
 
 /// What the change is worth, and how sure that is.
@@ -129,15 +158,25 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
             format_nanos(judged.now * 1e6),
             times(judged.worst)
         ),
-        format!(
-            "Drawn anew, {drawn}, 95 % of the means lie between {} and {}; {} {} faster for sure and {} slower.",
-            times(judged.ratio.low),
-            times(judged.ratio.high),
-            judged.faster,
-            verb(judged.faster, "is", "are"),
-            judged.slower
-        ),
+        sure(judged, drawn),
     ]
+}
+
+/// How sure the mean is.
+fn sure(judged: &Judged, drawn: &str) -> String {
+    let times = |value| three_digits(value);
+    let are = |count| if count == 1 { "is" } else { "are" };
+    let Judged { faster, slower, .. } = *judged;
+    if judged.few > 0 {
+        return format!("Too few runs for an interval; {faster} {} faster for sure and {slower} slower.", are(faster));
+    }
+    format!(
+        "Drawn anew, {drawn}, 95 % of the means lie between {} and {}; {faster} {} faster for sure and {slower} \
+         slower.",
+        times(judged.ratio.low),
+        times(judged.ratio.high),
+        are(faster)
+    )
 }
 
 fn values(set: &ConstantSet) -> String {

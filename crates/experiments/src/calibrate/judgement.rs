@@ -14,6 +14,10 @@ use super::estimate::Estimate;
 /// Fewest queries whose plan changes from which a set is judged.
 pub(super) const CHANGED_MIN: usize = 4;
 
+/// Fewest runs of each of a query's two plans from which a verdict is sure: the interval of fewer is too narrow, and
+/// that of one has no width.
+pub(super) const RUNS_MIN: usize = 3;
+
 /// A query that takes surely more than this many times as long is reason enough to keep what is there; surely means
 /// that the lower end of its interval is above the second.
 const HARM: f64 = 1.25;
@@ -41,6 +45,8 @@ const SEED: u64 = 1;
 pub(super) struct Pair {
     pub(super) now: Vec<f64>,
     pub(super) then: Vec<f64>,
+    /// Whether runs by the other plan were ended at their limit, which stands in `then`: they take at least as long.
+    pub(super) is_ended: bool,
 }
 
 /// What is drawn anew for the interval of a mean.
@@ -78,6 +84,15 @@ impl Verdict {
     }
 }
 
+/// Whether a set makes a query of those that it changes much slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Harm {
+    None,
+    /// By the medians, though not surely.
+    Possible,
+    Sure,
+}
+
 /// Whether a set is worth changing to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
@@ -104,6 +119,11 @@ pub(super) struct Judged {
     pub(super) changed: usize,
     pub(super) faster: usize,
     pub(super) slower: usize,
+    /// Those of which a plan ran too seldom for a verdict.
+    pub(super) few: usize,
+    /// Those that were ended before it was sure that they are slower.
+    pub(super) ended: usize,
+    pub(super) harm: Harm,
     /// Geometric mean of the ratios of the changed ones.
     pub(super) ratio: Estimate,
     /// Of the one that loses most.
@@ -118,6 +138,11 @@ impl Judged {
     /// changes more queries gains more by the same mean.
     pub(super) fn gain(&self) -> f64 {
         -self.ratio.value.ln() * self.changed as f64
+    }
+
+    /// Whether the queries show that the set makes none of them slower, as far as they can.
+    pub(super) fn is_harmless(&self) -> bool {
+        self.harm == Harm::None && self.few == 0 && self.ended == 0 && self.ratio.low <= 1.0
     }
 
     /// Whether no query's times differ by more than readings do: a ratio would contradict the times next to it.
@@ -153,14 +178,28 @@ impl Pair {
         then > now * HARM && then - now >= HARM_MILLIS
     }
 
+    /// Whether each plan ran often enough for a verdict.
+    pub(super) fn has_enough(&self) -> bool {
+        self.now.len().min(self.then.len()) >= RUNS_MIN
+    }
+
+    /// Whether it surely takes so much longer, with this ratio.
+    fn harms(&self, ratio: &Estimate) -> bool {
+        self.has_enough() && ratio.value > HARM && ratio.low > HARM_SURELY
+    }
+
     /// Whether it may, and further runs would tell.
     pub(super) fn is_unsure_of_harm(&self) -> bool {
-        self.may_harm() && self.ratio().is_some_and(|ratio| ratio.low <= HARM_SURELY)
+        self.may_harm() && self.ratio().is_some_and(|ratio| !self.harms(&ratio))
     }
 
     /// What the times say.
     pub(super) fn verdict(&self) -> Verdict {
-        self.ratio().map_or(Verdict::Undecided, |ratio| Verdict::of(&ratio))
+        self.ratio().map_or(Verdict::Undecided, |ratio| self.verdict_by(&ratio))
+    }
+
+    fn verdict_by(&self, ratio: &Estimate) -> Verdict {
+        if self.has_enough() { Verdict::of(ratio) } else { Verdict::Undecided }
     }
 }
 
@@ -177,33 +216,42 @@ fn ends(mut values: Vec<f64>) -> (f64, f64) {
 
 /// Judges a set by the queries whose plans it changes.
 pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
-    let ratios: Vec<Estimate> = pairs.iter().filter_map(Pair::ratio).collect();
+    let found: Vec<(&Pair, Estimate)> = pairs.iter().filter_map(|pair| Some((pair, pair.ratio()?))).collect();
+    let ratios: Vec<Estimate> = found.iter().map(|(_, ratio)| *ratio).collect();
     let sum = |of: fn(&Pair) -> &Vec<f64>| pairs.iter().filter_map(|pair| median(of(pair))).sum::<f64>();
     let (now, then) = (sum(|pair| &pair.now), sum(|pair| &pair.then));
-    let count = |wanted| ratios.iter().filter(|ratio| Verdict::of(ratio) == wanted).count();
+    let count = |wanted| found.iter().filter(|(pair, ratio)| pair.verdict_by(ratio) == wanted).count();
+    let does_harm = |(pair, ratio): &&(&Pair, Estimate)| pair.harms(ratio);
     let mut judged = Judged {
         decision: Decision::Undecided,
         changed: pairs.len(),
         faster: count(Verdict::Faster),
         slower: count(Verdict::Slower),
+        few: pairs.iter().filter(|pair| !pair.has_enough()).count(),
+        ended: found.iter().filter(|one| one.0.is_ended && !does_harm(one)).count(),
+        harm: match () {
+            () if found.iter().any(|one| does_harm(&one)) => Harm::Sure,
+            () if pairs.iter().any(Pair::may_harm) => Harm::Possible,
+            () => Harm::None,
+        },
         ratio: mean_ratio(pairs, &ratios, drawn),
         worst: ratios.iter().map(|ratio| ratio.value).reduce(f64::max).unwrap_or(1.0),
         now,
         then,
     };
-    let does_harm = ratios.iter().any(|ratio| ratio.value > HARM && ratio.low > HARM_SURELY);
-    judged.decision = decide(&judged, does_harm, pairs.iter().any(Pair::may_harm));
+    judged.decision = decide(&judged);
     judged
 }
 
-fn decide(judged: &Judged, does_harm: bool, may_harm: bool) -> Decision {
+fn decide(judged: &Judged) -> Decision {
     let Estimate { low, high, .. } = judged.ratio;
     match judged {
         // Harm is harm, however few queries show it.
-        _ if does_harm => Decision::Keep,
-        _ if judged.changed < CHANGED_MIN => Decision::Undecided,
+        _ if judged.harm == Harm::Sure => Decision::Keep,
+        _ if judged.changed < CHANGED_MIN || judged.few > 0 => Decision::Undecided,
         _ if low > 1.0 => Decision::Keep,
-        _ if may_harm => Decision::Undecided,
+        // What was ended may take any time.
+        _ if judged.harm == Harm::Possible || judged.ended > 0 => Decision::Undecided,
         _ if high < 1.0 && judged.then <= judged.now * TOTAL_MAX => Decision::Change,
         _ if high < 1.0 + SAME && low > 1.0 - SAME => Decision::Keep,
         _ => Decision::Undecided,
@@ -243,7 +291,12 @@ mod tests {
     /// Times of a query that takes `now` and `then`, a few per cent apart from run to run.
     fn pair(now: f64, then: f64) -> Pair {
         let around = |middle: f64| [0.97, 1.0, 1.01, 0.99, 1.04].map(|part| middle * part).to_vec();
-        Pair { now: around(now), then: around(then) }
+        Pair { now: around(now), then: around(then), is_ended: false }
+    }
+
+    /// The same of a query whose other plan was ended after so long.
+    fn ended(now: f64, limit: f64) -> Pair {
+        Pair { then: vec![limit; 5], is_ended: true, ..pair(now, now) }
     }
 
     fn decision(ratios: &[(f64, f64)]) -> Decision {
@@ -282,7 +335,11 @@ mod tests {
     #[test]
     fn one_query_that_may_take_longer_is_reason_not_to_change() {
         let gains = [(100.0, 40.0), (50.0, 20.0), (900.0, 300.0), (20.0, 9.0), (7.0, 3.0)];
-        let noisy = |least: f64| Pair { now: vec![10.0, 12.0, 14.0, 15.0, 20.0], then: vec![least, 18.0, 19.0, 24.0] };
+        let noisy = |least: f64| Pair {
+            now: vec![10.0, 12.0, 14.0, 15.0, 20.0],
+            then: vec![least, 18.0, 19.0, 24.0],
+            is_ended: false,
+        };
         let with = |one: Pair| {
             let mut pairs: Vec<Pair> = gains.iter().map(|(now, then)| pair(*now, *then)).collect();
             pairs.push(one);
@@ -291,6 +348,43 @@ mod tests {
         assert_eq!(with(noisy(11.0)), Decision::Undecided);
         assert_eq!(with(pair(14.0, 15.0)), Decision::Change);
         assert_eq!(with(pair(0.3, 0.42)), Decision::Keep, "sure, however short");
+    }
+
+    #[test]
+    fn a_set_whose_plan_was_ended_at_the_limit_is_never_advised() {
+        let gains = [(100.0, 40.0), (50.0, 20.0), (900.0, 300.0), (20.0, 9.0), (7.0, 3.0)];
+        let with = |one: Pair| {
+            let pairs = gains.iter().map(|(now, then)| pair(*now, *then)).chain([one]).collect::<Vec<_>>();
+            let judged = judge(&pairs, Drawn::Runs);
+            (judged.decision, judged.ended)
+        };
+        assert_eq!(with(pair(3000.0, 3100.0)), (Decision::Change, 0));
+        assert_eq!(with(ended(3000.0, 10_000.0)), (Decision::Keep, 0), "3 s that became 10 s and more");
+        assert_eq!(with(ended(9000.0, 10_000.0)), (Decision::Undecided, 1), "10 s, or 10 minutes");
+        assert_eq!(with(ended(9999.0, 10_000.0)), (Decision::Undecided, 1));
+    }
+
+    #[test]
+    fn fewer_than_three_runs_of_a_plan_give_no_sure_verdict() {
+        let of = |now: usize, then: usize| Pair { now: vec![100.0; now], then: vec![40.0; then], is_ended: false };
+        for (now, then, verdict) in [
+            (1, 1, Verdict::Undecided),
+            (2, 5, Verdict::Undecided),
+            (5, 2, Verdict::Undecided),
+            (3, 3, Verdict::Faster),
+        ] {
+            assert_eq!(of(now, then).verdict(), verdict, "{now} runs and {then}");
+        }
+        let decision = |runs: usize| {
+            let judged = judge(&[of(5, 5), of(5, 5), of(5, 5), of(5, 5), of(runs, 3)], Drawn::Runs);
+            (judged.decision, judged.few, judged.faster)
+        };
+        assert_eq!(decision(2), (Decision::Undecided, 1, 4));
+        assert_eq!(decision(3), (Decision::Change, 0, 5));
+        let harmed = |runs: usize| Pair { now: vec![10.0; runs], then: vec![20.0; runs], is_ended: false };
+        assert_eq!(judge(&[harmed(1)], Drawn::Runs).harm, Harm::Possible);
+        assert!(harmed(1).is_unsure_of_harm() && !harmed(3).is_unsure_of_harm(), "further runs tell");
+        assert_eq!(judge(&[harmed(3)], Drawn::Runs).harm, Harm::Sure);
     }
 
     #[test]
@@ -322,7 +416,8 @@ mod tests {
 
     #[test]
     fn a_noisy_query_has_no_verdict_and_a_difference_of_two_readings_is_none() {
-        let noisy = Pair { now: vec![10.0, 30.0, 11.0, 28.0, 12.0], then: vec![11.0, 10.0, 31.0, 12.0, 27.0] };
+        let noisy =
+            Pair { now: vec![10.0, 30.0, 11.0, 28.0, 12.0], then: vec![11.0, 10.0, 31.0, 12.0, 27.0], is_ended: false };
         assert_eq!(noisy.verdict(), Verdict::Undecided);
         assert_eq!(pair(0.020, 0.060).verdict(), Verdict::Undecided, "40 microseconds");
         assert_eq!(pair(10.0, 8.0).verdict(), Verdict::Faster);

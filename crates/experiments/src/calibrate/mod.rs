@@ -2,6 +2,7 @@
 //! entry of an index, a comparison and a row from a worker cost there, as multiples of a block in sequence; and whether
 //! the planner chooses better by them.
 
+mod advice;
 mod bench;
 mod cases;
 mod comparison;
@@ -21,6 +22,7 @@ mod sets;
 mod system;
 mod tablespaces;
 mod told_state;
+mod verification;
 
 use std::time::Duration;
 
@@ -33,7 +35,6 @@ use subjects::forecast::QueryUse;
 use subjects::postgres::calibration::own_queries::{OwnQuery, QuerySource};
 use subjects::postgres::calibration::queries::Query;
 use subjects::postgres::calibration::server_caches::ServerCaches;
-use subjects::postgres::calibration::verification_set::Scanned;
 
 pub use parameters::CalibrateParameters;
 
@@ -65,6 +66,9 @@ pub fn run(
         recorder.remark("constants are set to what is measured");
         recorder
             .remark("of the queries below, those whose plan some set changes are run, in further rounds like these");
+        if queries == QueryUse::Run {
+            recorder.remark("then each of yours is run, and its plans with some ways closed to the planner");
+        }
         recorder.bound();
         if parameters.on.in_use().next().is_none() {
             recorder.remark("left out: a private server is restarted with empty caches before each cold sample");
@@ -111,7 +115,7 @@ fn measure_all(
     }
     bench.look(journal);
     let sets = constants.sets();
-    journal.find_all(absent_constants(&sets));
+    journal.find_all(zero_costs(&sets::zero(|name| constants.now(name))).or_else(|| absent_constants(&sets)));
     if let Some(asked) = &asked {
         // A rehearsal, which knows no plan, would take each for a plan of its own.
         let tries = bench.parameters.run && !bench.tables.is_rehearsal();
@@ -120,9 +124,7 @@ fn measure_all(
     }
     // The user's own queries tell more than ours do, once they are run.
     if !bench.parameters.run {
-        for state in states(bench, told) {
-            judge_verification(bench, state, &sets, told, journal)?;
-        }
+        verify(bench, &sets, told, journal)?;
     }
     bench.machine.note("the whole run", &conditions.changed(bench.machine), Sensitivity::Core);
     findings::report(&constants, bench.name(), journal);
@@ -149,6 +151,17 @@ fn absent_constants(sets: &[ConstantSet]) -> Option<Finding> {
     let message = "No block has a cost above the noise of this machine, so that no set of measured constants can be \
                    given. Repeat the run when the machine is quiet, or with a larger --payload.";
     (sets.len() == 1).then(|| row::ABSENT_CONSTANTS.of(message))
+}
+
+/// The finding about constants that the server has at 0 and others are multiples of.
+fn zero_costs(names: &[&str]) -> Option<Finding> {
+    let (is, it) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let message = format!(
+        "{} {is} 0 on this server, so that other costs have no ratio to {it}: sets of constants that need one are left \
+         out. Give {it} a value above 0 and repeat the run.",
+        names.join(" and ")
+    );
+    (!names.is_empty()).then(|| row::ZERO_COSTS.of(message))
 }
 
 /// The queries that are asked about.
@@ -225,22 +238,26 @@ fn judge_own(
     cases::keep(bench, &comparison, &advice, journal)
 }
 
-/// Compares our own queries in a state, times them and advises.
-fn judge_verification(
+/// Compares our own queries in all states, times them and advises. What was timed before the run is stopped is kept.
+fn verify(
     bench: &mut Bench<'_>,
-    state: State,
     sets: &[ConstantSet],
     told: Option<State>,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    let scanned = if state == State::System { Scanned::Beyond } else { Scanned::Within };
-    let queries = bench.tables.verification_queries(scanned);
-    let mut comparison = comparison::plan(bench, state, queries, sets, journal)?;
-    comparison::time(bench, &mut comparison, screening::screen, journal)?;
-    let advice = advise(bench, &mut comparison, told, journal)?;
-    cases::keep(bench, &comparison, &advice, journal)?;
-    bench.look(journal);
-    Ok(())
+    let mut tried = Vec::new();
+    let outcome = verification::states(bench, told).into_iter().try_for_each(|state| {
+        tried.push(verification::time(bench, state, sets, journal)?);
+        Ok(())
+    });
+    if !bench.tables.has_hidden() {
+        verification::call_safe(&mut tried, told);
+    }
+    for comparison in &mut tried {
+        let advice = advise(bench, comparison, told, journal)?;
+        cases::keep(bench, comparison, &advice, journal)?;
+    }
+    outcome
 }
 
 /// What the times advise, unless something else withholds the verdict.
@@ -264,7 +281,7 @@ fn advise(
 fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> Option<&'static str> {
     let is_own = comparison.state == State::AsFound;
     match told {
-        _ if bench.tables.is_busy() => {
+        _ if comparison.is_busy => {
             Some("other sessions were at work while it was measured; repeat the run when the server is quiet")
         }
         _ if bench.tables.has_hidden() => {
@@ -272,22 +289,9 @@ fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> 
         }
         _ if !comparison.is_timed => Some("plans were compared and nothing was run; --run does"),
         Some(State::Cold) if !is_own => Some(
-            "its queries read from the disk, which the verification does not on a given server; --queries with --run \
-             tries your own as they are",
+            "its queries read from the disk, for which a given server has no set, and which the verification does not \
+             do there; --queries with --run tries your own as they are",
         ),
         _ => None,
     }
-}
-
-/// States in which choices are verified, the one that was told first.
-fn states(bench: &Bench<'_>, told: Option<State>) -> Vec<State> {
-    let mut states = vec![State::Cached];
-    if bench.tables.verification_rows().beyond > 0 {
-        states.push(State::System);
-    }
-    if bench.tables.is_private() && bench.parameters.cold_rounds() > 0 {
-        states.push(State::Cold);
-    }
-    states.sort_by_key(|state| Some(*state) != told);
-    states
 }

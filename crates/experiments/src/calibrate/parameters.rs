@@ -8,6 +8,7 @@ use subjects::postgres::calibration::own_queries::{self, OwnQuery, QuerySource};
 use subjects::postgres::calibration::{Calibration, CalibrationAsked};
 use subjects::{Opener, Places};
 
+use super::judgement::RUNS_MIN;
 use crate::error::ExperimentError;
 use crate::journal::NullJournal;
 use crate::subject_run;
@@ -28,7 +29,7 @@ pub struct CalibrateParameters {
     pub payload: Option<Size>,
     /// The user's queries: a file, a folder, or `pg_stat_statements:N`.
     pub queries: Option<String>,
-    /// Whether those whose plan changes are run.
+    /// Whether they are run: in turns those whose plan changes, and all that can be with ways closed to the planner.
     pub run: bool,
     /// Seconds that one of them may take.
     pub time_limit: f64,
@@ -40,7 +41,7 @@ pub struct CalibrateParameters {
     pub rounds: usize,
     /// Samples of what is not cached, each after a restart of a private server.
     pub cold_samples: Option<usize>,
-    /// Times that each plan of each query is run cold on a private server; 0: not at all.
+    /// Times that each plan of each query is run cold on a private server; 0: not at all. A verdict takes three.
     pub cold_rounds: Option<usize>,
     /// Picks the order of the rows.
     pub seed: u64,
@@ -90,7 +91,7 @@ impl CalibrateParameters {
 
     /// Times that each plan of each query is run cold.
     pub(super) fn cold_rounds(&self) -> usize {
-        self.cold_rounds.unwrap_or(1)
+        self.cold_rounds.unwrap_or(RUNS_MIN)
     }
 
     /// The user's queries where they come from files.

@@ -8,6 +8,7 @@ use measure::statistics::median;
 use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::{Answered, PARALLEL};
 
+use super::advice::{advice, worst_estimate};
 use super::bench::Bench;
 use super::comparison::{Compared, Comparison};
 use crate::error::ExperimentError;
@@ -37,10 +38,6 @@ const GAIN_MILLIS: f64 = 0.5;
 
 /// Least limit of a run: seconds.
 const LIMIT_MIN: f64 = 0.05;
-
-/// Row estimates that are off by this many times are the reason; of fewer rows than these, none is.
-const OFF: f64 = 10.0;
-const ROWS_MIN: f64 = 100.0;
 
 /// Looks for faster plans of the user's queries by closing the planner's ways, and keeps a case for each query that has
 /// one. Returns the queries that cannot be run, each with the reason: one whose plan no set changes is run here first.
@@ -77,10 +74,9 @@ pub(super) fn look(
             }
             seen.push(outline);
             // What takes longer is of no use.
-            let limit = |part: f64| {
-                Duration::from_secs_f64((best * part / 1e3).max(LIMIT_MIN)).min(bench.parameters.time_limit())
-            };
-            let Some(millis) = timed(bench, one, [limit(1.0), limit(GAIN)])? else { continue };
+            let most = bench.time_limit();
+            let limit = |part: f64| Duration::from_secs_f64((best * part / 1e3).max(LIMIT_MIN)).min(most);
+            let Some((millis, plan)) = timed(bench, one, [limit(1.0), limit(GAIN)])? else { continue };
             if millis < best * GAIN
                 && best - millis > GAIN_MILLIS
                 && fastest.as_ref().is_none_or(|(_, other)| millis < *other)
@@ -100,7 +96,7 @@ pub(super) fn look(
 /// the query cannot be run.
 fn best_of_sets(bench: &mut Bench<'_>, one: &Compared) -> Result<Answered<Option<(f64, Plan)>>, ExperimentError> {
     let least = one.variants.iter().filter_map(|variant| median(&variant.millis)).min_by(f64::total_cmp);
-    let limit = bench.parameters.time_limit();
+    let limit = bench.time_limit();
     // A query whose plan no set changes has not been run.
     let plan = match bench.tables.run_query(&one.query, limit)? {
         Ok(plan) => plan,
@@ -108,24 +104,26 @@ fn best_of_sets(bench: &mut Bench<'_>, one: &Compared) -> Result<Answered<Option
     };
     let millis = match least {
         Some(least) => Some(least),
-        None => timed(bench, one, [limit, limit])?,
+        None => timed(bench, one, [limit, limit])?.map(|(millis, _)| millis),
     };
     Ok(Ok(millis.map(|millis| (millis, plan))))
 }
 
-/// The median of some runs; `None` where the first, which is not counted, or another one takes too long.
+/// The median of some runs, and the plan of the last with what each step did; `None` where the first, which is not
+/// counted, or another one takes too long.
 fn timed(
     bench: &mut Bench<'_>,
     one: &Compared,
     [first, others]: [Duration; 2],
-) -> Result<Option<f64>, ExperimentError> {
-    let mut millis = Vec::new();
+) -> Result<Option<(f64, Plan)>, ExperimentError> {
+    let (mut millis, mut last) = (Vec::new(), None);
     for run in 0..=RUNS {
         let limit = if run == 0 { first } else { others };
         let Ok(plan) = bench.tables.run_query(&one.query, limit)? else { return Ok(None) };
         millis.extend(plan.execution_ms.filter(|_| run > 0));
+        last = Some(plan);
     }
-    Ok(median(&millis))
+    Ok(median(&millis).zip(last))
 }
 
 fn keep(
@@ -150,40 +148,4 @@ fn keep(
         case.metrics.push(calibrate::ESTIMATE_OFF.single("rows of EXPLAIN ANALYZE and those that were expected", off));
     }
     Ok(journal.keep(case)?)
-}
-
-/// What stands in the way of the faster plan, and what would help.
-fn advice(now: &Plan, fast: &Plan) -> String {
-    if let Some((step, off)) = worst_estimate(now) {
-        return format!(
-            "rows of {step} are off by {} times: ANALYZE, CREATE STATISTICS over columns that depend on each other, or \
-             a condition that the planner can estimate",
-            off.round()
-        );
-    }
-    let has = |plan: &Plan, kind: &str| plan.top.find(kind).is_some();
-    let reads = now.top.buffers.is_some_and(|buffers| buffers.reads > buffers.hits / 10);
-    if reads && has(fast, "Bitmap Heap Scan") {
-        return "a bitmap scan asks for its blocks ahead of their use, which no cost says: raise \
-                effective_io_concurrency"
-            .into();
-    }
-    if has(now, "Index Scan") || has(fast, "Index Scan") || has(fast, "Bitmap Heap Scan") {
-        return "the rows lie in another order than the planner takes for the whole table: CLUSTER, an index that holds \
-                all columns of the query, or a larger statistics target"
-            .into();
-    }
-    "the estimates of rows are right and the costs are not: no advice".into()
-}
-
-/// The lowest step whose rows are most off, and how many times; `None` where all are near.
-fn worst_estimate(plan: &Plan) -> Option<(String, f64)> {
-    let steps = plan.top.steps().into_iter().rev();
-    let off = steps.filter_map(|step| {
-        let (planned, rows) = (step.planned_rows?, step.rows?);
-        let loops = step.loops.unwrap_or(1.0);
-        let (more, less) = (planned.max(rows), planned.min(rows).max(1.0));
-        (more * loops >= ROWS_MIN && more / less >= OFF).then(|| (step.described(), more / less))
-    });
-    off.into_iter().next()
 }

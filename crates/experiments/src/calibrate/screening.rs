@@ -129,7 +129,15 @@ mod tests {
         let compared = queries.iter().enumerate().map(&mut one).collect();
         let set = |(at, name): (usize, &&'static str)| ConstantSet { name, values: vec![("seq_page_cost", at as f64)] };
         let sets = names.iter().enumerate().map(set).collect();
-        Comparison { state: State::AsFound, sets, compared, refused: vec![], judged: vec![], is_timed: true }
+        Comparison {
+            state: State::AsFound,
+            sets,
+            compared,
+            refused: vec![],
+            judged: vec![],
+            is_timed: true,
+            is_busy: false,
+        }
     }
 
     /// The place of the set that is advised, 0 where none is, by planted times with this noise.

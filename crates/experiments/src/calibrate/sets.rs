@@ -24,8 +24,9 @@ const OPERATOR: &str = "cpu_operator_cost";
 pub(super) const CONSTANTS: [&str; 5] = [SEQ_PAGE, RANDOM_PAGE, SCALE, "cpu_index_tuple_cost", OPERATOR];
 
 /// PostgreSQL's own values with a block at random at what is said of solid-state disks: the advice that a user finds
-/// everywhere.
-const USUAL_ADVICE: [f64; 5] = [1.0, 1.1, 0.01, 0.005, 0.0025];
+/// everywhere; and the cost of a row by which they are meant.
+const USUAL_ADVICE: [f64; 5] = [1.0, 1.1, USUAL_SCALE, 0.005, 0.0025];
+const USUAL_SCALE: f64 = 0.01;
 
 /// What is tried on the user's own queries besides: blocks at a part of the server's own cost, a block at random at
 /// this many times one in sequence where it is not the server's own ratio, and operators at this part of their cost.
@@ -39,7 +40,9 @@ const OPERATORS: [f64; 2] = [1.0, 0.4];
 const OWN: &str = "now";
 const USUAL: &str = "random-1.1";
 
-/// The name of the set between those of several states.
+/// The names of the set between those of several states: before it was tried in all of them, and where it harmed no
+/// query in any.
+pub(super) const BETWEEN: &str = "between";
 pub(super) const SAFE: &str = "safe";
 
 /// The name of a set that is one of many.
@@ -80,6 +83,11 @@ impl Passes {
         self.passes.concat()
     }
 
+    /// Whether each pass has samples that can differ.
+    pub(super) fn have_intervals(&self) -> bool {
+        self.passes.iter().all(|pass| pass.len() > 1)
+    }
+
     /// The cost as a multiple of `row`'s, times the server's value for that.
     pub(super) fn settled(&self, row: &Passes, scale: f64) -> Option<Settled> {
         let of_pass = |(over, under): (&Vec<f64>, &Vec<f64>)| ratio(over, under);
@@ -92,7 +100,7 @@ impl Passes {
         let value = median(&found.iter().map(|pass| pass.value).collect::<Vec<_>>())?;
         let [low, high] = [found[0].value, found[found.len() - 1].value];
         let spread = if low > 0.0 { high / low } else { f64::INFINITY };
-        let is_given = spread <= SPREAD_MAX && middle.low > 0.0 && value > 0.0;
+        let is_given = spread <= SPREAD_MAX && middle.low > 0.0 && value * scale > 0.0;
         let value = Estimate { value: value * scale, low: middle.low * scale, high: middle.high * scale };
         Some(Settled { value, spread, is_given })
     }
@@ -108,11 +116,10 @@ pub(super) fn of_measured(
     let page = given(SEQ_PAGE);
     let random = given(RANDOM_PAGE);
     // A block that is withheld follows the other one by the server's own ratio.
-    let own_ratio = now(RANDOM_PAGE) / now(SEQ_PAGE).max(f64::MIN_POSITIVE);
     let (page, random) = match (page, random) {
         (Some(page), Some(random)) => (page, random.max(page)),
-        (Some(page), None) => (page, page * own_ratio),
-        (None, Some(random)) => (random / own_ratio.max(1.0), random),
+        (Some(page), None) => (page, page * own_ratio(&now)?),
+        (None, Some(random)) => (random / own_ratio(&now)?.max(1.0), random),
         (None, None) => return None,
     };
     let value = |name: &'static str| match name {
@@ -123,6 +130,16 @@ pub(super) fn of_measured(
         other => given(other).unwrap_or_else(|| now(other)),
     };
     Some(ConstantSet { name, values: CONSTANTS.map(|name| (name, value(name))).into() })
+}
+
+/// The server's own cost of a block at random in blocks in sequence; `None` where these cost nothing.
+fn own_ratio(now: impl Fn(&'static str) -> f64) -> Option<f64> {
+    (now(SEQ_PAGE) > 0.0).then(|| now(RANDOM_PAGE) / now(SEQ_PAGE))
+}
+
+/// The constants that others are multiples of, where the server has them at 0.
+pub(super) fn zero(now: impl Fn(&'static str) -> f64) -> Vec<&'static str> {
+    [SEQ_PAGE, SCALE].into_iter().filter(|name| now(name) == 0.0).collect()
 }
 
 /// The set between the sets of several states: geometric means of its blocks' costs.
@@ -144,14 +161,16 @@ pub(super) fn own() -> ConstantSet {
     ConstantSet { name: OWN, values: Vec::new() }
 }
 
-/// What is advised everywhere.
-pub(super) fn usual_advice() -> ConstantSet {
-    ConstantSet { name: USUAL, values: CONSTANTS.into_iter().zip(USUAL_ADVICE).collect() }
+/// What is advised everywhere, in the unit of the server's cost of a row.
+pub(super) fn usual_advice(row: f64) -> ConstantSet {
+    let scale = if row > 0.0 { row / USUAL_SCALE } else { 1.0 };
+    ConstantSet { name: USUAL, values: CONSTANTS.into_iter().zip(USUAL_ADVICE.map(|value| value * scale)).collect() }
 }
 
-/// Sets between the server's own constants and cheap blocks, none of them among `others`.
+/// Sets between the server's own constants and cheap blocks, none of them among `others`; none where blocks cost
+/// nothing.
 pub(super) fn tried(now: impl Fn(&'static str) -> f64, others: &[ConstantSet]) -> Vec<ConstantSet> {
-    let own = now(RANDOM_PAGE) / now(SEQ_PAGE).max(f64::MIN_POSITIVE);
+    let Some(own) = own_ratio(&now) else { return Vec::new() };
     let mut sets = others.to_vec();
     for operators in OPERATORS {
         for part in PARTS {
@@ -193,8 +212,11 @@ impl ConstantSet {
     }
 }
 
-/// A value at one of ten steps a decade, with two digits.
+/// A value at one of ten steps a decade, with two digits; 0 where it is not above that.
 pub(super) fn rounded(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 0.0;
+    }
     let step = 10f64.powf((value.log10() * STEPS).round() / STEPS);
     let digits = 10f64.powf(step.log10().floor() - 1.0);
     (step / digits).round() * digits
@@ -258,6 +280,38 @@ mod tests {
     }
 
     #[test]
+    fn what_is_advised_everywhere_keeps_its_ratios_on_a_server_with_another_cost_of_a_row() {
+        let values = |row| usual_advice(row).values.into_iter().map(|(_, value)| value).collect::<Vec<_>>();
+        assert_eq!(values(0.01), [1.0, 1.1, 0.01, 0.005, 0.0025]);
+        assert_eq!(values(0.02), [2.0, 2.2, 0.02, 0.01, 0.005]);
+        assert_eq!(values(0.0), values(0.01), "no unit to go by");
+    }
+
+    #[test]
+    fn a_server_whose_blocks_or_rows_cost_nothing_gets_no_value_that_is_no_number() {
+        for zeros in [&[SEQ_PAGE][..], &[RANDOM_PAGE], &[SCALE], &[SEQ_PAGE, RANDOM_PAGE], &CONSTANTS] {
+            let now = |name: &'static str| if zeros.contains(&name) { 0.0 } else { now(name) };
+            let mut sets = tried(now, &[usual_advice(now(SCALE))]);
+            for (page, random) in [(true, true), (true, false), (false, true)] {
+                let settled = |name: &'static str| match name {
+                    SEQ_PAGE => settled(0.1, page),
+                    RANDOM_PAGE => settled(0.2, random),
+                    _ => settled(9.0, false),
+                };
+                sets.extend(of_measured("cached", settled, now));
+            }
+            sets.extend(between(BETWEEN, &sets.clone()));
+            let is_number = |set: &ConstantSet| set.values.iter().all(|(_, value)| value.is_finite() && *value >= 0.0);
+            assert!(sets.iter().all(is_number), "{zeros:?}: {sets:?}");
+            assert!(!zeros.contains(&SEQ_PAGE) || sets.iter().all(|set| !set.is_tried()), "{zeros:?}: {sets:?}");
+        }
+        assert_eq!((zero(now), zero(|_| 0.0)), (vec![], vec![SEQ_PAGE, SCALE]));
+        let row = passes(&[[0.05; 3]; 3]);
+        assert!(!row.settled(&row, 0.0).unwrap().is_given, "no multiple of nothing");
+        assert_eq!(rounded(0.0), 0.0);
+    }
+
+    #[test]
     fn values_a_tenth_apart_are_given_as_the_same_or_as_neighbours() {
         assert_eq!([0.1, 0.0996, 0.098, 1.26, 0.0249].map(rounded), [0.1, 0.1, 0.1, 1.3, 0.025]);
         for value in [0.0123, 0.7, 3.3, 41.0] {
@@ -270,11 +324,11 @@ mod tests {
 
     #[test]
     fn each_set_that_is_tried_differs_from_the_others_and_the_least_change_comes_first() {
-        let sets = tried(now, &[usual_advice()]);
+        let sets = tried(now, &[usual_advice(0.01)]);
         assert!(sets.len() > 20, "{}", sets.len());
         for (at, set) in sets.iter().enumerate() {
             assert!(sets[..at].iter().all(|other| other.values != set.values), "{set:?}");
-            assert!(set.values != usual_advice().values && set.values != CONSTANTS.map(|name| (name, now(name))));
+            assert!(set.values != usual_advice(0.01).values && set.values != CONSTANTS.map(|name| (name, now(name))));
         }
         let of =
             |set: &ConstantSet, name: &str| set.values.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
@@ -291,7 +345,7 @@ mod tests {
         assert!(distance(1.0, 4.0) < distance(1.0, 2.0) && distance(1.0, 2.0) < distance(0.5, 4.0));
         assert!(distance(0.5, 4.0) < distance(0.25, 4.0) && distance(0.25, 4.0) < distance(0.0625, 1.1));
         let is_measured = |name| ConstantSet { name, values: Vec::new() }.is_measured();
-        assert_eq!(["cold", "system", "cached", SAFE].map(is_measured), [true; 4]);
+        assert_eq!(["cold", "system", "cached", BETWEEN, SAFE].map(is_measured), [true; 5]);
         assert_eq!(["now", "random-1.1", TRIED, LEFT[0]].map(is_measured), [false; 4]);
     }
 
@@ -301,8 +355,8 @@ mod tests {
             name: "one",
             values: CONSTANTS.into_iter().zip([page, random, 0.01, 0.005, 0.0025]).collect(),
         };
-        let middle = between("safe", &[set(0.1, 0.1), set(10.0, 40.0)]).unwrap();
+        let middle = between(BETWEEN, &[set(0.1, 0.1), set(10.0, 40.0)]).unwrap();
         assert_eq!((middle.values[0].1, middle.values[1].1, middle.values[2].1), (1.0, 2.0, 0.01));
-        assert_eq!(between("safe", &[set(0.1, 0.1)]), None);
+        assert_eq!(between(BETWEEN, &[set(0.1, 0.1)]), None);
     }
 }

@@ -76,6 +76,11 @@ pub(super) fn finding(caches: &ServerCaches) -> Finding {
         message += &format!("; the page cache holds {} % of its files", three_digits(share));
     }
     message += &match of(caches) {
+        Some(State::Cold) => format!(
+            ": its queries run {}. No set of constants is for that here, because the caches of a given server are not \
+             emptied: --on postgres:VERSION measures one on this machine's disk.",
+            State::Cold.in_words()
+        ),
         Some(state) => format!(": its queries run {}.", state.in_words()),
         None => ". Whether the others come from the page cache or from the disk cannot be seen from here: \
                  track_io_timing, or readpath on the server's machine, shows it."

@@ -14,12 +14,12 @@ parameters! {
     STATE = "state", "what is in the caches: `cold`, `system`, `cached`; of the user's queries `as-found`";
     SOURCE = "source", "whose queries: `verification`, `own`";
     QUERY = "query", "of a query: its name";
-    CONSTANTS = "constants", "of a set: `now`, `cold`, `system`, `cached`, `safe`, `random-1.1`";
+    CONSTANTS = "constants", "of a set: `now`, `cold`, `system`, `cached`, `between`, `safe`, `random-1.1`";
     NODE_NOW = "node_now", "of a query: the topmost step that differs, by the server's own constants";
     NODE_THEN = "node_then", "of a query: that step by the set";
     PLAN_NOW = "plan_now", "of a query: its plan by the server's own constants";
     PLAN_THEN = "plan_then", "of a query: its plan by the set";
-    VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, or why not; of a set: as `advice`";
+    VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, when ended, or why not; of a set: as `advice`";
     ADVICE = "advice", "of the set of the advice: `change`, `keep`, `undecided`; of a remedy: what would help";
 }
 
@@ -73,6 +73,8 @@ findings! {
     ANSWER_MAINTENANCE = Info "answer-maintenance", "the settings of maintenance_io_concurrency that are as good";
     NOT_COLD = Warning "not-cold", "a part of the table was in the page cache when it was to be cold";
     WITHHELD_CONSTANTS = Info "withheld-constants", "constants that do not repeat themselves";
+    ONE_PASS = Info "one-pass", "whether constants repeat themselves is not known";
+    ZERO_COSTS = Warning "zero-costs", "constants that others are multiples of are 0 on the server";
     TABLESPACE_COSTS = Warning "tablespace-costs", "tablespaces with costs of their own";
     ONE_TABLESPACE = Info "one-tablespace", "tablespaces that were not measured, and why";
     ANSWER_TABLESPACES = Info "answer-tablespaces", "what a block takes in each tablespace";

@@ -42,7 +42,8 @@ struct Arguments {
     /// Those with parameters ($1) are explained by their generic plans, which fit any values
     #[arg(long, value_name = "FILE|DIR|pg_stat_statements[:N]")]
     queries: Option<String>,
-    /// Run those whose plan changes, in read-only transactions and in turns; without this they are only explained.
+    /// Run your queries in read-only transactions: those whose plan changes in turns, and each a few times more, also
+    /// with ways closed to the planner, for plans that no constants lead to. Without this they are only explained.
     /// Queries with parameters, as pg_stat_statements lists them, are not run: give a file with values in their place
     #[arg(long)]
     run: bool,
@@ -55,13 +56,13 @@ struct Arguments {
     /// Samples of what is cached, in a pass
     #[arg(long, default_value_t = CalibrateParameters::default().repeat)]
     repeat: usize,
-    /// How often each plan of a query is run
+    /// How often each plan of a query is run; a verdict takes 3
     #[arg(long, default_value_t = CalibrateParameters::default().rounds)]
     rounds: usize,
     /// Samples of what is not cached, each after a restart; on a private server [default: 3]
     #[arg(long)]
     cold_samples: Option<usize>,
-    /// How often each plan of each query is run cold; 0 leaves that out; on a private server [default: 1]
+    /// How often each plan of each query is run cold; 0 leaves that out; on a private server [default: 3]
     #[arg(long)]
     cold_rounds: Option<usize>,
     /// End with what is advised as SET, ALTER DATABASE, ALTER SYSTEM and ALTER TABLESPACE, with how to undo it

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use measure::quantity::{rounded_size, size_in_words, whole_mebibytes};
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters, Unit};
+pub use server::explain::Node;
 use server::session::ROW_TIME;
 pub use server::{Buffers, Plan};
 use server::{Schema, ServerError, ServerFacts, Session, schema};
@@ -338,6 +339,16 @@ impl Calibration {
     /// What the server says about itself.
     pub fn facts(&mut self) -> &ServerFacts {
         self.session().facts()
+    }
+
+    /// Begins to count how often other sessions are found at work, for [`Calibration::is_busy`].
+    pub fn watch_others(&mut self) {
+        self.notes.watch_others();
+    }
+
+    /// How long the session lets a statement take.
+    pub fn statement_limit(&mut self) -> Duration {
+        self.session().statement_limit()
     }
 
     /// Whether the server runs on this machine.

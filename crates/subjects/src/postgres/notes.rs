@@ -30,6 +30,8 @@ pub struct Notes {
     description: Parameters,
     findings: Vec<Finding>,
     activity: Activity,
+    /// Looks, and those that found another session at work, before the others' work counts.
+    watched_from: (u64, u64),
     shares: Shares,
     /// On a given server, what others had in its buffers.
     displaced: Option<Displaced>,
@@ -64,8 +66,20 @@ impl Notes {
         }
         let (activity, shares) = (Activity::default(), Shares::default());
         let (name, findings) = (facts.name(), absent_activity(facts).into_iter().collect());
-        let (displaced, made, has_hidden) = (None, 0, false);
-        Notes { name, address, description, findings, activity, shares, displaced, made, has_hidden, clock }
+        let (displaced, made, has_hidden, watched_from) = (None, 0, false, (0, 0));
+        Notes {
+            name,
+            address,
+            description,
+            findings,
+            activity,
+            watched_from,
+            shares,
+            displaced,
+            made,
+            has_hidden,
+            clock,
+        }
     }
 
     /// The server's name in cases and sentences: `postgres 18.6`.
@@ -132,10 +146,15 @@ impl Notes {
         self.take()
     }
 
-    /// Whether other sessions were at work in a fifth of the looks or more.
+    /// Begins to count looks for [`Notes::is_busy`].
+    pub fn watch_others(&mut self) {
+        self.watched_from = self.activity.looks();
+    }
+
+    /// Whether other sessions were at work in a fifth or more of the looks since [`Notes::watch_others`]: quiet looks
+    /// before that say nothing about it.
     pub fn is_busy(&self) -> bool {
-        let (looks, busy) = self.activity.looks();
-        busy > 0 && busy * 5 >= looks
+        is_busy(self.watched_from, self.activity.looks())
     }
 
     /// Adds up the processor times while `measure` runs, which gives what the backend took.
@@ -193,6 +212,13 @@ impl Shares {
         let share = self.own.as_seconds() / self.backend.as_seconds() * 100.0;
         (self.backend > Nanos::ZERO).then(|| own_cost::SHARE_OF_SERVER.single(source, share))
     }
+}
+
+/// Whether other sessions were at work in a fifth or more of the looks after `from`; of both the looks, and those that
+/// found one.
+pub(super) fn is_busy(from: (u64, u64), to: (u64, u64)) -> bool {
+    let (looks, busy) = (to.0 - from.0, to.1 - from.1);
+    busy > 0 && busy * 5 >= looks
 }
 
 /// The finding where the activity of other sessions cannot be seen.

@@ -32,6 +32,14 @@ fn session() -> Session {
     Session::rehearsal(&address, Limits::default(), Default::default(), (Statements::default(), 18)).unwrap()
 }
 
+#[test]
+fn quiet_looks_before_queries_are_timed_do_not_hide_others_that_work_meanwhile() {
+    assert!(!notes::is_busy((100, 0), (100, 0)), "no look");
+    assert!(!notes::is_busy((100, 0), (106, 1)));
+    assert!(notes::is_busy((100, 0), (105, 1)));
+    assert!(!notes::is_busy((100, 60), (110, 60)), "they worked before");
+}
+
 /// What a server's rights and other users do to a run.
 fn noticed() -> Vec<Reading> {
     let facts = session().facts().clone();

@@ -20,10 +20,11 @@ use crate::calibrate::bench::not_cold;
 use crate::calibrate::comparison::{Compared, Variant};
 use crate::calibrate::constants::{self, Measured};
 use crate::calibrate::estimate::Estimate;
+use crate::calibrate::judgement::Harm;
 use crate::calibrate::screening::{leave_best, screen};
 use crate::calibrate::sets::{CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::tablespaces::SpaceCost;
-use crate::calibrate::{absent_constants, listed_without_tables, tablespaces, told_state};
+use crate::calibrate::{absent_constants, listed_without_tables, tablespaces, told_state, zero_costs};
 use crate::journal::Kept;
 
 fn set(name: &'static str) -> ConstantSet {
@@ -32,7 +33,8 @@ fn set(name: &'static str) -> ConstantSet {
 
 fn judged(decision: Decision, value: f64, changed: usize) -> Judged {
     let ratio = Estimate { value, low: value * 0.9, high: value * 1.1 };
-    Judged { decision, changed, faster: 0, slower: 0, ratio, worst: 1.0, now: 1.0, then: 1.0 }
+    let [faster, slower, few, ended] = [0; 4];
+    Judged { decision, changed, faster, slower, few, ended, harm: Harm::None, ratio, worst: 1.0, now: 1.0, then: 1.0 }
 }
 
 /// The set that is advised where those of a state, a safe one and the usual advice came out so.
@@ -71,18 +73,54 @@ fn in_state((state, changed, factor, is_withheld): &Advised) -> Vec<Finding> {
     let one = |number: usize| {
         let query = Query::of_verification(format!("q{number}"), "SELECT".into());
         let variants = match number < *changed {
-            true => vec![Variant::of(&[0], &[10.0]), Variant::of(&[1], &[10.0 * factor])],
-            false => vec![Variant::of(&[0, 1], &[10.0])],
+            true => vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[10.0 * factor; 3])],
+            false => vec![Variant::of(&[0, 1], &[])],
         };
         Compared { query, variants, not_timed: None }
     };
+    said_of(state, (0..9).map(one).collect(), is_withheld.then(|| "it was busy".into()))
+}
+
+/// What is said of a set of a state and of the server's own by these queries.
+fn said_of(state: State, compared: Vec<Compared>, withheld: Option<String>) -> Vec<Finding> {
     let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
-    let (compared, refused, judged) = ((0..9).map(one).collect(), Vec::new(), Vec::new());
-    let mut comparison = Comparison { state, sets, compared, refused, judged, is_timed: true };
+    let mut comparison =
+        Comparison { state, sets, compared, refused: vec![], judged: vec![], is_timed: true, is_busy: false };
     comparison.judge();
-    let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-    let advice = advice.withheld(is_withheld.then(|| "it was busy".into()));
+    let advice = Advice::of(&comparison.sets, &comparison.judged, "cached").withheld(withheld);
     Kept::found(|journal| advise(&comparison, &advice, "postgres 18.6", journal))
+}
+
+/// Five queries that get another plan, which is twice as fast in each of the runs; and one more with these plans.
+fn halved_and(runs: usize, last: [Variant; 2], not_timed: Option<String>) -> String {
+    let query = |name: &str| Query::of_verification(name.into(), "SELECT".into());
+    let halved = || vec![Variant::of(&[0], &vec![10.0; runs]), Variant::of(&[1], &vec![5.0; runs])];
+    let five = (0..5).map(|_| Compared { query: query("q"), variants: halved(), not_timed: None });
+    let last = Compared { query: query("last"), variants: last.into(), not_timed };
+    said_of(State::AsFound, five.chain([last]).collect(), None)[0].message.clone()
+}
+
+#[test]
+fn a_change_says_how_many_queries_get_a_plan_that_was_not_timed() {
+    let plans = || [Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[9.0; 3])];
+    let timed = halved_and(3, plans(), None);
+    assert!(timed.contains("set seq_page_cost") && !timed.contains("not timed"), "{timed}");
+    let parameters = halved_and(3, plans(), Some("its parameters have no values".into()));
+    assert!(parameters.contains("set seq_page_cost"), "{parameters}");
+    assert!(parameters.contains("1 query more gets another plan by it and was not timed"), "{parameters}");
+}
+
+#[test]
+fn no_verdict_of_plans_that_ran_seldom_or_were_ended_near_the_limit_names_the_option_that_tells() {
+    let seldom = halved_and(2, [Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])], None);
+    for part in ["undecided, because plans of 5 queries ran fewer than 3 times", "--rounds 3", "Too few runs"] {
+        assert!(seldom.contains(part), "no {part}: {seldom}");
+    }
+    let ended = halved_and(3, [Variant::of(&[0], &[9000.0; 3]), Variant::ended(&[1], 10_000.0)], None);
+    assert!(ended.contains("undecided, because 1 query reached the time limit"), "{ended}");
+    assert!(ended.contains("a larger --time-limit tells"), "{ended}");
+    let slower = halved_and(3, [Variant::of(&[0], &[3000.0; 3]), Variant::ended(&[1], 10_000.0)], None);
+    assert!(slower.contains("keep the server's own constants"), "{slower}");
 }
 
 fn advice() -> Reading {
@@ -139,7 +177,8 @@ fn screened(factors: &[f64]) -> (Option<Finding>, Comparison) {
         Compared { query: Query::of_verification(format!("q{number}"), "SELECT".into()), variants, not_timed: None }
     };
     let (compared, state) = ((0..5).map(one).collect(), State::AsFound);
-    let mut comparison = Comparison { state, sets, compared, refused: vec![], judged: vec![], is_timed: true };
+    let mut comparison =
+        Comparison { state, sets, compared, refused: vec![], judged: vec![], is_timed: true, is_busy: false };
     (screen(&mut comparison), comparison)
 }
 
@@ -179,7 +218,7 @@ fn state() -> [Reading; 2] {
         let state = match (micros, held) {
             _ if hits >= 0.99 => ": its queries run cached by the server.",
             (Some(micros), _) if *micros < 30.0 => ": its queries run cached by the operating system.",
-            (Some(_), _) => ": its queries run with nothing cached.",
+            (Some(_), _) => ": its queries run with nothing cached. No set of constants is for that here",
             (None, Some(95..)) => ": its queries run cached by the operating system.",
             _ => ". Whether the others come from the page cache or from the disk cannot be seen",
         };
@@ -355,6 +394,22 @@ fn lacks() -> Vec<Reading> {
     let sets = reading(row::ABSENT_CONSTANTS, [cost(), cost()], sets, |costs| {
         (costs == &[None, None]).then(|| says!["No block has a cost above the noise of this machine"])
     });
+    let one_pass = reading(
+        row::ONE_PASS,
+        1..4_usize,
+        |passes| constants::one_pass(*passes),
+        |passes| (*passes == 1).then(|| says!["measured in one pass"]),
+    );
+    let zero = |are_zero: &[bool; 2]| {
+        let names = ["seq_page_cost", "cpu_tuple_cost"].into_iter().zip(*are_zero);
+        zero_costs(&names.filter(|(_, is_zero)| *is_zero).map(|(name, _)| name).collect::<Vec<_>>())
+    };
+    let zero = reading(row::ZERO_COSTS, uniform2(any::<bool>()), zero, |are_zero| match are_zero {
+        [false, false] => None,
+        [true, true] => Some(says!["seq_page_cost and cpu_tuple_cost are 0 on this server"]),
+        [true, false] => Some(says!["seq_page_cost is 0 on this server", "no ratio to it"]),
+        [false, true] => Some(says!["cpu_tuple_cost is 0 on this server"]),
+    });
     let listed = reading(
         row::LISTED_WITHOUT_TABLES,
         0..3_u64,
@@ -368,7 +423,7 @@ fn lacks() -> Vec<Reading> {
             Some(says![said])
         },
     );
-    vec![cold, beyond, parallel, sets, listed, tried()]
+    vec![cold, beyond, parallel, sets, one_pass, zero, listed, tried()]
 }
 
 fn of_tablespaces() -> [Reading; 3] {
