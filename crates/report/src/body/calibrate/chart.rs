@@ -73,8 +73,9 @@ fn sets(run: &Run) -> Option<Chart> {
     let title = "What each set of cost constants does to the queries whose plan it changes";
     let chart = Chart::new("sets", title, axis, Plot::Rows(rows));
     let note = "Below 1 the set is faster. Sets have the constants that were measured cold, cached by the operating \
-                system (system) or by the server (cached); safe lies between them, and random-1.1 has \
-                random_page_cost 1.1. Geometric means; thin line: 95 % interval over queries and runs.";
+                system (system) or by the server (cached); between, called safe where it harmed no query in any of \
+                these states, lies between them, and random-1.1 has random_page_cost 1.1. Geometric means; thin line: \
+                95 % interval over queries and runs.";
     chart.noted(note).concerning(&["answer-advice-*"]).with_at_least(2)
 }
 
