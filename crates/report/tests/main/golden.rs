@@ -287,6 +287,36 @@ fn what_another_thread_may_have_made_is_disturbed_and_not_a_difference() {
 }
 
 #[test]
+fn a_warning_that_names_a_case_has_its_number_behind_every_verdict_of_that_case() {
+    let with = |scale: f64, findings: Vec<Finding>| {
+        let mut run = documents::ladder();
+        for case in run.cases.iter_mut().take(2) {
+            let samples: Vec<f64> = (0..40).map(|sample| scale * (80.0 + f64::from(sample * 7 % 40) / 10.0)).collect();
+            case.metrics[0] = documents::spec("latency", Unit::Nanoseconds).of_samples("clock", &samples).unwrap();
+        }
+        Run { findings, ..run }
+    };
+    let warned = [
+        schema::every::findings::NOT_A_NUMBER.of("A metric of l2 came out as no number."),
+        schema::ladder::findings::ABSENT_RUNG.named("device-sequential", "The file system refuses direct I/O."),
+    ];
+    let first = with(1.0, Vec::new());
+    let second = Run { id: "0197c0de-0000-7000-8000-000000000002".into(), ..with(1.5, warned.into()) };
+    let comparison = measure::compare::compare(&first, &second);
+    let compared = Compared { comparison: &comparison, runs: [&first, &second] };
+    let page = report::render(Shown::Comparison(compared), &WIDE);
+    let verdict = |case: &str| {
+        let line = page.lines().skip_while(|line| *line != case).nth(1).unwrap_or_else(|| panic!("{case}: {page}"));
+        line.split("  ").last().unwrap().trim().to_string()
+    };
+    assert_eq!(
+        ["l1", "l2", "l3", "device-sequential"].map(verdict),
+        ["differs", "differs (1)", "too few", "too few (2)"]
+    );
+    assert!(page.contains("A number behind a verdict is that of a warning below"), "{page}");
+}
+
+#[test]
 fn two_profiles_say_what_became_slower_and_whether_that_is_more_than_their_spread() {
     let comparison = documents::profile_comparison();
     check_page("compare-profiles", |style| report::render(Shown::Profiles(&comparison), style));

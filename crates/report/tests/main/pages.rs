@@ -434,8 +434,8 @@ fn ten_megabytes_of_statement_do_not_become_ten_megabytes_of_page() {
     assert!(html::report(&[run], &[]).len() < 1 << 20);
 }
 
-/// Most processor time of a page of 200 runs, in seconds; a build without optimisation takes about ten times as long.
-const PAGE_SECONDS_MAX: f64 = if cfg!(debug_assertions) { 20.0 } else { 2.0 };
+/// Most processor time of a page of 200 runs, in seconds.
+const PAGE_SECONDS_MAX: f64 = 2.0;
 
 /// Seconds that this thread has been on a processor, by the kernel's account.
 fn processor_seconds() -> f64 {
