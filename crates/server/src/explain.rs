@@ -29,12 +29,16 @@ pub struct Node {
     pub kind: String,
     /// The table that it reads.
     pub relation: Option<String>,
+    /// What the statement calls that, or what else it reads: the same table may be read twice.
+    pub alias: Option<String>,
     /// The index that it goes through.
     pub index: Option<String>,
     /// What tells steps of this kind apart: how it joins or groups, whether backwards, of which part of the work.
     pub manner: Vec<String>,
     /// Whether processes share its work.
     pub is_parallel: bool,
+    /// Other processes that are to be started for it.
+    pub planned_workers: Option<u64>,
     /// The planner's cost of the whole step.
     pub total_cost: Option<f64>,
     /// Rows that the planner expected, of one loop.
@@ -109,14 +113,20 @@ impl Node {
         std::iter::once(self).chain(self.children.iter().flat_map(Node::steps)).collect()
     }
 
-    /// The step in words, as a person names it: `Index Scan on orders by orders_date`.
+    /// The step in words, as a person names it: `Index Scan on orders o by orders_date`.
     pub fn described(&self) -> String {
         let parallel = if self.is_parallel { "Parallel " } else { "" };
-        let manner = self.manner.join(" ");
+        let workers = self.planned_workers.map(|count| format!("{count} worker{}", if count == 1 { "" } else { "s" }));
+        let manner = self.manner.iter().cloned().chain(workers).collect::<Vec<_>>().join(" ");
         let manner = if manner.is_empty() { manner } else { format!(" ({manner})") };
-        let relation = self.relation.as_ref().map_or(String::new(), |relation| format!(" on {relation}"));
+        let what = match (&self.relation, &self.alias) {
+            (Some(relation), Some(alias)) if alias != relation => format!(" on {relation} {alias}"),
+            (Some(relation), _) => format!(" on {relation}"),
+            (None, Some(alias)) => format!(" on {alias}"),
+            (None, None) => String::new(),
+        };
         let index = self.index.as_ref().map_or(String::new(), |index| format!(" by {index}"));
-        format!("{parallel}{}{manner}{relation}{index}", self.kind)
+        format!("{parallel}{}{manner}{what}{index}", self.kind)
     }
 
     /// The steps from here downwards in one line: the same for plans that do the same.
@@ -173,6 +183,8 @@ fn node(value: &Value) -> Result<Node, ServerError> {
         manner,
         is_parallel: value.get("Parallel Aware").and_then(Value::as_bool).unwrap_or(false),
         relation: text("Relation Name"),
+        alias: text("Alias"),
+        planned_workers: count(value, "Workers Planned"),
         index: text("Index Name"),
         total_cost: quantity(value, "Total Cost"),
         planned_rows: quantity(value, "Plan Rows"),
@@ -250,6 +262,24 @@ mod tests {
         assert_eq!((before.described(), after.described()), ("Seq Scan on t".into(), "Bitmap Heap Scan on t".into()));
         let semi = plan("Semi", "Seq Scan", 1.0);
         assert_eq!(one.difference(&semi).unwrap().1.described(), "Hash Join (Semi)");
+    }
+
+    #[test]
+    fn a_table_joined_with_itself_the_other_way_round_is_another_plan_and_so_are_more_workers() {
+        let plan = |[outer, inner]: [&str; 2], workers: u64| {
+            let text = format!(
+                r#"[{{"Plan": {{"Node Type": "Gather", "Workers Planned": {workers}, "Plans": [
+                {{"Node Type": "Nested Loop", "Plans": [
+                    {{"Node Type": "Seq Scan", "Relation Name": "t", "Alias": "{outer}"}},
+                    {{"Node Type": "CTE Scan", "CTE Name": "c", "Alias": "{inner}"}}]}}]}}}}]"#
+            );
+            parse(&text).unwrap().top
+        };
+        let one = plan(["a", "b"], 1);
+        assert_eq!(one.outline(), "Gather (1 worker) [Nested Loop [Seq Scan on t a; CTE Scan on b]]");
+        assert_eq!(one.difference(&plan(["b", "a"], 1)).unwrap().1.described(), "Seq Scan on t b");
+        assert_eq!(one.difference(&plan(["a", "b"], 2)).unwrap().1.described(), "Gather (2 workers)");
+        assert_eq!(plan(["t", "b"], 1).children[0].children[0].described(), "Seq Scan on t");
     }
 
     #[test]

@@ -2,11 +2,12 @@
 //! set that is advised as statements.
 
 pub(super) mod chart;
+mod plans;
+mod statements;
 
 use measure::schema::calibrate;
 use measure::{Case, Metric, Run, Unit};
 
-use super::subjects::values;
 use crate::page::number::{range as range_of, range_in_words, three_digits};
 use crate::page::parameters::cell;
 use crate::page::{Align, Cell, Section, Table};
@@ -15,17 +16,21 @@ use crate::page::{Align, Cell, Section, Table};
 const CONSTANTS: [&str; 5] =
     ["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"];
 
+/// How the column of samples reads.
+const SAMPLES: &str = "samples: of one value, the largest over the least; of the value where they are furthest apart";
+
 /// The page.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let [constants, queries, sets] = ["constant", "query", "set"].map(|name| part(run, name));
     let is_shown = |query: &&Case| cell(query, "source") == "own" && is_advised(&sets, query);
     let own: Vec<&Case> = queries.into_iter().filter(is_shown).collect();
-    let lists = [plans(&own), remedies(&part(run, "remedy")), refused(&part(run, "refused"))];
+    let lists = [remedies(&part(run, "remedy")), refused(&part(run, "refused"))];
     let tables = [costs(&constants), tablespaces(&part(run, "tablespace")), settings(&constants)];
     let mut all: Vec<Section> = self::sets(&sets).map(Section::Table).into_iter().collect();
+    all.extend(plans::sections(&own));
     all.extend(lists.into_iter().flatten());
     all.extend(tables.into_iter().flatten().map(Section::Table));
-    all.push(Section::Code(sql(run, &sets)));
+    all.push(Section::Code(statements::of(run, &sets)));
     all
 }
 
@@ -97,28 +102,6 @@ fn list(heading: String, items: Vec<String>) -> Option<Section> {
     (!items.is_empty()).then_some(Section::List { heading: Some(heading), items, indent: 2 })
 }
 
-/// The user's queries that get another plan, both plans side by side, with the step that differs.
-fn plans(cases: &[&Case]) -> Option<Section> {
-    let lines = |case: &&Case| {
-        let [query, verdict, node_now, node_then, now, then] =
-            ["query", "verdict", "node_now", "node_then", "plan_now", "plan_then"].map(|name| cell(case, name));
-        let median = |name: &str| case.metric(name).map(|metric| three_digits(metric.median()));
-        let times = median("time_now").zip(median("time_then")).zip(median("ratio"));
-        let times = times.map_or(String::new(), |((now, then), ratio)| match is_too_short(case) {
-            true => format!(", {now} to {then} ms, too short to tell apart"),
-            false => format!(", {now} to {then} ms ({ratio} times)"),
-        });
-        [
-            format!("{query}: {verdict}{times}"),
-            format!("  differs: {node_now} | {node_then}"),
-            format!("  now:  {now}"),
-            format!("  then: {then}"),
-        ]
-    };
-    let set = cases.first().map_or(String::new(), |case| cell(case, "constants"));
-    list(format!("Your queries that get another plan by {set}:"), cases.iter().flat_map(lines).collect())
-}
-
 /// Queries whose fastest plan no set leads to.
 fn remedies(cases: &[&Case]) -> Option<Section> {
     let line = |case: &&Case| {
@@ -148,7 +131,7 @@ fn costs(cases: &[&Case]) -> Option<Table> {
     let spread = |case: &Case| case.metric("passes_spread").map(Metric::median);
     let has_passes = costs.iter().any(|case| spread(case).is_some_and(|spread| spread != 1.0));
     let title = "Constants in the unit of the server's cpu_tuple_cost, by what is in the caches";
-    let about_passes = " (passes: the largest over the least, each with tables of its own)";
+    let about_passes = " (passes: the largest over the least, each with tables of its own but in system)";
     let table = Table::over(&costs)
         .column("cost", Align::Left, |case| cell(case, "constant").trim_end_matches("_cost").to_string())
         .column("state", Align::Left, |case| cell(case, "state"))
@@ -208,113 +191,8 @@ fn settings(cases: &[&Case]) -> Option<Table> {
         .column("setting", Align::Left, |case| cell(case, "constant"))
         .column("now", Align::Right, |case| Cell::or_absent(case.metric("now").map(quantity)))
         .column("measured", Align::Right, |case| measured(case))
+        .column("samples", Align::Right, |case| case.metric("passes_spread").map(|metric| Cell::times(metric.median())))
+        .optional()
+        .noted(if settings.iter().any(|case| case.metric("passes_spread").is_some()) { SAMPLES } else { "" })
         .unless_empty()
-}
-
-/// The sets that are advised as statements, with how to undo each, where that was asked for.
-fn sql(run: &Run, sets: &[&Case]) -> String {
-    if run.subject.get("sql") != Some(&serde_json::Value::Bool(true)) {
-        return String::new();
-    }
-    let mut text = String::new();
-    for state in values(sets, |case| cell(case, "state")) {
-        let about = sets.iter().find(|set| cell(set, "state") == state && !cell(set, "advice").is_empty());
-        match about.filter(|set| cell(set, "advice") == "change") {
-            Some(set) => text += &statements(run, &state, set),
-            None => text += &format!("-- {state}: nothing to set; the server's own constants stay\n"),
-        }
-    }
-    text + &of_tablespaces(run) + &concurrency(run)
-}
-
-/// The tablespaces whose constants should differ from what they have now, with how to undo each.
-fn of_tablespaces(run: &Run) -> String {
-    let mut text = String::new();
-    for case in part(run, "tablespace") {
-        let value = |name: &str| Some(plain(case.metric(name)?.median()));
-        let (Some(now), Some(given)) = (value("now"), value("given")) else { continue };
-        if now == given {
-            continue;
-        }
-        let space = format!("\"{}\"", cell(case, "tablespace").replace('"', "\"\""));
-        let name = cell(case, "constant");
-        // What the tablespace has of its own comes back by its value, and what it has from the server by RESET.
-        let has_own = case.metric("now").is_some_and(|metric| metric.source.contains("spcoptions"));
-        let undo = if has_own { format!("SET ({name} = {now})") } else { format!("RESET ({name})") };
-        text += &format!("ALTER TABLESPACE {space} SET ({name} = {given});\n");
-        text += &format!("--   ALTER TABLESPACE {space} {undo}; -- it was {now}\n");
-    }
-    match text.is_empty() {
-        true => text,
-        false => format!("-- tablespaces, in proportion to the server's own page costs; what undoes each:\n{text}\n"),
-    }
-}
-
-/// The ways to set a set's constants: for a session, for a database, for the server.
-fn statements(run: &Run, state: &str, set: &Case) -> String {
-    let database = run.subject.get("database").and_then(|name| name.as_str()).unwrap_or("DATABASE");
-    let database = format!("\"{}\"", database.replace('"', "\"\""));
-    let given = CONSTANTS.into_iter().filter_map(|name| Some((name, set.metric(name)?.median())));
-    let changed = given.filter(|(name, value)| now(run, name) != Some(*value));
-    let values: Vec<(&str, String)> = changed.map(|(name, value)| (name, plain(value))).collect();
-    let lines = |before: &str| -> String {
-        values.iter().map(|(name, value)| format!("{before}SET {name} = {value};\n")).collect()
-    };
-    let undo = |before: &str| -> String {
-        values.iter().map(|(name, _)| format!("--   {before}RESET {name};{}\n", value_now(run, name))).collect()
-    };
-    let (of_database, of_server) = (format!("ALTER DATABASE {database} "), "ALTER SYSTEM ");
-    format!(
-        "-- {state}, for one session; RESET ALL undoes it\n{}\n\
-         -- {state}, for new sessions of the database; what undoes it:\n{}{}\n\
-         -- {state}, for the whole server; what undoes it, before pg_reload_conf():\n{}{}SELECT pg_reload_conf();\n\n",
-        lines(""),
-        undo(&of_database),
-        lines(&of_database),
-        undo(of_server),
-        lines(of_server)
-    )
-}
-
-/// What the server had.
-fn now(run: &Run, name: &str) -> Option<f64> {
-    let cases = part(run, "constant");
-    cases.iter().find(|case| cell(case, "constant") == name).and_then(|case| case.metric("now")).map(Metric::median)
-}
-
-/// The same as a remark.
-fn value_now(run: &Run, name: &str) -> String {
-    now(run, name).map_or(String::new(), |now| format!(" -- it was {}", plain(now)))
-}
-
-/// How many reads ahead, for the server and for a tablespace: the settings that were measured.
-fn concurrency(run: &Run) -> String {
-    let cases = part(run, "constant");
-    let measured = cases.iter().filter_map(|case| Some((cell(case, "constant"), plain(case.metric("from")?.median()))));
-    let measured: Vec<(String, String)> = measured.collect();
-    if measured.is_empty() {
-        return String::new();
-    }
-    let servers: String =
-        measured.iter().map(|(name, value)| format!("ALTER SYSTEM SET {name} = {value};\n")).collect();
-    let spaces: String = measured
-        .iter()
-        .map(|(name, value)| {
-            format!(
-                "-- ALTER TABLESPACE name SET ({name} = {value});\n\
-                 -- ALTER TABLESPACE name RESET ({name});\n"
-            )
-        })
-        .collect();
-    format!(
-        "-- reads ahead, for the whole server or for a tablespace;\n-- RESET in the place of SET undoes it\n\
-         {servers}{spaces}"
-    )
-}
-
-/// A number as SET takes it: six significant digits, no exponent.
-fn plain(value: f64) -> String {
-    let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
-    let text = format!("{value:.*}", (5.0 - magnitude).clamp(0.0, 12.0) as usize);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }

@@ -96,7 +96,10 @@ fn tablespace(name: &str, [now, value, spread, micros]: [f64; 4], now_source: &s
 
 /// Every part of the page, with a constant that is withheld.
 pub(crate) fn calibrate() -> Run {
-    let subject = json!({"kind": "postgres", "version": "18.1", "sql": true, "database": "shop"});
+    let subject = json!({
+        "kind": "postgres", "version": "18.1", "sql": true, "database": "shop",
+        "database_settings": {"random_page_cost": "2"}, "server_settings": null,
+    });
     let mut run = run("calibrate", subject);
     run.cases.push(constant("seq_page_cost", "cached", [1.0, 0.079, 1.08, 0.45]));
     run.cases.push(constant("seq_page_cost", "system", [1.0, 0.25, 1.2, 1.4]));
@@ -113,14 +116,21 @@ pub(crate) fn calibrate() -> Run {
     let size = parameters("constant", json!({"constant": "effective_cache_size"}));
     run.cases.push(case(size, vec![memory("now", 4_294_967_296.0), memory("value", 2_442_153_472.0)]));
     let reads = parameters("constant", json!({"constant": "effective_io_concurrency"}));
-    run.cases.push(case(reads, vec![count("now", 16.0), count("from", 8.0), count("to", 64.0)]));
-    for (state, advice) in [("as-found", "change"), ("cached", "undecided")] {
+    let sweep =
+        |now, from| vec![count("now", now), count("from", from), count("to", 64.0), ratio("passes_spread", 1.4)];
+    run.cases.push(case(reads, sweep(16.0, 8.0)));
+    let reads = parameters("constant", json!({"constant": "maintenance_io_concurrency"}));
+    run.cases.push(case(reads, sweep(16.0, 32.0)));
+    for (state, advice) in [("as-found", "change"), ("cached", "undecided"), ("system", "change")] {
         run.cases.push(set(state, "now", ("", ""), [0.0, 1.0, 0.0]));
         run.cases.push(set(state, "cached", (advice, advice), [9.0, 0.62, 1234.5]));
         run.cases.push(set(state, "random-1.1", ("keep", ""), [0.0, 1.0, 0.0]));
     }
     let nodes = ["Seq Scan on lineitem", "Index Scan on lineitem by lineitem_order"];
     run.cases.push(query("as-found", "lines of a month", nodes, Some([310.0, 120.0])));
+    let join = |outer: &str| format!("Nested Loop [{outer} on lineitem_of_the_last_months by lineitem_date; Memoize]");
+    let long = ["Index Scan", "Index Only Scan"].map(join);
+    run.cases.push(query("as-found", "months", [&long[0], &long[1]], Some([31.0, 12.0])));
     run.cases.push(query("as-found", "4711", ["Hash Join (Left)", "Nested Loop (Left)"], None));
     run.cases.push(query("cached", "2 % in order, within", nodes, Some([1.5, 1.1])));
     let why = json!({"state": "as-found", "source": "own", "query": "shop 7", "verdict": "it writes"});

@@ -1,0 +1,88 @@
+//! The user's queries that get another plan: both plans side by side where the width allows, and the step that differs.
+
+use measure::{Case, Metric};
+
+use super::is_too_short;
+use crate::page::number::three_digits;
+use crate::page::parameters::cell;
+use crate::page::{Align, Section, Table};
+
+/// Columns of a terminal that both plans have to fit into, with the gap between them.
+const WIDTH: usize = 80;
+const GAP: usize = 2;
+
+/// A section for each query under a sentence for all.
+pub(super) fn sections(cases: &[&Case]) -> Vec<Section> {
+    let Some(set) = cases.first().map(|case| cell(case, "constants")) else { return Vec::new() };
+    let title = Section::Text(format!("Your queries that get another plan by {set}:"));
+    std::iter::once(title).chain(cases.iter().map(|case| section(case, &set))).collect()
+}
+
+fn section(case: &Case, set: &str) -> Section {
+    let [now, then] = ["plan_now", "plan_then"].map(|name| cell(case, name));
+    let [node_now, node_then] = ["node_now", "node_then"].map(|name| cell(case, name));
+    let differs = format!("differs: {node_now} | {node_then}");
+    let columns = [steps(&now), steps(&then)];
+    let width = |at: usize| columns[at].iter().map(|step| step.chars().count()).max().unwrap_or(0);
+    if width(0).max(3) + GAP + width(1).max(3 + set.chars().count()) > WIDTH {
+        let items = vec![differs, format!("now:  {now}"), format!("then: {then}")];
+        return Section::List { heading: Some(what_it_takes(case)), items, indent: 2 };
+    }
+    let rows: Vec<usize> = (0..columns[0].len().max(columns[1].len())).collect();
+    let step = |at: usize, row: usize| columns[at].get(row).cloned().unwrap_or_default();
+    let table = Table::over(&rows)
+        .column("now", Align::Word, |row| step(0, *row))
+        .column(format!("by {set}"), Align::Word, |row| step(1, *row))
+        .titled(what_it_takes(case))
+        .noted(differs);
+    Section::Table(table.done())
+}
+
+/// The query with its verdict and its times.
+fn what_it_takes(case: &Case) -> String {
+    let [query, verdict] = ["query", "verdict"].map(|name| cell(case, name));
+    let median = |name: &str| case.metric(name).map(Metric::median).map(three_digits);
+    let times = median("time_now").zip(median("time_then")).zip(median("ratio"));
+    let times = times.map_or(String::new(), |((now, then), ratio)| match is_too_short(case) {
+        true => format!(", {now} to {then} ms, too short to tell apart"),
+        false => format!(", {now} to {then} ms ({ratio} times)"),
+    });
+    format!("{query}: {verdict}{times}")
+}
+
+/// The steps of a plan in one line, each in a line of its own behind a mark for each level. Only for the eye: names may
+/// have brackets too.
+fn steps(outline: &str) -> Vec<String> {
+    let mut steps = Vec::new();
+    let (mut level, mut rest) = (0_usize, outline);
+    loop {
+        let end = rest.find([';', '[', ']']).unwrap_or(rest.len());
+        let step = rest[..end].trim();
+        if !step.is_empty() {
+            let gap = if level > 0 { " " } else { "" };
+            steps.push(format!("{}{gap}{step}", ">".repeat(level)));
+        }
+        match rest.as_bytes().get(end) {
+            None => return steps,
+            Some(b'[') => level += 1,
+            Some(b']') => level = level.saturating_sub(1),
+            Some(_) => {}
+        }
+        rest = &rest[end + 1..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_of_a_plan_has_a_line_and_its_level() {
+        let plan = "Aggregate [Hash Join (Left) [Seq Scan on t a; Hash [Seq Scan on u]]; Result]";
+        let lines =
+            ["Aggregate", "> Hash Join (Left)", ">> Seq Scan on t a", ">> Hash", ">>> Seq Scan on u", "> Result"];
+        assert_eq!(steps(plan), lines);
+        assert_eq!(steps("Seq Scan on odd]name"), ["Seq Scan on odd", "name"]);
+        assert!(steps("").is_empty());
+    }
+}
