@@ -164,6 +164,17 @@ pub(super) fn plateau(sweep: &Sweep) -> Option<Plateau> {
     Some(Plateau { from, to: times[last].0, micros, alone: times.first()?.1 })
 }
 
+/// How far samples of the same value are apart: the largest over the least, the most of all values; `None` where each
+/// has one sample.
+pub(super) fn spread(sweep: &Sweep) -> Option<f64> {
+    let of_value = |micros: &Vec<f64>| {
+        let least = micros.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = micros.iter().copied().fold(0.0, f64::max);
+        (micros.len() > 1 && least > 0.0).then_some(most / least)
+    };
+    sweep.times.iter().filter_map(|(_, micros)| of_value(micros)).max_by(f64::total_cmp)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +189,13 @@ mod tests {
             vec![(1, vec![100.0]), (2, vec![51.0, 49.0, 90.0]), (4, vec![50.0]), (8, vec![48.0]), (16, vec![60.0])];
         assert_eq!(plateau(&sweep(times)), Some(Plateau { from: 2, to: 8, micros: 51.0, alone: 100.0 }));
         assert_eq!(plateau(&sweep(Vec::new())), None);
+    }
+
+    #[test]
+    fn the_spread_is_that_of_the_value_whose_samples_are_furthest_apart() {
+        let times = vec![(1, vec![100.0, 110.0]), (2, vec![40.0, 50.0, 80.0]), (4, vec![9.0])];
+        assert_eq!(spread(&sweep(times)), Some(2.0));
+        assert_eq!(spread(&sweep(vec![(1, vec![100.0])])), None);
     }
 
     #[test]

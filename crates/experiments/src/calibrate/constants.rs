@@ -1,6 +1,7 @@
 //! All constants: costs measured in several passes, in the unit of the server's other costs, for each state of the
 //! caches.
 
+use measure::quantity::{rounded_size, size_in_words, whole_mebibytes};
 use measure::schema::calibrate;
 use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{CONSTANT, STATE};
@@ -104,7 +105,8 @@ impl Constants {
     }
 }
 
-/// Measures them in passes, each with tables of its own, and keeps a case for each.
+/// Measures them in passes, each with tables of its own but for what only the operating system has cached, and keeps a
+/// case for each.
 pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Constants, ExperimentError> {
     let mut constants = Constants::default();
     for pass in 0..bench.parameters.passes {
@@ -157,15 +159,22 @@ fn load_verification(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result
     let rows = bench.tables.verification_rows();
     loading(bench, "for the verification", rows.within + rows.beyond, journal);
     bench.tables.load_verification()?;
-    journal.find_all(absent_beyond(rows));
+    journal.find_all(absent_beyond(rows, bench.tables.facts().buffer_bytes));
     Ok(())
 }
 
 /// The finding where no table is larger than the shared buffers.
-pub(super) fn absent_beyond(rows: VerificationRows) -> Option<Finding> {
-    let message = "No table beyond the server's shared buffers was made, which would have taken more than ten times \
-                   the payload: what a block costs that only the operating system has cached is absent, and no query \
-                   of the verification reads past the buffers. A larger --payload has both.";
+pub(super) fn absent_beyond(rows: VerificationRows, buffers: u64) -> Option<Finding> {
+    let (payload, table) = VerificationRows::payload_beyond(buffers);
+    let message = format!(
+        "What a block costs that only the operating system has cached was not measured, no set is for that state, and \
+         no query of the verification reads past the buffers: that takes a table larger than the server's shared \
+         buffers of {}, which is not made where it is over ten times the payload. --payload {} makes it, of {} \
+         without its indexes.",
+        size_in_words(buffers),
+        rounded_size(payload),
+        whole_mebibytes(table)
+    );
     (rows.beyond == 0).then(|| row::ABSENT_BEYOND.of(message))
 }
 
@@ -222,7 +231,12 @@ fn case(bench: &Bench<'_>, one: &Measured) -> Case {
         }
         // One pass has no other to differ from.
         if spread.is_finite() && passes > 1 {
-            let source = format!("the largest of {passes} passes over the least, each with tables of its own");
+            // The table beyond the buffers is too large to be made for each pass.
+            let tables = match one.state {
+                Some(State::System) => "each with other rows at random of one table",
+                _ => "each with tables of its own",
+            };
+            let source = format!("the largest of {passes} passes over the least, {tables}");
             case.metrics.push(calibrate::PASSES_SPREAD.single(&source, spread));
         }
         if is_given && sets::CONSTANTS.contains(&one.name) {
@@ -290,6 +304,8 @@ fn keep_concurrency(bench: &mut Bench<'_>, sweep: &Sweep, journal: &mut dyn Jour
     case.metrics.push(calibrate::NOW_COUNT.single("pg_settings of the session", now));
     case.metrics.push(calibrate::FROM_COUNT.single(source, f64::from(plateau.from)));
     case.metrics.push(calibrate::TO_COUNT.single(source, f64::from(plateau.to)));
+    let source = "the largest sample of a value over its least, the most of all values";
+    case.metrics.extend(concurrency::spread(sweep).map(|spread| calibrate::PASSES_SPREAD.single(source, spread)));
     Ok(journal.keep(case)?)
 }
 

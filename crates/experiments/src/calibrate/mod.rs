@@ -27,12 +27,12 @@ mod verification;
 use std::time::Duration;
 
 use measure::Finding;
-use measure::quantity::counted;
+use measure::quantity::{counted, three_digits};
 use measure::schema::calibrate::findings as row;
 use serde_json::json;
 use subjects::Environment;
 use subjects::forecast::QueryUse;
-use subjects::postgres::calibration::own_queries::{OwnQuery, QuerySource};
+use subjects::postgres::calibration::own_queries::{Listed, OwnQuery, QuerySource};
 use subjects::postgres::calibration::queries::Query;
 use subjects::postgres::calibration::server_caches::ServerCaches;
 
@@ -100,7 +100,10 @@ fn measure_all(
     let told = told_state::of(&caches);
     let listed = match bench.parameters.source()? {
         Some(QuerySource::Listed(most)) => {
-            Some(Asked { texts: bench.tables.listed()?.map_err(ExperimentError::Parameters)?, most: Some(most) })
+            let listed = bench.tables.listed()?.map_err(ExperimentError::Parameters)?;
+            let user = bench.tables.facts().user.clone();
+            journal.find_all(listed_hidden(&listed, &user));
+            Some(Asked { texts: listed.queries, most: Some(most) })
         }
         _ => None,
     };
@@ -142,6 +145,9 @@ fn describe_server(
 ) -> Result<(), ExperimentError> {
     let database = bench.tables.facts().database.clone();
     journal.describe_subject("database", json!(database));
+    let former = bench.tables.former_settings()?;
+    journal.describe_subject("database_settings", json!(former.of_database));
+    journal.describe_subject("server_settings", json!(former.of_server));
     constants::keep_cache_size(bench, caches, journal)?;
     told_state::keep(bench, caches, journal)
 }
@@ -209,6 +215,18 @@ fn listed_without_tables(count: u64) -> Option<Finding> {
         if count == 1 { "is" } else { "are" }
     );
     (count > 0).then(|| row::LISTED_WITHOUT_TABLES.of(message))
+}
+
+/// What the role may not see of the server's list.
+fn listed_hidden(Listed { hidden, hidden_percent, .. }: &Listed, user: &str) -> Option<Finding> {
+    let message = format!(
+        "{} of pg_stat_statements, with {} % of the time of this database's, {} to other roles, and {user} may not see \
+         the texts: they are not compared. GRANT pg_read_all_stats TO {user} adds them.",
+        counted(*hidden, "statement", "statements"),
+        three_digits(*hidden_percent),
+        if *hidden == 1 { "belongs" } else { "belong" }
+    );
+    (*hidden > 0).then(|| row::LISTED_HIDDEN.of(message))
 }
 
 /// The state whose set is preferred for queries in this state.

@@ -26,6 +26,7 @@ pub(super) fn of(caches: &ServerCaches) -> Option<State> {
     match (caches.read_micros, files) {
         _ if hits >= HITS_CACHED => Some(State::Cached),
         (Some(micros), _) => Some(if micros < READ_SYSTEM { State::System } else { State::Cold }),
+        _ if caches.read_micros_least.is_some_and(|micros| micros >= READ_SYSTEM) => Some(State::Cold),
         (None, Some(held)) if held >= FILES_CACHED => Some(State::System),
         _ => None,
     }
@@ -72,6 +73,13 @@ pub(super) fn finding(caches: &ServerCaches) -> Finding {
     if let Some(micros) = caches.read_micros {
         message += &format!("; a block that was not took {} µs", three_digits(micros));
     }
+    if let Some(micros) = caches.read_micros_least {
+        message += &format!(
+            "; a block that was not took {} µs or more (reads were timed in part, if track_io_timing came on after the \
+             counters were reset)",
+            three_digits(micros)
+        );
+    }
     if let Some(share) = files_held(caches) {
         message += &format!("; the page cache holds {} % of its files", three_digits(share));
     }
@@ -82,6 +90,11 @@ pub(super) fn finding(caches: &ServerCaches) -> Finding {
             State::Cold.in_words()
         ),
         Some(state) => format!(": its queries run {}.", state.in_words()),
+        None if caches.read_micros_least.is_some() => {
+            ". Whether the others come from the page cache or from the disk cannot be seen from here: counters that \
+             were reset since track_io_timing came on, or readpath on the server's machine, show it."
+                .into()
+        }
         None => ". Whether the others come from the page cache or from the disk cannot be seen from here: \
                  track_io_timing, or readpath on the server's machine, shows it."
             .into(),
@@ -94,7 +107,16 @@ mod tests {
     use super::*;
 
     fn state(hits: f64, read_micros: Option<f64>, held: Option<u64>) -> Option<State> {
-        of(&ServerCaches { hits: Some((1e6, hits)), read_micros, files: held.map(|held| (100, held)) })
+        let files = held.map(|held| (100, held));
+        of(&ServerCaches { hits: Some((1e6, hits)), read_micros, files, ..ServerCaches::default() })
+    }
+
+    #[test]
+    fn reads_that_were_timed_in_part_tell_of_the_disk_and_never_of_the_page_cache() {
+        let state = |least: f64| {
+            of(&ServerCaches { hits: Some((1e6, 0.9)), read_micros_least: Some(least), ..ServerCaches::default() })
+        };
+        assert_eq!([state(400.0), state(4.0)], [Some(State::Cold), None]);
     }
 
     #[test]

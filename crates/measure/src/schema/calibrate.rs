@@ -28,7 +28,7 @@ metrics! {
     VALUE = "value", Ratio, "the measured constant in the unit of the server's `cpu_tuple_cost`";
     VALUE_LOW = "value_low", Ratio, "lower end of the interval of 95 % of one pass";
     VALUE_HIGH = "value_high", Ratio, "upper end of the interval of 95 % of one pass";
-    PASSES_SPREAD = "passes_spread", Ratio, "the largest of the passes over the least";
+    PASSES_SPREAD = "passes_spread", Ratio, "the largest of the passes over the least; of a sweep, of a value's samples";
     GIVEN = "given", Ratio, "the value in the sets of constants; absent where it is withheld";
     NOW_BYTES = "now", Bytes, "the server's setting of `effective_cache_size`";
     VALUE_BYTES = "value", Bytes, "what the server has cached of the database";
@@ -80,6 +80,7 @@ findings! {
     ANSWER_TABLESPACES = Info "answer-tablespaces", "what a block takes in each tablespace";
     TRIED = Info "tried-sets", "sets between the server's own constants and cheap blocks, tried on the user's queries";
     LISTED_WITHOUT_TABLES = Info "listed-without-tables", "listed queries that read no table are left out";
+    LISTED_HIDDEN = Warning "listed-hidden", "listed statements of other roles, whose texts the role may not see";
     ABSENT_STATE = Info "absent-state", "the server's counters do not tell what it finds cached";
     ABSENT_BEYOND = Info "absent-beyond", "no table beyond the shared buffers was made";
     ABSENT_CONSTANTS = Warning "absent-constants", "no block has a cost above the noise";

@@ -4,6 +4,7 @@
 //! block. Processor time comes from the backend's account, and what a statement took from EXPLAIN's execution time,
 //! without the clock at every step.
 
+pub mod former;
 pub mod own_queries;
 pub mod queries;
 pub mod server_caches;
@@ -595,8 +596,10 @@ pub(super) fn needs(payload: u64, buffers: Option<u64>) -> Needs {
 
 /// The finding that nothing is measured cold on a given server.
 pub(super) fn absent_cold(is_private: bool) -> Option<Finding> {
-    let message = "Nothing was measured cold: the caches of a given server are not emptied, because its other users \
-                   would pay for it. --on postgres:VERSION measures it on a private server on this machine's disk.";
+    let message = "Nothing was measured cold, and no value of effective_io_concurrency and \
+                   maintenance_io_concurrency was tried, which takes cold reads: the caches of a given server are not \
+                   emptied, because its other users would pay for it. --on postgres:VERSION measures all that on a \
+                   private server on this machine's disk.";
     (!is_private).then(|| row::ABSENT_COLD.of(message))
 }
 

@@ -279,7 +279,12 @@ fn caches() -> Vec<Reading> {
         any::<bool>(),
         |is_private| calibration::absent_cold(*is_private),
         |is_private| {
-            (!is_private).then(|| says!["Nothing was measured cold: the caches of a given server are not emptied"])
+            (!is_private).then(|| {
+                says![
+                    "Nothing was measured cold, and no value of effective_io_concurrency",
+                    "the caches of a given server are not emptied"
+                ]
+            })
         },
     );
     vec![kept, joins, trips, warm, cold, timing, cold_run]

@@ -10,6 +10,7 @@ use sides::proptest::option;
 use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
 use sides::proptest::sample::select;
 use sides::{Reading, both_sides, reading, says};
+use subjects::postgres::calibration::own_queries::Listed;
 use subjects::postgres::calibration::queries::Query;
 use subjects::postgres::calibration::server_caches::ServerCaches;
 use subjects::postgres::calibration::tablespaces::Tablespace;
@@ -24,7 +25,9 @@ use crate::calibrate::judgement::Harm;
 use crate::calibrate::screening::{leave_best, screen};
 use crate::calibrate::sets::{CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::tablespaces::SpaceCost;
-use crate::calibrate::{absent_constants, listed_without_tables, tablespaces, told_state, zero_costs};
+use crate::calibrate::{
+    absent_constants, listed_hidden, listed_without_tables, tablespaces, told_state, zero_costs,
+};
 use crate::journal::Kept;
 
 fn set(name: &'static str) -> ConstantSet {
@@ -208,7 +211,8 @@ fn state() -> [Reading; 2] {
     let values = || (option::weighted(0.8, 0.97..1.0), option::of(10.0..50.0), option::of(90..101_u64));
     let found = |(hits, read_micros, held): &Told| {
         let (hits, files) = (hits.map(|hits| (1e6, hits)), held.map(|held| (100, held)));
-        [told_state::finding(&ServerCaches { hits, read_micros: *read_micros, files })]
+        let read_micros = *read_micros;
+        [told_state::finding(&ServerCaches { hits, read_micros, files, ..ServerCaches::default() })]
     };
     let absent = reading(row::ABSENT_STATE, values(), found, |(hits, ..)| {
         hits.is_none().then(|| says!["is not known: too few blocks were asked for"])
@@ -375,9 +379,9 @@ fn lacks() -> Vec<Reading> {
                 .then(|| says![format!("{} % of the pages of the server's files", three_digits(left * 100.0))])
         },
     );
-    let beyond = |beyond: &u64| constants::absent_beyond(VerificationRows { within: 1, beyond: *beyond });
+    let beyond = |beyond: &u64| constants::absent_beyond(VerificationRows { within: 1, beyond: *beyond }, 8 << 30);
     let beyond = reading(row::ABSENT_BEYOND, 0..2_u64, beyond, |beyond| {
-        (*beyond == 0).then(|| says!["No table beyond the server's shared buffers was made"])
+        (*beyond == 0).then(|| says!["shared buffers of 8 GiB", "--payload 1GiB makes it, of "])
     });
     let parallel = |pass: &usize| constants::absent_parallel(*pass, "the server started no worker");
     let parallel = reading(row::ABSENT_PARALLEL, 0..3_usize, parallel, |pass| {
@@ -423,7 +427,20 @@ fn lacks() -> Vec<Reading> {
             Some(says![said])
         },
     );
-    vec![cold, beyond, parallel, sets, one_pass, zero, listed, tried()]
+    let hidden = reading(
+        row::LISTED_HIDDEN,
+        0..3_u64,
+        |hidden| listed_hidden(&Listed { queries: Vec::new(), hidden: *hidden, hidden_percent: 12.5 }, "clerk"),
+        |hidden| {
+            let said = match hidden {
+                0 => return None,
+                1 => "1 statement of pg_stat_statements, with 12.5 % of the time of this database's, belongs to other",
+                _ => "2 statements of pg_stat_statements, with 12.5 % of the time of this database's, belong to other",
+            };
+            Some(says![said, "GRANT pg_read_all_stats TO clerk"])
+        },
+    );
+    vec![cold, beyond, parallel, sets, one_pass, zero, listed, hidden, tried()]
 }
 
 fn of_tablespaces() -> [Reading; 3] {

@@ -39,6 +39,17 @@ pub struct OwnQuery {
     pub text: String,
 }
 
+/// What the server's list has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listed {
+    /// Those with a text, the longest first.
+    pub queries: Vec<OwnQuery>,
+    /// Statements of other roles in this database, whose texts the server keeps from ours.
+    pub hidden: u64,
+    /// The part that these have of the time of all in this database, in per cent.
+    pub hidden_percent: f64,
+}
+
 impl QuerySource {
     /// Reads the value of `--queries`; a sentence where it cannot be.
     pub fn parse(word: &str) -> Result<QuerySource, String> {
@@ -106,7 +117,7 @@ impl Calibration {
     /// earlier run of this program left there; a sentence where there is no list.
     ///
     /// More than are wanted: which of them read no table is seen when they are prepared.
-    pub fn listed(&mut self) -> Result<Result<Vec<OwnQuery>, String>, SubjectError> {
+    pub fn listed(&mut self) -> Result<Result<Listed, String>, SubjectError> {
         let place = "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE \
                      e.extname = 'pg_stat_statements'";
         let found = self.session().rows(place)?.into_iter().flatten().flatten().next();
@@ -137,7 +148,22 @@ impl Calibration {
             let (name, text) = (columns.next()?, columns.next()?);
             Some(OwnQuery { name: name_of_listed(&name, &text), text: text.trim().trim_end_matches(';').into() })
         };
-        Ok(Ok(rows.into_iter().filter_map(query).collect()))
+        let queries = rows.into_iter().filter_map(query).collect();
+        let (hidden, hidden_percent) = self.hidden(&extension)?;
+        Ok(Ok(Listed { queries, hidden, hidden_percent }))
+    }
+
+    /// How many statements of this database have no text for us, and their part of the time in per cent.
+    fn hidden(&mut self, extension: &str) -> Result<(u64, f64), SubjectError> {
+        let question = format!(
+            "SELECT count(*) FILTER (WHERE is_hidden), coalesce(100 * sum(total_exec_time) FILTER (WHERE is_hidden) / \
+             nullif(sum(total_exec_time), 0), 0) FROM (SELECT total_exec_time, query = '<insufficient privilege>' AS \
+             is_hidden FROM {extension}.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = \
+             current_database())) listed"
+        );
+        let row = self.session().rows(&question)?.into_iter().next().unwrap_or_default();
+        let text = |at: usize| row.get(at).and_then(Option::as_deref).unwrap_or_default();
+        Ok((text(0).parse().unwrap_or(0), text(1).parse().unwrap_or(0.0)))
     }
 }
 

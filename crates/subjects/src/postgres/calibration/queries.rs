@@ -20,9 +20,22 @@ const GENERIC: (&str, &str) = ("plan_cache_mode", "force_generic_plan");
 /// Longest planning of a user's query.
 const PLANNING_LIMIT: Duration = Duration::from_secs(5);
 
-/// Functions that may do more than compute, by name, and operators that call one.
+/// EXPLAIN's option, from 16 on, that keeps the partitions which values of parameters would rule out.
+const KEEPING_PARTITIONS: (&str, u32) = ("GENERIC_PLAN, ", 16);
+
+/// Functions that may do more than compute, by name, operators that call one, and aggregates that do, which are marked
+/// as if they did not.
 const VOLATILE: &str = "SELECT proname FROM pg_proc WHERE provolatile = 'v' UNION SELECT o.oprname FROM pg_operator o \
-                        JOIN pg_proc p ON p.oid = o.oprcode WHERE p.provolatile = 'v'";
+    JOIN pg_proc p ON p.oid = o.oprcode WHERE p.provolatile = 'v' UNION SELECT p.proname FROM pg_aggregate a JOIN \
+    pg_proc p ON p.oid = a.aggfnoid WHERE EXISTS (SELECT FROM pg_proc f WHERE f.provolatile = 'v' AND f.oid IN \
+    (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn, a.aggminvtransfn, \
+    a.aggmfinalfn))";
+
+/// Casts that call such a function: the type as plans write it, the function, and whether the cast applies by itself,
+/// which no plan shows.
+const VOLATILE_CASTS: &str = "SELECT CASE n.nspname WHEN 'pg_catalog' THEN format_type(t.oid, NULL) ELSE \
+    quote_ident(t.typname) END, p.proname, c.castcontext = 'i' FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc \
+    JOIN pg_type t ON t.oid = c.casttarget JOIN pg_namespace n ON n.oid = t.typnamespace WHERE p.provolatile = 'v'";
 
 /// What a dry run assumes that a query takes.
 const ASSUMED_TIME: Duration = Duration::from_millis(10);
@@ -34,6 +47,8 @@ pub struct Query {
     pub name: String,
     /// What stands behind EXPLAIN: the statement, or the execution of a prepared one.
     statement: String,
+    /// Options of EXPLAIN where it is not run, each with a comma behind it.
+    options: &'static str,
     /// Whether it is the user's.
     pub is_own: bool,
     /// Why it is explained and not run.
@@ -48,8 +63,19 @@ pub type Answered<T> = Result<T, String>;
 impl Query {
     /// A query of ours, over our own tables.
     pub fn of_verification(name: String, statement: String) -> Query {
-        Query { name, statement, is_own: false, not_run: None, has_tables: true }
+        Query { name, statement, options: "", is_own: false, not_run: None, has_tables: true }
     }
+}
+
+/// What may do more than compute.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Volatile {
+    /// Names of functions, operators and aggregates.
+    names: BTreeSet<String>,
+    /// Types that a cast leads to, each with the function that the cast calls.
+    casts: Vec<(String, String)>,
+    /// A function that is called by a cast which no plan shows.
+    unseen: Option<String>,
 }
 
 impl Calibration {
@@ -75,7 +101,7 @@ impl Calibration {
         &mut self,
         number: usize,
         (name, text): (&str, &str),
-        volatile: &BTreeSet<String>,
+        volatile: &Volatile,
     ) -> Result<Answered<Query>, SubjectError> {
         let prepared = format!("readpath_{number}");
         let statement = format!("PREPARE {prepared} AS {text}");
@@ -89,20 +115,35 @@ impl Calibration {
         let values = vec!["NULL"; parameters as usize].join(", ");
         let values = if values.is_empty() { values } else { format!("({values})") };
         let statement = format!("EXECUTE {prepared}{values}");
-        let mut query = Query { name: name.into(), statement, is_own: true, not_run: None, has_tables: true };
-        let verbose = format!("EXPLAIN (VERBOSE, FORMAT JSON) {}", query.statement);
+        let (keeping, since) = KEEPING_PARTITIONS;
+        let options = if parameters > 0 && self.facts().major() >= since { keeping } else { "" };
+        let mut query = Query { name: name.into(), statement, options, is_own: true, not_run: None, has_tables: true };
+        let verbose = format!("EXPLAIN ({options}VERBOSE, FORMAT JSON) {}", query.statement);
         let plan = match self.read_only(PLANNING_LIMIT, |tables| tables.session().rows(&verbose))? {
             Err(why) => return Ok(Err(why)),
             Ok(rows) => rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n"),
         };
+        if parameters > 0 && lacks_partitions(&plan) {
+            return Ok(Err(WITHOUT_PARTITIONS.into()));
+        }
         query.not_run = why_not_run(&plan, parameters, volatile);
-        query.has_tables = self.is_rehearsal() || has_tables(&plan);
+        query.has_tables = self.is_rehearsal() || has_tables(&plan) || lacks_partitions(&plan);
         Ok(Ok(query))
     }
 
-    /// Names of the functions and operators that may do more than compute.
-    pub fn volatile_functions(&mut self) -> Result<BTreeSet<String>, SubjectError> {
-        Ok(self.session().rows(VOLATILE)?.into_iter().flatten().flatten().collect())
+    /// The functions, operators, aggregates and casts that may do more than compute.
+    pub fn volatile_functions(&mut self) -> Result<Volatile, SubjectError> {
+        let names = self.session().rows(VOLATILE)?.into_iter().flatten().flatten().collect();
+        let mut volatile = Volatile { names, ..Volatile::default() };
+        for row in self.session().rows(VOLATILE_CASTS)? {
+            let mut columns = row.into_iter().map(Option::unwrap_or_default);
+            let (Some(of_type), Some(function)) = (columns.next(), columns.next()) else { continue };
+            match columns.next().as_deref() {
+                Some("t") => volatile.unseen = Some(function),
+                _ => volatile.casts.push((of_type, function)),
+            }
+        }
+        Ok(volatile)
     }
 
     /// The plan of a query by the constants that are set.
@@ -110,7 +151,9 @@ impl Calibration {
         let statement = query.statement.clone();
         let assumed = Plan::assumed("Seq Scan", Buffers::default());
         if query.is_own {
-            return self.read_only(PLANNING_LIMIT, |tables| tables.session().explain_with("", &statement, assumed));
+            let options = query.options.trim_end_matches(", ");
+            return self
+                .read_only(PLANNING_LIMIT, |tables| tables.session().explain_with(options, &statement, assumed));
         }
         Ok(Ok(self.session().explain_with("", &statement, assumed)?))
     }
@@ -169,9 +212,22 @@ impl Calibration {
 /// The setting that closes parallel plans, by a number.
 pub const PARALLEL: &str = "max_parallel_workers_per_gather";
 
+/// Why a query is not compared whose plan lacks partitions.
+const WITHOUT_PARTITIONS: &str = "its parameters have no values, by which partitions are left out of its plan, and \
+                                  before PostgreSQL 16 EXPLAIN cannot keep them: give it with values, in a file of \
+                                  --queries";
+
+/// What is said of a literal with a type's name before it, such as `INTERVAL '1 day'`, whose text the server's list
+/// replaces.
+const TYPED_LITERAL: &str = "its text has a parameter where only a literal may stand, as pg_stat_statements writes \
+                             INTERVAL $1 for INTERVAL '1 day': give it with values, in a file of --queries";
+
 /// A refusal of the server as a clause.
 fn refusal(reason: &str, code: &str) -> String {
+    let names_parameter =
+        || reason.split('$').skip(1).any(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
     match code {
+        "42601" if names_parameter() => format!("{TYPED_LITERAL} ({reason})"),
         "42601" => format!("it is not one statement that can be prepared, or its text is cut ({reason})"),
         "42501" => format!("the role may not read what it names ({reason})"),
         "25006" => format!("it writes ({reason})"),
@@ -193,8 +249,13 @@ fn has_tables(plan: &str) -> bool {
     schemas.any(|schema| !CATALOGS.contains(&schema.as_str()))
 }
 
+/// Whether a plan was made without partitions that hold no row by what is known when it begins.
+fn lacks_partitions(plan: &str) -> bool {
+    plan.split("\"Subplans Removed\": ").skip(1).any(|rest| !rest.starts_with('0'))
+}
+
 /// Why a query with this verbose plan is not run.
-fn why_not_run(plan: &str, parameters: u64, volatile: &BTreeSet<String>) -> Option<String> {
+fn why_not_run(plan: &str, parameters: u64, volatile: &Volatile) -> Option<String> {
     let has = |kind: &str| plan.contains(&format!("\"Node Type\": \"{kind}\""));
     if has("ModifyTable") {
         return Some("it writes".into());
@@ -202,9 +263,17 @@ fn why_not_run(plan: &str, parameters: u64, volatile: &BTreeSet<String>) -> Opti
     if has("LockRows") {
         return Some("it locks rows".into());
     }
-    let named_oddly = || volatile.iter().map(String::as_str).find(|name| is_named_oddly(name, plan));
-    if let Some(name) = called(plan).find(|name| volatile.contains(*name)).or_else(named_oddly) {
+    let names = &volatile.names;
+    let named_oddly = || names.iter().map(String::as_str).find(|name| is_named_oddly(name, plan));
+    let cast = || volatile.casts.iter().find(|(of_type, _)| is_cast_to(of_type, plan)).map(|(_, name)| name.as_str());
+    if let Some(name) = called(plan).find(|name| names.contains(*name)).or_else(named_oddly).or_else(cast) {
         return Some(format!("it calls {name}, which may do more than compute"));
+    }
+    if let Some(name) = &volatile.unseen {
+        return Some(format!(
+            "the database has a cast that applies by itself and calls {name}, which may do more than compute: no plan \
+             shows whether it does here"
+        ));
     }
     (parameters > 0).then(|| "its parameters have no values: run it with values, from a file of --queries".into())
 }
@@ -216,6 +285,13 @@ fn is_of_name(letter: char) -> bool {
 /// Whether a name that is more than a word, such as one with a blank, stands in a plan, in quotes and as JSON has it.
 fn is_named_oddly(name: &str, plan: &str) -> bool {
     !name.chars().all(is_of_name) && plan.contains(&name.replace('\\', "\\\\").replace('"', "\\\"\\\""))
+}
+
+/// Whether a plan casts to a type, which may stand behind its schema.
+fn is_cast_to(of_type: &str, plan: &str) -> bool {
+    let of_type = of_type.replace('\\', "\\\\").replace('"', "\\\"");
+    let is_it = |rest: &str| rest.strip_prefix(&*of_type).is_some_and(|rest| !rest.starts_with(is_of_name));
+    plan.split("::").skip(1).any(|rest| is_it(rest) || rest.split_once('.').is_some_and(|(_, rest)| is_it(rest)))
 }
 
 /// Words directly before an opening parenthesis.
@@ -232,8 +308,9 @@ mod tests {
     use super::*;
 
     fn reason(plan: &str, parameters: u64) -> Option<String> {
-        let volatile = ["nextval", "Odd Name", "a$b", "<~>", "say \"no\"", "pg_sleep"].map(String::from);
-        why_not_run(plan, parameters, &volatile.into())
+        let names = ["nextval", "Odd Name", "a$b", "<~>", "say \"no\"", "pg_sleep"].map(String::from).into();
+        let casts = ["noisy", "\"Odd Type\""].map(|of_type| (of_type.to_string(), "count_up".to_string())).into();
+        why_not_run(plan, parameters, &Volatile { names, casts, unseen: None })
     }
 
     #[test]
@@ -249,10 +326,23 @@ mod tests {
             r#""Filter": "(t.a <~> t.b)""#,
             r#""Node Type": "ModifyTable""#,
             r#""Node Type": "LockRows""#,
+            r#""Filter": "((t.a)::noisy IS NULL)""#,
+            r#""Filter": "((t.a)::shop.noisy IS NULL)""#,
+            r#""Output": ["(t.a)::shop.\"Odd Type\""]"#,
         ] {
             assert!(reason(plan, 0).is_some(), "{plan}");
         }
+        assert_eq!(reason(r#""Filter": "((t.a)::noisy_not IS NULL)""#, 0), None);
         assert!(reason("{}", 2).unwrap().contains("parameters"));
+        let unseen = Volatile { unseen: Some("count_up".into()), ..Volatile::default() };
+        assert!(why_not_run("{}", 0, &unseen).unwrap().contains("count_up"));
+    }
+
+    #[test]
+    fn a_plan_without_all_its_partitions_is_known_by_their_number() {
+        assert!(!lacks_partitions(r#"{"Node Type": "Append", "Subplans Removed": 0, "Plans": []}"#));
+        assert!(lacks_partitions(r#"{"Subplans Removed": 0}, {"Subplans Removed": 3}"#));
+        assert!(!lacks_partitions("{}"));
     }
 
     #[test]
@@ -271,6 +361,8 @@ mod tests {
     #[test]
     fn a_refusal_names_what_the_user_can_mend() {
         assert!(refusal("syntax error at end of input", "42601").contains("cut"));
+        let typed = refusal("syntax error at or near \"$1\"", "42601");
+        assert!(typed.contains("INTERVAL $1") && !typed.contains("cut"), "{typed}");
         assert!(refusal("permission denied for table t", "42501").contains("may not read"));
     }
 }

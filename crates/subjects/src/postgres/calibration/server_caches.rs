@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use sys::file::witness::cached;
 use sys::file::{Caching, Target};
@@ -15,7 +17,8 @@ use crate::error::SubjectError;
 /// The counters of tables, not the database's: these keep what earlier runs of this program read in tables that are
 /// gone.
 const COUNTERS: &str = "SELECT t.hit, t.read, d.blk_read_time, current_setting('track_io_timing'), d.datid, \
-    d.blks_read FROM pg_stat_database d, (SELECT \
+    d.blks_read, d.stats_reset >= pg_conf_load_time() AND (SELECT source IN ('configuration file', 'command line') \
+    FROM pg_settings WHERE name = 'track_io_timing') FROM pg_stat_database d, (SELECT \
     sum(coalesce(heap_blks_hit, 0) + coalesce(idx_blks_hit, 0) + coalesce(toast_blks_hit, 0) + \
     coalesce(tidx_blks_hit, 0)) AS hit, \
     sum(coalesce(heap_blks_read, 0) + coalesce(idx_blks_read, 0) + coalesce(toast_blks_read, 0) + \
@@ -27,6 +30,10 @@ const BLOCKS_MIN: f64 = 100_000.0;
 /// The same for the reads whose time is taken.
 const READS_MIN: f64 = 1000.0;
 
+/// How long the counters are watched where reads since their reset may have been timed in part, and the steps in which.
+const WATCHED: Duration = Duration::from_secs(2);
+const STEP: Duration = Duration::from_millis(100);
+
 /// What a server finds cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServerCaches {
@@ -34,6 +41,9 @@ pub struct ServerCaches {
     pub hits: Option<(f64, f64)>,
     /// Microseconds of a block that was read, where the server takes the time.
     pub read_micros: Option<f64>,
+    /// The same where `track_io_timing` may have come on after the counters were reset: reads were then timed in part,
+    /// and a block took at least this long.
+    pub read_micros_least: Option<f64>,
     /// Bytes of the database's files, and of these what the page cache holds; `None` where it cannot be seen.
     pub files: Option<(u64, u64)>,
 }
@@ -47,11 +57,37 @@ impl Calibration {
         let [hit, read, millis, reads_timed] = [number(0), number(1), number(2), number(5)];
         let is_timed = text(3) == "on" && reads_timed >= READS_MIN && millis > 0.0;
         let folders = self.facts().data_directory.as_ref().and_then(|data| folders(Path::new(data), text(4)));
+        let timed = is_timed.then(|| millis * 1e3 / reads_timed);
+        let is_whole = text(6) == "t";
+        let watched = if is_timed && !is_whole { self.watched_micros([millis, reads_timed])? } else { None };
+        let (read_micros, read_micros_least) = match (is_whole, watched) {
+            (true, _) => (timed, None),
+            (false, Some(micros)) => (Some(micros), None),
+            (false, None) => (None, timed),
+        };
         Ok(ServerCaches {
             hits: (hit + read >= BLOCKS_MIN).then(|| (hit + read, hit / (hit + read))),
-            read_micros: is_timed.then(|| millis * 1e3 / reads_timed),
+            read_micros,
+            read_micros_least,
             files: if self.is_local() { folders.and_then(|folders| held(&folders)) } else { None },
         })
+    }
+
+    /// Microseconds of a block that is read now, by how far the counters of time and of blocks go on; `None` where too
+    /// few blocks are read.
+    fn watched_micros(&mut self, [millis, reads]: [f64; 2]) -> Result<Option<f64>, SubjectError> {
+        let mut left = WATCHED;
+        while !left.is_zero() {
+            self.session().check_stop()?;
+            thread::sleep(STEP);
+            left = left.saturating_sub(STEP);
+        }
+        let row = self.session().rows(COUNTERS)?.into_iter().next().unwrap_or_default();
+        let number = |at: usize| row.get(at)?.as_ref()?.parse::<f64>().ok();
+        let since = number(2).zip(number(5)).map(|(later, more)| [later - millis, more - reads]);
+        Ok(since
+            .filter(|[millis, reads]| *reads >= READS_MIN && *millis > 0.0)
+            .map(|[millis, reads]| millis * 1e3 / reads))
     }
 }
 

@@ -4,7 +4,7 @@
 use server::schema;
 
 use super::queries::Query;
-use super::{Calibration, ChosenPlan, Executed, Ways};
+use super::{BUFFERS_PART, Calibration, ChosenPlan, Executed, Ways};
 use crate::error::SubjectError;
 
 /// Bytes of a row with its head and its pointer: 24 + 4 × 4 + 41, aligned to 8, and 4; and what it takes in three
@@ -48,7 +48,16 @@ impl VerificationRows {
     pub(super) fn of(payload: u64, buffers: u64) -> VerificationRows {
         let beyond = buffers / 100 * BEYOND_PERCENT;
         let beyond = if beyond > payload.saturating_mul(PAYLOADS_BEYOND_MAX) { 0 } else { beyond };
-        VerificationRows { within: (payload / ROW_BYTES).max(CHILDREN * KINDS), beyond: beyond / ROW_BYTES }
+        // A scan of more would leave nothing in the buffers. Where these are not known, the most is meant.
+        let within = if buffers == 0 { payload } else { payload.min(buffers / BUFFERS_PART) };
+        VerificationRows { within: (within / ROW_BYTES).max(CHILDREN * KINDS), beyond: beyond / ROW_BYTES }
+    }
+
+    /// Bytes of the payload from which on there is a table beyond buffers of these bytes, in whole mebibytes, and of
+    /// that table.
+    pub fn payload_beyond(buffers: u64) -> (u64, u64) {
+        let beyond = buffers / 100 * BEYOND_PERCENT;
+        (beyond.div_ceil(PAYLOADS_BEYOND_MAX).next_multiple_of(1 << 20), beyond)
     }
 
     /// The most for a payload.
@@ -273,8 +282,17 @@ mod tests {
         assert!(VerificationRows::of(payload, 128 << 20).beyond * ROW_BYTES > 128 << 20);
         assert_eq!(VerificationRows::of(payload, 8 << 30).beyond, 0);
         for buffers in [16 << 20, 128 << 20, 1 << 30] {
+            let (enough, bytes) = VerificationRows::payload_beyond(buffers);
+            assert_eq!(VerificationRows::of(enough, buffers).beyond, bytes / ROW_BYTES, "{enough} for {buffers}");
+            assert_eq!(VerificationRows::of(enough - (2 << 20), buffers).beyond, 0, "{enough} for {buffers}");
             assert!(VerificationRows::of(payload, buffers).bytes() <= VerificationRows::at_most(payload).bytes());
         }
+    }
+
+    #[test]
+    fn the_table_within_the_buffers_stays_there_whatever_the_payload() {
+        let rows = VerificationRows::of(8 << 30, 128 << 20);
+        assert!(rows.within * ROW_BYTES <= 32 << 20 && rows.beyond * ROW_BYTES > 128 << 20, "{rows:?}");
     }
 
     #[test]
