@@ -8,3 +8,4 @@ mod engine;
 mod nested_loops;
 mod server_paths;
 mod sqlite;
+mod verification_queries;

@@ -1,0 +1,60 @@
+//! The queries of a calibration's verification on a real server: each kind of step that a planner weighs is reached.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use server::explain::Node;
+use subjects::postgres::calibration::verification_set::Scanned;
+use subjects::postgres::calibration::{Calibration, CalibrationAsked};
+use subjects::{Environment, Opening, Places};
+use sys::time::Clock;
+
+const DEBIAN: &str = "/usr/lib/postgresql/15";
+
+/// Steps without which the verification would not tell one set of constants from another.
+const STEPS: [&str; 7] =
+    ["Memoize", "Gather", "Index Only Scan", "Merge Join", "Hash Join", "Nested Loop", "Bitmap Heap Scan"];
+
+/// Blocks and operators as they come out cached by the server, by the operating system, and cold; and none.
+const SETS: [&[(&str, f64)]; 4] = [
+    &[],
+    &[("seq_page_cost", 0.079), ("random_page_cost", 0.05), ("cpu_operator_cost", 0.001)],
+    &[("seq_page_cost", 2.5), ("random_page_cost", 3.2), ("cpu_operator_cost", 0.001)],
+    &[("seq_page_cost", 5.0), ("random_page_cost", 37.0), ("cpu_operator_cost", 0.001)],
+];
+
+fn open() -> Box<Calibration> {
+    let places: Places = format!("postgres:{DEBIAN}").parse().unwrap();
+    let asked = CalibrationAsked { payload: Some(4 << 20), seed: 1 };
+    let opener = places.iter().next().unwrap().calibration(asked).unwrap();
+    let mut opening = Opening {
+        environment: &Environment::new(std::env::temp_dir()),
+        clock: Clock::calibrate(),
+        stop: Arc::default(),
+        progress: &mut |_, _| {},
+    };
+    opener.open(&mut opening).unwrap()
+}
+
+#[test]
+fn some_set_of_constants_leads_the_verification_to_each_kind_of_step() {
+    if !Path::new(DEBIAN).exists() {
+        println!("skipped: Debian's PostgreSQL 15 is not installed");
+        return;
+    }
+    let mut tables = open();
+    tables.load_verification().unwrap();
+    tables.plan_as_users_do().unwrap();
+    let mut found: Vec<String> = Vec::new();
+    for scanned in [Scanned::Within, Scanned::Beyond] {
+        for set in SETS {
+            tables.set_constants(&["seq_page_cost", "random_page_cost", "cpu_operator_cost"], set).unwrap();
+            for query in tables.verification_queries(scanned) {
+                let plan = tables.plan_of(&query).unwrap().unwrap();
+                found.extend(plan.top.steps().into_iter().map(|Node { kind, .. }| kind.clone()));
+            }
+        }
+    }
+    let missing: Vec<&str> = STEPS.into_iter().filter(|step| !found.iter().any(|kind| kind == step)).collect();
+    assert!(missing.is_empty(), "no set leads to {missing:?}");
+}
