@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::user::{DEBIAN, SCHEMAS, User, cases, complaint, has_debian, ids, median as required};
@@ -159,7 +161,7 @@ fn a_private_server_is_made_cold_and_its_page_ends_with_statements() {
 }
 
 /// Queries of all kinds that a user's file can hold, with what has to be said of each.
-const ODD: [(&str, &str, &str); 12] = [
+const ODD: [(&str, &str, &str); 19] = [
     ("writes", "DELETE FROM shop", "it writes"),
     ("writes inside", "WITH gone AS (DELETE FROM shop RETURNING 1) SELECT * FROM gone", "it writes"),
     ("locks", "SELECT * FROM shop FOR UPDATE", "locks rows"),
@@ -172,6 +174,13 @@ const ODD: [(&str, &str, &str); 12] = [
     ("is nowhere", "SELECT * FROM warehouse", "not found"),
     ("is forbidden", "SELECT * FROM secret", "may not read"),
     ("drops", "DROP TABLE shop", "not one statement"),
+    ("fails at run time", "SELECT count(*) FROM shop WHERE 1 / (n - 70) > 0", "division by zero"),
+    ("is elsewhere", "SELECT * FROM shelf", "not found"),
+    ("has a typed literal", "SELECT n FROM shop WHERE now() > timestamp $1", "INTERVAL $1"),
+    ("sums aloud", "SELECT loud_sum(n) FROM shop", "loud_sum"),
+    ("casts aloud", "SELECT n::tone FROM shop", "shout"),
+    ("lacks partitions", "SELECT count(*) FROM sales WHERE year = $1", "partitions"),
+    ("lacks them all in a join", "SELECT s.year FROM shop JOIN sales s USING (n) WHERE s.year = $1", "partitions"),
 ];
 
 /// A server with a table to ask, and a role that may read most of it.
@@ -182,8 +191,18 @@ fn shop() -> Option<Trial> {
          FROM generate_series(1, 60000) n; CREATE INDEX shop_n ON shop (n); CREATE INDEX shop_place ON shop (place); \
          CREATE SEQUENCE numbers; CREATE TABLE secret (n integer); \
          CREATE FUNCTION shout(n integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN n; END'; \
+         CREATE FUNCTION shout_both(a integer, b integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN b; END'; \
+         CREATE AGGREGATE loud_sum(integer) (SFUNC = shout_both, STYPE = integer); CREATE TYPE tone AS (n integer); \
+         CREATE FUNCTION shout_tone(n integer) RETURNS tone LANGUAGE plpgsql AS 'BEGIN RETURN ROW(n); END'; \
+         CREATE CAST (integer AS tone) WITH FUNCTION shout_tone(integer); \
+         CREATE TABLE sales (n integer, year integer) PARTITION BY LIST (year); \
+         CREATE TABLE sales_1 PARTITION OF sales FOR VALUES IN (1); \
+         CREATE TABLE sales_2 PARTITION OF sales FOR VALUES IN (2); \
+         CREATE SCHEMA hall; CREATE TABLE hall.shelf AS SELECT n, hashint4(n) AS place FROM generate_series(1, 9000) n; \
+         CREATE INDEX shelf_place ON hall.shelf (place); ANALYZE hall.shelf; \
          ANALYZE shop; CREATE USER clerk; GRANT CREATE ON DATABASE postgres TO clerk; \
-         GRANT SELECT, DELETE, UPDATE ON shop TO clerk; GRANT USAGE ON SEQUENCE numbers TO clerk",
+         GRANT SELECT, DELETE, UPDATE ON shop TO clerk; GRANT SELECT ON sales, hall.shelf TO clerk; \
+         GRANT USAGE ON SCHEMA hall TO clerk; GRANT USAGE ON SEQUENCE numbers TO clerk",
     );
     Some(trial)
 }
@@ -208,6 +227,7 @@ fn every_odd_query_gets_a_sentence_and_the_others_are_answered() {
     let file = user.temporary.path().join("queries.sql");
     let mut text: String = ODD.iter().map(|(name, query, _)| format!("-- name: {name}\n{query};\n")).collect();
     text += "-- name: good\nSELECT count(*) FROM shop WHERE place BETWEEN 0 AND 90000000;\n";
+    text += "-- name: good elsewhere\nSELECT count(*) FROM hall.shelf WHERE place BETWEEN 0 AND 90000000;\n";
     fs::write(&file, text).unwrap();
     let words = format!("calibrate --on {} {SMALL} --queries {} --run", trial.url_of("clerk"), file.display());
     let document = user.document(&format!("{words} --time-limit 2"));
@@ -216,10 +236,104 @@ fn every_odd_query_gets_a_sentence_and_the_others_are_answered() {
         let found = found.unwrap_or_else(|| panic!("nothing is said of `{name}`: {document}"));
         assert!(found["parameters"]["verdict"].as_str().unwrap().contains(sentence), "{found}");
     }
-    assert!(part(&document, "refused").all(|case| case["parameters"]["query"] != "good"));
+    let refused = part(&document, "refused").filter_map(|case| case["parameters"]["query"].as_str());
+    assert!(refused.into_iter().all(|name| !name.starts_with("good")));
     assert_eq!(trial.value("SELECT count(*) FROM shop"), "60000");
     assert_eq!(trial.value("SELECT last_value FROM numbers"), "1");
     assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+/// Goes on with a server until it is dropped, in a thread of its own.
+struct Meanwhile {
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Meanwhile {
+    fn run(trial: &Trial, statements: &'static [&str]) -> Meanwhile {
+        let (mut client, ends) = (trial.client(), Arc::new(AtomicBool::new(false)));
+        let until = Arc::clone(&ends);
+        let work = move || {
+            while !until.load(Ordering::Relaxed) {
+                for statement in statements {
+                    // One that waits for a lock too long is tried again.
+                    let _ = client.batch_execute(statement);
+                }
+            }
+        };
+        Meanwhile { ends, thread: Some(thread::spawn(work)) }
+    }
+}
+
+impl Drop for Meanwhile {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+#[test]
+fn plans_that_change_between_explain_and_the_run_end_in_a_sentence() {
+    let Some(trial) = shop() else { return };
+    let user = User::new();
+    let file = user.temporary.path().join("queries.sql");
+    let query = |number: u32| format!("SELECT count(note) FROM shop WHERE place BETWEEN 0 AND {number}00000;\n");
+    fs::write(&file, (50..70).map(query).collect::<String>()).unwrap();
+    const OTHERS: [&str; 3] = [
+        "SET lock_timeout = '100ms'; DROP INDEX IF EXISTS shop_place",
+        "ANALYZE shop",
+        "CREATE INDEX IF NOT EXISTS shop_place ON shop (place)",
+    ];
+    let meanwhile = Meanwhile::run(&trial, &OTHERS);
+    let document = user.document(&format!("calibrate --on {} {SMALL} --queries {} --run", trial.url(), file.display()));
+    drop(meanwhile);
+    let refused: Vec<&str> =
+        part(&document, "refused").filter_map(|case| case["parameters"]["verdict"].as_str()).collect();
+    assert!(
+        refused.iter().any(|verdict| verdict.contains("its plan changed between EXPLAIN and the run")),
+        "{refused:?}"
+    );
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+#[test]
+fn under_load_the_verdict_is_withheld() {
+    let Some(trial) = Trial::start(&[SMALL_BUFFERS]) else { return };
+    let meanwhile = Meanwhile::run(&trial, &["SELECT count(*) FROM generate_series(1, 3000000)"]);
+    let document = User::new().document(&format!("calibrate --on {} {SMALL}", trial.url()));
+    drop(meanwhile);
+    let advised: Vec<&str> = part(&document, "set").filter_map(|set| set["parameters"]["advice"].as_str()).collect();
+    assert!(!advised.is_empty() && advised.iter().all(|advice| *advice == "undecided"), "{advised:?}");
+    assert!(ids(&document).contains(&"server-busy"), "{:?}", ids(&document));
+    let findings = document["findings"].as_array().unwrap().iter();
+    let mut advice = findings.filter(|one| one["id"].as_str().unwrap().starts_with("answer-advice-"));
+    assert!(advice.all(|one| one["message"].as_str().unwrap().contains("other sessions were at work")), "{document}");
+}
+
+#[test]
+fn advice_is_undone_by_what_was_set_before_and_texts_of_other_roles_are_counted() {
+    if !Path::new(DEBIAN).join("lib/pg_stat_statements.so").exists() {
+        println!("skipped: the server has no library pg_stat_statements");
+        return;
+    }
+    let Some(trial) = Trial::start(&[SMALL_BUFFERS, "shared_preload_libraries=pg_stat_statements"]) else { return };
+    for statement in [
+        "CREATE EXTENSION pg_stat_statements; CREATE TABLE shop AS SELECT n FROM generate_series(1, 20000) n",
+        "ALTER DATABASE postgres SET random_page_cost = 2.5",
+        "ALTER SYSTEM SET seq_page_cost = 1.5",
+        "CREATE USER clerk; GRANT CREATE ON DATABASE postgres TO clerk; GRANT SELECT ON shop TO clerk",
+        "SELECT count(*) FROM shop",
+    ] {
+        trial.run(statement);
+    }
+    let words = |user: &str| format!("calibrate --on {} {SMALL} --queries pg_stat_statements", trial.url_of(user));
+    let document = User::new().document(&words("clerk"));
+    assert_eq!(document["subject"]["database_settings"]["random_page_cost"], "2.5", "{}", document["subject"]);
+    assert!(document["subject"]["server_settings"].is_null(), "{}", document["subject"]);
+    assert!(ids(&document).contains(&"listed-hidden"), "{:?}", ids(&document));
+    assert!(ids(&document).contains(&"absent-activity"), "{:?}", ids(&document));
+    let document = User::new().document(&format!("calibrate --on {} {SMALL}", trial.url()));
+    assert_eq!(document["subject"]["server_settings"]["seq_page_cost"], "1.5", "{}", document["subject"]);
 }
 
 #[test]
