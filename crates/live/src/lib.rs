@@ -13,6 +13,7 @@ mod listener;
 mod memory;
 mod process;
 mod processors;
+mod question;
 mod recorder;
 mod sampler;
 mod sql;

@@ -1,6 +1,6 @@
 //! The watch over a server: it looks again and again until its end, and outlives the server's restart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +27,7 @@ use crate::hits::{BufferHits, Hits};
 use crate::listener::Listener;
 use crate::memory::MemorySampler;
 use crate::processors::{Busy, Processors};
+use crate::question::{Answer, Question};
 use crate::sampler::{Look, Sampler, Texts};
 use crate::sql::{SqlSampler, has_lock_waits};
 use crate::statements::{EVENTS, WITH_EVENTS};
@@ -51,8 +52,16 @@ pub const EXACT_NAP: Duration = Duration::from_millis(5);
 /// How many intervals late a look may be that is made up for: more are lost, and would come one right behind the other.
 const INTERVALS_LATE_MAX: f64 = 2.0;
 
+/// How long an answer is waited for before the server's memory is read on.
+const ANSWERED_WITHIN: Duration = Duration::from_millis(200);
+
 /// Longest sleep between two looks at the wish to stop.
 const NAP: Duration = Duration::from_millis(20);
+
+/// A gap between two looks of this length and of so many intervals is time in which nothing was sampled: what the look
+/// behind it meets says little of it.
+const GAP_MAX: Duration = Duration::from_secs(1);
+const GAP_INTERVALS: f64 = 5.0;
 
 /// How often a server that went away is looked for.
 const KNOCK_EVERY: Duration = Duration::from_millis(500);
@@ -97,6 +106,8 @@ pub struct Watch {
     /// Hears the looks in place of the profile.
     listener: Option<Box<dyn Listener>>,
     samples: Vec<Sample>,
+    /// A question that the server has not answered yet, while its memory is read.
+    question: Option<Question>,
     /// The time that these stand for.
     since: Duration,
     /// The last answer to who blocks whom, as long as a session waits for a lock.
@@ -217,6 +228,7 @@ impl Watch {
             profile: SampledProfile::new(settings.wall_clock, settings.think_time, instruments),
             listener: None,
             samples: Vec::new(),
+            question: None,
             since: Duration::ZERO,
             blocking: Vec::new(),
             last: None,
@@ -285,8 +297,8 @@ impl Watch {
         }
     }
 
-    /// Watches every wait of the chosen sessions for a time, or until the wish to stop: nothing is sampled. `each` is
-    /// called about once in [`EXACT_NAP`], and breaks it off.
+    /// Watches every wait of the chosen sessions for a time, or until the wish to stop: nothing is sampled. `announce`
+    /// is told what that will cost before it begins; `each` is called about once in [`EXACT_NAP`], and breaks it off.
     ///
     /// # Errors
     /// Why that cannot be, as a sentence without its full stop; nothing was watched then.
@@ -294,14 +306,20 @@ impl Watch {
         &mut self,
         chosen: Chosen,
         window: Duration,
+        announce: &mut dyn FnMut(&str),
         each: &mut dyn FnMut(&Watch) -> ControlFlow<()>,
     ) -> Result<(), String> {
         if let Err(why) = &self.memory {
             return Err(format!("every wait is seen by way of the server's memory, which cannot be read: {why}"));
         }
         let mut exact = Exact::open(chosen)?;
+        announce(&exact.announcement());
         self.tracing.leave_out("an exact watch takes no samples, which say whose a read was");
         self.ask(Texts::All).map_err(|error| error.to_string())?;
+        while self.question.is_some() {
+            thread::sleep(EXACT_NAP);
+            self.take_late_answer().map_err(|error| error.to_string())?;
+        }
         self.follow(&mut exact);
         if exact.is_empty() {
             return Err(exact.refusal());
@@ -330,12 +348,16 @@ impl Watch {
 
     /// Looks for sessions that are new, and for names and texts. Where the server does not answer, names are lacking.
     fn follow(&mut self, exact: &mut Exact) {
+        let at = watchpoint::now();
+        if self.take_late_answer().is_err() {
+            return;
+        }
         if self.look_at_memory(Texts::New).is_none() && self.ask(Texts::New).is_err() {
             return;
         }
         exact.learn(&self.samples);
         if let Ok(memory) = &self.memory {
-            exact.follow(memory);
+            exact.follow(memory, at);
         }
     }
 
@@ -407,6 +429,8 @@ impl Watch {
             None => self.profile.takes_texts(),
         };
         let texts = if takes_all { Texts::All } else { Texts::New };
+        let begun = Instant::now();
+        self.take_late_answer()?;
         let of_memory = self.look_at_memory(texts);
         let is_of_memory = of_memory.is_some();
         let look = match of_memory {
@@ -416,7 +440,13 @@ impl Watch {
                 None => return Ok(()),
             },
         };
-        let since = self.last.replace(look.at).map_or(Duration::ZERO, |last| look.at - last);
+        let mut since = self.last.replace(look.at).map_or(Duration::ZERO, |last| look.at - last);
+        if since > GAP_MAX.max(Duration::from_secs_f64(GAP_INTERVALS / self.rate())) {
+            let is_asleep = begun.elapsed() < since / 2;
+            let reason = if is_asleep { "readpath did not run" } else { "the server was slow to answer" };
+            self.lose(ticks(since), reason.into());
+            since = Duration::ZERO;
+        }
         self.since = since;
         match &mut self.listener {
             Some(listener) => listener.look(ticks(since), &self.samples),
@@ -478,33 +508,92 @@ impl Watch {
         Ok(())
     }
 
+    /// Notes a time in which nothing was sampled, which ends now.
+    fn lose(&mut self, time: Ticks, reason: String) {
+        if let Some(listener) = &mut self.listener {
+            return listener.lose(time, &reason);
+        }
+        self.profile.lose(time);
+        match self.away.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, lost)) => *lost += time,
+            None => self.away.push((reason, time)),
+        }
+    }
+
     /// Looks at the server's memory. `None` where the server is to be asked: because its memory is not read, or for
     /// what memory does not name.
     fn look_at_memory(&mut self, texts: Texts) -> Option<Look> {
         let memory = self.memory.as_mut().ok()?;
         let since = self.looked?.elapsed();
-        if since >= ASK_EVERY || (since >= ASK_EVERY_LACKING && memory.lacks_names()) {
+        let is_due = since >= ASK_EVERY || (since >= ASK_EVERY_LACKING && memory.lacks_names());
+        if is_due && self.question.is_none() {
             return None;
         }
         let look = memory.look(texts, &mut self.samples);
         look.map_err(|error| self.memory = Err(format!("it could be read no more: {error}"))).ok()
     }
 
-    /// Asks the server what its sessions do, and learns from it what memory does not name.
+    /// Asks the server what its sessions do, and learns from it what memory does not name. `None` where it has not
+    /// answered yet, and its memory is to be read meanwhile.
     fn ask(&mut self, texts: Texts) -> Result<Option<Look>, ServerError> {
-        let Some(sampler) = &mut self.sampler else { return Ok(None) };
-        let before = self.memory.as_mut().ok().map(MemorySampler::waits);
-        let look = sampler.look(texts, &mut self.samples)?;
-        if let (Ok(memory), Some(before)) = (&mut self.memory, before) {
-            memory.learn(&before, &self.samples);
+        let look = match &mut self.memory {
+            Err(_) => match &mut self.sampler {
+                Some(sampler) => sampler.look(texts, &mut self.samples)?,
+                None => return Ok(None),
+            },
+            Ok(memory) => {
+                let Some(sampler) = self.sampler.take() else { return Ok(None) };
+                let before = memory.waits();
+                match Question::ask(sampler, texts).answer(ANSWERED_WITHIN) {
+                    Ok(answer) => self.take_answer(answer, &before)?,
+                    Err(question) => {
+                        self.question = Some(question);
+                        return Ok(None);
+                    }
+                }
+            }
+        };
+        self.ask_more()?;
+        Ok(Some(look))
+    }
+
+    /// Takes an answer that was waited for no longer, where it has come: the names in it.
+    fn take_late_answer(&mut self) -> Result<(), ServerError> {
+        match self.question.take().map(|question| question.answer(Duration::ZERO)) {
+            None => Ok(()),
+            Some(Ok(answer)) => {
+                // Waits have changed since, so that none of them has its name from it.
+                self.take_answer(answer, &HashMap::new())?;
+                self.ask_more()
+            }
+            Some(Err(question)) => {
+                self.question = Some(question);
+                Ok(())
+            }
         }
+    }
+
+    /// Takes the sampler back and what it has seen. `before` are the waits as they were when it was asked.
+    fn take_answer(&mut self, answer: Answer, before: &HashMap<u32, u32>) -> Result<Look, ServerError> {
+        self.sampler = Some(answer.sampler);
+        let look = answer.look?;
+        self.samples = answer.samples;
+        if let Ok(memory) = &mut self.memory {
+            memory.learn(before, &self.samples);
+        }
+        Ok(look)
+    }
+
+    /// Asks what else is to be known from time to time.
+    fn ask_more(&mut self) -> Result<(), ServerError> {
+        let Some(sampler) = &mut self.sampler else { return Ok(()) };
         self.tracing.ask(sampler.session())?;
         if let Some(hits) = &mut self.hits {
             hits.ask(sampler.session())?;
         }
         self.looked = Some(Instant::now());
         self.asks += 1;
-        Ok(Some(look))
+        Ok(())
     }
 
     /// The server refused or ended a statement of ours: the next look may go through.
@@ -521,6 +610,7 @@ impl Watch {
         self.listener.iter_mut().for_each(|listener| listener.away());
         self.hear_rest();
         self.memory.iter_mut().for_each(MemorySampler::unmap);
+        self.question = None;
         if let Some(sampler) = self.sampler.take() {
             self.earlier += sampler.server_time;
         }
@@ -541,15 +631,9 @@ impl Watch {
         self.last = None;
         let is_back = self.sampler.is_some();
         let (reason, subject) = (error.to_string().trim_end_matches('.').to_string(), self.subject());
-        match &mut self.listener {
-            Some(listener) => {
-                listener.lose(lost, &reason);
-                listener.begin(subject, self.tracing.absent());
-            }
-            None => {
-                self.profile.lose(lost);
-                self.away.push((reason, lost));
-            }
+        self.lose(lost, reason);
+        if let Some(listener) = &mut self.listener {
+            listener.begin(subject, self.tracing.absent());
         }
         if !is_back {
             self.ended = Some("the server did not come back".into());
@@ -591,6 +675,7 @@ impl Watch {
     fn close(&mut self) -> Closing {
         let gone = || "the server did not answer at the end".to_string();
         self.hear_rest();
+        let _ = self.take_late_answer();
         let own = self.own_time();
         let (account, counters) = (self.begun.account.clone(), self.begun.counters.clone());
         let Some(sampler) = self.sampler.as_mut() else {

@@ -3,34 +3,22 @@
 //! seconds, and a session that it slows down too much is left alone.
 
 mod intervals;
+mod sessions;
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use measure::quantity::{counted, grouped, three_digits};
+use measure::quantity::{counted, three_digits};
 use profile::event::Ticks;
-use profile::source::sampled::{CLIENT, Sample, SampledProfile};
-use sys::watchpoint::{self, Copied, Store, Watches};
+use profile::source::sampled::{Sample, SampledProfile};
+use sys::watchpoint::{self, Copied, Watches};
 
-use crate::memory::{Change, MemorySampler, Place};
-use intervals::{Interval, intervals};
-
-/// Which sessions are watched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Chosen {
-    /// Those of all clients, new ones too.
-    All,
-    /// The processes with these numbers.
-    Processes(Vec<u32>),
-}
-
-/// Part of a session's time that the watch may take; one from which it takes more is left alone.
-pub const SHARE_MAX: f64 = 0.2;
-
-/// A session is watched this long before its share is judged.
-const JUDGED_AFTER: Duration = Duration::from_millis(300);
+use crate::memory::{MemorySampler, Place};
+use intervals::Interval;
+pub use sessions::{Chosen, SHARE_MAX};
+use sessions::{Seen, Sessions};
 
 /// Changes that are kept at most: 64 bytes each.
 const CHANGES_MAX: usize = 1 << 22;
@@ -38,38 +26,31 @@ const CHANGES_MAX: usize = 1 << 22;
 /// Changes that the kernel keeps until they are taken.
 const ROOM: u32 = 1 << 16;
 
+/// The kernel's word for a process that has ended (`ESRCH`).
+const NO_PROCESS: i32 = 3;
+
 /// Stores by which their cost is measured.
 const TRIAL: u32 = 2000;
 
 /// A watch over sessions.
 pub(crate) struct Exact {
     watches: Watches,
-    chosen: Chosen,
-    watched: Vec<Watched>,
     /// What one store takes from the process.
     store: Duration,
-    changes: u64,
-    /// Sessions that could not be watched, or were left alone, and why.
-    left: Vec<(u32, String)>,
+    sessions: Sessions,
     texts: HashMap<i64, Arc<str>>,
-}
-
-/// A session that is watched.
-struct Watched {
-    place: Place,
-    /// By the clock of the stores.
-    begun: u64,
-    ended: Option<u64>,
-    changes: Vec<Change>,
 }
 
 /// What an exact watch came to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watching {
-    /// Sessions that were watched, and changes that were seen.
+    /// Sessions that were watched, those of them that ended meanwhile, and changes that were seen.
     pub(crate) sessions: usize,
+    pub(crate) gone: usize,
     pub(crate) changes: u64,
     pub(crate) lost: u64,
+    /// The time of the watch that is left out because changes of it were lost.
+    pub(crate) lost_time: Duration,
     /// What a change took from its session, and the largest part of a session's time.
     pub(crate) store: Duration,
     pub(crate) share_max: f64,
@@ -80,18 +61,28 @@ pub(crate) struct Watching {
 impl Watching {
     /// What the profile was made from.
     pub(crate) fn sentence(&self) -> String {
-        let lost = match self.lost {
-            0 => String::new(),
-            lost => format!(", and {} were lost", grouped(lost)),
-        };
-        format!(
-            "Made from every wait of {}: {}{lost}, each of which took about {} µs from its session, {} % of its time \
-             at most.",
+        let mut said = format!(
+            "Made from every wait of {}: {}, each of which took about {} µs from its session, {} % of its time at most.",
             counted(self.sessions as u64, "session", "sessions"),
             counted(self.changes, "change", "changes"),
             three_digits(self.store.as_secs_f64() * 1e6),
             three_digits(100.0 * self.share_max)
-        )
+        );
+        if self.gone > 0 {
+            said.push_str(&format!(
+                " {} ended meanwhile; sessions that live for less than some 15 ms may not have been watched.",
+                counted(self.gone as u64, "session", "sessions")
+            ));
+        }
+        if self.lost > 0 {
+            said.push_str(&format!(
+                " {} more found no room: what sessions did in the {} s around them is left out, and so are the number \
+                 and the lengths of waits, some of which are known in part.",
+                counted(self.lost, "change", "changes"),
+                three_digits(self.lost_time.as_secs_f64())
+            ));
+        }
+        said
     }
 }
 
@@ -106,71 +97,65 @@ impl Exact {
         };
         let store = watchpoint::cost_of_a_store(TRIAL).map_err(cannot)?;
         let watches = Watches::open(ROOM).map_err(cannot)?;
-        let (watched, left, texts) = (Vec::new(), Vec::new(), HashMap::new());
-        Ok(Exact { watches, chosen, watched, store, changes: 0, left, texts })
+        let sessions = Sessions::new(chosen, store, watchpoint::now());
+        Ok(Exact { watches, store, sessions, texts: HashMap::new() })
     }
 
-    /// Watches the sessions that there are now and were not watched before.
-    pub(crate) fn follow(&mut self, memory: &MemorySampler) {
-        for place in memory.places() {
-            let is_known = self.watched.iter().any(|one| one.place.backend.pid == place.backend.pid)
-                || self.left.iter().any(|(process, _)| *process == place.backend.pid);
-            let is_chosen = match &self.chosen {
-                Chosen::All => place.backend.kind == CLIENT,
-                Chosen::Processes(numbers) => numbers.contains(&place.backend.pid),
-            };
-            if !is_known && is_chosen {
-                self.begin(place);
-            }
+    /// What the watch will cost, as a sentence.
+    pub(crate) fn announcement(&self) -> String {
+        format!(
+            "Each change of what a session waits for will take about {} µs from it, by a trial on this machine; a \
+             session that loses more than {:.0} % of its time is left alone.",
+            three_digits(self.store.as_secs_f64() * 1e6),
+            100.0 * SHARE_MAX
+        )
+    }
+
+    /// Watches the sessions that there are now and were not watched before, and ends the watches over those that have
+    /// ended. `at` is a moment right before the memory was looked at.
+    pub(crate) fn follow(&mut self, memory: &MemorySampler, at: u64) {
+        let (new, over) = self.sessions.look(memory.places(), at);
+        over.into_iter().for_each(|watch| self.watches.unwatch(watch));
+        for place in new {
+            self.begin(place, memory);
         }
     }
 
-    fn begin(&mut self, place: Place) {
-        let watch = self.watched.len() as u32;
+    fn begin(&mut self, place: Place, memory: &MemorySampler) {
         let copied = place.parts().map(|(address, bytes)| Copied { address, bytes });
-        match self.watches.watch(watch, place.backend.pid, place.wait, &copied) {
+        match self.watches.watch(self.sessions.next_number(), place.backend.pid, place.wait, &copied) {
             Ok(()) => {
                 let begun = watchpoint::now();
-                self.watched.push(Watched { place, begun, ended: None, changes: Vec::new() });
+                // What it did between the look and the watch is not seen as a change.
+                let place = memory.place_again(place);
+                self.sessions.begin(place, begun);
             }
-            Err(error) => self.left.push((place.backend.pid, error.to_string())),
+            Err(error) => {
+                let is_gone = error.raw_os_error() == Some(NO_PROCESS);
+                self.sessions.refuse(&place, (!is_gone).then(|| error.to_string()));
+            }
         }
     }
 
     /// Whether no session is watched.
     pub(crate) fn is_empty(&self) -> bool {
-        self.watched.is_empty()
+        self.sessions.is_empty()
     }
 
     /// Why no session could be watched.
     pub(crate) fn refusal(&self) -> String {
-        match self.left.first() {
-            Some((process, why)) => format!("session {process} cannot be watched: {why}"),
-            None => "there is no such session, or none of a client".into(),
-        }
+        self.sessions.refusal()
     }
 
     /// Takes the changes so far, and leaves sessions alone that they cost too much. `false` where no room is left.
     pub(crate) fn drain(&mut self) -> io::Result<bool> {
-        while let Some(Store { at, watch, parts }) = self.watches.take()? {
-            if let Some(one) = self.watched.get_mut(watch as usize).filter(|one| one.ended.is_none()) {
-                one.changes.push(one.place.change(at, parts));
-                self.changes += 1;
-            }
+        while let Some(store) = self.watches.take()? {
+            self.sessions.take(store);
         }
         let now = watchpoint::now();
-        for watch in 0..self.watched.len() {
-            let one = &mut self.watched[watch];
-            let time = Duration::from_nanos(now.saturating_sub(one.begun));
-            let share = share(one.changes.len(), self.store, time);
-            if one.ended.is_none() && time >= JUDGED_AFTER && share > SHARE_MAX {
-                one.ended = Some(now);
-                let why = format!("its waits come so fast that the watch took {:.0} % of its time", 100.0 * share);
-                self.left.push((one.place.backend.pid, why));
-                self.watches.unwatch(watch as u32);
-            }
-        }
-        Ok((self.changes as usize) < CHANGES_MAX)
+        self.sessions.lose(self.watches.lost()?, now);
+        self.sessions.judge(now).into_iter().for_each(|watch| self.watches.unwatch(watch));
+        Ok((self.sessions.changes() as usize) < CHANGES_MAX)
     }
 
     /// Takes the texts of statements from samples: changes have only their identifiers.
@@ -191,21 +176,9 @@ impl Exact {
         clock: impl Fn(u64) -> Ticks,
     ) -> Watching {
         let _ = self.drain();
-        let now = watchpoint::now();
-        let (store, lost) = (self.store, self.watches.lost().unwrap_or(0));
-        let shares = self.watched.iter().map(|one| {
-            let time = Duration::from_nanos(one.ended.unwrap_or(now).saturating_sub(one.begun));
-            share(one.changes.len(), store, time)
-        });
-        let share_max = shares.fold(0.0, f64::max);
-        let sessions = self.watched.len();
-        let mut all: Vec<Interval> = Vec::new();
-        for one in std::mem::take(&mut self.watched) {
-            all.extend(intervals(&one.changes, (one.begun, one.ended.unwrap_or(now)), &one.place));
-        }
-        all.sort_by_key(|interval| interval.ended);
+        let seen = self.sessions.finish(watchpoint::now());
         account(
-            &all,
+            &seen,
             profile,
             |interval| {
                 let text = interval.query_id.and_then(|id| self.texts.get(&id)).map(Arc::clone);
@@ -214,38 +187,64 @@ impl Exact {
             },
             clock,
         );
-        Watching { sessions, changes: self.changes, lost, store, share_max, left: self.left }
+        let lost_time: u64 = seen.lost_times.iter().map(|(begin, end)| end - begin).sum();
+        if lost_time > 0 {
+            profile.lose(Ticks::from_nanos(lost_time));
+        }
+        Watching {
+            sessions: seen.sessions,
+            gone: seen.gone,
+            changes: seen.changes,
+            lost: seen.lost,
+            lost_time: Duration::from_nanos(lost_time),
+            store: self.store,
+            share_max: seen.share_max,
+            left: seen.left,
+        }
     }
-}
-
-fn share(changes: usize, store: Duration, time: Duration) -> f64 {
-    changes as f64 * store.as_secs_f64() / time.as_secs_f64().max(1e-9)
 }
 
 /// Gives the profile the intervals, and how many sessions were at work at a time.
 fn account(
-    all: &[Interval],
+    seen: &Seen,
     profile: &mut SampledProfile,
     mut sample: impl FnMut(&Interval) -> Sample,
     clock: impl Fn(u64) -> Ticks,
 ) {
-    for interval in all {
+    for interval in &seen.intervals {
         profile.interval((clock(interval.begun), clock(interval.ended)), &sample(interval));
     }
     let mut edges: Vec<(u64, i64, i64)> = Vec::new();
-    for interval in all {
+    for interval in &seen.intervals {
         let active = i64::from(interval.is_active());
         edges.extend([(interval.begun, active, 1), (interval.ended, -active, -1)]);
     }
     edges.sort_unstable();
+    let lost_until =
+        |moment: u64| -> u64 { seen.lost_times.iter().map(|(begin, end)| moment.clamp(*begin, *end) - begin).sum() };
     let (mut active, mut sessions, mut last) = (0_i64, 0_i64, edges.first().map_or(0, |edge| edge.0));
     for (moment, more, session) in edges {
-        if moment > last {
-            let time = Ticks::from_nanos(moment - last);
-            profile.pass(time, active.max(0).cast_unsigned(), sessions.max(0).cast_unsigned());
-            last = moment;
+        let time = (moment - last).saturating_sub(lost_until(moment) - lost_until(last));
+        if time > 0 {
+            profile.pass(Ticks::from_nanos(time), active.max(0).cast_unsigned(), sessions.max(0).cast_unsigned());
         }
+        last = moment;
         active += more;
         sessions += session;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_that_lost_changes_says_so_and_what_of_it_is_withheld() {
+        let whole = Watching { sessions: 2, changes: 900, store: Duration::from_micros(9), ..Watching::default() };
+        assert!(!whole.sentence().contains("left out") && !whole.sentence().contains("ended meanwhile"));
+        let lost = Watching { lost: 17, lost_time: Duration::from_millis(40), gone: 1, ..whole };
+        let said = lost.sentence();
+        assert!(said.contains("17 changes more found no room") && said.contains("in the 0.0400 s"), "{said}");
+        assert!(said.contains("1 session ended meanwhile"), "{said}");
     }
 }

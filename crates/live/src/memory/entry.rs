@@ -13,6 +13,7 @@ pub(super) mod offset {
     pub(super) const KIND: usize = 8;
     pub(super) const PROCESS_START: usize = 16;
     pub(in crate::memory) const STATEMENT_START: usize = 32;
+    pub(in crate::memory) const STATE_START: usize = 40;
     pub(super) const DATABASE: usize = 48;
     pub(super) const USER: usize = 52;
     pub(in crate::memory) const STATE: usize = 232;
@@ -81,6 +82,11 @@ impl<'a> Entry<'a> {
     /// In µs since 1970; `None` before the first statement.
     pub(super) fn statement_start(&self) -> Option<i64> {
         Entry::moment(self.word(offset::STATEMENT_START))
+    }
+
+    /// When it came to be in its state, in µs since 1970.
+    pub(super) fn state_start(&self) -> Option<i64> {
+        Entry::moment(self.word(offset::STATE_START))
     }
 
     /// Where the text of the statement stands.

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use profile::source::sampled::{Backend, CLIENT, ProcessorTime, Sample, State};
 use server::ServerFacts;
 use sys::process::{Part, SharedMapping, read_memory};
+use sys::watchpoint;
 
 use crate::process::parent;
 use crate::processors::Processors;
@@ -184,20 +185,45 @@ impl MemorySampler {
 
     /// Where each process shows itself but the one that serves us, by the last look.
     pub(crate) fn places(&self) -> Vec<Place> {
+        let since_1970 = watchpoint::since_1970();
         let place = |(at, process): (usize, &Process)| {
             let (entry, backend) = (self.entry(at), process.backend.as_ref()?);
+            // Its place may be another session's already.
+            if (entry.process(), entry.start()) != (backend.pid, backend.start) {
+                return None;
+            }
             let at_begin = Change {
                 at: 0,
                 wait: self.wait(at),
                 state: entry.state(self.major),
+                state_start: entry.state_start(),
                 query_start: entry.statement_start(),
                 query_id: entry.query_id(),
             };
             let (backend, major) = (Arc::clone(backend), self.major);
-            Some(Place { backend, wait: process.wait, entry: process.entry, major, at_begin })
+            Some(Place { backend, wait: process.wait, entry: process.entry, major, since_1970, at_begin })
         };
         let others = self.processes.iter().enumerate().filter(|(_, process)| process.number != self.own);
         others.filter_map(place).collect()
+    }
+
+    /// A place with what its process shows now; as it was where it cannot be read.
+    pub(crate) fn place_again(&self, place: Place) -> Place {
+        let parts = place.parts().map(|(address, bytes)| Part { address, length: bytes as usize });
+        let mut bytes = [0; 8 * 5];
+        let length = parts.iter().map(|part| part.length).sum();
+        if read_memory(self.postmaster, &parts, &mut bytes[..length]).is_err() {
+            return place;
+        }
+        let mut rest = &bytes[..];
+        let words = parts.map(|part| {
+            let (of_part, others) = rest.split_at(part.length);
+            rest = others;
+            let mut word = [0; 8];
+            word[..part.length].copy_from_slice(of_part);
+            u64::from_le_bytes(word)
+        });
+        Place { at_begin: place.change(0, words), ..place }
     }
 
     /// The name of a wait; `None` for no wait.

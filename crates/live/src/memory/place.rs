@@ -17,6 +17,8 @@ pub(crate) struct Change {
     /// What it waits for from then on; 0 for nothing.
     pub(crate) wait: u32,
     pub(crate) state: Option<State>,
+    /// When it came to be in this state, in µs since 1970.
+    pub(crate) state_start: Option<i64>,
     pub(crate) query_start: Option<i64>,
     pub(crate) query_id: Option<i64>,
 }
@@ -29,26 +31,41 @@ pub(crate) struct Place {
     pub(crate) wait: u64,
     pub(crate) entry: u64,
     pub(crate) major: u32,
+    /// Nanoseconds from CLOCK_MONOTONIC to the server's clock.
+    pub(crate) since_1970: i64,
     pub(crate) at_begin: Change,
 }
 
 impl Place {
-    /// What is copied with each change: addresses and lengths of wait, state, and the statement's beginning and
-    /// identifier.
-    pub(crate) fn parts(&self) -> [(u64, u32); 4] {
+    /// What tells its session from those that had its number before.
+    pub(crate) fn key(&self) -> (u32, i64) {
+        (self.backend.pid, self.backend.start)
+    }
+
+    /// What is copied with each change: addresses and lengths of wait, state and its beginning, and the statement's
+    /// beginning and identifier.
+    pub(crate) fn parts(&self) -> [(u64, u32); 5] {
         let field = |offset: usize| self.entry + offset as u64;
-        [(self.wait, 4), (field(offset::STATE), 4), (field(offset::STATEMENT_START), 8), (field(offset::QUERY_ID), 8)]
+        let of_state = [(field(offset::STATE), 4), (field(offset::STATE_START), 8)];
+        let of_statement = [(field(offset::STATEMENT_START), 8), (field(offset::QUERY_ID), 8)];
+        [(self.wait, 4), of_state[0], of_state[1], of_statement[0], of_statement[1]]
     }
 
     /// The change that these say.
-    pub(crate) fn change(&self, at: u64, [wait, state, start, id]: [u64; 4]) -> Change {
+    pub(crate) fn change(&self, at: u64, [wait, state, since, start, id]: [u64; 5]) -> Change {
         Change {
             at,
             wait: wait as u32,
             state: state_of((state as u32).cast_signed(), self.major),
+            state_start: Entry::moment(since.cast_signed()),
             query_start: Entry::moment(start.cast_signed()),
             query_id: Some(id.cast_signed()).filter(|id| *id != 0),
         }
+    }
+
+    /// A moment of the server's clock, in µs since 1970, by that of the changes.
+    pub(crate) fn moment(&self, micros: i64) -> u64 {
+        u64::try_from(micros.saturating_mul(1000).saturating_sub(self.since_1970)).unwrap_or(0)
     }
 
     /// Whether this is the wait for the client's next request.
@@ -59,7 +76,7 @@ impl Place {
     /// A process without any.
     #[cfg(test)]
     pub(crate) fn sample() -> Place {
-        let at_begin = Change { at: 0, wait: 0, state: None, query_start: None, query_id: None };
-        Place { backend: Arc::default(), wait: 0, entry: 0, major: 15, at_begin }
+        let at_begin = Change { at: 0, wait: 0, state: None, state_start: None, query_start: None, query_id: None };
+        Place { backend: Arc::default(), wait: 0, entry: 0, major: 15, since_1970: 0, at_begin }
     }
 }

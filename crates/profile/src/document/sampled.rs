@@ -151,6 +151,8 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
     let served = served(cases);
     let known = profile.context.statements.iter().zip(0..);
     let ids: BTreeMap<&str, u32> = known.map(|(statement, place)| (statement.id.as_str(), place)).collect();
+    // Where changes were lost, some waits are known in part.
+    let has_whole_waits = sampled.is_exact && sampled.own.change.is_none_or(|change| change.lost == 0);
     for case in cases {
         let text = |name: &str| case.parameters.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
         let (table, class, id) = (text("table"), text("class"), text("id"));
@@ -162,10 +164,12 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
         let has_reads = is_whole && counters.is_some() && WITH_READS.contains(&table.as_str());
         case.metrics.retain(|metric| {
             let name = metric.name.as_str();
-            let is_known = !UNKNOWN.contains(&name) || sampled.is_exact && OF_WHOLE_WAITS.contains(&name);
-            is_known && (has_reads || !READS.contains(&name)) && (sampled.is_exact || !is_count_of_waits(metric))
+            let is_known = !UNKNOWN.contains(&name) || has_whole_waits && OF_WHOLE_WAITS.contains(&name);
+            is_known && (has_reads || !READS.contains(&name)) && (has_whole_waits || !is_count_of_waits(metric))
         });
         if sampled.is_exact {
+            let has_count = has_whole_waits || !OF_SAMPLES.contains(&table.as_str());
+            case.metrics.retain(|metric| has_count || metric.name != "calls");
             settle_sources(case, FROM_WATCHPOINTS);
             continue;
         }

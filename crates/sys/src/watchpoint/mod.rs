@@ -21,6 +21,9 @@ use self::bpf::{Array, Queue};
 use self::program::RECORD_BYTES;
 pub use self::program::{Copied, PARTS_MAX};
 
+/// How often two clocks are read to be held against each other.
+const READINGS: u32 = 5;
+
 /// A store that was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
@@ -98,6 +101,17 @@ impl Watches {
 pub fn now() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.cast_unsigned().saturating_mul(1_000_000_000).saturating_add(now.tv_nsec.cast_unsigned())
+}
+
+/// Nanoseconds from the clock of the stores to the time since 1970, as it is now.
+pub fn since_1970() -> i64 {
+    let read = || {
+        let (before, wall, after) = (now(), clock_gettime(ClockId::Realtime), now());
+        let wall = wall.tv_sec.saturating_mul(1_000_000_000).saturating_add(wall.tv_nsec);
+        (after - before, wall.saturating_sub((before + (after - before) / 2).cast_signed()))
+    };
+    // Of several readings the one in which the thread lost its processor for the shortest time.
+    (0..READINGS).map(|_| read()).min().map_or(0, |(_, offset)| offset)
 }
 
 /// What a watched store takes from its process, by some of our own: the median of their times.

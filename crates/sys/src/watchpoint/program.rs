@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use super::bpf::{self, Array, Queue};
 
 /// Most parts that are copied.
-pub const PARTS_MAX: usize = 4;
+pub const PARTS_MAX: usize = 5;
 
 /// A part of a process's memory that is copied with each store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ const PROBE_READ_USER: i32 = 112;
 /// Loads the program of a watch.
 pub(super) fn load(queue: &Queue, lost: &Array, watch: u32, copied: &[Copied]) -> io::Result<OwnedFd> {
     if copied.len() > PARTS_MAX || copied.iter().any(|part| !(1..=8).contains(&part.bytes)) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "at most 4 parts of 1 to 8 bytes are copied"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "at most 5 parts of 1 to 8 bytes are copied"));
     }
     bpf::load(&instructions((queue.number(), lost.number()), watch, copied))
 }

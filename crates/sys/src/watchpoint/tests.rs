@@ -48,7 +48,7 @@ fn every_store_of_another_process_is_seen_with_what_its_memory_held() {
     let values: Vec<u64> = stores.iter().map(|store| store.parts[0]).collect();
     assert_eq!(values, (1..=STORES).collect::<Vec<u64>>());
     assert!(stores.is_sorted_by_key(|store| store.at));
-    assert!(stores.iter().all(|store| store.watch == 3 && store.parts[1..] == [7 + (8 << 32), 0, 0]));
+    assert!(stores.iter().all(|store| store.watch == 3 && store.parts[1..] == [7 + (8 << 32), 0, 0, 0]));
     assert_eq!(watches.lost().unwrap(), 0);
     assert_eq!(watches.take().unwrap(), None);
 }

@@ -257,7 +257,8 @@ pub(super) fn profile(
         None => watch.run(limit, &mut each),
         Some(chosen) => {
             let refused = |why| Failure::new(Exit::Failed, format!("--exact: {why}."));
-            watch.run_exact(chosen.clone(), limit, &mut each).map_err(refused)?;
+            let mut announce = |cost: &str| output::announce(&format!("{cost}\n"));
+            watch.run_exact(chosen.clone(), limit, &mut announce, &mut each).map_err(refused)?;
         }
     }
     let ended = load.map(Load::end);
