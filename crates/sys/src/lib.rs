@@ -4,6 +4,7 @@
 //! It provides clocks, memory probes, files opened for reading, methods to read them, and witnesses of where data came
 //! from. It knows no experiment, keeps no statistics and prints nothing.
 
+mod bpf;
 pub mod counters;
 pub mod file;
 pub mod host;

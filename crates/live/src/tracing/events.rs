@@ -1,6 +1,6 @@
 //! The tracepoints that are wanted, and their places in the list of them.
 
-use sys::tracepoint::Wanted;
+use sys::tracepoint::{FirstByte, Wanted};
 
 /// Places in the list.
 pub(super) const ENTER_PREAD: u16 = 0;
@@ -24,7 +24,8 @@ const STARTS: [&str; 2] = ["block/block_io_start", "block/block_bio_queue"];
 /// and finish on behalf of any.
 pub(super) fn wanted(program: &str, postmaster: u32, is_old: bool) -> Vec<Wanted> {
     let own = format!("COMM == \"{program}\"");
-    let want = |name, filter: &str, fields| Wanted { name, filter: filter.into(), fields, is_optional: false };
+    let want =
+        |name, filter: &str, fields| Wanted { name, filter: filter.into(), fields, is_optional: false, in_idle: None };
     let read = "rwbs ~ \"R*\"";
     let (start, size) = if is_old { (STARTS[1], "nr_sector") } else { (STARTS[0], "bytes") };
     let fields: &'static [&'static str] =
@@ -38,7 +39,11 @@ pub(super) fn wanted(program: &str, postmaster: u32, is_old: bool) -> Vec<Wanted
         Wanted { is_optional: true, ..want("filemap/mm_filemap_get_pages", &own, &["i_ino", "s_dev"]) },
         want(start, &format!("{own} && {read}"), fields),
         want("block/block_rq_issue", read, &["dev", "sector", "bytes"]),
-        want("block/block_rq_complete", read, &["dev", "sector"]),
+        // Most requests end while a processor is idle.
+        Wanted {
+            in_idle: Some(FirstByte { field: "rwbs", byte: b'R' }),
+            ..want("block/block_rq_complete", read, &["dev", "sector"])
+        },
         want("sched/sched_switch", &sleeps, &[]),
         want("sched/sched_process_fork", &format!("parent_pid == {postmaster}"), &["child_pid"]),
     ]

@@ -28,10 +28,15 @@ pub(super) struct Folder {
 impl Folder {
     /// Finds it where it is mounted, or mounts it where no other process sees it.
     pub(super) fn find() -> Result<Folder, NoTracing> {
+        Folder::among(&PLACES, mount)
+    }
+
+    /// Finds it in one of these places, or in what `mount` gives.
+    fn among(places: &[&str], mount: impl FnOnce() -> io::Result<OwnedFd>) -> Result<Folder, NoTracing> {
         let mut forbidden = None;
-        for place in PLACES {
+        for place in places {
             match fs::metadata(Path::new(place).join("events")) {
-                Ok(_) => return Ok(Folder { root: place.into(), _mount: None }),
+                Ok(_) => return Ok(Folder { root: PathBuf::from(place), _mount: None }),
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => forbidden = Some(place),
                 Err(_) => {}
             }
@@ -41,7 +46,9 @@ impl Folder {
                 let root = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
                 Ok(Folder { root, _mount: Some(mount) })
             }
-            Err(_) => Err(forbidden.map_or(NoTracing::NotMounted, |place| NoTracing::FolderForbidden(place.into()))),
+            Err(_) => {
+                Err(forbidden.map_or(NoTracing::NotMounted, |place| NoTracing::FolderForbidden(place.to_string())))
+            }
         }
     }
 
@@ -85,6 +92,14 @@ fn descriptor(result: libc::c_long) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(result as RawFd) })
 }
 
+/// Makes this thread one of a user without rights, where it is root's.
+#[cfg(test)]
+pub(super) fn as_no_one() {
+    const NO_ONE: libc::uid_t = 65_534;
+    // SAFETY: the call takes numbers. Made past the C library it is of this thread alone.
+    let _ = unsafe { libc::syscall(libc::SYS_setresuid, NO_ONE, NO_ONE, NO_ONE) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +117,32 @@ mod tests {
         }
         // A mount of our own is in no list of mounts, not even this process's.
         assert!(!fs::read_to_string("/proc/self/mounts").unwrap().contains("/proc/self/fd"));
+    }
+
+    #[test]
+    fn a_folder_that_is_mounted_nowhere_is_mounted_for_us_alone_or_said_to_be_missing() {
+        let refused = || Err(io::Error::from(ErrorKind::PermissionDenied));
+        let reason = Folder::among(&["/no/such/place"], refused).unwrap_err();
+        assert_eq!(reason, NoTracing::NotMounted);
+        assert!(reason.to_string().contains("mount -t tracefs"), "{reason}");
+        match Folder::among(&["/no/such/place"], mount) {
+            Ok(folder) => assert!(folder.format("sched/sched_switch").unwrap().number > 0),
+            Err(reason) => assert_eq!(reason, NoTracing::NotMounted),
+        }
+    }
+
+    #[test]
+    fn a_folder_that_only_root_may_read_is_named_and_not_said_to_be_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("events")).unwrap();
+        fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o0)).unwrap();
+        let place = folder.path().to_str().unwrap().to_string();
+        let found = std::thread::spawn(move || {
+            as_no_one();
+            let refused = || Err(io::Error::from(ErrorKind::PermissionDenied));
+            Folder::among(&["/no/such/place", &place], refused).map(|_| ()).map_err(|reason| (reason, place))
+        });
+        let (reason, place) = found.join().unwrap().unwrap_err();
+        assert_eq!(reason, NoTracing::FolderForbidden(place));
     }
 }

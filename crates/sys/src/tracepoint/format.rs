@@ -31,6 +31,15 @@ pub struct Field {
 }
 
 impl Field {
+    /// Where it begins in a record, and its bytes.
+    pub(super) fn place(&self) -> (usize, usize) {
+        (self.offset, self.size)
+    }
+
+    pub(super) fn is_signed(&self) -> bool {
+        self.is_signed
+    }
+
     /// Its value in a record, widened to 64 bits with its sign; `None` where the record ends before it.
     pub fn value(&self, record: &[u8]) -> Option<u64> {
         let bytes = record.get(self.offset..self.offset.checked_add(self.size)?)?;
@@ -48,7 +57,8 @@ impl Field {
 pub struct Format {
     /// The number of the event, which each of its records begins with.
     pub number: u16,
-    fields: Vec<(String, Option<Field>)>,
+    /// Each with whether it is a number.
+    fields: Vec<(String, Field, bool)>,
 }
 
 impl Format {
@@ -67,14 +77,28 @@ impl Format {
     /// # Errors
     /// Where there is none, or it is no number.
     pub fn field(&self, name: &str) -> Result<Field, FormatError> {
-        let found = self.fields.iter().find(|(known, _)| known == name);
-        let (_, field) = found.ok_or_else(|| FormatError::NoField(name.into()))?;
-        field.ok_or_else(|| FormatError::NoNumberIn(name.into()))
+        match self.find(name)? {
+            (field, true) => Ok(field),
+            _ => Err(FormatError::NoNumberIn(name.into())),
+        }
+    }
+
+    /// The first byte of the field of this name, which may be a text of fixed length.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub(super) fn first_byte(&self, name: &str) -> Result<Field, FormatError> {
+        self.find(name).map(|(field, _)| Field { size: 1, is_signed: false, ..field })
+    }
+
+    fn find(&self, name: &str) -> Result<(Field, bool), FormatError> {
+        let found = self.fields.iter().find(|(known, ..)| known == name);
+        found.map(|(_, field, is_number)| (*field, *is_number)).ok_or_else(|| FormatError::NoField(name.into()))
     }
 }
 
-/// A field by its line, such as `unsigned int fd; offset:16; size:8; signed:0;`; `None` within where it is no number.
-fn field(line: &str) -> Option<(String, Option<Field>)> {
+/// A field by its line, such as `unsigned int fd; offset:16; size:8; signed:0;`, with whether it is a number.
+fn field(line: &str) -> Option<(String, Field, bool)> {
     let mut parts = line.split(';').map(str::trim);
     let declared = parts.next()?;
     let name = declared.split(|letter: char| letter.is_whitespace() || letter == '*').rfind(|word| !word.is_empty())?;
@@ -90,7 +114,7 @@ fn field(line: &str) -> Option<(String, Option<Field>)> {
     }
     let (offset, size) = (offset?, size?);
     let is_number = !is_array && matches!(size, 1 | 2 | 4 | 8) && offset < RECORD_BYTES_MAX;
-    Some((name.to_string(), is_number.then_some(Field { offset, size, is_signed })))
+    Some((name.to_string(), Field { offset, size, is_signed }, is_number))
 }
 
 #[cfg(test)]
@@ -147,8 +171,8 @@ mod tests {
         ) {
             let text = format!("ID: 7\n{}", lines.join("\n"));
             let format = Format::parse(&text).unwrap();
-            for (name, field) in &format.fields {
-                if let Some(value) = field.and_then(|field| field.value(&record)) {
+            for (name, field, _) in format.fields.iter().filter(|(.., is_number)| *is_number) {
+                if let Some(value) = field.value(&record) {
                     let field = format.field(name);
                     prop_assert!(record.len() >= field.map_or(1, |field| field.size), "{value}");
                 }

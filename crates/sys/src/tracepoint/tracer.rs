@@ -5,7 +5,9 @@ use std::fs;
 use super::absence::NoTracing;
 use super::clock::monotonic_nanos;
 use super::folder::Folder;
+use super::format::Format;
 use super::opening;
+use super::programmed::Programmed;
 use super::record::{Known, Loss, TraceRecord, VALUES_MAX};
 use super::ring::{Opened, Ring};
 
@@ -23,6 +25,19 @@ pub struct Wanted {
     pub fields: &'static [&'static str],
     /// Whether it may be missing: older kernels have fewer.
     pub is_optional: bool,
+    /// Where it is to be recorded of idle processors too, as a processor is in most interrupts: what stands for the
+    /// filter then, which a program in the kernel cannot take. A kernel that takes no program of ours (it asks for root
+    /// or CAP_BPF) records it as the others.
+    pub in_idle: Option<FirstByte>,
+}
+
+/// Records whose field begins with a byte.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstByte {
+    /// The field, which may be a text.
+    pub field: &'static str,
+    /// The byte.
+    pub byte: u8,
 }
 
 /// What was read at once.
@@ -37,6 +52,7 @@ pub struct Batch {
 /// Open tracepoints on all processors.
 pub struct Tracer {
     rings: Vec<Ring>,
+    programmed: Vec<Programmed>,
     known: Vec<Known>,
     counts_last_losses: bool,
     /// Records that are younger than the last batch.
@@ -58,11 +74,15 @@ impl Tracer {
     /// The same.
     pub fn with_rings_of(bytes: Option<usize>, wanted: &[Wanted]) -> Result<Tracer, NoTracing> {
         let folder = Folder::find()?;
-        let (mut known, mut opened) = (Vec::new(), Vec::new());
+        let (mut known, mut opened, mut programmed) = (Vec::new(), Vec::new(), Vec::new());
+        let processors = processors();
         for (kind, one) in (0..).zip(wanted) {
             match described(&folder, one, kind) {
-                Ok(described) => {
-                    opened.push(Opened { name: one.name, number: described.number, filter: &one.filter });
+                Ok((described, format)) => {
+                    match in_idle(one, &described, &format, &processors) {
+                        Some(program) => programmed.push(program),
+                        None => opened.push(Opened { name: one.name, number: described.number, filter: &one.filter }),
+                    }
                     known.push(described);
                 }
                 Err(NoTracing::Missing(_)) if one.is_optional => {}
@@ -70,10 +90,10 @@ impl Tracer {
             }
         }
         let rings: Result<Vec<Ring>, NoTracing> =
-            processors().into_iter().map(|processor| Ring::open(&opened, processor, bytes)).collect();
+            processors.into_iter().map(|processor| Ring::open(&opened, processor, bytes)).collect();
         let mut rings = rings?;
         let counts_last_losses = rings.iter_mut().all(|ring| ring.counted_lost().is_some());
-        let mut tracer = Tracer { rings, known, counts_last_losses, later: Vec::new() };
+        let mut tracer = Tracer { rings, programmed, known, counts_last_losses, later: Vec::new() };
         tracer.set_running(true)?;
         Ok(tracer)
     }
@@ -87,6 +107,11 @@ impl Tracer {
     /// same ring, and so never of the last ones.
     pub fn counts_last_losses(&self) -> bool {
         self.counts_last_losses
+    }
+
+    /// Whether the tracepoint in this place of the list is recorded of idle processors for certain.
+    pub fn sees_idle(&self, kind: usize) -> bool {
+        self.programmed.iter().any(|program| program.is_of(kind))
     }
 
     /// Starts all tracepoints, or stops them.
@@ -116,6 +141,9 @@ impl Tracer {
         for ring in &mut self.rings {
             ring.drain(until, &self.known, &mut batch.records, &mut batch.lost);
         }
+        for program in &mut self.programmed {
+            program.drain(&mut batch.records, &mut batch.lost);
+        }
         // Each ring is nearly in order, which a stable sort makes use of.
         batch.records.sort_by_key(|record| record.time);
         let end = batch.records.partition_point(|record| record.time <= until);
@@ -123,14 +151,21 @@ impl Tracer {
     }
 }
 
-fn described(folder: &Folder, wanted: &Wanted, kind: u16) -> Result<Known, NoTracing> {
+fn described(folder: &Folder, wanted: &Wanted, kind: u16) -> Result<(Known, Format), NoTracing> {
     let format = folder.format(wanted.name)?;
     let mut fields = [None; VALUES_MAX];
     for (place, name) in fields.iter_mut().zip(wanted.fields) {
         let found = format.field(name).map_err(|why| NoTracing::Format { name: wanted.name.into(), why });
         *place = Some(found?);
     }
-    Ok(Known { number: format.number, kind, fields })
+    Ok((Known { number: format.number, kind, fields }, format))
+}
+
+/// A program that records a tracepoint, where one is wanted and the kernel takes it.
+fn in_idle(wanted: &Wanted, known: &Known, format: &Format, processors: &[usize]) -> Option<Programmed> {
+    let FirstByte { field, byte } = wanted.in_idle?;
+    let first = format.first_byte(field).ok()?;
+    Programmed::open(wanted.name, known, (first, byte), *processors.first()?).ok()
 }
 
 /// The processors that are at work.
@@ -157,6 +192,7 @@ mod tests {
         filter: String::new(),
         fields: &["prev_pid", "prev_state"],
         is_optional: false,
+        in_idle: None,
     };
 
     /// Passes a tracepoint of this thread so often.
@@ -263,6 +299,44 @@ mod tests {
             assert!(lost > 300, "{lost} of 500 records lost");
             naps(20);
         });
+    }
+
+    #[test]
+    fn what_an_idle_processor_does_in_an_interrupt_is_recorded_too() {
+        // A timer wakes a sleeping thread, mostly on a processor that has nothing else to do.
+        let waking = Wanted {
+            name: "sched/sched_waking",
+            filter: "comm == \"~naps\"".into(),
+            fields: &[],
+            is_optional: false,
+            in_idle: Some(FirstByte { field: "comm", byte: b'~' }),
+        };
+        let mut tracer = match Tracer::open(&[SWITCH, waking]) {
+            Ok(tracer) if tracer.sees_idle(1) => tracer,
+            Ok(_) => return println!("skipped: the kernel takes no program from this user"),
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        let begun = monotonic_nanos();
+        std::thread::Builder::new().name("~naps".into()).spawn(|| naps(300)).unwrap().join().unwrap();
+        let mut batch = Batch::default();
+        tracer.set_running(false).unwrap();
+        tracer.drain_rest(&mut batch);
+        let woken: Vec<&TraceRecord> = batch.records.iter().filter(|record| record.kind == 1).collect();
+        assert!((300..400).contains(&woken.len()), "{} times woken of 300", woken.len());
+        assert!(woken.iter().all(|record| (begun..=monotonic_nanos()).contains(&record.time)));
+    }
+
+    #[test]
+    fn a_user_without_rights_reads_in_one_sentence_what_is_lacking() {
+        let opened = std::thread::spawn(|| {
+            crate::tracepoint::folder::as_no_one();
+            Tracer::open(&[SWITCH]).err()
+        });
+        match opened.join().unwrap() {
+            Some(NoTracing::NotMounted | NoTracing::FolderForbidden(_) | NoTracing::Forbidden { .. }) => {}
+            Some(reason) => panic!("{reason}"),
+            None => println!("skipped: this kernel lets every user trace all others"),
+        }
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! A store costs the process a debug exception: about 1 µs on a machine of its own, about 10 µs under a hypervisor. It
 //! takes the rights CAP_PERFMON and CAP_BPF, which root has.
 
-mod bpf;
 mod program;
 
 use std::io;
@@ -17,9 +16,9 @@ use perf_event::{Builder, Counter};
 use rustix::thread::gettid;
 use rustix::time::{ClockId, clock_gettime};
 
-use self::bpf::{Array, Queue};
 use self::program::RECORD_BYTES;
 pub use self::program::{Copied, PARTS_MAX};
+use crate::bpf::{Array, Queue};
 
 /// How often two clocks are read to be held against each other.
 const READINGS: u32 = 5;

@@ -3,7 +3,11 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::bpf::{self, Array, Queue};
+use crate::bpf::instruction::{
+    A_MAP, A_MAPS_VALUE, A_NUMBER, ADD_ATOMICALLY, ADD_NUMBER, CALL, EXIT, JUMP_IF_EQUAL, KTIME_GET_NS, MAP_PUSH, MOVE,
+    MOVE_NUMBER, PROBE_READ_USER, R0, R1, R2, R3, STACK, STORE, STORE_NUMBER, one, wide,
+};
+use crate::bpf::{self, Array, Queue, RunAt};
 
 /// Most parts that are copied.
 pub const PARTS_MAX: usize = 5;
@@ -20,41 +24,12 @@ pub struct Copied {
 /// A record: the time, the watch's number, the parts.
 pub(super) const RECORD_BYTES: usize = 8 * (2 + PARTS_MAX);
 
-/// Registers: the result, the arguments, one that calls keep, and the end of the stack.
-const R0: u8 = 0;
-const R1: u8 = 1;
-const R2: u8 = 2;
-const R3: u8 = 3;
-const STACK: u8 = 10;
-
-/// Operations (`Documentation/bpf/standardization/instruction-set.rst`).
-const MOVE_NUMBER: u8 = 0xb7;
-const MOVE: u8 = 0xbf;
-const ADD_NUMBER: u8 = 0x07;
-const STORE_NUMBER: u8 = 0x7a;
-const STORE: u8 = 0x7b;
-const ADD_ATOMICALLY: u8 = 0xdb;
-const LOAD_WIDE: u8 = 0x18;
-const CALL: u8 = 0x85;
-const EXIT: u8 = 0x95;
-const JUMP_IF_EQUAL: u8 = 0x15;
-
-/// What the address of a wide load is: a map, and the first value of a map.
-const A_NUMBER: u8 = 0;
-const A_MAP: u8 = 1;
-const A_MAPS_VALUE: u8 = 2;
-
-/// Helpers of the kernel.
-const KTIME_GET_NS: i32 = 5;
-const MAP_PUSH: i32 = 87;
-const PROBE_READ_USER: i32 = 112;
-
 /// Loads the program of a watch.
 pub(super) fn load(queue: &Queue, lost: &Array, watch: u32, copied: &[Copied]) -> io::Result<OwnedFd> {
     if copied.len() > PARTS_MAX || copied.iter().any(|part| !(1..=8).contains(&part.bytes)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "at most 5 parts of 1 to 8 bytes are copied"));
     }
-    bpf::load(&instructions((queue.number(), lost.number()), watch, copied))
+    bpf::load(RunAt::PerfEvent, &instructions((queue.number(), lost.number()), watch, copied))
 }
 
 fn instructions((queue, lost): (i32, i32), watch: u32, copied: &[Copied]) -> Vec<u64> {
@@ -93,17 +68,4 @@ fn instructions((queue, lost): (i32, i32), watch: u32, copied: &[Copied]) -> Vec
         one(EXIT, 0, 0, 0, 0),
     ]);
     program
-}
-
-/// One instruction: operation, destination and source, offset, number.
-fn one(operation: u8, to: u8, from: u8, offset: i16, number: i32) -> u64 {
-    u64::from(operation)
-        | u64::from(to | from << 4) << 8
-        | u64::from(offset.cast_unsigned()) << 16
-        | u64::from(number.cast_unsigned()) << 32
-}
-
-/// A load of 64 bits, which takes the place of two.
-fn wide(to: u8, what: u8, value: u64) -> [u64; 2] {
-    [one(LOAD_WIDE, to, what, 0, (value as u32).cast_signed()), one(0, 0, 0, 0, ((value >> 32) as u32).cast_signed())]
 }

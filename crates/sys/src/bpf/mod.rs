@@ -1,8 +1,13 @@
-//! The kernel's maps and programs (bpf(2)), as far as watches need them.
+//! The kernel's maps and programs (bpf(2)), as far as watches and tracepoints need them.
+
+pub(crate) mod instruction;
+mod ring;
 
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+pub(crate) use ring::Ring;
 
 /// Commands of bpf(2).
 const MAP_CREATE: libc::c_int = 0;
@@ -13,7 +18,7 @@ const MAP_LOOKUP_AND_DELETE: libc::c_int = 21;
 /// Types of maps and programs.
 const ARRAY: u32 = 2;
 const QUEUE: u32 = 22;
-const OF_PERF_EVENTS: u32 = 7;
+const RING: u32 = 27;
 
 /// The helper that reads a process's memory is for programs under the GPL, this one among others.
 const LICENSE: &[u8] = b"Dual MIT/GPL\0";
@@ -23,14 +28,14 @@ const COMPLAINT_BYTES: usize = 16 << 10;
 
 /// First in, first out.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     map: OwnedFd,
     bytes: usize,
 }
 
 /// One number.
 #[derive(Debug)]
-pub(super) struct Array {
+pub(crate) struct Array {
     map: OwnedFd,
 }
 
@@ -70,14 +75,14 @@ struct ProgLoad {
 
 impl Queue {
     /// Of entries of this many bytes.
-    pub(super) fn new(bytes: usize, entries: u32) -> io::Result<Queue> {
+    pub(crate) fn new(bytes: usize, entries: u32) -> io::Result<Queue> {
         let map =
             create(MapCreate { kind: QUEUE, value_size: bytes as u32, max_entries: entries, ..Default::default() });
         Ok(Queue { map: map?, bytes })
     }
 
     /// Takes the oldest entry; whether there was one.
-    pub(super) fn pop(&self, entry: &mut [u64]) -> io::Result<bool> {
+    pub(crate) fn pop(&self, entry: &mut [u64]) -> io::Result<bool> {
         if size_of_val(entry) != self.bytes {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -90,20 +95,20 @@ impl Queue {
     }
 
     /// Its number, by which programs name it.
-    pub(super) fn number(&self) -> i32 {
+    pub(crate) fn number(&self) -> i32 {
         self.map.as_raw_fd()
     }
 }
 
 impl Array {
     /// Holds 0.
-    pub(super) fn of_one() -> io::Result<Array> {
+    pub(crate) fn of_one() -> io::Result<Array> {
         let map = create(MapCreate { kind: ARRAY, key_size: 4, value_size: 8, max_entries: 1, ..Default::default() });
         Ok(Array { map: map? })
     }
 
     /// What it holds.
-    pub(super) fn value(&self) -> io::Result<u64> {
+    pub(crate) fn value(&self) -> io::Result<u64> {
         let (key, mut value) = (0_u32, [0_u64]);
         // SAFETY: the kernel reads a key of four bytes, and writes a value of eight, to where the slice begins.
         unsafe { element(MAP_LOOKUP, &self.map, Some(&key), &mut value)? };
@@ -111,16 +116,25 @@ impl Array {
     }
 
     /// Its number, by which programs name it.
-    pub(super) fn number(&self) -> i32 {
+    pub(crate) fn number(&self) -> i32 {
         self.map.as_raw_fd()
     }
 }
 
+/// When a program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunAt {
+    /// Where a tracepoint is passed.
+    Tracepoint = 5,
+    /// Where an event is counted, such as a watched store.
+    PerfEvent = 7,
+}
+
 /// Loads a program of these instructions.
-pub(super) fn load(instructions: &[u64]) -> io::Result<OwnedFd> {
+pub(crate) fn load(run_at: RunAt, instructions: &[u64]) -> io::Result<OwnedFd> {
     let mut complaint = vec![0_u8; COMPLAINT_BYTES];
     let attributes = ProgLoad {
-        kind: OF_PERF_EVENTS,
+        kind: run_at as u32,
         instructions: instructions.len() as u32,
         first: instructions.as_ptr() as u64,
         license: LICENSE.as_ptr() as u64,
