@@ -8,6 +8,8 @@ use std::os::unix::fs::FileExt;
 use profile::event::Ticks;
 use profile::source::sampled::ProcessorTime;
 
+use crate::process::check_session;
+
 /// Most files that stay open: reading one again takes a quarter of the time that opening it takes too.
 const OPEN_MAX: usize = 128;
 
@@ -35,11 +37,7 @@ impl Processors {
         if !is_local {
             return Err("the server runs on another machine".into());
         }
-        // A process of that number in another container would bear another name.
-        let title = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        if !title.starts_with("postgres") || !title.contains(user) {
-            return Err("the server's processes cannot be seen from here".into());
-        }
+        check_session(process, user)?;
         match times(process) {
             Some(_) => Ok(Processors::default()),
             None => Err(format!("/proc/{process}/schedstat cannot be read or counts nothing")),

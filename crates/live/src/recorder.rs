@@ -257,3 +257,53 @@ fn say(news: &mut News, sentence: String) {
         news.said.push(sentence);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use recording::Head;
+
+    use super::*;
+
+    const MINUTE: i64 = 60_000_000;
+    const BEGIN: i64 = 1_795_428_900_000_000;
+
+    fn writer(folder: &std::path::Path) -> Writer {
+        let limits = Limits { age: Some(120 * MINUTE), bytes: None };
+        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
+        let folder = Folder::open(folder).unwrap();
+        Writer { folder, settings, news: Arc::default(), is_failing: false, newest: None, held: 0 }
+    }
+
+    /// Writes a segment that ends at this minute; gives how many have been removed so far.
+    fn write(writer: &mut Writer, minute: i64) -> u64 {
+        let end = BEGIN + minute * MINUTE;
+        let head = Head { begin: end - MINUTE, end, ..Head::default() };
+        writer.write(Segment { head, ..Segment::default() });
+        let news = writer.news.lock().unwrap();
+        assert_eq!((news.lost, &news.said), (0, &Vec::new()));
+        news.removed
+    }
+
+    #[test]
+    fn what_is_older_than_the_limit_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = writer(folder.path());
+        let removed: Vec<u64> = (0..6).map(|half_hour| write(&mut writer, 30 * half_hour)).collect();
+        assert_eq!(removed, [0, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_ahead_removes_nothing_until_sixty_further_segments_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = writer(folder.path());
+        (0..3).for_each(|minute| assert_eq!(write(&mut writer, minute), 0));
+        let ahead = 600;
+        assert_eq!(write(&mut writer, ahead), 0, "the clock was set ahead");
+        for further in 1..60 {
+            assert_eq!(write(&mut writer, ahead + further), 0, "{further} further segments");
+        }
+        assert_eq!(write(&mut writer, ahead + 60), 3);
+        // Set back within that time, the recording before it is all there.
+        assert_eq!(write(&mut writer, 3), 3);
+    }
+}

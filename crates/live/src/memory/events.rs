@@ -93,6 +93,20 @@ mod tests {
     }
 
     #[test]
+    fn an_extensions_own_wait_has_the_name_that_the_extension_gave_it_and_until_then_its_number() {
+        let mut events = Events::default();
+        let list = [("Extension", "Extension"), ("Extension", "PgStatement"), ("IO", "DataFileRead")];
+        events.list(list.into_iter().map(|(kind, name)| (kind.to_string(), name.to_string())));
+        // Extensions number their waits as they come: the order of the server's list says nothing of them.
+        assert_eq!(events.name(0x0700_0005).as_deref(), Some("Extension:#5"));
+        assert_eq!(events.name(0x0700_0001).as_deref(), Some("Extension:#1"));
+        events.learn(0x0700_0005, &"Extension:X".into());
+        assert!(events.is_known(0x0700_0005) && !events.is_known(0x0700_0001));
+        assert_eq!(events.name(0x0700_0005).as_deref(), Some("Extension:X"));
+        assert_eq!(events.name(0x0700_0001).as_deref(), Some("Extension:#1"));
+    }
+
+    #[test]
     fn a_wait_has_its_number_until_the_server_names_it_and_no_name_of_another_type() {
         let mut events = Events::default();
         assert_eq!(events.name(0), None);

@@ -24,7 +24,7 @@ use server::ServerFacts;
 use sys::process::{Part, SharedMapping, read_memory};
 use sys::watchpoint;
 
-use crate::process::parent;
+use crate::process::postmaster;
 use crate::processors::Processors;
 use crate::sampler::{Look, Sampler, Texts};
 use entry::{Entry, VERSIONS};
@@ -76,7 +76,7 @@ impl MemorySampler {
         if !VERSIONS.contains(&facts.major()) {
             return Err(format!("the memory of PostgreSQL {} is not known", facts.major()));
         }
-        let postmaster = parent(facts.process).ok_or("the server's processes cannot be seen from here")?;
+        let postmaster = postmaster(facts.process, &facts.user)?;
         let mut sampler = MemorySampler {
             postmaster,
             own: facts.process,

@@ -14,7 +14,7 @@ use super::events::{self, FORK};
 use super::family::Family;
 use super::files::Files;
 use super::windows::{Ended, Windows};
-use crate::process::parent;
+use crate::process::postmaster;
 
 /// Between two looks into the rings; they hold several times more.
 const NAP: Duration = Duration::from_millis(10);
@@ -69,7 +69,7 @@ impl Follower {
             return Err("nothing is sent".into());
         }
         let clock = Clock { wall, nanos: monotonic_nanos() };
-        let postmaster = parent(facts.process).ok_or("the server's processes cannot be seen from here")?;
+        let postmaster = postmaster(facts.process, &facts.user)?;
         let program = sys::process::name(postmaster).unwrap_or_default();
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
         if program.is_empty() || !program.chars().all(is_plain) {
