@@ -1,11 +1,10 @@
 //! The tracing of a server: what the follower found, the names of the relations, and the level that it is.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use profile::event::Merge;
-use profile::source::sampled::Traced;
+use profile::source::sampled::{AwaitedRead, Traced};
 use profile::tables::read_tiers::ByTier;
 use server::{ServerError, Session};
 
@@ -32,7 +31,7 @@ pub(crate) struct TracedServer {
     /// All reads so far.
     tiers: ByTier,
     /// Sessions that wait for reads of others, as they were last asked for.
-    waiting: Vec<(u32, Arc<str>)>,
+    waiting: Vec<AwaitedRead>,
 }
 
 impl TracedServer {

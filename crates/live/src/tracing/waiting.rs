@@ -1,30 +1,36 @@
-//! Which sessions wait for which files, where others read for them: PostgreSQL 18 shows its requests under way.
+//! Which sessions wait for which blocks of which files, where others read for them: PostgreSQL 18 shows its requests under way.
 
 use std::sync::Arc;
 
+use profile::source::sampled::AwaitedRead;
 use server::{Row, ServerError, Session};
 
 /// The requests under way, each with the session for which it is.
 const REQUESTS: &str = "SELECT pid, target_desc FROM pg_aios WHERE operation = 'readv'";
 
-/// Asks which session waits for which file; for none where it may not be asked.
-pub(super) fn waiting(session: &mut Session) -> Result<Vec<(u32, Arc<str>)>, ServerError> {
+/// Asks which session waits for which blocks; for none where it may not be asked.
+pub(super) fn waiting(session: &mut Session) -> Result<Vec<AwaitedRead>, ServerError> {
     match session.rows(REQUESTS) {
-        Ok(rows) => Ok(rows.iter().filter_map(pair).collect()),
+        Ok(rows) => Ok(rows.iter().filter_map(awaited).collect()),
         Err(ServerError::Statement { .. }) => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
 
-fn pair(row: &Row) -> Option<(u32, Arc<str>)> {
+fn awaited(row: &Row) -> Option<AwaitedRead> {
     let text = |at: usize| row.get(at)?.as_deref();
-    Some((text(0)?.parse().ok()?, file(text(1)?)?))
+    let (blocks, file) = described(text(1)?)?;
+    Some(AwaitedRead { process: text(0)?.parse().ok()?, file, blocks })
 }
 
-/// The file of a description such as `blocks 12..27 in file "base/5/16384"`.
-fn file(described: &str) -> Option<Arc<str>> {
-    let (_, named) = described.split_once("in file \"")?;
-    named.strip_suffix('"').map(Arc::from)
+/// The first and the last block of the relation, and the file of a description such as
+/// `blocks 12..27 in file "base/5/16384"`.
+fn described(text: &str) -> Option<((u64, u64), Arc<str>)> {
+    let (blocks, named) = text.split_once(" in file \"")?;
+    let (_, range) = blocks.split_once(' ')?;
+    let (first, last) = range.split_once("..").unwrap_or((range, range));
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    Some(((first, last), Arc::from(named.strip_suffix('"')?))).filter(|_| first <= last)
 }
 
 #[cfg(test)]
@@ -32,9 +38,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_of_a_request_is_named_in_its_description() {
-        assert_eq!(file("blocks 12..27 in file \"base/5/16384\"").as_deref(), Some("base/5/16384"));
-        assert_eq!(file("block 3 in file \"global/1262\"").as_deref(), Some("global/1262"));
-        assert_eq!((file("wal"), file("block 3 in file \"base")), (None, None));
+    fn the_blocks_and_the_file_of_a_request_are_named_in_its_description() {
+        let of = |first, last, file: &str| Some(((first, last), Arc::from(file)));
+        assert_eq!(described("blocks 12..27 in file \"base/5/16384\""), of(12, 27, "base/5/16384"));
+        assert_eq!(described("block 3 in file \"global/1262\""), of(3, 3, "global/1262"));
+        let broken = ["wal", "block 3 in file \"base", "blocks 9..3 in file \"a\"", "blocks x..3 in file \"a\"", "3"];
+        assert!(broken.into_iter().all(|text| described(text).is_none()));
     }
 }

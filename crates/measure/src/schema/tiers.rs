@@ -13,8 +13,8 @@ parameters! {
 metrics! {
     QUEUE = "queue", Microseconds, "time in which requests waited for the device's queue";
     SERVICE = "service", Microseconds, "time in which the device served requests";
-    ESTIMATED_READS = "estimated_reads", Count, "reads of I/O workers that were charged to the statement by an \
-        estimate";
+    ESTIMATED_READS = "estimated_reads", Count, "reads that were charged to the statement by an estimate: those \
+        of I/O workers, and those behind the last sample that met the statement";
     BLOCKS_ERROR = "distinct_blocks_error", Count, "how far `distinct_blocks` may be off, 19 of 20 times";
     FROM_DEVICE = "from_device", Microseconds, "what the reads that the page cache answered would take from the \
         device, by the reads of the same length that it answered";
@@ -28,6 +28,8 @@ findings! {
     READ_TIERS = Info "answer-read-tiers", "which tier answered which part of the reads, and how fast";
     WITHOUT_CACHE = Info "answer-without-page-cache", "the statements that lean most on the page cache: what their \
         reads would cost from the device, and what the buffers would have to hold";
+    GAINS_WITHOUT_CACHE = Info "answer-without-page-cache-gains", "the statements that lean least on the page cache: \
+        the device answers nearly all of their reads";
     DEVICE_HILLS = Info "device-hills", "the device's latency has several hills: a cache of the storage and its media, \
         by inference";
     LOST_RECORDS_FOUND = Warning "lost-records", "records of the kernel's tracepoints were lost";

@@ -10,7 +10,7 @@ use super::executions::{Doing, Executions};
 use super::names::Names;
 use super::sample::Sample;
 use super::traced::{Traced, TracedRead, TracedRequest};
-use super::waiters::{WORKER, Waiters};
+use super::waiters::{WORKER, Waiters, WorkerRead};
 use crate::event::StatementIndex;
 
 /// Most reads that wait for a sample.
@@ -87,11 +87,12 @@ impl Charging {
             self.see(at, samples, names);
         }
         self.requests.extend(traced.requests);
-        for (process, file) in &traced.waiting {
-            if let Doing::Statement(statement) = self.executions.at(*process, at) {
-                let relation = self.relation(file);
+        for awaited in &traced.waiting {
+            let relation = self.relation(&awaited.file);
+            if let Doing::Statement(statement) = self.executions.at(awaited.process, at) {
                 self.waiters.learn(statement, relation);
             }
+            self.waiters.ask(at, awaited.process, relation, awaited.blocks);
         }
         self.pending.extend(traced.reads);
         if at >= self.next_charge || self.pending.len() > PENDING_MAX {
@@ -173,18 +174,34 @@ impl Charging {
             }
             Doing::Background(kind) if &*kind == WORKER => self.of_worker(read, relation, kind),
             Doing::Background(kind) => (Owner::Process(kind), false),
-            Doing::Unmet => (Owner::Unmet, false),
+            Doing::Unmet => self.of_gap(read, relation),
+        }
+    }
+
+    /// A read between two samples goes to the statement that the one before showed at work, where that statement is
+    /// known to read the relation: a short statement that no sample met may have come and gone there, so it is an
+    /// estimate.
+    fn of_gap(&self, read: &TracedRead, relation: u32) -> (Owner, bool) {
+        let before = self.executions.cut_off(read.process, read.begun);
+        match before.filter(|statement| self.waiters.reads(*statement, relation)) {
+            Some(statement) => (Owner::Statement(statement), true),
+            None => (Owner::Unmet, false),
         }
     }
 
     fn of_worker(&mut self, read: &TracedRead, relation: u32, kind: Arc<str>) -> (Owner, bool) {
-        let (from, until) = (read.begun, read.begun + read.elapsed.micros() as i64);
+        let from = read.begun;
+        let by_worker = WorkerRead {
+            time: (from, from + read.elapsed.micros() as i64),
+            relation,
+            blocks: (read.block, read.block + read.blocks.max(1) - 1),
+        };
         let executions = &self.executions;
         let statement_of = |process| match executions.at(process, from) {
             Doing::Statement(statement) => Some(statement),
             _ => None,
         };
-        let process = self.waiters.of_read((from, until), relation, statement_of);
+        let process = self.waiters.of_read(&by_worker, statement_of);
         match process.and_then(statement_of) {
             Some(statement) => (Owner::Statement(statement), true),
             None => (Owner::Process(kind), false),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::sample::{CLIENT, Sample};
+use super::sample::{CLIENT, Sample, State};
 use crate::event::StatementIndex;
 
 /// The kind of the processes that work for the statement of a session.
@@ -19,6 +19,10 @@ const KEPT_MAX: usize = 256;
 
 /// How far the clock of the reads may be behind that of the samples, in µs.
 const CLOCK_MICROS: i64 = 200;
+
+/// How long a statement that the last sample showed at work may have gone on unseen, in µs: two looks at the slowest
+/// rate.
+const UNSEEN_MICROS: i64 = 100_000;
 
 /// Most processes.
 const PROCESSES_MAX: usize = 1 << 14;
@@ -41,6 +45,8 @@ struct Execution {
     statement: Option<StatementIndex>,
     /// The last sample that showed it, or that it was the last one.
     seen: i64,
+    /// Whether that sample showed it at work.
+    is_active: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -75,14 +81,15 @@ impl Executions {
         let Some(process) = self.processes.get_mut(&backend.pid) else { return };
         process.seen = at;
         let Some(begun) = sample.query_start.filter(|_| process.background.is_none()) else { return };
+        let is_active = sample.state == State::Active;
         match process.executions.back_mut().filter(|last| last.begun == begun) {
             Some(last) => {
                 last.statement = statement(last.statement).or(last.statement);
-                last.seen = at;
+                (last.seen, last.is_active) = (at, is_active);
             }
             None => {
                 let statement = statement(None);
-                process.executions.push_back(Execution { begun, statement, seen: at });
+                process.executions.push_back(Execution { begun, statement, seen: at, is_active });
                 if process.executions.len() > KEPT_MAX {
                     process.executions.pop_front();
                 }
@@ -132,6 +139,15 @@ impl Executions {
         }
     }
 
+    /// The statement that a process may still have executed at a moment at which no sample met it: the last one before
+    /// showed the statement at work.
+    pub(super) fn cut_off(&self, process: u32, at: i64) -> Option<StatementIndex> {
+        let process = self.processes.get(&process).filter(|process| process.background.is_none())?;
+        let before = process.executions.iter().rev().find(|execution| execution.begun <= at)?;
+        let is_near = before.is_active && (before.seen..=before.seen + UNSEEN_MICROS).contains(&at);
+        before.statement.filter(|_| is_near)
+    }
+
     /// Forgets processes that no sample has shown for a while.
     pub(super) fn sweep(&mut self, there: impl Fn(u32) -> bool) {
         self.processes.retain(|process, _| there(*process));
@@ -140,7 +156,7 @@ impl Executions {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{Backend, State};
+    use super::super::sample::Backend;
     use super::*;
 
     fn sample(kind: &str, query_start: Option<i64>) -> Sample {
@@ -172,6 +188,30 @@ mod tests {
         assert_eq!(executions.at(7, 2_900), statement(5));
         assert_eq!(executions.at(7, 850), statement(4), "clocks differ by a little");
         assert_eq!((executions.at(7, 650), executions.at(8, 950)), (Doing::Unmet, Doing::Unmet));
+    }
+
+    #[test]
+    fn a_statement_that_a_sample_shows_at_work_may_go_on_a_while_and_one_that_is_over_does_not() {
+        let mut executions = Executions::default();
+        let mut see = |at, begun, state| {
+            let sample = Sample { state, ..sample(CLIENT, Some(begun)) };
+            executions.see(at, &sample, |_| Some(StatementIndex(4)));
+        };
+        see(1_000, 900, State::Active);
+        see(5_000, 4_800, State::Active);
+        see(6_000, 4_800, State::Idle);
+        assert_eq!(executions.cut_off(7, 3_000), Some(StatementIndex(4)));
+        assert_eq!(
+            (executions.cut_off(7, 7_000), executions.cut_off(7, 500), executions.cut_off(8, 3_000)),
+            (None, None, None)
+        );
+        let mut see = |at| {
+            let sample = Sample { state: State::Active, ..sample(CLIENT, Some(8_000)) };
+            executions.see(at, &sample, |_| Some(StatementIndex(5)));
+        };
+        see(9_000);
+        assert_eq!(executions.cut_off(7, 9_000 + UNSEEN_MICROS), Some(StatementIndex(5)));
+        assert_eq!(executions.cut_off(7, 9_001 + UNSEEN_MICROS), None);
     }
 
     #[test]

@@ -35,4 +35,4 @@ pub use ending::Ending;
 pub use finished::{SAMPLED_SOURCE, SampledProfile};
 pub use observed::Observed;
 pub use sample::{Backend, CLIENT, LOCK, ProcessorTime, Sample, State};
-pub use traced::{Traced, TracedRead, TracedRequest};
+pub use traced::{AwaitedRead, Traced, TracedRead, TracedRequest};

@@ -6,12 +6,17 @@ use measure::schema::tiers::findings as row;
 
 use super::price::READS_MIN;
 use crate::event::{Context, StatementIndex, Ticks};
-use crate::tables::read_tiers::{Leaning, ReadTier, ReadTiers, Reader, TierRow};
+use crate::tables::read_tiers::{Leaning, ReadSums, ReadTier, ReadTiers, Reader, ReaderRow, TierRow};
 use crate::tables::sampled::{Counters, Sampled};
 
 /// Reads from the page cache from which on what leans on it is worth a sentence, and sentences at most.
 const CACHED_MIN: u64 = 100;
 const LEANERS_MAX: usize = 3;
+
+/// Reads from the device from which on it is worth a sentence that a statement does not lean on the page cache, and the
+/// part of its reads, one of so many, that the cache may have answered then.
+const DEVICE_MIN: u64 = 100;
+const CACHED_PART: u64 = 10;
 
 /// Part of the largest increase from which on a further statement is named too.
 const LEANER_PART: f64 = 0.2;
@@ -31,6 +36,7 @@ pub(super) fn findings(of: &TracedReads<'_>) -> Vec<Finding> {
     if !of.tiers.is_withheld() {
         found.extend(answered(of.tiers));
         found.extend(of.leaners());
+        found.extend(of.gainers());
         found.extend(hills(of.tiers));
     }
     found.extend(lost(of.tiers));
@@ -78,6 +84,45 @@ impl TracedReads<'_> {
         let sentences: Vec<String> =
             leaners.iter().take(LEANERS_MAX).map(|(index, leaning)| self.leaner(*index, leaning)).collect();
         Some(row::WITHOUT_CACHE.of(sentences.join(" ")))
+    }
+
+    /// The statements that lose next to nothing without the page cache: the device answers nearly all their reads.
+    fn gainers(&self) -> Option<Finding> {
+        let is_bound = |row: &&ReaderRow| {
+            device(row).reads >= DEVICE_MIN && held(row).saturating_mul(CACHED_PART) <= row.tiers.known()
+        };
+        let mut rows: Vec<(StatementIndex, &ReaderRow)> = Vec::new();
+        for row in self.tiers.readers.iter().filter(is_bound) {
+            if let Reader::Statement(index) = row.reader {
+                rows.push((index, row));
+            }
+        }
+        rows.sort_by_key(|(_, row)| std::cmp::Reverse(device(row).time));
+        let largest = device(rows.first()?.1).time.0 as f64;
+        rows.retain(|(_, row)| device(row).time.0 as f64 >= LEANER_PART * largest);
+        let sentences: Vec<String> =
+            rows.iter().take(LEANERS_MAX).map(|(index, row)| self.gainer(*index, row)).collect();
+        let message = format!(
+            "{} What the cache holds of these would be free for shared_buffers ({} now); how much faster such reads \
+             become without the copy, a test has to show.",
+            sentences.join(" "),
+            whole_mebibytes(self.tiers.buffer_bytes)
+        );
+        Some(row::GAINS_WITHOUT_CACHE.of(message))
+    }
+
+    fn gainer(&self, index: StatementIndex, row: &ReaderRow) -> String {
+        let device = device(row);
+        let id = self.context.statement_id(index);
+        format!(
+            "Statement {id} would lose next to nothing without the file-system cache, and may gain: the device \
+             answered {} of its {}, {} in all, and the cache only {} from what it held ({} passed through it).",
+            grouped(device.reads),
+            counted(row.tiers.known(), "read", "reads"),
+            shown(device.time),
+            grouped(held(row)),
+            whole_mebibytes(device.bytes)
+        )
     }
 
     fn leaner(&self, index: StatementIndex, leaning: &Leaning) -> String {
@@ -130,6 +175,15 @@ impl TracedReads<'_> {
             whole_mebibytes(self.tiers.buffer_bytes)
         )
     }
+}
+
+fn device(row: &ReaderRow) -> &ReadSums {
+    row.tiers.of(ReadTier::Device)
+}
+
+/// Reads of a statement that the page cache answered from what it had before.
+fn held(row: &ReaderRow) -> u64 {
+    row.leaning.as_ref().map_or(row.tiers.of(ReadTier::PageCache).reads, Leaning::held)
 }
 
 /// Where the device's latency has several hills.

@@ -55,6 +55,17 @@ pub struct TracedRequest {
     pub service: Ticks,
 }
 
+/// A read under way that another process does for one that waits for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AwaitedRead {
+    /// The process that waits.
+    pub process: u32,
+    /// The relation by the path of its file.
+    pub file: Arc<str>,
+    /// The first and the last block of the relation that it brings.
+    pub blocks: (u64, u64),
+}
+
 /// What was traced since the report before.
 #[derive(Clone, Debug, Default)]
 pub struct Traced {
@@ -62,8 +73,8 @@ pub struct Traced {
     pub reads: Vec<TracedRead>,
     /// Requests that have ended.
     pub requests: Vec<TracedRequest>,
-    /// Which process waits for a read of which file that another process does for it.
-    pub waiting: Vec<(u32, Arc<str>)>,
+    /// Reads that other processes do for those that wait for them, as they were under way when the server was asked.
+    pub waiting: Vec<AwaitedRead>,
     /// Records that were read, and those that were lost.
     pub records: u64,
     /// The same, lost.

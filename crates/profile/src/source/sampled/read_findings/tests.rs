@@ -37,6 +37,20 @@ fn leaning(reads: u64, from_device: Option<i64>) -> ReaderRow {
     ReaderRow { reader, tiers: ByTier::default(), estimated: 0, leaning: Some(leaning) }
 }
 
+/// A statement with this many reads from the device, and from the page cache.
+fn bound(device: u64, cached: u64) -> ReaderRow {
+    let sums = |reads: u64| ReadSums {
+        reads,
+        bytes: 8192 * reads,
+        time: Ticks::from_micros(1_200 * reads.cast_signed()),
+        ..ReadSums::default()
+    };
+    let mut tiers = ByTier::default();
+    *tiers.of_mut(ReadTier::Device) = sums(device);
+    *tiers.of_mut(ReadTier::PageCache) = sums(cached);
+    ReaderRow { reader: Reader::Statement(StatementIndex(0)), tiers, estimated: 0, leaning: None }
+}
+
 fn all() -> Vec<Reading> {
     let answered = reading(
         tiers::findings::READ_TIERS,
@@ -64,6 +78,23 @@ fn all() -> Vec<Reading> {
         |count| found(&|tiers| tiers.readers = vec![leaning(*count, None)]),
         |count| (*count >= 100).then(|| says!["is not known, because the device answered only 40 reads"]),
     );
+    let gains = reading(
+        tiers::findings::GAINS_WITHOUT_CACHE,
+        0..200_u64,
+        |cached| found(&|tiers| tiers.readers = vec![bound(1_000, *cached)]),
+        |cached| {
+            let reads = format!("the device answered {} of its {} reads", grouped(1_000), grouped(1_000 + cached));
+            (*cached <= 111).then(|| {
+                says!["Statement 8211 would lose next to nothing", reads, format!("only {cached} from"), "(16 MiB now)"]
+            })
+        },
+    );
+    let few_from_device = reading(
+        tiers::findings::GAINS_WITHOUT_CACHE,
+        0..200_u64,
+        |reads| found(&|tiers| tiers.readers = vec![bound(*reads, 0)]),
+        |reads| (*reads >= 100).then(|| says![format!("answered {reads} of its {reads} reads")]),
+    );
     let hills = reading(
         tiers::findings::DEVICE_HILLS,
         0..2_usize,
@@ -80,7 +111,7 @@ fn all() -> Vec<Reading> {
         |count| found(&|tiers| tiers.lost = 10 * count),
         |count| (*count > 0).then(|| says![format!("{} of the kernel's", 10 * count), "set apart"]),
     );
-    vec![answered, leaners, without_price, hills, lost]
+    vec![answered, leaners, without_price, gains, few_from_device, hills, lost]
 }
 
 #[test]

@@ -115,6 +115,33 @@ fn a_workers_read_is_charged_by_an_estimate_to_the_session_that_waited() {
 }
 
 #[test]
+fn a_read_between_two_samples_goes_to_the_statement_before_it_that_is_known_to_read_the_relation() {
+    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::new());
+    all.count(1, 0);
+    let at_work = |number, begun| Sample { query_start: Some(begun), ..sample(1, CLIENT, number, None) };
+    let cached = |begun, file| read(1, begun, ReadTier::PageCache, file, 1);
+    let reads = vec![
+        cached(2_000, "base/5/7"),
+        cached(14_000, "base/5/7"),
+        cached(14_500, "base/5/8"),
+        cached(18_500, "base/5/8"),
+    ];
+    charging.take((10_000, &[at_work(77, 1_000)]), Traced::default(), &mut names, &mut all);
+    charging.take((20_000, &[at_work(78, 18_000)]), Traced { reads, ..Traced::default() }, &mut names, &mut all);
+    charging.end(&mut all);
+    let rows = tables(&all).readers;
+    let found = |is_it: &dyn Fn(&Reader) -> bool| {
+        let row = rows.iter().find(|row| is_it(&row.reader)).unwrap();
+        (row.tiers.all().reads, row.estimated)
+    };
+    let of = |id: &str| {
+        found(&|reader| matches!(reader, Reader::Statement(index) if names.context.statement_id(*index) == id))
+    };
+    assert_eq!((of("77"), of("78")), ((2, 1), (1, 0)));
+    assert_eq!(found(&|reader| *reader == Reader::Unmet), (1, 0), "nothing shows that it reads that relation");
+}
+
+#[test]
 fn a_read_waits_for_a_sample_of_its_process_and_not_forever() {
     let mut names = Names::new();
     let one = vec![read(1, 2_000, ReadTier::PageCache, "base/5/7", 1)];
