@@ -2,8 +2,8 @@
 //!
 //! The kernel does not say for whom a worker reads. Where the server was asked while a read was under way, its answer
 //! names the session, the file and the blocks, and the read is that session's. Any other read is charged to a session
-//! that was seen to wait for such a read at that time, and rather to one whose statement is known to read that relation.
-//! So it is an estimate.
+//! that was seen to wait for such a read at that time, and rather to one whose statement is known to read that
+//! relation. So it is an estimate.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
