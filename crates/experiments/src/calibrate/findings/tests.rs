@@ -25,9 +25,7 @@ use crate::calibrate::judgement::Harm;
 use crate::calibrate::screening::{leave_best, screen};
 use crate::calibrate::sets::{CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::tablespaces::SpaceCost;
-use crate::calibrate::{
-    absent_constants, listed_hidden, listed_without_tables, tablespaces, told_state, zero_costs,
-};
+use crate::calibrate::{absent_constants, listed_hidden, listed_without_tables, tablespaces, told_state, zero_costs};
 use crate::journal::Kept;
 
 fn set(name: &'static str) -> ConstantSet {
@@ -414,6 +412,12 @@ fn lacks() -> Vec<Reading> {
         [true, false] => Some(says!["seq_page_cost is 0 on this server", "no ratio to it"]),
         [false, true] => Some(says!["cpu_tuple_cost is 0 on this server"]),
     });
+    let [listed, hidden] = of_listed();
+    vec![cold, beyond, parallel, sets, one_pass, zero, listed, hidden, tried()]
+}
+
+/// What pg_stat_statements lists and is not used.
+fn of_listed() -> [Reading; 2] {
     let listed = reading(
         row::LISTED_WITHOUT_TABLES,
         0..3_u64,
@@ -440,7 +444,7 @@ fn lacks() -> Vec<Reading> {
             Some(says![said, "GRANT pg_read_all_stats TO clerk"])
         },
     );
-    vec![cold, beyond, parallel, sets, one_pass, zero, listed, hidden, tried()]
+    [listed, hidden]
 }
 
 fn of_tablespaces() -> [Reading; 3] {
