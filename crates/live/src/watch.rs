@@ -58,8 +58,8 @@ const ANSWERED_WITHIN: Duration = Duration::from_millis(200);
 /// Longest sleep between two looks at the wish to stop.
 const NAP: Duration = Duration::from_millis(20);
 
-/// A gap between two looks of this length and of so many intervals is time in which nothing was sampled: what the look
-/// behind it meets says little of it.
+/// A gap between two looks of this length and of more intervals than these is time in which nothing was sampled: what
+/// the look behind it meets says little of it.
 const GAP_MAX: Duration = Duration::from_secs(1);
 const GAP_INTERVALS: f64 = 5.0;
 
@@ -298,7 +298,7 @@ impl Watch {
     }
 
     /// Watches every wait of the chosen sessions for a time, or until the wish to stop: nothing is sampled. `announce`
-    /// is told what that will cost before it begins; `each` is called about once in [`EXACT_NAP`], and breaks it off.
+    /// gets what that will cost before it begins; `each` is called about once in [`EXACT_NAP`], and breaks it off.
     ///
     /// # Errors
     /// Why that cannot be, as a sentence without its full stop; nothing was watched then.

@@ -402,8 +402,8 @@ fn at_once(found: &Ingested) -> BTreeMap<String, f64> {
     means
 }
 
-/// The same by the type of waits: a sampler does not know the names of some waits from the beginning, so that one stands
-/// in two rows.
+/// The same by the type of waits: a sampler does not know the names of some waits from the beginning, so that one
+/// stands in two rows.
 fn by_type(found: &Ingested) -> BTreeMap<String, f64> {
     let mut means: BTreeMap<String, f64> = BTreeMap::new();
     for (name, mean) in at_once(found) {

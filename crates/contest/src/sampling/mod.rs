@@ -12,9 +12,10 @@
 //! processors busy, so that whatever a profiler takes is lost to it. The server is started anew for each turn, because
 //! pg_wait_sampling is part of a server from its start. A second load looks up rows of a table that the buffers do not
 //! hold and the page cache keeps forgetting, so that each comes from the device: readpath alone runs beside it, without
-//! and with the tier of every read, and the devices' own counters say how many blocks they delivered. After the pairs the processor time of each profiler's own
-//! processes, and of the server's sessions that work for it, is measured with each number of sessions, at a load that
-//! leaves the processors half idle. A thread that only wakes as often as readpath looks is measured beside them.
+//! and with the tier of every read, and the devices' own counters say how many blocks they delivered. After the pairs
+//! the processor time of each profiler's own processes, and of the server's sessions that work for it, is measured with
+//! each number of sessions, at a load that leaves the processors half idle. A thread that only wakes as often as
+//! readpath looks is measured beside them.
 //!
 //! With `--growth` readpath's samples are measured alone, with each of these numbers of sessions in turn: its processor
 //! time, the looks a second that it reaches, and its memory.

@@ -62,7 +62,8 @@ impl Watching {
     /// What the profile was made from.
     pub(crate) fn sentence(&self) -> String {
         let mut said = format!(
-            "Made from every wait of {}: {}, each of which took about {} µs from its session, {} % of its time at most.",
+            "Made from every wait of {}: {}, each of which took about {} µs from its session, {} % of its time at \
+             most.",
             counted(self.sessions as u64, "session", "sessions"),
             counted(self.changes, "change", "changes"),
             three_digits(self.store.as_secs_f64() * 1e6),

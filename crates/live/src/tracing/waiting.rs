@@ -1,4 +1,5 @@
-//! Which sessions wait for which blocks of which files, where others read for them: PostgreSQL 18 shows its requests under way.
+//! Which sessions wait for which blocks of which files, where others read for them: PostgreSQL 18 shows its requests
+//! under way.
 
 use std::sync::Arc;
 

@@ -28,7 +28,7 @@ metrics! {
     VALUE = "value", Ratio, "the measured constant in the unit of the server's `cpu_tuple_cost`";
     VALUE_LOW = "value_low", Ratio, "lower end of the interval of 95 % of one pass";
     VALUE_HIGH = "value_high", Ratio, "upper end of the interval of 95 % of one pass";
-    PASSES_SPREAD = "passes_spread", Ratio, "the largest of the passes over the least; of a sweep, of a value's samples";
+    PASSES_SPREAD = "passes_spread", Ratio, "the largest pass, or sample of a value in a sweep, over the least";
     GIVEN = "given", Ratio, "the value in the sets of constants; absent where it is withheld";
     NOW_BYTES = "now", Bytes, "the server's setting of `effective_cache_size`";
     VALUE_BYTES = "value", Bytes, "what the server has cached of the database";

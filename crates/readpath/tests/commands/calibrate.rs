@@ -198,7 +198,8 @@ fn shop() -> Option<Trial> {
          CREATE TABLE sales (n integer, year integer) PARTITION BY LIST (year); \
          CREATE TABLE sales_1 PARTITION OF sales FOR VALUES IN (1); \
          CREATE TABLE sales_2 PARTITION OF sales FOR VALUES IN (2); \
-         CREATE SCHEMA hall; CREATE TABLE hall.shelf AS SELECT n, hashint4(n) AS place FROM generate_series(1, 9000) n; \
+         CREATE SCHEMA hall; \
+         CREATE TABLE hall.shelf AS SELECT n, hashint4(n) AS place FROM generate_series(1, 9000) n; \
          CREATE INDEX shelf_place ON hall.shelf (place); ANALYZE hall.shelf; \
          ANALYZE shop; CREATE USER clerk; GRANT CREATE ON DATABASE postgres TO clerk; \
          GRANT SELECT, DELETE, UPDATE ON shop TO clerk; GRANT SELECT ON sales, hall.shelf TO clerk; \

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::param::page_size;
 
-use super::{MapCreate, RING, create};
+use super::map::{MapCreate, RING, create};
 
 /// The head of a record: its length in four bytes, whose highest bits say that it is being written, or is given up; and
 /// four more.

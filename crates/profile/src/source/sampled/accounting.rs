@@ -12,11 +12,11 @@ use measure::wait_class::Class;
 
 use super::background::{self, Background};
 use super::blockers::Blockers;
-use super::held::{Held, Totals};
+use super::held::{Held, Totals, Weight};
 use super::load::Load;
 use super::names::{IDLE_EVENT, IN_TRANSACTION_EVENT, NO_STATEMENT, Names, RUN_QUEUE_EVENT};
 use super::sample::{CLIENT, Sample, State};
-use super::session::{Doing, Hearing, Seen, Spent, Weight};
+use super::session::{Doing, Hearing, Seen, Spent};
 use crate::event::{EventIndex, Observer, StatementIndex, Ticks};
 use crate::tables::active_over_time::{ActiveOverTime, NoTimeline};
 use crate::tables::activity::Activity;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::held::Weight;
 use super::sample::Sample;
-use super::session::Weight;
 use crate::event::Ticks;
 use crate::tables::sampled::BackgroundRow;
 

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use foldhash::fast::RandomState;
 
+use super::held::Weight;
 use super::names::NO_STATEMENT;
 use super::sample::{LOCK, Sample, State};
-use super::session::Weight;
 use crate::event::{Context, EventIndex, StatementIndex, Ticks};
 use crate::tables::sampled::BlockerRow;
 

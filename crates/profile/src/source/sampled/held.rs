@@ -1,7 +1,14 @@
-//! Pauses that go on from look to look: they are added up when they end, because most sessions of most looks do nothing.
+//! What looks stand for, and pauses that go on from look to look: these are added up when they end, because most
+//! sessions of most looks do nothing.
 
-use super::session::Weight;
 use crate::event::Ticks;
+
+/// The time that a sample stands for, or several of one kind together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weight {
+    pub(super) time: Ticks,
+    pub(super) looks: u64,
+}
 
 /// The pause of a process, which the last look still met.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ const CACHED_MIN: u64 = 100;
 const LEANERS_MAX: usize = 3;
 
 /// Reads from the device from which on it is worth a sentence that a statement does not lean on the page cache, and the
-/// part of its reads, one of so many, that the cache may have answered then.
+/// part of its reads, one of this many, that the cache may have answered then.
 const DEVICE_MIN: u64 = 100;
 const CACHED_PART: u64 = 10;
 

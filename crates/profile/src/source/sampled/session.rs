@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::held::Totals;
+use super::held::{Totals, Weight};
 use super::sample::{Backend, ProcessorTime, State};
 use crate::event::{
     Call, CallKind, Context, Cost, EventIndex, Observer, Placement, Root, ScopeIndex, Segment, SessionIndex,
@@ -54,13 +54,6 @@ struct OpenWait {
     samples: u64,
     /// Sum of the squared weights, in ticks²; 0 of a wait that was seen from its beginning to its end.
     squares: f64,
-}
-
-/// The time that a sample stands for, or several of one kind together.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Weight {
-    pub(super) time: Ticks,
-    pub(super) looks: u64,
 }
 
 /// That time, and what it was spent on.

@@ -115,8 +115,8 @@ fn statements(run: &Run) -> Option<Table> {
     let estimated: f64 = all.iter().filter_map(|row| row.value("estimated_reads")).sum();
     let note = if estimated > 0.0 {
         format!(
-            "{} of these reads are charged by an estimate: I/O workers did them while a session waited, or no sample met \
-             them, and the one before showed the statement at work.",
+            "{} of these reads are charged by an estimate: I/O workers did them while a session waited, or no sample \
+             met them, and the one before showed the statement at work.",
             number::grouped(estimated as u64)
         )
     } else {
