@@ -185,7 +185,8 @@ fn a_case_has_one_text_of_its_parameters_whatever_their_order_and_an_interval_ar
         return;
     }
     let (folder, mut runs) = (TempDir::new().unwrap(), runs());
-    runs.retain(|run| run.experiment == "disk" && run.id != "strange");
+    let is_modelled = |run: &Run| run.subject.get("kind").is_some_and(|kind| kind == "model");
+    runs.retain(|run| run.experiment == "disk" && run.id != "strange" && is_modelled(run));
     let mut other = runs[0].clone();
     other.id = "other".into();
     for case in &mut other.cases {
