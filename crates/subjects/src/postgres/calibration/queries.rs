@@ -203,7 +203,7 @@ impl Calibration {
         self.notes.has_hidden()
     }
 
-    /// Whether other sessions were at work in a good part of the looks since the run began.
+    /// Whether other sessions were at work in a good part of the looks since the comparison began.
     pub fn is_busy(&self) -> bool {
         self.notes.is_busy()
     }
