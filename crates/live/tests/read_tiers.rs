@@ -174,7 +174,7 @@ const FEW: &str = "SET enable_bitmapscan = off; SET enable_seqscan = off; \
 const SCAN: &str = "SELECT count(rest) FROM other";
 
 #[test]
-#[ignore = "on a busy machine the reads of the statement were seen up to 2 % from the kernel's count"]
+#[ignore = "two of seven runs agreed with the kernel's counts; why the others did not is not known"]
 fn cold_and_warm_reads_are_those_that_the_kernel_counts() {
     let Some(trial) = traced_server(&SMALL) else { return };
     for statement in [RANDOM, SCAN] {
