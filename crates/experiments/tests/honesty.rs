@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use disks::LoopDevice;
 use experiments::disk::{self, DiskParameters, Order, Zone};
@@ -446,16 +446,23 @@ fn the_page_cache_under_a_loop_device_is_not_called_storage() {
         Err(reason) => return println!("skipped: a loop device needs root: {reason}"),
     };
     // Others read the device under the loop too, which makes the tier unknown. Only where they read as much as this one
-    // in the same moment is it taken for storage.
-    let (mut found, mut mistaken) = (None, 0);
-    for _ in 0..10 {
+    // in the same moment is it taken for storage. Ten readings are over in less than others need for one file.
+    let (mut found, mut mistaken, mut readings) = (None, 0, 0);
+    let began = Instant::now();
+    while readings < 10 || found.is_none() && began.elapsed() < Duration::from_secs(60) {
         let (notebook, outcome) = read_in_turn(&parameters(device.path()));
         outcome.unwrap();
+        readings += 1;
         mistaken += usize::from(notebook.found("answer-read").unwrap().contains("Storage served"));
         found = found.or(notebook.found("device-saw-fewer-reads").map(String::from));
+        if readings >= 10 {
+            std::thread::sleep(Duration::from_millis(500));
+            // What the page cache has not used for a while, some kernels drop.
+            fs::read(folder.path().join("random")).unwrap();
+        }
     }
-    assert!(mistaken <= 2, "{mistaken} of ten readings");
-    assert!(found.expect("ten readings that others disturbed").contains("this host's memory"));
+    assert!(mistaken * 5 <= readings, "{mistaken} of {readings} readings");
+    assert!(found.expect("a minute of readings that others disturbed").contains("this host's memory"));
     let is_right = (0..3).any(|_| {
         let mut notebook = Notebook::default();
         let parameters =
