@@ -45,6 +45,20 @@ impl Markup {
         self.0 += &escaped(text);
     }
 
+    /// Writes a sentence, in which what stands between backquotes is to be typed.
+    pub(crate) fn sentence(&mut self, sentence: &str) {
+        // Of a text that is too long to be shown whole, only one piece would be cut.
+        let (mut rest, is_long) = (sentence, sentence.chars().nth(CHARACTERS_MAX).is_some());
+        while let Some((before, (typed, after))) =
+            rest.split_once('`').filter(|_| !is_long).and_then(|(before, rest)| Some((before, rest.split_once('`')?)))
+        {
+            self.text(before);
+            self.element("code", &[], typed);
+            rest = after;
+        }
+        self.text(rest);
+    }
+
     /// Writes text of this program, as it is: a style sheet, a script.
     pub(crate) fn verbatim(&mut self, text: &'static str) {
         self.0 += text;
@@ -117,6 +131,18 @@ mod tests {
         markup.element("p", &[("title", &hostile)], hostile);
         let harmless = "&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;??[31m?";
         assert_eq!(markup.finish(), format!("<p title=\"{harmless}\">{harmless}</p>"));
+    }
+
+    #[test]
+    fn what_a_sentence_says_to_type_shows_no_backquotes_and_opens_no_tag() {
+        let sentence = |text: &str| {
+            let mut markup = Markup::default();
+            markup.sentence(text);
+            markup.finish()
+        };
+        assert_eq!(sentence("`readpath lio` and `<b>`."), "<code>readpath lio</code> and <code>&lt;b&gt;</code>.");
+        assert_eq!(sentence("A lone ` stays"), "A lone ` stays");
+        assert!(sentence(&"`é`".repeat(10 << 20)).len() < 10_000);
     }
 
     #[test]

@@ -43,7 +43,8 @@ pub fn place(run: &Run) -> String {
         let first = first.rsplit('/').next().unwrap_or(first);
         if files.len() > 1 { format!("{first} and {} more", files.len() - 1) } else { first.to_string() }
     });
-    files.or_else(|| subject(&run.subject)).or_else(|| machine(run)).unwrap_or_else(|| "this machine".into())
+    let command = || run.subject.get("command").and_then(Value::as_str).map(String::from);
+    files.or_else(|| subject(&run.subject)).or_else(command).or_else(|| machine(run)).unwrap_or_else(|| "this machine".into())
 }
 
 /// What a chart is of: the machine, what was measured on, and the parameters that all cases share, or in their place
@@ -51,7 +52,7 @@ pub fn place(run: &Run) -> String {
 pub(super) fn asked(run: &Run, own: &str) -> String {
     let place = place(run);
     let is_said = |name: &str, value: &Value| match name {
-        "on" => !value.as_str().is_some_and(|on| place.contains(on)),
+        "on" => !value.as_str().is_some_and(|on| place.contains(&on.replacen(':', " ", 1))),
         _ => !UNSAID.contains(&name) && !LENGTHS.contains(&name) && name != "rung",
     };
     let shared = constant(&run.cases).filter(|(name, value)| is_said(name, value)).take(ASKED_MAX);
@@ -103,14 +104,19 @@ pub(crate) fn subject(subject: &Parameters) -> Option<String> {
     }
     match (path(subject), place) {
         (Some(path), Some(place)) => Some(format!("{path} ({place})")),
-        (path, place) => path.map(String::from).or(place),
+        (path, place) => path.map(String::from).or(place).or_else(|| in_memory(text("kind")?)),
     }
+}
+
+/// The engine where its tables lie in no file.
+fn in_memory(kind: &str) -> Option<String> {
+    (kind == "engine").then(|| kind.into())
 }
 
 /// The name of a device of no storage: a model or the null device.
 pub(crate) fn without_storage(subject: &Parameters) -> Option<String> {
     let text = |key: &str| subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    match (text("kind")?, text("name")?) {
+    match (text("kind")?, text("name").or(text("model"))?) {
         ("model", name) => Some(format!("model {name}")),
         ("null", name) => Some(name.into()),
         _ => None,

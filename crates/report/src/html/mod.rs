@@ -161,7 +161,7 @@ fn summary(main: &mut Markup, told: &[Told], runs: usize) {
                         item.element("a", &[("href", &format!("#{}", one.id))], &one.run.experiment);
                         item.text(": ");
                     }
-                    item.text(&finding.message);
+                    item.sentence(&finding.message);
                 });
             }
             let warned = told.iter().filter(|told| warnings(told.run) > 0);

@@ -53,7 +53,7 @@ impl Part<'_> {
                 table::table(markup, table, &format!("table {} of {}", self.tables, self.id));
             }
             Section::Text(text) if text.is_empty() => {}
-            Section::Text(text) => markup.element("p", &[], text),
+            Section::Text(text) => markup.around("p", &[], |one| one.sentence(text)),
             Section::Note(text) => markup.element("p", &[("class", &"quiet")], text),
             Section::List { heading, items, .. } => self.list(markup, heading.as_deref(), items),
             Section::Code(text) if text.is_empty() => {}
@@ -108,7 +108,7 @@ impl Part<'_> {
         if let Some(heading) = heading {
             markup.element("p", &[], heading);
         }
-        markup.around("ul", &[], |list| left.into_iter().for_each(|item| list.element("li", &[], item)));
+        markup.around("ul", &[], |list| left.into_iter().for_each(|item| list.around("li", &[], |one| one.sentence(item))));
     }
 
     fn findings(&self, markup: &mut Markup, found: &Findings) {
@@ -160,7 +160,7 @@ fn findings<'a>(markup: &mut Markup, class: &'static str, findings: impl Iterato
                 if is_warning {
                     item.element("strong", &[], "Warning: ");
                 }
-                item.text(&finding.message);
+                item.sentence(&finding.message);
             });
         }
     });
