@@ -6,6 +6,9 @@ use measure::{Case, Metric, Run};
 use crate::page::number::range_in_words;
 use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
 
+/// The name of our own engine among subjects.
+const ENGINE: &str = "engine";
+
 /// What is drawn of a run: the numbers that matter most, and the charts in the order of their questions.
 #[derive(Default)]
 pub(super) struct Drawing {
@@ -75,6 +78,10 @@ impl Beside<'_> {
     pub(super) fn rows(&self) -> (Vec<Key>, Vec<Row>) {
         let mut keys: Vec<Key> = Vec::new();
         let mut rows: Vec<Row> = Vec::new();
+        // The engine has one colour on all pages, whatever it stands beside.
+        if self.cases.iter().any(|case| (self.subject)(case) == ENGINE) {
+            keys.push(Key::measured(ENGINE));
+        }
         for case in self.cases {
             let Some(datum) = (self.value)(case) else { continue };
             let (group, label) = ((self.group)(case), (self.label)(case));

@@ -44,7 +44,11 @@ pub fn place(run: &Run) -> String {
         if files.len() > 1 { format!("{first} and {} more", files.len() - 1) } else { first.to_string() }
     });
     let command = || run.subject.get("command").and_then(Value::as_str).map(String::from);
-    files.or_else(|| subject(&run.subject)).or_else(command).or_else(|| machine(run)).unwrap_or_else(|| "this machine".into())
+    files
+        .or_else(|| subject(&run.subject))
+        .or_else(command)
+        .or_else(|| machine(run))
+        .unwrap_or_else(|| "this machine".into())
 }
 
 /// What a chart is of: the machine, what was measured on, and the parameters that all cases share, or in their place
@@ -53,6 +57,7 @@ pub(super) fn asked(run: &Run, own: &str) -> String {
     let place = place(run);
     let is_said = |name: &str, value: &Value| match name {
         "on" => !value.as_str().is_some_and(|on| place.contains(&on.replacen(':', " ", 1))),
+        "io_method" | "io" if place.starts_with("model ") => false,
         _ => !UNSAID.contains(&name) && !LENGTHS.contains(&name) && name != "rung",
     };
     let shared = constant(&run.cases).filter(|(name, value)| is_said(name, value)).take(ASKED_MAX);

@@ -108,7 +108,9 @@ impl Part<'_> {
         if let Some(heading) = heading {
             markup.element("p", &[], heading);
         }
-        markup.around("ul", &[], |list| left.into_iter().for_each(|item| list.around("li", &[], |one| one.sentence(item))));
+        markup.around("ul", &[], |list| {
+            left.into_iter().for_each(|item| list.around("li", &[], |one| one.sentence(item)))
+        });
     }
 
     fn findings(&self, markup: &mut Markup, found: &Findings) {

@@ -13,6 +13,9 @@ pub(super) const EDGE: f64 = 6.0;
 pub(super) const TEXT: f64 = 12.0;
 pub(super) const SMALL: f64 = 11.0;
 
+/// Size by which a text in bold is measured: it is wider than another of the same size.
+pub(super) const BOLD: f64 = TEXT * 1.1;
+
 /// The area of the marks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {

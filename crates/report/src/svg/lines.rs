@@ -1,6 +1,6 @@
 //! Lines: points over another axis, joined, with their ranges and with places that have a name.
 
-use super::frame::{self, Area, EDGE, SMALL, TEXT, label, left_axis, left_width, line, lower_axis};
+use super::frame::{self, Area, BOLD, EDGE, SMALL, label, left_axis, left_width, line, lower_axis};
 use super::scale::Ruler;
 use super::words::{cut, width};
 use super::{Drawing, NARROW, class};
@@ -11,7 +11,7 @@ use crate::page::{Axis, Chart, Datum, Line, Place, Scale, Shape};
 const HEIGHT: f64 = 240.0;
 
 /// Part of the width that names behind lines may take.
-const NAMES_MAX: f64 = 0.26;
+const NAMES_MAX: f64 = 0.3;
 
 /// Least distance between names one under the other.
 const APART: f64 = 15.0;
@@ -83,7 +83,7 @@ fn named_keys(chart: &Chart, lines: &[Line]) -> Vec<usize> {
 }
 
 fn names_width(chart: &Chart, keys: &[usize], picture: f64) -> f64 {
-    let widest = keys.iter().map(|key| width(&chart.keys[*key].at_mark(), TEXT)).fold(0.0, f64::max);
+    let widest = keys.iter().map(|key| width(&chart.keys[*key].at_mark(), BOLD)).fold(0.0, f64::max);
     widest.min(picture * NAMES_MAX) + 12.0
 }
 
@@ -175,7 +175,7 @@ fn names_behind(markup: &mut Markup, chart: &Chart, lines: &[Line], upright: &Ru
         lowest = name.0 - APART;
     }
     for (y, key) in names {
-        let text = cut(&chart.keys[key].at_mark(), area.right * NAMES_MAX * 1.4, TEXT);
+        let text = cut(&chart.keys[key].at_mark(), area.right * NAMES_MAX * 1.4, BOLD);
         let attributes: [(&str, &dyn std::fmt::Display); 3] =
             [("class", &class(chart, key, "name-of")), ("x", &Px(area.right + 8.0)), ("y", &Px(y + 4.0))];
         markup.element("text", &attributes, &text);

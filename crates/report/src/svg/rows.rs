@@ -1,6 +1,6 @@
 //! Bars: a name, a bar with its range for each mark, and the value behind it.
 
-use super::frame::{self, Area, EDGE, SMALL, TEXT, label, line, lower_axis};
+use super::frame::{self, Area, BOLD, EDGE, SMALL, TEXT, label, line, lower_axis};
 use super::scale::Ruler;
 use super::words::{cut, width};
 use super::{COLORS, Drawing, NARROW, class};
@@ -17,9 +17,6 @@ const WORDS_MAX: f64 = 0.6;
 /// Height of a bar, and what lies between rows.
 const BAR: f64 = 14.0;
 const GAP: f64 = 8.0;
-
-/// Size by which a text in bold is measured: it is wider than another of the same size.
-const BOLD: f64 = TEXT * 1.1;
 
 /// Where the names stand.
 struct Names {
@@ -142,7 +139,7 @@ fn bar(
         }
         whiskers(group, datum, ruler, middle);
     });
-    let end = ends(datum).into_iter().map(|value| ruler.at(value)).fold(to, f64::max);
+    let end = ends(datum).into_iter().map(|value| ruler.at(value)).fold(to.max(from), f64::max);
     label(markup, text, (end.max(to + 4.0) + 6.0, y + 11.0), "value");
 }
 
@@ -167,7 +164,8 @@ pub(super) fn stacks(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Dra
     let right = picture - EDGE - sums.fold(0.0, f64::max) - 8.0;
     let ruler = Ruler::over(&chart.value, rows.iter().map(sum), (left, right));
     let mut marks = Markup::default();
-    let keys: Vec<usize> = (0..chart.keys.len()).collect();
+    let is_drawn = |key: &usize| rows.iter().any(|row| row.marks.iter().any(|(known, _)| known == key));
+    let keys: Vec<usize> = (0..chart.keys.len()).filter(is_drawn).collect();
     let start = frame::legend(&mut marks, chart, &keys, picture, top);
     let mut y = start + 6.0;
     for row in rows {

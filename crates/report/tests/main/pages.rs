@@ -272,9 +272,9 @@ fn what_is_drawn_of_a_run_is_what_its_metrics_have() {
 fn a_rate_that_fell_once_is_drawn_with_its_two_levels_and_the_time_of_the_change() {
     let drawn = chart(&documents::disk_throttled(), "disk-over-time");
     check("charts/throttled-disk-over-time.svg", &drawn);
-    assert!(drawn.contains("the rate changed 1 time and stayed changed") && drawn.contains("changed at 3.00 s"));
+    assert!(drawn.contains("The rate changed once, and stayed changed") && drawn.contains("changed at 3.00 s"));
     let steady = kept().into_iter().find(|(name, _)| name == "disk-time").unwrap().1;
-    assert!(chart(&steady, "disk-over-time").contains("no change of the rate lasted"));
+    assert!(chart(&steady, "disk-over-time").contains("No lasting change"));
 }
 
 #[test]
@@ -292,7 +292,9 @@ fn a_plan_that_an_advised_set_changes_is_drawn_before_and_after() {
     let drawn = chart(&documents::calibrate(), "plans");
     check("charts/made-calibrate-plans.svg", &drawn);
     assert!(drawn.contains("lines of a month: Seq Scan → Index Scan on lineitem"), "{drawn}");
-    assert!(drawn.contains("310 ms now") && drawn.contains("120 ms then") && drawn.contains("1 more were not timed"));
+    assert!(
+        drawn.contains("310 ms before") && drawn.contains("120 ms after") && drawn.contains("1 more were not timed")
+    );
 }
 
 #[test]

@@ -20,7 +20,7 @@ const NAME_LETTERS: usize = 40;
 /// What is drawn of a calibration.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let constants = part(run, "constant");
-    let axis = Axis::linear("random_page_cost, in the unit of cpu_tuple_cost", Unit::Ratio);
+    let axis = Axis::linear("random_page_cost as a setting, with the server's cpu_tuple_cost", Unit::Count);
     let of: Vec<&Case> = constants.iter().copied().filter(|case| cell(case, "constant") == ASKED).collect();
     let now =
         of.iter().find_map(|case| Some(figure("random_page_cost now", &axis, &Datum::median(case.metric("now")?))));
@@ -52,11 +52,14 @@ fn by_state(cases: &[&Case], axis: &Axis) -> Option<Chart> {
         Some(Row::of(label, value(case)?))
     };
     let now = cases.iter().find_map(|case| Some(Row::of("the server's setting", Datum::median(case.metric("now")?))));
+    // From what is nearest to the processor on.
+    let mut cases: Vec<&Case> = cases.to_vec();
+    cases.sort_by_key(|case| ["cached", "system", "cold"].iter().position(|state| cell(case, "state") == *state));
     let rows = now.into_iter().chain(cases.iter().filter_map(row)).collect();
     let title = "What a random page costs, by what is in the caches";
     let chart = Chart::new("random-page-cost", title, axis.clone(), Plot::Rows(rows));
     chart
-        .noted("Thin line: 95 % interval of one pass.")
+        .noted("Thin line: 95 % interval of one pass over the tables.")
         .concerning(&["answer-random-page", "absent-constants", "withheld-constants"])
         .with_at_least(2)
 }
@@ -69,13 +72,13 @@ fn sets(run: &Run) -> Option<Chart> {
         Some(Row { group: state(case), ..Row::of(cell(case, "constants"), datum) })
     };
     let rows = part(run, "set").iter().filter_map(row).collect();
-    let axis = Axis::linear("time by the set over time by the server's own constants", Unit::Ratio);
+    let axis = Axis::linear("time with the set, divided by the time with the server's own constants", Unit::Ratio);
     let title = "What each set of cost constants does to the queries whose plan it changes";
     let chart = Chart::new("sets", title, axis, Plot::Rows(rows));
-    let note = "Below 1 the set is faster. Sets have the constants that were measured cold, cached by the operating \
-                system (system) or by the server (cached); between, called safe where it harmed no query in any of \
-                these states, lies between them, and random-1.1 has random_page_cost 1.1. Geometric means; thin line: \
-                95 % interval over queries and runs.";
+    let note = "Below 1 the set is faster than the server's own constants. A set has the constants that were measured \
+                with nothing cached (cold), cached by the operating system (system) or by the server (cached). The set \
+                between lies between these, and is called safe where it harms no query in any state; random-1.1 has \
+                random_page_cost 1.1. Geometric means of the queries whose plan changes; thin line: 95 % interval.";
     chart.noted(note).concerning(&["answer-advice-*"]).with_at_least(2)
 }
 
@@ -102,7 +105,7 @@ fn plans(run: &Run) -> Option<Chart> {
             "keep" => ", not advised".into(),
             advice => format!(", {advice}"),
         });
-        format!("{}: set {}{advice}", state(case), cell(case, "constants"))
+        format!("{}: the set “{}”{advice}", state(case), cell(case, "constants"))
     };
     let mut rows: Vec<Row> = changed.iter().filter_map(|case| plan(case, group(case))).collect();
     let untimed = changed.len() - rows.len();
@@ -117,15 +120,15 @@ fn plans(run: &Run) -> Option<Chart> {
     let shown: Vec<Row> = shown.cloned().collect();
     let left_out = rows.len() - shown.len();
     let note = [
-        "The step that differs, by the server's own constants → by the set. Medians; thin line: smallest to 90th \
-         percentile or largest."
+        "Before: with the server's own constants; after: with the set. A name has the step of the plan that differs. \
+         Medians; thin line: smallest to 90th percentile, or to the largest of a few."
             .to_string(),
         if left_out > 0 { format!("{left_out} more change by smaller factors.") } else { String::new() },
         if untimed > 0 { format!("{untimed} more were not timed.") } else { String::new() },
     ];
     let axis = Axis::logarithmic("time of the query", Unit::Nanoseconds);
     let chart = Chart::new("plans", "Queries before and after their plan changes", axis, Plot::Rows(shown));
-    let chart = chart.keyed(vec![Key::measured("now"), Key::measured("then")]);
+    let chart = chart.keyed(vec![Key::measured("before"), Key::measured("after")]);
     chart.noted(note.join(" ").trim_end()).concerning(&["answer-advice-*"]).with_at_least(2)
 }
 

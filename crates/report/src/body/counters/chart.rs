@@ -15,7 +15,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         median(case?, spec).map(|datum| figure(what, &Axis::linear("", unit), &datum))
     };
     let ipc = case.and_then(|case: &Case| case.metric("ipc")).map(|metric| {
-        figure("instructions a cycle", &Axis::linear("", Unit::Count), &crate::page::Datum::median(metric))
+        figure("instructions per cycle", &Axis::linear("", Unit::Count), &crate::page::Datum::median(metric))
     });
     let cpu = shown("CPU time", Unit::Nanoseconds, &counters::TASK_CLOCK);
     let used = shown("processors used", Unit::Count, &counters::CPUS_USED);

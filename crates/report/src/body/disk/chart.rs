@@ -99,7 +99,8 @@ fn rates(cases: &[&Case], label: impl Fn(&Case) -> String) -> Option<Chart> {
     let value = Axis::linear("reads a second", Unit::PerSecond);
     let chart = Chart::new("disk-rate", "How many reads a second", value, Plot::Rows(rows(cases, label, rate)));
     chart
-        .noted("Bar: reads over elapsed time; thin line: range of the windows.")
+        .noted("Bar: reads divided by elapsed time, so that rare long reads count, which a median does not show. Thin line: \
+             slowest to fastest window of the measurement.")
         .concerning(&["rate-not-reached"])
         .with_at_least(2)
 }
@@ -109,7 +110,7 @@ fn place_of(value: &Value) -> Option<(f64, Axis)> {
     let place = value.as_f64()?;
     Some(match value.as_u64() {
         Some(_) if place > 1.0 => (place, Axis::logarithmic("distance between two reads", Unit::Bytes)),
-        _ => (place * 100.0, Axis::linear("position on the device, 0 is its first byte", Unit::Percent)),
+        _ => (place * 100.0, Axis::linear("position on the device (0 % is its first byte)", Unit::Percent)),
     })
 }
 
@@ -138,17 +139,21 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
     let latency =
         Chart::new(names[0], format!("Latency by {what}"), value, Plot::Lines(axis.clone(), lines, Vec::new()))
             .keyed(keys)
-            .noted("Thin line at a median: smallest to 90th percentile.")
+            .noted(
+                "Thin line at a median: smallest to 90th percentile. The 99th percentile stands where there were reads \
+                 enough for one.",
+            )
             .concerning(if parameter == "position" { &["answer-place"] } else { &["answer-distance"] });
     let value = Axis::linear("MiB a second", Unit::MebibytesPerSecond);
     let bandwidth = Plot::Lines(axis, vec![line(0, Shape::Marked, &bandwidth)], Vec::new());
     let (read, note) = match parameter {
-        "position" => ("Sequential bandwidth", "Each position is read again in sequence: bytes over elapsed time"),
-        _ => ("Bandwidth", "Bytes over elapsed time"),
+        "position" => ("Sequential bandwidth", "Read in sequence from each position: bytes divided by elapsed time"),
+        _ => ("Bandwidth", "Bytes divided by elapsed time"),
     };
     let bandwidth = Chart::new(names[1], format!("{read} by {what}"), value, bandwidth);
     let of = if parameter == "position" { "reads in sequence" } else { "" };
-    let bandwidth = Chart { of: of.into(), ..bandwidth.noted(format!("{note}; thin line: range of the windows.")) };
+    let bandwidth =
+        Chart { of: of.into(), ..bandwidth.noted(format!("{note}. Thin line: slowest to fastest window.")) };
     [latency, bandwidth].into_iter().filter_map(|chart| chart.with_at_least(3)).collect()
 }
 
@@ -191,18 +196,23 @@ fn over_time(cases: &[&Case]) -> Option<Chart> {
     ];
     let value = Axis::linear("reads a second", Unit::PerSecond);
     let across = Axis::linear("time since the first read", Unit::Nanoseconds);
+    let window = cases.iter().find_map(|case| Some(case.timeline.as_ref()?.window_ms)).unwrap_or_default();
+    let width = Axis::linear("", Unit::Nanoseconds).shown(window * 1e6);
     let note = match levels.len() {
         0 => String::new(),
-        1 => "A point is a window; no change of the rate lasted.".to_string(),
+        1 => format!("A point is {width}; the line is their median. No lasting change was found."),
         levels => {
-            let changes = counted(levels as u64 - 1, "time", "times");
-            format!("A point is a window; the rate changed {changes} and stayed changed.")
+            let changes = if levels == 2 { "once".into() } else { counted(levels as u64 - 1, "time", "times") };
+            format!(
+                "A point is {width}; the line is the median between changes. The rate changed {changes}, and stayed \
+                 changed."
+            )
         }
     };
     let title = "How many reads a second, over the time of the measurement";
     let chart = Chart::new("disk-over-time", title, value, Plot::Lines(across, lines, places)).noted(note);
     let chart = chart
-        .keyed(vec![Key::measured("a window"), Key::measured("level")])
+        .keyed(vec![Key::measured("a point in time"), Key::measured("median")])
         .concerning(&["rate-changed", "latency-changed"]);
     // Cases one after the other are one measurement only where they are segments of one.
     let is_one = cases.len() == 1 || cases.iter().all(|case| case.parameters.contains_key("segment"));
@@ -218,13 +228,14 @@ fn distribution(cases: &[&Case], label: impl Fn(&Case) -> String) -> Option<Char
     let columns: Vec<HeatColumn> = cases.iter().filter_map(column).collect();
     let places =
         ["position", "distance"].into_iter().find(|name| cases.iter().all(|case| case.parameters.contains_key(*name)));
+    let note = match columns.len() {
+        1 => "The darker a cell, the more of the reads took that long.",
+        _ => "A column is a case: the darker a cell, the more of its reads took that long.",
+    };
     let across = Axis::linear(if columns.len() == 1 { "" } else { places.unwrap_or("case") }, Unit::Count);
     let value = Axis::logarithmic("latency of a read", Unit::Nanoseconds);
     let chart = Chart::new("disk-heat", "How latencies are distributed", value, Plot::Heat(across, columns));
-    chart
-        .noted("A column is a case; the darker a cell, the more of its reads took that long.")
-        .concerning(SERVED)
-        .with_at_least(1)
+    chart.noted(note).concerning(SERVED).with_at_least(1)
 }
 
 /// The buckets of a histogram in cells of equal ratio.

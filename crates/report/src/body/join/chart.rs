@@ -11,8 +11,8 @@ use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Shape};
 
 /// What the ranges of gains are.
-const INTERVAL: &str = "Medians, divided; thin line: the interval in which 95 % of resamplings of the joins stay, from \
-                        five joins on.";
+const INTERVAL: &str = "Median wait of one at a time, divided by the median with gathering. Thin line: 95 % interval, \
+                        by drawing the joins again; there is one from five joins on.";
 
 /// What is drawn of nested loops.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
@@ -90,10 +90,10 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
     let chart = chart.chart("join-wait", "How long a nested loop waits for reads, by how it gathers them", axis)?;
     let note = match chart.has_published() {
         true => {
-            "Median of the joins; thin line: smallest to 90th percentile or largest. The published joins looked other \
-             rows up: compare the distances between the ways, which are ratios here, and not the times."
+            "Median of the joins; thin line: smallest to 90th percentile, or to the largest of a few. The published \
+             joins looked up other rows: compare how much each way of gathering gains, and not the times."
         }
-        false => "Median of the joins; thin line: smallest to 90th percentile or largest.",
+        false => "Median of the joins; thin line: smallest to 90th percentile, or to the largest of a few.",
     };
     chart
         .noted(note)
@@ -200,7 +200,7 @@ fn by_order(joins: &[&Case]) -> Option<Chart> {
     let value = Axis::linear("times less waiting than one at a time", Unit::Ratio);
     let chart = Chart::new(
         "join-order",
-        "What gathering gains by how far the rows are out of order",
+        "What gathering gains, by the part of the rows that is out of order",
         value,
         Plot::Lines(across, lines, Vec::new()),
     );

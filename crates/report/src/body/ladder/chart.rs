@@ -10,7 +10,7 @@ use crate::page::{Axis, Chart, Datum, Plot, Row};
 /// What is drawn of a ladder.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let lines = lines(run);
-    let value = Axis::logarithmic("time of one 8 KiB read or load", Unit::Nanoseconds);
+    let value = Axis::logarithmic("time of a read of 8 KiB; of one load in caches and DRAM", Unit::Nanoseconds);
     let of = |line: &Line| Some(Row::of(label(line), Datum::median(ladder::LATENCY.in_case(line.case)?)));
     let chart = Chart::new(
         "ladder",

@@ -15,7 +15,7 @@ const PUBLISHED: [(&str, &str); 2] = [("on a PC", "published, PC"), ("M-8000", "
 /// What is drawn of logical reads.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let cases: Vec<&Case> = run.cases.iter().filter(|case| !case.parameters.contains_key(CHECK)).collect();
-    let value = Axis::linear("CPU of a logical read", Unit::Nanoseconds);
+    let value = Axis::linear("CPU time of a logical read", Unit::Nanoseconds);
     let mut charts: Vec<Chart> = Vec::new();
     for (index, access) in accesses(&cases).iter().enumerate().take(4) {
         let here: Vec<&Case> = cases.iter().copied().filter(|case| self::access(case) == *access).collect();

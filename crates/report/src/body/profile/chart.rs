@@ -80,7 +80,10 @@ fn classes(run: &Run) -> Option<Chart> {
     let rows = all.iter().filter_map(|row| Some(Row::of(title(row.text("class")), timed(row, "total")?))).collect();
     let value = Axis::linear("time", Unit::Nanoseconds);
     let chart = Chart::new("response-time", "Where the response time went", value, Plot::Rows(rows));
-    let note = "Idle time is left out. Below zero: CPU time that was spent inside timed waits.";
+    let note = match all.iter().any(|row| total(row) < 0.0) {
+        true => "Idle time is left out. Below zero: CPU time that was spent inside timed waits.",
+        false => "Idle time is left out.",
+    };
     chart
         .noted(note)
         .concerning(&["answer-class", "practice-*", "negative-*", "waits-not-traced", "time-unit"])
@@ -175,9 +178,11 @@ fn latency(run: &Run, event: &str) -> Option<Chart> {
     let title = format!("How long waits take: {event}");
     let chart = Chart::new("latency", title, value, Plot::Lines(across, lines, tiers(run, event)));
     let chart = chart.keyed(vec![Key::measured("of the waits"), Key::measured("of their time")]);
+    let is_marked = matches!(&chart.plot, Plot::Lines(_, _, places) if !places.is_empty());
+    let tiers = if is_marked { " Dashed: where a tier answers, inferred from the hills of the latencies." } else { "" };
     let note =
-        "Level from each bucket's lower edge to its upper one. Rare long waits show in the time, not in the count.";
-    chart.noted(note).concerning(concerns(event)).with_at_least(2)
+        "Each step is a bucket, twice as wide as the one before. Rare long waits show in the time, not in the count.";
+    chart.noted(format!("{note}{tiers}")).concerning(concerns(event)).with_at_least(2)
 }
 
 /// The findings on the reads that wait for an event.
@@ -266,7 +271,12 @@ fn sessions(run: &Run) -> Option<Chart> {
             sessions.push(Row { group: String::new(), label: name.into(), marks: Vec::new() });
             sessions.len() - 1
         });
-        sessions[at].marks.extend(timed(row, "total").map(|datum| (key(row.text("class")), datum)));
+        let Some(datum) = timed(row, "total") else { continue };
+        let (key, marks) = (key(row.text("class")), &mut sessions[at].marks);
+        match marks.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, sum)) => *sum = Datum::made(sum.value + datum.value, sum.source.clone()),
+            None => marks.push((key, datum)),
+        }
     }
     let sum = |row: &Row| row.marks.iter().map(|(_, datum)| datum.value).sum::<f64>();
     sessions.sort_by(|one, other| sum(other).total_cmp(&sum(one)));

@@ -9,6 +9,9 @@ use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Row, Shape};
 /// Statements that are drawn.
 const STATEMENTS_MAX: usize = 12;
 
+/// Letters of a statement's text that name it.
+const TEXT_LETTERS: usize = 40;
+
 /// Buckets of a histogram that make one.
 const BUCKETS_MIN: usize = 3;
 
@@ -24,9 +27,9 @@ fn keys() -> Vec<Key> {
 /// The time of reads by statement, divided by tier.
 fn statements(run: &Run) -> Option<Chart> {
     let name = |row: &Fact| match row.text("reader") {
-        "statement" => row.text("id").to_string(),
+        "statement" => statement(run, row.text("id")),
         "process" => row.text("process").to_string(),
-        "unmet" => "no sample met it".into(),
+        "unmet" => "statement not known".into(),
         _ => "others".into(),
     };
     let marks = |row: &Fact| {
@@ -41,7 +44,17 @@ fn statements(run: &Run) -> Option<Chart> {
     let drawn = drawn.map(|row| Row { group: String::new(), label: name(&row), marks: marks(&row) }).collect();
     let value = Axis::linear("time of reads", Unit::Nanoseconds);
     let chart = Chart::new("read-tiers", "Which tier answered the reads of statements", value, Plot::Stack(drawn));
-    chart.keyed(keys()).concerning(&["answer-read-tiers", "answer-without-page-cache"]).with_at_least(1)
+    let note = "A statement is not known where no sample met the process while it read.";
+    chart.keyed(keys()).noted(note).concerning(&["answer-read-tiers", "answer-without-page-cache"]).with_at_least(1)
+}
+
+/// A statement by the beginning of its text, where that is known, and its identifier.
+fn statement(run: &Run, id: &str) -> String {
+    let texts = rows(run, "statement_text").filter(|row| row.text("id") == id);
+    let text = texts.map(|row| row.text("text").split_whitespace().collect::<Vec<_>>().join(" "));
+    let Some(text) = text.into_iter().find(|text| !text.is_empty()) else { return id.into() };
+    let end = text.char_indices().nth(TEXT_LETTERS).map(|(end, _)| end);
+    format!("{}{} · {id}", text[..end.unwrap_or(text.len())].trim_end(), if end.is_some() { "…" } else { "" })
 }
 
 /// What the reads of a bucket are weighted by.
@@ -92,6 +105,7 @@ fn latency(all: &[Fact], by: &Weight) -> Option<Chart> {
     let across = Axis::logarithmic("latency", Unit::Nanoseconds);
     let plot = Plot::Lines(across, lines, Vec::new());
     let chart = Chart::new(by.name, by.title, Axis::linear(by.share, Unit::Percent), plot);
-    let chart = chart.keyed(keys()).concerning(&["device-hills", "lost-records"]).with_at_least(2);
+    let note = "Latency is elapsed time: a read from the page cache takes long where the process loses its processor.";
+    let chart = chart.keyed(keys()).noted(note).concerning(&["device-hills", "lost-records"]).with_at_least(2);
     chart.filter(|_| whole > 0.0)
 }

@@ -31,12 +31,11 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     };
     let chart = beside.chart("roundtrip", "How long a read takes, and which tier answered", value.clone());
     let chart = chart.map(|chart| {
-        chart.noted("Thin line: smallest to 90th percentile.").concerning(&[
-            "answer-*",
-            "tier-unknown",
-            "absent-*",
-            "lazily-loaded",
-        ])
+        let note = match chart.has_published() {
+            true => "Outlined marks are published figures of other storage. Thin line: smallest to 90th percentile.",
+            false => "Thin line: smallest to 90th percentile.",
+        };
+        chart.noted(note).concerning(&["answer-*", "tier-unknown", "absent-*", "lazily-loaded"])
     });
     let one = |case: &&&Case| ["1", ""].contains(&cell(case, "blocks_per_read").as_str());
     let figures = cases.iter().filter(one).map(|case| Some(figure(label(case), &value, &latency(case)?)));

@@ -10,9 +10,9 @@ use crate::page::{Axis, Chart, Datum};
 
 /// What is charted of the processor: file, metric, title, axis.
 const COUNTED: [(&str, &str, &str, &str); 3] = [
-    ("scan-instructions", "instructions_per_row", "Instructions for a row, by access path", "instructions a row"),
-    ("scan-cycles", "cycles_per_row", "Cycles for a row, by access path", "cycles a row"),
-    ("scan-ipc", "ipc", "Instructions a cycle, by access path", "instructions a cycle"),
+    ("scan-instructions", "instructions_per_row", "Instructions per row, by access path", "instructions per row"),
+    ("scan-cycles", "cycles_per_row", "Cycles per row, by access path", "cycles per row"),
+    ("scan-ipc", "ipc", "Instructions per cycle, by access path", "instructions per cycle"),
 ];
 
 /// Paths whose cost of a row stands in front, as far as they are there.
@@ -21,7 +21,7 @@ const PATHS: [&str; 5] = ["index-bad-clustering", "full-scan", "column-scan", "b
 /// What is drawn of access paths.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let cases: Vec<&Case> = run.cases.iter().collect();
-    let value = Axis::logarithmic("CPU of a row", Unit::Nanoseconds);
+    let value = Axis::logarithmic("CPU time per row", Unit::Nanoseconds);
     let time = chart(&cases, "scan", "row_time", "What a row costs, by access path", value.clone());
     let time = time.map(|chart| {
         chart.concerning(&[
@@ -54,8 +54,11 @@ fn chart(cases: &[&Case], file: &'static str, metric: &str, title: &str, value: 
     let beside = |case: &Case| -> Vec<(&'static str, Datum)> {
         scan::EXPERIMENT.published(metric, case).map(|figure| ("published", published(figure))).collect()
     };
+    // What reads no row has no cost of one.
+    let (unread, cases): (Vec<&Case>, Vec<&Case>) =
+        cases.iter().partition(|case| scan::UNITS_READ.median(case) == Some(0.0));
     let rows = Beside {
-        cases,
+        cases: &cases,
         group: &|_| String::new(),
         label: &label,
         subject: &subject,
@@ -63,9 +66,13 @@ fn chart(cases: &[&Case], file: &'static str, metric: &str, title: &str, value: 
         published: &beside,
     };
     let chart = rows.chart(file, title, value)?;
-    let note = match chart.has_published() {
-        true => "Outlined marks are published figures of another machine. Thin line: range of the samples.",
-        false => "Thin line: range of the samples.",
-    };
+    let mut note = String::from("Thin line: range of the samples.");
+    if chart.has_published() {
+        note.insert_str(0, "Outlined marks are published figures of another machine. ");
+    }
+    if !unread.is_empty() {
+        let names: Vec<String> = unread.iter().map(|case| label(case)).collect();
+        note += &format!(" Left out, because no row was read for the answer: {}.", names.join("; "));
+    }
     chart.noted(note).with_at_least(2)
 }
