@@ -99,8 +99,10 @@ fn rates(cases: &[&Case], label: impl Fn(&Case) -> String) -> Option<Chart> {
     let value = Axis::linear("reads a second", Unit::PerSecond);
     let chart = Chart::new("disk-rate", "How many reads a second", value, Plot::Rows(rows(cases, label, rate)));
     chart
-        .noted("Bar: reads divided by elapsed time, so that rare long reads count, which a median does not show. Thin line: \
-             slowest to fastest window of the measurement.")
+        .noted(
+            "Bar: reads divided by elapsed time, so that rare long reads count, which a median does not show. Thin \
+             line: slowest to fastest window of the measurement.",
+        )
         .concerning(&["rate-not-reached"])
         .with_at_least(2)
 }
