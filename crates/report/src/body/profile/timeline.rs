@@ -17,9 +17,9 @@ pub(super) const TITLE: &str = "How many sessions were at work";
 /// How to read it.
 const OF_SAMPLES: &str = "The mean of each step. The largest class lies at the bottom. Where nothing was sampled, \
                           nothing is drawn.";
-const OF_LINES: &str = "The mean over the traced part of each step. The largest class lies at the bottom. A wait stands \
-                        where it passed. CPU time and unaccounted-for time are spread evenly over their call; what \
-                        is below zero is not drawn.";
+const OF_LINES: &str = "The mean over the traced part of each step. The largest class lies at the bottom. A wait \
+                        stands where it passed. CPU time and unaccounted-for time are spread evenly over their call; \
+                        what is below zero is not drawn.";
 
 /// Why there is no chart, where the run says so.
 pub(super) fn undrawn(run: &Run) -> Option<String> {
