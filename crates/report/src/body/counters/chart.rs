@@ -30,7 +30,9 @@ fn rates(case: &Case) -> Option<Chart> {
         let how = format!("{}, over the CPU time", metric.source);
         Some(Row { group: metric.source.clone(), ..Row::of(metric.name.replace('_', " "), Datum::made(rate, how)) })
     };
-    let rows: Vec<Row> = case.metrics.iter().filter(|metric| is_row(metric)).filter_map(row).collect();
+    // Cycles that were computed are the core's frequency, in other words.
+    let is_counted = |metric: &&measure::Metric| is_row(metric) && !metric.source.ends_with("measured core frequency");
+    let rows: Vec<Row> = case.metrics.iter().filter(is_counted).filter_map(row).collect();
     let value = Axis::logarithmic("events in a second of CPU time", Unit::PerSecond);
     let title = "How often each event happened in a second of CPU time";
     let chart = Chart::new("counters", title, value, Plot::Rows(rows));
