@@ -1,19 +1,30 @@
-//! Names of wait events by their numbers in memory. No version's numbers are built in: each name is learned from the
-//! server, when its view and the memory show the same wait. A server that lists its events (17 and later) does so in
-//! the order of their numbers, which is believed of a type of waits until one that is learned says otherwise.
+//! Names of wait events by their numbers in memory. They are first those that are built into the server's version
+//! and, of a server that lists its events (17 and later), those of its list, which is in the order of their numbers.
+//! Both are believed of a type of waits until the server's view says otherwise. Each other name is learned, when the
+//! view and the memory show the same wait.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+
+use super::numbers::built_in;
 
 /// What is known so far.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     names: HashMap<u32, Arc<str>>,
     listed: HashMap<u32, Arc<str>>,
+    /// Names other than the listed ones that the server's view has shown once.
+    doubts: HashMap<u32, Arc<str>>,
     numbers: HashMap<u32, Arc<str>>,
 }
 
 impl Events {
+    /// What is built into a major version.
+    pub(super) fn of(major: u32) -> Events {
+        let name = |(wait, name)| (wait, Arc::from(format!("{}:{name}", class(wait))));
+        Events { listed: built_in(major).map(name).collect(), ..Events::default() }
+    }
+
     /// The name of a wait; `IO:#7` where it is not known. `None` for no wait.
     pub(super) fn name(&mut self, wait: u32) -> Option<Arc<str>> {
         if wait == 0 {
@@ -26,14 +37,20 @@ impl Events {
         Some(Arc::clone(self.numbers.entry(wait).or_insert_with(numbered)))
     }
 
-    /// Takes down what the server calls a wait.
+    /// Takes down what the server calls a wait. Where that contradicts a list, nothing that was listed of its type
+    /// holds any more, but only when the server has said it twice: now and then its view shows another wait of a
+    /// process that had the same one before and after.
     pub(super) fn learn(&mut self, wait: u32, name: &Arc<str>) {
-        if wait != 0 && name.split(':').next() == Some(class(wait)) {
-            if self.listed.get(&wait).is_some_and(|listed| listed != name) {
-                self.listed.retain(|listed, _| listed >> 24 != wait >> 24);
-            }
-            self.names.entry(wait).or_insert_with(|| Arc::clone(name));
+        if wait == 0 || name.split(':').next() != Some(class(wait)) || self.names.contains_key(&wait) {
+            return;
         }
+        if self.listed.get(&wait).is_some_and(|listed| listed != name) {
+            if self.doubts.insert(wait, Arc::clone(name)).as_ref() != Some(name) {
+                return;
+            }
+            self.listed.retain(|listed, _| listed >> 24 != wait >> 24);
+        }
+        self.names.insert(wait, Arc::clone(name));
     }
 
     /// Takes the server's list of its events: types and names.
@@ -50,6 +67,18 @@ impl Events {
 
     pub(super) fn is_known(&self, wait: u32) -> bool {
         wait == 0 || self.names.contains_key(&wait) || self.listed.contains_key(&wait)
+    }
+
+    /// The waits that are listed, where nothing has contradicted them.
+    #[cfg(test)]
+    pub(super) fn listed(&self) -> impl Iterator<Item = (u32, Arc<str>)> {
+        self.listed.iter().map(|(wait, name)| (*wait, Arc::clone(name)))
+    }
+
+    /// The waits that the server has named.
+    #[cfg(test)]
+    pub(super) fn learned(&self) -> impl Iterator<Item = (u32, Arc<str>)> {
+        self.names.iter().map(|(wait, name)| (*wait, Arc::clone(name)))
     }
 }
 
@@ -88,8 +117,48 @@ mod tests {
         // Locks of memory have numbers of their own.
         assert_eq!(events.name(0x0100_0000).as_deref(), Some("LWLock:#0"));
         events.learn(0x0a00_0000, &"IO:DataFileRead".into());
+        events.learn(0x0a00_0000, &"IO:WALSync".into());
+        assert_eq!(events.name(0x0a00_0001).as_deref(), Some("IO:BasebackupRead"), "the session had gone on");
+        events.learn(0x0a00_0000, &"IO:WALSync".into());
         assert_eq!(events.name(0x0a00_0001).as_deref(), Some("IO:#1"));
         assert_eq!(events.name(0x0800_0000).as_deref(), Some("IPC:AppendReady"));
+    }
+
+    #[test]
+    fn a_fork_whose_numbers_differ_keeps_none_of_that_type_and_all_of_the_others() {
+        let mut events = Events::of(15);
+        assert_eq!(events.name(0x0a00_0014).as_deref(), Some("IO:DataFileWrite"));
+        assert_eq!(events.name(0x0300_0005).as_deref(), Some("Lock:transactionid"));
+        for _ in 0..2 {
+            events.learn(0x0a00_0014, &"IO:ForkRead".into());
+        }
+        assert_eq!(events.name(0x0a00_0014).as_deref(), Some("IO:ForkRead"));
+        assert_eq!(events.name(0x0a00_0013).as_deref(), Some("IO:#19"));
+        assert_eq!(events.name(0x0300_0005).as_deref(), Some("Lock:transactionid"));
+        assert!(events.is_known(0x0900_0002) && !events.is_known(0x0a00_0013));
+    }
+
+    #[test]
+    fn a_name_that_was_seen_stays_whatever_the_view_shows_of_a_session_that_went_on() {
+        let mut events = Events::of(15);
+        events.learn(0x0a00_0048, &"IO:WALWrite".into());
+        for _ in 0..5 {
+            events.learn(0x0a00_0048, &"IO:WALSync".into());
+        }
+        assert_eq!(events.name(0x0a00_0048).as_deref(), Some("IO:WALWrite"));
+        assert!(events.is_known(0x0a00_0046), "the list holds");
+    }
+
+    #[test]
+    fn a_number_that_no_list_has_is_shown_until_its_name_is_learned() {
+        let mut events = Events::of(15);
+        // An extension's group of locks, a number that has no lock, and a version that is not known.
+        assert_eq!(events.name(0x0100_004b).as_deref(), Some("LWLock:#75"));
+        assert_eq!(events.name(0x0100_000a).as_deref(), Some("LWLock:#10"));
+        assert_eq!(Events::of(19).name(0x0a00_0014).as_deref(), Some("IO:#20"));
+        events.learn(0x0100_004b, &"LWLock:pg_stat_statements".into());
+        assert_eq!(events.name(0x0100_004b).as_deref(), Some("LWLock:pg_stat_statements"));
+        assert_eq!(events.name(0x0100_0008).as_deref(), Some("LWLock:WALWrite"), "that says nothing of the others");
     }
 
     #[test]

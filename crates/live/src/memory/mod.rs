@@ -3,12 +3,13 @@
 //! Shared memory lies at the same addresses in all processes of a server, so that one call on the first of them reads
 //! what all show. Where root maps it here, no call is needed, and of a process that has changed nothing two words are
 //! read. Where each process's part lies is asked of the process once. What does not change, and the names of wait
-//! events, come from the looks of the SQL sampler, which go on a few times a second.
+//! events that are not built into the server, come from the looks of the SQL sampler, which go on a few times a second.
 
 mod entry;
 mod events;
 mod image;
 mod names;
+mod numbers;
 mod place;
 mod process;
 mod relatives;
@@ -89,7 +90,7 @@ impl MemorySampler {
             has_ended: false,
             lacks_names: false,
             rest: Vec::new(),
-            events: Events::default(),
+            events: Events::of(facts.major()),
             names: Names::default(),
             processors: Processors::open(facts.process, &facts.user, is_local).ok(),
             spans: Spans::default(),
@@ -402,3 +403,6 @@ impl Sampler for MemorySampler {
 fn unreadable(error: io::Error) -> String {
     format!("it cannot be read: {error}")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! Names of waits held against those of real servers of each version: Debian's programs where they are installed, or
+//! else private ones from the cache or fetched.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use postgres::Client;
+use server::Address;
+use server::private::{Installation, PrivateServer, ServerSettings, Source};
+
+use super::MemorySampler;
+use super::image::Variables;
+use crate::sampler::{Sampler, Texts};
+use crate::sql::SqlSampler;
+
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
+/// The number of the wait for the client's next request.
+const CLIENT_READ: u32 = 0x0600_0000;
+
+/// How long waits are learned from a load.
+const LEARNED_FOR: Duration = Duration::from_secs(3);
+
+/// The programs that users of this machine have, or else those of the tests, which are beside the folder of this one.
+fn cache(major: u32) -> PathBuf {
+    let own = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/readpath/postgres"));
+    let target = env::current_exe().unwrap().ancestors().nth(3).unwrap().to_path_buf();
+    own.filter(|own| Installation::is_cached(major, own)).unwrap_or(target.join("tmp/cache/readpath/postgres"))
+}
+
+/// A server of this version; says why not where there is none.
+fn server(major: u32) -> Option<PrivateServer> {
+    let debian = Installation::at(Path::new(&format!("/usr/lib/postgresql/{major}/bin")));
+    let source = Source { cache: cache(major), proxy: None };
+    match debian.or_else(|_| Installation::of(major, &source, &GO_ON)) {
+        Ok(installation) => {
+            // What a quiet server leaves out waits too.
+            let busy = [("fsync", "on"), ("autovacuum", "on"), ("max_parallel_workers_per_gather", "2")];
+            let quiet = ServerSettings::new(4 << 20);
+            let settings = busy.into_iter().fold(quiet, |settings, (name, value)| settings.with(name, value));
+            Some(PrivateServer::start(&installation, Path::new(trial::DISK), settings, &GO_ON).unwrap())
+        }
+        Err(reason) => {
+            println!("skipped: {reason}");
+            None
+        }
+    }
+}
+
+fn client(server: &PrivateServer) -> Client {
+    postgres::Config::from(server.config()).connect(postgres::NoTls).unwrap()
+}
+
+/// The samplers of a server, which know what is built in and what the server lists.
+fn samplers(server: &PrivateServer) -> (SqlSampler, MemorySampler) {
+    let sampler = SqlSampler::open(&Address::parse(&server.url()).unwrap(), Arc::default()).unwrap();
+    let mut memory = MemorySampler::open(sampler.facts(), true, 1024).unwrap();
+    if memory.major >= 17 {
+        let listed = client(server).query("SELECT type, name FROM pg_wait_events", &[]).unwrap();
+        memory.list_events(listed.iter().map(|row| (row.get(0), row.get(1))));
+    }
+    (sampler, memory)
+}
+
+#[test]
+fn the_names_of_14_are_those_that_the_server_gives() {
+    names_are_those_of(14);
+}
+
+#[test]
+fn the_names_of_15_are_those_that_the_server_gives() {
+    names_are_those_of(15);
+}
+
+#[test]
+fn the_names_of_16_are_those_that_the_server_gives() {
+    names_are_those_of(16);
+}
+
+#[test]
+fn the_names_of_17_are_those_that_the_server_gives() {
+    names_are_those_of(17);
+}
+
+#[test]
+fn the_names_of_18_are_those_that_the_server_gives() {
+    names_are_those_of(18);
+}
+
+fn names_are_those_of(major: u32) {
+    let Some(server) = server(major) else { return };
+    let (mut sampler, mut memory) = samplers(&server);
+    let listed: BTreeMap<u32, Arc<str>> = memory.events.listed().collect();
+    assert!(listed.len() > 200, "{} waits", listed.len());
+    if let Some(named) = named_by(&server, listed.keys().copied()) {
+        let differing: Vec<_> = listed.iter().zip(&named).filter(|((_, name), other)| ***name != ***other).collect();
+        assert!(differing.is_empty(), "{differing:?}");
+    }
+    learn_from_load(&server, &mut sampler, &mut memory);
+    let learned: BTreeMap<u32, Arc<str>> = memory.events.learned().collect();
+    let (all, left) = (listed.len(), memory.events.listed().count());
+    assert_eq!(left, all, "a name that was learned contradicts a list: {learned:?}");
+    for (wait, name) in &learned {
+        assert!(listed.get(wait).is_none_or(|listed| listed == name), "{wait:x} is {name}");
+    }
+    let names: Vec<&str> = learned.values().map(|name| &**name).collect();
+    println!("PostgreSQL {}: {names:?}", memory.major);
+    // These last; of the others it depends on the machine which are met.
+    let lasting = [
+        "Activity:LogicalLauncherMain",
+        "Client:ClientRead",
+        "Lock:advisory",
+        "Lock:relation",
+        "Lock:transactionid",
+        "Lock:tuple",
+        "Timeout:PgSleep",
+    ];
+    for name in lasting {
+        assert!(names.contains(&name), "{name} is not among {names:?}");
+    }
+    for kind in ["LWLock:", "IPC:", "IO:"] {
+        assert!(names.iter().any(|name| name.starts_with(kind)), "no {kind} is among {names:?}");
+    }
+}
+
+/// What the server calls these waits: each is written where an idle session says for what it waits. `None` where this
+/// process may not do that.
+fn named_by(server: &PrivateServer, waits: impl Iterator<Item = u32>) -> Option<Vec<String>> {
+    let (mut idle, mut asking) = (client(server), client(server));
+    let process: i32 = idle.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+    let process = process.unsigned_abs();
+    let opened = File::options().read(true).write(true).open(format!("/proc/{process}/mem"));
+    let memory = opened.map_err(|error| println!("skipped: the memory of process {process}: {error}")).ok()?;
+    let (place, _) = Variables::of(process).unwrap().read(process).unwrap();
+    let began = Instant::now();
+    let shown = || {
+        let mut bytes = [0; 4];
+        memory.read_exact_at(&mut bytes, place).unwrap();
+        u32::from_le_bytes(bytes)
+    };
+    while shown() != CLIENT_READ {
+        assert!(began.elapsed() < Duration::from_secs(20), "the session is never idle");
+        thread::sleep(Duration::from_millis(10));
+    }
+    let name = "concat_ws(':', wait_event_type, wait_event)";
+    let asked = format!("SELECT {name} FROM pg_stat_activity WHERE pid = {process}");
+    let mut name_of = |wait: u32| {
+        memory.write_all_at(&wait.to_le_bytes(), place).unwrap();
+        asking.query_one(&asked, &[]).unwrap().get(0)
+    };
+    let names = waits.map(&mut name_of).collect();
+    name_of(CLIENT_READ);
+    Some(names)
+}
+
+/// Makes waits of known kinds at once and learns their names meanwhile.
+fn learn_from_load(server: &PrivateServer, sampler: &mut SqlSampler, memory: &mut MemorySampler) {
+    let mut holder = client(server);
+    let made = "CREATE TABLE held AS SELECT 1 AS n; CREATE TABLE closed AS SELECT 1 AS n; \
+                CREATE TABLE counts (n int); \
+                CREATE TABLE rows AS SELECT n, repeat('x', 300) AS rest FROM generate_series(1, 100000) AS n; ANALYZE";
+    holder.batch_execute(made).unwrap();
+    let held = "BEGIN; UPDATE held SET n = 2; SELECT pg_advisory_xact_lock(7); LOCK TABLE closed";
+    holder.batch_execute(held).unwrap();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let waiting = ["UPDATE held SET n = 3", "UPDATE held SET n = 4", "SELECT pg_advisory_xact_lock(7)"];
+        let others = ["SELECT n FROM closed", "SELECT pg_sleep(3)"];
+        let once = |statement| scope.spawn(move || client(server).batch_execute(statement).unwrap());
+        let blocked: Vec<ScopedJoinHandle<'_, ()>> = waiting.into_iter().chain(others).map(once).collect();
+        let parallel = "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; \
+                        SET min_parallel_table_scan_size = 0; SELECT count(*) FROM rows WHERE sqrt(n) < 0";
+        let committing = "INSERT INTO counts VALUES (1)";
+        for statement in [parallel, "CHECKPOINT", committing, committing, committing, committing] {
+            let is_over = &is_over;
+            scope.spawn(move || {
+                let mut session = client(server);
+                while !is_over.load(Ordering::Relaxed) {
+                    session.batch_execute(statement).unwrap();
+                }
+            });
+        }
+        let (began, mut seen) = (Instant::now(), Vec::new());
+        while began.elapsed() < LEARNED_FOR {
+            let before = memory.waits();
+            sampler.look(Texts::New, &mut seen).unwrap();
+            memory.learn(&before, &seen);
+        }
+        is_over.store(true, Ordering::Relaxed);
+        holder.batch_execute("COMMIT").unwrap();
+        blocked.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
