@@ -9,6 +9,8 @@ mod comparison;
 mod concurrency;
 mod constants;
 mod cost;
+mod crossing;
+mod crossover;
 pub mod estimate;
 mod findings;
 mod judgement;
@@ -22,6 +24,7 @@ mod sets;
 mod system;
 mod tablespaces;
 mod told_state;
+mod turn;
 mod verification;
 
 use std::time::Duration;
@@ -119,6 +122,8 @@ fn measure_all(
     bench.look(journal);
     let sets = constants.sets();
     journal.find_all(zero_costs(&sets::zero(|name| constants.now(name))).or_else(|| absent_constants(&sets)));
+    // Before the session is set as other users' are, which plan parallel.
+    let crossovers = if bench.parameters.run { Vec::new() } else { crossover::measure(bench, &sets, journal)? };
     if let Some(asked) = &asked {
         // A rehearsal, which knows no plan, would take each for a plan of its own.
         let tries = bench.parameters.run && !bench.tables.is_rehearsal();
@@ -131,6 +136,7 @@ fn measure_all(
     }
     bench.machine.note("the whole run", &conditions.changed(bench.machine), Sensitivity::Core);
     findings::report(&constants, bench.name(), journal);
+    journal.find_all(crossovers);
     if !bench.tables.is_private() {
         describe_server(bench, &caches, journal)?;
     }

@@ -81,12 +81,12 @@ fn reduced(parameters: &Parameters, changes: &[Change]) -> String {
 }
 
 /// Whether a parameter is what the run found and not what it was asked: the best depth and how it is read, the tier,
-/// and the huge pages that the kernel had.
+/// the huge pages that the kernel had, and the constants by which a planner takes a path.
 fn is_outcome(parameters: &Parameters, name: &str) -> bool {
-    use crate::schema::{ladder::parameters as rung, roundtrip::parameters as pass};
+    use crate::schema::{calibrate::parameters as plan, ladder::parameters as rung, roundtrip::parameters as pass};
     let is_best = parameters.get(rung::RUNG.name).is_some_and(|rung| rung == "device-random-best-depth");
     is_best && [rung::DEPTH.name, rung::IO_METHOD.name].contains(&name)
-        || [rung::HUGE_BYTES.name, pass::TIER.name].contains(&name)
+        || [rung::HUGE_BYTES.name, pass::TIER.name, plan::CHOSEN_BY.name].contains(&name)
 }
 
 /// The outcomes among the parameters that differ between two cases.

@@ -6,7 +6,8 @@ use super::{conditions, subjects};
 
 parameters! {
     SUBJECT = "subject", "the server: `postgres 18.6`";
-    PART = "part", "`state`, `constant`, `tablespace`, `concurrency`, `query`, `refused`, `remedy`, `set`";
+    PART = "part", "`state`, `constant`, `tablespace`, `concurrency`, `crossover`, `switch`, `query`, `refused`, \
+        `remedy`, `set`";
     CONSTANT = "constant", "of a constant, also in a tablespace: its name";
     TABLESPACE = "tablespace", "of a tablespace: its name";
     EFFECTIVE_IO_CONCURRENCY = "effective_io_concurrency", "of concurrency: the setting that was tried";
@@ -14,12 +15,19 @@ parameters! {
     STATE = "state", "what is in the caches: `cold`, `system`, `cached`; of the user's queries `as-found`";
     SOURCE = "source", "whose queries: `verification`, `own`";
     QUERY = "query", "of a query: its name";
-    CONSTANTS = "constants", "of a set: `now`, `cold`, `system`, `cached`, `between`, `safe`, `random-1.1`";
+    CONSTANTS = "constants", "of a set: `now`, `cold`, `system`, `cached`, `between`, `safe`, `random-1.1`; of a \
+        switch: those that the planner goes by, absent where paths were timed";
+    ORDER = "order", "of a crossover and a switch: how rows lie to the index: `scattered`, `clustered`";
+    PATH = "path", "of a crossover: `full-scan`, `index`, `bitmap`";
+    ASKED_ROWS = "asked_rows", "of a crossover: rows that the statement asks for";
+    CHOSEN_BY = "chosen_by", "of a crossover: constants by which the planner takes the path: `now`, `cached`, or both";
+    SWITCH = "switch", "`from-index`: another path than the index scan is taken; `to-full-scan`: the full scan is";
     NODE_NOW = "node_now", "of a query: the topmost step that differs, by the server's own constants";
     NODE_THEN = "node_then", "of a query: that step by the set";
     PLAN_NOW = "plan_now", "of a query: its plan by the server's own constants";
     PLAN_THEN = "plan_then", "of a query: its plan by the set";
-    VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, when ended, or why not; of a set: as `advice`";
+    VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, when ended, or why not; of a set: as `advice`; \
+        of a crossover: why it was not timed; of a switch: `too early`, `about right`, `too late`";
     ADVICE = "advice", "of the set of the advice: `change`, `keep`, `undecided`; of a remedy: what would help";
 }
 
@@ -52,6 +60,12 @@ metrics! {
     CHANGED = "changed", Count, "of a set: queries whose plan it changes";
     FASTER = "faster", Count, "of a set: queries that are faster for sure";
     SLOWER = "slower", Count, "of a set: queries that are slower for sure";
+    SHARE = "share", Percent, "of a crossover: the rows of the table that are asked for";
+    PATH_TIME = "path_time", Milliseconds, "of a crossover: the statement by this path";
+    COST_NOW = "cost_now", Ratio, "of a crossover: the planner's cost of the path by the server's own constants";
+    COST_THEN = "cost_then", Ratio, "of a crossover: that cost by the measured constants";
+    FROM_ROWS = "from_rows", Count, "of a switch: rows from which on the planner takes the other path, or from which \
+        on it is faster; absent where there are none within what was tried";
     ESTIMATE_OFF = "estimate_off", Ratio, "of a remedy: how many times the rows of a step are off";
 }
 
@@ -71,6 +85,9 @@ findings! {
     ANSWER_RANDOM_PAGE = Info "answer-random-page", "a block at random over one in sequence, by what is cached";
     ANSWER_CONCURRENCY = Info "answer-concurrency", "the settings of effective_io_concurrency that are as good";
     ANSWER_MAINTENANCE = Info "answer-maintenance", "the settings of maintenance_io_concurrency that are as good";
+    ANSWER_CROSSOVER = Info "answer-crossover-*" in ["scattered", "clustered"],
+        "up to how many rows each path is the fastest, and where the planner changes to another";
+    ABSENT_CROSSOVER = Info "absent-crossover", "paths were not timed, because that would take too long";
     NOT_COLD = Warning "not-cold", "a part of the table was in the page cache when it was to be cold";
     WITHHELD_CONSTANTS = Info "withheld-constants", "constants that do not repeat themselves";
     ONE_PASS = Info "one-pass", "whether constants repeat themselves is not known";

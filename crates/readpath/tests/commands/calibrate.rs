@@ -81,6 +81,39 @@ fn check_sets(document: &Value, state: &str) {
     assert!(ids(document).contains(&format!("answer-advice-{state}").as_str()), "{:?}", ids(document));
 }
 
+/// Each path to each number of rows in each order has its time, the rows that were asked for and its cost; the planner
+/// takes one of them by its own constants.
+fn check_crossovers(document: &Value) {
+    let of = |order: &str, path: &str| {
+        let is_it = |case: &&Value| case["parameters"]["order"] == order && case["parameters"]["path"] == path;
+        part(document, "crossover").filter(is_it).collect::<Vec<_>>()
+    };
+    for order in ["scattered", "clustered"] {
+        let mut chosen = Vec::new();
+        for path in ["full-scan", "index", "bitmap"] {
+            let points = of(order, path);
+            assert!(points.len() >= 5, "{order} {path}: {points:?}");
+            for point in points {
+                let asked = point["parameters"]["asked_rows"].as_f64().unwrap();
+                assert!(required(point, "cost_now") > 0.0 && required(point, "share") > 0.0, "{point}");
+                match median(point, "path_time") {
+                    Some(millis) => assert!(millis > 0.0 && median(point, "rows") == Some(asked), "{point}"),
+                    None => assert!(point["parameters"]["verdict"].is_string(), "absent without a reason: {point}"),
+                }
+                let by = point["parameters"]["chosen_by"].as_str().unwrap_or_default();
+                chosen.extend(by.split(", ").any(|set| set == "now").then_some(asked as u64));
+            }
+        }
+        chosen.sort_unstable();
+        let asked = of(order, "index").into_iter().map(|point| point["parameters"]["asked_rows"].as_u64().unwrap());
+        assert_eq!(chosen, asked.collect::<Vec<_>>(), "one path for each number of rows");
+        let switches = part(document, "switch").filter(|case| case["parameters"]["order"] == order);
+        let own: Vec<&Value> = switches.filter(|case| case["parameters"]["constants"] == "now").collect();
+        assert_eq!(own.len(), 2, "{own:?}");
+        assert!(ids(document).contains(&format!("answer-crossover-{order}").as_str()), "{:?}", ids(document));
+    }
+}
+
 #[test]
 fn all_constants_are_given_or_none_and_each_set_is_judged_in_the_state_it_is_for() {
     let Some(trial) = Trial::start(&[SMALL_BUFFERS]) else { return };
@@ -92,6 +125,7 @@ fn all_constants_are_given_or_none_and_each_set_is_judged_in_the_state_it_is_for
     check_constants(&document, &["cached", "system"]);
     check_sets(&document, "cached");
     check_sets(&document, "system");
+    check_crossovers(&document);
     assert!(ids(&document).contains(&"absent-cold"), "{:?}", ids(&document));
 }
 
@@ -408,6 +442,8 @@ fn a_dry_run_sends_nothing_and_removes_what_it_would_make() {
         "CREATE SCHEMA readpath",
         "SET random_page_cost",
         "EXPLAIN (FORMAT JSON)",
+        "WHERE scattered <= ",
+        "WHERE in_order <= ",
         "DROP SCHEMA readpath;",
     ] {
         assert!(script.contains(part), "no {part}: {script}");

@@ -1,7 +1,8 @@
-//! A planner's constants, what each set of them does to queries, which of the user's queries get another plan, and the
-//! set that is advised as statements.
+//! A planner's constants, what each set of them does to queries, which of the user's queries get another plan, where
+//! paths to rows cross, and the set that is advised as statements.
 
 pub(super) mod chart;
+mod crossovers;
 mod plans;
 mod statements;
 
@@ -26,10 +27,11 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let own: Vec<&Case> = queries.into_iter().filter(is_shown).collect();
     let lists = [remedies(&part(run, "remedy")), refused(&part(run, "refused"))];
     let tables = [costs(&constants), tablespaces(&part(run, "tablespace")), settings(&constants)];
+    let tables = tables.into_iter().chain(crossovers::tables(run));
     let mut all: Vec<Section> = self::sets(&sets).map(Section::Table).into_iter().collect();
     all.extend(plans::sections(&own));
     all.extend(lists.into_iter().flatten());
-    all.extend(tables.into_iter().flatten().map(Section::Table));
+    all.extend(tables.flatten().map(Section::Table));
     all.push(Section::Code(statements::of(run, &sets)));
     all
 }

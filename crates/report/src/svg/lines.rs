@@ -96,19 +96,44 @@ fn places_height(places: &[Place]) -> f64 {
     if places.is_empty() { 0.0 } else { APART * places.len().min(4) as f64 }
 }
 
-/// A line up at each place, with its name over the area, each name on a line of its own: the last place has the lowest,
-/// so that no other place's line crosses it.
+/// A line up at each place, with its name over the area, each name on a line of its own.
 fn mark_places(markup: &mut Markup, places: &[Place], level: &Ruler, area: Area) {
-    let mut sorted: Vec<&Place> = places.iter().collect();
-    sorted.sort_by(|one, other| other.at.total_cmp(&one.at));
-    for (index, place) in sorted.into_iter().enumerate() {
-        let (x, y) = (level.at(place.at), area.top - 4.0 - APART * (index % 4) as f64);
-        let text = cut(&place.text, area.right - area.left, SMALL);
-        line(markup, (x, y + 2.0), (x, area.bottom), "place");
-        let most = (area.right - width(&text, SMALL)).max(area.left);
-        label(markup, &text, ((x + 4.0).clamp(area.left, most), y), "tick");
+    for (index, name) in stacked(places, level, area).into_iter().enumerate() {
+        let y = area.top - 4.0 - APART * (index % 4) as f64;
+        line(markup, (name.x, y + 2.0), (name.x, area.bottom), "place");
+        label(markup, &name.text, (name.from, y), "tick");
     }
     markup.line();
+}
+
+/// The name of a place, and where it stands.
+struct PlaceName {
+    text: String,
+    /// Where the place is.
+    x: f64,
+    /// Where the name begins and ends: right of the place, or left of it where it would leave the area.
+    from: f64,
+    to: f64,
+}
+
+/// The names of places, the lowest first: one comes after those whose lines would cross it, as far as that can be.
+fn stacked(places: &[Place], level: &Ruler, area: Area) -> Vec<PlaceName> {
+    let name = |place: &Place| {
+        let text = cut(&place.text, area.right - area.left, SMALL);
+        let (x, wide) = (level.at(place.at), width(&text, SMALL));
+        let from = if x + 4.0 + wide <= area.right { x + 4.0 } else { (x - 4.0 - wide).max(area.left) };
+        PlaceName { text, x, from, to: from + wide }
+    };
+    let mut left: Vec<PlaceName> = places.iter().map(name).collect();
+    left.sort_by(|one, other| other.x.total_cmp(&one.x));
+    let mut stacked = Vec::new();
+    while !left.is_empty() {
+        let crossed =
+            |at: &usize| left.iter().filter(|other| left[*at].from < other.x && other.x < left[*at].to).count();
+        let next = (0..left.len()).min_by_key(crossed).unwrap_or(0);
+        stacked.push(left.remove(next));
+    }
+    stacked
 }
 
 fn draw(markup: &mut Markup, chart: &Chart, across: &Axis, one: &Line, (level, upright): (&Ruler, &Ruler)) {
@@ -179,5 +204,26 @@ fn names_behind(markup: &mut Markup, chart: &Chart, lines: &[Line], upright: &Ru
         let attributes: [(&str, &dyn std::fmt::Display); 3] =
             [("class", &class(chart, key, "name-of")), ("x", &Px(area.right + 8.0)), ("y", &Px(y + 4.0))];
         markup.element("text", &attributes, &text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Unit;
+
+    #[test]
+    fn no_line_of_a_place_goes_through_the_name_of_another_where_that_can_be() {
+        let area = Area { left: 50.0, right: 600.0, top: 100.0, bottom: 340.0 };
+        let level = Ruler::over(&Axis::linear("rows", Unit::Count), [0.0, 100.0].into_iter(), (area.left, area.right));
+        let place = |(at, text): (f64, &str)| Place { at, text: text.into() };
+        let places = [(2.0, "first of all"), (4.0, "second"), (90.0, "last but one, with a long name"), (95.0, "last")];
+        let names = stacked(&places.map(place), &level, area);
+        for (at, name) in names.iter().enumerate() {
+            assert!(area.left <= name.from && name.to <= area.right, "{} leaves the area", name.text);
+            // What stands higher has a line that passes all that stands lower.
+            let crossing = names[at..].iter().find(|other| name.from < other.x && other.x < name.to);
+            assert!(crossing.is_none(), "{} lies on the line of {}", name.text, crossing.unwrap().text);
+        }
     }
 }

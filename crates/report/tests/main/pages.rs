@@ -156,7 +156,7 @@ fn every_experiment_answers_its_question_with_a_chart() {
         (documents::disk_throttled(), &["disk-latency", "disk-rate", "disk-over-time"]),
         (documents::join_sweep(), &["join-wait", "join-saturation", "join-order"]),
         (documents::join_of_servers(), &["join-elapsed"]),
-        (documents::calibrate(), &["random-page-cost", "sets", "plans"]),
+        (documents::calibrate(), &["random-page-cost", "sets", "plans", "crossover-scattered", "crossover-clustered"]),
         (documents::profile_readings(), &["response-time", "miss-curve"]),
         (
             documents::profile_sampled(),
@@ -294,6 +294,30 @@ fn a_plan_that_an_advised_set_changes_is_drawn_before_and_after() {
     assert!(drawn.contains("lines of a month: Seq Scan → Index Scan on lineitem"), "{drawn}");
     assert!(
         drawn.contains("310 ms before") && drawn.contains("120 ms after") && drawn.contains("1 more were not timed")
+    );
+}
+
+#[test]
+fn a_planner_that_scans_too_early_is_seen_so_in_the_chart_alone() {
+    let drawn = chart(&documents::calibrate(), "crossover-scattered");
+    check("charts/made-calibrate-crossover-scattered.svg", &drawn);
+    for text in [
+        "own: full scan from 2\u{202f}130, too early",
+        "measured: full scan from 101\u{202f}000<",
+        "index scan from 40.0 µs at 30 to 250 ms at 60\u{202f}000",
+    ] {
+        assert!(drawn.contains(text), "no {text}: {drawn}");
+    }
+}
+
+#[test]
+fn a_run_that_timed_no_paths_says_why_in_the_place_of_their_charts() {
+    let mut run = documents::calibrate();
+    run.cases.retain(|case| !case.parameters.contains_key("order"));
+    run.findings.push(calibrate::findings::ABSENT_CROSSOVER.of("A full scan takes a minute."));
+    let page = html::report(std::slice::from_ref(&run), &[]);
+    assert!(
+        page.contains("Which path to scattered rows is the fastest") && page.contains("A full scan takes a minute.")
     );
 }
 

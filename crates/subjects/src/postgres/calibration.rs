@@ -232,6 +232,8 @@ pub struct Executed {
     pub buffers: Buffers,
     /// Workers that were started for it.
     pub workers: u64,
+    /// Rows of the step below the aggregate; `None` in a dry run.
+    pub rows: Option<u64>,
 }
 
 /// How large the tables are.
@@ -460,14 +462,22 @@ impl Calibration {
         Ok(text.parse().map_err(|_| ServerError::answer(&question, &text, "a number"))?)
     }
 
-    /// The plan that the planner chooses; `None` where it goes another way. A dry run assumes that it reads the whole
-    /// table for a tenth of the rows.
+    /// The plan that the planner chooses; `None` where it goes another way.
     pub fn chosen(&mut self, probe: Probe) -> Result<Option<ChosenPlan>, SubjectError> {
+        Ok(ChosenPlan::of(&self.planned(probe)?))
+    }
+
+    /// The planner's cost of a path, in the unit of its constants; `None` where it goes another way.
+    pub fn cost_of(&mut self, probe: Probe, path: ChosenPlan) -> Result<Option<f64>, SubjectError> {
+        Ok(self.planned(probe)?.top.find(path.step()).and_then(|step| step.total_cost))
+    }
+
+    /// The plan of a statement. A dry run assumes that it reads the whole table for a tenth of the rows.
+    fn planned(&mut self, probe: Probe) -> Result<Plan, SubjectError> {
         let is_many = self.rows_of(probe) > self.sizes.rows / 10;
         let assumed = if is_many { ChosenPlan::FullScan } else { ChosenPlan::Index };
         let assumed = Plan::assumed(assumed.step(), Buffers::default());
-        let plan = self.session().explain_with("", &probe.statement(), assumed)?;
-        Ok(ChosenPlan::of(&plan))
+        Ok(self.session().explain_with("", &probe.statement(), assumed)?)
     }
 
     fn rows_of(&self, probe: Probe) -> u64 {
@@ -577,7 +587,9 @@ impl Calibration {
 fn executed(plan: &Plan) -> Result<Executed, SubjectError> {
     let millis = plan.execution_ms.ok_or_else(|| ServerError::Plan("it has no `Execution Time`".into()))?;
     let workers = plan.top.steps().iter().filter_map(|step| step.workers).sum();
-    Ok(Executed { micros: millis * 1e3, buffers: plan.buffers()?, workers })
+    let of_step = |step: &Node| Some((step.rows? * step.loops.unwrap_or(1.0)).round() as u64);
+    let rows = plan.top.children.first().and_then(of_step);
+    Ok(Executed { micros: millis * 1e3, buffers: plan.buffers()?, workers, rows })
 }
 
 /// Bytes that tables of these bytes take with their indexes.

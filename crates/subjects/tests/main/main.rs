@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "a test that cannot run says why")]
 
 mod access_paths;
+mod calibration_paths;
 mod engine;
 mod nested_loops;
 mod server_paths;

@@ -9,7 +9,7 @@ use subjects::postgres::calibration::{Calibration, CalibrationAsked};
 use subjects::{Environment, Opening, Places};
 use sys::time::Clock;
 
-const DEBIAN: &str = "/usr/lib/postgresql/15";
+pub(crate) const DEBIAN: &str = "/usr/lib/postgresql/15";
 
 /// Steps without which the verification would not tell one set of constants from another.
 const STEPS: [&str; 7] =
@@ -23,7 +23,8 @@ const SETS: [&[(&str, f64)]; 4] = [
     &[("seq_page_cost", 5.0), ("random_page_cost", 37.0), ("cpu_operator_cost", 0.001)],
 ];
 
-fn open() -> Box<Calibration> {
+/// A private server without tables yet.
+pub(crate) fn open() -> Box<Calibration> {
     let places: Places = format!("postgres:{DEBIAN}").parse().unwrap();
     let asked = CalibrationAsked { payload: Some(4 << 20), seed: 1 };
     let opener = places.iter().next().unwrap().calibration(asked).unwrap();

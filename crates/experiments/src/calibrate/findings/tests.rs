@@ -20,12 +20,16 @@ use super::*;
 use crate::calibrate::bench::not_cold;
 use crate::calibrate::comparison::{Compared, Variant};
 use crate::calibrate::constants::{self, Measured};
+use crate::calibrate::crossing::Crossing;
 use crate::calibrate::estimate::Estimate;
 use crate::calibrate::judgement::Harm;
 use crate::calibrate::screening::{leave_best, screen};
 use crate::calibrate::sets::{CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::tablespaces::SpaceCost;
-use crate::calibrate::{absent_constants, listed_hidden, listed_without_tables, tablespaces, told_state, zero_costs};
+use crate::calibrate::turn::{self, Planned, Switch, Tried, Turn};
+use crate::calibrate::{
+    absent_constants, crossover, listed_hidden, listed_without_tables, tablespaces, told_state, zero_costs,
+};
 use crate::journal::Kept;
 
 fn set(name: &'static str) -> ConstantSet {
@@ -491,12 +495,53 @@ fn of_tablespaces() -> [Reading; 3] {
     [own, one, in_each]
 }
 
+/// The rows from which on a full scan is the fastest path, and those from which on the planner takes it.
+fn crossovers() -> [Reading; 2] {
+    let values = (any::<bool>(), option::of((200..40_000_u64, 100..45_000_u64)));
+    let order = |is_scattered: bool| if is_scattered { "scattered" } else { "clustered" };
+    let found = move |(is_scattered, rows): &(bool, Option<(u64, u64)>)| {
+        // A full scan takes 20 ms, and the other path as long for the rows at which they cross.
+        let of = |(timed, planned): (u64, u64)| Turn {
+            switch: Switch::ToFullScan,
+            before: [10.0, 50_000.0].map(|rows| (rows, rows * 20.0 / timed as f64)).into(),
+            after: vec![(10.0, 20.0), (50_000.0, 20.0)],
+            timed: Crossing::From(timed as f64),
+            planned: vec![("now", Planned::From(planned))],
+        };
+        let turns: Vec<Turn> = rows.map(of).into_iter().collect();
+        turn::finding(order(*is_scattered), &turns, Tried { least: 10.0, most: 50_000.0, total: 100_000.0 })
+    };
+    let answer = reading(row::ANSWER_CROSSOVER, values, found, |(is_scattered, rows)| {
+        let (timed, planned) = (*rows)?;
+        let verdict = match planned as f64 / timed as f64 {
+            times if times < 1.0 / 1.5 => "too early (up to ",
+            times if times > 1.5 => "too late (up to ",
+            _ => "about right.",
+        };
+        let whose = if *is_scattered { "Scattered rows" } else { "Rows in the order of the index" };
+        let [timed, planned] = [timed, planned].map(|rows| three_digits(rows as f64));
+        Some(says![
+            whose,
+            format!("A full scan is the fastest path from {timed} rows ("),
+            format!("by the server's own constants the planner takes it from {planned} rows ("),
+            format!("on, {verdict}")
+        ])
+    });
+    let limit = std::time::Duration::from_secs(1);
+    let found = move |millis: &u64| crossover::absent(std::time::Duration::from_millis(*millis), 56, limit);
+    let absent = reading(row::ABSENT_CROSSOVER, 1..60_u64, found, |millis| {
+        (*millis > 17).then(|| says![format!("a full scan of the table takes {}", format_nanos(*millis as f64 * 1e6))])
+    });
+    [answer, absent]
+}
+
 #[test]
 fn what_a_calibration_says_follows_from_what_was_measured() {
     let all = lacks()
         .into_iter()
         .chain([advice(), random_page(), withheld()])
         .chain(of_tablespaces())
+        .chain(crossovers())
         .chain(state())
         .chain(concurrency());
     both_sides(&calibrate::findings::ALL, all);

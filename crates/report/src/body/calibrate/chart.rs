@@ -1,9 +1,10 @@
-//! A planner's constants as charts: random_page_cost by what is cached, and what each set of constants does to queries.
+//! A planner's constants as charts: random_page_cost by what is cached, what each set of constants does to queries, and
+//! where paths to rows cross.
 
 use measure::schema::calibrate;
 use measure::{Case, Run, Unit};
 
-use super::{is_advised, part};
+use super::{crossovers, is_advised, part};
 use crate::body::drawing::{Drawing, figure};
 use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum, Key, Plot, Row};
@@ -33,7 +34,9 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         shown("random_page_cost, nothing cached", "cold"),
         shown("random_page_cost, cached by the server", "cached"),
     ];
-    Drawing::new(figures, [by_state(&of, &axis), sets(run), plans(run)].into_iter().flatten().collect())
+    let charts = [by_state(&of, &axis), sets(run), plans(run)].into_iter().flatten();
+    let drawing = Drawing::new(figures, charts.chain(crossovers::charts(run)).collect());
+    Drawing { undrawn: crossovers::undrawn(run).into_iter().collect(), ..drawing }
 }
 
 /// A constant with its interval.

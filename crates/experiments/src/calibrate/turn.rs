@@ -1,0 +1,288 @@
+//! Where one path to rows takes over from another, by the times and by the planner: whether the planner changes too
+//! early or too late, and the sentences about it.
+
+use measure::quantity::{counted, three_digits};
+use measure::schema::calibrate::findings as row;
+use measure::{Finding, Unit};
+
+use super::crossing::{Crossing, Line, at};
+
+/// The planner is about right within this many times the rows from which on the other path is faster: the numbers that
+/// were tried lie further apart than that.
+const NEAR: f64 = 1.5;
+
+/// A path that takes no more than this many times as long as the fastest is no harm, as of a query by a set.
+const HARM: f64 = 1.25;
+
+/// What the planner changes at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Switch {
+    /// Another path than the index scan is taken.
+    FromIndex,
+    /// The full scan is taken.
+    ToFullScan,
+}
+
+impl Switch {
+    /// Both.
+    pub(super) const ALL: [Switch; 2] = [Switch::FromIndex, Switch::ToFullScan];
+
+    /// The name in documents.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Switch::FromIndex => "from-index",
+            Switch::ToFullScan => "to-full-scan",
+        }
+    }
+}
+
+/// Numbers of rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tried {
+    /// The least that was tried.
+    pub(super) least: f64,
+    /// The most.
+    pub(super) most: f64,
+    /// The rows of the table.
+    pub(super) total: f64,
+}
+
+/// From where on the planner takes the other path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Planned {
+    /// From this number of rows on.
+    From(u64),
+    /// At every number that was tried.
+    Always,
+    /// At none of them.
+    Never,
+}
+
+/// How the planner's choice fits the times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    TooEarly,
+    AboutRight,
+    TooLate,
+}
+
+impl Verdict {
+    /// The words in documents and sentences.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Verdict::TooEarly => "too early",
+            Verdict::AboutRight => "about right",
+            Verdict::TooLate => "too late",
+        }
+    }
+}
+
+/// A switch by the times and by sets of constants.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Turn {
+    pub(super) switch: Switch,
+    /// The fastest path without the one that is in question, and with it.
+    pub(super) before: Vec<(f64, f64)>,
+    pub(super) after: Vec<(f64, f64)>,
+    /// How the line after the switch lies to the one before.
+    pub(super) timed: Crossing,
+    /// Names of sets of constants with what the planner does by each.
+    pub(super) planned: Vec<(&'static str, Planned)>,
+}
+
+impl Turn {
+    /// How a set's choice fits the times, and how many times as long as the fastest path the planner's takes at most
+    /// where it does not fit; `None` where the times do not tell.
+    pub(super) fn verdict(&self, planned: Planned, tried: Tried) -> Option<(Verdict, f64)> {
+        let (first, last) = match self.timed {
+            Crossing::From(at) => (at, at),
+            Crossing::Several { first, last, ends_faster: true } => (first, last),
+            Crossing::Never => (tried.most, f64::INFINITY),
+            Crossing::Always => (0.0, tried.least),
+            _ => return None,
+        };
+        let rows = planned.rows(tried);
+        // Where it changes beyond what was tried, and where it pays may be there too.
+        if planned == Planned::Never && last * NEAR >= tried.most && self.timed != Crossing::Never {
+            return None;
+        }
+        let (verdict, times) = match () {
+            () if rows < first / NEAR => (Verdict::TooEarly, self.times(&self.after, &self.before, (rows, first))),
+            () if rows > last * NEAR => (Verdict::TooLate, self.times(&self.before, &self.after, (last, rows))),
+            () => (Verdict::AboutRight, 1.0),
+        };
+        Some(if times < HARM { (Verdict::AboutRight, 1.0) } else { (verdict, times) })
+    }
+
+    /// How many times as long as `right` the path `wrong` takes at most between two numbers of rows.
+    fn times(&self, wrong: &Line, right: &Line, (low, high): (f64, f64)) -> f64 {
+        let between = self.before.iter().map(|(rows, _)| *rows).filter(|rows| (low..=high).contains(rows));
+        let ratio = |rows: f64| Some(at(wrong, rows)? / at(right, rows)?);
+        [low, high].into_iter().chain(between).filter_map(ratio).fold(1.0, f64::max)
+    }
+
+    /// The sentence.
+    fn sentence(&self, tried: Tried) -> String {
+        let clause = |(at, (set, planned)): (usize, &(&str, Planned))| {
+            let who = if at == 0 { "the planner" } else { "it" };
+            let by = if *set == "now" { "the server's own constants".into() } else { format!("the set `{set}`") };
+            let judged = self.verdict(*planned, tried).map_or(String::new(), |(verdict, times)| {
+                let times = (verdict != Verdict::AboutRight)
+                    .then(|| format!(" (up to {} times as long as the fastest path)", three_digits(times)));
+                format!(", {}{}", verdict.words(), times.unwrap_or_default())
+            });
+            format!("; by {by} {who} {}{judged}", planned.words(self.switch, tried))
+        };
+        let clauses: String = self.planned.iter().enumerate().map(clause).collect();
+        format!("{}{clauses}.", self.timed_in_words(tried))
+    }
+
+    fn timed_in_words(&self, tried: Tried) -> String {
+        let rows = |rows: f64| in_words(rows, tried);
+        let [least, most] = [tried.least, tried.most].map(rows);
+        let is_full = self.switch == Switch::ToFullScan;
+        let name = if is_full { "A full scan" } else { "An index scan" };
+        match self.timed {
+            Crossing::From(at) if is_full => format!("{name} is the fastest path from {} on", rows(at)),
+            Crossing::From(at) => format!("{name} is the fastest path up to {}", rows(at)),
+            Crossing::UpTo(at) if is_full => format!("{name} is the fastest path up to {}, and not beyond", rows(at)),
+            Crossing::UpTo(at) => format!("{name} is the fastest path from {} on, and not before", rows(at)),
+            Crossing::Even => format!("{name} and the fastest other path take as long from {least} to {most}"),
+            Crossing::Always if is_full => format!("{name} is the fastest path from {least} to {most}"),
+            Crossing::Never if !is_full => format!("{name} is the fastest path from {least} to {most}"),
+            Crossing::Always | Crossing::Never => format!("{name} is nowhere the fastest path from {least} to {most}"),
+            Crossing::Several { first, last, ends_faster } => {
+                let beyond = if ends_faster == is_full { "it is the fastest" } else { "it is not the fastest" };
+                let (first, last) = (rows(first), rows(last));
+                format!("{name} and the fastest other path take turns from {first} to {last}, and beyond {beyond}")
+            }
+        }
+    }
+}
+
+impl Planned {
+    /// The number of rows that it stands for: the least or the most that was tried where the planner changes at none.
+    fn rows(self, tried: Tried) -> f64 {
+        match self {
+            Planned::From(rows) => rows as f64,
+            Planned::Always => tried.least,
+            Planned::Never => tried.most,
+        }
+    }
+
+    fn words(self, switch: Switch, tried: Tried) -> String {
+        let rows = in_words(self.rows(tried), tried);
+        match (switch, self) {
+            (Switch::ToFullScan, Planned::From(_) | Planned::Always) => format!("takes it from {rows} on"),
+            (Switch::ToFullScan, Planned::Never) => format!("does not take it up to {rows}"),
+            (Switch::FromIndex, Planned::From(_)) => format!("leaves it at {rows}"),
+            (Switch::FromIndex, Planned::Always) => "takes it nowhere".into(),
+            (Switch::FromIndex, Planned::Never) => format!("keeps it up to {rows}"),
+        }
+    }
+}
+
+/// Three digits of a number of rows.
+fn rounded(rows: f64) -> f64 {
+    let step = 10f64.powf((rows.max(1.0).log10().floor() - 2.0).max(0.0));
+    (rows / step).round() * step
+}
+
+/// A number of rows and its part of the table.
+fn in_words(rows: f64, tried: Tried) -> String {
+    let rows = rounded(rows);
+    format!("{} ({} %)", counted(rows as u64, "row", "rows"), three_digits(rows / tried.total * 100.0))
+}
+
+/// The finding about rows in an order, by where its paths take over; `None` where no two paths can be compared.
+pub(super) fn finding(order: &str, turns: &[Turn], tried: Tried) -> Option<Finding> {
+    let whose = if order == "scattered" { "Scattered rows" } else { "Rows in the order of the index" };
+    let sentences: Vec<String> = turns.iter().rev().map(|turn| turn.sentence(tried)).collect();
+    if sentences.is_empty() {
+        return None;
+    }
+    let message = format!("{whose}, cached by the server. {}", sentences.join(" "));
+    let mut finding = row::ANSWER_CROSSOVER.named(order, message);
+    for turn in turns {
+        let what = if turn.switch == Switch::FromIndex { "index" } else { "full_scan" };
+        let of = |who: &str| format!("{what}_{who}");
+        if let Some(at) = turn.timed.begins() {
+            finding = finding.with(&of("timed"), rounded(at), Unit::Count);
+        }
+        for (set, planned) in &turn.planned {
+            if let Planned::From(rows) = planned {
+                finding = finding.with(&of(set), rounded(*rows as f64), Unit::Count);
+            }
+        }
+    }
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIED: Tried = Tried { least: 10.0, most: 50_000.0, total: 100_000.0 };
+
+    fn turn(timed: Crossing) -> Turn {
+        // A row takes 10 µs by the path before the switch, and a full scan 20 ms.
+        let (before, after) = (vec![(10.0, 0.1), (50_000.0, 500.0)], vec![(10.0, 20.0), (50_000.0, 20.0)]);
+        Turn { switch: Switch::ToFullScan, before, after, timed, planned: Vec::new() }
+    }
+
+    #[test]
+    fn a_planner_that_changes_before_the_other_path_is_faster_changes_too_early() {
+        let of = |timed, planned| turn(timed).verdict(planned, TRIED).map(|(verdict, _)| verdict.words());
+        let at = Crossing::From(2000.0);
+        assert_eq!(of(at, Planned::From(200)), Some("too early"));
+        assert_eq!(of(at, Planned::From(1500)), Some("about right"));
+        assert_eq!(of(at, Planned::From(20_000)), Some("too late"));
+        assert_eq!(of(at, Planned::Always), Some("too early"));
+        assert_eq!(of(at, Planned::Never), Some("too late"));
+        assert_eq!(of(Crossing::From(40_000.0), Planned::Never), None, "it may change a little beyond");
+        assert_eq!(of(Crossing::Never, Planned::Never), Some("about right"));
+        assert_eq!(of(Crossing::Never, Planned::From(900)), Some("too early"));
+        assert_eq!(of(Crossing::Always, Planned::Always), Some("about right"));
+        let mut always = turn(Crossing::Always);
+        always.before = vec![(10.0, 40.0), (50_000.0, 500.0)];
+        assert_eq!(always.verdict(Planned::From(900), TRIED).map(|(verdict, _)| verdict), Some(Verdict::TooLate));
+        assert_eq!(of(Crossing::Even, Planned::From(900)), None, "nothing is lost by either");
+        let several = Crossing::Several { first: 1000.0, last: 4000.0, ends_faster: true };
+        assert_eq!([900, 5000].map(|rows| of(several, Planned::From(rows))), [Some("about right"); 2]);
+    }
+
+    #[test]
+    fn a_change_that_costs_nothing_is_about_right_wherever_it_is() {
+        let mut turn = turn(Crossing::From(30_000.0));
+        turn.before = vec![(10.0, 20.5), (1000.0, 17.1), (50_000.0, 30.0)];
+        turn.after = vec![(10.0, 20.0), (1000.0, 20.0), (50_000.0, 20.0)];
+        assert_eq!(turn.verdict(Planned::From(100), TRIED), Some((Verdict::AboutRight, 1.0)));
+        turn.after[1].1 = 40.0;
+        let (verdict, times) = turn.verdict(Planned::From(100), TRIED).unwrap();
+        assert_eq!(
+            (verdict, three_digits(times).as_str()),
+            (Verdict::TooEarly, "2.34"),
+            "the most between both places"
+        );
+    }
+
+    #[test]
+    fn what_a_wrong_choice_costs_is_the_most_between_the_rows_where_it_pays_and_where_the_planner_changes() {
+        let turn = Turn {
+            planned: vec![("now", Planned::From(200)), ("cached", Planned::Never)],
+            ..turn(Crossing::From(2000.0))
+        };
+        let said = turn.sentence(TRIED);
+        for part in [
+            "the planner takes it from 200 rows (0.200 %) on, too early (up to 10.0 times as long as the fastest path)",
+            "by the set `cached` it does not take it up to 50\u{202f}000 rows (50.0 %), too late (up to 25.0 times",
+        ] {
+            assert!(said.contains(part), "no {part}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_rows_has_three_digits_and_is_whole() {
+        assert_eq!([3.4, 41_234.0, 999.6, 0.2].map(rounded), [3.0, 41_200.0, 1000.0, 0.0]);
+    }
+}
