@@ -19,6 +19,12 @@ pub trait Journal {
     /// Keeps a finished case at once, so that an interruption loses only the case under way.
     fn keep(&mut self, case: Case) -> Result<(), KeepError>;
 
+    /// Changes cases that were kept, and what findings with the ids of these say, where what came later says more of
+    /// them. Kept at once.
+    fn revise(&mut self, _change: &mut dyn FnMut(&mut Case), _said: Vec<Finding>) -> Result<(), KeepError> {
+        Ok(())
+    }
+
     /// Adds a finding to the run; the same id and message twice is kept once.
     fn find(&mut self, finding: Finding);
 

@@ -30,6 +30,8 @@ pub(crate) struct Rehearsed {
     is_bound: bool,
     bytes: u64,
     time: Duration,
+    /// What is besides for shared buffers of the size that was assumed.
+    time_by_buffers: Duration,
 }
 
 impl Rehearsed {
@@ -42,7 +44,8 @@ impl Rehearsed {
             statements,
             is_bound: recorder.is_bound(),
             bytes,
-            time: recorder.time(),
+            time: recorder.time(0.0),
+            time_by_buffers: recorder.time(1.0).saturating_sub(recorder.time(0.0)),
         }
     }
 
@@ -57,7 +60,7 @@ impl Rehearsed {
 pub(crate) fn screen(forecast: &Forecast, rehearsed: &Rehearsed, mark: &str) -> String {
     let name = forecast.known.as_ref().map_or(String::new(), |known| format!(" ({})", known.name));
     let mut text = paragraph(&format!("This run works on {}{name}, and there", forecast.server), mark);
-    let lines = if forecast.made == 0 { reading() } else { making(forecast, rehearsed) };
+    let lines = if forecast.made == 0 { reading(forecast.queries) } else { making(forecast, rehearsed) };
     for (word, line) in lines {
         let wrapped = report::Style { width: COLUMNS - MARGIN - mark.len(), ..report::Style::default() }.wrap(&line, 0);
         for (number, line) in wrapped.lines().enumerate() {
@@ -74,12 +77,15 @@ pub(crate) fn paragraph(sentence: &str, mark: &str) -> String {
     wrapped.lines().map(|line| format!("{mark}{line}\n")).collect()
 }
 
-fn reading() -> Vec<(&'static str, String)> {
-    vec![("makes", "nothing: it is a standby, of which catalogs are read".into()), ("stops", "by ^C".into())]
+fn reading(queries: QueryUse) -> Vec<(&'static str, String)> {
+    let of_catalogs = if queries == QueryUse::None { ", of which catalogs are read" } else { "" };
+    let makes = ("makes", format!("nothing: it is a standby{of_catalogs}"));
+    let explained = explained(queries).map(|said| ("explains", said.into()));
+    [makes].into_iter().chain(explained).chain([("stops", "by ^C".into())]).collect()
 }
 
 fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, String)> {
-    let Forecast { server, made, temporary, known, queries } = forecast;
+    let Forecast { server, made, temporary, known, by_buffers, queries } = forecast;
     let displaced = match known {
         Some(known) => {
             let ours = (*made).min(known.buffers);
@@ -93,6 +99,7 @@ fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, Stri
     let lines = format!("{} {}", if rehearsed.is_bound { "up to" } else { "about" }, rounded(rehearsed.statements));
     // How many plans the user's queries have is known when they are explained.
     let besides = if *queries == QueryUse::Run { ", besides those of your queries" } else { "" };
+    let time = rehearsed.time + rehearsed.time_by_buffers.mul_f64(*by_buffers);
     let log = known.as_ref().map_or("", |known| known.log_statement.as_str());
     let log = match log {
         "" => String::new(),
@@ -104,7 +111,10 @@ fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, Stri
         ("sorts", format!("in temporary files of up to {} at one time", mebibytes(*temporary))),
         ("sends", format!("{lines} statements{besides} on one connection; a second one is open for a moment")),
         ("logs", format!("{lines} lines, {} kB{besides}, where log_statement is all{log}", rounded(kilobytes))),
-        ("takes", format!("about {}", duration(rehearsed.time))),
+        (
+            "takes",
+            format!("about {}{}", duration(time), if besides.is_empty() { "" } else { ", besides your queries" }),
+        ),
         (
             "stops",
             format!("by ^C, and removes the schema, as at its end; after kill -9: readpath clean --on {address}"),
@@ -156,7 +166,7 @@ mod tests {
 
     fn forecast(known: Option<Known>) -> Forecast {
         let server = format!("postgres://a-role-with-a-long-name@{}:5432/database", "host.".repeat(9));
-        Forecast { server, made: (92 << 20) - 5, temporary: 3, known, queries: QueryUse::Run }
+        Forecast { server, made: (92 << 20) - 5, temporary: 3, known, by_buffers: 1.0, queries: QueryUse::Run }
     }
 
     #[test]
@@ -177,7 +187,8 @@ mod tests {
             statements: 1491,
             is_bound: false,
             bytes: 80_000,
-            time,
+            time: time / 2,
+            time_by_buffers: time / 2,
         };
         for mark in ["", "-- "] {
             let screen = screen(&forecast, &rehearsed, mark);

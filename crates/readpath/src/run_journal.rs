@@ -114,6 +114,17 @@ impl Journal for RunJournal {
         self.save()
     }
 
+    fn revise(&mut self, change: &mut dyn FnMut(&mut Case), said: Vec<Finding>) -> Result<(), KeepError> {
+        self.run.cases.iter_mut().for_each(change);
+        for finding in said {
+            match self.run.findings.iter_mut().find(|known| known.id == finding.id) {
+                Some(known) => *known = finding,
+                None => self.find(finding),
+            }
+        }
+        self.save()
+    }
+
     fn find(&mut self, finding: Finding) {
         let is_same = |known: &Finding| known.id == finding.id && known.message == finding.message;
         if !self.run.findings.iter().any(is_same) {
@@ -170,6 +181,18 @@ mod tests {
             journal.find(row::FAILED.of(message));
         }
         assert_eq!(journal.run().findings.len(), 2);
+    }
+
+    #[test]
+    fn what_came_later_changes_kept_cases_and_what_was_said_of_them() {
+        let mut journal = journal();
+        journal.keep(Case::new(Parameters::from_iter([("set".to_string(), "between".into())]))).unwrap();
+        [row::FAILED.of("of the set between"), row::NOT_KEPT.of("a")].into_iter().for_each(|one| journal.find(one));
+        let mut rename = |case: &mut Case| drop(case.parameters.insert("set".into(), "safe".into()));
+        journal.revise(&mut rename, vec![row::FAILED.of("of the set safe")]).unwrap();
+        assert_eq!(journal.run().cases[0].parameters["set"], "safe");
+        let said: Vec<&str> = journal.run().findings.iter().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(said, ["of the set safe", "a"], "in its place");
     }
 
     #[test]

@@ -154,7 +154,7 @@ pub enum ServerError {
     /// A standby takes no writes.
     #[error(
         "{server} is a standby, on which no table can be created: give the address of its primary; what a standby has \
-        can be measured with readpath lio"
+        can be measured with readpath lio, and readpath calibrate --queries compares plans there"
     )]
     Standby {
         /// The server's address, without its password.

@@ -10,6 +10,9 @@ pub(crate) const OLDEST: u32 = 130_000;
 /// The major version that a dry run assumes where none is known.
 pub const ASSUMED_MAJOR: u32 = 18;
 
+/// The shared buffers that a dry run assumes: what PostgreSQL has where nothing is set.
+pub const ASSUMED_BUFFERS: u64 = 128 << 20;
+
 /// The major versions that differ in what is sent: a later one is sent what the last of these is.
 pub const MAJORS: RangeInclusive<u32> = 13..=ASSUMED_MAJOR;
 
@@ -74,7 +77,7 @@ impl ServerFacts {
             user: "user".into(),
             process: 0,
             block_bytes: 8192,
-            buffer_bytes: 128 << 20,
+            buffer_bytes: ASSUMED_BUFFERS,
             is_standby: false,
             may_create: true,
             is_read_only: false,

@@ -24,6 +24,9 @@ const SLACK: Duration = Duration::from_secs(5);
 const OWN_LIMITS: &str =
     "SELECT setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout') ORDER BY name";
 
+/// Part of the limit of a statement for which it may wait for a lock.
+const LOCK_PART: f64 = 0.8;
+
 /// Leaves the session as it was found: locks, settings and all, for the next client of a pool in session mode.
 const RESET: &str = "DISCARD ALL";
 
@@ -205,9 +208,16 @@ impl Session {
         }
     }
 
+    /// The same of what takes longer with larger shared buffers, which a dry run does not know.
+    pub fn assume_by_buffers(&self, time: Duration) {
+        if let Some((statements, _)) = self.link.rehearsal() {
+            statements.take_by_buffers(time);
+        }
+    }
+
     /// In a dry run, the time that the statements so far would take.
     pub fn assumed_time(&self) -> Option<Duration> {
-        self.link.rehearsal().map(|(statements, _)| statements.time())
+        self.link.rehearsal().map(|(statements, _)| statements.time(1.0))
     }
 
     /// Begins a transaction; [`Session::abandon`] ends it where [`Session::commit`] is not reached.
@@ -217,11 +227,16 @@ impl Session {
     }
 
     /// Begins a transaction that writes nothing, with the names that the role itself sees and this long for each
-    /// statement; [`Session::roll_back`] ends it and all that was set in it.
+    /// statement, of which a lock may be waited for most: what ends a statement then shows which of them it was.
+    /// [`Session::roll_back`] ends the transaction and all that was set in it.
     pub fn begin_read_only(&mut self, limit: Duration) -> Result<(), ServerError> {
         self.in_transaction = true;
-        let limit = limit.min(self.limits.statement).as_millis().max(1);
-        self.run(&format!("BEGIN READ ONLY; RESET search_path; SET LOCAL statement_timeout = {limit}"))
+        let limit = limit.min(self.limits.statement);
+        let lock = self.limits.lock.min(limit.mul_f64(LOCK_PART)).as_millis().max(1);
+        let limit = limit.as_millis().max(1);
+        self.run(&format!(
+            "BEGIN READ ONLY; RESET search_path; SET LOCAL statement_timeout = {limit}; SET LOCAL lock_timeout = {lock}"
+        ))
     }
 
     /// Rolls the transaction back. Where the time for a statement ends the rollback itself, once more.

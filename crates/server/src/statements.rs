@@ -22,10 +22,21 @@ const BLOCK_MAX: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub struct Statements(Arc<Mutex<Noted>>);
 
+/// Where a list of statements stood.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    /// Statements, and their bytes.
+    size: (u64, u64),
+    time: Duration,
+    time_by_buffers: Duration,
+}
+
 #[derive(Debug, Default)]
 struct Noted {
     lines: Vec<String>,
     time: Duration,
+    /// What would take longer with larger shared buffers.
+    time_by_buffers: Duration,
     /// Whether a run sends at most these.
     is_bound: bool,
     /// Statements, and their bytes, that are not repeated in the list.
@@ -56,12 +67,20 @@ impl Statements {
         self.with(|noted| noted.is_bound)
     }
 
-    /// Counts what was added since the list had `size` this many times more, without a line of its own.
-    pub fn repeat_since(&self, size: (u64, u64), times: u64) {
+    /// Where the list stands, for [`Statements::repeat_since`].
+    pub fn mark(&self) -> Mark {
+        let size = self.size();
+        self.with(|noted| Mark { size, time: noted.time, time_by_buffers: noted.time_by_buffers })
+    }
+
+    /// Counts what was added since a mark this many times more, without a line of its own.
+    pub fn repeat_since(&self, mark: Mark, times: u32) {
         let now = self.size();
         self.with(|noted| {
-            noted.more.0 += (now.0 - size.0) * times;
-            noted.more.1 += (now.1 - size.1) * times;
+            noted.more.0 += (now.0 - mark.size.0) * u64::from(times);
+            noted.more.1 += (now.1 - mark.size.1) * u64::from(times);
+            noted.time += noted.time.saturating_sub(mark.time) * times;
+            noted.time_by_buffers += noted.time_by_buffers.saturating_sub(mark.time_by_buffers) * times;
         });
     }
 
@@ -70,9 +89,15 @@ impl Statements {
         self.with(|noted| noted.time += time);
     }
 
-    /// How long the statements would take, as far as that was estimated.
-    pub fn time(&self) -> Duration {
-        self.with(|noted| noted.time)
+    /// Adds to the time that the statements would take which grows with the shared buffers.
+    pub(crate) fn take_by_buffers(&self, time: Duration) {
+        self.with(|noted| noted.time_by_buffers += time);
+    }
+
+    /// How long the statements would take, as far as that was estimated, where what grows with the shared buffers takes
+    /// `by_buffers` times as long as was assumed.
+    pub fn time(&self, by_buffers: f64) -> Duration {
+        self.with(|noted| noted.time + noted.time_by_buffers.mul_f64(by_buffers.max(0.0)))
     }
 
     /// The number of statements, and their bytes, with those that are counted without a line.
@@ -139,6 +164,20 @@ mod tests {
         statements.note("SELECT 1\n      + 1");
         statements.note("BEGIN;");
         assert_eq!(statements.script(), "-- nothing was sent\nSELECT 1 + 1;\nBEGIN;\n");
+    }
+
+    #[test]
+    fn what_is_repeated_without_a_line_takes_its_time_and_what_grows_with_the_buffers_grows() {
+        let statements = Statements::default();
+        statements.note("BEGIN");
+        let mark = statements.mark();
+        statements.note("SELECT 1");
+        statements.take(Duration::from_secs(1));
+        statements.take_by_buffers(Duration::from_secs(2));
+        statements.repeat_since(mark, 3);
+        assert_eq!(statements.size(), (5, 5 + 4 * 8));
+        let [none, assumed, twice] = [0.0, 1.0, 2.0].map(|by_buffers| statements.time(by_buffers).as_secs());
+        assert_eq!((none, assumed, twice), (4, 12, 20));
     }
 
     #[test]

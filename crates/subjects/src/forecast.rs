@@ -1,7 +1,7 @@
 //! What a run takes of a server that is in use, known before anything is made there.
 
 /// What a run takes of a given server at most.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
     /// The server's address, without its password.
     pub server: String,
@@ -11,6 +11,8 @@ pub struct Forecast {
     pub temporary: u64,
     /// What the server says of itself; `None` in a dry run, which asks nothing.
     pub known: Option<Known>,
+    /// How many times as long what grows with its shared buffers takes as in a rehearsal, which knows nothing of them.
+    pub by_buffers: f64,
     /// What becomes of the user's own queries there.
     pub queries: QueryUse,
 }

@@ -12,6 +12,7 @@ use super::comparison::{Compared, Comparison};
 use super::estimate::Estimate;
 use super::findings::Advice;
 use super::judgement::{Judged, Pair};
+use super::sets::{BETWEEN, SAFE};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
@@ -30,9 +31,7 @@ pub(super) fn keep(
             journal.keep(query(bench, comparison, set, one))?;
         }
     }
-    for (name, why) in &comparison.refused {
-        journal.keep(refused(bench, comparison.state, name, why))?;
-    }
+    keep_refused(bench, comparison.state, &comparison.refused, journal)?;
     for one in comparison.compared.iter().filter(|one| one.query.not_run.is_some() || one.not_timed.is_some()) {
         let why = one.not_timed.as_deref().unwrap_or_default();
         journal.keep(refused(bench, comparison.state, &one.query.name, why))?;
@@ -41,6 +40,24 @@ pub(super) fn keep(
         journal.keep(of_set(bench, comparison, advice, set))?;
     }
     Ok(())
+}
+
+/// Keeps queries that were not explained or not run, each with the reason.
+pub(super) fn keep_refused(
+    bench: &Bench<'_>,
+    state: State,
+    queries: &[(String, String)],
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    queries.iter().try_for_each(|(name, why)| Ok(journal.keep(refused(bench, state, name, why))?))
+}
+
+/// Calls the set between the states safe in a case that was kept before it was tried in all of them.
+pub(super) fn call_safe(case: &mut Case) {
+    let (key, between) = CONSTANTS.of(BETWEEN);
+    if case.parameters.get(&key) == Some(&between) {
+        case.parameters.extend([CONSTANTS.of(SAFE)]);
+    }
 }
 
 fn source(state: State) -> &'static str {

@@ -88,8 +88,26 @@ pub(super) struct Comparison {
     pub(super) judged: Vec<Judged>,
     /// Whether plans were timed.
     pub(super) is_timed: bool,
-    /// Whether other sessions were at work meanwhile.
-    pub(super) is_busy: bool,
+    pub(super) others: Others,
+}
+
+/// Whether other sessions were at work while queries were timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Others {
+    Quiet,
+    Busy,
+    /// The role may not see sessions of other roles; those that it sees were quiet.
+    Unseen,
+}
+
+impl Others {
+    fn of(bench: &mut Bench<'_>) -> Others {
+        match (bench.tables.is_busy(), bench.tables.sees_others()) {
+            (true, _) => Others::Busy,
+            (false, true) => Others::Quiet,
+            (false, false) => Others::Unseen,
+        }
+    }
 }
 
 impl Compared {
@@ -158,6 +176,25 @@ impl Variant {
     }
 }
 
+#[cfg(test)]
+impl Compared {
+    /// A query of this name with its plans.
+    pub(super) fn of(name: &str, variants: Vec<Variant>) -> Compared {
+        Compared { query: Query::of_verification(name.into(), "SELECT".into()), variants, not_timed: None }
+    }
+}
+
+#[cfg(test)]
+impl Comparison {
+    /// Queries that were timed by these sets on a quiet server, and judged.
+    pub(super) fn timed(state: State, sets: Vec<ConstantSet>, compared: Vec<Compared>) -> Comparison {
+        let (refused, judged, is_timed, others) = (Vec::new(), Vec::new(), true, Others::Quiet);
+        let mut timed = Comparison { state, sets, compared, refused, judged, is_timed, others };
+        timed.judge();
+        timed
+    }
+}
+
 impl Comparison {
     /// Queries whose plan a set changes.
     pub(super) fn changed(&self, set: usize) -> impl Iterator<Item = &Compared> {
@@ -223,7 +260,8 @@ pub(super) fn plan(
         compared = kept;
     }
     bench.set_constants(&[])?;
-    Ok(Comparison { state, sets, compared, refused, judged: Vec::new(), is_timed: false, is_busy: false })
+    let (is_timed, others) = (false, Others::Quiet);
+    Ok(Comparison { state, sets, compared, refused, judged: Vec::new(), is_timed, others })
 }
 
 /// Adds a set's plan to those that there are. A dry run, which knows no plan, takes each for another one.
@@ -253,7 +291,7 @@ pub(super) fn time(
     let mut started = bench.machine.clock.now();
     let changed = comparison.compared.iter().filter(|one| one.is_changed()).count();
     for round in 0..wanted + settling {
-        let sent = bench.recorder.as_ref().map(|recorder| recorder.size());
+        let mark = bench.recorder.as_ref().map(|recorder| recorder.mark());
         let elapsed = bench.machine.clock.now().since(started);
         if round >= ROUNDS_MIN + settling && Duration::from_nanos(elapsed.0) > ROUNDS_TIME {
             break;
@@ -275,8 +313,8 @@ pub(super) fn time(
             started = bench.machine.clock.now();
             comparison.compared.iter_mut().filter(|_| settling > 0).for_each(Compared::forget);
         }
-        if let Some((recorder, sent)) = bench.recorder.as_ref().zip(sent).filter(|_| round + 1 == ROUNDS_REHEARSED) {
-            recorder.repeat_since(sent, (wanted + settling).saturating_sub(ROUNDS_REHEARSED) as u64);
+        if let Some((recorder, mark)) = bench.recorder.as_ref().zip(mark).filter(|_| round + 1 == ROUNDS_REHEARSED) {
+            recorder.repeat_since(mark, (wanted + settling).saturating_sub(ROUNDS_REHEARSED) as u32);
             break;
         }
     }
@@ -285,7 +323,7 @@ pub(super) fn time(
     }
     bench.set_constants(&[])?;
     comparison.is_timed = true;
-    comparison.is_busy = bench.tables.is_busy();
+    comparison.others = Others::of(bench);
     comparison.judge();
     Ok(())
 }
@@ -412,21 +450,19 @@ mod tests {
 
     #[test]
     fn a_plan_is_not_run_again_only_where_each_of_its_runs_was_slow() {
-        let query = Query::of_verification("q".into(), "SELECT".into());
         let variants = vec![
             Variant::of(&[0], &[10.0, 11.0]),
             Variant::of(&[1], &[23.0, 40.0]),
             Variant::of(&[2], &[40.0, 12.0]),
             Variant::of(&[3], &[]),
         ];
-        let one = Compared { query, variants, not_timed: None };
+        let one = Compared::of("q", variants);
         assert_eq!([0, 1, 2, 3].map(|at| one.is_slow(at)), [false, true, false, false]);
     }
 
     /// A query that takes these milliseconds by the server's own constants, and has another plan.
     fn with_another_plan(now: f64) -> Compared {
-        let variants = vec![Variant::of(&[0], &[now; 4]), Variant::of(&[1], &[])];
-        Compared { query: Query::of_verification("q".into(), "SELECT".into()), variants, not_timed: None }
+        Compared::of("q", vec![Variant::of(&[0], &[now; 4]), Variant::of(&[1], &[])])
     }
 
     #[test]
@@ -456,25 +492,12 @@ mod tests {
             let gains = |number: usize| {
                 let millis = [[100.0, 101.0, 99.0], [50.0, 51.0, 49.0]];
                 let variants = vec![Variant::of(&[0], &millis[0]), Variant::of(&[1], &millis[1])];
-                let query = Query::of_verification(format!("q{number}"), "SELECT".into());
-                Compared { query, variants, not_timed: None }
+                Compared::of(&format!("q{number}"), variants)
             };
             let slow = vec![Variant::of(&[0], &[9000.0, 9001.0, 9002.0]), then(&[1])];
-            let query = Query::of_verification("slow".into(), "SELECT".into());
-            let slow = Compared { query, variants: slow, not_timed: None };
-            let compared = (0..5).map(gains).chain([slow]).collect();
+            let compared = (0..5).map(gains).chain([Compared::of("slow", slow)]).collect();
             let sets = vec![own(), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
-            let mut comparison = Comparison {
-                state: State::AsFound,
-                sets,
-                compared,
-                refused: vec![],
-                judged: vec![],
-                is_timed: true,
-                is_busy: false,
-            };
-            comparison.judge();
-            comparison.judged[1].decision
+            Comparison::timed(State::AsFound, sets, compared).judged[1].decision
         };
         assert_eq!(advised(&|sets| Variant::of(sets, &[8000.0, 8001.0, 8002.0])), Decision::Change);
         assert_eq!(advised(&|sets| Variant::ended(sets, 10_000.0)), Decision::Undecided, "near the limit");
@@ -485,8 +508,7 @@ mod tests {
     fn a_query_is_run_again_where_a_plan_may_do_harm_and_not_where_it_surely_does_or_does_not() {
         let is_unsure = |then: &[f64]| {
             let variants = vec![Variant::of(&[0], &[10.0, 11.0, 10.5, 10.2, 10.1]), Variant::of(&[1], then)];
-            Compared { query: Query::of_verification("q".into(), "SELECT".into()), variants, not_timed: None }
-                .is_unsure()
+            Compared::of("q", variants).is_unsure()
         };
         assert!(is_unsure(&[9.0, 14.0, 15.0, 10.0, 14.0]));
         assert!(!is_unsure(&[14.0, 14.1, 15.0, 14.2, 14.0]), "it surely does");

@@ -149,6 +149,19 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
     Ok(constants)
 }
 
+/// The server's own settings, where nothing can be measured.
+pub(super) fn of_settings(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Constants, ExperimentError> {
+    let mut constants = Constants::default();
+    for name in sets::CONSTANTS {
+        let now = bench.tables.setting(name)?;
+        let (passes, source) = (Passes::default(), String::new());
+        let one = Measured { name, state: None, passes, now, settled: None, source };
+        journal.keep(case(bench, &one))?;
+        constants.all.push(one);
+    }
+    Ok(constants)
+}
+
 /// Says what is loaded.
 pub(super) fn loading(bench: &Bench<'_>, what: &str, rows: u64, journal: &mut dyn Journal) {
     let expected = LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));

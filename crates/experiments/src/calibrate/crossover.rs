@@ -35,7 +35,7 @@ const PRECISION: u64 = 100;
 
 /// Changes that a dry run counts for each set and order, of which it makes one: from the index to a bitmap, and from
 /// that to the full scan.
-const CHANGES: u64 = 2;
+const CHANGES: u32 = 2;
 
 /// A path to a number of rows.
 struct Point {
@@ -275,7 +275,7 @@ fn change(
     mut low: (u64, Option<ChosenPlan>),
     mut high: (u64, Option<ChosenPlan>),
 ) -> Result<(u64, Option<ChosenPlan>), ExperimentError> {
-    let sent = bench.recorder.as_ref().map(|recorder| recorder.size());
+    let sent = bench.recorder.as_ref().map(|recorder| recorder.mark());
     while high.0 - low.0 > (low.0 / PRECISION).max(1) {
         let middle = (low.0 as f64 * high.0 as f64).sqrt() as u64;
         let middle = middle.clamp(low.0 + 1, high.0 - 1);

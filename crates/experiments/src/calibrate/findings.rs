@@ -1,12 +1,12 @@
 //! What to change, what it is worth here and how sure that is, in three sentences; and what else came out.
 
-use measure::Unit;
 use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::calibrate::findings as row;
 use measure::statistics::median;
+use measure::{Finding, Unit};
 
 use super::bench::State;
-use super::comparison::Comparison;
+use super::comparison::{Comparison, Others};
 use super::concurrency::{self, ReadAhead, Sweep};
 use super::constants::Constants;
 use super::judgement::{CHANGED_MIN, Decision, Judged, RUNS_MIN};
@@ -65,8 +65,8 @@ impl Advice {
     }
 }
 
-/// Reports what was advised in a state.
-pub(super) fn advise(comparison: &Comparison, advice: &Advice, name: &str, journal: &mut dyn Journal) {
+/// What was advised in a state.
+pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Finding {
     let state = comparison.state;
     let judged = comparison.judged.get(advice.set).filter(|_| advice.set > 0);
     let set = &comparison.sets[advice.set];
@@ -87,11 +87,12 @@ pub(super) fn advise(comparison: &Comparison, advice: &Advice, name: &str, journ
         sentences.extend(worth(comparison, judged, whose, set.name));
         sentences.extend(not_timed(comparison, advice.set));
     }
+    sentences.extend(unseen(comparison));
     let mut finding = row::ANSWER_ADVICE.named(state.name(), sentences.join(" "));
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
         finding = finding.with("ratio", judged.ratio.value, Unit::Ratio).with("worst", judged.worst, Unit::Ratio);
     }
-    journal.find(finding);
+    finding
 }
 
 /// What keeps times from giving a verdict, as a clause.
@@ -123,6 +124,13 @@ fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
         if count == 1 { "it" } else { "them" }
     );
     (comparison.is_timed && count > 0).then_some(message)
+}
+
+/// That others may have been at work, where the role could not see it.
+fn unseen(comparison: &Comparison) -> Option<String> {
+    let message = "Whether sessions of other roles were at work meanwhile could not be seen, and times may be theirs \
+                   in part: GRANT pg_read_all_stats to the role of this run shows it.";
+    (comparison.is_timed && comparison.others == Others::Unseen).then(|| message.into())
 }
 
 /// What the change is worth, and how sure that is.

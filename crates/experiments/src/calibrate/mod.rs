@@ -46,7 +46,8 @@ use crate::journal::Journal;
 use crate::machine::{Conditions, Machine, Sensitivity};
 use crate::subject_run::{self, Descriptions};
 use bench::{Bench, State};
-use comparison::Comparison;
+use comparison::{Comparison, Others};
+use constants::Constants;
 use findings::Advice;
 use sets::ConstantSet;
 
@@ -111,27 +112,29 @@ fn measure_all(
         _ => None,
     };
     let asked = listed.or(texts.map(|texts| Asked { texts, most: None }));
-    constants::loading(bench, "for the costs", bench.tables.sizes().rows, journal);
-    bench.tables.load()?;
-    bench.look(journal);
-    let conditions = Conditions::now(bench.machine);
-    let constants = constants::measure(bench, journal)?;
-    if !bench.tables.is_private() {
-        tablespaces::measure(bench, &constants, journal)?;
+    let is_standby = bench.tables.is_standby();
+    if !is_standby {
+        constants::loading(bench, "for the costs", bench.tables.sizes().rows, journal);
+        bench.tables.load()?;
+        bench.look(journal);
     }
+    let conditions = Conditions::now(bench.machine);
+    let constants = measure_constants(bench, journal)?;
     bench.look(journal);
     let sets = constants.sets();
-    journal.find_all(zero_costs(&sets::zero(|name| constants.now(name))).or_else(|| absent_constants(&sets)));
+    let absent = || if is_standby { None } else { absent_constants(&sets) };
+    journal.find_all(zero_costs(&sets::zero(|name| constants.now(name))).or_else(absent));
+    // The user's own queries tell more than ours do, once they are run; a standby takes no tables for ours.
+    let takes_ours = !bench.parameters.run && !is_standby;
     // Before the session is set as other users' are, which plan parallel.
-    let crossovers = if bench.parameters.run { Vec::new() } else { crossover::measure(bench, &sets, journal)? };
+    let crossovers = if takes_ours { crossover::measure(bench, &sets, journal)? } else { Vec::new() };
     if let Some(asked) = &asked {
         // A rehearsal, which knows no plan, would take each for a plan of its own.
         let tries = bench.parameters.run && !bench.tables.is_rehearsal();
         let candidates = if tries { constants.candidates(&sets) } else { sets.clone() };
         judge_own(bench, asked, &candidates, told, journal)?;
     }
-    // The user's own queries tell more than ours do, once they are run.
-    if !bench.parameters.run {
+    if takes_ours {
         verify(bench, &sets, told, journal)?;
     }
     bench.machine.note("the whole run", &conditions.changed(bench.machine), Sensitivity::Core);
@@ -141,6 +144,19 @@ fn measure_all(
         describe_server(bench, &caches, journal)?;
     }
     Ok(())
+}
+
+/// All constants, and on a given server those of its tablespaces; on a standby its own, because nothing can be measured
+/// there.
+fn measure_constants(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Constants, ExperimentError> {
+    if bench.tables.is_standby() {
+        return constants::of_settings(bench, journal);
+    }
+    let constants = constants::measure(bench, journal)?;
+    if !bench.tables.is_private() {
+        tablespaces::measure(bench, &constants, journal)?;
+    }
+    Ok(constants)
 }
 
 /// What a given server's counters tell of its queries.
@@ -251,18 +267,32 @@ fn judge_own(
     let own = prepare(bench, asked, journal)?;
     let mut comparison = comparison::plan(bench, State::AsFound, own.queries, sets, journal)?;
     comparison.refused.extend(own.refused);
-    if bench.parameters.run {
-        comparison::time(bench, &mut comparison, screening::screen, journal)?;
+    if !bench.parameters.run {
+        let advice = advise(bench, &mut comparison, told, journal);
+        return cases::keep(bench, &comparison, &advice, journal);
     }
-    let advice = advise(bench, &mut comparison, told, journal)?;
-    if bench.parameters.run {
-        let refused = remedies::look(bench, &comparison, journal)?;
-        comparison.refused.extend(refused);
-    }
-    cases::keep(bench, &comparison, &advice, journal)
+    time(bench, &mut comparison, told, journal)?;
+    let refused = remedies::look(bench, &comparison, journal)?;
+    cases::keep_refused(bench, State::AsFound, &refused, journal)
 }
 
-/// Compares our own queries in all states, times them and advises. What was timed before the run is stopped is kept.
+/// Times queries, advises, and keeps what they say: where the run is ended meanwhile, what was timed before.
+fn time(
+    bench: &mut Bench<'_>,
+    comparison: &mut Comparison,
+    told: Option<State>,
+    journal: &mut dyn Journal,
+) -> Result<Advice, ExperimentError> {
+    let outcome = comparison::time(bench, comparison, screening::screen, journal);
+    let advice = advise(bench, comparison, told, journal);
+    cases::keep(bench, comparison, &advice, journal)?;
+    outcome?;
+    bench.look(journal);
+    Ok(advice)
+}
+
+/// Compares our own queries in all states, times them and advises. What a state says is kept before the next one
+/// begins, so that a run that is stopped or killed keeps it.
 fn verify(
     bench: &mut Bench<'_>,
     sets: &[ConstantSet],
@@ -270,18 +300,18 @@ fn verify(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let mut tried = Vec::new();
-    let outcome = verification::states(bench, told).into_iter().try_for_each(|state| {
-        tried.push(verification::time(bench, state, sets, journal)?);
-        Ok(())
-    });
-    if !bench.tables.has_hidden() {
-        verification::call_safe(&mut tried, told);
+    for state in verification::states(bench, told) {
+        let mut comparison = verification::plan(bench, state, sets, journal)?;
+        let advice = time(bench, &mut comparison, told, journal)?;
+        tried.push((comparison, advice));
     }
-    for comparison in &mut tried {
-        let advice = advise(bench, comparison, told, journal)?;
-        cases::keep(bench, comparison, &advice, journal)?;
+    let (mut comparisons, advices): (Vec<Comparison>, Vec<Advice>) = tried.into_iter().unzip();
+    if !bench.tables.has_hidden() && verification::call_safe(&mut comparisons, told) {
+        let said = comparisons.iter().zip(&advices);
+        let said = said.map(|(comparison, advice)| findings::advice(comparison, advice, bench.name())).collect();
+        journal.revise(&mut cases::call_safe, said)?;
     }
-    outcome
+    Ok(())
 }
 
 /// What the times advise, unless something else withholds the verdict.
@@ -290,26 +320,29 @@ fn advise(
     comparison: &mut Comparison,
     told: Option<State>,
     journal: &mut dyn Journal,
-) -> Result<Advice, ExperimentError> {
+) -> Advice {
     comparison.judge();
     let preferred = preferred(comparison.state, told).name();
     let advice = Advice::of(&comparison.sets, &comparison.judged, preferred);
     screening::leave_best(comparison, advice.set);
     let advice = Advice::of(&comparison.sets, &comparison.judged, preferred);
     let advice = advice.withheld(withheld(bench, comparison, told).map(String::from));
-    findings::advise(comparison, &advice, bench.name(), journal);
-    Ok(advice)
+    journal.find(findings::advice(comparison, &advice, bench.name()));
+    advice
 }
 
 /// Why the times give no verdict.
 fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> Option<&'static str> {
     let is_own = comparison.state == State::AsFound;
     match told {
-        _ if comparison.is_busy => {
+        _ if comparison.others == Others::Busy => {
             Some("other sessions were at work while it was measured; repeat the run when the server is quiet")
         }
         _ if bench.tables.has_hidden() => {
             Some("rows could not be marked as visible to all, so that no index does alone; repeat the run later")
+        }
+        _ if !comparison.is_timed && (bench.parameters.run || !is_own) => {
+            Some("the run was ended before all plans were timed")
         }
         _ if !comparison.is_timed => Some("plans were compared and nothing was run; --run does"),
         Some(State::Cold) if !is_own => Some(

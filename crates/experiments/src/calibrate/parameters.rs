@@ -137,7 +137,8 @@ impl CalibrateParameters {
                  given one are not emptied, because its other users would pay for it",
             );
         }
-        let asked = CalibrationAsked { payload: self.payload.map(|payload| payload.0), seed: self.seed };
+        let (payload, has_queries) = (self.payload.map(|payload| payload.0), self.queries.is_some());
+        let asked = CalibrationAsked { has_queries, payload, seed: self.seed };
         let mut openers = subject_run::openers(&self.on, |place| place.calibration(asked), &mut NullJournal)?;
         match (openers.pop(), openers.is_empty()) {
             (Some(opener), true) => Ok(opener),

@@ -98,7 +98,6 @@ fn told(tried: usize, other_plans: usize, left: usize) -> String {
 #[cfg(test)]
 mod tests {
     use measure::random::SplitMix64;
-    use subjects::postgres::calibration::queries::Query;
 
     use super::*;
     use crate::calibrate::bench::State;
@@ -123,21 +122,12 @@ mod tests {
             }
             let variants =
                 plans.iter().map(|(millis, sets)| Variant::of(sets, &[(); 5].map(|()| run(*millis)))).collect();
-            let query = Query::of_verification(format!("q{number}"), "SELECT".into());
-            Compared { query, variants, not_timed: None }
+            Compared::of(&format!("q{number}"), variants)
         };
         let compared = queries.iter().enumerate().map(&mut one).collect();
         let set = |(at, name): (usize, &&'static str)| ConstantSet { name, values: vec![("seq_page_cost", at as f64)] };
         let sets = names.iter().enumerate().map(set).collect();
-        Comparison {
-            state: State::AsFound,
-            sets,
-            compared,
-            refused: vec![],
-            judged: vec![],
-            is_timed: true,
-            is_busy: false,
-        }
+        Comparison::timed(State::AsFound, sets, compared)
     }
 
     /// The place of the set that is advised, 0 where none is, by planted times with this noise.

@@ -1,11 +1,11 @@
 //! The verification: queries of our own, timed in each state of the caches, and whether the set between the states is
 //! safe in all of them.
 
+use subjects::postgres::calibration::queries::Query;
 use subjects::postgres::calibration::verification_set::Scanned;
 
 use super::bench::{Bench, State};
-use super::comparison::{self, Comparison};
-use super::screening;
+use super::comparison::{self, Comparison, Others};
 use super::sets::{BETWEEN, ConstantSet, SAFE};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -23,55 +23,60 @@ pub(super) fn states(bench: &Bench<'_>, told: Option<State>) -> Vec<State> {
     states
 }
 
-/// Compares our own queries in a state and times them.
-pub(super) fn time(
+/// The plans of our own queries in a state.
+pub(super) fn plan(
     bench: &mut Bench<'_>,
     state: State,
     sets: &[ConstantSet],
     journal: &mut dyn Journal,
 ) -> Result<Comparison, ExperimentError> {
-    let scanned = if state == State::System { Scanned::Beyond } else { Scanned::Within };
-    let queries = bench.tables.verification_queries(scanned);
-    let mut comparison = comparison::plan(bench, state, queries, sets, journal)?;
-    comparison::time(bench, &mut comparison, screening::screen, journal)?;
-    bench.look(journal);
-    Ok(comparison)
+    let queries = queries(bench, state);
+    comparison::plan(bench, state, queries, sets, journal)
+}
+
+/// The queries of a state: over the table that the buffers hold, over the one beyond them, and cold, where each run
+/// takes a restart, by turns over either.
+fn queries(bench: &Bench<'_>, state: State) -> Vec<Query> {
+    let of = |scanned| bench.tables.verification_queries(scanned);
+    match state {
+        State::System => of(Scanned::Beyond),
+        State::Cold if bench.tables.verification_rows().beyond > 0 => {
+            let beyond = of(Scanned::Beyond).into_iter().map(|query| query.named(" (table beyond the buffers)"));
+            let pairs = of(Scanned::Within).into_iter().zip(beyond).enumerate();
+            pairs.map(|(at, (within, beyond))| if at % 2 == 0 { within } else { beyond }).collect()
+        }
+        _ => of(Scanned::Within),
+    }
 }
 
 /// Calls the set between the states safe where it was tried in each of them, with no other session at work, and harmed
-/// no query in any. `told` is the state of the server's own queries.
-pub(super) fn call_safe(tried: &mut [Comparison], told: Option<State>) {
-    let is_tried = |name: &str| tried.iter().any(|one| one.state.name() == name && one.is_timed && !one.is_busy);
+/// no query in any: whether it did. `told` is the state of the server's own queries.
+pub(super) fn call_safe(tried: &mut [Comparison], told: Option<State>) -> bool {
+    let is_quiet = |one: &Comparison| one.is_timed && one.others == Others::Quiet;
+    let is_tried = |name: &str| tried.iter().any(|one| one.state.name() == name && is_quiet(one));
     let is_harmless = |one: &Comparison| {
         let at = one.sets.iter().position(|set| set.name == BETWEEN);
         at.and_then(|at| one.judged.get(at)).is_some_and(|judged| judged.is_harmless())
     };
     let has_set = |state: &State| tried.iter().any(|one| one.sets.iter().any(|set| set.name == state.name()));
     let states = State::OF_BLOCKS.into_iter().filter(|state| has_set(state) || told == Some(*state));
-    if states.into_iter().all(|state| is_tried(state.name())) && tried.iter().all(is_harmless) {
-        let all = tried.iter_mut().flat_map(|one| &mut one.sets);
-        all.filter(|set| set.name == BETWEEN).for_each(|set| set.name = SAFE);
-    }
+    let is_safe = states.into_iter().all(|state| is_tried(state.name())) && tried.iter().all(is_harmless);
+    let all = tried.iter_mut().flat_map(|one| &mut one.sets).filter(|set| is_safe && set.name == BETWEEN);
+    all.for_each(|set| set.name = SAFE);
+    is_safe
 }
 
 #[cfg(test)]
 mod tests {
-    use subjects::postgres::calibration::queries::Query;
-
     use super::*;
     use crate::calibrate::comparison::{Compared, Variant};
 
     /// A state, and how many times as long a query takes there by the set between the states.
     fn tried(state: State, factor: f64, runs: usize) -> Comparison {
         let variants = vec![Variant::of(&[0, 1, 2], &vec![10.0; runs]), Variant::of(&[3], &vec![10.0 * factor; runs])];
-        let query = Query::of_verification("q".into(), "SELECT".into());
-        let compared = vec![Compared { query, variants, not_timed: None }];
         let set = |name| ConstantSet { name, values: vec![("seq_page_cost", 0.5)] };
         let sets = ["now", "cached", "system", BETWEEN].map(set).into();
-        let (is_timed, is_busy) = (true, false);
-        let mut one = Comparison { state, sets, compared, refused: vec![], judged: vec![], is_timed, is_busy };
-        one.judge();
-        one
+        Comparison::timed(state, sets, vec![Compared::of("q", variants)])
     }
 
     fn name(mut tried: Vec<Comparison>, told: Option<State>) -> &'static str {
@@ -87,8 +92,10 @@ mod tests {
         assert_eq!(name(vec![tried(State::Cached, 0.9, 3), tried(State::System, 0.9, 2)], None), BETWEEN, "two runs");
         assert_eq!(name(vec![tried(State::Cached, 0.9, 3)], None), BETWEEN, "not tried in the other one");
         assert_eq!(name(both(1.0), Some(State::Cold)), BETWEEN, "no set for the server's own state");
-        let mut busy = both(1.0);
-        busy[1].is_busy = true;
-        assert_eq!(name(busy, None), BETWEEN);
+        for others in [Others::Busy, Others::Unseen] {
+            let mut disturbed = both(1.0);
+            disturbed[1].others = others;
+            assert_eq!(name(disturbed, None), BETWEEN, "{others:?}");
+        }
     }
 }

@@ -14,7 +14,7 @@ findings! {
     ABSENT_PHYSICAL = Info "absent-physical", "`lio`: the subject reads through a page cache that would answer";
     ABSENT_PHYSICAL_HERE = Warning "absent-physical", "`lio`: the file system of the engine's tables refuses direct \
         I/O";
-    STANDBY = Warning "standby", "`lio`: the server is a standby, and the catalogs that it has were scanned";
+    STANDBY = Warning "standby", "the server is a standby: `lio` scanned its catalogs, `calibrate` compared queries";
     NOT_ALL_VISIBLE = Warning "not-all-visible", "`lio`, `scan`, `calibrate`: an older transaction hides rows";
     FILE_CHANGED = Warning "file-changed", "`lio`: another program wrote to the database file that was read";
     VALGRIND_SERVER = Info "valgrind-server", "`scan`: instructions are those of a backend under valgrind";

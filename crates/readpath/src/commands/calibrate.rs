@@ -35,7 +35,8 @@ files, and removes the server at the end; postgres:DIRECTORY takes the programs 
 
 #[derive(Args)]
 struct Arguments {
-    /// Bytes of the table, which with its indexes takes twice as much [default: 32MiB on a private server, else 24MiB]
+    /// Bytes of the table, which with its indexes takes twice as much [default: 32MiB on a private server, else 24MiB].
+    /// What is beyond a quarter of the shared buffers makes the table larger that only the operating system has cached
     #[arg(long)]
     payload: Option<Size>,
     /// Judge by your own queries: a file of statements, a folder of them, or `pg_stat_statements` (`:N`: the first N).

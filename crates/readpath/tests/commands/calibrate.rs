@@ -14,16 +14,16 @@ use serde_json::Value;
 use trial::Trial;
 
 /// A small table, and as few samples as say something.
-const SMALL: &str = "--payload 4MiB --repeat 2 --passes 2 --rounds 3";
+pub(crate) const SMALL: &str = "--payload 4MiB --repeat 2 --passes 2 --rounds 3";
 
 /// Buffers that a table of ten times the payload goes beyond.
-const SMALL_BUFFERS: &str = "shared_buffers=24MB";
+pub(crate) const SMALL_BUFFERS: &str = "shared_buffers=24MB";
 
 /// The constants of a set.
 const CONSTANTS: [&str; 5] =
     ["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"];
 
-fn part<'a>(document: &'a Value, name: &'a str) -> impl Iterator<Item = &'a Value> {
+pub(crate) fn part<'a>(document: &'a Value, name: &'a str) -> impl Iterator<Item = &'a Value> {
     cases(document).filter(move |case| case["parameters"]["part"] == name)
 }
 
@@ -218,7 +218,7 @@ const ODD: [(&str, &str, &str); 19] = [
 ];
 
 /// A server with a table to ask, and a role that may read most of it.
-fn shop() -> Option<Trial> {
+pub(crate) fn shop() -> Option<Trial> {
     let trial = Trial::start(&[SMALL_BUFFERS])?;
     trial.run(
         "CREATE TABLE shop AS SELECT n, n % 1000 AS kind, hashint4(n) AS place, repeat('x', 50) AS note \
@@ -279,13 +279,13 @@ fn every_odd_query_gets_a_sentence_and_the_others_are_answered() {
 }
 
 /// Goes on with a server until it is dropped, in a thread of its own.
-struct Meanwhile {
+pub(crate) struct Meanwhile {
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Meanwhile {
-    fn run(trial: &Trial, statements: &'static [&str]) -> Meanwhile {
+    pub(crate) fn run(trial: &Trial, statements: &'static [&str]) -> Meanwhile {
         let (mut client, ends) = (trial.client(), Arc::new(AtomicBool::new(false)));
         let until = Arc::clone(&ends);
         let work = move || {

@@ -6,6 +6,7 @@
 mod access_paths;
 mod agreement;
 mod calibrate;
+mod calibrate_servers;
 mod children;
 mod command_line;
 mod compare_traces;

@@ -180,7 +180,9 @@ fn interval(case: &Case, low: &str, high: &str) -> Option<Cell> {
 
 /// The settings that are no cost.
 fn settings(cases: &[&Case]) -> Option<Table> {
-    let settings: Vec<&Case> = cases.iter().copied().filter(|case| case.metric("time").is_none()).collect();
+    // Of a standby, whose costs cannot be measured, the constants of the sets are known all the same.
+    let is_cost = |case: &Case| CONSTANTS.contains(&cell(case, "constant").as_str()) || case.metric("time").is_some();
+    let settings: Vec<&Case> = cases.iter().copied().filter(|case| !is_cost(case)).collect();
     let quantity = |metric: &Metric| match metric.unit {
         Unit::Bytes => Cell::bytes(metric.median()),
         _ => Cell::count(metric.median()),

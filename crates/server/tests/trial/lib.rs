@@ -54,17 +54,14 @@ impl Trial {
             println!("{SKIPPED}");
             return None;
         }
-        let folder = tempfile::Builder::new().prefix("readpath-trial-").tempdir_in(parent).unwrap();
-        if let Some((user, group)) = user() {
-            chown(folder.path(), Some(user), Some(group)).unwrap();
-        }
+        let folder = folder_in(parent);
         let data = folder.path().join("data");
         let mut words = vec![program("initdb"), "--pgdata".into(), data.display().to_string()];
         let more = ["--username=postgres", "--no-sync", "--auth-local=trust", "--auth-host=scram-sha-256"];
         words.extend(more.map(String::from));
         let made = command(&words).current_dir(folder.path()).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let mut words = vec![program("postgres"), "-D".into(), data.display().to_string(), format!("--port={port}")];
         let socket = format!("unix_socket_directories={}", folder.path().display());
         for setting in SETTINGS.iter().chain(settings).copied().chain([socket.as_str()]) {
@@ -164,6 +161,27 @@ impl Trial {
         }
     }
 
+    /// A hot standby with a copy of this server's files, which follows it.
+    pub fn standby(&self) -> Trial {
+        let folder = folder_in(&std::env::temp_dir());
+        let [here, there] = [&self.folder, &folder].map(|folder| folder.path().display().to_string());
+        let mut words = vec![program("pg_basebackup"), format!("--pgdata={there}/data")];
+        words.extend(
+            ["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--username=postgres"].map(String::from),
+        );
+        words.extend([format!("--host={here}"), format!("--port={}", self.port)]);
+        let made = command(&words).current_dir(folder.path()).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let port = free_port();
+        let [ours, its] = [self.port, port].map(|port| format!("--port={port}"));
+        let words: Vec<String> =
+            self.words.iter().map(|word| word.replace(&here, &there).replace(&ours, &its)).collect();
+        let child = spawn(&words, folder.path());
+        let mut standby = Trial { child, folder, port, words };
+        standby.wait_until_ready();
+        standby
+    }
+
     /// Gives the server a certificate for the name `host` and starts it anew; the file with the authority that vouches
     /// for it. Prints why not and returns `None` where there is no openssl.
     #[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
@@ -211,7 +229,7 @@ impl Trial {
 
     /// Starts a pooler of this mode before the server. It resets nothing in the sessions that it hands out.
     pub fn pooler(&self, program: &str, mode: &str) -> Pooler {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let settings = self.folder.path().join(format!("pooler-{mode}.ini"));
         let text = format!(
             "[databases]\npostgres = host={} port={} user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
@@ -268,6 +286,19 @@ impl Drop for Pooler {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A folder for all that a server has, which belongs to the server's user.
+fn folder_in(parent: &Path) -> TempDir {
+    let folder = tempfile::Builder::new().prefix("readpath-trial-").tempdir_in(parent).unwrap();
+    if let Some((user, group)) = user() {
+        chown(folder.path(), Some(user), Some(group)).unwrap();
+    }
+    folder
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn program(name: &str) -> String {

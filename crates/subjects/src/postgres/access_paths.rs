@@ -103,7 +103,7 @@ pub(super) fn check_rows(rows: u64) -> Result<(), String> {
 
 /// What is made for a table of this many rows.
 pub(super) fn needs(rows: u64) -> Needs {
-    Needs { made: Customers::bytes_needed(rows), temporary: Customers::index_bytes_max(rows), or_standby: false }
+    Needs { made: Customers::bytes_needed(rows), temporary: Customers::index_bytes_max(rows), ..Needs::default() }
 }
 
 /// Most rows of a table that stays in shared buffers of this size.

@@ -5,6 +5,7 @@
 //! without the clock at every step.
 
 pub mod former;
+mod home;
 pub mod own_queries;
 pub mod queries;
 pub mod server_caches;
@@ -13,14 +14,16 @@ pub mod verification_set;
 
 use std::time::{Duration, Instant};
 
-use measure::quantity::{rounded_size, size_in_words, whole_mebibytes};
+use measure::quantity::{size_in_words, whole_mebibytes};
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters, Unit};
 pub use server::explain::Node;
+use server::facts::ASSUMED_BUFFERS;
 use server::session::ROW_TIME;
 pub use server::{Buffers, Plan};
 use server::{Schema, ServerError, ServerFacts, Session, schema};
 
+use self::home::Home;
 use super::fetched::{blocks_of, hidden_of};
 use super::needs::Needs;
 use super::notes::Notes;
@@ -55,8 +58,8 @@ const FILLER: u32 = 70;
 const DENSE_ROWS_A_BLOCK: u64 = 75;
 const SPARSE_ROWS_A_BLOCK: u64 = 7;
 
-/// About what making and sorting a row takes.
-pub const LOAD_TIME_A_ROW: Duration = Duration::from_micros(6);
+/// About what a row takes to be made in the order of a hash and sorted into two indexes, and removed.
+pub const LOAD_TIME_A_ROW: Duration = Duration::from_nanos(3500);
 
 /// The table with few rows a block has this part of the other's rows, and its blocks are filled to this percentage: a
 /// tenth of the rows in each, about a third of the blocks.
@@ -68,6 +71,9 @@ const SPARSE_FILL: u32 = 10;
 const PAYLOAD_PRIVATE: u64 = 32 << 20;
 const PAYLOAD_GIVEN: u64 = 24 << 20;
 const BUFFERS_PART: u64 = 4;
+
+/// Least bytes of that table, however small the buffers are.
+const PAYLOAD_MIN: u64 = 1 << 20;
 
 /// Shared buffers of a private server: four times what a scan may take of them, and the indexes. No more: a table
 /// beyond them is made too.
@@ -252,6 +258,8 @@ pub struct TableSizes {
 /// What the experiment asks of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CalibrationAsked {
+    /// Whether the user's own queries are compared, which a standby answers too.
+    pub has_queries: bool,
     /// Bytes of the dense table; the default depends on the server.
     pub payload: Option<u64>,
     /// Picks the order of the rows.
@@ -272,7 +280,7 @@ impl CalibrationAsked {
 
 /// A server with the tables in the schema of a run.
 pub struct Calibration {
-    schema: Schema,
+    home: Home,
     meter: Meter,
     notes: Notes,
     sizes: TableSizes,
@@ -295,16 +303,17 @@ impl Subject for Calibration {
     }
 
     fn findings(&mut self) -> Vec<Finding> {
-        self.notes.look(self.schema.session())
+        self.notes.look(self.home.session())
     }
 
     fn finish(self: Box<Self>) -> Closing {
-        let Calibration { mut schema, notes, reached, .. } = *self;
+        let Calibration { home, notes, reached, .. } = *self;
+        let mut schema = home.into_schema();
         // A private server goes with all it holds, and may have stopped.
         if reached.private.is_some() {
-            schema.forget();
+            schema.iter_mut().for_each(Schema::forget);
         }
-        let closing = notes.close(Some(schema));
+        let closing = notes.close(schema);
         drop(reached);
         closing
     }
@@ -312,6 +321,7 @@ impl Subject for Calibration {
 
 impl Calibration {
     /// Connects, checks that there is room for a dense table of `payload` bytes, makes the schema and sets the session.
+    /// On a standby nothing is made.
     pub(super) fn open(
         reached: Reached,
         payload: u64,
@@ -320,18 +330,39 @@ impl Calibration {
     ) -> Result<Calibration, SubjectError> {
         let session = reached.connect(opening)?;
         let mut notes = Notes::of(&session, opening.clock);
-        let verification = verification_set::VerificationRows::of(payload, session.facts().buffer_bytes);
-        notes.check_space(&session, bytes_needed(payload) + verification.bytes(), "--payload")?;
-        let found = [exceeding(payload, session.facts().buffer_bytes), absent_cold(reached.private.is_some())];
+        if session.facts().is_standby {
+            return Calibration::on_standby(session, notes, reached);
+        }
+        let buffers = session.facts().buffer_bytes;
+        let verification = verification_set::VerificationRows::of(payload, buffers);
+        let within = within(payload, buffers);
+        notes.check_space(&session, bytes_needed(within) + verification.bytes(), "--payload")?;
+        let found = [exceeding(payload, buffers), absent_cold(reached.private.is_some())];
         found.into_iter().flatten().for_each(|finding| notes.find(finding));
-        let rows = payload / ROW_BYTES;
+        let rows = within / ROW_BYTES;
         let sizes = TableSizes { rows, sparse_rows: (rows / SPARSE_PART).max(1), ..TableSizes::default() };
         let mut schema = Schema::create(session)?;
         notes.begin(&mut schema, reached.private.is_some())?;
         prepare(schema.session())?;
         let meter = Meter::open(schema.session())?;
         notes.note_meter(&meter);
-        Ok(Calibration { schema, meter, notes, sizes, seed, verification, is_as_users: false, reached })
+        let home = Home::Schema(schema);
+        Ok(Calibration { home, meter, notes, sizes, seed, verification, is_as_users: false, reached })
+    }
+
+    /// A standby, without tables.
+    fn on_standby(mut session: Session, mut notes: Notes, reached: Reached) -> Result<Calibration, SubjectError> {
+        notes.find(only_queries(&session.address().shown()));
+        prepare(&mut session)?;
+        let meter = Meter::open(&mut session)?;
+        let (sizes, verification) = (TableSizes::default(), verification_set::VerificationRows::default());
+        let (home, seed, is_as_users) = (Home::Standby(session), 0, false);
+        Ok(Calibration { home, meter, notes, sizes, seed, verification, is_as_users, reached })
+    }
+
+    /// Whether the server is a standby, where no table can be made and nothing but the user's queries be compared.
+    pub fn is_standby(&self) -> bool {
+        matches!(self.home, Home::Standby(_))
     }
 
     /// Whether the server is a private one, whose caches can be emptied.
@@ -372,10 +403,11 @@ impl Calibration {
     /// Makes the tables anew, with other places in memory and another process: what differs between runs then differs
     /// between passes.
     pub fn load_again(&mut self) -> Result<(), SubjectError> {
+        let schema = self.home.schema()?;
         for table in [DENSE, SPARSE] {
-            self.schema.drop_table(table)?;
+            schema.drop_table(table)?;
         }
-        self.schema.reopen()?;
+        schema.reopen()?;
         self.prepare_session()?;
         self.seed = self.seed.wrapping_add(1);
         self.load()
@@ -383,12 +415,13 @@ impl Calibration {
 
     /// Makes and fills the tables. `sizes` are known afterwards.
     pub fn load(&mut self) -> Result<(), SubjectError> {
-        let dense = self.schema.create_table(DENSE, "in_order integer, scattered integer, filler text", "")?;
+        let schema = self.home.schema()?;
+        let dense = schema.create_table(DENSE, "in_order integer, scattered integer, filler text", "")?;
         let fill = format!("fillfactor = {SPARSE_FILL}");
-        let sparse = self.schema.create_table(SPARSE, "in_order integer, filler text", &fill)?;
+        let sparse = schema.create_table(SPARSE, "in_order integer, filler text", &fill)?;
         let TableSizes { rows, sparse_rows, .. } = self.sizes;
         let seed = self.seed % (1 << 31);
-        let session = self.schema.session();
+        let session = schema.session();
         // The order of a hash is an order without a pattern, and the same for the same seed.
         session.run(&format!(
             "INSERT INTO {dense} SELECT n, row_number() OVER (ORDER BY hashint8extended(n, {seed})), \
@@ -418,7 +451,7 @@ impl Calibration {
     }
 
     fn session(&mut self) -> &mut Session {
-        self.schema.session()
+        self.home.session()
     }
 
     /// Gives a setting of the session a value.
@@ -484,7 +517,9 @@ impl Calibration {
         match probe {
             Probe::Dense { .. } => self.sizes.rows,
             Probe::Sparse => self.sizes.sparse_rows,
-            Probe::Count { rows, .. } | Probe::Fetch { rows, .. } | Probe::Rows { rows } => rows,
+            Probe::Count { rows, .. } | Probe::Fetch { rows, .. } => rows,
+            // A part is handed over, and all are read.
+            Probe::Rows { .. } => self.sizes.rows,
         }
     }
 
@@ -507,18 +542,19 @@ impl Calibration {
     fn explained(&mut self, statement: &str, rows: u64) -> Result<Plan, SubjectError> {
         let time = ROW_TIME.as_secs_f64() * rows as f64;
         self.session().assume(Duration::from_secs_f64(time));
+        self.timed_as(statement, time)
+    }
+
+    /// Runs a statement; a dry run assumes these seconds.
+    fn timed_as(&mut self, statement: &str, time: f64) -> Result<Plan, SubjectError> {
         let mut assumed = Plan::assumed("Aggregate", Buffers::default());
         (assumed.execution_ms, assumed.top.workers) = (Some(time * 1e3), Some(1));
         Ok(self.session().explain(statement, assumed)?)
     }
 
-    fn executed(&mut self, statement: &str, rows: u64) -> Result<Executed, SubjectError> {
-        executed(&self.explained(statement, rows)?)
-    }
-
     /// Microseconds of processor time of a statement that counts `count`, one of `laps` in a row.
     pub fn processor_micros(&mut self, probe: Probe, count: u64, laps: u32) -> Result<f64, SubjectError> {
-        let taken = self.meter.measure(self.schema.session(), &probe.statement(), count, laps)?;
+        let taken = self.meter.measure(self.home.session(), &probe.statement(), count, laps)?;
         Ok(taken.cost.0 as f64 / 1e3 / f64::from(laps))
     }
 
@@ -550,19 +586,19 @@ impl Calibration {
         let left = private.drop_page_cache(&stop)?;
         let settings = private.settings().clone();
         private.restart(settings, &stop)?;
-        self.schema.reopen()?;
+        self.home.schema()?.reopen()?;
         self.prepare_session()?;
         Ok(left.pages as f64 / (left.of as f64).max(1.0))
     }
 
     /// Sets a new session as the last one was.
     fn prepare_session(&mut self) -> Result<(), SubjectError> {
-        prepare(self.schema.session())?;
+        prepare(self.home.session())?;
         if self.is_as_users {
             self.plan_as_users_do()?;
         }
         // A new session has a backend of its own.
-        self.meter = Meter::open(self.schema.session())?;
+        self.meter = Meter::open(self.home.session())?;
         Ok(())
     }
 
@@ -592,18 +628,40 @@ fn executed(plan: &Plan) -> Result<Executed, SubjectError> {
     Ok(Executed { micros: millis * 1e3, buffers: plan.buffers()?, workers, rows })
 }
 
+/// Bytes of a payload that stay in shared buffers of these bytes, 0 where they are not known: a scan of more than a
+/// quarter of them passes through a ring and leaves nothing there.
+fn within(payload: u64, buffers: u64) -> u64 {
+    if buffers == 0 { payload } else { payload.min((buffers / BUFFERS_PART).max(PAYLOAD_MIN)) }
+}
+
 /// Bytes that tables of these bytes take with their indexes.
 fn bytes_needed(payload: u64) -> u64 {
     let rows = payload / ROW_BYTES;
     payload.saturating_add(rows.saturating_mul(INDEX_BYTES_A_ROW)).saturating_add(payload / 2)
 }
 
-/// What is made for a table of these bytes, whose rows are sorted once, and their keys for the indexes; the most where
-/// the shared buffers are not known.
-pub(super) fn needs(payload: u64, buffers: Option<u64>) -> Needs {
+/// What is made for a payload of these bytes: tables whose rows are sorted once, and their keys for the indexes; the
+/// most where the shared buffers are not known. A standby does where `or_standby`.
+pub(super) fn needs(payload: u64, buffers: Option<u64>, or_standby: bool) -> Needs {
     let at_most = || verification_set::VerificationRows::at_most(payload);
     let verification = buffers.map_or_else(at_most, |buffers| verification_set::VerificationRows::of(payload, buffers));
-    Needs { made: bytes_needed(payload) + verification.bytes(), temporary: payload / 2, or_standby: false }
+    let within = within(payload, buffers.unwrap_or(0));
+    let temporary = (within / 2).max(verification.sorted_bytes());
+    let rehearsed = verification_set::VerificationRows::of(payload, ASSUMED_BUFFERS);
+    let by_buffers = match buffers {
+        Some(_) if rehearsed.beyond > 0 => verification.beyond as f64 / rehearsed.beyond as f64,
+        _ => 1.0,
+    };
+    Needs { made: bytes_needed(within) + verification.bytes(), temporary, or_standby, by_buffers }
+}
+
+/// The finding about a standby.
+pub(super) fn only_queries(address: &str) -> Finding {
+    row::STANDBY.of(format!(
+        "{address} is a standby, on which no table can be made: no constant was measured there, and no query of \
+         readpath's own was run. Your queries were compared by parts of the constants that it has. For measured ones \
+         give the address of its primary."
+    ))
 }
 
 /// The finding that nothing is measured cold on a given server.
@@ -615,18 +673,18 @@ pub(super) fn absent_cold(is_private: bool) -> Option<Finding> {
     (!is_private).then(|| row::ABSENT_COLD.of(message))
 }
 
-/// The finding about a table that no scan leaves in the shared buffers.
+/// The finding about a payload that no scan leaves in the shared buffers.
 pub(super) fn exceeding(payload: u64, buffers: u64) -> Option<Finding> {
-    if payload <= buffers / BUFFERS_PART {
+    let within = within(payload, buffers);
+    if payload <= within {
         return None;
     }
     let message = format!(
-        "The table takes {} and the server's shared buffers {}: a scan of more than a quarter of them passes through a \
-         ring and leaves nothing there, so that what is called cached came from the operating system. --payload {} \
-         would stay.",
+        "The payload takes {} and the server's shared buffers {}: a scan of more than a quarter of them passes through \
+         a ring and leaves nothing there, so that costs of what the server has cached were measured on a table of {}.",
         whole_mebibytes(payload),
         size_in_words(buffers),
-        rounded_size(buffers / BUFFERS_PART)
+        size_in_words(within)
     );
     let finding = row::TABLE_EXCEEDS_BUFFERS.of(message).with("table", payload as f64, Unit::Bytes);
     Some(finding.with("shared_buffers", buffers as f64, Unit::Bytes))
@@ -660,7 +718,7 @@ mod tests {
     fn a_table_that_is_not_made_is_not_announced() {
         let payload = 24 << 20;
         let [unknown, small, large] =
-            [None, Some(128 << 20), Some(8 << 30)].map(|buffers| needs(payload, buffers).made);
+            [None, Some(128 << 20), Some(8 << 30)].map(|buffers| needs(payload, buffers, false).made);
         assert!(large < small && small <= unknown, "{large}, {small}, {unknown}");
         assert!(large < payload * 4, "{large} of a table within the buffers and its indexes");
     }

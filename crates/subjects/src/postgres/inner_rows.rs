@@ -74,7 +74,7 @@ impl InnerRows {
 
     /// What an experiment on the table makes on a server.
     pub(super) fn needs(&self, block_bytes: u64) -> Needs {
-        Needs { made: self.bytes_needed(block_bytes), temporary: self.index_bytes(), or_standby: false }
+        Needs { made: self.bytes_needed(block_bytes), temporary: self.index_bytes(), ..Needs::default() }
     }
 
     /// The rows as COPY takes them: key, value and filler. `progress` hears how many rows of how many are made.

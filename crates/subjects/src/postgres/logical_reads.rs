@@ -499,6 +499,7 @@ pub(super) fn needs(asked: &Asked, block_bytes: u64) -> Needs {
         made: layouts(asked).map(|layout| made(&layout)).max().unwrap_or(0),
         temporary: sorted.max().unwrap_or(0),
         or_standby: true,
+        ..Needs::default()
     }
 }
 

@@ -116,7 +116,8 @@ impl PostgresPlace {
         let known = Known { major, name, buffers, log_statement: facts.log_statement };
         let known = (!session.is_rehearsal()).then_some(known);
         let queries = QueryUse::default();
-        Ok(Forecast { server, made: needs.made, temporary: needs.temporary, known, queries })
+        let Needs { made, temporary, by_buffers, .. } = needs;
+        Ok(Forecast { server, made, temporary, known, by_buffers, queries })
     }
 }
 
@@ -169,7 +170,7 @@ impl Place for PostgresPlace {
     fn calibration(&self, asked: CalibrationAsked) -> Offer<'_, Calibration> {
         let payload = asked.payload(!self.is_in_use());
         Ok(self.opener(
-            move |size| super::calibration::needs(payload, size.buffers),
+            move |size| super::calibration::needs(payload, size.buffers, asked.has_queries),
             Box::new(move |opening| {
                 let reached = self.reach(asked.buffers(), opening)?;
                 Ok(Box::new(Calibration::open(reached, payload, asked.seed, opening)?))

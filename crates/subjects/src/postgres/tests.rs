@@ -183,12 +183,10 @@ fn buffers() -> Vec<Reading> {
         (1..33_u64, 1..7_u64),
         |(payload, half)| calibration::exceeding(payload << 20, half << 21),
         |(payload, half)| {
-            let stays = match half {
-                1 => "--payload 512KiB would stay.".into(),
-                _ => format!("--payload {}MiB would stay.", half / 2),
-            };
-            (2 * payload > *half).then(|| {
-                says![format!("The table takes {payload} MiB and the server's shared buffers {} MiB", half * 2), stays]
+            let within = (half << 19).max(1 << 20);
+            (payload << 20 > within).then(|| {
+                let sizes = format!("The payload takes {payload} MiB and the server's shared buffers {} MiB", half * 2);
+                says![sizes, format!("were measured on a table of {}.", size_in_words(within))]
             })
         },
     );

@@ -26,7 +26,7 @@ const SETS: [&[(&str, f64)]; 4] = [
 /// A private server without tables yet.
 pub(crate) fn open() -> Box<Calibration> {
     let places: Places = format!("postgres:{DEBIAN}").parse().unwrap();
-    let asked = CalibrationAsked { payload: Some(4 << 20), seed: 1 };
+    let asked = CalibrationAsked { has_queries: false, payload: Some(4 << 20), seed: 1 };
     let opener = places.iter().next().unwrap().calibration(asked).unwrap();
     let mut opening = Opening {
         environment: &Environment::new(std::env::temp_dir()),
@@ -58,4 +58,26 @@ fn some_set_of_constants_leads_the_verification_to_each_kind_of_step() {
     }
     let missing: Vec<&str> = STEPS.into_iter().filter(|step| !found.iter().any(|kind| kind == step)).collect();
     assert!(missing.is_empty(), "no set leads to {missing:?}");
+}
+
+#[test]
+fn one_table_of_the_verification_stays_in_the_buffers_and_the_other_does_not_warm_and_cold() {
+    if !Path::new(DEBIAN).exists() {
+        println!("skipped: Debian's PostgreSQL 15 is not installed");
+        return;
+    }
+    let mut tables = open();
+    tables.load_verification().unwrap();
+    let mut read_again = |scanned| {
+        let last = (0..3).map(|_| tables.scan_of(scanned).unwrap().buffers).last().unwrap();
+        last.reads as f64 / last.gets() as f64
+    };
+    let [within, beyond] = [Scanned::Within, Scanned::Beyond].map(&mut read_again);
+    assert_eq!(within, 0.0, "warm, all of it is in the buffers");
+    assert!(beyond > 0.3, "warm, {beyond} of the table beyond the buffers is read");
+    for table in [Scanned::Within, Scanned::Beyond] {
+        let left = tables.cool().unwrap();
+        let first = tables.scan_of(table).unwrap().buffers;
+        assert!(first.hits < first.reads / 20, "cold, {first:?} of {table:?}, {left} of the files cached");
+    }
 }

@@ -1,6 +1,5 @@
 //! The findings of the experiment, read on both sides of their conditions, and which set is advised.
 
-use measure::Finding;
 use measure::quantity::{counted, grouped};
 use measure::schema::FindingSpec;
 use measure::schema::calibrate;
@@ -11,7 +10,6 @@ use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
 use sides::proptest::sample::select;
 use sides::{Reading, both_sides, reading, says};
 use subjects::postgres::calibration::own_queries::Listed;
-use subjects::postgres::calibration::queries::Query;
 use subjects::postgres::calibration::server_caches::ServerCaches;
 use subjects::postgres::calibration::tablespaces::Tablespace;
 use subjects::postgres::calibration::verification_set::VerificationRows;
@@ -76,12 +74,11 @@ type Advised = (Option<State>, usize, f64, bool);
 fn in_state((state, changed, factor, is_withheld): &Advised) -> Vec<Finding> {
     let Some(state) = *state else { return Vec::new() };
     let one = |number: usize| {
-        let query = Query::of_verification(format!("q{number}"), "SELECT".into());
         let variants = match number < *changed {
             true => vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[10.0 * factor; 3])],
             false => vec![Variant::of(&[0, 1], &[])],
         };
-        Compared { query, variants, not_timed: None }
+        Compared::of(&format!("q{number}"), variants)
     };
     said_of(state, (0..9).map(one).collect(), is_withheld.then(|| "it was busy".into()))
 }
@@ -89,19 +86,16 @@ fn in_state((state, changed, factor, is_withheld): &Advised) -> Vec<Finding> {
 /// What is said of a set of a state and of the server's own by these queries.
 fn said_of(state: State, compared: Vec<Compared>, withheld: Option<String>) -> Vec<Finding> {
     let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
-    let mut comparison =
-        Comparison { state, sets, compared, refused: vec![], judged: vec![], is_timed: true, is_busy: false };
-    comparison.judge();
+    let comparison = Comparison::timed(state, sets, compared);
     let advice = Advice::of(&comparison.sets, &comparison.judged, "cached").withheld(withheld);
-    Kept::found(|journal| advise(&comparison, &advice, "postgres 18.6", journal))
+    vec![super::advice(&comparison, &advice, "postgres 18.6")]
 }
 
 /// Five queries that get another plan, which is twice as fast in each of the runs; and one more with these plans.
 fn halved_and(runs: usize, last: [Variant; 2], not_timed: Option<String>) -> String {
-    let query = |name: &str| Query::of_verification(name.into(), "SELECT".into());
     let halved = || vec![Variant::of(&[0], &vec![10.0; runs]), Variant::of(&[1], &vec![5.0; runs])];
-    let five = (0..5).map(|_| Compared { query: query("q"), variants: halved(), not_timed: None });
-    let last = Compared { query: query("last"), variants: last.into(), not_timed };
+    let five = (0..5).map(|_| Compared::of("q", halved()));
+    let last = Compared { not_timed, ..Compared::of("last", last.into()) };
     said_of(State::AsFound, five.chain([last]).collect(), None)[0].message.clone()
 }
 
@@ -128,7 +122,21 @@ fn no_verdict_of_plans_that_ran_seldom_or_were_ended_near_the_limit_names_the_op
     assert!(slower.contains("keep the server's own constants"), "{slower}");
 }
 
-fn advice() -> Reading {
+#[test]
+fn a_verdict_says_that_others_at_work_could_not_be_seen() {
+    let said = |others: Others, is_timed: bool| {
+        let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+        let mut comparison = Comparison::timed(State::AsFound, sets, Vec::new());
+        (comparison.others, comparison.is_timed) = (others, is_timed);
+        let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+        super::advice(&comparison, &advice, "postgres 18.6").message
+    };
+    assert!(said(Others::Unseen, true).contains("could not be seen"));
+    assert!(!said(Others::Quiet, true).contains("could not be seen"));
+    assert!(!said(Others::Unseen, false).contains("could not be seen"), "nothing was run");
+}
+
+fn advice_of_states() -> Reading {
     let states = [State::Cold, State::System, State::Cached, State::AsFound].map(Some).into_iter().chain([None]);
     let factor = prop_oneof![0.3..0.9, 1.06..1.6];
     let values =
@@ -179,11 +187,9 @@ fn screened(factors: &[f64]) -> (Option<Finding>, Comparison) {
     let one = |number: usize| {
         let by = factors.iter().enumerate().map(|(at, factor)| Variant::of(&[at + 1], &[10.0 * factor]));
         let variants = [Variant::of(&[0], &[10.0])].into_iter().chain(by).collect();
-        Compared { query: Query::of_verification(format!("q{number}"), "SELECT".into()), variants, not_timed: None }
+        Compared::of(&format!("q{number}"), variants)
     };
-    let (compared, state) = ((0..5).map(one).collect(), State::AsFound);
-    let mut comparison =
-        Comparison { state, sets, compared, refused: vec![], judged: vec![], is_timed: true, is_busy: false };
+    let mut comparison = Comparison::timed(State::AsFound, sets, (0..5).map(one).collect());
     (screen(&mut comparison), comparison)
 }
 
@@ -539,7 +545,7 @@ fn crossovers() -> [Reading; 2] {
 fn what_a_calibration_says_follows_from_what_was_measured() {
     let all = lacks()
         .into_iter()
-        .chain([advice(), random_page(), withheld()])
+        .chain([advice_of_states(), random_page(), withheld()])
         .chain(of_tablespaces())
         .chain(crossovers())
         .chain(state())

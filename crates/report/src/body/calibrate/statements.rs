@@ -168,7 +168,7 @@ fn reads_ahead(run: &Run) -> String {
             text += &format!("--   ALTER TABLESPACE name RESET ({name});\n");
         }
     } else if text.is_empty() && run.subject.contains_key("database") {
-        text += "-- reads ahead: no value was tried, because a given server's caches are not emptied\n";
+        text += "-- reads ahead: no value was tried, because a given server keeps its caches\n";
     }
     text
 }

@@ -37,7 +37,7 @@ const VOLATILE_CASTS: &str = "SELECT CASE n.nspname WHEN 'pg_catalog' THEN forma
     quote_ident(t.typname) END, p.proname, c.castcontext = 'i' FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc \
     JOIN pg_type t ON t.oid = c.casttarget JOIN pg_namespace n ON n.oid = t.typnamespace WHERE p.provolatile = 'v'";
 
-/// What a dry run assumes that a query takes.
+/// What a dry run assumes that a query of the user takes.
 const ASSUMED_TIME: Duration = Duration::from_millis(10);
 
 /// A query.
@@ -55,6 +55,17 @@ pub struct Query {
     pub not_run: Option<String>,
     /// Whether it reads or writes a table other than the server's own catalogs.
     pub has_tables: bool,
+    /// What a dry run assumes that it takes.
+    assumed: Assumed,
+}
+
+/// What a dry run assumes that something takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Assumed {
+    /// This long.
+    Known(Duration),
+    /// The same with the shared buffers that it takes the server to have: with larger ones longer.
+    ByBuffers(Duration),
 }
 
 /// What the server gave for a user's query, or the sentence that says why nothing.
@@ -63,7 +74,18 @@ pub type Answered<T> = Result<T, String>;
 impl Query {
     /// A query of ours, over our own tables.
     pub fn of_verification(name: String, statement: String) -> Query {
-        Query { name, statement, options: "", is_own: false, not_run: None, has_tables: true }
+        let assumed = Assumed::Known(ASSUMED_TIME);
+        Query { name, statement, options: "", is_own: false, not_run: None, has_tables: true, assumed }
+    }
+
+    /// The same, of which a dry run assumes that it takes this long.
+    pub(super) fn taking(self, assumed: Assumed) -> Query {
+        Query { assumed, ..self }
+    }
+
+    /// The same with more behind its name.
+    pub fn named(self, more: &str) -> Query {
+        Query { name: self.name + more, ..self }
     }
 }
 
@@ -79,6 +101,14 @@ pub struct Volatile {
 }
 
 impl Calibration {
+    /// In a dry run, adds to the time that the statements would take.
+    pub(super) fn assume(&mut self, time: Assumed) {
+        match time {
+            Assumed::Known(time) => self.session().assume(time),
+            Assumed::ByBuffers(time) => self.session().assume_by_buffers(time),
+        }
+    }
+
     /// Leaves statements to be planned and run as those of other users are.
     pub fn plan_as_users_do(&mut self) -> Result<(), SubjectError> {
         self.is_as_users = true;
@@ -117,14 +147,15 @@ impl Calibration {
         let statement = format!("EXECUTE {prepared}{values}");
         let (keeping, since) = KEEPING_PARTITIONS;
         let options = if parameters > 0 && self.facts().major() >= since { keeping } else { "" };
-        let mut query = Query { name: name.into(), statement, options, is_own: true, not_run: None, has_tables: true };
+        let query = Query::of_verification(name.into(), statement);
+        let mut query = Query { options, is_own: true, ..query };
         let verbose = format!("EXPLAIN ({options}VERBOSE, FORMAT JSON) {}", query.statement);
         let plan = match self.read_only(PLANNING_LIMIT, |tables| tables.session().rows(&verbose))? {
             Err(why) => return Ok(Err(why)),
             Ok(rows) => rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n"),
         };
         if parameters > 0 && lacks_partitions(&plan) {
-            return Ok(Err(WITHOUT_PARTITIONS.into()));
+            return Ok(Err(without_partitions(self.facts().major())));
         }
         query.not_run = why_not_run(&plan, parameters, volatile);
         query.has_tables = self.is_rehearsal() || has_tables(&plan) || lacks_partitions(&plan);
@@ -161,7 +192,7 @@ impl Calibration {
     /// Runs a query by the constants that are set, and gives its plan with what each step did.
     pub fn run_query(&mut self, query: &Query, limit: Duration) -> Result<Answered<Plan>, SubjectError> {
         let statement = query.statement.clone();
-        self.session().assume(ASSUMED_TIME);
+        self.assume(query.assumed);
         let mut assumed = Plan::assumed("Seq Scan", Buffers::default());
         assumed.execution_ms = Some(ASSUMED_TIME.as_secs_f64() * 1e3);
         if query.is_own {
@@ -198,6 +229,11 @@ impl Calibration {
         Ok(Err(refused))
     }
 
+    /// Whether the sessions of all roles can be seen.
+    pub fn sees_others(&mut self) -> bool {
+        self.facts().reads_all_stats
+    }
+
     /// Whether rows of the tables are not known to be visible to all.
     pub fn has_hidden(&self) -> bool {
         self.notes.has_hidden()
@@ -213,9 +249,15 @@ impl Calibration {
 pub const PARALLEL: &str = "max_parallel_workers_per_gather";
 
 /// Why a query is not compared whose plan lacks partitions.
-const WITHOUT_PARTITIONS: &str = "its parameters have no values, by which partitions are left out of its plan, and \
-                                  before PostgreSQL 16 EXPLAIN cannot keep them: give it with values, in a file of \
-                                  --queries";
+fn without_partitions(major: u32) -> String {
+    let (_, since) = KEEPING_PARTITIONS;
+    let why =
+        if major < since { format!(", and before PostgreSQL {since} EXPLAIN cannot keep them") } else { "".into() };
+    format!(
+        "its parameters have no values, by which partitions are left out of its plan{why}: give it with values, in a \
+         file of --queries"
+    )
+}
 
 /// What is said of a literal with a type's name before it, such as `INTERVAL '1 day'`, whose text the server's list
 /// replaces.
@@ -343,6 +385,12 @@ mod tests {
         assert!(!lacks_partitions(r#"{"Node Type": "Append", "Subplans Removed": 0, "Plans": []}"#));
         assert!(lacks_partitions(r#"{"Subplans Removed": 0}, {"Subplans Removed": 3}"#));
         assert!(!lacks_partitions("{}"));
+    }
+
+    #[test]
+    fn what_only_old_versions_cannot_is_said_of_them_alone() {
+        assert!(without_partitions(15).contains("before PostgreSQL 16 EXPLAIN cannot keep them: give it with values"));
+        assert!(!without_partitions(16).contains("before") && without_partitions(18).contains("its plan: give it"));
     }
 
     #[test]

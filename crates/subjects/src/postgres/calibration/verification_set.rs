@@ -1,10 +1,13 @@
 //! The queries of the verification: joins of every kind, index-only scans, subqueries, limits along an index, sorts and
 //! aggregates at several sizes, over a table within the shared buffers and one beyond them.
 
-use server::schema;
+use std::time::Duration;
 
-use super::queries::Query;
-use super::{BUFFERS_PART, Calibration, ChosenPlan, Executed, Ways};
+use server::schema;
+use server::session::ROW_TIME;
+
+use super::queries::{Assumed, Query};
+use super::{Calibration, ChosenPlan, Executed, Ways};
 use crate::error::SubjectError;
 
 /// Bytes of a row with its head and its pointer: 24 + 4 × 4 + 41, aligned to 8, and 4; and what it takes in three
@@ -12,19 +15,29 @@ use crate::error::SubjectError;
 const ROW_BYTES: u64 = 92;
 const INDEX_BYTES_A_ROW: u64 = 66;
 
+/// Bytes of a row in a file of a sort: its head of 16, 4 + 41, and its length twice.
+const SORTED_BYTES_A_ROW: u64 = 64;
+
 /// Bytes of a row of the small table with its indexes.
 const PARENT_BYTES: u64 = 200;
 
 /// Children of a parent in the table within the buffers.
 const CHILDREN: u64 = 20;
 
-/// The table beyond the buffers is this much larger than they are, and is left out where that is more than this
-/// multiple of the payload: on a server with large buffers it would take minutes.
+/// The table beyond the buffers is this much larger than they are, or as large as the payload, and is left out where
+/// that is more than this multiple of the payload: on a server with large buffers it would take minutes.
 const BEYOND_PERCENT: u64 = 125;
 const PAYLOADS_BEYOND_MAX: u64 = 10;
 
 /// Letters of the column that is in no index.
 const FILLER: u32 = 40;
+
+/// About what a row of these tables takes to be made and sorted into its indexes, and removed.
+const LOAD_TIME_A_ROW: Duration = Duration::from_nanos(2000);
+
+/// What a dry run assumes that a query takes for each row of its table. On an EPYC they took 60 to 70 ns; a dry run
+/// takes each set's plan of each query for one of its own, of which a sixth are.
+const QUERY_TIME_A_ROW: Duration = Duration::from_nanos(10);
 
 /// The tables.
 const PARENTS: &str = "calibrate_parents";
@@ -46,10 +59,10 @@ pub struct VerificationRows {
 impl VerificationRows {
     /// For a payload and buffers of these bytes.
     pub(super) fn of(payload: u64, buffers: u64) -> VerificationRows {
-        let beyond = buffers / 100 * BEYOND_PERCENT;
-        let beyond = if beyond > payload.saturating_mul(PAYLOADS_BEYOND_MAX) { 0 } else { beyond };
-        // A scan of more would leave nothing in the buffers. Where these are not known, the most is meant.
-        let within = if buffers == 0 { payload } else { payload.min(buffers / BUFFERS_PART) };
+        let least = buffers / 100 * BEYOND_PERCENT;
+        // A payload beyond the buffers is this table.
+        let beyond = if least > payload.saturating_mul(PAYLOADS_BEYOND_MAX) { 0 } else { least.max(payload) };
+        let within = super::within(payload, buffers);
         VerificationRows { within: (within / ROW_BYTES).max(CHILDREN * KINDS), beyond: beyond / ROW_BYTES }
     }
 
@@ -70,6 +83,11 @@ impl VerificationRows {
         (self.within + self.beyond).saturating_mul(ROW_BYTES + INDEX_BYTES_A_ROW) + self.parents() * PARENT_BYTES
     }
 
+    /// Bytes of the largest sort: of all rows of the larger table, with the column that is in no index.
+    pub(super) fn sorted_bytes(self) -> u64 {
+        self.within.max(self.beyond).saturating_mul(SORTED_BYTES_A_ROW)
+    }
+
     fn parents(self) -> u64 {
         self.within / CHILDREN
     }
@@ -85,9 +103,9 @@ impl Calibration {
     pub fn load_verification(&mut self) -> Result<(), SubjectError> {
         let rows = self.verification;
         let seed = self.seed % (1 << 31);
-        let parents = self.schema.create_table(PARENTS, "id integer, kind integer, filler text", "")?;
+        let parents = self.home.schema()?.create_table(PARENTS, "id integer, kind integer, filler text", "")?;
         self.fill(
-            &parents,
+            (&parents, Scanned::Within),
             rows.parents(),
             &format!(
                 "n, abs(hashint8extended(n, {seed}) % {KINDS})::integer, \
@@ -95,9 +113,13 @@ impl Calibration {
             ),
             &["id", "kind"],
         )?;
-        for (name, rows) in [(WITHIN, rows.within), (BEYOND, rows.beyond)].into_iter().filter(|(_, rows)| *rows > 0) {
+        for scanned in [Scanned::Within, Scanned::Beyond] {
+            let (name, rows) = scanned.of(rows);
+            if rows == 0 {
+                continue;
+            }
             let columns = "id integer, parent integer, amount integer, kind integer, filler text";
-            let table = self.schema.create_table(name, columns, "")?;
+            let table = self.home.schema()?.create_table(name, columns, "")?;
             // A thousandth of the rows is of one kind, a twentieth of another.
             let values = format!(
                 "n, 1 + abs(hashint8extended(n, {seed} + 1) % {})::integer, \
@@ -106,19 +128,25 @@ impl Calibration {
                  WHEN hashint8extended(n, {seed} + 3) % 20 = 0 THEN 2 ELSE 1 END, repeat('c', {FILLER})",
                 self.verification.parents()
             );
-            self.fill(&table, rows, &values, &["id", "parent", "amount"])?;
+            self.fill((&table, scanned), rows, &values, &["id", "parent", "amount"])?;
         }
         Ok(())
     }
 
-    fn fill(&mut self, table: &str, rows: u64, values: &str, indexed: &[&str]) -> Result<(), SubjectError> {
-        let session = self.schema.session();
+    fn fill(
+        &mut self,
+        (table, scanned): (&str, Scanned),
+        rows: u64,
+        values: &str,
+        indexed: &[&str],
+    ) -> Result<(), SubjectError> {
+        let session = self.home.session();
         session.run(&format!("INSERT INTO {table} SELECT {values} FROM generate_series(1, {rows}) n"))?;
         for column in indexed {
             session.run(&format!("CREATE INDEX ON {table} ({column})"))?;
         }
         session.run(&format!("VACUUM (FREEZE, ANALYZE) {table}"))?;
-        session.assume(super::LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX)));
+        self.assume(scanned.assumed(LOAD_TIME_A_ROW, rows));
         Ok(())
     }
 
@@ -126,7 +154,8 @@ impl Calibration {
     pub fn verification_queries(&self, scanned: Scanned) -> Vec<Query> {
         let (name, rows) = scanned.of(self.verification);
         let queries = queries(&schema::full_name(name), rows, self.verification.parents());
-        queries.into_iter().map(|(name, text)| Query::of_verification(name, text)).collect()
+        let assumed = scanned.assumed(QUERY_TIME_A_ROW, rows);
+        queries.into_iter().map(|(name, text)| Query::of_verification(name, text).taking(assumed)).collect()
     }
 }
 
@@ -147,6 +176,15 @@ impl Scanned {
             Scanned::Beyond => (BEYOND, rows.beyond),
         }
     }
+
+    /// What a dry run assumes that rows take. How many are beyond the buffers, these decide.
+    fn assumed(self, of_row: Duration, rows: u64) -> Assumed {
+        let time = of_row.mul_f64(rows as f64);
+        match self {
+            Scanned::Within => Assumed::Known(time),
+            Scanned::Beyond => Assumed::ByBuffers(time),
+        }
+    }
 }
 
 impl Calibration {
@@ -159,7 +197,12 @@ impl Calibration {
     pub fn scan_of(&mut self, scanned: Scanned) -> Result<Executed, SubjectError> {
         let (name, rows) = scanned.of(self.verification);
         self.allow(Ways::Only(ChosenPlan::FullScan))?;
-        self.executed(&format!("SELECT count(*) FROM {}", schema::full_name(name)), rows)
+        self.executed(scanned, &format!("SELECT count(*) FROM {}", schema::full_name(name)), rows)
+    }
+
+    fn executed(&mut self, scanned: Scanned, statement: &str, rows: u64) -> Result<Executed, SubjectError> {
+        self.assume(scanned.assumed(ROW_TIME, rows));
+        super::executed(&self.timed_as(statement, ROW_TIME.as_secs_f64() * rows as f64)?)
     }
 
     /// Rows of the table beyond the buffers in the order of an index whose rows lie anywhere, one for this number of
@@ -172,10 +215,11 @@ impl Calibration {
         self.allow(Ways::IndexOnly)?;
         let count = format!("SELECT count(*) FROM {table} WHERE {range}");
         // Once more: the first time reads the index.
-        self.executed(&count, rows)?;
-        let counted = self.executed(&count, rows)?;
+        self.executed(Scanned::Beyond, &count, rows)?;
+        let counted = self.executed(Scanned::Beyond, &count, rows)?;
         self.allow(Ways::Only(ChosenPlan::Index))?;
-        Ok((counted, self.executed(&format!("SELECT count(filler) FROM {table} WHERE {range}"), rows)?))
+        let fetch = format!("SELECT count(filler) FROM {table} WHERE {range}");
+        Ok((counted, self.executed(Scanned::Beyond, &fetch, rows)?))
     }
 }
 
@@ -292,7 +336,7 @@ mod tests {
     #[test]
     fn the_table_within_the_buffers_stays_there_whatever_the_payload() {
         let rows = VerificationRows::of(8 << 30, 128 << 20);
-        assert!(rows.within * ROW_BYTES <= 32 << 20 && rows.beyond * ROW_BYTES > 128 << 20, "{rows:?}");
+        assert!(rows.within * ROW_BYTES <= 32 << 20 && rows.beyond * ROW_BYTES > 127 << 26, "{rows:?}");
     }
 
     #[test]

@@ -1,0 +1,269 @@
+//! `readpath calibrate` on servers of all kinds: a standby, a role that may not see others, versions that keep the
+//! partitions of generic plans, autovacuum at work, a lock that another session holds; and a run that is killed.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
+use trial::Trial;
+
+use crate::calibrate::{Meanwhile, SMALL, SMALL_BUFFERS, part, shop};
+use crate::postgres_versions::cache;
+use crate::user::{SCHEMAS, User, complaint, ids, median};
+
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
+/// Queries of the shop whose plans cheap blocks change.
+fn shop_queries(user: &User) -> String {
+    let query = |part: u32| format!("SELECT count(note) FROM shop WHERE place BETWEEN 0 AND {part}0000000;\n");
+    user.file("queries.sql", (1..=6).map(query).collect::<String>().as_bytes())
+}
+
+/// What is advised on the user's own queries, in words.
+fn advice(document: &Value) -> &str {
+    let all = document["findings"].as_array().unwrap();
+    let found = all.iter().find(|one| one["id"] == "answer-advice-as-found");
+    found.unwrap_or_else(|| panic!("no advice: {document}"))["message"].as_str().unwrap()
+}
+
+/// What is said of a query that is not compared, or not run.
+fn refusal<'a>(document: &'a Value, name: &str) -> &'a str {
+    let found = part(document, "refused").find(|case| case["parameters"]["query"] == name);
+    found.unwrap_or_else(|| panic!("nothing is said of `{name}`: {document}"))["parameters"]["verdict"]
+        .as_str()
+        .unwrap()
+}
+
+#[test]
+fn a_role_that_may_not_see_others_gets_its_verdict_with_that_said() {
+    let Some(trial) = shop() else { return };
+    let user = User::new();
+    let file = shop_queries(&user);
+    let document =
+        |role: &str| user.document(&format!("calibrate --on {} {SMALL} --queries {file} --run", trial.url_of(role)));
+    let unseen = document("clerk");
+    assert!(advice(&unseen).contains("could not be seen"), "{}", advice(&unseen));
+    assert!(advice(&unseen).contains("GRANT pg_read_all_stats"), "{}", advice(&unseen));
+    assert!(ids(&unseen).contains(&"absent-activity"), "{:?}", ids(&unseen));
+    trial.run("GRANT pg_read_all_stats TO clerk");
+    let seen = document("clerk");
+    assert!(!advice(&seen).contains("could not be seen"), "{}", advice(&seen));
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+#[test]
+fn on_a_standby_the_users_queries_are_compared_and_run_and_nothing_is_made() {
+    let Some(trial) = shop() else { return };
+    let standby = trial.standby();
+    standby.wait_for("SELECT count(*) FROM shop", "60000");
+    let user = User::new();
+    let refused = user.refused(&format!("calibrate --on {}", standby.url()), 1);
+    assert!(
+        refused.contains("is a standby") && refused.contains("primary") && refused.contains("--queries"),
+        "{refused}"
+    );
+    let file = shop_queries(&user);
+    let odd = "-- name: writes\nDELETE FROM shop;\n-- name: counts on\nSELECT nextval('numbers');\n\
+               -- name: fails\nSELECT 1 / (n - 70) FROM shop;\n";
+    fs::write(&file, fs::read_to_string(&file).unwrap() + odd).unwrap();
+    let words = format!("calibrate --on {} {SMALL} --queries {file} --format json", standby.url_of("clerk"));
+    let output = user.run(&words);
+    let screen = complaint(&output);
+    assert!(output.status.success() && screen.contains("nothing: it is a standby"), "{screen}");
+    let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(ids(&explained).contains(&"standby"), "{:?}", ids(&explained));
+    assert!(advice(&explained).contains("nothing was run"), "{}", advice(&explained));
+    let run =
+        user.document(&format!("calibrate --on {} {SMALL} --queries {file} --run --sql", standby.url_of("clerk")));
+    for document in [&explained, &run] {
+        let sets: Vec<&str> = part(document, "set").filter_map(|set| set["parameters"]["constants"].as_str()).collect();
+        assert!(sets.contains(&"now") && sets.contains(&"random-1.1"), "{sets:?}");
+        assert_eq!(refusal(document, "writes"), "it writes");
+        assert!(refusal(document, "counts on").contains("nextval"), "{document}");
+        let all = part(document, "set").map(|set| median(set, "queries"));
+        assert!(all.into_iter().all(|queries| queries == 9.0), "{document}");
+        // What is not known is absent, and no zero.
+        let costs = part(document, "constant").filter(|case| case["parameters"]["constant"] != "effective_cache_size");
+        assert!(costs.into_iter().all(|case| case["metrics"].as_array().unwrap().len() == 1), "{document}");
+    }
+    assert!(refusal(&run, "fails").contains("division by zero"), "{run}");
+    assert!(part(&run, "query").any(|query| query["metrics"].to_string().contains("time_then")), "{run}");
+    let page = String::from_utf8(user.run("show last").stdout).unwrap();
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("is a standby, on which no table can be made"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+/// A private server of a version, which is then given; `None`, and a skip, where it cannot be fetched.
+fn given(major: u32, folder: &tempfile::TempDir) -> Option<PrivateServer> {
+    let source = Source { cache: cache().join("readpath/postgres"), proxy: None };
+    let installation = match Installation::of(major, &source, &GO_ON) {
+        Err(PrivateServerError::NotFetched { reason, .. }) => {
+            println!("skipped: PostgreSQL {major} is not in the cache and cannot be fetched: {reason}");
+            return None;
+        }
+        installation => installation.unwrap(),
+    };
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    Some(PrivateServer::start(&installation, folder.path(), ServerSettings::new(32 << 20), &GO_ON).unwrap())
+}
+
+/// Queries with and without parameters, over partitions of which values would rule some out.
+fn parameters_keep_their_partitions(major: u32) {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = given(major, &folder) else { return };
+    for statement in [
+        "CREATE TABLE shop AS SELECT n, hashint4(n) AS place, repeat('x', 50) AS note FROM generate_series(1, 60000) n",
+        "CREATE INDEX ON shop (place)",
+        "CREATE TABLE sales (n integer, year integer) PARTITION BY LIST (year)",
+        "CREATE TABLE sales_1 PARTITION OF sales FOR VALUES IN (1)",
+        "CREATE TABLE sales_2 PARTITION OF sales FOR VALUES IN (2)",
+        "INSERT INTO sales SELECT n, 1 + n % 2 FROM generate_series(1, 20000) n",
+        "CREATE INDEX ON sales (n)",
+        "ANALYZE",
+    ] {
+        server.ask(statement, &GO_ON).unwrap();
+    }
+    let user = User::new();
+    let file = shop_queries(&user);
+    let more = "-- name: of a year\nSELECT count(*) FROM sales WHERE year = $1;\n\
+                -- name: of a place\nSELECT count(note) FROM shop WHERE place BETWEEN $1 AND $2 AND n <> $3;\n\
+                -- name: of today\nSELECT count(*) FROM sales WHERE year = extract(year FROM now())::int;\n";
+    fs::write(&file, fs::read_to_string(&file).unwrap() + more).unwrap();
+    let document = user.document(&format!("calibrate --on {} {SMALL} --queries {file} --run", server.url()));
+    for name in ["of a year", "of a place"] {
+        let said = refusal(&document, name);
+        assert!(said.contains("its parameters have no values") && !said.contains("before PostgreSQL 16"), "{said}");
+    }
+    let refused: Vec<&Value> = part(&document, "refused").collect();
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    let queries = part(&document, "set").map(|set| median(set, "queries")).next();
+    assert_eq!(queries, Some(9.0), "all are explained: {document}");
+    assert!(part(&document, "query").any(|query| query["metrics"].to_string().contains("time_then")), "{document}");
+    let of_place = part(&document, "query").find(|query| query["parameters"]["query"] == "of a place");
+    assert!(of_place.is_none_or(|query| query["parameters"]["verdict"] == "not timed"), "{of_place:?}");
+    drop(server);
+}
+
+#[test]
+fn on_16_queries_with_parameters_are_explained_with_all_partitions_and_the_others_run() {
+    parameters_keep_their_partitions(16);
+}
+
+#[test]
+fn on_18_queries_with_parameters_are_explained_with_all_partitions_and_the_others_run() {
+    parameters_keep_their_partitions(18);
+}
+
+#[test]
+fn a_query_that_waits_for_a_lock_is_left_with_a_sentence() {
+    let Some(trial) = shop() else { return };
+    trial.run("CREATE TABLE closed (n integer); GRANT SELECT ON closed TO clerk");
+    let mut other = trial.client();
+    other.batch_execute("BEGIN; LOCK TABLE closed IN ACCESS EXCLUSIVE MODE").unwrap();
+    let user = User::new();
+    let file = shop_queries(&user);
+    let more = "-- name: waits\nSELECT count(*) FROM closed;\n";
+    fs::write(&file, fs::read_to_string(&file).unwrap() + more).unwrap();
+    let document = user.document(&format!("calibrate --on {} {SMALL} --queries {file}", trial.url_of("clerk")));
+    assert!(refusal(&document, "waits").contains("waits for a lock that another session holds"), "{document}");
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+#[test]
+fn an_analyze_of_autovacuum_between_explain_and_the_run_ends_in_a_sentence_or_a_verdict() {
+    let settings = [SMALL_BUFFERS, "autovacuum=on", "autovacuum_naptime=1s", "autovacuum_analyze_threshold=1"];
+    let Some(trial) = Trial::start(&settings) else { return };
+    trial.run(
+        "CREATE TABLE shop AS SELECT n, n % 1000 AS kind, repeat('x', 90) AS note FROM generate_series(1, 20000) n; \
+         CREATE INDEX ON shop (kind); ALTER TABLE shop SET (autovacuum_analyze_scale_factor = 0); ANALYZE shop",
+    );
+    let user = User::new();
+    let query = |number: u32| format!("SELECT count(note) FROM shop WHERE kind = 5 AND n > {number};\n");
+    let file = user.file("queries.sql", (1..=12).map(query).collect::<String>().as_bytes());
+    // All rows are of the kind, and then few are: the server's own worker notices either.
+    const OTHERS: [&str; 4] =
+        ["UPDATE shop SET kind = 5", "SELECT pg_sleep(1.2)", "UPDATE shop SET kind = n % 1000", "SELECT pg_sleep(1.2)"];
+    let meanwhile = Meanwhile::run(&trial, &OTHERS);
+    trial.wait_for("SELECT (autoanalyze_count > 0)::text FROM pg_stat_user_tables WHERE relname = 'shop'", "true");
+    let document = user.document(&format!("calibrate --on {} {SMALL} --queries {file} --run", trial.url()));
+    drop(meanwhile);
+    let is_known = |said: &str| said.contains("plan changed") || said.contains("lock") || said.contains("takes longer");
+    for case in part(&document, "refused") {
+        assert!(is_known(case["parameters"]["verdict"].as_str().unwrap()), "{case}");
+    }
+    let analyzed = "SELECT autoanalyze_count FROM pg_stat_user_tables WHERE relname = 'shop'";
+    assert!(trial.value(analyzed).parse::<u64>().unwrap() > 1);
+    assert!(advice(&document).contains("undecided"), "{}", advice(&document));
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+/// The newest run of a user's store, as far as it is there.
+fn newest(user: &User) -> Option<Value> {
+    let output = user.run("show last --format json");
+    serde_json::from_slice(&output.stdout).ok()
+}
+
+/// Waits until a run has kept a case that fits.
+fn wait_for_case(user: &User, child: &mut Child, is_it: impl Fn(&Value) -> bool) {
+    let started = Instant::now();
+    while !newest(user).is_some_and(|document| part(&document, "set").any(&is_it)) {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before");
+        assert!(started.elapsed() < Duration::from_secs(300), "no case was kept");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_killed_run_keeps_the_states_that_were_verified_before() {
+    let Some(trial) = Trial::start(&[SMALL_BUFFERS]) else { return };
+    let user = User::new();
+    let words = format!("calibrate --on {} --payload 4MiB --repeat 2 --passes 1 --rounds 60", trial.url());
+    let mut child = user.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Cases are kept one by one: that of the advice is one of the last.
+    wait_for_case(&user, &mut child, |set| set["parameters"]["advice"].is_string());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let document = newest(&user).unwrap();
+    assert!(document["finished"].is_null(), "{document}");
+    let advised: Vec<&Value> = part(&document, "set").filter(|set| set["parameters"]["advice"].is_string()).collect();
+    assert_eq!(advised.len(), 1, "{advised:?}");
+    assert!(part(&document, "query").all(|query| query["parameters"]["state"] == "cached"), "{document}");
+    assert!(ids(&document).contains(&"answer-advice-cached"), "{:?}", ids(&document));
+    assert!(user.run(&format!("clean --on {}", trial.url())).status.success());
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_was_timed_of_the_users_queries() {
+    let Some(trial) = shop() else { return };
+    let user = User::new();
+    let file = shop_queries(&user);
+    let slow = "-- name: slow\nSELECT count(*) FROM shop a JOIN shop b ON a.kind = b.kind WHERE b.place > 0;\n";
+    fs::write(&file, fs::read_to_string(&file).unwrap() + slow).unwrap();
+    let words = format!(
+        "calibrate --on {} --payload 4MiB --repeat 2 --passes 1 --rounds 500 --queries {file} --run",
+        trial.url()
+    );
+    let child = user.command(&words).stdout(Stdio::null()).spawn().unwrap();
+    trial.wait_for(
+        "SELECT (count(*) > 0)::text FROM pg_stat_activity WHERE query LIKE '%EXECUTE readpath\\_%' AND query LIKE \
+         '%ANALYZE%' AND pid <> pg_backend_pid()",
+        "true",
+    );
+    thread::sleep(Duration::from_secs(2));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
+    let document = newest(&user).unwrap();
+    let said = advice(&document);
+    assert!(said.contains("undecided, because the run was ended before all plans were timed"), "{said}");
+    assert!(part(&document, "set").count() > 1, "{document}");
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
