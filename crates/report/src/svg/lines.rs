@@ -1,5 +1,7 @@
 //! Lines: points over another axis, joined, with their ranges and with places that have a name.
 
+use measure::sorting;
+
 use super::frame::{self, Area, EDGE, SMALL, TEXT, label, left_axis, left_width, line, lower_axis};
 use super::scale::Ruler;
 use super::words::{cut, width};
@@ -100,7 +102,7 @@ fn places_height(places: &[Place]) -> f64 {
 /// so that no other place's line crosses it.
 fn mark_places(markup: &mut Markup, places: &[Place], level: &Ruler, area: Area) {
     let mut sorted: Vec<&Place> = places.iter().collect();
-    sorted.sort_by(|one, other| other.at.total_cmp(&one.at));
+    sorting::by(&mut sorted, |one, other| other.at.total_cmp(&one.at));
     for (index, place) in sorted.into_iter().enumerate() {
         let (x, y) = (level.at(place.at), area.top - 4.0 - APART * (index % 4) as f64);
         let text = cut(&place.text, area.right - area.left, SMALL);
@@ -164,7 +166,7 @@ fn names_behind(markup: &mut Markup, chart: &Chart, lines: &[Line], upright: &Ru
             names.push((y, key));
         }
     }
-    names.sort_by(|one, other| one.0.total_cmp(&other.0));
+    sorting::by(&mut names, |one, other| one.0.total_cmp(&other.0));
     for index in 1..names.len() {
         names[index].0 = names[index].0.max(names[index - 1].0 + APART);
     }

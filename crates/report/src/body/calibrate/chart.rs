@@ -1,6 +1,7 @@
 //! A planner's constants as charts: random_page_cost by what is cached, and what each set of constants does to queries.
 
 use measure::schema::calibrate;
+use measure::sorting;
 use measure::{Case, Run, Unit};
 
 use super::{is_advised, part};
@@ -110,7 +111,7 @@ fn plans(run: &Run) -> Option<Chart> {
         [(_, now), (_, then)] => (then.value / now.value).ln().abs(),
         _ => 0.0,
     };
-    rows.sort_by(|one, other| factor(other).total_cmp(&factor(one)));
+    sorting::by(&mut rows, |one, other| factor(other).total_cmp(&factor(one)));
     let mut groups: Vec<String> = changed.iter().map(|case| group(case)).collect();
     groups.dedup();
     let shown = groups.iter().flat_map(|group| rows.iter().filter(|row| row.group == *group).take(PLANS_MAX));
