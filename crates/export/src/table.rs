@@ -9,9 +9,10 @@ use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Phy
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 use profile::event::Ticks;
+use recording::{ColumnChunk, ColumnPlace};
 
 /// Rows of a row group at most: some ten megabytes while they are kept.
 const ROWS_MAX: usize = 1 << 16;
@@ -221,14 +222,11 @@ impl TableWriter {
         if self.rows == 0 {
             return Ok(());
         }
+        let places = ColumnPlace::all(&self.writer);
         let mut group = self.writer.next_row_group()?;
-        for column in &mut self.columns {
-            let Some(mut writer) = group.next_column()? else {
-                return Err(ParquetError::General("the row group has too few columns".into()));
-            };
-            column.values.write(&mut writer)?;
+        for (column, place) in self.columns.iter_mut().zip(places) {
+            column.values.encoded(&place)?.append(&mut group)?;
             column.values.clear();
-            writer.close()?;
         }
         group.close()?;
         self.rows = 0;
@@ -279,21 +277,17 @@ impl Values {
         }
     }
 
-    fn write(&self, column: &mut SerializedColumnWriter<'_>) -> Result<usize> {
+    fn encoded(&self, place: &ColumnPlace) -> Result<ColumnChunk> {
         match self {
-            Values::Integer(values) => column.typed::<Int64Type>().write_batch(values, None, None),
+            Values::Integer(values) => place.encode::<Int64Type>(values, None),
             Values::Optional(values, levels) | Values::OptionalMoment(values, levels) => {
-                column.typed::<Int64Type>().write_batch(values, Some(levels), None)
+                place.encode::<Int64Type>(values, Some(levels))
             }
-            Values::Text(values) => column.typed::<ByteArrayType>().write_batch(values, None, None),
-            Values::Flag(values) => column.typed::<BoolType>().write_batch(values, None, None),
-            Values::OptionalText(values, levels) => {
-                column.typed::<ByteArrayType>().write_batch(values, Some(levels), None)
-            }
-            Values::OptionalReal(values, levels) => {
-                column.typed::<DoubleType>().write_batch(values, Some(levels), None)
-            }
-            Values::OptionalFlag(values, levels) => column.typed::<BoolType>().write_batch(values, Some(levels), None),
+            Values::Text(values) => place.encode::<ByteArrayType>(values, None),
+            Values::Flag(values) => place.encode::<BoolType>(values, None),
+            Values::OptionalText(values, levels) => place.encode::<ByteArrayType>(values, Some(levels)),
+            Values::OptionalReal(values, levels) => place.encode::<DoubleType>(values, Some(levels)),
+            Values::OptionalFlag(values, levels) => place.encode::<BoolType>(values, Some(levels)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use measure::sorting;
 use profile::tables::sampled::Counters;
 use server::{Row, ServerError, Session};
 
@@ -92,7 +93,7 @@ impl CounterSource {
 
     fn read(&self, session: &mut Session, texts: Texts) -> Result<Counted, ServerError> {
         let rows = session.rows(&counters(&self.schema, self.has_toplevel, texts))?;
-        Ok(rows.iter().filter_map(counted).collect())
+        Ok(sorting::map(rows.iter().filter_map(counted)))
     }
 }
 

@@ -15,6 +15,7 @@ pub mod random;
 pub mod run;
 pub mod schema;
 pub mod sentence;
+pub mod sorting;
 pub mod statistics;
 pub mod store;
 pub mod timeline;

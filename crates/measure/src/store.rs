@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::atomic_file;
 use crate::run::Run;
+use crate::sorting;
 pub use document::{Summary, read_run};
 pub use error::StoreError;
 use error::stem;
@@ -140,7 +141,7 @@ impl Store {
             }
         }
         // Identifiers are version 7 UUIDs: their order is the order of the runs' starts.
-        listing.runs.sort_by(|left, right| right.id.cmp(&left.id));
+        sorting::by(&mut listing.runs, |left, right| right.id.cmp(&left.id));
         Ok(listing)
     }
 
@@ -183,7 +184,7 @@ impl Store {
         }
         let mut ids: Vec<String> = self.files()?.iter().filter_map(|path| stem(path)).collect();
         ids.retain(|id| id.starts_with(prefix));
-        ids.sort_by(|left, right| right.cmp(left));
+        sorting::by(&mut ids, |left, right| right.cmp(left));
         match ids.as_slice() {
             [] => Err(self.unknown(prefix)),
             [only] => Ok(only.clone()),
@@ -211,7 +212,7 @@ impl Store {
                 paths.push(path);
             }
         }
-        paths.sort();
+        sorting::ascending(&mut paths);
         Ok(paths)
     }
 }

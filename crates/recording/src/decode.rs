@@ -10,12 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::basic::Type as PhysicalType;
-use parquet::column::reader::ColumnReader;
-use parquet::data_type::ByteArray;
+use parquet::column::reader::ColumnReaderImpl;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, RowGroupReader};
-use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::columns::{
     ACCOUNT, BLOCKED, BLOCKS, COLUMNS, COLUMNS_WITHOUT_READS, Get, LOOKS, LOST, Line, READ, REQUEST, SAMPLE, STATEMENT,
@@ -124,8 +123,8 @@ fn unsound<T>(why: &str) -> Result<T, Damage> {
 }
 
 fn segment(bytes: Bytes) -> Result<Segment, Damage> {
-    let file = SerializedFileReader::new(bytes)?;
-    let about = file.metadata().file_metadata();
+    let file = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
+    let about = file.file_metadata();
     let values = about.key_value_metadata().into_iter().flatten();
     let head = values.filter(|one| one.key == HEAD_KEY).find_map(|one| head_of(one.value.as_deref()?));
     let Some(head) = head.filter(is_sound) else { return unsound("it does not say when it was recorded") };
@@ -147,12 +146,13 @@ fn segment(bytes: Bytes) -> Result<Segment, Damage> {
     if file.num_row_groups() != 1 {
         return unsound("it has several row groups");
     }
-    let group = file.get_row_group(0)?;
-    let rows = group.metadata().num_rows();
+    let group = file.row_group(0);
+    let rows = group.num_rows();
     if !(0..=ROWS_MAX).contains(&rows) {
         return unsound("it has more rows than any segment");
     }
-    Reader::of(&*group, columns, rows as usize)?.segment(head)
+    let columns = ColumnChunks { bytes: Arc::new(bytes), group, count: columns, rows: rows as usize };
+    Reader::of(&columns)?.segment(head)
 }
 
 fn is_sound(head: &Head) -> bool {
@@ -169,6 +169,61 @@ enum Values {
     Texts(Vec<u32>, Vec<Arc<str>>),
 }
 
+/// The columns of a file, still encoded. Their types are those of `COLUMNS`. Each is read by a reader of its own type:
+/// the library's readers of whole row groups come with the decoders of all types of Parquet.
+struct ColumnChunks<'a> {
+    bytes: Arc<Bytes>,
+    group: &'a RowGroupMetaData,
+    count: usize,
+    rows: usize,
+}
+
+impl ColumnChunks<'_> {
+    fn reader<T: DataType>(&self, column: usize) -> Result<ColumnReaderImpl<T>, Damage> {
+        let chunk = self.group.column(column);
+        let pages = SerializedPageReader::new(Arc::clone(&self.bytes), chunk, self.rows, None)?;
+        Ok(ColumnReaderImpl::new(self.group.schema_descr().column(column), Box::new(pages)))
+    }
+
+    /// All values of a column of numbers.
+    fn numbers(&self, column: usize) -> Result<Values, Damage> {
+        let mut reader = self.reader::<Int64Type>(column)?;
+        let (mut all, mut levels, mut some) = (Vec::with_capacity(self.rows), Vec::new(), Vec::new());
+        while all.len() < self.rows {
+            levels.clear();
+            some.clear();
+            let wanted = BATCH.min(self.rows - all.len());
+            let (read, _, _) = reader.read_records(wanted, Some(&mut levels), None, &mut some)?;
+            if read == 0 {
+                break;
+            }
+            let mut present = some.iter().copied();
+            match levels.is_empty() {
+                true => all.extend(present.map(Some)),
+                false => all.extend(levels.iter().map(|level| if *level > 0 { present.next() } else { None })),
+            }
+        }
+        Ok(Values::Numbers(all))
+    }
+
+    /// All values of a column of texts.
+    fn texts(&self, column: usize) -> Result<Values, Damage> {
+        let mut reader = self.reader::<ByteArrayType>(column)?;
+        let (mut places, mut known, mut some) = (Vec::with_capacity(self.rows), Interned::default(), Vec::new());
+        while places.len() < self.rows {
+            some.clear();
+            let (read, _, _) = reader.read_records(BATCH.min(self.rows - places.len()), None, None, &mut some)?;
+            if read == 0 {
+                break;
+            }
+            for text in &some {
+                places.push(known.place(text)?);
+            }
+        }
+        Ok(Values::Texts(places, known.texts))
+    }
+}
+
 /// All columns of a segment.
 struct Reader {
     columns: Vec<Values>,
@@ -176,23 +231,22 @@ struct Reader {
 }
 
 impl Reader {
-    /// Those of a file that has this number of columns; what it lacks is absent from all rows.
-    fn of(group: &dyn RowGroupReader, has: usize, rows: usize) -> Result<Reader, Damage> {
+    /// Those of a file; what it lacks is absent from all rows.
+    fn of(chunks: &ColumnChunks<'_>) -> Result<Reader, Damage> {
+        let rows = chunks.rows;
         let mut columns = Vec::with_capacity(COLUMNS.len());
         for (at, column) in COLUMNS.iter().enumerate() {
-            if at >= has {
-                columns.push(match column.get {
-                    Get::Text(_) => Values::Texts(vec![0; rows], vec!["".into()]),
-                    _ => Values::Numbers(vec![None; rows]),
-                });
-                continue;
-            }
-            let values = values(group.get_column_reader(at)?, rows)?;
+            let is_there = at < chunks.count;
+            let values = match column.get {
+                Get::Text(_) if is_there => chunks.texts(at)?,
+                Get::Text(_) => Values::Texts(vec![0; rows], vec!["".into()]),
+                _ if is_there => chunks.numbers(at)?,
+                _ => Values::Numbers(vec![None; rows]),
+            };
             let is_one = match (&values, column.get) {
                 (Values::Numbers(values), Get::Moment(_)) => values.len() == rows && values.iter().all(Option::is_some),
-                (Values::Numbers(values), Get::Number(_) | Get::OptionalMoment(_)) => values.len() == rows,
-                (Values::Texts(values, _), Get::Text(_)) => values.len() == rows,
-                _ => false,
+                (Values::Numbers(values), _) => values.len() == rows,
+                (Values::Texts(values, _), _) => values.len() == rows,
             };
             if !is_one {
                 return unsound("a column has fewer rows than the others");
@@ -265,45 +319,6 @@ impl Reader {
             }
         }
         Ok(build.segment)
-    }
-}
-
-/// All values of a column.
-fn values(reader: ColumnReader, rows: usize) -> Result<Values, Damage> {
-    match reader {
-        ColumnReader::Int64ColumnReader(mut reader) => {
-            let (mut all, mut levels, mut some) = (Vec::with_capacity(rows), Vec::new(), Vec::new());
-            while all.len() < rows {
-                levels.clear();
-                some.clear();
-                let wanted = BATCH.min(rows - all.len());
-                let (read, _, _) = reader.read_records(wanted, Some(&mut levels), None, &mut some)?;
-                if read == 0 {
-                    break;
-                }
-                let mut present = some.iter().copied();
-                match levels.is_empty() {
-                    true => all.extend(present.map(Some)),
-                    false => all.extend(levels.iter().map(|level| if *level > 0 { present.next() } else { None })),
-                }
-            }
-            Ok(Values::Numbers(all))
-        }
-        ColumnReader::ByteArrayColumnReader(mut reader) => {
-            let (mut places, mut known, mut some) = (Vec::with_capacity(rows), Interned::default(), Vec::new());
-            while places.len() < rows {
-                some.clear();
-                let (read, _, _) = reader.read_records(BATCH.min(rows - places.len()), None, None, &mut some)?;
-                if read == 0 {
-                    break;
-                }
-                for text in &some {
-                    places.push(known.place(text)?);
-                }
-            }
-            Ok(Values::Texts(places, known.texts))
-        }
-        _ => unsound(&format!("a column is none of {} or texts", PhysicalType::INT64)),
     }
 }
 

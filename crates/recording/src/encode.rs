@@ -7,13 +7,14 @@ use std::sync::Arc;
 use measure::Parameters;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
-use parquet::errors::{ParquetError, Result};
+use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 use serde_json::json;
 
+use crate::column_chunk::{ColumnChunk, ColumnPlace};
 use crate::columns::{COLUMNS, Column, Get, Line, lines};
 use crate::segment::{Head, Segment};
 
@@ -53,13 +54,10 @@ fn parquet(segment: &Segment, columns: &[Column]) -> Result<Vec<u8>> {
     let schema = Type::group_type_builder("recording").with_fields(fields).build()?;
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties(&segment.head)?))?;
     writer.write_all(MARK).and_then(|()| writer.write_all(&[0; CHECKED_FROM - CHECKSUM_AT]))?;
+    let places = ColumnPlace::all(&writer);
     let mut group = writer.next_row_group()?;
-    for column in columns {
-        let Some(mut one) = group.next_column()? else {
-            return Err(ParquetError::General("the row group has too few columns".into()));
-        };
-        write(column, segment, &mut one)?;
-        one.close()?;
+    for (column, place) in columns.iter().zip(places) {
+        encoded(column, segment, &place)?.append(&mut group)?;
     }
     group.close()?;
     writer.into_inner()
@@ -112,22 +110,19 @@ pub(crate) fn shape(column: &Column) -> (PhysicalType, Option<LogicalType>, Repe
     }
 }
 
-fn write(column: &Column, segment: &Segment, writer: &mut SerializedColumnWriter<'_>) -> Result<usize> {
+fn encoded(column: &Column, segment: &Segment, place: &ColumnPlace) -> Result<ColumnChunk> {
     match column.get {
         Get::Moment(get) => {
             let values: Vec<i64> = lines(segment).map(|line| get(&line)).collect();
-            writer.typed::<Int64Type>().write_batch(&values, None, None)
+            place.encode::<Int64Type>(&values, None)
         }
         Get::OptionalMoment(get) | Get::Number(get) => {
             let values = || lines(segment).map(|line| get(&line));
             let levels: Vec<i16> = values().map(|value| i16::from(value.is_some())).collect();
             let present: Vec<i64> = values().flatten().collect();
-            writer.typed::<Int64Type>().write_batch(&present, Some(&levels), None)
+            place.encode::<Int64Type>(&present, Some(&levels))
         }
-        Get::Text(get) => {
-            let values = texts(segment, get);
-            writer.typed::<ByteArrayType>().write_batch(&values, None, None)
-        }
+        Get::Text(get) => place.encode::<ByteArrayType>(&texts(segment, get), None),
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use measure::sorting;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::decode::is_segment;
@@ -169,7 +170,7 @@ pub fn segments(folder: &Path) -> io::Result<Vec<(SegmentName, u64)>> {
             found.push((name, data.len()));
         }
     }
-    found.sort();
+    sorting::ascending(&mut found);
     Ok(found)
 }
 

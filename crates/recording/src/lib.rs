@@ -5,6 +5,7 @@
 //! checksum; what is damaged is refused before anything of it is decoded. Nothing here samples, and nothing here knows
 //! what the sums mean.
 
+mod column_chunk;
 mod columns;
 mod decode;
 mod encode;
@@ -12,6 +13,7 @@ mod folder;
 mod name;
 mod segment;
 
+pub use column_chunk::{ColumnChunk, ColumnPlace};
 pub use columns::{COLUMNS, Column};
 pub use decode::{Damage, decode, is_segment, read};
 pub use encode::encode;

@@ -5,6 +5,7 @@
 use measure::compare::{ProfileComparison, Verdict, compare};
 use measure::quantity::counted;
 use measure::run::Build;
+use measure::sorting;
 use measure::{Finding, Run};
 use serde_json::Value;
 
@@ -43,7 +44,7 @@ pub(crate) fn pages(runs: &[Run], profiles: Option<CompareProfiles<'_>>) -> Vec<
     }
     let of = |name: &str| {
         let mut several: Vec<&Run> = runs.iter().filter(|run| run.experiment == name).collect();
-        several.sort_by(|one, other| one.started.cmp(&other.started));
+        sorting::by(&mut several, |one, other| one.started.cmp(&other.started));
         (several.len() > 1).then(|| page(name, &several, profiles))
     };
     experiments.into_iter().filter_map(of).collect()
@@ -274,7 +275,7 @@ fn rows(found: &[(usize, Chart)]) -> Vec<Row> {
             groups.push(row.group.clone());
         }
     }
-    all.sort_by_key(|row| groups.iter().position(|group| *group == row.group));
+    sorting::by_key(&mut all, |row| groups.iter().position(|group| *group == row.group));
     all
 }
 
@@ -294,7 +295,7 @@ fn over_runs(found: &[(usize, Chart)], runs: usize) -> Option<Chart> {
             }
         }
     }
-    lines.sort_by_key(|(_, points)| std::cmp::Reverse(points.len()));
+    sorting::by_key(&mut lines, |(_, points)| std::cmp::Reverse(points.len()));
     let left_out = lines.len().saturating_sub(LINES_MAX);
     lines.truncate(LINES_MAX);
     let keys = lines.iter().map(|(name, _)| Key::measured(name)).collect();

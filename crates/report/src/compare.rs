@@ -1,6 +1,7 @@
 //! Two runs side by side: medians, ratio, its interval, and whether the samples support a difference.
 
 use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unmatched, Verdict};
+use measure::sorting;
 use measure::{Finding, Parameters, Run, Unit};
 use serde::{Serialize, Serializer};
 
@@ -219,7 +220,7 @@ pub(crate) fn differing(comparison: &Comparison) -> Vec<Difference> {
     let mut rows: Vec<(&CaseComparison, &MetricComparison)> =
         all.filter(|(_, metric)| metric.verdict == Verdict::Differs).collect();
     let size = |metric: &MetricComparison| metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    rows.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
+    sorting::by(&mut rows, |(_, one), (_, other)| size(other).total_cmp(&size(one)));
     let difference = |(case, metric): (&CaseComparison, &MetricComparison)| Difference {
         case: case_text(case, &names),
         metric: metric.name.clone(),

@@ -1,6 +1,7 @@
 //! Runs without the texts of their statements: what may leave the house where the SQL may not.
 
 use measure::Run;
+use measure::sorting;
 use serde_json::Value;
 
 /// The parameter that holds a statement's text, and the one that names the statement.
@@ -53,7 +54,7 @@ fn without_listed_names(run: &mut Run) {
         names.push((std::mem::replace(name, number.clone()), number));
     }
     // A name can be the beginning of another one.
-    names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    sorting::by_key(&mut names, |(name, _)| std::cmp::Reverse(name.len()));
     names.dedup();
     for finding in &mut run.findings {
         for (name, number) in &names {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use measure::quantity::three_digits;
+use measure::sorting;
 use measure::wait_class::Class;
 use profile::source::sampled::State;
 use ratatui::Frame;
@@ -343,7 +344,7 @@ fn column_of(seconds: &[&Second]) -> Column {
     let time = sums.time.as_secs_f64();
     let mut classes: Vec<(Class, f64)> =
         sums.classes.iter().map(|(class, sum)| (*class, sum.as_secs_f64() / time)).collect();
-    classes.sort_by_key(|(class, _)| *class);
+    sorting::by_key(&mut classes, |(class, _)| *class);
     (time > 0.0).then_some(classes)
 }
 

@@ -5,6 +5,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
+use measure::sorting;
 use measure::wait_class::Class;
 use profile::source::sampled::Sample;
 
@@ -114,7 +115,7 @@ impl Gathering {
 
 /// Those that took most time, at most this many.
 pub(crate) fn most<T>(mut all: Vec<T>, time: impl Fn(&T) -> Duration, at_most: usize) -> Vec<T> {
-    all.sort_by_key(|one| std::cmp::Reverse(time(one)));
+    sorting::by_key(&mut all, |one| std::cmp::Reverse(time(one)));
     all.truncate(at_most);
     all
 }

@@ -5,6 +5,7 @@ use measure::quantity::{rounded_size, size_in_words, whole_mebibytes};
 use measure::schema::calibrate;
 use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{CONSTANT, STATE};
+use measure::sorting;
 use measure::statistics::median;
 use measure::{Case, Finding};
 use serde_json::Value;
@@ -71,7 +72,7 @@ impl Constants {
         let now = |name| self.now(name);
         let (measured, mut fixed): (Vec<_>, Vec<_>) = sets.iter().cloned().partition(ConstantSet::is_measured);
         fixed.extend(sets::tried(now, &fixed));
-        fixed.sort_by(|one, other| one.distance(now).total_cmp(&other.distance(now)));
+        sorting::by(&mut fixed, |one, other| one.distance(now).total_cmp(&other.distance(now)));
         [measured, fixed].concat()
     }
 

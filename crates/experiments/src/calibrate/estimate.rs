@@ -1,6 +1,7 @@
 //! What samples support: a straight line through them, and a ratio with its interval.
 
 use measure::random::SplitMix64;
+use measure::sorting;
 use measure::statistics::median;
 
 /// Resamples of a bootstrap: the ends of a 95 % interval are then the 25th from either side.
@@ -60,7 +61,7 @@ pub fn ratio(over: &[f64], under: &[f64]) -> Option<Estimate> {
         // A resample without a unit says nothing about the ratio.
         ratios.extend((under > 0.0).then_some(over / under));
     }
-    ratios.sort_by(f64::total_cmp);
+    sorting::by(&mut ratios, f64::total_cmp);
     let low = *ratios.get(TAIL.min(ratios.len() / 2))?;
     let high = *ratios.get(ratios.len().saturating_sub(TAIL + 1).max(ratios.len() / 2))?;
     Some(Estimate { value: value / unit, low, high })

@@ -7,6 +7,7 @@
 //! Source: Efron, Tibshirani, "An Introduction to the Bootstrap", 1993, the percentile interval.
 
 use measure::random::SplitMix64;
+use measure::sorting;
 use measure::statistics::median;
 
 use super::estimate::Estimate;
@@ -209,7 +210,7 @@ fn ratio(now: f64, then: f64) -> f64 {
 }
 
 fn ends(mut values: Vec<f64>) -> (f64, f64) {
-    values.sort_by(f64::total_cmp);
+    sorting::by(&mut values, f64::total_cmp);
     let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
     (at(TAIL), at(values.len().saturating_sub(TAIL + 1)))
 }

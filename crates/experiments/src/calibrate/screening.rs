@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use measure::Finding;
 use measure::quantity::counted;
 use measure::schema::calibrate::findings as row;
+use measure::sorting;
 
 use super::comparison::Comparison;
 use super::judgement::{Decision, Judged};
@@ -47,9 +48,9 @@ pub(super) fn leave_best(comparison: &mut Comparison, advised: usize) {
         let judged = &comparison.judged[*set];
         (*set != advised, judged.decision != Decision::Change, Reverse(thousandths(judged.gain())))
     };
-    left.sort_by_key(rank);
+    sorting::by_key(&mut left, rank);
     left.truncate(LEFT.len());
-    left.sort_unstable();
+    sorting::ascending(&mut left);
     keep_tried(comparison, &left);
     for (set, name) in comparison.sets.iter_mut().filter(|set| set.is_tried()).zip(LEFT) {
         set.name = name;

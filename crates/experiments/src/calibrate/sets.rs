@@ -4,6 +4,7 @@
 //! costs, the limits of compilation, the costs of functions. A constant that does not repeat itself is withheld, and
 //! what takes its place keeps the server's own ratio to its neighbour.
 
+use measure::sorting;
 use measure::statistics::median;
 
 use super::estimate::{Estimate, ratio};
@@ -95,7 +96,7 @@ impl Passes {
         if found.is_empty() || found.len() < self.passes.len() {
             return None;
         }
-        found.sort_by(|one, other| one.value.total_cmp(&other.value));
+        sorting::by(&mut found, |one, other| one.value.total_cmp(&other.value));
         let middle = found[found.len() / 2];
         let value = median(&found.iter().map(|pass| pass.value).collect::<Vec<_>>())?;
         let [low, high] = [found[0].value, found[found.len() - 1].value];

@@ -9,6 +9,7 @@ use measure::quantity::{format_nanos, three_digits};
 use measure::schema::calibrate;
 use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{CONSTANT, STATE, TABLESPACE};
+use measure::sorting;
 use measure::statistics::median;
 use measure::{Case, Finding, Unit};
 use subjects::postgres::calibration::queries::Answered;
@@ -81,7 +82,7 @@ pub(super) fn measure(
     let over = measured.split_off(measured.len().min(SPACES_MAX));
     absent.extend(over.into_iter().map(|space| (space.name, format!("{SPACES_MAX} are measured in a run"))));
     // Where the table is already comes last, because a table is not moved to where it is.
-    measured.sort_by_key(|space| space.is_home);
+    sorting::by_key(&mut measured, |space| space.is_home);
     if let (Some(recorder), true) = (&bench.recorder, measured.len() > 1) {
         recorder.remark("below, `another` stands for each further tablespace in which the role may make tables");
     }

@@ -1,6 +1,7 @@
 //! The verification: queries of our own, timed in each state of the caches, and whether the set between the states is
 //! safe in all of them.
 
+use measure::sorting;
 use subjects::postgres::calibration::queries::Query;
 use subjects::postgres::calibration::verification_set::Scanned;
 
@@ -19,7 +20,7 @@ pub(super) fn states(bench: &Bench<'_>, told: Option<State>) -> Vec<State> {
     if bench.tables.is_private() && bench.parameters.cold_rounds() > 0 {
         states.push(State::Cold);
     }
-    states.sort_by_key(|state| Some(*state) != told);
+    sorting::by_key(&mut states, |state| Some(*state) != told);
     states
 }
 

@@ -6,6 +6,7 @@ use measure::quantity::{counted, format_nanos, size_in_words, three_digits};
 use measure::schema::disk::findings as row;
 use measure::schema::{Published, Spec, disk, reads};
 use measure::sentence::capital;
+use measure::sorting;
 use measure::{Finding, Unit};
 
 use super::parameters::Zone;
@@ -156,7 +157,7 @@ pub(super) fn outer_half(half: OuterPart) -> Option<Finding> {
 pub(super) fn spread(what: &str, is_virtual: bool, measured: &[Measured]) -> Option<Finding> {
     let mut medians: Vec<f64> =
         measured.iter().filter_map(|one| Some(one.metric(&reads::READ_LATENCY)?.median())).collect();
-    medians.sort_by(f64::total_cmp);
+    sorting::by(&mut medians, f64::total_cmp);
     let (least, most) = (*medians.first()?, *medians.last()?);
     let ratio = most / least.max(f64::MIN_POSITIVE);
     let says = match (ratio < PLACE_MATTERS, is_virtual) {

@@ -4,6 +4,7 @@
 use measure::quantity::three_digits;
 use measure::schema::join;
 use measure::schema::join::findings as row;
+use measure::sorting;
 use measure::{Finding, Unit};
 use subjects::nested_loops::{DeviceReads, JoinMethod};
 
@@ -77,7 +78,7 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
 /// The size of a batch from which on a larger one gains nothing.
 fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
     let mut sized: Vec<(u64, &Measured)> = cases.iter().filter_map(|case| Some((case.way.size?, *case))).collect();
-    sized.sort_by_key(|(size, _)| *size);
+    sorting::by_key(&mut sized, |(size, _)| *size);
     if sized.len() < 3 {
         return;
     }

@@ -1,10 +1,9 @@
 //! What the numbers of one subject say, in sentences, against what was published and what its readers believed.
 
-use std::collections::BTreeSet;
-
 use measure::quantity::{format_nanos, three_digits};
 use measure::schema::lio as schema;
 use measure::schema::lio::findings as row;
+use measure::sorting;
 use measure::{Finding, Unit};
 use subjects::logical_reads::{Access, Cell, RANGE_BLOCKS, Table};
 
@@ -115,7 +114,7 @@ fn shapes(found: &[Measured], journal: &mut dyn Journal) {
 
 /// The geometric mean of a ratio over all values of the other dimension, each once; `None` where there is none.
 fn mean_ratio(values: impl Iterator<Item = u32>, ratio: impl Fn(u32) -> Option<f64>) -> Option<f64> {
-    let values: BTreeSet<u32> = values.collect();
+    let values = sorting::set(values);
     let logarithms: Vec<f64> = values.into_iter().filter_map(ratio).map(f64::ln).collect();
     (!logarithms.is_empty()).then(|| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use measure::compare::{Estimate, disturbances, estimate};
+use measure::sorting;
 use measure::{Case, Finding, Metric, Run};
 use serde_json::Value;
 
@@ -64,7 +65,7 @@ pub(super) fn each(run: &Run, words: &Words, take: &mut dyn FnMut(&Line<'_>) -> 
 /// A JSON object with its names in the order of the alphabet.
 fn parameters(case: &Case) -> String {
     let mut parameters: Vec<(&String, &Value)> = case.parameters.iter().collect();
-    parameters.sort_by_key(|(name, _)| *name);
+    sorting::by_key(&mut parameters, |(name, _)| *name);
     Value::Object(parameters.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()).to_string()
 }
 

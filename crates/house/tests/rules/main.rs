@@ -265,6 +265,9 @@ fn no_link_of_the_book_is_dead_where_it_is_read() {
     assert_eq!(pages::links_out_of_the_book(&SourceFile::sample("docs/guide/a.md", text), &summary).len(), 2);
     let tree = Tree::of_repository();
     let summary = tree.file("docs/SUMMARY.md").expect("the summary");
+    let elsewhere = SourceFile::sample("docs/SUMMARY.md", "- [A](guide/a.md)\n- [B](b.md)\n");
+    assert!(pages::front_page_from_elsewhere(&elsewhere).is_some());
+    assert_none(&pages::front_page_from_elsewhere(summary).into_iter().collect::<Vec<_>>());
     let chapters = pages::chapters(summary);
     let pages = chapters.iter().filter_map(|path| tree.file(path));
     assert_none(&pages.flat_map(|page| pages::links_out_of_the_book(page, summary)).collect::<Vec<_>>());

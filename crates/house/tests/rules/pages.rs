@@ -104,6 +104,14 @@ pub(crate) fn unlisted(summary: &SourceFile, pages: &[&str]) -> Vec<String> {
     wrong.map(|(page, times)| format!("{}: {page} is listed {times} times", summary.path)).collect()
 }
 
+/// A first chapter that does not stand beside the summary: the book shows it as its front page too, in the summary's
+/// folder, where links of a chapter from elsewhere lead nowhere.
+pub(crate) fn front_page_from_elsewhere(summary: &SourceFile) -> Option<String> {
+    let first = chapters(summary).into_iter().next()?;
+    let is_beside = first.rsplit_once('/').map_or("", |(folder, _)| folder) == folder(summary);
+    (!is_beside).then(|| format!("{}: the first chapter, {first}, stands in another folder", summary.path))
+}
+
 /// Links of a chapter that are dead in the built book: to a page that is no chapter, or to a file that the book does
 /// not hold.
 pub(crate) fn links_out_of_the_book(chapter: &SourceFile, summary: &SourceFile) -> Vec<String> {

@@ -9,6 +9,7 @@ use super::{CaseComparison, compare_cases, disturbed};
 use crate::case::Case;
 use crate::run::Run;
 use crate::schema::{ladder::parameters as rung, reads};
+use crate::sorting;
 
 /// The rungs of a ladder that are random reads of its device.
 const RUNGS: [&str; 2] = ["device-random-depth-1", "device-random-best-depth"];
@@ -66,7 +67,7 @@ fn depth(case: &Case) -> Option<u64> {
 
 fn depths(cases: &[&Case]) -> usize {
     let mut depths: Vec<u64> = cases.iter().filter_map(|case| depth(case)).collect();
-    depths.sort_unstable();
+    sorting::ascending(&mut depths);
     depths.dedup();
     depths.len()
 }

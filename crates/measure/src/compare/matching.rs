@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::case::{Case, Parameters};
+use crate::sorting;
 
 /// A parameter that has one value throughout the first run and another throughout the second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,7 +76,7 @@ fn reduced(parameters: &Parameters, changes: &[Change]) -> String {
     let is_set_aside = |name: &str| changes.iter().any(|change| change.parameter == name);
     let kept = parameters.iter().filter(|(name, _)| !is_set_aside(name) && !is_outcome(parameters, name));
     let mut kept: Vec<(&String, String)> = kept.map(|(name, value)| (name, value.to_string())).collect();
-    kept.sort();
+    sorting::ascending(&mut kept);
     // As a list of JSON texts no name or value can be mistaken for the border between two.
     Value::from(kept.into_iter().flat_map(|(name, value)| [name.clone(), value]).collect::<Vec<_>>()).to_string()
 }

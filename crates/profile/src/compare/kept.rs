@@ -1,9 +1,10 @@
 //! Two kept runs of profiles, as far as their documents hold what a comparison of the files has: everything but the
 //! spread of the executions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use measure::compare::{Amount, ProfileComparison, ProfileSide, StatementAlone, TimeChange};
+use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Case, Run, Severity};
 
@@ -45,7 +46,7 @@ pub fn compare_kept(before: &Run, after: &Run, top: usize) -> ProfileComparison 
 
 fn add_times(found: &mut ProfileComparison, sides: &[Kept; 2]) {
     let alone = |amount: Amount| (amount, Sample::default());
-    let keys: BTreeSet<&(String, Option<String>)> = sides.iter().flat_map(|side| side.times.keys()).collect();
+    let keys = sorting::set(sides.iter().flat_map(|side| side.times.keys()));
     for key in keys {
         let [first, second] = sides.each_ref().map(|side| {
             let (count, total) = side.times.get(key).copied().unwrap_or_default();
@@ -64,8 +65,8 @@ fn add_times(found: &mut ProfileComparison, sides: &[Kept; 2]) {
         alone(side.amount(served, side.side.executions))
     });
     found.response_time = change("", first, second);
-    found.classes.sort_by(by_difference);
-    found.events.sort_by(by_difference);
+    sorting::by(&mut found.classes, by_difference);
+    sorting::by(&mut found.events, by_difference);
 }
 
 fn add_statements(found: &mut ProfileComparison, sides: &[Kept; 2]) {
@@ -77,7 +78,7 @@ fn add_statements(found: &mut ProfileComparison, sides: &[Kept; 2]) {
         let change = change(id, (*first, Sample::default()), (*second, Sample::default()));
         both.push(TimeChange { text: text(after, id).or_else(|| text(before, id)), ..change });
     }
-    both.sort_by(|one, other| by_difference(one, other).then(one.name.cmp(&other.name)));
+    sorting::by(&mut both, |one, other| by_difference(one, other).then(one.name.cmp(&other.name)));
     let plans = both.iter().filter_map(|one| plan_change(&one.name, &before.plans(&one.name), &after.plans(&one.name)));
     found.plans = plans.collect();
     found.statements = both;
@@ -86,7 +87,9 @@ fn add_statements(found: &mut ProfileComparison, sides: &[Kept; 2]) {
         let row =
             |(id, amount): (&String, &Amount)| StatementAlone { id: id.clone(), text: text(side, id), amount: *amount };
         let mut rows: Vec<StatementAlone> = alone.map(row).collect();
-        rows.sort_by(|one, other| other.amount.total_us.total_cmp(&one.amount.total_us).then(one.id.cmp(&other.id)));
+        sorting::by(&mut rows, |one, other| {
+            other.amount.total_us.total_cmp(&one.amount.total_us).then(one.id.cmp(&other.id))
+        });
         rows
     };
     (found.vanished, found.new) = (alone(before, after), alone(after, before));

@@ -13,9 +13,10 @@ mod sample;
 mod side;
 mod statements;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use measure::compare::{PlanChange, ProfileComparison, ProfileSide, StatementAlone, TimeChange};
+use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Finding, Severity};
 
@@ -116,7 +117,7 @@ fn times(side: &Side) -> BTreeMap<Key, (u64, Ticks)> {
 fn add_times(found: &mut ProfileComparison, before: &Side, after: &Side) {
     let sides = [(before, times(before), found.before.clone()), (after, times(after), found.after.clone())];
     let divisors = |side: &ProfileSide| (side.executions, side.rows);
-    let keys: BTreeSet<&Key> = sides.iter().flat_map(|(_, times, _)| times.keys()).collect();
+    let keys = sorting::set(sides.iter().flat_map(|(_, times, _)| times.keys()));
     for key in keys {
         let (class, event) = (key.0, key.1.as_deref());
         let [first, second] = sides.each_ref().map(|(side, times, described)| {
@@ -138,8 +139,8 @@ fn add_times(found: &mut ProfileComparison, before: &Side, after: &Side) {
         (amount(served, described.executions, divisors(described)), side.executions.of_response())
     });
     found.response_time = change("", first, second);
-    found.classes.sort_by(by_difference);
-    found.events.sort_by(by_difference);
+    sorting::by(&mut found.classes, by_difference);
+    sorting::by(&mut found.events, by_difference);
 }
 
 /// Statements of both sides and of one alone, and the plans that changed.
@@ -155,14 +156,16 @@ fn add_statements(found: &mut ProfileComparison, before: &Side, after: &Side, se
         let plans = plans::plan_change(second.id, &first.plans, &second.plans);
         both.push((TimeChange { text: text(second.text), ..change }, plans));
     }
-    both.sort_by(|(one, _), (other, _)| by_difference(one, other));
+    sorting::by(&mut both, |(one, _), (other, _)| by_difference(one, other));
     found.left_out = both.len().saturating_sub(STATEMENTS_MAX) as u64;
     for (change, plans) in both.into_iter().take(STATEMENTS_MAX) {
         found.statements.push(change);
         found.plans.extend(plans);
     }
     let mut alone = |mut measured: Vec<Measured>| -> Vec<StatementAlone> {
-        measured.sort_by(|one, other| other.amount.total_us.total_cmp(&one.amount.total_us).then(one.id.cmp(other.id)));
+        sorting::by(&mut measured, |one, other| {
+            other.amount.total_us.total_cmp(&one.amount.total_us).then(one.id.cmp(other.id))
+        });
         found.left_out += measured.len().saturating_sub(STATEMENTS_MAX) as u64;
         let first = measured.iter().take(STATEMENTS_MAX);
         first.map(|one| StatementAlone { id: one.id.into(), text: text(one.text), amount: one.amount }).collect()

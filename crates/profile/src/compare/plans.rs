@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use measure::compare::{LineSide, PlanChange, PlanLineChange};
+use measure::sorting;
 
 use crate::tables::Plan;
 
@@ -27,7 +28,7 @@ pub(super) fn plan_change(id: &str, before: &PlansOfSide, after: &PlansOfSide) -
     let is_changed = if before.hashes.is_empty() || after.hashes.is_empty() {
         let shapes = |side: &PlansOfSide| -> BTreeSet<Vec<(u32, String)>> {
             let owned = |plan: &&Plan| lines(plan).into_iter().map(|(level, text)| (level, text.into())).collect();
-            side.plans.iter().map(owned).collect()
+            sorting::set(side.plans.iter().map(owned))
         };
         !before.plans.is_empty() && !after.plans.is_empty() && shapes(before) != shapes(after)
     } else {

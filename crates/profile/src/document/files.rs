@@ -1,9 +1,8 @@
 //! What a run document says of the files that a profile was made of.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use measure::schema::profile::{self as schema, parameters as named};
+use measure::sorting;
 use measure::{Case, Parameters};
 use serde_json::{Value, json};
 
@@ -18,7 +17,7 @@ const FROM_SCANNER: &str = "scanner";
 pub(crate) fn subject(ingested: &Ingested) -> Parameters {
     let files: Vec<&str> = ingested.files.iter().map(|file| file.name.as_str()).collect();
     let of_files = |of: fn(&FileHeader) -> &Option<String>| -> Value {
-        let named: BTreeSet<&str> = ingested.files.iter().filter_map(|file| of(&file.header).as_deref()).collect();
+        let named = sorting::set(ingested.files.iter().filter_map(|file| of(&file.header).as_deref()));
         named.into_iter().collect()
     };
     let sampled = ingested.profile.sampled.as_ref();
@@ -42,7 +41,7 @@ pub(crate) fn subject(ingested: &Ingested) -> Parameters {
     }
     let context = &ingested.profile.context;
     let scopes = ingested.profile.scopes.keys().filter_map(|index| context.scopes.get(index.0 as usize));
-    let services: BTreeSet<&str> = scopes.map(|scope| scope.service.as_str()).filter(|name| !name.is_empty()).collect();
+    let services = sorting::set(scopes.map(|scope| scope.service.as_str()).filter(|name| !name.is_empty()));
     add("services", services.into_iter().collect());
     if sampled.is_none() {
         add("time_scale", scale(&ingested.files));

@@ -15,6 +15,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use measure::schema::profile::{self as schema, parameters as named};
+use measure::sorting;
 use measure::{Case, Metric};
 use serde_json::Value;
 
@@ -185,7 +186,7 @@ fn add_up_least<'a>(named: &mut Vec<(&'a Scope, ScopeSums)>, others: &'a Scope) 
     if named.len() <= SCOPES_MAX {
         return;
     }
-    named.sort_by_key(|(_, sums)| Reverse(sums.own.elapsed + sums.between));
+    sorting::by_key(named, |(_, sums)| Reverse(sums.own.elapsed + sums.between));
     let mut sum = ScopeSums::default();
     named.drain(SCOPES_MAX..).for_each(|(_, sums)| sum.merge(&sums));
     named.push((others, sum));

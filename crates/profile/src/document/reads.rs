@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::schema::{sampled as of_samples, tiers as own};
+use measure::sorting;
 use measure::{Case, Metric};
 use serde_json::Value;
 
@@ -43,7 +44,7 @@ pub(crate) fn cases(tiers: &ReadTiers, context: &Context) -> Vec<Case> {
     cases.extend((1_u64..).zip(&tiers.hills).map(|(number, hill)| self::hill(number, hill)));
     cases.extend(tiers.readers.iter().take(ROWS_MAX).map(|row| statement(row, context)));
     let mut relations: Vec<&RelationRow> = tiers.relations.iter().collect();
-    relations.sort_by_key(|row| Reverse(row.tiers.all().time));
+    sorting::by_key(&mut relations, |row| Reverse(row.tiers.all().time));
     cases.extend(relations.into_iter().take(ROWS_MAX).map(relation));
     cases
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::schema::{Spec, sampled as own};
+use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Case, Metric};
 use serde_json::Value;
@@ -150,7 +151,7 @@ fn sampling(sampled: &Sampled) -> Vec<Metric> {
 pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
     let served = served(cases);
     let known = profile.context.statements.iter().zip(0..);
-    let ids: BTreeMap<&str, u32> = known.map(|(statement, place)| (statement.id.as_str(), place)).collect();
+    let ids: BTreeMap<&str, u32> = sorting::map(known.map(|(statement, place)| (statement.id.as_str(), place)));
     // Where changes were lost, some waits are known in part.
     let has_whole_waits = sampled.is_exact && sampled.own.change.is_none_or(|change| change.lost == 0);
     for case in cases {

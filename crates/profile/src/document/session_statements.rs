@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use measure::Case;
 use measure::schema::profile::{self as schema, parameters as named};
+use measure::sorting;
 
 use crate::document::metrics::{FROM_CALLS, FROM_WAITS, case, reads, time};
 use crate::document::{OTHERS, STATEMENTS_MAX, session_names};
@@ -30,7 +31,7 @@ pub(crate) fn cases(profile: &Profile) -> Vec<Case> {
         let others = statements.remove(&OTHER_STATEMENTS);
         let mut ranked: Vec<(StatementIndex, SessionStatementSums)> = statements.into_iter().collect();
         ranked.retain(|(_, sums)| !sums.is_nothing());
-        ranked.sort_by_key(|(_, sums)| Reverse(sums.response_time()));
+        sorting::by_key(&mut ranked, |(_, sums)| Reverse(sums.response_time()));
         let (shown, rest) = ranked.split_at(ranked.len().min(room));
         let id = |index: StatementIndex| profile.context.statement(index).map_or("", |one| &one.id);
         cases.extend(shown.iter().map(|(index, sums)| session_statement(name, id(*index), sums)));
@@ -46,7 +47,7 @@ pub(crate) fn cases(profile: &Profile) -> Vec<Case> {
 /// The sums of all sessions, by the statements that have a row in the profile.
 fn by_session(profile: &Profile) -> BTreeMap<SessionIndex, BTreeMap<StatementIndex, SessionStatementSums>> {
     let mut rows: Vec<StatementIndex> = profile.statements.iter().map(|one| one.statement).collect();
-    rows.sort_unstable();
+    sorting::ascending(&mut rows);
     let folded = folded(profile);
     let mut sessions: BTreeMap<SessionIndex, BTreeMap<StatementIndex, SessionStatementSums>> = BTreeMap::new();
     for one in &profile.session_statements {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use measure::schema::Family;
 use measure::schema::profile::{self as schema, parameters as named};
+use measure::sorting;
 use measure::{Case, Metric};
 
 use super::metrics::{
@@ -73,7 +74,7 @@ pub struct Selection {
 /// The statements from the greatest value down; of equals the first in the trace first.
 pub fn ranked(profile: &Profile, order: Order) -> Vec<&StatementProfile> {
     let mut statements: Vec<&StatementProfile> = profile.statements.iter().collect();
-    statements.sort_by_key(|statement| Reverse(order.value(statement)));
+    sorting::by_key(&mut statements, |statement| Reverse(order.value(statement)));
     statements
 }
 
@@ -203,7 +204,7 @@ fn near(profile: &Profile, one: &StatementProfile) -> impl Iterator<Item = Edge>
         |(parent, called): &(StatementIndex, StatementIndex)| *parent == one.statement || *called == one.statement;
     let near = profile.callers.iter().filter(|(edge, _)| is_near(edge));
     let mut near: Vec<Edge> = near.map(|((parent, called), sums)| (Reverse(sums.elapsed), *parent, *called)).collect();
-    near.sort_unstable();
+    sorting::ascending(&mut near);
     near.into_iter().take(EDGES_MAX)
 }
 

@@ -4,6 +4,7 @@
 use measure::Finding;
 use measure::quantity::{counted, format_nanos};
 use measure::schema::profile::findings as row;
+use measure::sorting;
 use measure::wait_class::{Class, advice, block_advice};
 
 use super::naming::{name, nanos, percent};
@@ -123,7 +124,7 @@ impl Of<'_> {
             }
         }
         events.retain(|(_, total, _)| self.part(*total) >= PART);
-        events.sort_by_key(|(_, total, _)| std::cmp::Reverse(*total));
+        sorting::by_key(&mut events, |(_, total, _)| std::cmp::Reverse(*total));
         let mut sentences: Vec<String> = Vec::new();
         for (event, _, all) in events {
             let Some(sentence) = self.for_block(event, all).or_else(|| advice(event)) else { continue };

@@ -1,10 +1,9 @@
 //! What spoils or explains a number of a profile: what is wrong, what it means, what to do.
 
-use std::collections::BTreeSet;
-
 use measure::quantity::{counted, format_nanos, grouped};
 use measure::schema::FindingSpec;
 use measure::schema::profile::findings as row;
+use measure::sorting;
 use measure::wait_class::is_known;
 use measure::{Finding, Unit};
 
@@ -241,7 +240,7 @@ fn parsed_every_time(profile: &Profile) -> Option<Finding> {
             .then_some((statement, parses, executions))
     });
     let mut repeated: Vec<_> = repeated.collect();
-    repeated.sort_by_key(|(_, parses, _)| std::cmp::Reverse(*parses));
+    sorting::by_key(&mut repeated, |(_, parses, _)| std::cmp::Reverse(*parses));
     let (first, parses, executions) = repeated.first()?;
     let others = match repeated.len() - 1 {
         0 => String::new(),
@@ -301,7 +300,7 @@ fn plan_times(profile: &Profile) -> Option<Finding> {
 
 fn unknown_events(profile: &Profile) -> Option<Finding> {
     let names = profile.whole.events.keys().filter_map(|index| profile.context.event(*index));
-    let unknown: BTreeSet<&str> = names.map(|event| event.name.as_str()).filter(|name| !is_known(name)).collect();
+    let unknown = sorting::set(names.map(|event| event.name.as_str()).filter(|name| !is_known(name)));
     let mut first = unknown.iter().take(EVENTS_NAMED).copied().collect::<Vec<_>>().join(", ");
     if unknown.len() > EVENTS_NAMED {
         first += &format!(" and {} more", grouped((unknown.len() - EVENTS_NAMED) as u64));
@@ -318,7 +317,7 @@ fn unknown_events(profile: &Profile) -> Option<Finding> {
 fn errors(profile: &Profile) -> Option<Finding> {
     let total = profile.errors.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
     let mut codes: Vec<(&i64, &u64)> = profile.errors.iter().collect();
-    codes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    sorting::by_key(&mut codes, |(_, count)| std::cmp::Reverse(**count));
     let mut first: Vec<String> =
         codes.iter().take(3).map(|(code, count)| format!("error {code}: {}", grouped(**count))).collect();
     let rest: u64 = codes.iter().skip(3).map(|(_, count)| **count).sum();

@@ -6,6 +6,7 @@ use measure::Finding;
 use measure::quantity::{counted, grouped};
 use measure::schema::profile::findings as row;
 use measure::sentence::capital;
+use measure::sorting;
 
 use crate::event::{Evidence, TimeScale, Unit};
 use crate::ingest::Ingested;
@@ -156,7 +157,7 @@ fn unread_lines(files: &[SourceFile]) -> Option<Finding> {
             None => kinds.push((unread.kind, unread.lines)),
         }
     }
-    kinds.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+    sorting::by_key(&mut kinds, |(_, lines)| std::cmp::Reverse(*lines));
     let shown = kinds.iter().take(KINDS_NAMED);
     let mut some: Vec<String> = shown.map(|(kind, lines)| format!("{kind}: {}", grouped(*lines))).collect();
     let others: u64 = kinds.iter().skip(KINDS_NAMED).map(|(_, lines)| lines).sum();

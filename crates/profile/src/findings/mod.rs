@@ -19,6 +19,7 @@ use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::FindingSpec;
 use measure::schema::profile::findings as row;
+use measure::sorting;
 use measure::wait_class::Class;
 
 use crate::document::{Order, STATEMENTS_MAX, ranked};
@@ -98,7 +99,7 @@ fn largest_classes(
     title: impl Fn(Class) -> &'static str,
 ) -> Option<Finding> {
     let mut ranked: Vec<&(Class, &ClassSums)> = served.iter().collect();
-    ranked.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
+    sorting::by_key(&mut ranked, |(_, sums)| std::cmp::Reverse(sums.total));
     let share = |sums: &ClassSums| naming::percent(sums.total.0 as f64, total.0 as f64);
     let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums.total, total))?;
     let (name, share_of_first) = (title(*class), share(sums));
@@ -216,7 +217,7 @@ fn practices(
 ) -> Vec<Finding> {
     let mut large: Vec<(Class, &ClassSums)> =
         served.iter().copied().filter(|(_, sums)| matters(sums.total, total)).collect();
-    large.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
+    sorting::by_key(&mut large, |(_, sums)| std::cmp::Reverse(sums.total));
     let small_commits = commits::small(profile).filter(|commits| commits.micros >= SHARE_MIN * total.micros());
     // Where waits for the log are small, commits are CPU.
     let of_commits = [Class::Commit, Class::Cpu].into_iter().find(|class| large.iter().any(|(one, _)| one == class));
@@ -228,7 +229,7 @@ fn practices(
             (if worth >= SHARE_MIN * total.micros() { worth } else { 0.0 }, finding)
         })
         .collect();
-    practices.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    sorting::by(&mut practices, |(one, _), (other, _)| other.total_cmp(one));
     practices.into_iter().map(|(_, finding)| finding).collect()
 }
 

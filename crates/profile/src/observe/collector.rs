@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
+use measure::sorting;
 use measure::wait_class::Class;
 
 use crate::event::{
@@ -140,11 +141,11 @@ impl Collector {
             session_statements: sessions.statements,
             sessions_folded: sessions.folded,
             statements,
-            scopes: scopes.map(|(place, sums)| (ScopeIndex(place as u32), sums)).collect(),
-            files: self.files.into_iter().collect(),
-            estimated: self.variances.into_iter().map(error).collect(),
+            scopes: sorting::map(scopes.map(|(place, sums)| (ScopeIndex(place as u32), sums))),
+            files: sorting::map(self.files),
+            estimated: sorting::map(self.variances.into_iter().map(error)),
             errors: self.errors,
-            callers: self.callers.into_iter().collect(),
+            callers: sorting::map(self.callers),
             first_clock: accounted.clocks.map(|(first, _)| first),
             last_clock: accounted.clocks.map(|(_, last)| last),
             unread: accounted.unread,

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
+use measure::sorting;
 
 use crate::event::{
     Accounted, EventIndex, Merge, Segment, Session, SessionIndex, StatementIndex, Ticks, Transaction, Wait, merged,
@@ -159,7 +160,7 @@ impl Sessions {
         ranked.retain(|(_, place)| !self.all[*place].is_empty());
         if ranked.len() > SESSIONS {
             // Of equals the later one is folded.
-            ranked.sort_by_key(|(time, place)| (Reverse(*time), *place));
+            sorting::by_key(&mut ranked, |(time, place)| (Reverse(*time), *place));
             ranked.split_off(SESSIONS / 2).into_iter().for_each(|(_, place)| self.fold(place));
             for (key, sums) in std::mem::take(&mut self.statements) {
                 self.add_statement(key, &sums);
@@ -190,7 +191,7 @@ impl Sessions {
         }
         finished.share(others);
         finished.name_others(accounted);
-        finished.statements.sort_unstable_by_key(|one| (one.session, one.statement));
+        sorting::by_key(&mut finished.statements, |one| (one.session, one.statement));
         finished
     }
 }
@@ -257,7 +258,7 @@ impl Finished {
     /// Lets the sessions with least time share one, as far as their rows would make the run document too large.
     fn share(&mut self, others: Option<SessionProfile>) {
         let mut ranked: Vec<usize> = (0..self.sessions.len()).collect();
-        ranked.sort_by_key(|place| Reverse(self.sessions[*place].response_time));
+        sorting::by_key(&mut ranked, |place| Reverse(self.sessions[*place].response_time));
         let mut rows = 0;
         let is_kept = |(rank, place): &(usize, usize)| {
             rows += rows_of(&self.sessions[*place]);
@@ -286,7 +287,7 @@ impl Finished {
     /// Adds up the statements of the sessions that are not there.
     fn fold_statements(&mut self) {
         let mut is_there: Vec<SessionIndex> = self.sessions.iter().filter_map(|session| session.session).collect();
-        is_there.sort_unstable();
+        sorting::ascending(&mut is_there);
         let mut all: HashMap<(SessionIndex, StatementIndex), SessionStatementSums, RandomState> = HashMap::default();
         for one in std::mem::take(&mut self.statements) {
             let session = if is_there.binary_search(&one.session).is_ok() { one.session } else { OTHERS_INDEX };

@@ -31,8 +31,10 @@ fn define(command: Command) -> Command {
 
 fn run(_matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let wrong = |error: String| Failure::new(Exit::WrongCommandLine, error);
-    let order: Order = serde_json::from_reader(io::stdin().lock())
-        .map_err(|error| wrong(format!("only `readpath run` calls this, with a run on standard input: {error}")))?;
+    let no_run =
+        |error: String| wrong(format!("only `readpath run` calls this, with a run on standard input: {error}"));
+    let given = io::read_to_string(io::stdin()).map_err(|error| no_run(error.to_string()))?;
+    let order: Order = serde_json::from_str(&given).map_err(|error| no_run(error.to_string()))?;
     let line: Vec<_> = order.line.iter().map(Into::into).collect();
     let matches = (context.definition)().try_get_matches_from(&line).map_err(|error| wrong(error.to_string()))?;
     let own = Context::new(&matches, context.settings.clone(), &line, context.definition)?;

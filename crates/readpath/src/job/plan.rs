@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use measure::Parameters;
+use measure::sorting;
 use subjects::places::without_password;
 
 use super::experiment::{Experiment, LISTED, Parameter};
@@ -200,7 +201,7 @@ impl<'a> Planner<'a> {
 
     /// Refuses defaults and `--set` that no job has a use for.
     fn refuse_unused(&mut self) {
-        let names: BTreeSet<&str> = self.known.iter().flat_map(Experiment::names).collect();
+        let names = sorting::set(self.known.iter().flat_map(Experiment::names));
         let unused = |entry: &&Entry| entry.key != EXPERIMENT && !self.used.contains(&entry.key);
         let defaults = self.sheet.defaults.iter().filter(unused).map(|entry| (&entry.key, &entry.place));
         let unset = self.sets.iter().filter(|set| !self.used.contains(&format!("{:?}", set.place)));
@@ -242,7 +243,9 @@ fn run(
         chosen.iter().map(|(_, entry)| format!("{}={}", entry.key, shortened(&entry.value.shown().plain()))).collect();
     let name = if varied.is_empty() { job.name.clone() } else { format!("{}/{}", job.name, varied.join(",")) };
     let mut settings = [fixed, &chosen].concat();
-    settings.sort_by_key(|(parameter, _)| experiment.parameters.iter().position(|known| known.name == parameter.name));
+    sorting::by_key(&mut settings, |(parameter, _)| {
+        experiment.parameters.iter().position(|known| known.name == parameter.name)
+    });
     let positional = experiment.parameters.iter().filter(|parameter| parameter.arg.is_positional());
     PlannedRun {
         job: job.name.clone(),

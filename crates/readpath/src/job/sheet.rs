@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use measure::sorting;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -187,6 +188,6 @@ pub(super) fn is_name(name: &str) -> bool {
 /// The entries of a table in the order of the file.
 fn in_order<'a, 'b>(table: &'a DeTable<'b>) -> Vec<(Key<'a, 'b>, &'a Spanned<DeValue<'b>>)> {
     let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
+    sorting::by_key(&mut entries, |(key, _)| key.span().start);
     entries
 }

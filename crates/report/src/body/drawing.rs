@@ -1,6 +1,7 @@
 //! What the charts of several experiments have in common.
 
 use measure::schema::{Bound, Spec};
+use measure::sorting;
 use measure::{Case, Metric, Run};
 
 use crate::page::number::range_in_words;
@@ -137,6 +138,6 @@ pub(super) fn extremes<'a>(
     metric: impl Fn(&'a Case) -> Option<&'a Metric>,
 ) -> Option<[&'a Case; 2]> {
     let mut known: Vec<(&Case, f64)> = cases.iter().filter_map(|case| Some((*case, metric(case)?.median()))).collect();
-    known.sort_by(|one, other| one.1.total_cmp(&other.1));
+    sorting::by(&mut known, |one, other| one.1.total_cmp(&other.1));
     Some([known.first()?.0, known.last()?.0])
 }

@@ -2,6 +2,7 @@
 
 use measure::schema::every::findings as every;
 use measure::schema::page::findings as row;
+use measure::sorting;
 use measure::{Finding, Run, Severity};
 
 use super::head::database;
@@ -22,7 +23,7 @@ pub(super) fn findings(run: &Run, gives: fn(&Run, &str) -> bool) -> (Option<Sect
     let database = database(&run.subject);
     let is_beside = run.cases.iter().any(|case| case.parameter("subject").is_some_and(|name| name == ENGINE));
     if let Some((kind, _)) = database.filter(|_| is_beside) {
-        answers.sort_by_key(|answer| !["server", kind].iter().any(|word| answer.message.contains(word)));
+        sorting::by_key(&mut answers, |answer| !["server", kind].iter().any(|word| answer.message.contains(word)));
     }
     let first: Vec<Finding> = answers.drain(..usize::from(database.is_some() && !answers.is_empty())).collect();
     let first = (!first.is_empty()).then(|| Section::Findings(Findings { answers: first, ..Findings::default() }));

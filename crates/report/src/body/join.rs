@@ -3,6 +3,7 @@
 pub(super) mod chart;
 
 use measure::schema::join::{self, blocks_read, has_few_blocks};
+use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 
 use super::subjects::{self, SUBJECT, subject, subjects};
@@ -52,7 +53,7 @@ fn side_by_side(joins: &[&Case]) -> Table {
         let varies = varying(&own).into_iter().filter(|name| !SHOWN.contains(name));
         names.extend(varies);
     }
-    names.sort_unstable();
+    sorting::ascending(&mut names);
     names.dedup();
     let has_direct = varying(joins).contains(&"direct");
     let cache = |case: &Case| if cell(case, "direct") == "true" { "by-passed" } else { "used" };
@@ -145,7 +146,7 @@ fn curve(cases: &[&Case]) -> Option<Table> {
     let is_of_curve = |case: &&Case| cases.iter().filter(|other| line(other) == line(case)).count() >= CURVE_MIN;
     let mut sized: Vec<(&Case, u64)> =
         cases.iter().filter(|case| is_of_curve(case)).filter_map(|case| Some((*case, size(case)?))).collect();
-    sized.sort_by_key(|(case, size)| (line(case), *size));
+    sorting::by_key(&mut sized, |(case, size)| (line(case), *size));
     let gain = |case: &Case| gain(case, cases, "io_time");
     Table::over(&sized)
         .column("rows at once", Align::Right, |(_, size)| Cell::count(*size as f64))

@@ -3,6 +3,7 @@
 pub(super) mod chart;
 
 use measure::schema::lio;
+use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 
 use super::subjects::{self, SUBJECT, subject, subjects, values};
@@ -111,7 +112,7 @@ fn evidence(cases: &[&Case]) -> Table {
     let mut cases = cases.to_vec();
     let accesses = accesses(&cases);
     if is_named {
-        cases.sort_by_key(|case| accesses.iter().position(|access| *access == self::access(case)));
+        sorting::by_key(&mut cases, |case| accesses.iter().position(|access| *access == self::access(case)));
     }
     let shown = |name: &&str| ["table", "row_length", "columns"].contains(name) || (!is_named && AXES.contains(name));
     let names: Vec<&str> = varying(&cases).into_iter().filter(|name| *name == SUBJECT || shown(name)).collect();

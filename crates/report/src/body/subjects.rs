@@ -1,6 +1,7 @@
 //! Several subjects of one run side by side: a column for each, whatever they are.
 
 use measure::Case;
+use measure::sorting;
 
 use crate::page::parameters::cell;
 use crate::page::{Align, Cell, Table};
@@ -19,7 +20,7 @@ pub(super) fn subject(case: &Case) -> String {
 /// The subjects in the order of their first case, the engine first.
 pub(super) fn subjects(cases: &[&Case]) -> Vec<String> {
     let mut subjects = values(cases, subject);
-    subjects.sort_by_key(|subject| subject != FIRST);
+    sorting::by_key(&mut subjects, |subject| subject != FIRST);
     subjects
 }
 

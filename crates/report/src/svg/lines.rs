@@ -1,5 +1,7 @@
 //! Lines: points over another axis, joined, with their ranges and with places that have a name.
 
+use measure::sorting;
+
 use super::frame::{self, Area, BOLD, EDGE, SMALL, label, left_axis, left_width, line, lower_axis};
 use super::scale::Ruler;
 use super::words::{cut, width};
@@ -189,7 +191,7 @@ fn names_behind(markup: &mut Markup, chart: &Chart, lines: &[Line], upright: &Ru
             names.push((y, key));
         }
     }
-    names.sort_by(|one, other| one.0.total_cmp(&other.0));
+    sorting::by(&mut names, |one, other| one.0.total_cmp(&other.0));
     for index in 1..names.len() {
         names[index].0 = names[index].0.max(names[index - 1].0 + APART);
     }

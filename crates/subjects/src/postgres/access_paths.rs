@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use measure::quantity::{counted, size_in_words, whole_mebibytes};
 use measure::schema::scan as schema;
 use measure::schema::subjects::findings as row;
+use measure::sorting;
 use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::json;
 use server::session::ROW_TIME;
@@ -224,7 +225,7 @@ impl PostgresPaths {
         self.notes.note_hidden((hidden, blocks), "the table");
         let mut nothing = |_| Ok(meter.measure(schema.session(), "SELECT 0", 0, 1)?.cost);
         let mut costs = (0..EMPTY_STATEMENTS).map(&mut nothing).collect::<Result<Vec<Nanos>, SubjectError>>()?;
-        costs.sort_unstable();
+        sorting::ascending(&mut costs);
         self.nothing = costs[EMPTY_STATEMENTS / 2];
         self.meter = Some(meter);
         Ok(())

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use measure::Finding;
 use measure::schema::subjects::findings as row;
+use measure::sorting;
 use server::private::{PrivateServer, PrivateServerError, ServerSettings};
 use server::session::identifier;
 use server::{Schema, ServerError, Session};
@@ -139,7 +140,7 @@ impl Cold {
             methods.push(None);
         }
         // The usual one first.
-        methods.sort_by_key(|method| *method != self.running.io_method);
+        sorting::by_key(&mut methods, |method| *method != self.running.io_method);
         let directs: &[bool] = if private.version().major >= DIRECT_SINCE { &[false, true] } else { &[false] };
         let of = |direct: &bool| methods.iter().map(|method| (method.clone(), *direct)).collect::<Vec<_>>();
         let all = directs.iter().flat_map(of);

@@ -14,6 +14,7 @@ use dataset::DataSet;
 use dataset::uniform::RowShape;
 use measure::random::{Permutation, SplitMix64};
 use measure::schema::subjects::findings as row;
+use measure::sorting;
 use measure::{Finding, Parameters};
 use serde_json::json;
 use sys::time::Clock;
@@ -337,7 +338,7 @@ impl LogicalReads for SqliteReads {
             let last = format!("SELECT ifnull(max(_rowid_), 0) FROM main.{}", identifier(&name));
             tables.push((self.database.number(&last)?, name));
         }
-        tables.sort_by(|one, other| other.cmp(one));
+        sorting::by(&mut tables, |one, other| other.cmp(one));
         tables.truncate(FOUND_TABLES_MAX);
         if tables.is_empty() {
             let path = self.database.path().display();

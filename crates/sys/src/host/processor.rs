@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use measure::run::CacheLevel;
+use measure::sorting;
 
 use crate::counters::{CycleCounter, NoCycles};
 
@@ -28,7 +29,7 @@ pub(super) fn caches() -> Vec<CacheLevel> {
 fn listed_caches(folder: &Path) -> Vec<CacheLevel> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut caches: Vec<CacheLevel> = entries.filter_map(|entry| listed_cache(&entry.path())).collect();
-    caches.sort_by_key(|cache| cache.level);
+    sorting::by_key(&mut caches, |cache| cache.level);
     caches
 }
 

@@ -1,6 +1,7 @@
 //! The cost of a logical I/O: CPU over gets, its spread over statements, and how much of it is the rows'.
 
 use measure::Statistics;
+use measure::sorting;
 
 use crate::event::{StatementIndex, Ticks};
 
@@ -90,7 +91,7 @@ pub fn logical_io(works: &[StatementWork]) -> Option<LogicalIo> {
         return None;
     }
     let mut enough: Vec<StatementWork> = works.iter().copied().filter(StatementWork::is_enough).collect();
-    enough.sort_by_key(|work| (std::cmp::Reverse(work.gets), work.statement));
+    sorting::by_key(&mut enough, |work| (std::cmp::Reverse(work.gets), work.statement));
     let costs: Vec<f64> = enough.iter().map(StatementWork::micros_per_get).collect();
     let statements = Statistics::of_samples(&costs);
     Some(LogicalIo { cpu, gets, rows, statements, fit: fit(&enough), works: enough })

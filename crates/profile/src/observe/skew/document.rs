@@ -3,6 +3,7 @@
 use measure::quantity::{counted, format_nanos, grouped};
 use measure::schema::profile::findings as row;
 use measure::schema::profile::{self as schema, parameters as named};
+use measure::sorting;
 use measure::{Case, Finding, Metric};
 
 use crate::document::metrics::{case, time};
@@ -22,7 +23,7 @@ impl Breakdown {
     /// with a parameter by the name of every dimension. Then one for the rest.
     pub fn cases(&self) -> Vec<Case> {
         let mut shown: Vec<&BreakdownRow> = self.rows.iter().take(ROWS_MAX).collect();
-        shown.sort_by_key(|row| row.place);
+        sorting::by_key(&mut shown, |row| row.place);
         let shown = shown.into_iter().map(|row| self.case(&row.values, &row.sums));
         let rest = self.rest().map(|(sums, keys)| {
             let mut metrics = self.metrics(&sums);

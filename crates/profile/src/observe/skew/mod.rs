@@ -10,6 +10,7 @@ mod item;
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use measure::sorting;
 
 use crate::event::{Call, Context, Observer, Ticks, Wait};
 use crate::observe::skew::dimension::{Value, clock_text};
@@ -120,7 +121,7 @@ impl Skew {
             BreakdownRow { values: self.values(context, key), place, sums: *sums }
         };
         let mut rows: Vec<BreakdownRow> = self.groups.iter().map(row).collect();
-        rows.sort_by(|left, right| (right.sums.total, &left.values).cmp(&(left.sums.total, &right.values)));
+        sorting::by(&mut rows, |left, right| (right.sums.total, &left.values).cmp(&(left.sums.total, &right.values)));
         Breakdown {
             dimensions: self.dimensions.clone(),
             rows,

@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use measure::sorting;
+
 use crate::input::bytes::Bytes;
 use crate::input::{self, Given, Problem};
 use crate::source::oracle::chunk::Chunks;
@@ -90,7 +92,7 @@ pub fn order_segments(paths: &mut [PathBuf]) {
         let first_time = |path: &PathBuf| probe(path).ok().and_then(|probe| probe.first_time());
         let mut segments: Vec<(Option<i64>, PathBuf)> =
             places.iter().map(|place| (first_time(&names[*place]), names[*place].clone())).collect();
-        segments.sort_by_key(|(time, _)| (time.is_none(), *time));
+        sorting::by_key(&mut segments, |(time, _)| (time.is_none(), *time));
         for (place, (_, path)) in places.iter().zip(segments) {
             paths[*place] = path;
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use measure::sorting;
 use recording::{Blocks, Read, Request, Segment, Tracing};
 
 use crate::event::{StatementIndex, Ticks};
@@ -101,7 +102,7 @@ impl ReadSums {
             segment.tracing.get_or_insert_default().reason = Arc::clone(reason);
         }
         let mut blocks: Vec<((Owner, Arc<str>), Sketch)> = std::mem::take(&mut self.rows.blocks).into_iter().collect();
-        blocks.sort_by(|(one, _), (other, _)| one.cmp(other));
+        sorting::by(&mut blocks, |(one, _), (other, _)| one.cmp(other));
         for ((owner, file), sketch) in blocks {
             let (reader, relation) = (reader(&owner, segment, statement), relation(&file, segment));
             segment.blocks.push(Blocks { reader, relation, sketch: sketch.text().into() });

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use measure::sorting;
 use measure::words::Word;
 use recording::Segment;
 
@@ -44,9 +45,9 @@ pub(super) fn replay(
     let seconds = replay.seconds(period);
     let (mut rows, mut rest) = (0, seconds.as_slice());
     let mut looks = segment.looks.clone();
-    looks.sort_by_key(|one| one.at);
+    sorting::by_key(&mut looks, |one| one.at);
     let mut answers = segment.blocked.clone();
-    answers.sort_by_key(|one| one.at);
+    sorting::by_key(&mut answers, |one| one.at);
     for one in looks.iter().filter(|one| period.contains(&one.at)) {
         // Rows of a second in which all were never looked at are none of a recorder's.
         let before = rest.partition_point(|(at, _)| *at < one.at);

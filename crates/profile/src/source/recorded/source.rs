@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use measure::Parameters;
 use measure::quantity::three_digits;
+use measure::sorting;
 use recording::{Segment, SegmentName};
 
 use super::read_sums::SLICE_SECONDS;
@@ -203,7 +204,7 @@ impl Source for RecordedSource {
         };
         let mut named: Vec<(Option<SegmentName>, Input)> =
             inputs.into_iter().map(|input| (name(&input), input)).collect();
-        named.sort_by_key(|(name, _)| *name);
+        sorting::by_key(&mut named, |(name, _)| *name);
         let ends = |names: &mut dyn Iterator<Item = SegmentName>| {
             names.map(|name| (name.begin, name.end)).reduce(|all, one| (all.0.min(one.0), one.1))
         };

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use measure::sorting;
 use measure::wait_class::Class;
 
 use super::background::{self, Background};
@@ -218,7 +219,7 @@ impl Accounting {
         // The last tick of the second: the next one belongs to the second after it.
         let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - Ticks(1) };
         let mut open: Vec<&mut Seen> = sessions.values_mut().map(|seen| &mut **seen).collect();
-        open.sort_by_key(|seen| seen.index);
+        sorting::by_key(&mut open, |seen| seen.index);
         open.into_iter().for_each(|seen| seen.close_open(&mut hearing));
     }
 
@@ -472,7 +473,7 @@ impl Accounting {
         let mut over: Vec<Box<Seen>> =
             self.sessions.extract_if(|_, seen| is_over(seen)).map(|(_, seen)| seen).collect();
         // What comes out does not depend on the order of a hash.
-        over.sort_by_key(|seen| seen.index);
+        sorting::by_key(&mut over, |seen| seen.index);
         for seen in over {
             self.close_one(*seen, observer);
         }

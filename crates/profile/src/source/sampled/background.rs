@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use measure::sorting;
+
 use super::held::Weight;
 use super::sample::Sample;
 use crate::event::Ticks;
@@ -50,7 +52,7 @@ impl Background {
             time: *time,
         };
         let mut rows: Vec<BackgroundRow> = self.rows.iter().map(row).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.time));
+        sorting::by_key(&mut rows, |row| std::cmp::Reverse(row.time));
         rows
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use foldhash::fast::RandomState;
+use measure::sorting;
 
 use super::held::Weight;
 use super::names::NO_STATEMENT;
@@ -142,8 +143,8 @@ impl Blockers {
 
     /// The tree: each session that blocks and waits for none, with those that wait for it below, by time.
     pub(super) fn rows(&self, context: &Context) -> Vec<BlockerRow> {
-        let waiters: BTreeSet<u32> = self.edges.keys().map(|edge| edge.waiter).collect();
-        let blockers: BTreeSet<u32> = self.edges.keys().map(|edge| edge.blocker).collect();
+        let waiters = sorting::set(self.edges.keys().map(|edge| edge.waiter));
+        let blockers = sorting::set(self.edges.keys().map(|edge| edge.blocker));
         let mut roots: Vec<u32> = blockers.difference(&waiters).copied().collect();
         if roots.is_empty() {
             // Each waited for another at some time: the tree begins with any of them.
@@ -151,7 +152,7 @@ impl Blockers {
         }
         let mut tree = Tree { blockers: self, context, rows: Vec::new() };
         let mut ranked: Vec<(Sums, u32)> = roots.into_iter().map(|root| (self.below(root), root)).collect();
-        ranked.sort_by_key(|(sums, root)| (std::cmp::Reverse(sums.time), *root));
+        sorting::by_key(&mut ranked, |(sums, root)| (std::cmp::Reverse(sums.time), *root));
         for (sums, root) in ranked {
             tree.root(root, sums);
         }
@@ -210,7 +211,7 @@ impl Tree<'_> {
     fn waiters(&mut self, blocker: u32, parent: usize, level: usize, above: &mut BTreeSet<u32>) {
         let mut edges: Vec<(&Edge, &Sums)> =
             self.blockers.edges.iter().filter(|(edge, _)| edge.blocker == blocker).collect();
-        edges.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.time));
+        sorting::by_key(&mut edges, |(_, sums)| std::cmp::Reverse(sums.time));
         for (edge, sums) in edges {
             let event = self.context.event_name(edge.event).to_string();
             self.rows.push(self.row((parent, level), edge.waiter, (edge.statement, event), *sums));

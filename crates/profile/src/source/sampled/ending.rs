@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use measure::Finding;
+use measure::sorting;
 
 use super::accounting::Accounting;
 use super::findings::{Judged, findings};
@@ -100,7 +101,7 @@ fn named(
 /// Gives statements the reads that the server counted; those that no sample met have a row for them.
 fn add_counters(profile: &mut Profile, counters: &BTreeMap<StatementIndex, Counters>) {
     let known = profile.statements.iter().enumerate().map(|(place, one)| (one.statement, place));
-    let mut places: BTreeMap<StatementIndex, usize> = known.collect();
+    let mut places = sorting::map(known);
     let mut all = Cost::default();
     for (index, counted) in counters {
         let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);

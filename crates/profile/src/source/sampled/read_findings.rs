@@ -3,6 +3,7 @@
 use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped, three_digits, whole_mebibytes};
 use measure::schema::tiers::findings as row;
+use measure::sorting;
 
 use super::price::READS_MIN;
 use crate::event::{Context, StatementIndex, Ticks};
@@ -78,7 +79,7 @@ impl TracedReads<'_> {
         let held = |leaning: &Leaning| leaning.held() as f64 / leaning.reads.max(1) as f64;
         let weight =
             |leaning: &Leaning| held(leaning) * leaning.more().map_or(leaning.reads as f64, |more| more.0 as f64);
-        leaners.sort_by(|(_, one), (_, other)| weight(other).total_cmp(&weight(one)));
+        sorting::by(&mut leaners, |(_, one), (_, other)| weight(other).total_cmp(&weight(one)));
         let largest = leaners.first().map(|(_, leaning)| weight(leaning))?;
         leaners.retain(|(_, leaning)| weight(leaning) >= LEANER_PART * largest);
         let sentences: Vec<String> =
@@ -97,7 +98,7 @@ impl TracedReads<'_> {
                 rows.push((index, row));
             }
         }
-        rows.sort_by_key(|(_, row)| std::cmp::Reverse(device(row).time));
+        sorting::by_key(&mut rows, |(_, row)| std::cmp::Reverse(device(row).time));
         let largest = device(rows.first()?.1).time.0 as f64;
         rows.retain(|(_, row)| device(row).time.0 as f64 >= LEANER_PART * largest);
         let sentences: Vec<String> =

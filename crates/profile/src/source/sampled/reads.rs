@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use measure::sorting;
 
 use super::blocks::Blocks;
 use super::charging::{Charged, Owner, ReadSink};
@@ -197,7 +198,7 @@ impl Reads {
         }
         let mut relations: Vec<RelationRow> = self.relations.iter().map(|of| self.relation_row(of, name)).collect();
         relations.retain(|row| row.tiers.all().reads > 0);
-        relations.sort_by_key(|row| std::cmp::Reverse(row.tiers.all().time));
+        sorting::by_key(&mut relations, |row| std::cmp::Reverse(row.tiers.all().time));
         let rows = [ReadTier::PageCache, ReadTier::Device, ReadTier::InFlight, ReadTier::NotSeen];
         Some(ReadTiers {
             tiers: rows.into_iter().filter_map(|tier| self.tier(tier)).collect(),
@@ -250,13 +251,13 @@ impl Reads {
             owners.entry(owner.clone()).or_default().push((*relation, sums));
         }
         let mut rows: Vec<ReaderRow> = owners.into_iter().map(|(owner, of)| self.reader(owner, of, name)).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.tiers.all().time));
+        sorting::by_key(&mut rows, |row| std::cmp::Reverse(row.tiers.all().time));
         rows
     }
 
     fn reader(&self, owner: Owner, mut of: Vec<(u32, &Sums)>, name: &dyn Fn(&str) -> String) -> ReaderRow {
         let cached = |sums: &Sums| sums.tiers.of(ReadTier::PageCache).reads;
-        of.sort_by_key(|(relation, sums)| (std::cmp::Reverse(cached(sums)), *relation));
+        sorting::by_key(&mut of, |(relation, sums)| (std::cmp::Reverse(cached(sums)), *relation));
         let (mut tiers, mut estimated, mut lengths) = (ByTier::default(), 0, [0; LENGTHS]);
         let (mut blocks, mut squares) = (0, 0.0);
         for (_, sums) in &of {

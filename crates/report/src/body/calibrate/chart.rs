@@ -2,6 +2,7 @@
 //! where paths to rows cross.
 
 use measure::schema::calibrate;
+use measure::sorting;
 use measure::{Case, Run, Unit};
 
 use super::{crossovers, is_advised, part};
@@ -116,7 +117,7 @@ fn plans(run: &Run) -> Option<Chart> {
         [(_, now), (_, then)] => (then.value / now.value).ln().abs(),
         _ => 0.0,
     };
-    rows.sort_by(|one, other| factor(other).total_cmp(&factor(one)));
+    sorting::by(&mut rows, |one, other| factor(other).total_cmp(&factor(one)));
     let mut groups: Vec<String> = changed.iter().map(|case| group(case)).collect();
     groups.dedup();
     let shown = groups.iter().flat_map(|group| rows.iter().filter(|row| row.group == *group).take(PLANS_MAX));

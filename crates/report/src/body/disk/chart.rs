@@ -3,6 +3,7 @@
 use measure::change_point::segments;
 use measure::quantity::counted;
 use measure::schema::reads;
+use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 use serde_json::Value;
 
@@ -120,7 +121,7 @@ fn place_of(value: &Value) -> Option<(f64, Axis)> {
 fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
     let place = |case: &Case| place_of(case.parameters.get(parameter)?);
     let mut placed: Vec<(f64, &Case)> = cases.iter().filter_map(|case| Some((place(case)?.0, *case))).collect();
-    placed.sort_by(|one, other| one.0.total_cmp(&other.0));
+    sorting::by(&mut placed, |one, other| one.0.total_cmp(&other.0));
     let Some(axis) = cases.iter().rev().find_map(|case| Some(place(case)?.1)) else { return Vec::new() };
     let line = |key: usize, shape: Shape, value: &dyn Fn(&Case) -> Option<Datum>| {
         let points = placed.iter().filter_map(|(x, case)| Some((*x, value(case)?))).collect();

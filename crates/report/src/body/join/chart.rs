@@ -2,6 +2,7 @@
 
 use measure::compare::ratio_interval;
 use measure::schema::join;
+use measure::sorting;
 use measure::{Case, Run, Unit};
 
 use super::{ALONE, CURVE_MIN, SIZES, alone, gain, is_alone};
@@ -156,7 +157,7 @@ fn curves(
             Some((x(case)?, Datum { n: Some(n), range: range(case), ..Datum::made(value(case)?, how) }))
         };
         let mut points: Vec<(f64, Datum)> = here.filter_map(|case| point(&case)).collect();
-        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        sorting::by(&mut points, |one, other| one.0.total_cmp(&other.0));
         points.dedup_by(|one, other| one.0 == other.0);
         if points.len() >= least {
             lines.push(Line { key: keys.len(), shape: Shape::Marked, points });

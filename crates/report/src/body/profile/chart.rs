@@ -1,6 +1,7 @@
 //! A profile as charts: where the time went, which statements took it, how latencies are distributed, what a larger
 //! cache would avoid, and sessions side by side.
 
+use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Run, Unit};
 
@@ -76,7 +77,7 @@ fn timed(row: &Fact, name: &str) -> Option<Datum> {
 /// Where the time went.
 fn classes(run: &Run) -> Option<Chart> {
     let mut all: Vec<Fact> = rows(run, "class").filter(|row| is_served(row) && total(row) != 0.0).collect();
-    all.sort_by(|one, other| total(other).total_cmp(&total(one)));
+    sorting::by(&mut all, |one, other| total(other).total_cmp(&total(one)));
     let rows = all.iter().filter_map(|row| Some(Row::of(title(row.text("class")), timed(row, "total")?))).collect();
     let value = Axis::linear("time", Unit::Nanoseconds);
     let chart = Chart::new("response-time", "Where the response time went", value, Plot::Rows(rows));
@@ -101,7 +102,7 @@ fn statements(run: &Run) -> Vec<(String, f64)> {
         .map(|row| (row.text("id").to_string(), own(&row)))
         .filter(|(_, time)| *time > 0.0)
         .collect();
-    all.sort_by(|one, other| other.1.total_cmp(&one.1));
+    sorting::by(&mut all, |one, other| other.1.total_cmp(&one.1));
     all
 }
 
@@ -142,15 +143,16 @@ fn latencies(run: &Run) -> Vec<Chart> {
         of.is_some_and(|row| !is_served(&row))
     };
     events.retain(|(event, _)| !is_idle(event));
-    events.sort_by(|one, other| other.1.total_cmp(&one.1));
+    sorting::by(&mut events, |one, other| other.1.total_cmp(&one.1));
     let charts = events.iter().filter_map(|(event, _)| latency(run, event));
     EVENTS.iter().zip(charts).map(|(name, chart)| Chart { name, ..chart }).collect()
 }
 
 fn latency(run: &Run, event: &str) -> Option<Chart> {
     let mut buckets: Vec<Fact> = rows(run, "histogram").filter(|row| row.text("event") == event).collect();
-    buckets
-        .sort_by(|one, other| one.number("from_us").unwrap_or(0.0).total_cmp(&other.number("from_us").unwrap_or(0.0)));
+    sorting::by(&mut buckets, |one, other| {
+        one.number("from_us").unwrap_or(0.0).total_cmp(&other.number("from_us").unwrap_or(0.0))
+    });
     if buckets.len() < BUCKETS_MIN {
         return None;
     }
@@ -234,7 +236,7 @@ fn miss_curve(run: &Run) -> Option<Chart> {
         ))
     };
     let mut points: Vec<(f64, Datum)> = rows(run, "miss_curve").filter_map(point).collect();
-    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    sorting::by(&mut points, |one, other| one.0.total_cmp(&other.0));
     let across = Axis::logarithmic("memory added to the cache", Unit::Bytes);
     let value = Axis::linear("block reads avoided", Unit::Percent);
     let lines = vec![Line { key: 0, shape: Shape::Marked, points }];
@@ -258,7 +260,7 @@ fn sessions(run: &Run) -> Option<Chart> {
             None => sums.push((row.text("class"), total(row).max(0.0))),
         }
     }
-    sums.sort_by(|one, other| other.1.total_cmp(&one.1));
+    sorting::by(&mut sums, |one, other| other.1.total_cmp(&one.1));
     let key = |class: &str| sums.iter().position(|(known, _)| *known == class).unwrap_or(0).min(CLASSES_MAX);
     let mut keys: Vec<Key> = sums.iter().take(CLASSES_MAX).map(|(class, _)| Key::measured(title(class))).collect();
     if sums.len() > CLASSES_MAX {
@@ -279,8 +281,8 @@ fn sessions(run: &Run) -> Option<Chart> {
         }
     }
     let sum = |row: &Row| row.marks.iter().map(|(_, datum)| datum.value).sum::<f64>();
-    sessions.sort_by(|one, other| sum(other).total_cmp(&sum(one)));
-    sessions.iter_mut().for_each(|row| row.marks.sort_by_key(|(key, _)| *key));
+    sorting::by(&mut sessions, |one, other| sum(other).total_cmp(&sum(one)));
+    sessions.iter_mut().for_each(|row| sorting::by_key(&mut row.marks, |(key, _)| *key));
     let is_several = sessions.len() > 1;
     let more = sessions.len().saturating_sub(SESSIONS_MAX);
     sessions.truncate(SESSIONS_MAX);
@@ -296,7 +298,7 @@ fn over_seconds(run: &Run) -> Option<Chart> {
     let skew: Vec<Fact> = rows(run, "skew").filter(|row| row.number("second").is_some()).collect();
     let mut points: Vec<(f64, Datum)> =
         skew.iter().filter_map(|row| Some((row.number("second")?, timed(row, "total")?))).collect();
-    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    sorting::by(&mut points, |one, other| one.0.total_cmp(&other.0));
     let first = points.first()?.0;
     points.iter_mut().for_each(|(second, _)| *second = (*second - first) * 1e9);
     let across = Axis::linear("time since the first second", Unit::Nanoseconds);

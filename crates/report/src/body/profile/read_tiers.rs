@@ -1,6 +1,7 @@
 //! Which tier answered the reads of a server: all of them, by latency, by statement and by relation, and what leans on
 //! the page cache.
 
+use measure::sorting;
 use measure::{Run, Unit};
 use serde_json::Value;
 
@@ -82,7 +83,7 @@ fn latencies(run: &Run) -> Option<Table> {
     let all: Vec<Row> = rows(run, "read_latency").collect();
     let edge = |row: &Row| row.number("from_us").unwrap_or(0.0);
     let mut edges: Vec<f64> = all.iter().map(edge).collect();
-    edges.sort_by(f64::total_cmp);
+    sorting::by(&mut edges, f64::total_cmp);
     edges.dedup();
     let (calls, time): (f64, f64) =
         (all.iter().filter_map(|row| row.value("calls")).sum(), all.iter().map(total).sum());

@@ -1,6 +1,7 @@
 //! Sessions side by side, and modules, actions and services.
 
 use measure::Run;
+use measure::sorting;
 
 use super::amount::{count, scale, share};
 use super::row::{Row, rows, session_rows};
@@ -47,7 +48,7 @@ pub(super) fn scopes(run: &Run, summary: &Row) -> Option<Table> {
     let mut scopes: Vec<Row> = rows(run, "scope").collect();
     let value = |row: &Row, name: &str| row.value(name).unwrap_or(0.0);
     let time = |row: &Row| value(row, "response_time") - value(row, "think_time") - value(row, "idle");
-    scopes.sort_by(|a, b| time(b).total_cmp(&time(a)));
+    sorting::by(&mut scopes, |a, b| time(b).total_cmp(&time(a)));
     let total = super::time::served(run, summary);
     let scale = scale(scopes.iter().map(time).fold(0.0, f64::max));
     // What all have in common distinguishes none of them.
@@ -69,5 +70,5 @@ pub(super) fn scopes(run: &Run, summary: &Row) -> Option<Table> {
 }
 
 fn sort(rows: &mut [Row], by: &str) {
-    rows.sort_by(|a, b| b.value(by).unwrap_or(0.0).total_cmp(&a.value(by).unwrap_or(0.0)));
+    sorting::by(rows, |a, b| b.value(by).unwrap_or(0.0).total_cmp(&a.value(by).unwrap_or(0.0)));
 }

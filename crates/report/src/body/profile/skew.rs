@@ -1,6 +1,7 @@
 //! A breakdown of calls and waits by the dimensions that were asked for.
 
 use measure::schema::profile::findings::SKEW_EMPTY;
+use measure::sorting;
 use measure::{Case, Run};
 use serde_json::Value;
 
@@ -71,9 +72,9 @@ fn table(run: &Run) -> Option<Table> {
 fn lines<'a>(cases: &[&'a Case], dimensions: &[&String], most: usize) -> Vec<Line<'a>> {
     let (rows, rest): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| !case.parameters.contains_key("rest"));
     let mut ranked: Vec<usize> = (0..rows.len()).collect();
-    ranked.sort_by(|one, other| value(rows[*other], "total").total_cmp(&value(rows[*one], "total")));
+    sorting::by(&mut ranked, |one, other| value(rows[*other], "total").total_cmp(&value(rows[*one], "total")));
     let (top, below) = ranked.split_at_mut(rows.len().min(most));
-    top.sort_unstable();
+    sorting::ascending(top);
     let of = |places: &[usize]| places.iter().map(|place| rows[*place]).collect::<Vec<&Case>>();
     let (shown, hidden) = (of(top), of(below));
     let names = |case: &Case| dimensions.iter().map(|name| case.parameter(name).unwrap_or_default()).collect();

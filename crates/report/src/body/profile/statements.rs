@@ -1,6 +1,7 @@
 //! The statements that matter most: their time with the sum so far, and the work behind it.
 
 use measure::Run;
+use measure::sorting;
 use serde_json::Value;
 
 use super::amount::{count, per, scale, share};
@@ -50,7 +51,9 @@ pub(super) fn tables(run: &Run, summary: &Row) -> Vec<Table> {
     let mut statements: Vec<Row> = rows(run, "statement").collect();
     // All others together are no statement that could be first.
     let is_others = |row: &Row| row.text("id") == OTHERS;
-    statements.sort_by(|a, b| is_others(a).cmp(&is_others(b)).then((ranking.value)(b).total_cmp(&(ranking.value)(a))));
+    sorting::by(&mut statements, |a, b| {
+        is_others(a).cmp(&is_others(b)).then((ranking.value)(b).total_cmp(&(ranking.value)(a)))
+    });
     let top = run.subject.get("top").and_then(Value::as_u64).map_or(TOP, |top| top as usize);
     let sum: f64 = statements.iter().map(ranking.value).map(|value| value.max(0.0)).sum();
     let total = if ranking.is_response_time { time::served(run, summary) } else { sum };

@@ -1,6 +1,7 @@
 //! The whole story of one statement: its text, its calls, its waits, its plans, its reads by length.
 
 use measure::Run;
+use measure::sorting;
 use serde_json::Value;
 
 use super::amount::{count, counted, exact_time, of_micros, scale, share};
@@ -133,7 +134,7 @@ fn waits(waits: &[Row], total: f64) -> Option<Table> {
     let scale = scale(total);
     let amount = |row: &Row| row.value("total").unwrap_or(0.0);
     let mut sorted = waits.to_vec();
-    sorted.sort_by(|a, b| amount(b).total_cmp(&amount(a)));
+    sorting::by(&mut sorted, |a, b| amount(b).total_cmp(&amount(a)));
     Table::over(&sorted)
         .column(format!("waits, {}", scale.heading), Align::Left, |wait| wait.text("event"))
         .column("total", Align::Right, |wait| scale.cell(amount(wait)))

@@ -1,6 +1,7 @@
 //! The table that adds up: classes with their events, served time, idle time, interval.
 
 use measure::schema::profile::findings::WAITS_NOT_TRACED;
+use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Run, Unit};
 
@@ -149,7 +150,7 @@ fn entries(run: &Run, served: f64) -> Vec<Line<'_>> {
     let mut classes: Vec<Row> = rows(run, "class").collect();
     let rank = |row: &Row| (is_idle(row), row.text("class").starts_with("unaccounted"));
     let total = |row: &Row| row.value("total").unwrap_or(0.0);
-    classes.sort_by(|a, b| rank(a).cmp(&rank(b)).then(total(b).total_cmp(&total(a))));
+    sorting::by(&mut classes, |a, b| rank(a).cmp(&rank(b)).then(total(b).total_cmp(&total(a))));
     let mut lines = Vec::new();
     for class in classes {
         let is_served = !is_idle(&class);
@@ -160,7 +161,7 @@ fn entries(run: &Run, served: f64) -> Vec<Line<'_>> {
         };
         add(title_in(run, name), class, None);
         let mut events: Vec<Row> = rows(run, "class_event").filter(|row| row.text("class") == name).collect();
-        events.sort_by(|a, b| total(b).total_cmp(&total(a)));
+        sorting::by(&mut events, |a, b| total(b).total_cmp(&total(a)));
         for event in events {
             let named = rows(run, "event").find(|row| row.text("event") == event.text("event"));
             // An event that is split between two classes has its extremes in neither alone.

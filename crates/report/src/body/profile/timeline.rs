@@ -3,6 +3,7 @@
 use measure::schema::profile::findings::NO_TIMELINE;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::schema::sampled::ACTIVE_SESSIONS;
+use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 use serde_json::Value;
 
@@ -45,7 +46,7 @@ pub(super) fn chart(run: &Run) -> Option<Chart> {
         .filter(|(_, metric)| metric.samples.len() == steps)
         .collect();
     let sum = |metric: &Metric| metric.samples.iter().sum::<f64>();
-    known.sort_by(|one, other| sum(other.1).total_cmp(&sum(one.1)));
+    sorting::by(&mut known, |one, other| sum(other.1).total_cmp(&sum(one.1)));
     let source = known.first()?.1.source.clone();
     let mut layers: Vec<(usize, Vec<f64>)> = Vec::new();
     let mut keys: Vec<Key> = Vec::new();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use measure::sorting;
 use server::session::identifier;
 use sys::file::plain;
 
@@ -71,7 +72,7 @@ pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
     if path.is_dir() {
         let entries = fs::read_dir(path).map_err(sentence)?.flatten().map(|entry| entry.path());
         files = entries.filter(|path| path.extension().is_some_and(|ending| ending == "sql")).collect();
-        files.sort();
+        sorting::ascending(&mut files);
     }
     let mut all = Vec::new();
     for file in files {
