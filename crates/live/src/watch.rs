@@ -331,9 +331,8 @@ impl Watch {
         while begun.elapsed() < window && !self.is_stopped() && self.ended.is_none() {
             thread::sleep(EXACT_NAP);
             match exact.drain() {
-                Ok(true) => self.follow(&mut exact),
-                Ok(false) => self.ended = Some("there were more changes than can be kept".into()),
-                Err(error) => self.ended = Some(format!("the changes could not be read: {error}")),
+                true => self.follow(&mut exact),
+                false => self.ended = Some("there were more changes than can be kept".into()),
             }
             if each(self).is_break() {
                 break;

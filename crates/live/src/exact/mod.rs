@@ -149,14 +149,14 @@ impl Exact {
     }
 
     /// Takes the changes so far, and leaves sessions alone that they cost too much. `false` where no room is left.
-    pub(crate) fn drain(&mut self) -> io::Result<bool> {
-        while let Some(store) = self.watches.take()? {
+    pub(crate) fn drain(&mut self) -> bool {
+        while let Some(store) = self.watches.take() {
             self.sessions.take(store);
         }
         let now = watchpoint::now();
-        self.sessions.lose(self.watches.lost()?, now);
+        self.sessions.lose(self.watches.lost(), now);
         self.sessions.judge(now).into_iter().for_each(|watch| self.watches.unwatch(watch));
-        Ok((self.sessions.changes() as usize) < CHANGES_MAX)
+        (self.sessions.changes() as usize) < CHANGES_MAX
     }
 
     /// Takes the texts of statements from samples: changes have only their identifiers.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use profile::event::Ticks;
 use profile::source::sampled::{Traced, TracedRead};
 use server::ServerFacts;
+use sys::process::ShortSlice;
 use sys::tracepoint::{Batch, NoTracing, TraceRecord, Tracer, monotonic_nanos};
 
 use super::events::{self, FORK};
@@ -165,6 +166,8 @@ impl Work {
         let ended = self.windows.end();
         self.hand_over(&ended, Traced::default());
     }
+        // On busy processors, the rings would be full before this thread has its turn.
+        let _short = ShortSlice::begin();
 
     fn take(&mut self, batch: &Batch) {
         for record in batch.records.iter().filter(|record| record.kind == FORK) {
