@@ -88,6 +88,11 @@ fn said(ingested: &Ingested, id: &str) -> Option<String> {
 }
 
 /// The texts of the statements, most time first.
+/// Time of sessions that ran, or were ready to.
+fn runnable(ingested: &Ingested) -> f64 {
+    [Class::Cpu, Class::RunQueue, Class::Stolen].map(|one| class(ingested, one)).iter().sum()
+}
+
 fn ranked(ingested: &Ingested) -> Vec<(&str, f64)> {
     let profile = &ingested.profile;
     let mut ranked: Vec<(&str, f64)> = profile
@@ -124,7 +129,7 @@ fn a_heavy_statement_a_blocker_a_sleep_and_an_open_transaction_are_found_in_orde
 
     let whole = &found.profile.whole;
     assert_eq!(whole.interval, whole.cpu + whole.waits + whole.unaccounted_within + whole.unaccounted_between);
-    let runs = class(&found, Class::Cpu) + class(&found, Class::RunQueue);
+    let runs = runnable(&found);
     let locked = class(&found, Class::Application);
     assert!((3.4..4.6).contains(&locked), "{locked} s of locks");
     assert!((3.0..5.0).contains(&runs), "{runs} s of CPU");
@@ -234,7 +239,7 @@ fn a_restart_in_the_middle_costs_its_time_and_nothing_else() {
     let sampled = found.profile.sampled.as_ref().unwrap();
     let (time, lost) = (seconds(sampled.time), seconds(sampled.lost));
     assert!(lost > 0.0 && (6.5..9.0).contains(&(time + lost)), "{time} s sampled, {lost} s lost");
-    let runs = class(&found, Class::Cpu) + class(&found, Class::RunQueue);
+    let runs = runnable(&found);
     assert!(runs > 2.0, "{runs} s before and after");
 }
 
@@ -249,7 +254,7 @@ fn a_server_that_does_not_come_back_leaves_what_was_sampled() {
     drop(busy);
     let found = watching.join().unwrap();
     assert!(said(&found, "sampling-ended").unwrap().contains("did not come back"));
-    let runs = class(&found, Class::Cpu) + class(&found, Class::RunQueue);
+    let runs = runnable(&found);
     assert!(runs > 1.0, "{runs} s of CPU");
 }
 
@@ -398,7 +403,7 @@ fn at_once(found: &Ingested) -> BTreeMap<String, f64> {
     let time = seconds(found.profile.sampled.as_ref().unwrap().time);
     let waits = whole.events.iter().map(|(event, sums)| (context.event_name(*event).to_string(), sums));
     let mut means: BTreeMap<String, f64> = waits.map(|(name, sums)| (name, seconds(sums.total) / time)).collect();
-    means.insert("CPU".into(), (class(found, Class::Cpu) + class(found, Class::RunQueue)) / time);
+    means.insert("CPU".into(), runnable(found) / time);
     means
 }
 

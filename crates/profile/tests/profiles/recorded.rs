@@ -82,7 +82,9 @@ fn sample(backend: &Arc<Backend>, look: u64, random: &mut measure::random::Split
         1 => sample = Sample { state: State::Idle, event: Some("Client:ClientRead".into()), ..sample },
         2 => sample = Sample { state: State::IdleInTransaction, event: Some("Client:ClientRead".into()), ..sample },
         3 if look % 9_000 > 2_000 => sample.event = Some("Lock:transactionid".into()),
-        4 if event.is_none() => sample.processor = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100) }),
+        4 if event.is_none() => {
+            sample.processor = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100), ..ProcessorTime::default() })
+        }
         5 if random.below(4) == 0 => sample.state = State::Idle,
         6 => {
             let kind = Backend { kind: "checkpointer".into(), ..(**backend).clone() };
@@ -398,7 +400,11 @@ fn an_hour_of_fifty_busy_sessions_takes_ten_megabytes_at_most() {
                     query_id: Some(id),
                     query_start: Some(now),
                     text: Some(Arc::clone(&texts[id as usize])),
-                    processor: Some(ProcessorTime { ran: Ticks(random.below(900) as i64), waited: Ticks(100) }),
+                    processor: Some(ProcessorTime {
+                        ran: Ticks(random.below(900) as i64),
+                        waited: Ticks(100),
+                        ..ProcessorTime::default()
+                    }),
                 }
             })
             .collect();

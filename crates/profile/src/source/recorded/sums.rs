@@ -11,7 +11,7 @@ use recording::{Blocked, Counted, Head, Looks, Lost, Process, Segment, Statement
 use super::read_sums::{ReadSums, SLICE_SECONDS};
 use crate::event::{StatementIndex, Ticks};
 use crate::source::sampled::names::{NO_STATEMENT, Names};
-use crate::source::sampled::{Backend, ProcessorTime, Sample, State, Traced};
+use crate::source::sampled::{Backend, Sample, State, Traced};
 use crate::tables::sampled::Counters;
 
 /// A segment ends before its time where it has more rows.
@@ -512,8 +512,5 @@ pub fn name_relations(segment: &mut Segment, names: &BTreeMap<String, String>) {
 /// The part of a sample's time in which the process was ready and did not run.
 fn queued(since: Ticks, sample: &Sample) -> Ticks {
     let is_running = sample.state == State::Active && sample.event.is_none();
-    let Some(ProcessorTime { ran, waited }) = sample.processor.filter(|_| is_running) else { return Ticks::ZERO };
-    let runnable = ran.0.max(0) as f64 + waited.0.max(0) as f64;
-    let part = if runnable > 0.0 { waited.0.max(0) as f64 / runnable } else { 0.0 };
-    Ticks((since.0 as f64 * part) as i64)
+    sample.processor.filter(|_| is_running).map_or(Ticks::ZERO, |processor| processor.parts(since).0)
 }

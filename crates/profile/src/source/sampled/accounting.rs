@@ -375,7 +375,7 @@ impl Accounting {
         }
         self.blockers.see(sample, doing.statement);
         let is_whole = self.is_exact;
-        let spent = Spent { weight, event, processor: sample.processor, queue: RUN_QUEUE_EVENT, is_whole };
+        let spent = Spent { weight, event, processor: sample.processor, is_whole };
         if sample.state == State::Active {
             self.add_active(&spent);
         }
@@ -400,11 +400,14 @@ impl Accounting {
     /// Adds the time of a session at work to the step of time in which it passed.
     fn add_active(&mut self, spent: &Spent) {
         let passed = self.passed();
-        let (first, queued) = match spent.event {
-            Some(event) => (self.names.context.event(event).map_or(Class::Other, |event| event.class), Ticks::ZERO),
-            None => (Class::Cpu, spent.divided().1),
+        let (first, (queued, stolen)) = match spent.event {
+            Some(event) => {
+                let class = self.names.context.event(event).map_or(Class::Other, |event| event.class);
+                (class, (Ticks::ZERO, Ticks::ZERO))
+            }
+            None => (Class::Cpu, spent.queued_and_stolen()),
         };
-        self.activity.add(first, passed, spent.weight.time - queued);
+        self.activity.add(first, passed, spent.weight.time - queued - stolen);
         self.activity.add(Class::RunQueue, passed, queued);
     }
 
@@ -424,6 +427,7 @@ impl Accounting {
     }
 
     /// The session of a sample, which is out of the list meanwhile: another one may have had its number.
+        self.activity.add(Class::Stolen, passed, stolen);
     fn take_session(&mut self, sample: &Sample, since: Ticks, observer: &mut dyn Observer) -> Box<Seen> {
         let backend = &sample.backend;
         match self.sessions.remove(&backend.pid) {

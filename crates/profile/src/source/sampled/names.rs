@@ -33,6 +33,8 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// Where the time goes in which a process is ready to run and does not.
 const RUN_QUEUE: &str = "Processor:RunQueue";
+/// Where the time goes that the hypervisor took while a process was on a processor.
+const STOLEN: &str = "Processor:Stolen";
 /// The pause of a session without a transaction.
 const IDLE: &str = "Client:ClientRead (idle)";
 /// The pause of a session within a transaction.
@@ -45,6 +47,7 @@ pub(in crate::source) const RUN_QUEUE_EVENT: EventIndex = EventIndex(0);
 pub(in crate::source) const IDLE_EVENT: EventIndex = EventIndex(1);
 pub(in crate::source) const IN_TRANSACTION_EVENT: EventIndex = EventIndex(2);
 const IN_STATEMENT_EVENT: EventIndex = EventIndex(3);
+pub(in crate::source) const STOLEN_EVENT: EventIndex = EventIndex(4);
 
 /// The statements that stand first in the list.
 pub(in crate::source) const NO_STATEMENT: StatementIndex = StatementIndex(0);
@@ -82,7 +85,7 @@ pub(in crate::source) struct Names {
 
 impl Names {
     pub(in crate::source) fn new() -> Names {
-        let events = [RUN_QUEUE, IDLE, IN_TRANSACTION, IN_STATEMENT].map(|name| Event::new(name, &[]));
+        let events = [RUN_QUEUE, IDLE, IN_TRANSACTION, IN_STATEMENT, STOLEN].map(|name| Event::new(name, &[]));
         let named = |id: &str, kind| Statement { id: id.into(), kind, ..Statement::default() };
         let statements = vec![
             named("no statement", StatementKind::NoCursor),
@@ -98,10 +101,10 @@ impl Names {
             ..Context::default()
         };
         // A client that pauses between its statements is known by the session's state.
-        let events = [(RUN_QUEUE.into(), RUN_QUEUE_EVENT), (IN_TRANSACTION.into(), IN_STATEMENT_EVENT)];
+        let events = [(RUN_QUEUE, RUN_QUEUE_EVENT), (STOLEN, STOLEN_EVENT), (IN_TRANSACTION, IN_STATEMENT_EVENT)];
         Names {
             context,
-            events: events.into_iter().collect(),
+            events: events.map(|(name, index)| (name.into(), index)).into_iter().collect(),
             scopes: HashMap::default(),
             by_query_id: HashMap::default(),
             by_folded: HashMap::default(),

@@ -80,7 +80,7 @@ fn the_time_of_all_sessions_closes_whatever_they_do_and_however_long_a_look_stan
             match random.below(6) {
                 0 => sample = silent(pid, State::Idle),
                 1 => sample = silent(pid, State::IdleInTransaction),
-                2 => sample.processor = Some(ProcessorTime { ran: Ticks(3), waited: Ticks(4) }),
+                2 => sample.processor = Some(ProcessorTime { ran: Ticks(3), waited: Ticks(4), stolen: Ticks(1) }),
                 _ => {}
             }
             of_all += since;
@@ -179,12 +179,24 @@ fn shares_have_the_error_of_their_samples_and_no_count_of_waits() {
 
 #[test]
 fn a_process_that_is_ready_and_does_not_run_waits_for_a_processor() {
-    let ready = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100) });
+    let ready = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100), ..ProcessorTime::default() });
     let looks = (0..100).map(|_| vec![Sample { processor: ready, ..active(1, 7, None) }]);
     let (ingested, _) = sampled(looks).snapshot(&Observed::default());
     let classes = class_sums(&ingested.profile.whole, &ingested.profile.context);
     assert_eq!(classes[&Class::Cpu].total, Ticks::from_micros(750_000));
     assert_eq!(classes[&Class::RunQueue].total, Ticks::from_micros(250_000));
+}
+
+#[test]
+fn what_the_hypervisor_took_is_a_row_of_its_own_and_no_work_of_the_session() {
+    let time = Some(ProcessorTime { ran: Ticks(600), waited: Ticks(100), stolen: Ticks(300) });
+    let looks = (0..100).map(|_| vec![Sample { processor: time, ..active(1, 7, None) }]);
+    let outcome = document(&sampled(looks), &Observed::default());
+    let total = |class| value(&outcome, "class", ("class", class), "total");
+    let all = ["cpu", "run-queue", "stolen"].map(total);
+    assert_eq!(all, [Some(600_000.0), Some(100_000.0), Some(300_000.0)]);
+    let of_statement = value(&outcome, "statement_event", ("event", "Processor:Stolen"), "total");
+    assert_eq!(of_statement, Some(300_000.0));
 }
 
 #[test]
