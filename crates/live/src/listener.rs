@@ -17,6 +17,9 @@ pub trait Listener {
     fn look(&mut self, since: Ticks, samples: &[Sample]);
 
     /// What was traced of reads until a look at these processes, at a moment in microseconds since 1970, with the names
+    /// An event that had one name, as long as the server had not said its own, has another one.
+    fn rename(&mut self, was: &str, is: &str);
+
     /// of relations by the paths of their files, as far as they are known.
     fn trace(&mut self, look: (i64, &[Sample]), traced: Traced, names: &BTreeMap<String, String>);
 

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 
 use measure::Parameters;
 use profile::event::Ticks;
-use profile::source::recorded::{Sums, SumsSettings, add_counters, name_relations};
+use profile::source::recorded::{Sums, SumsSettings, add_counters, name_relations, rename_event};
 use profile::source::sampled::{Sample, Traced};
 use profile::tables::sampled::Counters;
 use recording::{Folder, Limits, Segment, SegmentName, encode, segments};
@@ -161,6 +161,13 @@ impl Listener for Recorder {
         let mut over = self.over.take();
         if let Some(segment) = &mut over {
             add_counters(segment, counted);
+    fn rename(&mut self, was: &str, is: &str) {
+        if let Some(over) = &mut self.over {
+            rename_event(over, was, is);
+        }
+        self.sums.rename(was, is);
+    }
+
             segment.account = account.and_then(Ticks::nanos);
         }
         self.write(over);

@@ -588,6 +588,12 @@ impl Watch {
         let Some(sampler) = &mut self.sampler else { return Ok(()) };
         self.tracing.ask(sampler.session())?;
         if let Some(hits) = &mut self.hits {
+            for (was, is) in memory.take_renamed() {
+                match &mut self.listener {
+                    Some(listener) => listener.rename(&was, &is),
+                    None => self.profile.rename(&was, &is),
+                }
+            }
             hits.ask(sampler.session())?;
         }
         self.looked = Some(Instant::now());

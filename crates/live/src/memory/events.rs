@@ -3,6 +3,7 @@
 //! the order of their numbers, which is believed of a type of waits until one that is learned says otherwise.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// What is known so far.
@@ -11,6 +12,8 @@ pub(super) struct Events {
     names: HashMap<u32, Arc<str>>,
     listed: HashMap<u32, Arc<str>>,
     numbers: HashMap<u32, Arc<str>>,
+    /// Names that were learned of waits which were shown by their numbers before, with what was shown.
+    renamed: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl Events {
@@ -32,8 +35,16 @@ impl Events {
             if self.listed.get(&wait).is_some_and(|listed| listed != name) {
                 self.listed.retain(|listed, _| listed >> 24 != wait >> 24);
             }
-            self.names.entry(wait).or_insert_with(|| Arc::clone(name));
+            if let Entry::Vacant(place) = self.names.entry(wait) {
+                place.insert(Arc::clone(name));
+                self.renamed.extend(self.numbers.remove(&wait).map(|number| (number, Arc::clone(name))));
+            }
         }
+    }
+
+    /// What was shown by its number and has a name now: the number and the name.
+    pub(super) fn take_renamed(&mut self) -> Vec<(Arc<str>, Arc<str>)> {
+        std::mem::take(&mut self.renamed)
     }
 
     /// Takes the server's list of its events: types and names.
@@ -115,6 +126,7 @@ mod tests {
         assert!(!events.is_known(0x0a00_0007), "the session had gone on");
         events.learn(0x0a00_0007, &"IO:DataFileRead".into());
         events.learn(0x0a00_0007, &"IO:WALSync".into());
+        assert_eq!(events.take_renamed(), [("IO:#7".into(), "IO:DataFileRead".into())]);
         assert_eq!(events.name(0x0a00_0007).as_deref(), Some("IO:DataFileRead"));
     }
 }

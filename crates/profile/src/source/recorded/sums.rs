@@ -346,6 +346,13 @@ impl Sums {
         reads.end_slice(begun, segment, &mut |segment, index| place(statements, segment, index));
     }
 
+    /// Takes down that an event that had one name, as long as the server had not said its own, has another one.
+    pub fn rename(&mut self, was: &str, is: &str) {
+        let Some(place) = self.events.remove(was) else { return };
+        self.events.entry(is.into()).or_insert(place);
+        rename_event(&mut self.segment, was, is);
+    }
+
     fn event(&mut self, sample: &Sample) -> u32 {
         let name = sample.event.as_deref().unwrap_or_default();
         if let Some(place) = self.events.get(name) {
@@ -507,6 +514,11 @@ pub fn name_relations(segment: &mut Segment, names: &BTreeMap<String, String>) {
             *relation = name.as_str().into();
         }
     }
+}
+
+/// Gives an event of a segment its name. Two places may have one name: in the file they are the same.
+pub fn rename_event(segment: &mut Segment, was: &str, is: &str) {
+    segment.events.iter_mut().filter(|event| &***event == was).for_each(|event| *event = is.into());
 }
 
 /// The part of a sample's time in which the process was ready and did not run.

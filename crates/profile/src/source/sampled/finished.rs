@@ -89,6 +89,11 @@ impl SampledProfile {
 
     /// The profile of what was sampled, as if it ended here, and what heard it.
     pub fn snapshot(&self, observed: &Observed) -> (Ingested, Instruments) {
+    /// Takes down that an event that had one name, as long as the server had not said its own, has another one.
+    pub fn rename(&mut self, was: &str, is: &str) {
+        self.accounting.names.rename(was, is);
+    }
+
         let SampledProfile { mut accounting, mut collector, mut instruments, mut charging, mut reads } = self.clone();
         charging.end(&mut reads);
         accounting.end(&mut (&mut collector, &mut instruments));

@@ -334,6 +334,41 @@ fn a_number_that_is_used_again_is_another_session() {
 }
 
 #[test]
+fn an_execution_whose_first_sample_came_before_its_identifier_is_one_statement_with_its_text() {
+    let text = Some("SELECT 7 FROM orders".into());
+    let before = Sample { text, query_id: None, query_start: Some(5), ..active(1, 7, None) };
+    let behind = Sample { text: None, query_start: Some(5), ..active(1, 7, None) };
+    let found = sampled([vec![before], vec![behind.clone()], vec![behind]]).snapshot(&Observed::default()).0.profile;
+    let shown = |one: &crate::tables::StatementProfile| {
+        let known = found.context.statement(one.statement).unwrap();
+        (known.id.as_str(), known.text.is_empty())
+    };
+    assert_eq!(found.statements.iter().map(shown).collect::<Vec<_>>(), [("7", false)]);
+}
+
+#[test]
+fn a_wait_whose_name_is_learned_late_stands_in_one_row() {
+    let numbered = || vec![active(1, 7, Some("IO:#7"))];
+    let named = || vec![active(1, 7, Some("IO:DataFileRead"))];
+    // The name is known of no other wait, or of one that the server itself showed meanwhile.
+    for others in [0, 5] {
+        let mut profile = sampled((0..40).map(|_| numbered()).chain((0..others).map(|_| named())));
+        profile.rename("IO:#7", "IO:DataFileRead");
+        (0..10).for_each(|_| profile.look(LOOK, &named()));
+        let found = profile.snapshot(&Observed::default()).0.profile;
+        let name = |event| found.context.event_name(event);
+        let of_whole: Vec<(&str, u64)> =
+            found.whole.events.iter().map(|(event, sums)| (name(*event), sums.count)).collect();
+        assert_eq!(of_whole, [("IO:DataFileRead", 50 + others)]);
+        let row = &found.statements.iter().find(|one| !one.waits.is_empty()).unwrap().waits;
+        assert_eq!(row.iter().map(|(event, sums)| (name(*event), sums.count)).collect::<Vec<_>>(), of_whole);
+        assert_eq!(found.estimated.len(), 1);
+        let sums = found.whole.events.values().next().unwrap();
+        assert_eq!(sums.total, Ticks(LOOK.0 * (50 + others).cast_signed()));
+    }
+}
+
+#[test]
 fn the_error_of_the_time_at_work_is_that_of_sessions_which_work_now_and_then() {
     let always = sampled((0..1000).map(|_| vec![active(1, 7, None)]));
     let half =
