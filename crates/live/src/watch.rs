@@ -501,8 +501,9 @@ impl Watch {
             };
             let now = Account::now(sampler.session())?;
             let (before, own_before) = std::mem::replace(&mut self.accounted, (now.clone(), own));
-            let account = before.and_then(|before| now?.since(&before, own.saturating_sub(own_before)));
-            listener.counted(&counted, account.ok());
+            let own = own.saturating_sub(own_before);
+            let account = before.and_then(|before| now?.since(&before, own));
+            listener.counted(&counted, account.ok(), own);
         }
         Ok(())
     }
