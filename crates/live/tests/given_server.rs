@@ -361,8 +361,8 @@ fn every_wait_is_counted_with_its_true_length_and_the_whole_closes_by_itself() {
     }
     let found = watch.finish(None).0;
     let (count, millis) = waits(&found, "Timeout:PgSleep");
-    // Each sleeps for 50 ms; a busy machine wakes it late.
-    assert!((8..=41).contains(&count), "{count} waits of {millis} ms");
+    // Each sleeps for 50 ms; a busy machine wakes it late, and the watch a while after its two seconds.
+    assert!((8..=60).contains(&count), "{count} waits of {millis} ms");
     let mean = millis / count as f64;
     assert!((45.0..150.0).contains(&mean), "{mean} ms");
     let profile = &found.profile;

@@ -73,6 +73,11 @@ impl TracedServer {
         let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
         let (later, earlier) = (moment.saturating_duration_since(then), then.saturating_duration_since(moment));
         wall.saturating_add(micros(later)).saturating_sub(micros(earlier))
+    /// This moment in µs since 1970, as reads have it.
+    pub(crate) fn now(&self) -> i64 {
+        self.at(Instant::now())
+    }
+
     }
 
     /// What was traced until this look, with its moment in µs since 1970; `None` where nothing is traced.
