@@ -55,8 +55,13 @@ impl Busy {
 
     /// The same with a pause after each time.
     fn pausing(trial: &Trial, statement: &'static str, pause: Duration) -> Busy {
+        Busy::of(trial.client(), statement, pause)
+    }
+
+    /// The same of a client that is connected.
+    fn of(mut client: postgres::Client, statement: &'static str, pause: Duration) -> Busy {
         let end = Arc::new(AtomicBool::new(false));
-        let (mut client, is_over) = (trial.client(), Arc::clone(&end));
+        let is_over = Arc::clone(&end);
         let thread = thread::spawn(move || {
             // A server that is killed ends it too.
             while !is_over.load(Ordering::Relaxed) && client.batch_execute(statement).is_ok() {
@@ -83,16 +88,16 @@ fn class(ingested: &Ingested, class: Class) -> f64 {
     classes.get(&class).map_or(0.0, |sums| seconds(sums.total))
 }
 
-fn said(ingested: &Ingested, id: &str) -> Option<String> {
-    ingested.findings.iter().find(|finding| finding.id == id).map(|finding| finding.message.clone())
-}
-
-/// The texts of the statements, most time first.
 /// Time of sessions that ran, or were ready to.
 fn runnable(ingested: &Ingested) -> f64 {
     [Class::Cpu, Class::RunQueue, Class::Stolen].map(|one| class(ingested, one)).iter().sum()
 }
 
+fn said(ingested: &Ingested, id: &str) -> Option<String> {
+    ingested.findings.iter().find(|finding| finding.id == id).map(|finding| finding.message.clone())
+}
+
+/// The texts of the statements, most time first.
 fn ranked(ingested: &Ingested) -> Vec<(&str, f64)> {
     let profile = &ingested.profile;
     let mut ranked: Vec<(&str, f64)> = profile
@@ -337,6 +342,54 @@ fn memory_and_the_server_say_the_same_of_its_sessions_and_memory_says_it_more_of
     assert!(looks(&read) > 4 * looks(&asked), "{} and {}", looks(&read), looks(&asked));
     let has = |name: &str| read.profile.context.events.iter().any(|event| event.name == name);
     assert!(has("Timeout:PgSleep") && !has("Timeout:#2"), "a wait that lasts has its name");
+}
+
+/// Where Debian has its pooler.
+const POOLER: &str = "/usr/sbin/pgbouncer";
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
+fn behind_a_pooler_sessions_are_watched_in_session_mode_and_other_modes_are_refused() {
+    if !Path::new(POOLER).is_file() {
+        println!("skipped: pgbouncer is not installed");
+        return;
+    }
+    let Some(trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let refused = open(&trial.pooler(POOLER, "transaction").url()).err().unwrap().to_string();
+    assert!(refused.contains("pooler in transaction or statement mode"), "{refused}");
+    let sessions = trial.pooler(POOLER, "session");
+    let client = postgres::Client::connect(&sessions.url(), postgres::NoTls).unwrap();
+    let heavy = Busy::of(client, HEAVY, Duration::ZERO);
+    let found = watched_with(&sessions.url(), Settings { rate: None, ..SETTINGS });
+    drop(heavy);
+    assert_eq!(ranked(&found)[0].0, HEAVY);
+    let level = said(&found, "sampled-level").unwrap();
+    let by_memory = level.contains("samples of the server's shared memory");
+    assert_eq!(by_memory, rustix::process::geteuid().is_root(), "its processes are those of this machine: {level}");
+    assert!(said(&found, "db-time-agrees").is_some(), "{:?}", found.findings);
+}
+
+#[test]
+fn a_server_with_processes_of_its_own_namespace_is_asked_and_what_cannot_be_seen_is_said() {
+    let Some(trial) = Trial::start_apart(&["compute_query_id=on"]) else { return };
+    let heavy = Busy::on(&trial, HEAVY);
+    let found = watched_with(&trial.url(), Settings { rate: None, ..SETTINGS });
+    drop(heavy);
+    let level = said(&found, "sampled-level").unwrap();
+    for sentence in [
+        "shared memory, which can be read more often without asking it, is not used: the server's processes cannot be \
+         seen from here",
+        "Running is not told from waiting for a processor",
+        "Which tier answered a read is not known",
+    ] {
+        assert!(level.contains(sentence), "{sentence}: {level}");
+    }
+    assert_eq!(ranked(&found)[0].0, HEAVY);
+    assert!(said(&found, "db-time-agrees").is_some(), "{:?}", found.findings);
+    let mut watch = open(&trial.url()).unwrap();
+    let ends = &mut |_: &Watch| ControlFlow::Break(());
+    let why = watch.run_exact(Chosen::All, Duration::from_secs(1), &mut |_| (), ends).unwrap_err();
+    assert!(why.contains("cannot be seen from here"), "{why}");
 }
 
 /// Waits of an event, and their times in ms.
