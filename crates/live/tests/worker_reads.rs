@@ -21,7 +21,7 @@ use server::Address;
 use server::private::{Installation, PrivateServer, ServerSettings, Source};
 use traced::{of_statement, tiers};
 
-/// How a server is told to read by an io_uring.
+/// The setting with which a server reads by an io_uring.
 const RING: &str = "io_uring";
 
 static GO_ON: AtomicBool = AtomicBool::new(false);

@@ -170,8 +170,8 @@ impl Exact {
         }
     }
 
-    /// Ends all watches, and gives the profile what the sessions did until a moment. `clock` is that of the profile at a
-    /// moment of the stores'.
+    /// Ends all watches, and gives the profile what the sessions did until a moment. `clock` is that of the profile at
+    /// a moment of the stores'.
     pub(crate) fn finish(
         self,
         memory: &mut MemorySampler,

@@ -1,5 +1,5 @@
-//! Requests of io_urings that read, and which of them a thread works on: the one that submits it, a thread of the kernel
-//! that takes it up, or none while it waits.
+//! Requests of io_urings that read, and which of them a thread works on: the one that submits it, a thread of the
+//! kernel that takes it up, or none while it waits.
 
 use std::collections::HashMap;
 

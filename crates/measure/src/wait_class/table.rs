@@ -313,8 +313,8 @@ wait_classes! {
         title: "stolen by the hypervisor",
         is_idle: false,
         practices: [
-            "Nothing on the server makes it smaller: give the machine cores of its own, or move it to a host with fewer \
-             neighbours.",
+            "Nothing on the server makes it smaller: give the machine cores of its own, or move it to a host with \
+             fewer neighbours.",
         ],
         events: ["Processor:Stolen"],
     }

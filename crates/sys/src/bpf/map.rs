@@ -100,8 +100,8 @@ pub(crate) enum RunAt {
     PerfEvent = 7,
 }
 
-/// How often the kernel has passed a program over, because another one was at work on the processor, or a call on a map;
-/// `None` where it does not say.
+/// How often the kernel has passed a program over, because another one was at work on the processor, or a call on a
+/// map; `None` where it does not say.
 pub(crate) fn passed_over(program: &OwnedFd) -> Option<u64> {
     let told = fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_raw_fd())).ok()?;
     told.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?.trim().parse().ok()

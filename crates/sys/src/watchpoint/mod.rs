@@ -75,8 +75,8 @@ impl Watches {
         self.counters.retain(|(number, _)| *number != watch);
     }
 
-    /// The oldest store that was not taken yet. No call is made: while one on a map goes on, stores are not seen on that
-    /// processor.
+    /// The oldest store that was not taken yet. No call is made: while one on a map goes on, stores are not seen on
+    /// that processor.
     pub fn take(&mut self) -> Option<Store> {
         let mut record = [0_u64; RECORD_BYTES / 8];
         self.ring.take(&mut record)?;
