@@ -57,7 +57,11 @@ fn sample(pid: u32, look: i64, event: Option<&str>) -> Sample {
         query_id: Some(i64::from(pid % 3)),
         query_start: Some(look / 40),
         text: Some(Arc::from(format!("select {}", pid % 3))),
-        processor: event.is_none().then_some(ProcessorTime { ran: Ticks(3), waited: Ticks(1) }),
+        processor: event.is_none().then_some(ProcessorTime {
+            ran: Ticks(3),
+            waited: Ticks(1),
+            ..ProcessorTime::default()
+        }),
     }
 }
 

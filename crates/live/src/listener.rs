@@ -1,6 +1,7 @@
 //! What hears the looks of a watch in place of its profile.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use measure::Parameters;
 use profile::event::Ticks;
@@ -16,6 +17,9 @@ pub trait Listener {
     /// A look at all processes, which stands for the time `since` the look before; none for the first.
     fn look(&mut self, since: Ticks, samples: &[Sample]);
 
+    /// An event that had one name, as long as the server had not said its own, has another one.
+    fn rename(&mut self, was: &str, is: &str);
+
     /// What was traced of reads until a look at these processes, at a moment in microseconds since 1970, with the names
     /// of relations by the paths of their files, as far as they are known.
     fn trace(&mut self, look: (i64, &[Sample]), traced: Traced, names: &BTreeMap<String, String>);
@@ -24,8 +28,8 @@ pub trait Listener {
     fn wants_counters(&self) -> bool;
 
     /// What the server has counted since it was asked last, by the statements' identifiers; nothing where it counts
-    /// nothing; and the active time of its sessions since then, by its own account.
-    fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>);
+    /// nothing; the active time of its sessions since then, by its own account; and how long it worked for our session.
+    fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>, own: Duration);
 
     /// An answer to who blocks whom, asked right after a look.
     fn blocking(&mut self, answer: &[(u32, Vec<u32>)]);

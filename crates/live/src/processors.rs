@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 use profile::event::Ticks;
 use profile::source::sampled::ProcessorTime;
@@ -19,7 +20,42 @@ pub struct Processors {
     last: HashMap<u32, Reading>,
     /// How many of them have an open file.
     open: usize,
+    /// What the hypervisor took of all processors, a moment ago.
+    theft: Theft,
 }
+
+/// How often it is read what the hypervisor took: the kernel counts in ticks of some 10 ms.
+const THEFT_EVERY: Duration = Duration::from_millis(500);
+
+/// What the hypervisor took of late.
+#[derive(Clone, Copy, Debug, Default)]
+struct Theft {
+    read: Option<(Instant, Busy)>,
+    /// Of the time in which processors were busy.
+    part: f64,
+}
+
+impl Theft {
+    /// The part of the busy time that it took, read again where it is time to. Without two readings none.
+    fn part(&mut self) -> f64 {
+        if self.read.is_some_and(|(read, _)| read.elapsed() < THEFT_EVERY) {
+            return self.part;
+        }
+        let now = Busy::now();
+        self.part = self.read.zip(now).and_then(|((_, before), now)| now.stolen_since(before)).unwrap_or(0.0);
+        self.read = now.map(|now| (Instant::now(), now));
+        self.part
+    }
+
+    /// What it took while a process ran for so long, of which the scheduler counts no part as running.
+    fn of(&mut self, ran: Ticks) -> Ticks {
+        let part = self.part().min(PART_MAX);
+        Ticks((ran.0 as f64 * part / (1.0 - part)) as i64)
+    }
+}
+
+/// Greatest part that is believed.
+const PART_MAX: f64 = 0.95;
 
 /// What was read of a process last.
 #[derive(Debug)]
@@ -55,10 +91,9 @@ impl Processors {
             None => times(process),
         }?;
         let before = std::mem::replace(&mut reading.times, now);
-        Some(ProcessorTime {
-            ran: Ticks::from_nanos(now.0.saturating_sub(before.0)),
-            waited: Ticks::from_nanos(now.1.saturating_sub(before.1)),
-        })
+        let ran = Ticks::from_nanos(now.0.saturating_sub(before.0));
+        let waited = Ticks::from_nanos(now.1.saturating_sub(before.1));
+        Some(ProcessorTime { ran, waited, stolen: self.theft.of(ran) })
     }
 
     /// Reads a process that is seen for the first time, so that the next reading has a beginning.

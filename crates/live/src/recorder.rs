@@ -8,13 +8,15 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use measure::Parameters;
+use measure::{Nanos, Parameters};
 use profile::event::Ticks;
-use profile::source::recorded::{Sums, SumsSettings, add_counters, name_relations};
+use profile::source::recorded::{Sums, SumsSettings, add_counters, name_relations, rename_event};
 use profile::source::sampled::{Sample, Traced};
 use profile::tables::sampled::Counters;
-use recording::{Folder, Limits, Segment, SegmentName, encode, segments};
+use recording::{Folder, Limits, Own, Segment, SegmentName, encode, segments};
+use sys::process::process_cpu;
 
 use crate::listener::Listener;
 
@@ -63,6 +65,8 @@ pub struct Recorder {
     over: Option<Segment>,
     /// The names of relations by the paths of their files.
     names: BTreeMap<String, String>,
+    /// The CPU time of this process when the last segment was cut.
+    cpu: Nanos,
     settings: RecorderSettings,
     outbox: Option<SyncSender<Segment>>,
     writer: Option<JoinHandle<()>>,
@@ -86,6 +90,7 @@ impl Recorder {
             sums,
             over: None,
             names: BTreeMap::new(),
+            cpu: process_cpu(),
             settings,
             outbox: Some(outbox),
             writer: Some(writer),
@@ -100,6 +105,15 @@ impl Recorder {
 
     fn now(&self) -> i64 {
         (self.settings.clock)()
+    }
+
+    /// A segment that was just cut, with what it took to record it.
+    fn cut(&mut self, segment: Option<Segment>) -> Option<Segment> {
+        let mut segment = segment?;
+        let now = process_cpu();
+        let cpu = now.since(std::mem::replace(&mut self.cpu, now));
+        segment.own = Some(Own { cpu: i64::try_from(cpu.0).unwrap_or(i64::MAX), session: None });
+        Some(segment)
     }
 
     fn write(&mut self, segment: Option<Segment>) {
@@ -120,6 +134,7 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         let last = self.sums.take(self.now());
+        let last = self.cut(last);
         if let Some(outbox) = self.outbox.take() {
             for mut segment in [self.over.take(), last].into_iter().flatten() {
                 name_relations(&mut segment, &self.names);
@@ -139,10 +154,18 @@ impl Listener for Recorder {
     }
 
     fn look(&mut self, since: Ticks, samples: &[Sample]) {
-        if let Some(over) = self.sums.look(self.now(), since, samples) {
+        let over = self.sums.look(self.now(), since, samples);
+        if let Some(over) = self.cut(over) {
             let before = self.over.replace(over);
             self.write(before);
         }
+    }
+
+    fn rename(&mut self, was: &str, is: &str) {
+        if let Some(over) = &mut self.over {
+            rename_event(over, was, is);
+        }
+        self.sums.rename(was, is);
     }
 
     fn trace(&mut self, (at, samples): (i64, &[Sample]), traced: Traced, names: &BTreeMap<String, String>) {
@@ -157,11 +180,14 @@ impl Listener for Recorder {
         self.over.is_some()
     }
 
-    fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>) {
+    fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>, own: Duration) {
         let mut over = self.over.take();
         if let Some(segment) = &mut over {
             add_counters(segment, counted);
             segment.account = account.and_then(Ticks::nanos);
+            if let Some(of_recording) = &mut segment.own {
+                of_recording.session = i64::try_from(own.as_nanos()).ok();
+            }
         }
         self.write(over);
     }
@@ -178,11 +204,13 @@ impl Listener for Recorder {
         let over = self.over.take();
         self.write(over);
         let over = self.sums.take(self.now());
+        let over = self.cut(over);
         self.write(over);
     }
 
     fn lose(&mut self, time: Ticks, reason: &str) {
         let over = self.sums.lose(self.now(), time, reason);
+        let over = self.cut(over);
         self.write(over);
         let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
         say(&mut news, format!("nothing was recorded for {:.1} s: {reason}.", time.micros() / 1e6));

@@ -22,7 +22,7 @@ use sys::watchpoint;
 
 use crate::account::Account;
 use crate::counters::{Counted, CounterSource};
-use crate::exact::{Chosen, Exact, Watching};
+use crate::exact::{Chosen, Exact, TracedReads, Watching};
 use crate::hits::{BufferHits, Hits};
 use crate::listener::Listener;
 use crate::memory::MemorySampler;
@@ -314,7 +314,6 @@ impl Watch {
         }
         let mut exact = Exact::open(chosen)?;
         announce(&exact.announcement());
-        self.tracing.leave_out("an exact watch takes no samples, which say whose a read was");
         self.ask(Texts::All).map_err(|error| error.to_string())?;
         while self.question.is_some() {
             thread::sleep(EXACT_NAP);
@@ -327,21 +326,29 @@ impl Watch {
         if let Some(sampler) = &mut self.sampler {
             self.begun.account = Account::now(sampler.session()).unwrap_or_else(|error| Err(error.to_string()));
         }
+        // What was read before is of no session that is watched.
+        let _ = self.tracing.look(Instant::now());
+        let mut traced = TracedReads::new((watchpoint::now(), self.tracing.now()));
         let (begun, base) = (Instant::now(), (watchpoint::now(), Ticks::from_micros(self.settings.wall_clock)));
         while begun.elapsed() < window && !self.is_stopped() && self.ended.is_none() {
             thread::sleep(EXACT_NAP);
+            self.tracing.look(Instant::now()).into_iter().for_each(|(_, more)| traced.add(more));
             match exact.drain() {
-                Ok(true) => self.follow(&mut exact),
-                Ok(false) => self.ended = Some("there were more changes than can be kept".into()),
-                Err(error) => self.ended = Some(format!("the changes could not be read: {error}")),
+                true => self.follow(&mut exact),
+                false => self.ended = Some("there were more changes than can be kept".into()),
             }
             if each(self).is_break() {
                 break;
             }
         }
         let clock = |nanos: u64| base.1 + Ticks::from_nanos(nanos.saturating_sub(base.0));
+        exact.drain();
+        // To end the tracing takes a moment, which is not watched any more.
+        let (ended, is_traced) = (watchpoint::now(), self.tracing.absent().is_none());
+        self.tracing.finish().into_iter().for_each(|(_, more)| traced.add(more));
         if let Ok(memory) = &mut self.memory {
-            self.watching = Some(exact.finish(memory, &mut self.profile, clock));
+            let traced = is_traced.then_some(traced);
+            self.watching = Some(exact.finish(memory, &mut self.profile, clock, (ended, traced)));
         }
         Ok(())
     }
@@ -502,8 +509,9 @@ impl Watch {
             };
             let now = Account::now(sampler.session())?;
             let (before, own_before) = std::mem::replace(&mut self.accounted, (now.clone(), own));
-            let account = before.and_then(|before| now?.since(&before, own.saturating_sub(own_before)));
-            listener.counted(&counted, account.ok());
+            let own = own.saturating_sub(own_before);
+            let account = before.and_then(|before| now?.since(&before, own));
+            listener.counted(&counted, account.ok(), own);
         }
         Ok(())
     }
@@ -580,6 +588,12 @@ impl Watch {
         self.samples = answer.samples;
         if let Ok(memory) = &mut self.memory {
             memory.learn(before, &self.samples);
+            for (was, is) in memory.take_renamed() {
+                match &mut self.listener {
+                    Some(listener) => listener.rename(&was, &is),
+                    None => self.profile.rename(&was, &is),
+                }
+            }
         }
         Ok(look)
     }

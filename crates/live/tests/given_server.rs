@@ -55,8 +55,13 @@ impl Busy {
 
     /// The same with a pause after each time.
     fn pausing(trial: &Trial, statement: &'static str, pause: Duration) -> Busy {
+        Busy::of(trial.client(), statement, pause)
+    }
+
+    /// The same of a client that is connected.
+    fn of(mut client: postgres::Client, statement: &'static str, pause: Duration) -> Busy {
         let end = Arc::new(AtomicBool::new(false));
-        let (mut client, is_over) = (trial.client(), Arc::clone(&end));
+        let is_over = Arc::clone(&end);
         let thread = thread::spawn(move || {
             // A server that is killed ends it too.
             while !is_over.load(Ordering::Relaxed) && client.batch_execute(statement).is_ok() {
@@ -81,6 +86,11 @@ fn seconds(time: Ticks) -> f64 {
 fn class(ingested: &Ingested, class: Class) -> f64 {
     let classes = class_sums(&ingested.profile.whole, &ingested.profile.context);
     classes.get(&class).map_or(0.0, |sums| seconds(sums.total))
+}
+
+/// Time of sessions that ran, or were ready to.
+fn runnable(ingested: &Ingested) -> f64 {
+    [Class::Cpu, Class::RunQueue, Class::Stolen].map(|one| class(ingested, one)).iter().sum()
 }
 
 fn said(ingested: &Ingested, id: &str) -> Option<String> {
@@ -124,7 +134,7 @@ fn a_heavy_statement_a_blocker_a_sleep_and_an_open_transaction_are_found_in_orde
 
     let whole = &found.profile.whole;
     assert_eq!(whole.interval, whole.cpu + whole.waits + whole.unaccounted_within + whole.unaccounted_between);
-    let runs = class(&found, Class::Cpu) + class(&found, Class::RunQueue);
+    let runs = runnable(&found);
     let locked = class(&found, Class::Application);
     assert!((3.4..4.6).contains(&locked), "{locked} s of locks");
     assert!((3.0..5.0).contains(&runs), "{runs} s of CPU");
@@ -234,7 +244,7 @@ fn a_restart_in_the_middle_costs_its_time_and_nothing_else() {
     let sampled = found.profile.sampled.as_ref().unwrap();
     let (time, lost) = (seconds(sampled.time), seconds(sampled.lost));
     assert!(lost > 0.0 && (6.5..9.0).contains(&(time + lost)), "{time} s sampled, {lost} s lost");
-    let runs = class(&found, Class::Cpu) + class(&found, Class::RunQueue);
+    let runs = runnable(&found);
     assert!(runs > 2.0, "{runs} s before and after");
 }
 
@@ -249,7 +259,7 @@ fn a_server_that_does_not_come_back_leaves_what_was_sampled() {
     drop(busy);
     let found = watching.join().unwrap();
     assert!(said(&found, "sampling-ended").unwrap().contains("did not come back"));
-    let runs = class(&found, Class::Cpu) + class(&found, Class::RunQueue);
+    let runs = runnable(&found);
     assert!(runs > 1.0, "{runs} s of CPU");
 }
 
@@ -334,6 +344,54 @@ fn memory_and_the_server_say_the_same_of_its_sessions_and_memory_says_it_more_of
     assert!(has("Timeout:PgSleep") && !has("Timeout:#2"), "a wait that lasts has its name");
 }
 
+/// Where Debian has its pooler.
+const POOLER: &str = "/usr/sbin/pgbouncer";
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
+fn behind_a_pooler_sessions_are_watched_in_session_mode_and_other_modes_are_refused() {
+    if !Path::new(POOLER).is_file() {
+        println!("skipped: pgbouncer is not installed");
+        return;
+    }
+    let Some(trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let refused = open(&trial.pooler(POOLER, "transaction").url()).err().unwrap().to_string();
+    assert!(refused.contains("pooler in transaction or statement mode"), "{refused}");
+    let sessions = trial.pooler(POOLER, "session");
+    let client = postgres::Client::connect(&sessions.url(), postgres::NoTls).unwrap();
+    let heavy = Busy::of(client, HEAVY, Duration::ZERO);
+    let found = watched_with(&sessions.url(), Settings { rate: None, ..SETTINGS });
+    drop(heavy);
+    assert_eq!(ranked(&found)[0].0, HEAVY);
+    let level = said(&found, "sampled-level").unwrap();
+    let by_memory = level.contains("samples of the server's shared memory");
+    assert_eq!(by_memory, rustix::process::geteuid().is_root(), "its processes are those of this machine: {level}");
+    assert!(said(&found, "db-time-agrees").is_some(), "{:?}", found.findings);
+}
+
+#[test]
+fn a_server_with_processes_of_its_own_namespace_is_asked_and_what_cannot_be_seen_is_said() {
+    let Some(trial) = Trial::start_apart(&["compute_query_id=on"]) else { return };
+    let heavy = Busy::on(&trial, HEAVY);
+    let found = watched_with(&trial.url(), Settings { rate: None, ..SETTINGS });
+    drop(heavy);
+    let level = said(&found, "sampled-level").unwrap();
+    for sentence in [
+        "shared memory, which can be read more often without asking it, is not used: the server's processes cannot be \
+         seen from here",
+        "Running is not told from waiting for a processor",
+        "Which tier answered a read is not known",
+    ] {
+        assert!(level.contains(sentence), "{sentence}: {level}");
+    }
+    assert_eq!(ranked(&found)[0].0, HEAVY);
+    assert!(said(&found, "db-time-agrees").is_some(), "{:?}", found.findings);
+    let mut watch = open(&trial.url()).unwrap();
+    let ends = &mut |_: &Watch| ControlFlow::Break(());
+    let why = watch.run_exact(Chosen::All, Duration::from_secs(1), &mut |_| (), ends).unwrap_err();
+    assert!(why.contains("cannot be seen from here"), "{why}");
+}
+
 /// Waits of an event, and their times in ms.
 fn waits(found: &Ingested, name: &str) -> (u64, f64) {
     let context = &found.profile.context;
@@ -356,8 +414,8 @@ fn every_wait_is_counted_with_its_true_length_and_the_whole_closes_by_itself() {
     }
     let found = watch.finish(None).0;
     let (count, millis) = waits(&found, "Timeout:PgSleep");
-    // Each sleeps for 50 ms; a busy machine wakes it late.
-    assert!((8..=41).contains(&count), "{count} waits of {millis} ms");
+    // Each sleeps for 50 ms; a busy machine wakes it late, and the watch a while after its two seconds.
+    assert!((8..=60).contains(&count), "{count} waits of {millis} ms");
     let mean = millis / count as f64;
     assert!((45.0..150.0).contains(&mean), "{mean} ms");
     let profile = &found.profile;
@@ -398,7 +456,7 @@ fn at_once(found: &Ingested) -> BTreeMap<String, f64> {
     let time = seconds(found.profile.sampled.as_ref().unwrap().time);
     let waits = whole.events.iter().map(|(event, sums)| (context.event_name(*event).to_string(), sums));
     let mut means: BTreeMap<String, f64> = waits.map(|(name, sums)| (name, seconds(sums.total) / time)).collect();
-    means.insert("CPU".into(), (class(found, Class::Cpu) + class(found, Class::RunQueue)) / time);
+    means.insert("CPU".into(), runnable(found) / time);
     means
 }
 

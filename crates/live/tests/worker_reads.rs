@@ -4,22 +4,25 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "a skip is counted by its line")]
 
+mod traced;
+
 use std::env;
-use std::ops::ControlFlow;
+use std::fs;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::MutexGuard;
 use std::sync::atomic::AtomicBool;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use live::{Settings, Watch};
 use profile::ingest::Ingested;
-use profile::observe::collector::THINK_TIME;
-use profile::observe::instruments::Instruments;
-use profile::tables::read_tiers::{ByTier, ReadTier, ReadTiers, Reader, ReaderRow};
+use profile::tables::read_tiers::{ByTier, ReadTier};
 use server::Address;
 use server::private::{Installation, PrivateServer, ServerSettings, Source};
-use sys::tracepoint::{Tracer, Wanted};
+use traced::{of_statement, tiers};
+
+/// The setting with which a server reads by an io_uring.
+const RING: &str = "io_uring";
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
@@ -31,18 +34,8 @@ fn cache() -> PathBuf {
 }
 
 /// A server of 18 that reads by this method, with a table of some 10,000 blocks; says why not where there is none.
-fn server(method: &str) -> Option<PrivateServer> {
-    let any = Wanted {
-        name: "sched/sched_process_fork",
-        filter: String::new(),
-        fields: &[],
-        is_optional: false,
-        in_idle: None,
-    };
-    if let Err(reason) = Tracer::open(&[any]) {
-        println!("skipped: {reason}");
-        return None;
-    }
+fn server(method: &str) -> Option<(PrivateServer, MutexGuard<'static, ()>)> {
+    let alone = traced::leave()?;
     let installation = match Installation::of(18, &Source { cache: cache(), proxy: None }, &GO_ON) {
         Ok(installation) => installation,
         Err(reason) => {
@@ -51,7 +44,12 @@ fn server(method: &str) -> Option<PrivateServer> {
         }
     };
     let settings = ServerSettings::new(4 << 20).with("io_method", method).with("compute_query_id", "on");
-    let server = PrivateServer::start(&installation, Path::new(trial::DISK), settings, &GO_ON).unwrap();
+    let started = PrivateServer::start(&installation, Path::new(trial::DISK), settings, &GO_ON);
+    if let (Err(reason), RING) = (&started, method) {
+        println!("skipped: these programs, or this kernel, have no io_uring: {reason}");
+        return None;
+    }
+    let server = started.unwrap();
     for statement in [
         "CREATE TABLE rows AS SELECT n, repeat('x', 700) AS rest FROM generate_series(1, 100000) AS n",
         "CREATE TABLE other AS SELECT * FROM rows",
@@ -61,7 +59,7 @@ fn server(method: &str) -> Option<PrivateServer> {
     ] {
         client(&server).batch_execute(statement).unwrap();
     }
-    Some(server)
+    Some((server, alone))
 }
 
 fn client(server: &PrivateServer) -> postgres::Client {
@@ -85,38 +83,7 @@ fn counted(server: &PrivateServer) -> i64 {
 
 /// Watches a server while `load` runs, and a moment longer.
 fn watched(server: &PrivateServer, load: impl FnOnce() + Send) -> Ingested {
-    let wall_clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as i64;
-    let settings =
-        Settings { rate: None, reads_memory: true, traces_reads: true, wall_clock, think_time: THINK_TIME, seed: 7 };
-    let mut watch =
-        Watch::open(&Address::of(server.config()), settings, Instruments::default(), Arc::default()).unwrap();
-    thread::scope(|scope| {
-        let loading = scope.spawn(load);
-        let mut until = None;
-        watch.run(Duration::from_secs(120), &mut |_| {
-            if loading.is_finished() && until.is_none() {
-                until = Some(Instant::now() + Duration::from_millis(300));
-            }
-            match until.is_some_and(|until| Instant::now() > until) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        });
-        loading.join().unwrap();
-    });
-    watch.finish(None).0
-}
-
-fn tiers(found: &Ingested) -> &ReadTiers {
-    found.profile.sampled.as_ref().unwrap().reads.as_ref().expect("reads were traced")
-}
-
-fn of_statement<'a>(found: &'a Ingested, part: &str) -> Option<&'a ReaderRow> {
-    let context = &found.profile.context;
-    tiers(found).readers.iter().find(|row| match row.reader {
-        Reader::Statement(index) => context.statement(index).is_some_and(|known| known.text.contains(part)),
-        _ => false,
-    })
+    traced::watched(&Address::of(server.config()), load)
 }
 
 /// Scans a table some times in a session, which stays a moment longer.
@@ -137,23 +104,58 @@ fn of_relations(found: &Ingested) -> ByTier {
 
 #[test]
 fn reads_of_backends_are_those_that_the_server_counts() {
-    let Some(server) = server("sync") else { return };
+    let Some((server, _alone)) = server("sync") else { return };
     let mut of_server = 0;
     let found = watched(&server, || {
         let before = counted(&server);
         scan(&server, "SELECT count(rest) FROM rows", 3);
         of_server = counted(&server) - before;
     });
-    let row = of_statement(&found, "FROM rows").unwrap();
+    let row = of_statement(&found, "FROM rows");
     let all = row.tiers.all();
     assert!((all.bytes as f64 / of_server as f64 - 1.0).abs() < 0.01, "{} bytes, {of_server} by the server", all.bytes);
     assert_eq!(all.bytes, 8192 * all.blocks);
     assert!(row.estimated < all.reads / 4, "{} of {} reads by an estimate", row.estimated, all.reads);
 }
 
+/// Drops the file of a table from the page cache.
+fn drop_cache(server: &PrivateServer, table: &str) {
+    let question = format!("SELECT current_setting('data_directory') || '/' || pg_relation_filepath('{table}')");
+    let path: String = client(server).query_one(&question, &[]).unwrap().get(0);
+    let file = fs::File::open(path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(file.as_fd(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
+}
+
+#[test]
+fn reads_by_an_io_uring_are_those_that_the_server_counts_and_are_their_statements() {
+    let Some((server, _alone)) = server(RING) else { return };
+    let mut of_server = 0;
+    let found = watched(&server, || {
+        drop_cache(&server, "rows");
+        let before = counted(&server);
+        scan(&server, "SELECT count(rest) FROM rows", 3);
+        of_server = counted(&server) - before;
+    });
+    let row = of_statement(&found, "FROM rows");
+    let all = row.tiers.all();
+    assert!((all.bytes as f64 / of_server as f64 - 1.0).abs() < 0.01, "{} bytes, {of_server} by the server", all.bytes);
+    assert_eq!(all.bytes, 8192 * all.blocks);
+    assert!(row.estimated < all.reads / 4, "{} of {} reads by an estimate", row.estimated, all.reads);
+    // The first scan is from the device, ahead or waited for; the others are not.
+    let (device, cached) = (row.tiers.of(ReadTier::Device), row.tiers.of(ReadTier::PageCache));
+    assert!(device.reads > 0 && cached.bytes > all.bytes / 2, "{:?}", row.tiers);
+    let sent: u64 = tiers(&found).requests.iter().map(|(_, sums)| sums.bytes).sum();
+    assert!(sent as f64 > 0.3 * of_server as f64, "{sent} of {of_server} bytes: {:?}", tiers(&found).requests);
+    let relation = tiers(&found).relations.iter().find(|row| row.name == "public.rows").unwrap();
+    assert_eq!(relation.tiers.all().blocks, all.blocks, "each has its relation");
+    let level = found.findings.iter().find(|finding| finding.id == "sampled-level").unwrap();
+    assert!(level.message.contains("tell which tier answered each read"), "{}", level.message);
+}
+
 #[test]
 fn reads_of_workers_are_charged_to_the_statements_that_waited() {
-    let Some(server) = server("worker") else { return };
+    let Some((server, _alone)) = server("worker") else { return };
     let mut of_server = 0;
     let found = watched(&server, || {
         let before = counted(&server);
@@ -165,7 +167,7 @@ fn reads_of_workers_are_charged_to_the_statements_that_waited() {
     });
     let all = of_relations(&found).all();
     assert!((all.bytes as f64 / of_server as f64 - 1.0).abs() < 0.01, "{} bytes, {of_server} by the server", all.bytes);
-    let rows = ["FROM rows", "FROM other"].map(|part| of_statement(&found, part).unwrap());
+    let rows = ["FROM rows", "FROM other"].map(|part| of_statement(&found, part));
     let estimated: u64 = rows.iter().map(|row| row.estimated).sum();
     assert!(estimated > 100, "{:?}", tiers(&found).readers);
     let charged: u64 = rows.iter().map(|row| row.tiers.all().bytes).sum();

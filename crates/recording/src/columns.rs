@@ -111,6 +111,10 @@ pub const COLUMNS: [Column; 32] = [
 /// How many of them segments had before reads were recorded: the first ones.
 pub(crate) const COLUMNS_WITHOUT_READS: usize = 21;
 
+/// Of the rows of kind [`OWN`] whose time it is: the recorder's, and its session's on the server.
+pub(crate) const RECORDER: &str = "readpath";
+pub(crate) const OWN_SESSION: &str = "session of readpath";
+
 /// The kinds of rows.
 pub(crate) const LOOKS: &str = "looks";
 pub(crate) const SAMPLE: &str = "sample";
@@ -118,6 +122,7 @@ pub(crate) const STATEMENT: &str = "statement";
 pub(crate) const BLOCKED: &str = "blocked";
 pub(crate) const LOST: &str = "lost";
 pub(crate) const ACCOUNT: &str = "account";
+pub(crate) const OWN: &str = "own";
 pub(crate) const READ: &str = "read";
 pub(crate) const REQUEST: &str = "request";
 pub(crate) const BLOCKS: &str = "blocks";
@@ -200,6 +205,10 @@ fn reads(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
         time: Some(*time),
         ..Line::default()
     });
+    let own = segment.own.into_iter().flat_map(move |own| {
+        let row = |process, time| Line { record: OWN, at: begin, process, time: Some(time), ..Line::default() };
+        [Some(row(RECORDER, own.cpu)), own.session.map(|time| row(OWN_SESSION, time))].into_iter().flatten()
+    });
     let tracing = segment.tracing.iter().map(move |one| Line {
         record: TRACING,
         at: begin,
@@ -234,7 +243,7 @@ fn reads(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
         sketch: &one.sketch,
         ..reader(segment, one.reader)
     });
-    account.chain(tracing).chain(reads).chain(requests).chain(blocks)
+    account.chain(own).chain(tracing).chain(reads).chain(requests).chain(blocks)
 }
 
 /// A row with what reads and requests have in common.

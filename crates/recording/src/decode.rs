@@ -17,8 +17,8 @@ use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::columns::{
-    ACCOUNT, BLOCKED, BLOCKS, COLUMNS, COLUMNS_WITHOUT_READS, Get, LOOKS, LOST, Line, READ, REQUEST, SAMPLE, STATEMENT,
-    TRACING,
+    ACCOUNT, BLOCKED, BLOCKS, COLUMNS, COLUMNS_WITHOUT_READS, Get, LOOKS, LOST, Line, OWN, OWN_SESSION, READ, RECORDER,
+    REQUEST, SAMPLE, STATEMENT, TRACING,
 };
 use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of, shape};
 use crate::segment::{
@@ -385,7 +385,7 @@ impl Build {
         if !CLOCKS.contains(&line.at) {
             return None;
         }
-        if !matches!(line.record, LOST | ACCOUNT) {
+        if !matches!(line.record, LOST | ACCOUNT | OWN) {
             self.time += up_to(TIME_MAX, line.time.or(Some(0)))?;
             for time in [line.read_time, line.queue, line.service] {
                 self.time += up_to(SUM_MAX, time.or(Some(0)))?;
@@ -414,6 +414,7 @@ impl Build {
                 self.segment.lost.push(Lost { at: line.at, time, reason: line.text.into() });
             }
             ACCOUNT => self.segment.account = Some(up_to(SUM_MAX, line.time)?),
+            OWN => self.own(line)?,
             READ => self.read(line)?,
             REQUEST => {
                 let request = Request {
@@ -434,6 +435,16 @@ impl Build {
                 self.segment.tracing = Some(Tracing { records, lost, reason: line.text.into() });
             }
             // A later recorder may have more kinds of rows.
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn own(&mut self, line: &Line<'_>) -> Option<()> {
+        let (time, own) = (up_to(SUM_MAX, line.time)?, self.segment.own.get_or_insert_default());
+        match line.process {
+            RECORDER => own.cpu = time,
+            OWN_SESSION => own.session = Some(time),
             _ => {}
         }
         Some(())

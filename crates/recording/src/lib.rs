@@ -20,6 +20,6 @@ pub use encode::encode;
 pub use folder::{Folder, FolderError, Limits, NotWritten, segments};
 pub use name::SegmentName;
 pub use segment::{
-    Blocked, Blocks, Counted, Head, Looks, Lost, Process, Read, ReadSums, Reader, Request, Sample, Segment, Statement,
-    Tracing,
+    Blocked, Blocks, Counted, Head, Looks, Lost, Own, Process, Read, ReadSums, Reader, Request, Sample, Segment,
+    Statement, Tracing,
 };

@@ -40,6 +40,8 @@ pub struct Segment {
     pub lost: Vec<Lost>,
     /// Active time of the sessions by the server's own account, in nanoseconds; `None` where it gave none.
     pub account: Option<i64>,
+    /// What the recording itself took meanwhile; `None` where that is not known.
+    pub own: Option<Own>,
     /// Who read files.
     pub readers: Vec<Reader>,
     /// The relations whose files were read, by their names, or by the paths of their files.
@@ -149,6 +151,15 @@ pub struct Lost {
     pub time: i64,
     /// Why.
     pub reason: Arc<str>,
+}
+
+/// What the recording itself took while a segment was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    /// CPU time of the recorder, in nanoseconds.
+    pub cpu: i64,
+    /// Time in which the server worked for the recorder's session, in nanoseconds; `None` where that is not known.
+    pub session: Option<i64>,
 }
 
 /// Who read a file.
@@ -262,7 +273,8 @@ impl Segment {
     pub fn rows(&self) -> usize {
         let of_sessions = self.looks.len() + self.samples.len() + self.statements.len();
         let of_reads = self.reads.len() + self.requests.len() + self.blocks.len();
-        let single = usize::from(self.account.is_some()) + usize::from(self.tracing.is_some());
+        let of_own = self.own.map_or(0, |own| 1 + usize::from(own.session.is_some()));
+        let single = usize::from(self.account.is_some()) + usize::from(self.tracing.is_some()) + of_own;
         of_sessions + self.blocked.len() + self.lost.len() + of_reads + single
     }
 }

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use recording::{
-    Blocked, Blocks, COLUMNS, Counted, Damage, Folder, FolderError, Head, Limits, Looks, Lost, NotWritten, Process,
-    Read, ReadSums, Reader, Request, Sample, Segment, SegmentName, Statement, Tracing, decode, encode, segments,
+    Blocked, Blocks, COLUMNS, Counted, Damage, Folder, FolderError, Head, Limits, Looks, Lost, NotWritten, Own,
+    Process, Read, ReadSums, Reader, Request, Sample, Segment, SegmentName, Statement, Tracing, decode, encode,
+    segments,
 };
 
 const SECOND: i64 = 1_000_000;
@@ -63,6 +64,7 @@ fn segment(number: u64, sessions: u32) -> Segment {
         blocked: vec![Blocked { at: BEGIN, pid: 1, blocker: 2 }, Blocked { at: BEGIN, pid: 2, blocker: 0 }],
         lost: vec![Lost { at: BEGIN, time: 7 << 30, reason: "the server went away".into() }],
         account: Some(123_456_789_012),
+        own: Some(Own { cpu: 1_234_567_890, session: Some(98_765_432) }),
         ..reads()
     }
 }
@@ -134,7 +136,7 @@ fn what_no_recorder_writes_is_refused_although_its_checksum_is_right() {
         change(&mut segment);
         decode(encode(&segment).unwrap())
     };
-    let hostile: [fn(&mut Segment); 16] = [
+    let hostile: [fn(&mut Segment); 17] = [
         |segment| segment.head.end = segment.head.begin + 3_600 * SECOND,
         |segment| segment.head.begin = i64::MIN,
         |segment| segment.samples[0].seconds = u32::MAX,
@@ -145,6 +147,7 @@ fn what_no_recorder_writes_is_refused_although_its_checksum_is_right() {
         |segment| segment.looks[0].looks = u64::MAX,
         |segment| segment.lost[0].time = -1,
         |segment| segment.account = Some(-1),
+        |segment| segment.own = Some(Own { cpu: i64::MAX, session: None }),
         |segment| segment.reads[0].sums.calls = 0,
         |segment| segment.reads[0].sums.time = i64::MAX,
         |segment| segment.reads[0].tier = 99,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use measure::wait_class::{Class, class_of};
+use profile::event::Ticks;
 use profile::source::sampled::{CLIENT, LOCK, Sample, State};
 use profile::tables::folding::fold_text;
 use profile::tables::read_tiers::ByTier;
@@ -25,6 +26,7 @@ const TEXT_MAX: usize = 400;
 /// What a session does that waits for nothing that the server names.
 const ON_PROCESSOR: &str = "CPU";
 const RUN_QUEUE: &str = "Processor:RunQueue";
+const STOLEN: &str = "Processor:Stolen";
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -47,6 +49,7 @@ pub struct History {
     blockers: HashMap<u32, u32>,
     on_processor: Arc<str>,
     run_queue: Arc<str>,
+    stolen: Arc<str>,
     /// Reads of files so far, and when the last second ended.
     reads: (Option<ByTier>, Option<ByTier>),
     /// The same of blocks in the buffers.
@@ -68,6 +71,7 @@ impl History {
             blockers: HashMap::new(),
             on_processor: ON_PROCESSOR.into(),
             run_queue: RUN_QUEUE.into(),
+            stolen: STOLEN.into(),
             reads: (None, None),
             hits: (None, None),
         }
@@ -130,10 +134,11 @@ impl History {
     fn work(&mut self, since: Duration, sample: &Sample) {
         let statement = self.statement(sample);
         let Some(event) = &sample.event else {
-            let waited = waited(sample, since);
+            let (waited, stolen) = waited_and_stolen(sample, since);
             for (time, event, class) in [
-                (since - waited, Arc::clone(&self.on_processor), Class::Cpu),
+                (since - waited - stolen, Arc::clone(&self.on_processor), Class::Cpu),
                 (waited, Arc::clone(&self.run_queue), Class::RunQueue),
+                (stolen, Arc::clone(&self.stolen), Class::Stolen),
             ] {
                 if !time.is_zero() {
                     self.gathering.add(time, Said { sample, class, event, statement });
@@ -219,10 +224,12 @@ impl History {
 }
 
 /// Of a sample's time, that in which the session was ready and had no processor.
-fn waited(sample: &Sample, since: Duration) -> Duration {
-    let Some(by_scheduler) = sample.processor else { return Duration::ZERO };
-    let (ran, waited) = (by_scheduler.ran.0.max(0) as f64, by_scheduler.waited.0.max(0) as f64);
-    if ran + waited <= 0.0 { Duration::ZERO } else { since.mul_f64(waited / (ran + waited)) }
+fn waited_and_stolen(sample: &Sample, since: Duration) -> (Duration, Duration) {
+    let Some(by_scheduler) = sample.processor else { return (Duration::ZERO, Duration::ZERO) };
+    let since = Ticks::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+    let (waited, stolen) = by_scheduler.parts(since);
+    let time = |part: Ticks| Duration::from_nanos(part.nanos().unwrap_or(0).max(0).unsigned_abs());
+    (time(waited), time(stolen))
 }
 
 /// What stands for a text (FNV-1a): it need not be the same in another run.
@@ -242,7 +249,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_second_closes_by_class_event_statement_and_session() {
-        let queued = ProcessorTime { ran: profile::event::Ticks(1), waited: profile::event::Ticks(3) };
+        let queued = ProcessorTime { ran: Ticks(1), waited: Ticks(3), ..ProcessorTime::default() };
         let mut busy = sample(1, "select 1", None);
         busy.processor = Some(queued);
         let samples = [busy, sample(2, "select 2", Some("IO:DataFileRead")), sample(3, "update t", Some("Lock:tuple"))];

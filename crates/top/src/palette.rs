@@ -9,6 +9,7 @@ pub(crate) fn mark(class: Class) -> (char, Color) {
     match class {
         Class::Cpu | Class::CpuParse => ('C', Color::Indexed(36)),
         Class::RunQueue | Class::Scheduler => ('Q', Color::Indexed(227)),
+        Class::Stolen => ('S', Color::Indexed(179)),
         Class::SingleBlockReads => ('R', Color::Indexed(32)),
         Class::MultiBlockReads => ('M', Color::Indexed(117)),
         Class::TemporaryIo | Class::SessionIo | Class::SystemIo => ('I', Color::Indexed(25)),

@@ -37,6 +37,11 @@ impl Interval {
         self.state == state && self.ended == begun
     }
 
+    /// The number of the session's process.
+    pub(crate) fn process(&self) -> u32 {
+        self.backend.pid
+    }
+
     /// Whether the session was at work.
     pub(crate) fn is_active(&self) -> bool {
         self.state == State::Active

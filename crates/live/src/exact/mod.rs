@@ -3,6 +3,7 @@
 //! seconds, and a session that it slows down too much is left alone.
 
 mod intervals;
+mod reads;
 mod sessions;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use sys::watchpoint::{self, Copied, Watches};
 
 use crate::memory::{MemorySampler, Place};
 use intervals::Interval;
+pub(crate) use reads::TracedReads;
 pub use sessions::{Chosen, SHARE_MAX};
 use sessions::{Seen, Sessions};
 
@@ -149,14 +151,14 @@ impl Exact {
     }
 
     /// Takes the changes so far, and leaves sessions alone that they cost too much. `false` where no room is left.
-    pub(crate) fn drain(&mut self) -> io::Result<bool> {
-        while let Some(store) = self.watches.take()? {
+    pub(crate) fn drain(&mut self) -> bool {
+        while let Some(store) = self.watches.take() {
             self.sessions.take(store);
         }
         let now = watchpoint::now();
-        self.sessions.lose(self.watches.lost()?, now);
+        self.sessions.lose(self.watches.lost(), now);
         self.sessions.judge(now).into_iter().for_each(|watch| self.watches.unwatch(watch));
-        Ok((self.sessions.changes() as usize) < CHANGES_MAX)
+        (self.sessions.changes() as usize) < CHANGES_MAX
     }
 
     /// Takes the texts of statements from samples: changes have only their identifiers.
@@ -168,26 +170,25 @@ impl Exact {
         }
     }
 
-    /// Ends all watches, and gives the profile what the sessions did. `clock` is that of the profile at a moment of the
-    /// stores'.
+    /// Ends all watches, and gives the profile what the sessions did until a moment. `clock` is that of the profile at
+    /// a moment of the stores'.
     pub(crate) fn finish(
-        mut self,
+        self,
         memory: &mut MemorySampler,
         profile: &mut SampledProfile,
         clock: impl Fn(u64) -> Ticks,
+        (ended, traced): (u64, Option<TracedReads>),
     ) -> Watching {
-        let _ = self.drain();
-        let seen = self.sessions.finish(watchpoint::now());
-        account(
-            &seen,
-            profile,
-            |interval| {
-                let text = interval.query_id.and_then(|id| self.texts.get(&id)).map(Arc::clone);
-                let event = memory.event(interval.wait);
-                interval.sample(event, text)
-            },
-            clock,
-        );
+        let seen = self.sessions.finish(ended);
+        let mut sample = |interval: &Interval| {
+            let text = interval.query_id.and_then(|id| self.texts.get(&id)).map(Arc::clone);
+            let event = memory.event(interval.wait);
+            interval.sample(event, text)
+        };
+        account(&seen, profile, &mut sample, clock);
+        if let Some(traced) = traced {
+            traced.account(&seen.intervals, profile, &mut sample);
+        }
         let lost_time: u64 = seen.lost_times.iter().map(|(begin, end)| end - begin).sum();
         if lost_time > 0 {
             profile.lose(Ticks::from_nanos(lost_time));
@@ -209,7 +210,7 @@ impl Exact {
 fn account(
     seen: &Seen,
     profile: &mut SampledProfile,
-    mut sample: impl FnMut(&Interval) -> Sample,
+    sample: &mut dyn FnMut(&Interval) -> Sample,
     clock: impl Fn(u64) -> Ticks,
 ) {
     for interval in &seen.intervals {

@@ -16,6 +16,8 @@ pub(super) struct Events {
     /// Names other than the listed ones that the server's view has shown once.
     doubts: HashMap<u32, Arc<str>>,
     numbers: HashMap<u32, Arc<str>>,
+    /// Names that were learned of waits which were shown by their numbers before, with what was shown.
+    renamed: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl Events {
@@ -51,6 +53,12 @@ impl Events {
             self.listed.retain(|listed, _| listed >> 24 != wait >> 24);
         }
         self.names.insert(wait, Arc::clone(name));
+        self.renamed.extend(self.numbers.remove(&wait).map(|number| (number, Arc::clone(name))));
+    }
+
+    /// What was shown by its number and has a name now: the number and the name.
+    pub(super) fn take_renamed(&mut self) -> Vec<(Arc<str>, Arc<str>)> {
+        std::mem::take(&mut self.renamed)
     }
 
     /// Takes the server's list of its events: types and names.
@@ -184,6 +192,7 @@ mod tests {
         assert!(!events.is_known(0x0a00_0007), "the session had gone on");
         events.learn(0x0a00_0007, &"IO:DataFileRead".into());
         events.learn(0x0a00_0007, &"IO:WALSync".into());
+        assert_eq!(events.take_renamed(), [("IO:#7".into(), "IO:DataFileRead".into())]);
         assert_eq!(events.name(0x0a00_0007).as_deref(), Some("IO:DataFileRead"));
     }
 }

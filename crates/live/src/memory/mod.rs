@@ -40,6 +40,9 @@ use spans::Spans;
 /// How often a process is asked how much of its time it ran.
 const PROCESSOR_EVERY: Duration = Duration::from_millis(50);
 
+/// Most statements of which it is remembered that their texts were handed out.
+const NAMED_MAX: usize = 1 << 12;
+
 /// Reads the memory of a server's processes.
 pub struct MemorySampler {
     postmaster: u32,
@@ -59,6 +62,8 @@ pub struct MemorySampler {
     rest: Vec<bool>,
     events: Events,
     names: Names,
+    /// Identifiers of statements whose texts were handed out.
+    named: HashSet<i64>,
     processors: Option<Processors>,
     spans: Spans,
     /// `None` where the kernel does not let it be mapped.
@@ -92,6 +97,7 @@ impl MemorySampler {
             rest: Vec::new(),
             events: Events::of(facts.major()),
             names: Names::default(),
+            named: HashSet::new(),
             processors: Processors::open(facts.process, &facts.user, is_local).ok(),
             spans: Spans::default(),
             mapping: None,
@@ -160,6 +166,11 @@ impl MemorySampler {
         }
         // What the server does not show now it may not show at all.
         self.processes.iter_mut().for_each(|process| process.is_told = true);
+    }
+
+    /// Waits that were shown by their numbers and have a name now: the numbers and the names.
+    pub(crate) fn take_renamed(&mut self) -> Vec<(Arc<str>, Arc<str>)> {
+        self.events.take_renamed()
     }
 
     /// Takes the server's list of its wait events: types and names.
@@ -262,10 +273,20 @@ impl MemorySampler {
         let rests = matches!(state, State::Idle | State::Background | State::Disabled) && has_names;
         self.processes[at].resting = rests.then_some(shown);
         let is_at_work = is_client && matches!(state, State::Active | State::IdleInTransaction);
-        let text = if is_at_work { self.text(at, (text, query_start), texts) } else { None };
+        // One that began and ended between two looks may be met by no look at work.
+        let is_over = is_client && state == State::Idle && query_id.is_some_and(|id| self.wants_text(id));
+        let text = if is_at_work || is_over { self.text(at, (text, query_start), texts) } else { None };
+        if let (Some(_), Some(id)) = (&text, query_id) {
+            self.named.insert(id);
+        }
         let is_running = state == State::Active && event.is_none();
         let processor = if is_running { self.processor(at, now) } else { None };
         Some(Sample { backend, state, event, query_id, query_start, text, processor })
+    }
+
+    /// Whether the text of the statement with this identifier has not been handed out, as far as that is remembered.
+    fn wants_text(&self, id: i64) -> bool {
+        self.named.len() < NAMED_MAX && !self.named.contains(&id)
     }
 
     /// The text of the statement that a process executes, where it was not handed out before or all are wanted.

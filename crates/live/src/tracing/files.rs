@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::windows::Ended;
+use super::window::Ended;
 
 /// The bytes of a segment of a relation, but for servers that were built with others.
 const SEGMENT_BYTES: u64 = 1 << 30;

@@ -8,12 +8,14 @@ use std::time::Duration;
 use profile::event::Ticks;
 use profile::source::sampled::{Traced, TracedRead};
 use server::ServerFacts;
+use sys::process::ShortSlice;
 use sys::tracepoint::{Batch, NoTracing, TraceRecord, Tracer, monotonic_nanos};
 
-use super::events::{self, FORK};
+use super::events::{self, By, FORK, Starts};
 use super::family::Family;
 use super::files::Files;
-use super::windows::{Ended, Windows};
+use super::window::Ended;
+use super::windows::Windows;
 use crate::process::postmaster;
 
 /// Between two looks into the rings; they hold several times more.
@@ -43,6 +45,7 @@ pub(crate) struct Follower {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     counts_last_losses: bool,
+    sees_rings: bool,
 }
 
 #[derive(Default)]
@@ -60,8 +63,8 @@ struct Found {
 
 impl Follower {
     /// Opens the tracepoints for the server of this session; `wall` is the wall clock now, in µs since 1970. `Err`
-    /// holds the reason why there are none, which is no failure.
-    pub(crate) fn open(facts: &ServerFacts, is_local: bool, wall: i64) -> Result<Follower, String> {
+    /// holds the reason why there are none, which is no failure. `by` says by what it reads.
+    pub(crate) fn open(facts: &ServerFacts, is_local: bool, wall: i64, by: By) -> Result<Follower, String> {
         if !is_local {
             return Err("the server runs on another machine".into());
         }
@@ -76,12 +79,19 @@ impl Follower {
             return Err("the server's processes cannot be seen from here".into());
         }
         let files = Files::of(postmaster, facts.block_bytes)?;
-        let tracer = open(&program, postmaster).map_err(|reason| reason.to_string())?;
+        // A kernel whose tracepoints of an io_uring are others shows the calls at least.
+        let (tracer, by) = match open(&program, postmaster, by) {
+            Err(NoTracing::Missing(_) | NoTracing::Format { .. }) if by == By::Ring => {
+                (open(&program, postmaster, By::Calls), By::Calls)
+            }
+            opened => (opened, by),
+        };
+        let tracer = tracer.map_err(|reason| reason.to_string())?;
         let counts_last_losses = tracer.counts_last_losses();
         let shared = Arc::new(Shared::default());
         let work = Work {
             tracer,
-            windows: Windows::default(),
+            windows: Windows::with_pages_of(sys::host::page_bytes()),
             family: Family::of(postmaster),
             files,
             clock,
@@ -92,12 +102,17 @@ impl Follower {
             .name("tracepoints".into())
             .spawn(move || work.run())
             .map_err(|error| format!("a thread could not be started: {error}"))?;
-        Ok(Follower { shared, thread: Some(thread), counts_last_losses })
+        Ok(Follower { shared, thread: Some(thread), counts_last_losses, sees_rings: by == By::Ring })
     }
 
     /// Whether the kernel counts all records that it loses.
     pub(crate) fn counts_last_losses(&self) -> bool {
         self.counts_last_losses
+    }
+
+    /// Whether reads by an io_uring are seen.
+    pub(crate) fn sees_rings(&self) -> bool {
+        self.sees_rings
     }
 
     /// What was traced since this was asked last, and the files that were met for the first time.
@@ -128,10 +143,10 @@ impl Drop for Follower {
 }
 
 /// The tracepoints, on older kernels too.
-fn open(program: &str, postmaster: u32) -> Result<Tracer, NoTracing> {
-    match Tracer::open(&events::wanted(program, postmaster, false)) {
+fn open(program: &str, postmaster: u32, by: By) -> Result<Tracer, NoTracing> {
+    match Tracer::open(&events::wanted(program, postmaster, Starts::Newer, by)) {
         Err(NoTracing::Missing(name)) if events::is_newer_start(&name) => {
-            Tracer::open(&events::wanted(program, postmaster, true))
+            Tracer::open(&events::wanted(program, postmaster, Starts::Older, by))
         }
         other => other,
     }
@@ -151,6 +166,8 @@ struct Work {
 impl Work {
     fn run(mut self) {
         let mut batch = Batch::default();
+        // On busy processors, the rings would be full before this thread has its turn.
+        let _short = ShortSlice::begin();
         while !self.shared.stop.load(Ordering::Relaxed) {
             self.tracer.drain(&mut batch);
             self.take(&batch);

@@ -8,8 +8,10 @@ mod family;
 mod files;
 mod follower;
 mod relations;
+mod rings;
 mod traced_server;
 mod waiting;
+mod window;
 mod windows;
 
 pub(crate) use traced_server::TracedServer;

@@ -8,6 +8,7 @@ use profile::source::sampled::{AwaitedRead, Traced};
 use profile::tables::read_tiers::ByTier;
 use server::{ServerError, Session};
 
+use super::events::By;
 use super::follower::Follower;
 use super::relations::Relations;
 use super::waiting::waiting;
@@ -28,6 +29,8 @@ pub(crate) struct TracedServer {
     method: Option<String>,
     /// Whether the kernel does not count all records that it loses.
     misses_last_losses: bool,
+    /// Whether the server reads by an io_uring whose reads are not seen.
+    misses_rings: bool,
     /// All reads so far.
     tiers: ByTier,
     /// Sessions that wait for reads of others, as they were last asked for.
@@ -44,6 +47,7 @@ impl TracedServer {
             clock,
             method: None,
             misses_last_losses: false,
+            misses_rings: false,
             tiers: ByTier::default(),
             waiting: Vec::new(),
         }
@@ -57,7 +61,9 @@ impl TracedServer {
             self.method = session.text(METHOD, Some(WORKER))?;
         }
         let wall = self.at(Instant::now());
-        self.follower = Follower::open(session.facts(), is_local, wall).map(Some);
+        let by = if self.method.as_deref() == Some(RING) { By::Ring } else { By::Calls };
+        self.follower = Follower::open(session.facts(), is_local, wall, by).map(Some);
+        self.misses_rings = matches!(&self.follower, Ok(Some(follower)) if by == By::Ring && !follower.sees_rings());
         self.misses_last_losses = matches!(&self.follower, Ok(Some(follower)) if !follower.counts_last_losses());
         Ok(())
     }
@@ -65,6 +71,11 @@ impl TracedServer {
     /// Traces nothing from now on, for this reason.
     pub(crate) fn leave_out(&mut self, reason: &str) {
         self.follower = Err(reason.into());
+    }
+
+    /// This moment in µs since 1970, as reads have it.
+    pub(crate) fn now(&self) -> i64 {
+        self.at(Instant::now())
     }
 
     /// A moment in µs since 1970.
@@ -132,9 +143,9 @@ impl TracedServer {
                 "Which tier answered a read is not known, which the kernel's tracepoints would tell: {}.",
                 why.trim_end_matches('.')
             ),
-            Ok(_) if self.method.as_deref() == Some(RING) => {
+            Ok(_) if self.misses_rings => {
                 "The kernel's tracepoints tell which tier answered a read, but not of reads that the server sends by \
-                 io_uring, as it does here (io_method)."
+                 io_uring, as it does here (io_method): this kernel's do not show them."
                     .into()
             }
             Ok(_) if self.misses_last_losses => {

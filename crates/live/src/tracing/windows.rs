@@ -1,5 +1,8 @@
 //! Windows: what a thread passes from the call of a read to its return tells which tier answered the read.
 //!
+//! A read by an io_uring has a window too: from its submission to its completion, whichever threads work on it. One
+//! that a call did not complete at once waited as if its thread had slept.
+//!
 //! A request of its own that ended within the window: a device. A sleep in the kernel without one: a request of another
 //! process that was in flight. Neither: the page cache; a request that it sent and did not wait for was read-ahead.
 
@@ -10,7 +13,12 @@ use profile::source::sampled::TracedRequest;
 use profile::tables::read_tiers::{Purpose, ReadTier};
 use sys::tracepoint::{Loss, TraceRecord};
 
-use super::events::{COMPLETE, ENTER_PREAD, ENTER_PREADV, EXIT_PREAD, EXIT_PREADV, GET_PAGES, ISSUE, SLEEP, START};
+use super::events::{
+    COMPLETE, ENTER_PREAD, ENTER_PREADV, EXIT_PREAD, EXIT_PREADV, EXIT_RING, GET_PAGES, ISSUE, RING_COMPLETE,
+    RING_FILE, RING_QUEUE, RING_SUBMIT, SLEEP, START,
+};
+use super::rings::Rings;
+use super::window::{Ended, Served, Window};
 
 /// Most requests that are under way at once; and how long one may be, in ns: one that another absorbed never ends.
 const REQUESTS_MAX: usize = 1 << 16;
@@ -27,62 +35,31 @@ const LACKING_PART: u64 = 10;
 /// How long the lost records are remembered, in ns.
 const LOSS_NANOS: u64 = 10_000_000_000;
 
-/// A read that goes on.
-#[derive(Clone, Debug, Default)]
-struct Window {
-    number: u64,
-    process: u32,
-    begun: u64,
-    descriptor: u32,
-    position: u64,
-    inode: Option<(u64, u64)>,
-    slept: bool,
-    /// Requests that it sent, and those of them that ended.
-    sent: usize,
-    served: Vec<Served>,
-}
-
-/// A request that ended: when it was started, issued to the device, and complete.
-#[derive(Clone, Copy, Debug)]
-struct Served {
-    start: u64,
-    issue: u64,
-    end: u64,
+/// What a read is: a call of this thread, or this request of an io_uring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    Call(u32),
+    Ring(u64),
 }
 
 /// A request that is under way.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     process: u32,
-    thread: u32,
-    /// The window within which it was started.
-    window: Option<u64>,
+    /// The window within which it was started, and its number.
+    window: Option<(Within, u64)>,
     start: u64,
     issue: Option<u64>,
     bytes: u64,
 }
 
-/// A read that has ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
-    pub(super) process: u32,
-    /// In nanoseconds of the monotonic clock.
-    pub(super) begun: u64,
-    pub(super) end: u64,
-    pub(super) descriptor: u32,
-    pub(super) position: u64,
-    /// The number of the file, and that of its file system.
-    pub(super) inode: Option<(u64, u64)>,
-    pub(super) bytes: u64,
-    pub(super) tier: ReadTier,
-    pub(super) queue: Ticks,
-    pub(super) service: Ticks,
-}
-
 /// The state of all threads.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Windows {
+    /// Bytes of the kernel's pages.
+    page_bytes: u64,
     threads: HashMap<u32, Window>,
+    rings: Rings,
     requests: HashMap<(u64, u64), Request>,
     count: u64,
     losses: Vec<Loss>,
@@ -94,6 +71,21 @@ pub(super) struct Windows {
 }
 
 impl Windows {
+    /// None yet, on a kernel with pages of this size.
+    pub(super) fn with_pages_of(page_bytes: u64) -> Windows {
+        Windows {
+            page_bytes,
+            threads: HashMap::new(),
+            rings: Rings::default(),
+            requests: HashMap::new(),
+            count: 0,
+            losses: Vec::new(),
+            ended: 0,
+            endless: 0,
+            held: Vec::new(),
+        }
+    }
+
     /// Takes records in the order of their times, with what was lost meanwhile. Gives the reads that had ended before
     /// them.
     pub(super) fn take(
@@ -112,6 +104,7 @@ impl Windows {
         }
         if let Some(last) = records.last() {
             self.sweep(last.time);
+            self.rings.sweep(last.time);
         }
         ended
     }
@@ -138,11 +131,28 @@ impl Windows {
             GET_PAGES => {
                 if let Some(window) = self.threads.get_mut(&record.thread) {
                     window.inode.get_or_insert((first, second));
+                } else if let Some(window) = self.rings.worked_on(record.thread).filter(|one| one.inode.is_none()) {
+                    // A ring's request does not tell its place: the first page that was found does.
+                    (window.inode, window.position) = (Some((first, second)), third.saturating_mul(self.page_bytes));
                 }
             }
             SLEEP => {
-                if let Some(window) = self.threads.get_mut(&record.thread) {
+                let window = self.threads.get_mut(&record.thread);
+                if let Some(window) = window.or_else(|| self.rings.worked_on(record.thread)) {
                     window.slept = true;
+                }
+            }
+            RING_SUBMIT => {
+                self.count += 1;
+                let (number, process, begun) = (self.count, record.process, record.time);
+                self.rings.submit(record.thread, first, Window { number, process, begun, ..Window::default() });
+            }
+            RING_FILE => self.rings.take_up(record.thread, first, second as u32),
+            RING_QUEUE => self.rings.hand_on(record.thread, first),
+            EXIT_RING => self.rings.leave(record.thread),
+            RING_COMPLETE => {
+                if let Some(window) = self.rings.complete(first) {
+                    self.ended(window, record.time, second.cast_signed());
                 }
             }
             START => self.start(record, (first, second), third),
@@ -174,6 +184,14 @@ impl Windows {
         self.endless
     }
 
+    /// The window of a read that goes on.
+    fn window(&mut self, within: Within) -> Option<&mut Window> {
+        match within {
+            Within::Call(thread) => self.threads.get_mut(&thread),
+            Within::Ring(request) => self.rings.window(request),
+        }
+    }
+
     fn lacks_ends(&self) -> bool {
         self.endless >= LACKING_MIN && self.endless >= self.ended / LACKING_PART
     }
@@ -181,6 +199,10 @@ impl Windows {
     fn exit(&mut self, record: &TraceRecord, result: i64) {
         // A read whose call was not recorded had begun before the tracing did, or its record was lost.
         let Some(window) = self.threads.remove(&record.thread) else { return };
+        self.ended(window, record.time, result);
+    }
+
+    fn ended(&mut self, window: Window, time: u64, result: i64) {
         let Some(bytes) = u64::try_from(result).ok().filter(|bytes| *bytes > 0) else { return };
         let tier = match (window.served.is_empty(), window.slept) {
             (false, _) => ReadTier::Device,
@@ -189,20 +211,24 @@ impl Windows {
             (true, true) => ReadTier::InFlight,
             (true, false) => ReadTier::PageCache,
         };
-        self.held.push(window.ended(record.time, bytes, tier));
+        self.held.push(window.ended(time, bytes, tier));
     }
 
     fn start(&mut self, record: &TraceRecord, place: (u64, u64), bytes: u64) {
         if self.requests.len() >= REQUESTS_MAX {
             return;
         }
-        let window = self.threads.get_mut(&record.thread);
-        let window = window.map(|window| {
+        let of_ring = || self.rings.request_of(record.thread);
+        let within = match self.threads.contains_key(&record.thread) {
+            true => Some(Within::Call(record.thread)),
+            false => of_ring().map(Within::Ring),
+        };
+        let window = within.and_then(|within| {
+            let window = self.window(within)?;
             window.sent += 1;
-            window.number
+            Some((within, window.number))
         });
-        let (process, thread) = (record.process, record.thread);
-        let request = Request { process, thread, window, start: record.time, issue: None, bytes };
+        let request = Request { process: record.process, window, start: record.time, issue: None, bytes };
         self.requests.insert(place, request);
     }
 
@@ -210,7 +236,10 @@ impl Windows {
         let Some(request) = self.requests.remove(&place) else { return };
         self.ended += 1;
         let served = Served { start: request.start, issue: request.issue.unwrap_or(request.start), end: time };
-        let window = self.threads.get_mut(&request.thread).filter(|window| Some(window.number) == request.window);
+        let window = request.window.and_then(|(within, number)| {
+            let window = self.window(within)?;
+            (window.number == number).then_some(window)
+        });
         let purpose = match (window, request.window) {
             (Some(window), _) => {
                 window.served.push(served);
@@ -235,52 +264,14 @@ impl Windows {
     }
 }
 
-impl Served {
-    fn times(&self) -> (Ticks, Ticks) {
-        let time = |from: u64, until: u64| Ticks::from_nanos(until.saturating_sub(from));
-        (time(self.start, self.issue), time(self.issue, self.end))
-    }
-}
-
-impl Window {
-    fn ended(&self, end: u64, bytes: u64, tier: ReadTier) -> Ended {
-        let (queue, service) = times(&self.served);
-        Ended {
-            process: self.process,
-            begun: self.begun,
-            end,
-            descriptor: self.descriptor,
-            position: self.position,
-            inode: self.inode,
-            bytes,
-            tier,
-            queue,
-            service,
-        }
-    }
-}
-
-/// Time in which a request was served, and in which none was and one waited for the queue.
-fn times(served: &[Served]) -> (Ticks, Ticks) {
-    let service = covered(served.iter().map(|one| (one.issue, one.end)));
-    let whole = covered(served.iter().map(|one| (one.start, one.end)));
-    (Ticks::from_nanos(whole.saturating_sub(service)), Ticks::from_nanos(service))
-}
-
-/// How much of time these spans cover.
-fn covered(spans: impl Iterator<Item = (u64, u64)>) -> u64 {
-    let mut spans: Vec<(u64, u64)> = spans.collect();
-    spans.sort_unstable();
-    let (mut covered, mut reached) = (0, 0);
-    for (from, until) in spans {
-        covered += until.saturating_sub(from.max(reached));
-        reached = reached.max(until);
-    }
-    covered
-}
-
 #[cfg(test)]
 mod tests {
+    use sys::file::{Caching, Target};
+    use sys::memory::Pages;
+    use sys::read::{ReadRequest, Setup, Wait};
+    use sys::tracepoint::{Batch, Tracer};
+
+    use super::super::events::{By, Starts, wanted};
     use super::*;
 
     const DISK: (u64, u64) = (254 << 20, 4096);
@@ -296,7 +287,7 @@ mod tests {
     }
 
     fn traced(records: &[TraceRecord], lost: &[Loss]) -> (Vec<Ended>, Vec<TracedRequest>) {
-        let (mut windows, mut requests) = (Windows::default(), Vec::new());
+        let (mut windows, mut requests) = (Windows::with_pages_of(4096), Vec::new());
         assert!(windows.take(records, lost, &mut requests).is_empty());
         (windows.end(), requests)
     }
@@ -342,7 +333,7 @@ mod tests {
                 at(time + 900_000, 7, EXIT_PREAD, &[8192]),
             ]
         };
-        let (mut windows, mut requests) = (Windows::default(), Vec::new());
+        let (mut windows, mut requests) = (Windows::with_pages_of(4096), Vec::new());
         let mut tiers = Vec::new();
         for number in 1..=20 {
             tiers.extend(windows.take(&round(number), &[], &mut requests).iter().map(|read| read.tier));
@@ -376,7 +367,7 @@ mod tests {
 
     #[test]
     fn reads_that_may_have_lost_records_are_set_apart_even_those_that_ended_before_it_was_noticed() {
-        let (mut windows, mut requests) = (Windows::default(), Vec::new());
+        let (mut windows, mut requests) = (Windows::with_pages_of(4096), Vec::new());
         let pair = |from: u64| [at(from, 7, ENTER_PREAD, &[5, 0]), at(from + 100, 7, EXIT_PREAD, &[8192])];
         let first: Vec<TraceRecord> = [pair(1_000), pair(2_000)].concat();
         assert!(windows.take(&first, &[], &mut requests).is_empty());
@@ -402,15 +393,109 @@ mod tests {
         assert_eq!(found, [(ReadTier::NotSeen, 0), (ReadTier::PageCache, 16_384)]);
     }
 
+    /// A request of an io_uring: number 5 of thread 7, which completes with 16 KiB.
+    fn by_ring(inside: &[TraceRecord]) -> Ended {
+        let mut records = vec![at(1_000, 7, RING_SUBMIT, &[5]), at(1_500, 7, RING_FILE, &[5, 33])];
+        records.extend(inside);
+        records.push(at(901_000, 7, RING_COMPLETE, &[5, 16_384]));
+        let (mut ended, _) = traced(&records, &[]);
+        assert_eq!(ended.len(), 1);
+        ended.remove(0)
+    }
+
     #[test]
-    fn time_that_two_requests_share_counts_once() {
-        let one = |start, issue, end| Served { start, issue, end };
-        let micros = |served: &[Served]| {
-            let (queue, service) = times(served);
-            (queue.micros(), service.micros())
+    fn a_read_by_a_ring_that_its_call_completes_comes_from_the_page_cache_and_has_its_place() {
+        let ended = by_ring(&[at(2_000, 7, GET_PAGES, &[77, 3, 10]), at(2_100, 7, GET_PAGES, &[77, 3, 11])]);
+        assert_eq!((ended.tier, ended.bytes, ended.descriptor), (ReadTier::PageCache, 16_384, 33));
+        assert_eq!((ended.inode, ended.position, ended.process), (Some((77, 3)), 10 * 4096, 7));
+    }
+
+    #[test]
+    fn a_request_of_a_rings_read_makes_it_the_devices_also_where_a_thread_of_the_kernel_sends_it() {
+        let by_call = [request(3_000, START, 16_384), request(4_000, ISSUE, 16_384), at(5_000, 7, EXIT_RING, &[])];
+        let ended = by_ring(&[&by_call[..], &[request(800_000, COMPLETE, 0)]].concat());
+        assert_eq!((ended.tier, ended.service), (ReadTier::Device, Ticks::from_micros(796)));
+        let on_worker = |time, kind, values: &[u64]| at(time, 9, kind, values);
+        let place = [DISK.0, DISK.1, 16_384];
+        let ended = by_ring(&[
+            at(2_000, 7, RING_QUEUE, &[5]),
+            at(2_100, 7, EXIT_RING, &[]),
+            on_worker(3_000, RING_FILE, &[5, 33]),
+            on_worker(4_000, START, &place),
+            on_worker(4_100, ISSUE, &place),
+            on_worker(700_000, COMPLETE, &place),
+        ]);
+        assert_eq!((ended.tier, ended.process), (ReadTier::Device, 7));
+    }
+
+    #[test]
+    fn a_rings_read_that_waits_without_a_request_of_its_own_waits_for_that_of_another() {
+        assert_eq!(by_ring(&[at(5_000, 7, EXIT_RING, &[])]).tier, ReadTier::InFlight);
+        let on_worker =
+            [at(2_000, 7, RING_QUEUE, &[5]), at(2_100, 7, EXIT_RING, &[]), at(3_000, 9, RING_FILE, &[5, 33])];
+        assert_eq!(by_ring(&on_worker).tier, ReadTier::PageCache, "one that a thread of the kernel copies at once");
+        assert_eq!(by_ring(&[&on_worker[..], &[at(3_500, 9, SLEEP, &[])]].concat()).tier, ReadTier::InFlight);
+        // The next request of the thread is no part of it.
+        let next = [at(2_000, 7, RING_SUBMIT, &[6]), request(3_000, START, 4096), request(9_000, COMPLETE, 0)];
+        assert_eq!(by_ring(&next).tier, ReadTier::PageCache);
+    }
+
+    /// Blocks of a file that a thread of this name reads by an io_uring, one after the other, cold and then warm; the
+    /// reads that were traced meanwhile. `None` where this kernel or this user cannot; says why.
+    fn read_by_ring(name: &str, path: &std::path::Path, blocks: &[u64]) -> Option<Vec<Ended>> {
+        let mut tracer = match Tracer::open(&wanted(name, 1, Starts::Newer, By::Ring)) {
+            Ok(tracer) => tracer,
+            Err(reason) => {
+                println!("skipped: {reason}");
+                return None;
+            }
         };
-        assert_eq!(micros(&[one(0, 1_000, 5_000), one(2_000, 3_000, 8_000)]), (1.0, 7.0));
-        assert_eq!(micros(&[one(0, 1_000, 2_000), one(4_000, 6_000, 7_000)]), (3.0, 2.0));
-        assert_eq!(micros(&[]), (0.0, 0.0));
+        let read = || {
+            let file = std::fs::File::open(path).unwrap();
+            file.sync_all().unwrap();
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+            let target = Target::open(path, Caching::Buffered).unwrap();
+            let setup = Setup { target: &target, depth: 1, slot_bytes: 8192, pages: Pages::Small };
+            let mut ring = (sys::read::method("io_uring").unwrap().open)(setup).map_err(|error| error.to_string())?;
+            for block in blocks.iter().chain(blocks) {
+                ring.queue(ReadRequest { offset: 8192 * block, length: 8192, slot: 0 });
+                let mut done = Vec::new();
+                ring.reap(Wait { at_least: 1, timeout: None }, &mut done).unwrap();
+                assert_eq!(done[0].result.as_ref().unwrap(), &8192);
+            }
+            Ok::<(), String>(())
+        };
+        let done = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name(name.into()).spawn_scoped(scope, read);
+            thread.unwrap().join().unwrap()
+        });
+        if let Err(reason) = done {
+            println!("skipped: {reason}");
+            return None;
+        }
+        tracer.set_running(false).unwrap();
+        let mut batch = Batch::default();
+        tracer.drain_rest(&mut batch);
+        let (mut windows, mut requests) = (Windows::with_pages_of(sys::host::page_bytes()), Vec::new());
+        windows.take(&batch.records, &batch.lost, &mut requests);
+        Some(windows.end())
+    }
+
+    #[test]
+    fn reads_by_an_io_uring_of_this_kernel_have_their_blocks_and_the_tier_that_answered() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let path = folder.path().join("blocks");
+        std::fs::write(&path, vec![7_u8; 8 << 20]).unwrap();
+        let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&path).unwrap());
+        // Far apart, and not in order: the kernel reads little ahead.
+        let blocks: Vec<u64> = (0..64).map(|number| number * 37 % 64 * 16).collect();
+        let Some(ended) = read_by_ring("~ring-reads", &path, &blocks) else { return };
+        let found: Vec<u64> = ended.iter().map(|read| read.position / 8192).collect();
+        assert_eq!(found, [&blocks[..], &blocks[..]].concat());
+        assert!(ended.iter().all(|read| read.bytes == 8192 && read.inode.is_some_and(|(number, _)| number == inode)));
+        let of = |reads: &[Ended], tier| reads.iter().filter(|read| read.tier == tier).count();
+        let (cold, warm) = ended.split_at(blocks.len());
+        assert!(of(cold, ReadTier::Device) > 10, "{cold:?}");
+        assert_eq!(of(warm, ReadTier::PageCache), blocks.len(), "{warm:?}");
     }
 }

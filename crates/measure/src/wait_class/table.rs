@@ -307,6 +307,17 @@ wait_classes! {
         ],
         events: ["Processor:RunQueue"],
     }
+    /// On a processor that the hypervisor had given to another machine, as an even part of the time on a processor.
+    Stolen {
+        key: "stolen",
+        title: "stolen by the hypervisor",
+        is_idle: false,
+        practices: [
+            "Nothing on the server makes it smaller: give the machine cores of its own, or move it to a host with \
+             fewer neighbours.",
+        ],
+        events: ["Processor:Stolen"],
+    }
     /// Parallel workers and queues between processes.
     Parallel {
         key: "parallel",

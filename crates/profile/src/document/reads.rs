@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::metrics::{bucket_edge, case, time};
 use crate::event::Context;
 use crate::tables::read_tiers::{
-    ByTier, Hill, Leaning, Purpose, ReadTier, ReadTiers, Reader, ReaderRow, RelationRow, RequestSums, TierRow,
+    ByTier, Hill, Leaning, Purpose, ReadTier, ReadTiers, Reader, ReaderRow, RelationRow, RequestSums, TierRow, WaitRow,
 };
 
 /// How the metrics were obtained.
@@ -24,8 +24,16 @@ const FROM_HILLS: &str = "hills of the device's latency";
 const ROWS_MAX: usize = 100;
 
 /// The tables of traced reads.
-pub(crate) const TABLES: [&str; 7] =
-    ["tracing", "read_tier", "read_latency", "read_request", "read_hill", "read_statement", "read_relation"];
+pub(crate) const TABLES: [&str; 8] = [
+    "tracing",
+    "read_tier",
+    "read_latency",
+    "read_request",
+    "read_hill",
+    "read_statement",
+    "read_wait",
+    "read_relation",
+];
 
 /// All cases; of what came in too large holes to be given as shares, the tracing alone.
 pub(crate) fn cases(tiers: &ReadTiers, context: &Context) -> Vec<Case> {
@@ -43,6 +51,7 @@ pub(crate) fn cases(tiers: &ReadTiers, context: &Context) -> Vec<Case> {
     cases.extend(tiers.requests.iter().map(|(purpose, sums)| request(*purpose, sums)));
     cases.extend((1_u64..).zip(&tiers.hills).map(|(number, hill)| self::hill(number, hill)));
     cases.extend(tiers.readers.iter().take(ROWS_MAX).map(|row| statement(row, context)));
+    cases.extend(tiers.waits.iter().take(ROWS_MAX).map(|row| wait(row, context)));
     let mut relations: Vec<&RelationRow> = tiers.relations.iter().collect();
     sorting::by_key(&mut relations, |row| Reverse(row.tiers.all().time));
     cases.extend(relations.into_iter().take(ROWS_MAX).map(relation));
@@ -121,6 +130,11 @@ fn statement(row: &ReaderRow, context: &Context) -> Case {
     }
     metrics.extend(row.leaning.iter().flat_map(leaning));
     case(parameters, metrics)
+}
+
+fn wait(row: &WaitRow, context: &Context) -> Case {
+    let event = row.event.map_or("", |event| context.event_name(event));
+    case([named::TABLE.of("read_wait"), named::EVENT.of(event)], sums(&row.tiers))
 }
 
 fn relation(row: &RelationRow) -> Case {

@@ -226,7 +226,7 @@ fn served(cases: &[Case]) -> f64 {
 fn samples(sampled: &Sampled, class: &str, calls: &Metric) -> Option<Metric> {
     let count = match Class::with_key(class) {
         Some(Class::Cpu) => sampled.on_processor,
-        Some(Class::RunQueue | Class::UnaccountedWithin | Class::UnaccountedBetween) => return None,
+        Some(Class::RunQueue | Class::Stolen | Class::UnaccountedWithin | Class::UnaccountedBetween) => return None,
         _ => calls.median() as u64,
     };
     Some(own::SAMPLES.count(FROM_SAMPLES, count))

@@ -10,6 +10,7 @@ pub mod class_sums;
 pub mod folding;
 pub mod histogram;
 pub mod read_tiers;
+pub(crate) mod renamed;
 pub mod sampled;
 pub mod session_statement;
 pub mod sorted_list;

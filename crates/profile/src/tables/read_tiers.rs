@@ -2,7 +2,7 @@
 
 use measure::Statistics;
 
-use crate::event::{Merge, StatementIndex, Ticks, merged};
+use crate::event::{EventIndex, Merge, StatementIndex, Ticks, merged};
 use crate::tables::histogram::Histogram;
 
 measure::words! {
@@ -172,6 +172,15 @@ pub struct ReaderRow {
     pub leaning: Option<Leaning>,
 }
 
+/// The reads that sessions did while they waited for an event, where every wait was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitRow {
+    /// What was waited for; `None` where the server named nothing.
+    pub event: Option<EventIndex>,
+    /// The reads within.
+    pub tiers: ByTier,
+}
+
 /// The reads of a table, an index or another file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelationRow {
@@ -227,6 +236,8 @@ pub struct ReadTiers {
     pub readers: Vec<ReaderRow>,
     /// Of what, those with most time first.
     pub relations: Vec<RelationRow>,
+    /// Within which waits they were, those with most time first; empty of a profile of samples.
+    pub waits: Vec<WaitRow>,
     /// Records that were read, and those that were lost.
     pub records: u64,
     /// The same, lost.

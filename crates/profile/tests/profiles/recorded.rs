@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use measure::wait_class::Class;
 use measure::{Finding, Parameters};
-use recording::{Folder, Segment, SegmentName, encode};
+use recording::{Folder, Own, Segment, SegmentName, encode};
 
 use profile::choice::Period;
 use profile::event::Ticks;
@@ -24,6 +24,7 @@ use profile::source::sampled::{
 use profile::source::{BindValues, ReadOptions, SourceSettings};
 use profile::tables::class_sums::class_sums;
 use profile::tables::read_tiers::ReadTier;
+use profile::tables::sampled::OwnCost;
 
 const SECOND: i64 = 1_000_000;
 /// 2026-11-23 10:15:00 UTC.
@@ -82,7 +83,9 @@ fn sample(backend: &Arc<Backend>, look: u64, random: &mut measure::random::Split
         1 => sample = Sample { state: State::Idle, event: Some("Client:ClientRead".into()), ..sample },
         2 => sample = Sample { state: State::IdleInTransaction, event: Some("Client:ClientRead".into()), ..sample },
         3 if look % 9_000 > 2_000 => sample.event = Some("Lock:transactionid".into()),
-        4 if event.is_none() => sample.processor = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100) }),
+        4 if event.is_none() => {
+            sample.processor = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100), ..ProcessorTime::default() })
+        }
         5 if random.below(4) == 0 => sample.state = State::Idle,
         6 => {
             let kind = Backend { kind: "checkpointer".into(), ..(**backend).clone() };
@@ -230,6 +233,55 @@ fn a_time_is_cut_out_to_the_second_and_parts_add_up() {
 
 fn said<'a>(findings: &'a [Finding], id: &str) -> Vec<&'a str> {
     findings.iter().filter(|finding| finding.id == id).map(|finding| finding.message.as_str()).collect()
+}
+
+/// A look with this event of one session at work, once in each ms of three seconds, as a recorder's sums.
+fn sums_of(event: &str) -> Sums {
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    let working = Sample {
+        backend: backend(3),
+        state: State::Active,
+        event: Some(event.into()),
+        query_id: Some(7),
+        query_start: Some(BEGIN),
+        text: None,
+        processor: None,
+    };
+    for look in 1..=3_000 {
+        let over = sums.look(BEGIN + look * 1_000, Ticks::from_micros(1_000), std::slice::from_ref(&working));
+        assert!(over.is_none());
+    }
+    sums
+}
+
+#[test]
+fn a_recordings_profile_says_what_the_recording_took() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut segment = sums_of("IO:DataFileRead").take(BEGIN + 3 * SECOND).unwrap();
+    let without = recorded_of(folder.path(), segment.clone());
+    assert_eq!((without.cpu, without.session), (None, None));
+    segment.own = Some(Own { cpu: 60_000_000, session: Some(15_000_000) });
+    let own = recorded_of(folder.path(), segment);
+    assert_near(own.cpu.unwrap(), 0.02, "CPU of the recorder");
+    assert_near(own.session.unwrap(), 0.005, "its session's time");
+}
+
+/// The cost in the profile of a folder that has this segment alone.
+fn recorded_of(folder: &Path, segment: Segment) -> OwnCost {
+    fs::read_dir(folder).unwrap().for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());
+    write(folder, [segment]);
+    recorded(folder, "").profile.sampled.unwrap().own
+}
+
+#[test]
+fn a_wait_whose_name_was_learned_while_it_was_recorded_has_one_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sums = sums_of("IO:#7");
+    sums.rename("IO:#7", "IO:DataFileRead");
+    write(folder.path(), sums.take(BEGIN + 3 * SECOND));
+    let profile = recorded(folder.path(), "").profile;
+    let names: Vec<&str> = profile.whole.events.keys().map(|event| profile.context.event_name(*event)).collect();
+    assert_eq!(names, ["IO:DataFileRead"]);
 }
 
 #[test]
@@ -398,7 +450,11 @@ fn an_hour_of_fifty_busy_sessions_takes_ten_megabytes_at_most() {
                     query_id: Some(id),
                     query_start: Some(now),
                     text: Some(Arc::clone(&texts[id as usize])),
-                    processor: Some(ProcessorTime { ran: Ticks(random.below(900) as i64), waited: Ticks(100) }),
+                    processor: Some(ProcessorTime {
+                        ran: Ticks(random.below(900) as i64),
+                        waited: Ticks(100),
+                        ..ProcessorTime::default()
+                    }),
                 }
             })
             .collect();

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+/// What gives a program a namespace of processes, of which it is the first: it ends with this one.
+const APART: [&str; 6] = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child=QUIT"];
+
 /// Where Debian has the programs of its PostgreSQL.
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
@@ -47,9 +50,25 @@ impl Trial {
         Trial::start_in(&std::env::temp_dir(), settings)
     }
 
+    /// The same with processes in a namespace of their own, as in a container; prints why not and returns `None` where
+    /// there can be none.
+    pub fn start_apart(settings: &[&str]) -> Option<Trial> {
+        let apart = Command::new(APART[0]).args(&APART[1..]).arg("true").output();
+        if !apart.is_ok_and(|ended| ended.status.success()) {
+            println!("skipped: processes cannot have a namespace of their own here");
+            return None;
+        }
+        Trial::start_by(&APART, &std::env::temp_dir(), settings)
+    }
+
     /// The same with all that it has in a folder of `parent`.
-    #[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
     pub fn start_in(parent: &Path, settings: &[&str]) -> Option<Trial> {
+        Trial::start_by(&[], parent, settings)
+    }
+
+    /// The same by way of another program, which starts the server.
+    #[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+    fn start_by(by: &[&str], parent: &Path, settings: &[&str]) -> Option<Trial> {
         if !Path::new(PROGRAMS).join("initdb").is_file() {
             println!("{SKIPPED}");
             return None;
@@ -62,7 +81,8 @@ impl Trial {
         let made = command(&words).current_dir(folder.path()).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let port = free_port();
-        let mut words = vec![program("postgres"), "-D".into(), data.display().to_string(), format!("--port={port}")];
+        let mut words: Vec<String> = by.iter().copied().map(String::from).collect();
+        words.extend([program("postgres"), "-D".into(), data.display().to_string(), format!("--port={port}")]);
         let socket = format!("unix_socket_directories={}", folder.path().display());
         for setting in SETTINGS.iter().chain(settings).copied().chain([socket.as_str()]) {
             words.extend(["-c".into(), setting.into()]);

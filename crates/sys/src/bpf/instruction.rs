@@ -30,7 +30,6 @@ pub(crate) const A_MAPS_VALUE: u8 = 2;
 /// Helpers of the kernel.
 pub(crate) const KTIME_GET_NS: i32 = 5;
 pub(crate) const GET_PID_TGID: i32 = 14;
-pub(crate) const MAP_PUSH: i32 = 87;
 pub(crate) const PROBE_READ_USER: i32 = 112;
 pub(crate) const RING_OUTPUT: i32 = 130;
 

@@ -1,18 +1,21 @@
 //! The call bpf(2): maps of which programs are given the numbers, and programs.
 
+use std::fs;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::param::page_size;
 
 /// Commands of bpf(2).
 const MAP_CREATE: libc::c_int = 0;
-const MAP_LOOKUP: libc::c_int = 1;
 const PROG_LOAD: libc::c_int = 5;
-const MAP_LOOKUP_AND_DELETE: libc::c_int = 21;
 
 /// Types of maps and programs.
 const ARRAY: u32 = 2;
-const QUEUE: u32 = 22;
 pub(super) const RING: u32 = 27;
 
 /// The helper that reads a process's memory is for programs under the GPL, this one among others.
@@ -21,18 +24,19 @@ const LICENSE: &[u8] = b"Dual MIT/GPL\0";
 /// Bytes of the kernel's complaint about a program.
 const COMPLAINT_BYTES: usize = 16 << 10;
 
-/// First in, first out.
-#[derive(Debug)]
-pub(crate) struct Queue {
-    map: OwnedFd,
-    bytes: usize,
-}
+/// Lets a map's values be mapped.
+const MAPPABLE: u32 = 1 << 10;
 
-/// One number.
+/// One number, which is read without a call: as long as a call on a map goes on, and the thread in it may lose its
+/// processor then, no program is run on that processor.
 #[derive(Debug)]
 pub(crate) struct Array {
     map: OwnedFd,
+    value: NonNull<AtomicU64>,
 }
+
+// SAFETY: an array owns its place in memory alone; nothing in it is tied to a thread.
+unsafe impl Send for Array {}
 
 #[repr(C)]
 #[derive(Default)]
@@ -42,16 +46,6 @@ pub(super) struct MapCreate {
     pub(super) value_size: u32,
     pub(super) max_entries: u32,
     pub(super) flags: u32,
-}
-
-#[repr(C)]
-#[derive(Default)]
-struct MapElement {
-    map: u32,
-    _fill: u32,
-    key: u64,
-    value: u64,
-    flags: u64,
 }
 
 #[repr(C)]
@@ -68,25 +62,20 @@ struct ProgLoad {
     flags: u32,
 }
 
-impl Queue {
-    /// Of entries of this many bytes.
-    pub(crate) fn new(bytes: usize, entries: u32) -> io::Result<Queue> {
-        let map =
-            create(MapCreate { kind: QUEUE, value_size: bytes as u32, max_entries: entries, ..Default::default() });
-        Ok(Queue { map: map?, bytes })
+impl Array {
+    /// Holds 0.
+    pub(crate) fn of_one() -> io::Result<Array> {
+        let map = create(MapCreate { kind: ARRAY, key_size: 4, value_size: 8, max_entries: 1, flags: MAPPABLE })?;
+        // SAFETY: a null hint and a new mapping: no existing memory is replaced.
+        let value = unsafe { mmap(ptr::null_mut(), page_size(), ProtFlags::READ, MapFlags::SHARED, &map, 0) }?;
+        let value = NonNull::new(value.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Array { map, value })
     }
 
-    /// Takes the oldest entry; whether there was one.
-    pub(crate) fn pop(&self, entry: &mut [u64]) -> io::Result<bool> {
-        if size_of_val(entry) != self.bytes {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        // SAFETY: the kernel writes an entry, whose size is that of the slice, to where the slice begins.
-        match unsafe { element(MAP_LOOKUP_AND_DELETE, &self.map, None, entry) } {
-            Ok(()) => Ok(true),
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
-            Err(error) => Err(error),
-        }
+    /// What it holds.
+    pub(crate) fn value(&self) -> u64 {
+        // SAFETY: the word begins a mapped page that lasts as long as `self`; programs change it only as an atomic.
+        unsafe { self.value.as_ref() }.load(Ordering::Relaxed)
     }
 
     /// Its number, by which programs name it.
@@ -95,24 +84,10 @@ impl Queue {
     }
 }
 
-impl Array {
-    /// Holds 0.
-    pub(crate) fn of_one() -> io::Result<Array> {
-        let map = create(MapCreate { kind: ARRAY, key_size: 4, value_size: 8, max_entries: 1, ..Default::default() });
-        Ok(Array { map: map? })
-    }
-
-    /// What it holds.
-    pub(crate) fn value(&self) -> io::Result<u64> {
-        let (key, mut value) = (0_u32, [0_u64]);
-        // SAFETY: the kernel reads a key of four bytes, and writes a value of eight, to where the slice begins.
-        unsafe { element(MAP_LOOKUP, &self.map, Some(&key), &mut value)? };
-        Ok(value[0])
-    }
-
-    /// Its number, by which programs name it.
-    pub(crate) fn number(&self) -> i32 {
-        self.map.as_raw_fd()
+impl Drop for Array {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this object's own, and references into it end with it.
+        let _ = unsafe { munmap(self.value.as_ptr().cast(), page_size()) };
     }
 }
 
@@ -123,6 +98,13 @@ pub(crate) enum RunAt {
     Tracepoint = 5,
     /// Where an event is counted, such as a watched store.
     PerfEvent = 7,
+}
+
+/// How often the kernel has passed a program over, because another one was at work on the processor, or a call on a
+/// map; `None` where it does not say.
+pub(crate) fn passed_over(program: &OwnedFd) -> Option<u64> {
+    let told = fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_raw_fd())).ok()?;
+    told.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?.trim().parse().ok()
 }
 
 /// Loads a program of these instructions.
@@ -153,21 +135,6 @@ pub(crate) fn load(run_at: RunAt, instructions: &[u64]) -> io::Result<OwnedFd> {
 pub(super) fn create(attributes: MapCreate) -> io::Result<OwnedFd> {
     // SAFETY: the kernel reads the attributes alone.
     unsafe { call(MAP_CREATE, &attributes) }
-}
-
-/// # Safety
-/// The kernel reads a key of the map's size and writes a value of the map's size to where `value` begins.
-unsafe fn element(command: libc::c_int, map: &OwnedFd, key: Option<&u32>, value: &mut [u64]) -> io::Result<()> {
-    let attributes = MapElement {
-        map: map.as_raw_fd() as u32,
-        key: key.map_or(0, |key| std::ptr::from_ref(key) as u64),
-        value: value.as_mut_ptr() as u64,
-        ..Default::default()
-    };
-    let size = size_of::<MapElement>();
-    // SAFETY: as the caller says; the attributes live until the call has returned.
-    let done = unsafe { libc::syscall(libc::SYS_bpf, command, &raw const attributes, size) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Makes a map or a program.

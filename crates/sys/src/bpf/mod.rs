@@ -4,5 +4,5 @@ pub(crate) mod instruction;
 mod map;
 mod ring;
 
-pub(crate) use map::{Array, Queue, RunAt, load};
-pub(crate) use ring::Ring;
+pub(crate) use map::{Array, RunAt, load, passed_over};
+pub(crate) use ring::{HEAD_BYTES, NO_WAKEUP, Ring};

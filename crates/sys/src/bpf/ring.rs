@@ -13,9 +13,12 @@ use super::map::{MapCreate, RING, create};
 
 /// The head of a record: its length in four bytes, whose highest bits say that it is being written, or is given up; and
 /// four more.
-const HEAD_BYTES: usize = 8;
+pub(crate) const HEAD_BYTES: usize = 8;
 const IS_BUSY: u32 = 1 << 31;
 const IS_DISCARDED: u32 = 1 << 30;
+
+/// The kernel wakes up no one at a record: the ring is looked into at times.
+pub(crate) const NO_WAKEUP: i32 = 1;
 
 /// A ring. The kernel maps its bytes twice, one behind the other, so that a record never ends at the ring's end.
 #[derive(Debug)]

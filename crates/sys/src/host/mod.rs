@@ -47,6 +47,11 @@ pub fn allowed_cpus() -> Vec<usize> {
     }
 }
 
+/// Bytes of the kernel's pages.
+pub fn page_bytes() -> u64 {
+    rustix::param::page_size() as u64
+}
+
 /// Time that the hypervisor took from this machine's processors since the boot, summed over all of them.
 ///
 /// The kernel counts it in ticks of mostly 10 ms; a smaller difference means nothing. `None` if `/proc/stat` lacks it.

@@ -10,13 +10,10 @@ use crate::bpf::instruction::{
     A_MAP, A_MAPS_VALUE, ADD_ATOMICALLY, ADD_NUMBER, CALL, EXIT, GET_PID_TGID, JUMP_IF_EQUAL, JUMP_UNLESS_EQUAL,
     KTIME_GET_NS, MOVE, MOVE_NUMBER, R0, R1, R2, R3, R4, R6, RING_OUTPUT, STACK, STORE, STORE_NUMBER, load, one, wide,
 };
-use crate::bpf::{self, RunAt};
+use crate::bpf::{self, NO_WAKEUP, RunAt};
 
 /// Words of a record: the time, process and thread, the fields.
 pub(super) const WORDS: usize = 2 + VALUES_MAX;
-
-/// The kernel wakes up no one: the ring is looked into at times.
-const NO_WAKEUP: i32 = 1;
 
 /// The kernel keeps its own first word of a tracepoint from programs.
 const HIDDEN_BYTES: usize = 8;

@@ -1,7 +1,7 @@
 //! A tracepoint whose records a program of ours writes, on all processors, idle ones included.
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use perf_event::Counter;
 
@@ -12,7 +12,7 @@ use super::losses::Losses;
 use super::opening;
 use super::program::{self, WORDS};
 use super::record::{Known, Loss, TraceRecord, VALUES_MAX};
-use crate::bpf::{Array, Ring};
+use crate::bpf::{self, Array, Ring};
 
 /// Bytes of the ring: at 100,000 records a second those of 180 ms.
 const BYTES: usize = 1 << 20;
@@ -23,8 +23,12 @@ pub(super) struct Programmed {
     ring: Ring,
     lost: Array,
     losses: Losses,
+    /// Those that the kernel passed over, and when they were counted last.
+    passed_over: Losses,
+    counted: u64,
     /// The time of the last record.
     last: u64,
+    program: OwnedFd,
     /// What the program is tied to.
     _holder: Counter,
 }
@@ -38,7 +42,17 @@ impl Programmed {
         let opened = opening::open(name, known.number, processor);
         let mut holder = opened.map_err(|reason: NoTracing| io::Error::other(reason.to_string()))?;
         holder.set_bpf(program.as_raw_fd())?;
-        Ok(Programmed { kind: known.kind, ring, lost, losses: Losses::default(), last: 0, _holder: holder })
+        Ok(Programmed {
+            kind: known.kind,
+            ring,
+            lost,
+            losses: Losses::default(),
+            passed_over: Losses::default(),
+            counted: monotonic_nanos(),
+            last: 0,
+            program,
+            _holder: holder,
+        })
     }
 
     /// Whether it records the tracepoint in this place of the list that was wanted.
@@ -62,8 +76,16 @@ impl Programmed {
                 values,
             });
         }
-        if let Ok(count) = self.lost.value() {
-            lost.extend(self.losses.count(count, (self.last, monotonic_nanos())));
+        lost.extend(self.losses.count(self.lost.value(), (self.last, monotonic_nanos())));
+    }
+
+    /// Counts the records that the kernel passed over: as long as another program is at work on a processor, or a call
+    /// of any process on a map, it runs none there.
+    pub(super) fn count_passed_over(&mut self, lost: &mut Vec<Loss>) {
+        let now = monotonic_nanos();
+        if let Some(count) = bpf::passed_over(&self.program) {
+            lost.extend(self.passed_over.count(count, (self.counted, now)));
         }
+        self.counted = now;
     }
 }

@@ -14,6 +14,9 @@ use super::ring::{Opened, Ring};
 /// How long before now a record may have its time and not yet stand in its ring.
 const WRITING_NANOS: u64 = 1_000_000;
 
+/// How often it is counted what the kernel passed over, in ns: a file is read for it.
+const COUNTED_NANOS: u64 = 100_000_000;
+
 /// A tracepoint that is wanted.
 #[derive(Clone, Debug)]
 pub struct Wanted {
@@ -57,6 +60,8 @@ pub struct Tracer {
     counts_last_losses: bool,
     /// Records that are younger than the last batch.
     later: Vec<TraceRecord>,
+    /// Until when it was counted what the kernel passed over.
+    counted: u64,
 }
 
 impl Tracer {
@@ -93,7 +98,7 @@ impl Tracer {
             processors.into_iter().map(|processor| Ring::open(&opened, processor, bytes)).collect();
         let mut rings = rings?;
         let counts_last_losses = rings.iter_mut().all(|ring| ring.counted_lost().is_some());
-        let mut tracer = Tracer { rings, programmed, known, counts_last_losses, later: Vec::new() };
+        let mut tracer = Tracer { rings, programmed, known, counts_last_losses, later: Vec::new(), counted: 0 };
         tracer.set_running(true)?;
         Ok(tracer)
     }
@@ -141,8 +146,13 @@ impl Tracer {
         for ring in &mut self.rings {
             ring.drain(until, &self.known, &mut batch.records, &mut batch.lost);
         }
+        let is_due = until.saturating_sub(self.counted) >= COUNTED_NANOS;
+        self.counted = if is_due { until } else { self.counted };
         for program in &mut self.programmed {
             program.drain(&mut batch.records, &mut batch.lost);
+            if is_due {
+                program.count_passed_over(&mut batch.lost);
+            }
         }
         // Each ring is nearly in order, which a stable sort makes use of.
         batch.records.sort_by_key(|record| record.time);

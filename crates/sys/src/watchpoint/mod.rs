@@ -13,12 +13,13 @@ use std::time::Duration;
 
 use perf_event::events::Breakpoint;
 use perf_event::{Builder, Counter};
+use rustix::param::page_size;
 use rustix::thread::gettid;
 use rustix::time::{ClockId, clock_gettime};
 
 use self::program::RECORD_BYTES;
 pub use self::program::{Copied, PARTS_MAX};
-use crate::bpf::{Array, Queue};
+use crate::bpf::{Array, HEAD_BYTES, Ring};
 
 /// How often two clocks are read to be held against each other.
 const READINGS: u32 = 5;
@@ -37,7 +38,7 @@ pub struct Store {
 /// Watches over addresses of processes. Dropping it ends them.
 #[derive(Debug)]
 pub struct Watches {
-    queue: Queue,
+    ring: Ring,
     lost: Array,
     counters: Vec<(u32, Counter)>,
 }
@@ -48,8 +49,9 @@ impl Watches {
     /// # Errors
     /// The kernel's: it has no such programs, or this process may not use them.
     pub fn open(stores_max: u32) -> io::Result<Watches> {
-        let queue = Queue::new(RECORD_BYTES, stores_max)?;
-        Ok(Watches { queue, lost: Array::of_one()?, counters: Vec::new() })
+        let bytes = stores_max as usize * (HEAD_BYTES + RECORD_BYTES);
+        let ring = Ring::of(bytes.max(page_size()).next_power_of_two())?;
+        Ok(Watches { ring, lost: Array::of_one()?, counters: Vec::new() })
     }
 
     /// Watches the four bytes at an address of a process, as number `watch`, and copies these parts with each store, at
@@ -59,7 +61,7 @@ impl Watches {
     /// The kernel's: the process has ended, its debug registers are taken, or it may not be watched.
     pub fn watch(&mut self, watch: u32, process: u32, address: u64, copied: &[Copied]) -> io::Result<()> {
         let process = libc::pid_t::try_from(process).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let program = program::load(&self.queue, &self.lost, watch, copied)?;
+        let program = program::load(&self.ring, &self.lost, watch, copied)?;
         let mut counter =
             Builder::new(Breakpoint::write(address, 4)).observe_pid(process).any_cpu().sample_period(1).build()?;
         counter.set_bpf(program.as_raw_fd())?;
@@ -73,25 +75,18 @@ impl Watches {
         self.counters.retain(|(number, _)| *number != watch);
     }
 
-    /// The oldest store that was not taken yet.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn take(&mut self) -> io::Result<Option<Store>> {
+    /// The oldest store that was not taken yet. No call is made: while one on a map goes on, stores are not seen on
+    /// that processor.
+    pub fn take(&mut self) -> Option<Store> {
         let mut record = [0_u64; RECORD_BYTES / 8];
-        if !self.queue.pop(&mut record)? {
-            return Ok(None);
-        }
+        self.ring.take(&mut record)?;
         let mut parts = [0; PARTS_MAX];
         parts.copy_from_slice(&record[2..]);
-        Ok(Some(Store { at: record[0], watch: record[1] as u32, parts }))
+        Some(Store { at: record[0], watch: record[1] as u32, parts })
     }
 
     /// Stores that found no room.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn lost(&self) -> io::Result<u64> {
+    pub fn lost(&self) -> u64 {
         self.lost.value()
     }
 }
@@ -131,7 +126,7 @@ pub fn cost_of_a_store(stores: u32) -> io::Result<Duration> {
             now() - begun
         })
         .collect();
-    if watches.take()?.is_none() {
+    if watches.take().is_none() {
         return Err(io::Error::other("the machine's watchpoints see nothing"));
     }
     times.sort_unstable();

@@ -1,13 +1,13 @@
-//! The program that the kernel runs at each store: it copies parts of the process's memory into a queue.
+//! The program that the kernel runs at each store: it copies parts of the process's memory into a ring.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use crate::bpf::instruction::{
-    A_MAP, A_MAPS_VALUE, A_NUMBER, ADD_ATOMICALLY, ADD_NUMBER, CALL, EXIT, JUMP_IF_EQUAL, KTIME_GET_NS, MAP_PUSH, MOVE,
-    MOVE_NUMBER, PROBE_READ_USER, R0, R1, R2, R3, STACK, STORE, STORE_NUMBER, one, wide,
+    A_MAP, A_MAPS_VALUE, A_NUMBER, ADD_ATOMICALLY, ADD_NUMBER, CALL, EXIT, JUMP_IF_EQUAL, KTIME_GET_NS, MOVE,
+    MOVE_NUMBER, PROBE_READ_USER, R0, R1, R2, R3, R4, RING_OUTPUT, STACK, STORE, STORE_NUMBER, one, wide,
 };
-use crate::bpf::{self, Array, Queue, RunAt};
+use crate::bpf::{self, Array, NO_WAKEUP, Ring, RunAt};
 
 /// Most parts that are copied.
 pub const PARTS_MAX: usize = 5;
@@ -25,14 +25,14 @@ pub struct Copied {
 pub(super) const RECORD_BYTES: usize = 8 * (2 + PARTS_MAX);
 
 /// Loads the program of a watch.
-pub(super) fn load(queue: &Queue, lost: &Array, watch: u32, copied: &[Copied]) -> io::Result<OwnedFd> {
+pub(super) fn load(ring: &Ring, lost: &Array, watch: u32, copied: &[Copied]) -> io::Result<OwnedFd> {
     if copied.len() > PARTS_MAX || copied.iter().any(|part| !(1..=8).contains(&part.bytes)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "at most 5 parts of 1 to 8 bytes are copied"));
     }
-    bpf::load(RunAt::PerfEvent, &instructions((queue.number(), lost.number()), watch, copied))
+    bpf::load(RunAt::PerfEvent, &instructions((ring.number(), lost.number()), watch, copied))
 }
 
-fn instructions((queue, lost): (i32, i32), watch: u32, copied: &[Copied]) -> Vec<u64> {
+fn instructions((ring, lost): (i32, i32), watch: u32, copied: &[Copied]) -> Vec<u64> {
     let base = -(RECORD_BYTES as i16);
     let at = |word: usize| base + 8 * word as i16;
     let mut program = vec![
@@ -50,12 +50,13 @@ fn instructions((queue, lost): (i32, i32), watch: u32, copied: &[Copied]) -> Vec
         program.extend(wide(R3, A_NUMBER, *address));
         program.push(one(CALL, 0, 0, 0, PROBE_READ_USER));
     }
-    program.extend(wide(R1, A_MAP, queue as u32 as u64));
+    program.extend(wide(R1, A_MAP, ring as u32 as u64));
     program.extend([
         one(MOVE, R2, STACK, 0, 0),
         one(ADD_NUMBER, R2, 0, 0, i32::from(base)),
-        one(MOVE_NUMBER, R3, 0, 0, 0),
-        one(CALL, 0, 0, 0, MAP_PUSH),
+        one(MOVE_NUMBER, R3, 0, 0, RECORD_BYTES as i32),
+        one(MOVE_NUMBER, R4, 0, 0, NO_WAKEUP),
+        one(CALL, 0, 0, 0, RING_OUTPUT),
         // Where there was room, the count of lost ones is passed over.
         one(JUMP_IF_EQUAL, R0, 0, 4, 0),
     ]);

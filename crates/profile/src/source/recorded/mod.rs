@@ -10,4 +10,4 @@ mod source;
 mod sums;
 
 pub use source::ROW;
-pub use sums::{Sums, SumsSettings, add_counters, name_relations};
+pub use sums::{Sums, SumsSettings, add_counters, name_relations, rename_event};

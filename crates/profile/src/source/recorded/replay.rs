@@ -130,7 +130,11 @@ impl<'a> Replay<'a> {
             query_id: None,
             query_start: None,
             text: None,
-            processor: (queued > Ticks::ZERO).then_some(ProcessorTime { ran: time - queued, waited: queued }),
+            processor: (queued > Ticks::ZERO).then_some(ProcessorTime {
+                ran: time - queued,
+                waited: queued,
+                ..ProcessorTime::default()
+            }),
         };
         Some(Piece { sample, statement: *self.statements.get(one.statement as usize)?, time, looks })
     }

@@ -18,7 +18,7 @@ use crate::period::{Period, clock};
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
 use crate::source::sampled::reads::Reads;
 use crate::source::sampled::{Accounting, Ending, Observed, SAMPLED_SOURCE};
-use crate::tables::sampled::Counters;
+use crate::tables::sampled::{Counters, OwnCost};
 
 /// The row of the table of sources. A recording's profile is one of samples: it compares with those of the same server.
 pub const ROW: SourceRow = SourceRow {
@@ -56,6 +56,8 @@ struct RecordedSource {
     reads: Reads,
     /// Active time by the server's own account so far; why that is not known, where it is not.
     account: Result<Ticks, String>,
+    /// What the recorder took of the time of the segments that say so.
+    own: OwnTime,
     /// Why reads were not traced, as far as that is known.
     untraced: Option<String>,
     /// Where the last segment ended.
@@ -66,6 +68,34 @@ struct RecordedSource {
     has_counters: bool,
 }
 
+/// What recorders took, of segments that are read as a whole or in part: evenly all over each.
+#[derive(Clone, Copy, Debug, Default)]
+struct OwnTime {
+    /// Nanoseconds on a processor, in this time of segments.
+    cpu: (i64, i64),
+    /// Nanoseconds of their sessions on the server, in this time of segments.
+    session: (i64, i64),
+}
+
+impl OwnTime {
+    fn add(&mut self, segment: &Segment) {
+        let Some(own) = segment.own else { return };
+        let time = (segment.head.end - segment.head.begin).saturating_mul(1000);
+        let add =
+            |sums: &mut (i64, i64), spent: i64| *sums = (sums.0.saturating_add(spent), sums.1.saturating_add(time));
+        add(&mut self.cpu, own.cpu);
+        if let Some(session) = own.session {
+            add(&mut self.session, session);
+        }
+    }
+
+    /// As parts of the time.
+    fn cost(&self) -> OwnCost {
+        let part = |(spent, time): (i64, i64)| (time > 0).then(|| spent as f64 / time as f64);
+        OwnCost { cpu: part(self.cpu), session: part(self.session), ..OwnCost::default() }
+    }
+}
+
 impl RecordedSource {
     fn new(settings: SourceSettings) -> RecordedSource {
         RecordedSource {
@@ -74,6 +104,7 @@ impl RecordedSource {
             accounting: None,
             reads: Reads::default(),
             account: Ok(Ticks::ZERO),
+            own: OwnTime::default(),
             untraced: None,
             last: None,
             subject: Parameters::new(),
@@ -115,6 +146,7 @@ impl RecordedSource {
             self.count(segment);
         }
         self.account_for(segment, is_whole);
+        self.own.add(segment);
         rows
     }
 
@@ -160,6 +192,7 @@ impl RecordedSource {
             block_bytes,
             buffer_bytes,
             subject: self.subject.clone(),
+            own: self.own.cost(),
             away: std::mem::take(&mut self.away),
             ..Observed::default()
         }

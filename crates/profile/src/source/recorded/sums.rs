@@ -11,7 +11,7 @@ use recording::{Blocked, Counted, Head, Looks, Lost, Process, Segment, Statement
 use super::read_sums::{ReadSums, SLICE_SECONDS};
 use crate::event::{StatementIndex, Ticks};
 use crate::source::sampled::names::{NO_STATEMENT, Names};
-use crate::source::sampled::{Backend, ProcessorTime, Sample, State, Traced};
+use crate::source::sampled::{Backend, Sample, State, Traced};
 use crate::tables::sampled::Counters;
 
 /// A segment ends before its time where it has more rows.
@@ -346,6 +346,13 @@ impl Sums {
         reads.end_slice(begun, segment, &mut |segment, index| place(statements, segment, index));
     }
 
+    /// Takes down that an event that had one name, as long as the server had not said its own, has another one.
+    pub fn rename(&mut self, was: &str, is: &str) {
+        let Some(place) = self.events.remove(was) else { return };
+        self.events.entry(is.into()).or_insert(place);
+        rename_event(&mut self.segment, was, is);
+    }
+
     fn event(&mut self, sample: &Sample) -> u32 {
         let name = sample.event.as_deref().unwrap_or_default();
         if let Some(place) = self.events.get(name) {
@@ -509,11 +516,13 @@ pub fn name_relations(segment: &mut Segment, names: &BTreeMap<String, String>) {
     }
 }
 
+/// Gives an event of a segment its name. Two places may have one name: in the file they are the same.
+pub fn rename_event(segment: &mut Segment, was: &str, is: &str) {
+    segment.events.iter_mut().filter(|event| &***event == was).for_each(|event| *event = is.into());
+}
+
 /// The part of a sample's time in which the process was ready and did not run.
 fn queued(since: Ticks, sample: &Sample) -> Ticks {
     let is_running = sample.state == State::Active && sample.event.is_none();
-    let Some(ProcessorTime { ran, waited }) = sample.processor.filter(|_| is_running) else { return Ticks::ZERO };
-    let runnable = ran.0.max(0) as f64 + waited.0.max(0) as f64;
-    let part = if runnable > 0.0 { waited.0.max(0) as f64 / runnable } else { 0.0 };
-    Ticks((since.0 as f64 * part) as i64)
+    sample.processor.filter(|_| is_running).map_or(Ticks::ZERO, |processor| processor.parts(since).0)
 }

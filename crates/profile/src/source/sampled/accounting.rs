@@ -13,11 +13,14 @@ use measure::wait_class::Class;
 
 use super::background::{self, Background};
 use super::blockers::Blockers;
+use super::charging::{Charged, Owner, ReadSink};
 use super::held::{Held, Totals, Weight};
 use super::load::Load;
 use super::names::{IDLE_EVENT, IN_TRANSACTION_EVENT, NO_STATEMENT, Names, RUN_QUEUE_EVENT};
+use super::reads::Reads;
 use super::sample::{CLIENT, Sample, State};
 use super::session::{Doing, Hearing, Seen, Spent};
+use super::traced::TracedRead;
 use crate::event::{EventIndex, Observer, StatementIndex, Ticks};
 use crate::tables::active_over_time::{ActiveOverTime, NoTimeline};
 use crate::tables::activity::Activity;
@@ -275,6 +278,21 @@ impl Accounting {
         }
     }
 
+    /// Takes a read that a session began while it did what this sample says.
+    pub(super) fn read_within(&mut self, sample: Option<&Sample>, read: &TracedRead, reads: &mut Reads) {
+        let owner = sample.and_then(|sample| self.statement_of(sample)).map_or(Owner::Unmet, Owner::Statement);
+        reads.read(&Charged { owner, is_estimated: false, read });
+        if let Some(sample) = sample {
+            let event = self.event(sample);
+            reads.within(event, read);
+        }
+    }
+
+    /// The statement that a sample shows at work.
+    pub(super) fn statement_of(&mut self, sample: &Sample) -> Option<StatementIndex> {
+        (sample.state == State::Active).then(|| self.names.statement(sample, None))
+    }
+
     /// Takes the number of sessions that were at work for a time.
     pub fn pass(&mut self, time: Ticks, active: u64, sessions: u64) {
         let of_sessions = Ticks(time.0.saturating_mul(active.min(1 << 20).cast_signed()));
@@ -376,7 +394,7 @@ impl Accounting {
         }
         self.blockers.see(sample, doing.statement);
         let is_whole = self.is_exact;
-        let spent = Spent { weight, event, processor: sample.processor, queue: RUN_QUEUE_EVENT, is_whole };
+        let spent = Spent { weight, event, processor: sample.processor, is_whole };
         if sample.state == State::Active {
             self.add_active(&spent);
         }
@@ -401,12 +419,16 @@ impl Accounting {
     /// Adds the time of a session at work to the step of time in which it passed.
     fn add_active(&mut self, spent: &Spent) {
         let passed = self.passed();
-        let (first, queued) = match spent.event {
-            Some(event) => (self.names.context.event(event).map_or(Class::Other, |event| event.class), Ticks::ZERO),
-            None => (Class::Cpu, spent.divided().1),
+        let (first, (queued, stolen)) = match spent.event {
+            Some(event) => {
+                let class = self.names.context.event(event).map_or(Class::Other, |event| event.class);
+                (class, (Ticks::ZERO, Ticks::ZERO))
+            }
+            None => (Class::Cpu, spent.queued_and_stolen()),
         };
-        self.activity.add(first, passed, spent.weight.time - queued);
+        self.activity.add(first, passed, spent.weight.time - queued - stolen);
         self.activity.add(Class::RunQueue, passed, queued);
+        self.activity.add(Class::Stolen, passed, stolen);
     }
 
     /// Adds to the pause that a session goes on with; `false` where it does something else. Most sessions of most looks

@@ -13,6 +13,7 @@ use super::read_findings::{TracedReads, findings as of_reads};
 use super::reads::Reads;
 use crate::event::{Accounted, Cost, Merge, StatementIndex, Ticks};
 use crate::tables::read_tiers::ReadTiers;
+use crate::tables::renamed::merge_event;
 use crate::tables::sampled::{Counters, Sampled};
 use crate::tables::{Profile, StatementProfile};
 
@@ -49,6 +50,9 @@ impl Ending {
     /// Gives the profile of these calls and waits what else is known.
     pub(crate) fn complete(&mut self, profile: &mut Profile) {
         let Ending { accounting, reads, observed, counters } = self;
+        for (from, to) in &accounting.names.same {
+            merge_event(profile, *from, *to);
+        }
         let mut sampled = sampled(accounting, observed);
         if let Some(counters) = counters {
             add_counters(profile, counters);

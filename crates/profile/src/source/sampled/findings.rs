@@ -45,7 +45,7 @@ pub(super) fn findings(of: &Judged<'_>) -> Vec<Finding> {
     found.extend(of.observed.ended.as_ref().map(|why| row::SAMPLING_ENDED.of(ended(why))));
     found.extend((!of.sampled.is_exact).then(|| rate(of.sampled.looks, of.sampled.time, of.observed.rate)).flatten());
     found.extend(idle_in_transaction(of.accounting.idle_in_transaction, of.sampled.time));
-    found.extend(of.sampled.stolen.and_then(stolen));
+    found.extend(of.sampled.stolen.and_then(|part| stolen(part, of.sampled.is_exact)));
     found.extend(of.observed.logged.map(|asks| {
         let lines = counted(asks, "line", "lines");
         let message = format!("log_statement is all there: the server wrote {lines} of readpath to its log.");
@@ -198,12 +198,14 @@ fn idle_in_transaction(idle: Ticks, time: Ticks) -> Option<Finding> {
     })
 }
 
-fn stolen(part: f64) -> Option<Finding> {
+fn stolen(part: f64, is_exact: bool) -> Option<Finding> {
     (part >= STOLEN_PART).then(|| {
-        let message = format!(
-            "The hypervisor took {} % of the processors' busy time: CPU in this profile holds it.",
-            three_digits(100.0 * part)
-        );
+        let place = match is_exact {
+            true => "CPU in this profile holds it",
+            false => "that part of the sessions' time on a processor is a class of its own, taken evenly from all",
+        };
+        let message =
+            format!("The hypervisor took {} % of the processors' busy time: {place}.", three_digits(100.0 * part));
         row::STOLEN_TIME.of(message)
     })
 }

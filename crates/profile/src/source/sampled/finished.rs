@@ -1,12 +1,12 @@
 //! The profile of a server that is being sampled: it can be looked at at any time.
 
 use super::accounting::Accounting;
-use super::charging::Charging;
+use super::charging::{Charging, ReadSink};
 use super::ending::Ending;
 use super::observed::Observed;
 use super::reads::Reads;
 use super::sample::Sample;
-use super::traced::Traced;
+use super::traced::{Traced, TracedRead, TracedRequest};
 use crate::event::Ticks;
 use crate::ingest::Ingested;
 use crate::observe::collector::Collector;
@@ -62,6 +62,23 @@ impl SampledProfile {
         self.charging.take((at, samples), traced, &mut self.accounting.names, &mut self.reads);
     }
 
+    /// Takes reads, each with what its session did when it began, where that is known of every moment; `None` where the
+    /// session was not watched then.
+    pub fn trace_within(&mut self, (records, lost): (u64, u64), reads: &[(Option<Sample>, TracedRead)]) {
+        self.reads.count(records, lost);
+        for (sample, read) in reads {
+            self.accounting.read_within(sample.as_ref(), read, &mut self.reads);
+        }
+    }
+
+    /// Takes requests in the same way.
+    pub fn requested_within(&mut self, requests: &[(Option<Sample>, TracedRequest)]) {
+        for (sample, request) in requests {
+            let statement = sample.as_ref().and_then(|sample| self.accounting.statement_of(sample));
+            self.reads.request(statement, request);
+        }
+    }
+
     /// A time in which nothing could be sampled.
     pub fn lose(&mut self, time: Ticks) {
         self.accounting.lose(time, &mut (&mut self.collector, &mut self.instruments));
@@ -70,6 +87,11 @@ impl SampledProfile {
     /// Takes an answer to who blocks whom, asked right after a look at these processes.
     pub fn blocking(&mut self, answer: &[(u32, Vec<u32>)], samples: &[Sample]) {
         self.accounting.blocking(answer, samples);
+    }
+
+    /// Takes down that an event that had one name, as long as the server had not said its own, has another one.
+    pub fn rename(&mut self, was: &str, is: &str) {
+        self.accounting.names.rename(was, is);
     }
 
     /// Whether the texts of all statements are wanted with the next look.

@@ -33,6 +33,8 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// Where the time goes in which a process is ready to run and does not.
 const RUN_QUEUE: &str = "Processor:RunQueue";
+/// Where the time goes that the hypervisor took while a process was on a processor.
+const STOLEN: &str = "Processor:Stolen";
 /// The pause of a session without a transaction.
 const IDLE: &str = "Client:ClientRead (idle)";
 /// The pause of a session within a transaction.
@@ -45,6 +47,7 @@ pub(in crate::source) const RUN_QUEUE_EVENT: EventIndex = EventIndex(0);
 pub(in crate::source) const IDLE_EVENT: EventIndex = EventIndex(1);
 pub(in crate::source) const IN_TRANSACTION_EVENT: EventIndex = EventIndex(2);
 const IN_STATEMENT_EVENT: EventIndex = EventIndex(3);
+pub(in crate::source) const STOLEN_EVENT: EventIndex = EventIndex(4);
 
 /// The statements that stand first in the list.
 pub(in crate::source) const NO_STATEMENT: StatementIndex = StatementIndex(0);
@@ -70,6 +73,8 @@ struct Folded {
 pub(in crate::source) struct Names {
     pub(in crate::source) context: Context,
     events: HashMap<String, EventIndex, RandomState>,
+    /// Events that have become the same as another one, with that one.
+    pub(in crate::source) same: Vec<(EventIndex, EventIndex)>,
     scopes: HashMap<Scope, ScopeIndex, RandomState>,
     by_query_id: HashMap<i64, StatementIndex, RandomState>,
     by_folded: HashMap<u64, Folded, RandomState>,
@@ -82,7 +87,7 @@ pub(in crate::source) struct Names {
 
 impl Names {
     pub(in crate::source) fn new() -> Names {
-        let events = [RUN_QUEUE, IDLE, IN_TRANSACTION, IN_STATEMENT].map(|name| Event::new(name, &[]));
+        let events = [RUN_QUEUE, IDLE, IN_TRANSACTION, IN_STATEMENT, STOLEN].map(|name| Event::new(name, &[]));
         let named = |id: &str, kind| Statement { id: id.into(), kind, ..Statement::default() };
         let statements = vec![
             named("no statement", StatementKind::NoCursor),
@@ -98,14 +103,15 @@ impl Names {
             ..Context::default()
         };
         // A client that pauses between its statements is known by the session's state.
-        let events = [(RUN_QUEUE.into(), RUN_QUEUE_EVENT), (IN_TRANSACTION.into(), IN_STATEMENT_EVENT)];
+        let events = [(RUN_QUEUE, RUN_QUEUE_EVENT), (STOLEN, STOLEN_EVENT), (IN_TRANSACTION, IN_STATEMENT_EVENT)];
         Names {
             context,
-            events: events.into_iter().collect(),
+            events: events.map(|(name, index)| (name.into(), index)).into_iter().collect(),
             scopes: HashMap::default(),
             by_query_id: HashMap::default(),
             by_folded: HashMap::default(),
             by_text: HashMap::default(),
+            same: Vec::new(),
             shared_statements: 0,
             shared_sessions: 0,
             wants_texts: false,
@@ -129,6 +135,25 @@ impl Names {
         self.context.events.push(Event::new(&name, &[]));
         self.events.insert(name, index);
         index
+    }
+
+    /// Takes down that what had one name, as long as the server had not said its own, has another one.
+    pub(in crate::source) fn rename(&mut self, was: &str, is: &str) {
+        let Some(index) = self.events.get(was).copied() else { return };
+        let event = match self.events.get(is).copied() {
+            Some(same) if same == index => return,
+            Some(same) => {
+                self.same.push((index, same));
+                self.context.events[same.0 as usize].clone()
+            }
+            None => {
+                self.events.insert(is.into(), index);
+                Event::new(is, &[])
+            }
+        };
+        self.context.events[index.0 as usize] = event;
+        // A number that is met again is no new name.
+        self.events.remove(was);
     }
 
     pub(in crate::source) fn session(&mut self, backend: &Backend) -> SessionIndex {
@@ -171,7 +196,7 @@ impl Names {
         if let Some(id) = sample.query_id.filter(|id| *id != 0) {
             let index = match self.by_query_id.get(&id) {
                 Some(index) => *index,
-                None => self.identified(id, text),
+                None => self.identified(id, text, known),
             };
             self.learn(index, text, hash);
             return index;
@@ -200,9 +225,15 @@ impl Names {
         index
     }
 
-    /// The statement of an identifier that is new, which may be known by its text.
-    fn identified(&mut self, id: i64, text: Option<&str>) -> StatementIndex {
-        let Some(key) = text.map(|text| key_of(&fold_text(text))) else { return self.with_query_id(id) };
+    /// The statement of an identifier that is new, which may be known by its text: by that of this sample, or of the
+    /// samples before of the same execution, whose text is not handed out again.
+    fn identified(&mut self, id: i64, text: Option<&str>, known: Option<StatementIndex>) -> StatementIndex {
+        let before = known.and_then(|index| self.context.statements.get(index.0 as usize));
+        let key = match (text, before) {
+            (Some(text), _) => key_of(&fold_text(text)),
+            (None, Some(before)) if !before.text.is_empty() => key_of(&before.text),
+            _ => return self.with_query_id(id),
+        };
         let known = self.by_folded.get(&key).filter(|known| !known.is_identified).map(|known| known.index);
         let index = match known {
             Some(index) => {

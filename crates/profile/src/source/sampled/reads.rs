@@ -10,15 +10,15 @@ use super::blocks::Blocks;
 use super::charging::{Charged, Owner, ReadSink};
 use super::price::{ByLength, LENGTHS, Price, length};
 use super::sketch::{Sketch, spread};
-use super::traced::TracedRequest;
-use crate::event::{Merge, StatementIndex, Ticks};
+use super::traced::{TracedRead, TracedRequest};
+use crate::event::{EventIndex, Merge, StatementIndex, Ticks};
 use crate::observe::collector::bucket_of;
 use crate::observe::readings::{LatencyDistribution, tiers};
 use crate::tables::BlockSums;
 use crate::tables::histogram::Histogram;
 use crate::tables::read_tiers::{
     ByTier, Hill, Leaning, Purpose, READ_TIERS, ReadSums, ReadTier, ReadTiers, Reader, ReaderRow, RelationRow,
-    RequestSums, TierRow,
+    RequestSums, TierRow, WaitRow,
 };
 
 /// Most pairs of a reader and a relation, and most relations, that are kept apart: of some 100 KiB each at most.
@@ -72,6 +72,8 @@ pub(in crate::source) struct Reads {
     numbers: HashMap<Arc<str>, u32, RandomState>,
     latencies: [Latencies; READ_TIERS],
     requests: BTreeMap<Purpose, RequestSums>,
+    /// By what their sessions waited for, where that is known of each.
+    waits: BTreeMap<Option<EventIndex>, ByTier>,
     /// Bytes that were read ahead for a statement.
     ahead: BTreeMap<StatementIndex, u64>,
     service: LatencyDistribution,
@@ -119,6 +121,11 @@ impl Reads {
     /// Whether reads were traced.
     pub(in crate::source) fn is_traced(&self) -> bool {
         self.is_traced
+    }
+
+    /// Adds a read to those that its session did while it waited for this event, or for none that the server names.
+    pub(in crate::source) fn within(&mut self, event: Option<EventIndex>, read: &TracedRead) {
+        self.waits.entry(event).or_default().of_mut(read.tier).merge(&read.sums());
     }
 
     /// Adds requests of one purpose that were sent during a statement, or during none.
@@ -206,11 +213,19 @@ impl Reads {
             hills: self.hills(),
             readers: self.readers(name),
             relations,
+            waits: self.waits(),
             records: self.records,
             lost: self.lost,
             block_bytes: 0,
             buffer_bytes: 0,
         })
+    }
+
+    fn waits(&self) -> Vec<WaitRow> {
+        let mut rows: Vec<WaitRow> =
+            self.waits.iter().map(|(event, tiers)| WaitRow { event: *event, tiers: *tiers }).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.tiers.all().time));
+        rows
     }
 
     fn tier(&self, tier: ReadTier) -> Option<TierRow> {

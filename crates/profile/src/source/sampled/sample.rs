@@ -64,6 +64,23 @@ pub struct ProcessorTime {
     pub ran: Ticks,
     /// Time ready to run, while others had the processors.
     pub waited: Ticks,
+    /// Time on a processor that the hypervisor took from this machine: an even part of what it took of all time on
+    /// processors. Zero where that cannot be seen.
+    pub stolen: Ticks,
+}
+
+impl ProcessorTime {
+    /// A time in which a process ran or was ready, divided as the scheduler counted: the part in which it was ready and
+    /// did not run, and the part that was stolen.
+    pub fn parts(&self, time: Ticks) -> (Ticks, Ticks) {
+        let [ran, waited, stolen] = [self.ran, self.waited, self.stolen].map(|time| time.0.max(0) as f64);
+        let runnable = ran + waited + stolen;
+        if runnable <= 0.0 {
+            return (Ticks::ZERO, Ticks::ZERO);
+        }
+        let part = |of: f64| Ticks((time.0 as f64 * (of / runnable)) as i64);
+        (part(waited), part(stolen))
+    }
 }
 
 /// What one process did at one moment.

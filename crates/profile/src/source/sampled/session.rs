@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::held::{Totals, Weight};
+use super::names::{RUN_QUEUE_EVENT, STOLEN_EVENT};
 use super::sample::{Backend, ProcessorTime, State};
 use crate::event::{
     Call, CallKind, Context, Cost, EventIndex, Observer, Placement, Root, ScopeIndex, Segment, SessionIndex,
@@ -44,6 +45,7 @@ struct Open {
     waits: Ticks,
     wait: Option<OpenWait>,
     queue: Option<OpenWait>,
+    stolen: Option<OpenWait>,
 }
 
 /// A wait that goes on, or is added up.
@@ -63,8 +65,6 @@ pub(super) struct Spent {
     /// `None` on a processor, or ready to run.
     pub(super) event: Option<EventIndex>,
     pub(super) processor: Option<ProcessorTime>,
-    /// The event of the time in which it was ready to run and did not.
-    pub(super) queue: EventIndex,
     /// Whether it is all of it, and not what a sample stands for.
     pub(super) is_whole: bool,
 }
@@ -101,16 +101,9 @@ impl OpenWait {
 }
 
 impl Spent {
-    /// Time on a processor, and time ready to run: what the scheduler counted divides the sample's own time.
-    pub(super) fn divided(&self) -> (Ticks, Ticks) {
-        let time = self.weight.time;
-        let Some(ProcessorTime { ran, waited }) = self.processor else { return (time, Ticks::ZERO) };
-        let runnable = ran.0.max(0) as f64 + waited.0.max(0) as f64;
-        if runnable <= 0.0 {
-            return (time, Ticks::ZERO);
-        }
-        let queued = Ticks((time.0 as f64 * (waited.0.max(0) as f64 / runnable)) as i64);
-        (time - queued, queued)
+    /// Time ready to run, and time that was stolen: what the scheduler counted divides the sample's own time.
+    pub(super) fn queued_and_stolen(&self) -> (Ticks, Ticks) {
+        self.processor.map_or((Ticks::ZERO, Ticks::ZERO), |processor| processor.parts(self.weight.time))
     }
 }
 
@@ -145,11 +138,15 @@ impl Seen {
         open.elapsed += time;
         let Some(event) = spent.event else {
             open.end_wait((index, scope), hearing);
-            let (ran, queued) = spent.divided();
-            open.cpu += ran;
-            if queued > Ticks::ZERO {
-                let queued = Weight { time: queued, looks };
-                open.queue.get_or_insert_with(|| OpenWait::new(spent.queue)).add(queued, spent.is_whole);
+            let (queued, stolen) = spent.queued_and_stolen();
+            open.cpu += time - queued - stolen;
+            for (part, wait, event) in
+                [(queued, &mut open.queue, RUN_QUEUE_EVENT), (stolen, &mut open.stolen, STOLEN_EVENT)]
+            {
+                if part > Ticks::ZERO {
+                    let weight = Weight { time: part, looks };
+                    wait.get_or_insert_with(|| OpenWait::new(event)).add(weight, spent.is_whole);
+                }
             }
             return;
         };
@@ -202,7 +199,7 @@ impl Seen {
 impl Open {
     fn new(doing: Doing) -> Open {
         let none = Ticks::ZERO;
-        Open { doing, elapsed: none, cpu: none, waits: none, wait: None, queue: None }
+        Open { doing, elapsed: none, cpu: none, waits: none, wait: None, queue: None, stolen: None }
     }
 
     fn end_wait(&mut self, whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
@@ -235,8 +232,8 @@ impl Open {
     /// Emits what it came to: of an execution a call with its waits, of a pause its wait alone.
     fn close(mut self, whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
         self.end_wait(whose, hearing);
-        if let Some(queue) = self.queue.take() {
-            self.emit(&queue, whose, hearing);
+        for wait in [self.queue.take(), self.stolen.take()].into_iter().flatten() {
+            self.emit(&wait, whose, hearing);
         }
         if self.doing.state != State::Active {
             return;

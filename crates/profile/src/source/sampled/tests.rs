@@ -80,7 +80,7 @@ fn the_time_of_all_sessions_closes_whatever_they_do_and_however_long_a_look_stan
             match random.below(6) {
                 0 => sample = silent(pid, State::Idle),
                 1 => sample = silent(pid, State::IdleInTransaction),
-                2 => sample.processor = Some(ProcessorTime { ran: Ticks(3), waited: Ticks(4) }),
+                2 => sample.processor = Some(ProcessorTime { ran: Ticks(3), waited: Ticks(4), stolen: Ticks(1) }),
                 _ => {}
             }
             of_all += since;
@@ -179,12 +179,24 @@ fn shares_have_the_error_of_their_samples_and_no_count_of_waits() {
 
 #[test]
 fn a_process_that_is_ready_and_does_not_run_waits_for_a_processor() {
-    let ready = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100) });
+    let ready = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100), ..ProcessorTime::default() });
     let looks = (0..100).map(|_| vec![Sample { processor: ready, ..active(1, 7, None) }]);
     let (ingested, _) = sampled(looks).snapshot(&Observed::default());
     let classes = class_sums(&ingested.profile.whole, &ingested.profile.context);
     assert_eq!(classes[&Class::Cpu].total, Ticks::from_micros(750_000));
     assert_eq!(classes[&Class::RunQueue].total, Ticks::from_micros(250_000));
+}
+
+#[test]
+fn what_the_hypervisor_took_is_a_row_of_its_own_and_no_work_of_the_session() {
+    let time = Some(ProcessorTime { ran: Ticks(600), waited: Ticks(100), stolen: Ticks(300) });
+    let looks = (0..100).map(|_| vec![Sample { processor: time, ..active(1, 7, None) }]);
+    let outcome = document(&sampled(looks), &Observed::default());
+    let total = |class| value(&outcome, "class", ("class", class), "total");
+    let all = ["cpu", "run-queue", "stolen"].map(total);
+    assert_eq!(all, [Some(600_000.0), Some(100_000.0), Some(300_000.0)]);
+    let of_statement = value(&outcome, "statement_event", ("event", "Processor:Stolen"), "total");
+    assert_eq!(of_statement, Some(300_000.0));
 }
 
 #[test]
@@ -319,6 +331,41 @@ fn a_number_that_is_used_again_is_another_session() {
     let looks = [vec![active(1, 7, None)], vec![other(active(1, 7, None))]];
     let (ingested, _) = sampled(looks).snapshot(&Observed::default());
     assert_eq!((ingested.profile.sessions.len(), ingested.profile.whole.interval), (2, LOOK + LOOK));
+}
+
+#[test]
+fn an_execution_whose_first_sample_came_before_its_identifier_is_one_statement_with_its_text() {
+    let text = Some("SELECT 7 FROM orders".into());
+    let before = Sample { text, query_id: None, query_start: Some(5), ..active(1, 7, None) };
+    let behind = Sample { text: None, query_start: Some(5), ..active(1, 7, None) };
+    let found = sampled([vec![before], vec![behind.clone()], vec![behind]]).snapshot(&Observed::default()).0.profile;
+    let shown = |one: &crate::tables::StatementProfile| {
+        let known = found.context.statement(one.statement).unwrap();
+        (known.id.as_str(), known.text.is_empty())
+    };
+    assert_eq!(found.statements.iter().map(shown).collect::<Vec<_>>(), [("7", false)]);
+}
+
+#[test]
+fn a_wait_whose_name_is_learned_late_stands_in_one_row() {
+    let numbered = || vec![active(1, 7, Some("IO:#7"))];
+    let named = || vec![active(1, 7, Some("IO:DataFileRead"))];
+    // The name is known of no other wait, or of one that the server itself showed meanwhile.
+    for others in [0, 5] {
+        let mut profile = sampled((0..40).map(|_| numbered()).chain((0..others).map(|_| named())));
+        profile.rename("IO:#7", "IO:DataFileRead");
+        (0..10).for_each(|_| profile.look(LOOK, &named()));
+        let found = profile.snapshot(&Observed::default()).0.profile;
+        let name = |event| found.context.event_name(event);
+        let of_whole: Vec<(&str, u64)> =
+            found.whole.events.iter().map(|(event, sums)| (name(*event), sums.count)).collect();
+        assert_eq!(of_whole, [("IO:DataFileRead", 50 + others)]);
+        let row = &found.statements.iter().find(|one| !one.waits.is_empty()).unwrap().waits;
+        assert_eq!(row.iter().map(|(event, sums)| (name(*event), sums.count)).collect::<Vec<_>>(), of_whole);
+        assert_eq!(found.estimated.len(), 1);
+        let sums = found.whole.events.values().next().unwrap();
+        assert_eq!(sums.total, Ticks(LOOK.0 * (50 + others).cast_signed()));
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) const TIERS: [(&str, &str, &str); 4] = [
 
 /// All that the run has of them.
 pub(super) fn tables(run: &Run) -> Vec<Table> {
-    let found = [whole(run), latencies(run), statements(run), relations(run)];
+    let found = [whole(run), latencies(run), statements(run), waits(run), relations(run)];
     found.into_iter().flatten().collect()
 }
 
@@ -124,6 +124,17 @@ fn statements(run: &Run) -> Option<Table> {
         String::new()
     };
     by_tier(run, &all, "reads of statement", name, note)
+}
+
+/// Within which waits they were, of a profile that saw every wait.
+fn waits(run: &Run) -> Option<Table> {
+    let mut all: Vec<Row> = rows(run, "read_wait").collect();
+    all.truncate(LINES_MAX);
+    let name = |row: &Row| match row.text("event") {
+        "" => "(no wait)".to_string(),
+        event => event.to_string(),
+    };
+    by_tier(run, &all, "reads within waits for", name, String::new())
 }
 
 /// Of what they were.
