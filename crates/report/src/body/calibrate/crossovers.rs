@@ -56,12 +56,12 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
     ORDERS.into_iter().filter_map(of).collect()
 }
 
-const ABOUT_PLACES: &str = "Dashed upright lines: up to how many rows the planner takes the index scan, and from how many \
-                            on the full scan, with the server's own constants and with those measured in this state. \
-                            Too early or too late: judged by where the times cross.";
+const ABOUT_PLACES: &str = "Dashed upright lines: up to how many rows the planner takes the index scan, and from how \
+                            many on the full scan, with the server's own constants and with those measured in this \
+                            state. Too early or too late: judged by where the times cross.";
 
-const ABOUT_LINES: &str = "All blocks are in the server's buffers; one process, and no other path allowed. Medians; thin \
-                           line: range of the runs.";
+const ABOUT_LINES: &str = "All blocks are in the server's buffers; one process, and no other path allowed. Medians; \
+                           thin line: range of the runs.";
 
 fn is_of(case: &Case, order: &str) -> bool {
     cell(case, "order") == order
