@@ -144,7 +144,15 @@ impl Period {
             }
             (Moment::TimeOfDay(time), None) => on_last_day(time),
         });
-        start.unwrap_or(i64::MIN)..end.unwrap_or(i64::MAX)
+        match (self.from, self.to, start, end) {
+            // More than half a day over a midnight, and all of the recording in it: rather the times were exchanged.
+            (Some(Moment::TimeOfDay(from)), Some(Moment::TimeOfDay(to)), Some(start), Some(end))
+                if from >= to && start < first && end > last && end.saturating_sub(start) > DAY / 2 =>
+            {
+                start..start
+            }
+            _ => start.unwrap_or(i64::MIN)..end.unwrap_or(i64::MAX),
+        }
     }
 
     /// What is said of a trace, which has no last day: each time with its date.
@@ -222,10 +230,13 @@ mod tests {
             let span = text.parse::<Period>().unwrap().span(first, last);
             span.start < span.end && span.start < last && span.end > first
         };
-        for outside in ["10:00..10:10", "23:00..", "..10:10", "..00:10", "09:00..09:30", "00:33..00:32", "00:34.."] {
+        let times = ["10:00..10:10", "23:00..", "..10:10", "..00:10", "09:00..09:30", "00:33..00:32", "00:34.."];
+        for outside in times.into_iter().chain(["10:00..09:00", "10:00..10:00"]) {
             assert!(!holds(outside), "{outside}");
         }
-        for inside in ["00:32..00:33", "00:33..", "..00:33", "23:50..00:33", "00:10..", "-5s..", "00:00..10:00"] {
+        for inside in
+            ["00:32..00:33", "00:33..", "..00:33", "23:50..00:33", "00:10..", "-5s..", "00:00..10:00", "23:00..01:00"]
+        {
             assert!(holds(inside), "{inside}");
         }
     }

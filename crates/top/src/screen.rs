@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crossterm::event::{self, Event};
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event};
 use sys::file::awaited::is_closed_within;
 
 use crate::draw::{Drawn, Facts};
@@ -17,6 +17,9 @@ use crate::view::{Asked, View};
 
 /// How often it is looked for a new second and for the wish to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How long a key that has come may take to be read. The library's wait reads nothing in no time at all.
+const KEY_WITHIN: Duration = Duration::from_millis(1);
 
 /// How often all is drawn where nothing changed.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
@@ -69,7 +72,7 @@ impl Screen {
             if is_closed_within(self.keyboard.as_fd(), LOOK_EVERY)? {
                 return Err(io::Error::new(io::ErrorKind::BrokenPipe, "it was closed"));
             }
-            if !event::poll(Duration::ZERO)? {
+            if !event::poll(KEY_WITHIN)? {
                 continue;
             }
             if let Event::Key(key) = event::read()? {

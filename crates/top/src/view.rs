@@ -1,6 +1,6 @@
 //! What the reader chose to see, and what each key changes of it.
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// A table below the chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! `readpath top`: a running server on a terminal.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -123,18 +124,30 @@ fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What the threads of the samples and of the terminal share.
+/// What the threads of the samples and of the terminal share. One lock, so that no two can be waited for in turn: the
+/// screen asks for the facts with the history in its hands.
 struct Shared {
     history: Mutex<History>,
-    /// When the last sample was taken.
-    last: Mutex<Instant>,
+    began: Instant,
+    /// When the last sample was taken, in milliseconds since `began`.
+    last: AtomicU64,
     facts: Facts,
 }
 
 impl Shared {
+    /// How long ago the last sample was taken.
+    fn silent(&self) -> Duration {
+        self.began.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
+    }
+
+    /// Takes down that a sample was taken now.
+    fn heard(&self) {
+        self.last.store(self.began.elapsed().as_millis() as u64, Ordering::Relaxed);
+    }
+
     /// What is known besides the samples now.
     fn facts(&self) -> Facts {
-        let silent = self.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+        let silent = self.silent();
         let said = || format!("The server has not answered for {} s. Samples go on when it does.", silent.as_secs());
         Facts { trouble: (silent >= SILENCE).then(said), ..self.facts.clone() }
     }
@@ -151,7 +164,8 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
     watch.count_hits();
     let shared = Shared {
         history: Mutex::new(History::new(settings.wall_clock)),
-        last: Mutex::new(Instant::now()),
+        began: Instant::now(),
+        last: AtomicU64::new(0),
         facts: facts(arguments, address, &watch, context),
     };
     let taken = |error: std::io::Error| Failure::new(Exit::Failed, format!("the terminal cannot be used: {error}."));
@@ -161,7 +175,7 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
         let shown = threads::start(scope, move || screen.show(&shared.history, &|| shared.facts(), stop));
         let shown = shown.map_err(std::io::Error::from)?;
         follow(&mut watch, shared);
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
         shown.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     drop(screen);
@@ -191,17 +205,18 @@ fn follow(watch: &mut Watch, shared: &Shared) {
     let mut looks = 0;
     watch.run(FOR_EVER, &mut |watch| {
         let (since, samples) = watch.seen();
-        let mut last = shared.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let silent = shared.silent();
         let mut history = shared.history.lock().unwrap_or_else(PoisonError::into_inner);
         match watch.looks() > looks {
             true => history.look(since, samples),
             // After a time that was lost the first look only begins the next.
-            false if last.elapsed() >= SILENCE => history.lose(last.elapsed()),
+            false if silent >= SILENCE => history.lose(silent),
             false => return ControlFlow::Continue(()),
         }
         history.blocking(watch.blocking());
         history.reads(watch.read_tiers().ok(), watch.hits());
-        (looks, *last) = (watch.looks(), Instant::now());
+        looks = watch.looks();
+        shared.heard();
         ControlFlow::Continue(())
     });
 }

@@ -1,8 +1,8 @@
 //! The pages as a terminal without colours shows them.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use profile::tables::read_tiers::{ByTier, ReadSums, ReadTier};
 
