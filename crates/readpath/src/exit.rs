@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use measure::store::StoreError;
+use sys::memory::end_at_once;
 
 /// The ways in which a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +100,6 @@ static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Ends the process where the system has no memory for it. Nothing is removed on this way out, as after a `kill -9`:
 /// what lies on a server or in a folder of ours, the next run removes, or `readpath clean`.
-#[allow(clippy::exit, reason = "a caller that needs memory and gets none cannot go on")]
 pub(crate) fn out_of_memory(bytes: usize) -> ! {
     if IS_ENDING.swap(true, Ordering::Relaxed) {
         // Another thread ends the process; where it is this very one, on its way out, nothing else would.
@@ -118,5 +118,5 @@ pub(crate) fn out_of_memory(bytes: usize) -> ! {
         // There is nowhere to report that this could not be printed.
         let _ = File::from(stderr).write_all(&sentence.get_ref()[..end]);
     }
-    process::exit(1)
+    end_at_once(1)
 }

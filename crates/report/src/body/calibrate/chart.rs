@@ -22,7 +22,7 @@ const NAME_LETTERS: usize = 40;
 /// What is drawn of a calibration.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let constants = part(run, "constant");
-    let axis = Axis::linear("random_page_cost as a setting, with the server's cpu_tuple_cost", Unit::Count);
+    let axis = Axis::linear("random_page_cost, as it would be set", Unit::Count);
     let of: Vec<&Case> = constants.iter().copied().filter(|case| cell(case, "constant") == ASKED).collect();
     let now =
         of.iter().find_map(|case| Some(figure("random_page_cost now", &axis, &Datum::median(case.metric("now")?))));
@@ -76,7 +76,7 @@ fn sets(run: &Run) -> Option<Chart> {
         Some(Row { group: state(case), ..Row::of(cell(case, "constants"), datum) })
     };
     let rows = part(run, "set").iter().filter_map(row).collect();
-    let axis = Axis::linear("time with the set, divided by the time with the server's own constants", Unit::Ratio);
+    let axis = Axis::linear("time with the set, over that with the own constants", Unit::Ratio);
     let title = "What each set of cost constants does to the queries whose plan it changes";
     let chart = Chart::new("sets", title, axis, Plot::Rows(rows));
     let note = "Below 1 the set is faster than the server's own constants. A set has the constants that were measured \

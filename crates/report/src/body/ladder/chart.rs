@@ -10,7 +10,7 @@ use crate::page::{Axis, Chart, Datum, Plot, Row};
 /// What is drawn of a ladder.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let lines = lines(run);
-    let value = Axis::logarithmic("time of a read of 8 KiB; of one load in caches and DRAM", Unit::Nanoseconds);
+    let value = Axis::logarithmic("time of one read or load", Unit::Nanoseconds);
     let of = |line: &Line| Some(Row::of(label(line), Datum::median(ladder::LATENCY.in_case(line.case)?)));
     let chart = Chart::new(
         "ladder",
@@ -18,7 +18,10 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         value.clone(),
         Plot::Rows(lines.iter().filter_map(of).collect()),
     )
-    .noted("Equal distances are equal ratios. The thin line is the range of the samples.")
+    .noted(
+        "A read is of 8 KiB; in caches and DRAM it is one load. Equal distances are equal ratios. Thin line: range of the \
+         samples.",
+    )
     .concerning(&["answer-*", "fresh-file", "just-written", "core-*", "stolen-*", "l3-*", "huge-page-buffers"]);
     let find = |name: &str| lines.iter().find(|line| line.rung.name == name);
     let logical = find("lio").or(find("pool-get"));
