@@ -19,6 +19,8 @@ pub(crate) struct RunJournal {
     store: Option<Store>,
     progress: Progress,
     not_kept: Option<String>,
+    /// Whether ^C is how it ends.
+    ends_by_interrupt: bool,
     /// What the run takes of servers that are in use, as far as that is to be announced.
     expected: Vec<Rehearsed>,
 }
@@ -26,7 +28,7 @@ pub(crate) struct RunJournal {
 impl RunJournal {
     /// A journal over `run`, which is saved to `store` after each case.
     pub(crate) fn new(run: Run, store: Option<Store>, progress: Progress) -> RunJournal {
-        RunJournal { run, store, progress, not_kept: None, expected: Vec::new() }
+        RunJournal { run, store, progress, not_kept: None, ends_by_interrupt: false, expected: Vec::new() }
     }
 
     /// Takes what the run is expected to take of servers that are in use, to be announced before it begins there.
@@ -52,6 +54,16 @@ impl RunJournal {
     /// Why a case could not be kept; absent while all could.
     pub(crate) fn not_kept(&self) -> Option<&str> {
         self.not_kept.as_deref()
+    }
+
+    /// Takes ^C for the end that its user chose: what it was made for is in it, however long it went on.
+    pub(crate) fn end_by_interrupt(&mut self) {
+        self.ends_by_interrupt = true;
+    }
+
+    /// Whether ^C is how it ends, and nothing is unfinished then. In a run of a job file it is not: it ends them all.
+    pub(crate) fn ends_by_interrupt(&self) -> bool {
+        self.ends_by_interrupt && self.run.job.is_none()
     }
 
     /// Marks the run as complete at `moment`, RFC 3339 in UTC.

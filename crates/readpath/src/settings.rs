@@ -33,6 +33,24 @@ pub(crate) struct Settings {
     pub(crate) proxy: Option<String>,
 }
 
+/// How large the terminal of standard output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TerminalSize {
+    /// Lines.
+    pub(crate) rows: usize,
+    /// Characters of a line.
+    pub(crate) columns: usize,
+}
+
+impl TerminalSize {
+    /// Its size now, which changes with its window; that of the oldest terminals where it does not say.
+    pub(crate) fn now() -> TerminalSize {
+        let said = rustix::termios::tcgetwinsize(io::stdout()).ok();
+        let size = said.map(|size| TerminalSize { rows: size.ws_row.into(), columns: size.ws_col.into() });
+        size.filter(|size| size.rows > 0 && size.columns > 0).unwrap_or(TerminalSize { rows: 24, columns: 80 })
+    }
+}
+
 /// What is known of the terminal.
 #[derive(Clone, Copy, Debug, Default)]
 struct Terminal {

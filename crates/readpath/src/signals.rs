@@ -18,7 +18,7 @@ use crate::output;
 /// The signals that ask a run to stop, with their numbers as the exit code counts them: all that people send to end a
 /// process, and that can be caught. SIGHUP comes when a connection drops.
 const SIGNALS: [(i32, u8, &str); 7] = [
-    (SIGINT, 2, "^C"),
+    (SIGINT, INTERRUPT, "^C"),
     (SIGTERM, 15, "SIGTERM"),
     (SIGHUP, 1, "SIGHUP"),
     (SIGQUIT, 3, "SIGQUIT"),
@@ -26,6 +26,9 @@ const SIGNALS: [(i32, u8, &str); 7] = [
     (SIGUSR1, 10, "SIGUSR1"),
     (SIGUSR2, 12, "SIGUSR2"),
 ];
+
+/// The number of ^C.
+pub(crate) const INTERRUPT: u8 = 2;
 
 /// A signal's name.
 pub(crate) fn name(number: u8) -> &'static str {
@@ -86,7 +89,7 @@ fn is_ignored(number: u8) -> bool {
 fn watch(mut arrivals: Arrivals) {
     let mut first: Option<Instant> = None;
     for signal in arrivals.forever() {
-        let number = SIGNALS.iter().find(|(known, ..)| *known == signal).map_or(2, |(_, number, _)| *number);
+        let number = SIGNALS.iter().find(|(known, ..)| *known == signal).map_or(INTERRUPT, |(_, number, _)| *number);
         match first {
             None => {
                 first = Some(Instant::now());

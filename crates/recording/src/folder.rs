@@ -69,7 +69,7 @@ impl Folder {
     /// Opens the folder and makes it where it is not there; texts of statements are for its user alone.
     ///
     /// # Errors
-    /// Where another recorder has it, or it cannot be made or locked.
+    /// Where another recorder has it, or it cannot be made, locked or written to.
     pub fn open(path: &Path) -> Result<Folder, FolderError> {
         let unusable = |source| FolderError::Unusable { path: path.into(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
@@ -78,6 +78,9 @@ impl Folder {
             fs::TryLockError::WouldBlock => FolderError::Locked(path.into()),
             fs::TryLockError::Error(source) => unusable(source),
         })?;
+        // What cannot be written to says so now, and not when the first segment is over.
+        remove_draft(path).map_err(unusable)?;
+        create(&path.join(DRAFT)).map_err(unusable)?;
         remove_draft(path).map_err(unusable)?;
         let next = segments(path).map_err(unusable)?.last().map_or(1, |(name, _)| name.number + 1);
         Ok(Folder { path: path.into(), _lock: lock, next })
@@ -115,7 +118,7 @@ impl Folder {
     }
 
     fn write(&self, draft: &Path, name: SegmentName, bytes: &[u8]) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)?;
+        let mut file = create(draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         renameat_with(CWD, draft, CWD, self.path.join(name.to_string()), RenameFlags::NOREPLACE)?;
@@ -153,6 +156,11 @@ fn remove_draft(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Makes the file that is being written.
+fn create(draft: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)
 }
 
 /// The segments of a folder with their bytes, in their order.

@@ -214,6 +214,17 @@ fn a_second_recorder_on_the_same_folder_is_refused_as_long_as_the_first_one_live
 }
 
 #[test]
+fn a_folder_that_takes_no_file_is_refused_before_anything_is_recorded() {
+    // No user can make a file there, root neither.
+    let refused = Folder::open(Path::new("/proc/self")).unwrap_err();
+    assert!(matches!(refused, FolderError::Unusable { .. }), "{refused}");
+    assert!(refused.to_string().starts_with("/proc/self cannot be recorded to: "), "{refused}");
+    let place = tempfile::tempdir().unwrap();
+    let folder = Folder::open(place.path()).unwrap();
+    assert!(names(folder.path()).is_empty(), "what it was tried with is gone");
+}
+
+#[test]
 fn what_a_killed_recorder_was_writing_is_gone_and_its_segments_go_on_counting() {
     let place = tempfile::tempdir().unwrap();
     let mut folder = Folder::open(place.path()).unwrap();

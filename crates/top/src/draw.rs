@@ -48,9 +48,13 @@ const LEVELS_MAX: usize = 6;
 
 const KEYS: &str = "q quit  space stop/go  <- -> step  PgUp PgDn  +/- zoom  1-5 tables  ? help";
 
+/// The same below the help, where `q` has another meaning.
+const KEYS_OF_HELP: &str = "q leave this help  1-5 tables  ^C quit";
+
+/// Made for terminals of 80 columns and 24 lines.
 const HELP: &[&str] = &[
-    "Bars: sessions at work on average, by class; a column is 1, 5, 15 or 60 seconds.",
-    "The tables are of the marked columns: 5 seconds, or one column where that is more.",
+    "Bars: sessions at work on average, by class; a column is 1, 5, 15 or 60 s.",
+    "Tables are of the marked columns: 5 seconds, or one column if it is longer.",
     "",
     "q, ^C       quit                       space, p    stop, and go on",
     "left right  step back and forth        PgUp PgDn   ten columns",
@@ -58,9 +62,26 @@ const HELP: &[&str] = &[
     "1 2 3 4 5   statements, sessions, waits, blockers, reads   tab  the next table",
     "up down     move the table             ? or h      these lines; q leaves them",
     "",
+    "C CPU                     Q waiting for a processor  S stolen by the hypervisor",
+    "R single-block reads      M multi-block reads        I other I/O",
+    "W commits                 L locks of applications    X waits between sessions",
+    "N network                 O everything else          ? no samples",
+    "",
     "% is of the time of all sessions at work; ses. is sessions at work on average.",
+    "Who blocks whom is asked twice a second at most. An event as a number, such as",
+    "IO:#70, is one whose name the server has not told yet.",
     "The last hour is kept. Nothing is changed on the server.",
 ];
+
+/// Most lines of the legend, and from which height of a terminal on it may take more than one.
+const LEGEND_LINES_MAX: usize = 3;
+const LEGEND_HEIGHT_MIN: u16 = 16;
+
+/// Part of the time of sessions at work under which a class is not in the legend.
+const LEGEND_PART_MIN: f64 = 0.0005;
+
+/// Holds the lock of a session that was not asked about.
+const UNKNOWN_HOLDER: &str = "Holder not known: who blocks whom is asked twice a second at most.";
 
 /// What is drawn at one moment.
 pub(crate) struct Drawn<'a> {
@@ -83,27 +104,46 @@ impl<'a> Drawn<'a> {
         Drawn { history, view, facts, seen, sums }
     }
 
-    /// Draws all of it.
+    /// Draws all of it; the help takes the place of the chart and the tables.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>) {
         let area = frame.area();
-        // With the line of marks an odd number: half of the axis is at the top of a line.
-        let chart = (area.height.saturating_sub(8) / 2).clamp(3, 14) | 1;
-        let rows = [1, 1, chart, 1, 1, 1].map(Constraint::Length);
-        let rows: Vec<Constraint> = rows.into_iter().chain([Constraint::Min(1), Constraint::Length(1)]).collect();
+        let width = usize::from(area.width);
+        let rows = [Constraint::Length(1), Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)];
         let parts = Layout::vertical(rows).split(area);
         let line = |frame: &mut Frame<'_>, line: Line<'_>, part: Rect| frame.render_widget(Paragraph::new(line), part);
-        line(frame, self.title(area.width), parts[0]);
-        line(frame, self.headline(), parts[1]);
-        self.chart(usize::from(area.width.saturating_sub(AXIS))).draw(parts[2], frame);
-        line(frame, self.times(area.width), parts[3]);
-        line(frame, self.legend(), parts[4]);
-        line(frame, self.tabs(), parts[5]);
-        let skipped = if self.view.pane == Pane::Help { 0 } else { self.view.first };
+        line(frame, self.title(width), parts[0]);
+        line(frame, self.headline(width), parts[1]);
+        let keys = match self.view.pane {
+            Pane::Help => {
+                let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::from(*line)).collect();
+                frame.render_widget(Paragraph::new(lines), parts[2]);
+                KEYS_OF_HELP
+            }
+            _ => {
+                self.chart_and_table(frame, parts[2], area.height);
+                KEYS
+            }
+        };
+        line(frame, Line::from(keys).style(self.dim()), parts[3]);
+    }
+
+    fn chart_and_table(&self, frame: &mut Frame<'_>, area: Rect, height: u16) {
+        // With the line of marks an odd number: half of the axis is at the top of a line.
+        let chart = (height.saturating_sub(8) / 2).clamp(3, 14) | 1;
+        let legend =
+            self.legend(usize::from(area.width), if height < LEGEND_HEIGHT_MIN { 1 } else { LEGEND_LINES_MAX });
+        let legend_height = u16::try_from(legend.len()).unwrap_or(1);
+        let rows = [chart, 1, legend_height, 1].map(Constraint::Length);
+        let rows: Vec<Constraint> = rows.into_iter().chain([Constraint::Min(1)]).collect();
+        let parts = Layout::vertical(rows).split(area);
+        self.chart(usize::from(area.width.saturating_sub(AXIS))).draw(parts[0], frame);
+        frame.render_widget(Paragraph::new(self.times(area.width)), parts[1]);
+        frame.render_widget(Paragraph::new(legend), parts[2]);
+        frame.render_widget(Paragraph::new(self.tabs()), parts[3]);
         let (head, lines) = self.table(area.width);
-        let skipped = skipped.min(lines.len().saturating_sub(1));
+        let skipped = self.view.first.min(lines.len().saturating_sub(1));
         let lines: Vec<Line<'_>> = head.into_iter().chain(lines.into_iter().skip(skipped)).collect();
-        frame.render_widget(Paragraph::new(lines), parts[6]);
-        line(frame, Line::from(KEYS).style(self.dim()), parts[7]);
+        frame.render_widget(Paragraph::new(lines), parts[4]);
     }
 
     fn bold(&self) -> Style {
@@ -114,7 +154,7 @@ impl<'a> Drawn<'a> {
         Style::default().add_modifier(Modifier::DIM)
     }
 
-    fn title(&self, width: u16) -> Line<'static> {
+    fn title(&self, width: usize) -> Line<'static> {
         let state = match (&self.facts.trouble, self.view.is_stopped()) {
             (Some(_), _) => "no samples",
             (None, true) => "STOPPED",
@@ -122,13 +162,14 @@ impl<'a> Drawn<'a> {
         };
         let now = self.seen.last().map_or(String::new(), |second| clock(second.ended));
         let right = format!("{now}  {state}");
-        let left = format!("readpath top  {}", self.facts.server);
-        let room = usize::from(width).saturating_sub(right.len() + 1);
-        let left: String = left.chars().take(room).collect();
+        let room = width.saturating_sub(right.len() + 1);
+        let server = &self.facts.server;
+        let address = server.split_once("  ").map_or(server.as_str(), |(address, _)| address);
+        let left = first_that_fits([format!("readpath top  {server}"), server.clone(), address.into()], room);
         Line::from(format!("{left:<room$} {right}")).style(self.bold())
     }
 
-    fn headline(&self) -> Line<'static> {
+    fn headline(&self, width: usize) -> Line<'static> {
         if let Some(trouble) = &self.facts.trouble {
             return Line::from(trouble.clone());
         }
@@ -136,17 +177,21 @@ impl<'a> Drawn<'a> {
             return Line::from("Waiting for the first second.");
         };
         let seconds = self.sums.time.as_secs_f64();
-        let rate = self.sums.looks as f64 / seconds;
+        let (rate, level) = (three_digits(self.sums.looks as f64 / seconds), &self.facts.level);
         let lost = match self.sums.lost.is_zero() {
             true => String::new(),
             false => format!("; {} s without samples", three_digits(self.sums.lost.as_secs_f64())),
         };
-        Line::from(format!(
-            "{} sessions at work on average of {} s{lost}  ({} samples a second, {})",
-            three_digits(active),
-            seconds.round(),
-            three_digits(rate),
-            self.facts.level
+        let at_work = format!("{} sessions at work on average of {} s{lost}", three_digits(active), seconds.round());
+        // What matters least goes first where there is no room.
+        Line::from(first_that_fits(
+            [
+                format!("{at_work}  ({rate} samples a second, {level})"),
+                format!("{at_work}  ({rate} samples/s, {level})"),
+                format!("{at_work}  ({rate} samples/s)"),
+                at_work,
+            ],
+            width,
         ))
     }
 
@@ -186,15 +231,27 @@ impl<'a> Drawn<'a> {
         Line::from(format!("{:axis$}{middle:<room$}{right}", "")).style(self.dim())
     }
 
-    fn legend(&self) -> Line<'static> {
-        let mut spans = Vec::new();
-        for (class, time) in &self.sums.classes {
+    /// The classes with their letters, in as many lines of this width as they take, up to `most`.
+    fn legend(&self, width: usize, most: usize) -> Vec<Line<'static>> {
+        let (mut lines, mut used) = (vec![Vec::new()], 0);
+        // What is too little for a mark in the chart needs no letter, and would come and go.
+        let seen = self.sums.classes.iter().filter(|(_, time)| self.sums.part(*time) >= LEGEND_PART_MIN);
+        for (class, time) in seen {
             let (letter, color) = mark(*class);
             let style = if self.facts.has_color { Style::default().fg(color) } else { Style::default() };
-            spans.push(Span::styled(format!("{letter} "), style.add_modifier(Modifier::BOLD)));
-            spans.push(Span::raw(format!("{} {}  ", class.title(true), percent(self.sums.part(*time)))));
+            let text = format!("{} {}", class.title(true), percent(self.sums.part(*time)));
+            let length = 2 + text.chars().count();
+            if used > 0 && used + length > width && lines.len() < most {
+                lines.push(Vec::new());
+                used = 0;
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push(Span::styled(format!("{letter} "), style.add_modifier(Modifier::BOLD)));
+                line.push(Span::raw(format!("{text}  ")));
+            }
+            used += length + 2;
         }
-        Line::from(spans)
+        lines.into_iter().map(Line::from).collect()
     }
 
     fn tabs(&self) -> Line<'static> {
@@ -210,7 +267,7 @@ impl<'a> Drawn<'a> {
     fn table(&self, width: u16) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
         let head = |text: &str| vec![Line::from(text.to_string()).style(self.dim())];
         match self.view.pane {
-            Pane::Help => (Vec::new(), HELP.iter().map(|line| Line::from(*line)).collect()),
+            Pane::Help => (Vec::new(), Vec::new()),
             Pane::Statements => {
                 let lines = self.sums.statements.iter().map(|one| self.statement(one)).collect();
                 (head("    %  ses.  by class    statement"), lines)
@@ -292,7 +349,7 @@ impl<'a> Drawn<'a> {
     }
 
     fn root(&self, root: Option<u32>) -> String {
-        let Some(pid) = root else { return "not asked yet".into() };
+        let Some(pid) = root else { return UNKNOWN_HOLDER.into() };
         match self.sums.sessions.iter().find(|one| one.backend.pid == pid) {
             Some(one) => format!("{} ({})  {}", one.backend.label(), one.state.name(), self.text(one.statement)),
             None => pid.to_string(),
@@ -353,6 +410,12 @@ fn percent(part: f64) -> String {
         whole if whole >= 9.95 => format!("{whole:.0} %"),
         small => format!("{small:.1} %"),
     }
+}
+
+/// The first of some texts that has room; what has room of the last, where none has.
+fn first_that_fits<const COUNT: usize>(texts: [String; COUNT], room: usize) -> String {
+    let fits = |text: &&String| text.chars().count() <= room;
+    texts.iter().find(fits).cloned().unwrap_or_else(|| texts.last().map_or(String::new(), |last| cut(last, room)))
 }
 
 /// At most this many characters.

@@ -53,4 +53,5 @@ findings! {
     LEFT_ALONE = Warning "left-alone", "a session whose waits were not all seen, and why";
     LOAD_FAILED = Warning "load-failed", "the command that was the load ended with an error";
     SCARCE_SAMPLES = Warning "scarce-samples", "under 100 samples of sessions at work";
+    NUMBERED_EVENTS = Info "numbered-events", "what the number of an event means that has no name";
 }

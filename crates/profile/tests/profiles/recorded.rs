@@ -228,7 +228,13 @@ fn a_time_is_cut_out_to_the_second_and_parts_add_up() {
     assert!(none.files.is_empty());
     let sentence = none.problems[0].to_string();
     assert!(sentence.starts_with("nothing was recorded from 2026-11-22 10:00:00 to 2026-11-22 11:00:00"), "{sentence}");
-    assert!(sentence.contains("from 2026-11-23T10:15:00 to 2026-11-23T10:17:3"), "{sentence}");
+    assert!(sentence.contains("from 2026-11-23 10:15:00 to 2026-11-23 10:17:3"), "{sentence}");
+    // Times of day are said with their day.
+    let sentence = recorded(folder.path(), "07:00..07:10").problems[0].to_string();
+    assert!(
+        sentence.starts_with("nothing was recorded from 2026-11-23 07:00:00 to 2026-11-23 07:10:00: "),
+        "{sentence}"
+    );
 }
 
 fn said<'a>(findings: &'a [Finding], id: &str) -> Vec<&'a str> {

@@ -1,6 +1,7 @@
 //! `readpath calibrate`: a planner's cost constants, measured on the server that plans.
 
 use ::measure::Size;
+use ::measure::quantity::parse_time;
 use clap::{ArgMatches, Args, Command};
 use experiments::calibrate::{self, CalibrateParameters};
 
@@ -48,8 +49,9 @@ struct Arguments {
     /// Queries with parameters, as pg_stat_statements lists them, are not run: give a file with values in their place
     #[arg(long)]
     run: bool,
-    /// Seconds that one of your queries may take, with --run
-    #[arg(long, value_name = "SECONDS", default_value_t = CalibrateParameters::default().time_limit)]
+    /// How long one of your queries may take, with --run: a time with its unit, or a number of seconds
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    #[arg(default_value_t = CalibrateParameters::default().time_limit)]
     time_limit: f64,
     /// How often all costs are measured, each time with tables of their own
     #[arg(long, default_value_t = CalibrateParameters::default().passes)]
@@ -74,6 +76,12 @@ struct Arguments {
     seed: u64,
     #[command(flatten)]
     subjects: SubjectArguments,
+}
+
+/// The seconds of a time with its unit, as all options take one, or of a number alone, as job files have it.
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    number.map_or_else(|| parse_time(text).map(|time| time.as_seconds()), Ok).map_err(|error| error.to_string())
 }
 
 fn define(command: Command) -> Command {
@@ -139,6 +147,11 @@ mod tests {
             "on = ['postgres://me@host/db']\nqueries = 'shop.sql'\nrun = true",
             "--on postgres://me@host/db --queries shop.sql --run",
         );
+        for line in ["--time-limit 2500ms", "--time-limit 2.5s", "--time-limit 2.5"] {
+            let limited = of_line::<Arguments>(define, &format!("--on postgres://me@host/db {line}"));
+            assert!((limited.time_limit - 2.5).abs() < 1e-9, "{line}");
+        }
+        assert!(seconds("soon").is_err_and(|error| error.contains("soon")));
         assert!(toml::from_str::<CalibrateParameters>("payloads = 1").is_err());
     }
 

@@ -177,6 +177,8 @@ fn conclude(journal: &mut RunJournal, outcome: Result<(), String>, signal: Optio
         return Exit::NotKept;
     }
     let kept = kept(journal);
+    // What goes on until ^C is whole then; another signal comes from elsewhere.
+    let signal = signal.filter(|signal| *signal != signals::INTERRUPT || !journal.ends_by_interrupt());
     match (outcome, signal) {
         (_, Some(signal)) => {
             let message = format!("The run was interrupted by {}; {kept}", signals::name(signal));

@@ -2,6 +2,7 @@
 
 mod follow;
 pub(super) mod reading;
+mod renewed_page;
 pub(super) mod running;
 pub(super) mod skew;
 
@@ -47,9 +48,6 @@ Examples:
   readpath profile --on postgres://me@host/db        where the time of a running PostgreSQL goes, for a minute
   readpath profile --on postgres:18 -- pgbench -i    what a command does on a private server
   readpath profile DIR --from 10:00 --to 10:05       five minutes of a recording";
-
-/// Clears a terminal and goes to its upper left corner.
-const CLEARED: &str = "\u{1b}[H\u{1b}[2J";
 
 #[derive(Args)]
 #[command(override_usage = "readpath profile [OPTIONS] [FILE]... [-- COMMAND...]")]

@@ -231,10 +231,35 @@ fn tell(news: &Mutex<News>) {
 /// Says what was recorded.
 fn finish(arguments: &Arguments, news: &Arc<Mutex<News>>) -> Result<Exit, Failure> {
     tell(news);
-    let News { segments, bytes, removed, lost, .. } = news.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let mut parts = vec![format!("{} of {}", counted(segments, "segment", "segments"), size_in_words(bytes))];
-    parts.extend((removed > 0).then(|| format!("{} removed", counted(removed, "old one", "old ones"))));
-    parts.extend((lost > 0).then(|| format!("{} not written", counted(lost, "one", "ones"))));
-    output::print(&format!("{}: {}\n", arguments.to.display(), parts.join(", ")))?;
-    Ok(if segments == 0 && lost > 0 { Exit::Failed } else { Exit::Done })
+    let news = news.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    output::print(&format!("{}: {}\n", arguments.to.display(), came_to(&news)))?;
+    Ok(if news.segments == 0 && news.lost > 0 { Exit::Failed } else { Exit::Done })
+}
+
+/// How many segments were written, how many old ones were removed, and how many were lost.
+fn came_to(news: &News) -> String {
+    let News { segments, bytes, removed, lost, .. } = *news;
+    let mut parts = vec![match segments {
+        0 => "no segment was written".to_string(),
+        _ => format!("{} of {}", counted(segments, "segment", "segments"), size_in_words(bytes)),
+    }];
+    parts.extend((removed > 0).then(|| format!("{} removed", counted(removed, "old segment", "old segments"))));
+    parts.extend((lost > 0).then(|| format!("{} could not be written", counted(lost, "segment", "segments"))));
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_recording_came_to_is_english_whatever_the_numbers_are() {
+        let said = |[segments, bytes, removed, lost]: [u64; 4]| {
+            came_to(&News { segments, bytes, removed, lost, ..News::default() })
+        };
+        assert_eq!(said([0, 0, 0, 1]), "no segment was written, 1 segment could not be written");
+        assert_eq!(said([1, 2048, 0, 0]), "1 segment of 2 KiB");
+        let all = said([3, 2048, 1, 2]);
+        assert_eq!(all, "3 segments of 2 KiB, 1 old segment removed, 2 segments could not be written");
+    }
 }

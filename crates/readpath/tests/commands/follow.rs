@@ -3,13 +3,14 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::terminal;
 use crate::user::{User, cases, complaint, ids};
 
 const SHOP: &[u8] = include_bytes!("../traces/shop_ora_4711.trc");
@@ -95,12 +96,12 @@ fn only_what_was_added_is_read() {
     thread::sleep(LOOK);
     let more = bytes_read(&child) - first;
     let output = interrupted(child);
-    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
     assert!(more < many.len() as u64 / 2, "{more} bytes were read of {} that were added", 3 * SHOP.len());
 }
 
 #[test]
-fn a_last_page_with_all_lines_comes_behind_an_interrupt() {
+fn an_interrupt_ends_it_with_a_last_page_of_all_lines_and_is_no_error() {
     let user = User::new();
     let path = trace(&user);
     write(&path, &SHOP[..30_000]);
@@ -108,7 +109,9 @@ fn a_last_page_with_all_lines_comes_behind_an_interrupt() {
     thread::sleep(LOOK);
     write(&path, &SHOP[30_000..]);
     let output = interrupted(child);
-    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    assert!(!ids(&document(&output)).contains(&"interrupted") && !complaint(&output).contains("interrupted"));
+    assert!(document(&output)["finished"].is_string(), "nothing is unfinished");
     let whole = user.document(&format!("profile {} --no-store", path.display()));
     assert!(tables(&document(&output)) == tables(&whole));
 }
@@ -175,26 +178,17 @@ fn what_can_only_be_read_as_a_whole_is_followed_and_says_so() {
 }
 
 #[test]
-fn a_terminal_has_one_page_in_place_of_the_other() {
-    if Command::new("script").arg("--version").output().is_err() {
-        println!("skipped: script of util-linux is not installed, which gives a command a terminal");
-        return;
-    }
+fn a_terminal_has_one_page_in_place_of_the_other_and_the_whole_once_at_the_end() {
     let user = User::new();
     let path = trace(&user);
     write(&path, SHOP);
-    let own = user.command("");
-    let line = format!("{} profile {} --follow=3s --no-store", own.get_program().display(), path.display());
-    let mut script = Command::new("script");
-    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).env_clear().env("HOME", user.home.path());
-    script.env("TERM", "xterm").env("PATH", "/usr/bin:/bin").env("SHELL", "/bin/sh").stdin(Stdio::null());
-    let child = script.stdout(Stdio::piped()).spawn().unwrap();
-    thread::sleep(LOOK);
-    write(&path, SHOP);
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let pages: Vec<&str> =
-        text.split("\u{1b}[H\u{1b}[2J").filter(|page| page.contains("where the time went")).collect();
-    assert!(output.status.success() && pages.len() >= 3, "{} pages: {text}", pages.len());
-    assert!(pages.iter().all(|page| page.matches("where the time went").count() == 1), "{text}");
+    let words = format!("profile {} --follow=3s --no-store", path.display());
+    let Some(script) = terminal::begin(&user, &words) else { return };
+    for _ in 0..2 {
+        thread::sleep(LOOK);
+        write(&path, SHOP);
+    }
+    let screen = terminal::Screen::of(script);
+    let whole = user.ok(&format!("profile {} --no-store", path.display()));
+    screen.check(whole.lines().count());
 }

@@ -37,5 +37,6 @@ mod record;
 mod removal;
 mod running;
 mod sqlite;
+mod terminal;
 mod top;
 mod user;

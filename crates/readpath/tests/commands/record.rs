@@ -126,7 +126,10 @@ fn a_recording_has_the_page_of_a_profile_also_while_it_is_written_and_two_times_
     let wrong = user.refused("profile recording --since 2026-01-01", 2);
     assert!(wrong.contains("--from and --to"), "{wrong}");
     let nothing = user.refused("profile recording --to 2001-01-01", 1);
-    assert!(nothing.contains("nothing was recorded until 2001-01-01"), "{nothing}");
+    assert!(nothing.starts_with("readpath: nothing was recorded until 2001-01-01 00:00:00: "), "{nothing}");
+    assert!(!nothing.contains("trace"), "{nothing}");
+    let time_of_day = user.refused("profile recording --from 2001-01-01 --to 00:10", 1);
+    assert!(time_of_day.contains("from 2001-01-01 00:00:00 to 2001-01-01 00:10:00: "), "{time_of_day}");
     let exported = user.refused("export --events recording --output events", 2);
     assert!(exported.contains("a recording is Parquet already"), "{exported}");
     let words: Vec<&str> = exported.split_whitespace().collect();
@@ -171,7 +174,7 @@ fn kill_9_at_any_moment_leaves_whole_segments_and_the_next_recorder_goes_on() {
 }
 
 #[test]
-fn a_second_recorder_on_the_same_folder_is_refused() {
+fn a_second_recorder_on_the_same_folder_and_a_folder_that_takes_no_file_are_refused() {
     let Some(trial) = Trial::start(&[]) else { return };
     let user = User::new();
     let mut first = recorder(&user, &trial, "");
@@ -179,6 +182,9 @@ fn a_second_recorder_on_the_same_folder_is_refused() {
     let refused = user.refused(&format!("record --on {} --to recording", trial.url()), 1);
     assert!(refused.contains("another recorder writes to recording"), "{refused}");
     first.end(Signal::INT);
+    // Nothing can be made there, by root neither: it is said before it records, and not a segment later.
+    let refused = user.refused(&format!("record --on {} --to /proc/self", trial.url()), 1);
+    assert!(refused.contains("/proc/self cannot be recorded to: ") && !refused.contains("until ^C"), "{refused}");
 }
 
 #[test]
@@ -272,7 +278,7 @@ fn a_full_disk_is_said_sampling_goes_on_and_the_next_segments_are_written() {
     let output = recorder.end(Signal::TERM);
     let said = complaint(&output);
     assert!(said.contains("there is no room in ") && said.contains("takes segments again"), "{said}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains(" not written"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains(" could not be written"));
     let page = user.ok(&format!("profile {}", folder.display()));
     assert!(page.contains("The server could not be asked for "), "the minutes that are missing are named: {page}");
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::terminal;
 use crate::user::{DEBIAN, User, complaint};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -108,22 +109,38 @@ fn a_profile_that_leaves_tiers_out_has_none_and_says_why() {
 }
 
 #[test]
-fn an_interrupted_profile_is_kept_with_its_page() {
+fn an_interrupt_is_how_a_profile_ends_and_another_signal_is_not() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let _busy = busy(&trial, HEAVY);
+    for (signal, code) in [(Signal::INT, 0), (Signal::TERM, 143)] {
+        let user = User::new();
+        let words = format!("profile --on {} --duration 60s -q", trial.url());
+        let mut command = user.command(&words);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        trial.wait_for("SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'readpath'", "t");
+        thread::sleep(Duration::from_secs(2));
+        let begun = Instant::now();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", complaint(&output));
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        let page = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(page.contains("where the time went"), "{page}");
+        let said = format!("{page}{}", complaint(&output));
+        assert_eq!(said.contains("interrupted by SIGTERM"), code != 0, "{said}");
+        assert!(!said.contains("interrupted by ^C"), "{said}");
+        assert_eq!(user.ok("runs").contains("unfinished"), code != 0);
+    }
+}
+
+#[test]
+fn a_page_on_a_terminal_is_renewed_in_its_place() {
     let Some(trial) = Trial::start(&[]) else { return };
     let _busy = busy(&trial, HEAVY);
     let user = User::new();
-    let words = format!("profile --on {} --duration 60s -q", trial.url());
-    let mut command = user.command(&words);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    trial.wait_for("SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'readpath'", "t");
-    thread::sleep(Duration::from_secs(2));
-    let begun = Instant::now();
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
-    assert!(begun.elapsed() < Duration::from_secs(10));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("where the time went"));
-    assert!(complaint(&output).contains("interrupted by ^C") && user.run("show last").status.success());
+    let Some(script) = terminal::begin(&user, &format!("profile --on {} --for 6s", trial.url())) else { return };
+    let screen = terminal::Screen::of(script);
+    screen.check(user.ok("show last").lines().count());
 }
 
 #[test]

@@ -122,6 +122,58 @@ fn reads_are_shown_by_the_tier_that_answered_or_the_reason_why_not() {
 }
 
 #[test]
+fn the_help_is_whole_on_a_small_terminal_and_names_every_letter_and_what_q_does_there() {
+    assert!(HELP.len() <= 21 && HELP.iter().all(|line| line.chars().count() <= 80), "{HELP:#?}");
+    let lines = drawn(&history(), &pressed("?"), &facts(), (80, 24));
+    assert_eq!(&lines[2..2 + HELP.len()], HELP);
+    assert!(lines[23].starts_with("q leave this help") && !lines[23].contains("q quit"), "{}", lines[23]);
+    let explained = HELP.join("  ");
+    for row in measure::wait_class::CLASSES {
+        let letter = format!("  {} ", mark(row.class).0);
+        assert!(format!("  {explained}").contains(&letter), "no {letter} of {}", row.key);
+    }
+}
+
+#[test]
+fn what_has_no_room_is_left_out_whole_and_the_legend_takes_more_lines() {
+    let events = [
+        "IO:DataFileRead",
+        "IO:WALSync",
+        "Lock:transactionid",
+        "LWLock:WALWrite",
+        "Client:ClientWrite",
+        "Extension:Other",
+        "IO:BufFileRead",
+    ];
+    let samples: Vec<_> = events
+        .iter()
+        .zip(20..)
+        .map(|(event, pid)| sample(pid, "select 1", Some(event)))
+        .chain([sample(11, "select 1", None)])
+        .collect();
+    let long = Facts { server: "postgres://me@a.long.host.example:5432/shop  PostgreSQL 18.1".into(), ..facts() };
+    let many = Facts { level: "of pg_stat_activity".into(), ..long };
+    let history = seconds_of(7, &samples);
+    let lines = drawn(&history, &View::default(), &many, (80, 24));
+    let page = lines.join("\n");
+    assert!(lines[0].contains("PostgreSQL 18.1 ") && lines[0].ends_with("live"), "{page}");
+    assert!(lines[1].ends_with(" samples/s, of pg_stat_activity)"), "{page}");
+    let classes: std::collections::BTreeSet<&str> =
+        events.iter().map(|event| measure::wait_class::class_of(event).title(true)).collect();
+    let share = |line: &String, title: &str| line.split_once(title).is_some_and(|(_, rest)| rest.contains(" %"));
+    let legend = lines.iter().filter(|line| classes.iter().any(|title| share(line, title))).count();
+    assert!(legend > 1 && classes.iter().all(|title| lines.iter().any(|line| share(line, title))), "{page}");
+    assert!(lines[23].starts_with("q quit") && page.contains("select ?"), "{page}");
+}
+
+#[test]
+fn a_waiter_whose_holder_was_not_asked_for_says_so() {
+    let samples = [sample(13, "update stock set n = n - 1", Some("Lock:transactionid"))];
+    let page = drawn(&seconds_of(7, &samples), &pressed("4"), &facts(), (80, 24)).join("\n");
+    assert!(page.contains(UNKNOWN_HOLDER) && UNKNOWN_HOLDER.len() <= 80, "{page}");
+}
+
+#[test]
 fn what_stands_still_says_so_and_what_is_silent_too() {
     let lines = drawn(&history(), &pressed("<"), &facts(), (80, 24));
     assert!(lines[0].ends_with("STOPPED"), "{}", lines[0]);

@@ -47,6 +47,16 @@ const NOT_RUNNING: &str = "no recorder ran";
 /// Most times without samples that are named one by one.
 const AWAY_MAX: usize = 64;
 
+/// A time of a recording with its dates, which the words of a command line may leave out.
+fn in_words(span: &Range<i64>) -> String {
+    let at = |micros: i64| clock(micros).to_string().replacen('T', " ", 1);
+    match (span.start, span.end) {
+        (i64::MIN, end) => format!("until {}", at(end)),
+        (start, i64::MAX) => format!("from {}", at(start)),
+        (start, end) => format!("from {} to {}", at(start), at(end)),
+    }
+}
+
 /// Reads segments, the oldest first.
 struct RecordedSource {
     period: Period,
@@ -250,8 +260,8 @@ impl Source for RecordedSource {
             name.is_none_or(|name| name.begin < span.end && name.end > span.start && span.start < span.end)
         };
         if !named.iter().any(|(name, _)| has_part(name)) {
-            let held = format!("from {} to {}", clock(first), clock(last));
-            self.span = Err(format!("nothing was recorded {}: the recording is {held} (UTC)", self.period));
+            let (asked, held) = (in_words(&span), in_words(&(first..last)));
+            self.span = Err(format!("nothing was recorded {asked}: the recording is {held} (UTC)"));
             named.truncate(1);
             return named.into_iter().map(|(_, input)| input).collect();
         }

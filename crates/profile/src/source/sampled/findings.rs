@@ -39,6 +39,7 @@ pub(super) fn findings(of: &Judged<'_>) -> Vec<Finding> {
     found.extend((!of.observed.level.is_empty()).then(|| row::LEVEL.of(of.observed.level.join(" "))));
     found.extend(of.db_time());
     found.extend((!of.sampled.is_exact).then(|| scarce(of.sampled.samples)).flatten());
+    found.extend(numbered(of.context));
     found.extend(hidden(of.accounting.hidden, of.accounting.sessions_max));
     found.extend(disabled(of.accounting.disabled));
     found.extend(of.observed.away.iter().map(away));
@@ -84,17 +85,24 @@ impl Judged<'_> {
 /// The sampled time of sessions at work beside the server's.
 fn agreement(sampled: &Sampled, of_server: Ticks) -> Finding {
     let (samples, error) = (sampled.db_time, sampled.stated_error());
-    let off = (samples - of_server).0.abs();
-    let share = 100.0 * (samples.0 as f64 / of_server.0.max(1) as f64 - 1.0);
     let made_from = if sampled.is_exact { "their waits" } else { "the samples" };
+    if samples <= Ticks::ZERO && of_server <= Ticks::ZERO {
+        let message = format!("No session was at work, by {made_from} and by the server's own account.");
+        return row::DB_TIME_AGREES.of(message);
+    }
+    let off = (samples - of_server).0.abs();
     let explained = match sampled.is_exact {
         true => "its account leaves out the receipt of a request and the sending of its last rows".to_string(),
         false => format!("sampling and the account's delay explain up to {}", shown(error)),
     };
+    // No part of nothing.
+    let share = (of_server > Ticks::ZERO && samples > Ticks::ZERO)
+        .then(|| format!("{:+.1} %; ", 100.0 * (samples.0 as f64 / of_server.0 as f64 - 1.0)));
     let message = format!(
-        "Sessions were at work for {} by {made_from} and {} by the server's own account ({share:+.1} %; {explained})",
-        shown(samples),
-        shown(of_server)
+        "Sessions were at work for {} by {made_from} and {} by the server's own account ({}{explained})",
+        time_at_work(samples),
+        time_at_work(of_server),
+        share.unwrap_or_default()
     );
     if off <= error.0 || sampled.is_exact {
         return row::DB_TIME_AGREES.of(message + ".");
@@ -107,6 +115,11 @@ fn agreement(sampled: &Sampled, of_server: Ticks) -> Finding {
         }
     };
     row::DB_TIME_DIFFERS.of(message + why)
+}
+
+/// A time of sessions at work in words.
+fn time_at_work(time: Ticks) -> String {
+    if time <= Ticks::ZERO { "no time".into() } else { shown(time) }
 }
 
 fn blocked(root: &BlockerRow, below: u64, statement: &str, unknown: Ticks) -> String {
@@ -129,15 +142,39 @@ fn blocked(root: &BlockerRow, below: u64, statement: &str, unknown: Ticks) -> St
 }
 
 fn scarce(samples: u64) -> Option<Finding> {
+    if samples == 0 {
+        let message = "No sample met a session at work: there is no time to divide. Sample when there is work.";
+        return Some(row::SCARCE_SAMPLES.of(message));
+    }
     (samples < SAMPLES_MIN).then(|| {
         let message = format!(
             "The shares rest on {} of sessions at work: each may be off by {} points and more. Sample for longer, or \
              when there is work.",
             counted(samples, "sample", "samples"),
-            if samples == 0 { "any number of".into() } else { three_digits(98.0 / (samples as f64).sqrt()) }
+            three_digits(98.0 / (samples as f64).sqrt())
         );
         row::SCARCE_SAMPLES.of(message)
     })
+}
+
+/// What a number in the place of a wait's name means.
+fn numbered(context: &Context) -> Option<Finding> {
+    let number = |name: &str| {
+        let (kind, number) = name.split_once(":#")?;
+        number.bytes().all(|digit| digit.is_ascii_digit()).then(|| (kind.to_string(), number.to_string()))
+    };
+    let mut names = context.events.iter().filter_map(|event| number(&event.name));
+    let (kind, first) = names.next()?;
+    let others = match names.count() as u64 {
+        0 => String::new(),
+        more => format!(", and {more} more like it"),
+    };
+    let message = format!(
+        "{kind}:#{first} is wait event number {first} of the type {kind}{others}: the server's memory has the number, \
+         and neither this program's table for that version nor pg_stat_activity, which shows few of them, gave the \
+         name."
+    );
+    Some(row::NUMBERED_EVENTS.of(message))
 }
 
 fn hidden(hidden: u64, all: u64) -> Option<Finding> {

@@ -155,3 +155,18 @@ fn not_a_number() -> Reading {
 fn what_a_run_finds_about_itself_is_so() {
     both_sides(&every::findings::ALL, endings().into_iter().chain([not_kept(), store_open(), not_a_number()]));
 }
+
+#[test]
+fn an_interrupt_completes_what_goes_on_until_then_and_nothing_else() {
+    let ended = |ends_by_interrupt: bool, signal: u8| {
+        let mut journal = journal(None);
+        if ends_by_interrupt {
+            journal.end_by_interrupt();
+        }
+        let exit = conclude(&mut journal, Ok(()), Some(signal));
+        (exit, journal.run().finished.is_some(), journal.run().findings.is_empty())
+    };
+    assert_eq!(ended(true, signals::INTERRUPT), (Exit::Done, true, true));
+    assert_eq!(ended(true, 15), (Exit::Interrupted { signal: 15 }, false, false));
+    assert_eq!(ended(false, signals::INTERRUPT), (Exit::Interrupted { signal: 2 }, false, false));
+}

@@ -13,10 +13,10 @@ use ::profile::observe::instruments::Instruments;
 use experiments::{Journal, Stop};
 
 use super::reading::nothing_read;
-use super::{Arguments, CLEARED, chosen, instruments, read_all, settings, take};
+use super::renewed_page::RenewedPage;
+use super::{Arguments, chosen, instruments, read_all, settings, take};
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
-use crate::output;
 use crate::run_journal::RunJournal;
 
 /// How often a followed trace is looked at.
@@ -43,9 +43,9 @@ enum Look {
     Anew(String),
 }
 
-/// Renews the page until a signal comes or nothing was written for `idle`. On a terminal each page takes the place of
-/// the one before; elsewhere the last one alone is printed, as that of any run. Returns whether everything that was
-/// named could be read.
+/// Renews the page until a signal comes, ^C being the usual end, or nothing was written for `idle`. On a terminal each
+/// page takes the place of the one before; elsewhere the last one alone is printed, as that of any run. Returns whether
+/// everything that was named could be read.
 pub(super) fn follow(
     arguments: &Arguments,
     context: &Context,
@@ -53,7 +53,7 @@ pub(super) fn follow(
     (stop, idle): (&Stop, Duration),
 ) -> Result<bool, Failure> {
     let mut source = Source::of(arguments)?;
-    let mut pages = Pages { kept: journal.run().clone(), sentences: Vec::new(), is_all_there: None, nothing: None };
+    let mut pages = Pages::before(journal.run());
     let mut written = Instant::now();
     loop {
         // What was written before the signal is on the last page; without any page the signal ends the reading too.
@@ -82,11 +82,12 @@ pub(super) fn follow(
             thread::sleep(NAP);
         }
     }
-    if context.settings.stdout_is_terminal {
-        output::print(CLEARED)?;
-    }
+    pages.page.take_away()?;
     match (pages.is_all_there, pages.nothing) {
-        (Some(is_all_there), _) => Ok(is_all_there),
+        (Some(is_all_there), _) => {
+            journal.end_by_interrupt();
+            Ok(is_all_there)
+        }
         (None, Some(nothing)) => Err(nothing),
         (None, None) => Err(Failure::new(Exit::Failed, "no call and no wait was written while it was followed.")),
     }
@@ -147,9 +148,21 @@ struct Pages {
     is_all_there: Option<bool>,
     /// Why there is none.
     nothing: Option<Failure>,
+    /// What stands on a terminal.
+    page: RenewedPage,
 }
 
 impl Pages {
+    fn before(run: &Run) -> Pages {
+        Pages {
+            kept: run.clone(),
+            sentences: Vec::new(),
+            is_all_there: None,
+            nothing: None,
+            page: RenewedPage::default(),
+        }
+    }
+
     /// Puts another profile in place of the last one, unless it has nothing.
     fn renew(
         &mut self,
@@ -170,16 +183,12 @@ impl Pages {
         Ok(())
     }
 
-    fn show(&self, context: &Context, journal: &RunJournal) -> Result<(), Failure> {
+    fn show(&mut self, context: &Context, journal: &RunJournal) -> Result<(), Failure> {
         if !context.settings.stdout_is_terminal || self.is_all_there.is_none() {
             return Ok(());
         }
-        output::print(CLEARED)?;
         journal.clear_progress();
-        // It goes on before the reader's eyes: no word that it did not end.
-        let mut page = journal.run().clone();
-        page.finished.get_or_insert_with(|| page.started.clone());
-        output::print_result(report::Shown::Run(&page), context)
+        self.page.renew(journal.run(), context)
     }
 }
 

@@ -10,6 +10,7 @@ use ::measure::schema::logs::findings as row;
 use ::profile::choice::{FileChoice, FileName, WallClock};
 use ::profile::event::{Observer, Ticks};
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
+use ::profile::input::Problem;
 use clap::Args;
 use experiments::Stop;
 
@@ -118,5 +119,8 @@ pub(in crate::commands) fn nothing_read(ingested: &Ingested) -> Failure {
     let reasons: Vec<String> = ingested.problems.iter().take(5).map(ToString::to_string).collect();
     let more = ingested.problems.len().saturating_sub(reasons.len());
     let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
-    Failure::new(Exit::Failed, format!("no trace was read: {}{rest}.", reasons.join("; ")))
+    let is_of_recording = |problem: &Problem| matches!(problem, Problem::NotRecorded { .. });
+    // A recording is no trace, and says all by itself.
+    let beginning = if ingested.problems.iter().all(is_of_recording) { "" } else { "no trace was read: " };
+    Failure::new(Exit::Failed, format!("{beginning}{}{rest}.", reasons.join("; ")))
 }

@@ -15,6 +15,7 @@ use server::facts::ASSUMED_MAJOR;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
 use server::{Address, Place, Statements};
 
+use super::renewed_page::RenewedPage;
 use super::{Arguments, instruments, take};
 use crate::commands::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
@@ -81,8 +82,8 @@ pub(super) struct RunningArguments {
     #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
     rate: Option<f64>,
     /// See every wait of these sessions from its beginning to its end, instead of samples: numbers of processes, or
-    /// all. Each wait costs its session some 20 µs; one that would lose a fifth of its time by that is left alone. It
-    /// takes root
+    /// all. Each wait costs its session some 2 µs, and some 20 µs under a hypervisor; one that would lose a fifth of
+    /// its time by that is left alone. It takes root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE
     #[arg(long, value_name = "PID,...|all", value_parser = chosen, conflicts_with = "rate")]
     exact: Option<Chosen>,
     /// Do not trace which tier answered each read of a file: tracing, for which it takes root or CAP_PERFMON, makes
@@ -242,7 +243,7 @@ pub(super) fn profile(
     let limit = running.duration();
     let expected = if load.is_some() { Duration::ZERO } else { limit };
     journal.step(&format!("sampling {}", address.shown()), expected);
-    let mut pages = Pages { kept: journal.run().clone(), begun: Instant::now(), shown: None };
+    let mut pages = Pages::before(journal.run());
     let mut failure = None;
     let mut each = |watch: &Watch| {
         // What is seen whole is added up at the end.
@@ -263,14 +264,17 @@ pub(super) fn profile(
     }
     let ended = load.map(Load::end);
     let (ingested, instruments) = watch.finish(ended.as_ref().and_then(|ended| ended.complaint.clone()));
+    let is_given = private.is_none();
     drop(private);
+    pages.page.take_away()?;
     if let Some(failure) = failure {
         return Err(failure);
     }
     journal.begin_again(&pages.kept);
     take(arguments, ingested, &instruments, journal)?;
-    if pages.shown.is_some() {
-        output::print(super::CLEARED)?;
+    // A load that ^C ends is not the one that was asked for.
+    if is_given {
+        journal.end_by_interrupt();
     }
     Ok(ended.and_then(|ended| ended.code))
 }
@@ -308,9 +312,14 @@ struct Pages {
     kept: Run,
     begun: Instant,
     shown: Option<Instant>,
+    page: RenewedPage,
 }
 
 impl Pages {
+    fn before(run: &Run) -> Pages {
+        Pages { kept: run.clone(), begun: Instant::now(), shown: None, page: RenewedPage::default() }
+    }
+
     /// Puts the page of what was sampled so far in the place of the last one, where it is time to.
     fn renew(
         &mut self,
@@ -325,12 +334,8 @@ impl Pages {
         let (ingested, instruments) = watch.so_far();
         journal.begin_again(&self.kept);
         take(arguments, ingested, &instruments, journal)?;
-        output::print(super::CLEARED)?;
         journal.clear_progress();
-        // It goes on before the reader's eyes: no word that it did not end.
-        let mut page = journal.run().clone();
-        page.finished.get_or_insert_with(|| page.started.clone());
-        output::print_result(report::Shown::Run(&page), context)?;
+        self.page.renew(journal.run(), context)?;
         self.shown = Some(Instant::now());
         Ok(())
     }

@@ -4,16 +4,19 @@ use measure::schema::sampled;
 use sides::{Reading, both_sides, reading, says};
 
 use super::*;
-use crate::event::StatementIndex;
+use crate::event::{Event, StatementIndex};
 use crate::tables::sampled::ActiveSessions;
 
 fn judged(of: &dyn Fn(&mut Accounting, &mut Sampled, &mut Observed)) -> Vec<Finding> {
+    judged_with(&Context::default(), of)
+}
+
+fn judged_with(context: &Context, of: &dyn Fn(&mut Accounting, &mut Sampled, &mut Observed)) -> Vec<Finding> {
     let mut accounting = Accounting::new(0);
     let (mut sampled, mut observed) = (Sampled::default(), Observed::default());
     sampled.samples = 5_000;
     of(&mut accounting, &mut sampled, &mut observed);
-    let context = Context::default();
-    findings(&Judged { accounting: &accounting, sampled: &sampled, observed: &observed, context: &context })
+    findings(&Judged { accounting: &accounting, sampled: &sampled, observed: &observed, context })
 }
 
 fn micros(micros: i64) -> Ticks {
@@ -37,7 +40,14 @@ fn of_sessions() -> Vec<Reading> {
         row::SCARCE_SAMPLES,
         0..200_u64,
         |count| judged(&|_, sampled, _| sampled.samples = *count),
-        |count| (*count < 100).then(|| says![if *count == 1 { "1 sample".into() } else { format!("{count} samples") }]),
+        |count| {
+            let said = match count {
+                0 => "No sample met a session at work: there is no time to divide.".into(),
+                1 => "1 sample of".into(),
+                count => format!("{count} samples of"),
+            };
+            (*count < 100).then(|| says![said])
+        },
     );
     let in_transaction = reading(
         row::IDLE_IN_TRANSACTION,
@@ -113,6 +123,46 @@ fn of_the_account() -> Vec<Reading> {
     vec![agrees, differs, none]
 }
 
+fn of_numbers() -> Reading {
+    reading(
+        row::NUMBERED_EVENTS,
+        0..4_usize,
+        |count| {
+            let names = ["IO:DataFileRead", "Lock:#x", "IO:#70", "Lock:#5", "Client:#0"];
+            let events = names[..2 + count].iter().map(|name| Event::new(name, &[])).collect();
+            judged_with(&Context { events, ..Context::default() }, &|_, _, _| {})
+        },
+        |count| {
+            let others = match count {
+                0 => return None,
+                1 => "of the type IO: the".to_string(),
+                count => format!("of the type IO, and {} more like it: the", count - 1),
+            };
+            Some(says![format!("IO:#70 is wait event number 70 {others}")])
+        },
+    )
+}
+
+#[test]
+fn a_server_without_work_is_said_to_have_none_and_nothing_is_divided_by_it() {
+    let said = |samples: i64, of_server: i64| {
+        let found = judged(&|_, sampled, observed| {
+            sampled.db_time = micros(samples);
+            observed.db_time = Some(Ok(micros(of_server)));
+        });
+        let about = [row::DB_TIME_AGREES, row::DB_TIME_DIFFERS];
+        found.into_iter().find(|one| about.iter().any(|row| row.made(one))).unwrap().message
+    };
+    assert_eq!(said(0, 0), "No session was at work, by the samples and by the server's own account.");
+    for (samples, of_server, part) in [
+        (0, 20_000, "for no time by the samples and 20.0 ms by the server's own account (sampling"),
+        (20_000, 0, "for 20.0 ms by the samples and no time by the server's own account (sampling"),
+    ] {
+        let said = said(samples, of_server);
+        assert!(said.contains(part) && !said.contains(" %"), "{said}");
+    }
+}
+
 /// A finding that stands where something was observed.
 fn observed(row: measure::schema::FindingSpec, note: fn(&mut Observed), said: &'static str) -> Reading {
     reading(
@@ -176,6 +226,6 @@ fn of_the_way() -> Vec<Reading> {
 
 #[test]
 fn what_sampling_met_and_could_not_see_is_said_where_it_is_so() {
-    let all = of_sessions().into_iter().chain(of_the_account()).chain(of_the_way());
+    let all = of_sessions().into_iter().chain(of_the_account()).chain(of_the_way()).chain([of_numbers()]);
     both_sides(&sampled::findings::ALL, all);
 }
