@@ -40,8 +40,8 @@ pub struct ProfileComparison {
 }
 
 impl ProfileComparison {
-    /// Divides all times by the seconds that their sides were sampled, where these lengths are unequal: then a change is
-    /// one of rates, and the lists are in its order.
+    /// Divides all times by the seconds that their sides were sampled, where these lengths are unequal: a change is
+    /// then one of rates, and the lists are in its order.
     pub fn divide_by_lengths(&mut self) {
         let Some((first, second)) = unequal_lengths(&self.before, &self.after) else { return };
         let changes = [&mut self.classes, &mut self.events, &mut self.statements];
