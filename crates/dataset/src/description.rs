@@ -1,5 +1,6 @@
 //! A data set in a few numbers: what its rows are made from.
 
+use measure::quantity::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Column, ColumnType};
@@ -113,8 +114,12 @@ impl DataSet {
         }
         if self.count() == 0 {
             let DataSet { payload, row_length, .. } = self;
-            let reason =
-                format!("{payload} bytes of payload are less than one row of {row_length}; ask for more payload");
+            let reason = format!(
+                "{} of payload {} less than one row of {}; ask for more payload",
+                counted(*payload, "byte", "bytes"),
+                if *payload == 1 { "is" } else { "are" },
+                counted(u64::from(*row_length), "byte", "bytes")
+            );
             return Err(Refused(reason));
         }
         Ok(())
@@ -183,7 +188,9 @@ mod tests {
     fn a_payload_of_less_than_a_row_is_refused() {
         let [uniform, ..] = all();
         let small = DataSet { payload: 25, ..uniform };
-        assert!(small.check().unwrap_err().to_string().contains("25 bytes of payload are less than one row of 26"));
+        let said = |payload| DataSet { payload, ..small.clone() }.check().unwrap_err().to_string();
+        assert!(said(25).starts_with("25 bytes of payload are less than one row of 26 bytes;"), "{}", said(25));
+        assert!(said(1).starts_with("1 byte of payload is less than one row of 26 bytes;"), "{}", said(1));
         assert!(small.rows().is_err());
     }
 

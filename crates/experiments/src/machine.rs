@@ -226,11 +226,10 @@ impl Disturbances {
         let shared = self.additions.iter().filter(|(additions, _)| *additions < best * conditions::SHARED_CORE);
         let (least, what) = shared.clone().min_by(|one, other| one.0.total_cmp(&other.0))?;
         let message = format!(
-            "Another thread shared the core during {} of {}, most during {what}: the core did {} of what it does alone \
+            "Another thread shared the core {}: the core did {} of what it does alone \
              ({} of {} additions a cycle). These memory and CPU costs are up to {} times too high. Repeat the run on a \
              quiet machine, or on one with dedicated cores.",
-            shared.count(),
-            measurements(self.additions.len() as u64),
+            during(shared.count(), self.additions.len() as u64, what),
             three_digits(least / best),
             three_digits(*least),
             three_digits(best),
@@ -244,9 +243,8 @@ impl Disturbances {
         let (_, what, change) = worst(&self.clock, |(drift, ..)| *drift)?;
         let (before, after) = change.core_ghz?;
         let figures = format!(
-            "The core's frequency changed by more than 2 % during {} of {}, most during {what} ({} to {} GHz)",
-            self.clock.len(),
-            measurements(self.blocks),
+            "The core's frequency changed by more than 2 % {} ({} to {} GHz)",
+            during(self.clock.len(), self.blocks, what),
             three_digits(before),
             three_digits(after)
         );
@@ -263,10 +261,9 @@ impl Disturbances {
     fn shared_device(&self) -> Option<Finding> {
         let (ratio, what) = worst(&self.shared, |(ratio, _)| *ratio)?;
         let message = format!(
-            "The device delivered more than this run read in {} of {}, {} times as much during {what}: other processes \
-             read from it too, and the latencies include waiting for them.",
-            self.shared.len(),
-            measurements(self.blocks),
+            "The device delivered more than this run read{}, {} times as much during {what}: other processes read from \
+             it too, and the latencies include waiting for them.",
+            if self.blocks == 1 { String::new() } else { format!(" in {}", share(self.shared.len(), self.blocks)) },
             three_digits(*ratio)
         );
         Some(row::DEVICE_SHARED.of(message).with("ratio", *ratio, Unit::Ratio))
@@ -275,11 +272,10 @@ impl Disturbances {
     fn stolen_time(&self) -> Option<Finding> {
         let (share, what) = worst(&self.stolen, |(share, _)| *share)?;
         let message = format!(
-            "The hypervisor took processor time away during {} of {}, most during {what} ({} % of the processors' \
+            "The hypervisor took processor time away {} ({} % of the processors' \
              time): means and tails include waits for a processor. Repeat the run, or use a machine with dedicated \
              cores.",
-            self.stolen.len(),
-            measurements(self.blocks),
+            during(self.stolen.len(), self.blocks, what),
             three_digits(share * 100.0)
         );
         Some(row::STOLEN_TIME.of(message).with("share", share * 100.0, Unit::Percent))
@@ -290,8 +286,16 @@ fn worst<T>(noted: &[T], by: impl Fn(&T) -> f64) -> Option<&T> {
     noted.iter().max_by(|one, other| by(one).total_cmp(&by(other)))
 }
 
-fn measurements(count: u64) -> String {
-    counted(count, "measurement", "measurements")
+/// `during 3 of 9 measurements, most during a scan`; of a run that is one measurement, `during a scan`.
+fn during(count: usize, of: u64, what: &str) -> String {
+    match of {
+        1 => format!("during {what}"),
+        of => format!("during {}, most during {what}", share(count, of)),
+    }
+}
+
+fn share(count: usize, of: u64) -> String {
+    format!("{count} of {}", counted(of, "measurement", "measurements"))
 }
 
 #[cfg(test)]

@@ -181,7 +181,12 @@ pub fn size_in_words(bytes: u64) -> String {
     let text = format_size(bytes);
     let (number, unit) = text.split_at(text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len()));
     let number = number.parse().map_or_else(|_| number.into(), grouped);
-    format!("{number} {}", if unit.is_empty() { "bytes" } else { unit })
+    let unit = match (bytes, unit) {
+        (1, _) => "byte",
+        (_, "") => "bytes",
+        (_, unit) => unit,
+    };
+    format!("{number} {unit}")
 }
 
 /// A size as a sentence writes it, to the mebibyte below from one mebibyte on.
@@ -295,7 +300,7 @@ mod tests {
         assert_eq!([-16_944.0, -1.126, 1e30].map(three_digits)[..2], ["-16\u{202f}900", "-1.13"]);
         assert_eq!(format_nanos(999_700.0), "1.00 ms");
         assert_eq!(format_nanos(1.13), "1.13 ns");
-        assert_eq!([8192, 1000].map(size_in_words), ["8 KiB", "1\u{202f}000 bytes"]);
+        assert_eq!([8192, 1000, 1].map(size_in_words), ["8 KiB", "1\u{202f}000 bytes", "1 byte"]);
     }
 
     #[test]

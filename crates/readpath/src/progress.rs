@@ -17,6 +17,9 @@ const REDRAW: Duration = Duration::from_secs(1);
 /// How often a line is written where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(15);
 
+/// Columns of such a line behind `readpath: `, as a terminal and a log have them.
+const COLUMNS: usize = 70;
+
 /// A step of the work and when it will be done, where that is known.
 struct Step {
     what: String,
@@ -87,11 +90,21 @@ impl Progress {
 }
 
 impl Step {
-    /// The line that tells of it.
+    /// The line that tells of it. What is long loses its end, so that the time left is on the line.
     fn told(&self, elapsed: Duration, now: Instant) -> String {
         let left = self.end.map(|end| format!(", {}", time_left(end.saturating_duration_since(now))));
-        format!("{} s so far, now {}{}", elapsed.as_secs(), self.what, left.unwrap_or_default())
+        let (begin, left) = (format!("{} s so far, now ", elapsed.as_secs()), left.unwrap_or_default());
+        begin.clone() + &shortened(&self.what, COLUMNS.saturating_sub(begin.len() + left.len())) + &left
     }
+}
+
+/// A text in at most this number of letters, which ends in points where it was longer.
+fn shortened(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.into();
+    }
+    let kept: String = text.chars().take(letters.saturating_sub(3)).collect();
+    format!("{}...", kept.trim_end())
 }
 
 /// Calls `tell` with the step under way after each `pause`, on a thread of its own, until the sender is dropped. `None`
@@ -153,6 +166,16 @@ mod tests {
         let of = |end| Step { what: "reading".into(), end }.told(Duration::from_secs(30), now);
         assert_eq!(of(None), "30 s so far, now reading");
         assert_eq!(of(Some(now + Duration::from_secs(9))), "30 s so far, now reading, about 9 s left");
+    }
+
+    #[test]
+    fn a_line_of_progress_is_no_longer_than_a_terminal() {
+        let now = Instant::now();
+        let what = "the single-row lookups of rows of 2500 bytes in 25 columns on postgres 18.6 by a name".to_string();
+        let told = |what| Step { what, end: Some(now + Duration::from_secs(9)) }.told(Duration::from_secs(1234), now);
+        let line = format!("readpath: {}", told(what));
+        assert_eq!(line.chars().count(), 80, "{line}");
+        assert!(line.ends_with("..., about 9 s left") && line.contains("now the single-row lookups"), "{line}");
     }
 
     #[test]

@@ -49,7 +49,13 @@ fn looks_like_address(word: &str) -> bool {
 fn of_file(word: &str) -> String {
     let is_address = looks_like_address(word) && (word.contains('@') || word.contains("password="));
     let is_advice = word.contains(":PASSWORD@");
-    if is_address && !is_advice { masked(word, 0, &secrets(word)) } else { word.into() }
+    if !is_address || is_advice {
+        return word.into();
+    }
+    // What ends the word is no part of a password: the quotation mark of the sentence, and the space behind it.
+    let closed = word.trim_end_matches(|letter: char| letter.is_whitespace() || ".,:;)".contains(letter));
+    let shown = if closed.ends_with(['\'', '"']) { closed.trim_end_matches(['\'', '"']) } else { word.trim_end() };
+    masked(shown, 0, &secrets(shown)) + &word[shown.len()..]
 }
 
 /// A list of values is split at commas, also at those of a password: each piece is looked for.
@@ -159,6 +165,15 @@ mod tests {
         assert_eq!(said, "'on' cannot be 'postgres//me:***@localhost': no");
         let advice = "write postgres://USER:PASSWORD@HOST:PORT/DATABASE or postgres://me@host:1";
         assert_eq!(without_secrets(advice, &["readpath".into()]), advice);
+    }
+
+    #[test]
+    fn a_sentence_keeps_the_quotation_mark_behind_a_password() {
+        let word = "host=localhost dbname=shop password=s3cret";
+        let said = said_of(word, &format!("invalid value '{word}' for '--on <URL>': it is none"));
+        assert_eq!(said, "invalid value 'host=localhost dbname=shop password=***' for '--on <URL>': it is none");
+        let said = without_secrets("it names 'password=s3cret', and ends", &["readpath".into()]);
+        assert_eq!(said, "it names 'password=***', and ends");
     }
 
     #[test]

@@ -33,6 +33,10 @@ const LEGEND_OF_KEPT: &str = "A change is second less first, × second by first.
                               Kept runs do not hold how executions spread, so that no difference is held against it: \
                               compare the traces themselves for that.";
 
+/// What is said of two sides that were sampled unequally long.
+const RATES: &str = "The lengths are unequal: below, all times but those of an execution and of a row are divided by \
+                     the seconds that were sampled.";
+
 /// The page of a comparison of profiles.
 pub(crate) fn page(comparison: &ProfileComparison) -> Page {
     let mut sections = vec![head(comparison)];
@@ -60,21 +64,23 @@ fn head(comparison: &ProfileComparison) -> Section {
     Section::Head {
         title: format!("readpath compare   first {}", before.name),
         facts: vec![format!("{:17}  second {}", "", after.name)],
-        settings: vec![
+        settings: [
             format!("first: {}", described(before, &response.before)),
             format!("second: {}", described(after, &response.after)),
-        ],
+        ]
+        .into_iter()
+        .chain(is_rate(comparison).then(|| RATES.into()))
+        .collect(),
     }
 }
 
 fn described(side: &ProfileSide, response: &Amount) -> String {
-    let files = (side.files > 1).then(|| counted(side.files, "file", "files"));
-    let executions = counted(side.executions, "client execution", "client executions");
     let parts = [
         Some(format!("{} of response time", shown(response.total_us))),
-        Some(executions),
-        Some(counted(side.rows, "row", "rows")),
-        files,
+        side.sampled_us.map(|sampled| format!("sampled for {}", shown(sampled))),
+        side.executions.map(|count| counted(count, "client execution", "client executions")),
+        side.rows.map(|rows| counted(rows, "row", "rows")),
+        side.files.filter(|files| *files > 1).map(|files| counted(files, "file", "files")),
     ];
     parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
 }
@@ -83,13 +89,14 @@ fn described(side: &ProfileSide, response: &Amount) -> String {
 fn answers(comparison: &ProfileComparison) -> Vec<String> {
     let response = &comparison.response_time;
     let compared = |change: &TimeChange| compared(change, comparison.lacks_spread);
-    let mut sentences = vec![format!("Response time: {}.", compared(response))];
+    let each = if is_rate(comparison) { ", for each second" } else { "" };
+    let mut sentences = vec![format!("Response time{each}: {}.", compared(response))];
     // What executions differ by among themselves, and what is next to nothing of the whole, is no answer.
     let least = least(comparison);
-    let matters = |one: &&TimeChange| one.spread != Spread::Within && one.difference_us.abs() > least;
-    let slower = comparison.statements.iter().filter(|one| one.difference_us > 0.0).find(matters);
-    let faster = comparison.statements.iter().filter(|one| one.difference_us < 0.0).find(matters);
-    let first = |word: &str, one: &TimeChange| format!("{word} most: statement {}, {}.", one.name, compared(one));
+    let matters = |one: &&TimeChange| one.spread != Spread::Within && one.change_us().abs() > least;
+    let slower = comparison.statements.iter().filter(|one| one.change_us() > 0.0).find(matters);
+    let faster = comparison.statements.iter().filter(|one| one.change_us() < 0.0).find(matters);
+    let first = |word: &str, one: &TimeChange| format!("{word} most{each}: statement {}, {}.", one.name, compared(one));
     sentences.extend(slower.map(|one| first("Slowed", one)));
     sentences.extend(faster.map(|one| first("Sped up", one)));
     let changed = comparison.plans.len() as u64;
@@ -103,7 +110,7 @@ fn answers(comparison: &ProfileComparison) -> Vec<String> {
 /// `3.40 s first, 2.10 s second (0.62 ×); an execution 162 ms and 100 ms, within the executions' own spread`.
 fn compared(change: &TimeChange, lacks_spread: bool) -> String {
     let (before, after) = (&change.before, &change.after);
-    let mut text = format!("{} first, {} second", shown(before.total_us), shown(after.total_us));
+    let mut text = format!("{} first, {} second", shown(before.compared_us()), shown(after.compared_us()));
     if let Some(ratio_of) = ratio_of(before, after) {
         text += &format!(" ({} ×)", ratio(ratio_of));
     }
@@ -121,8 +128,13 @@ fn compared(change: &TimeChange, lacks_spread: bool) -> String {
 }
 
 fn ratio_of(before: &Amount, after: &Amount) -> Option<f64> {
-    let is_sound = before.total_us > 0.0 && after.total_us > 0.0;
-    is_sound.then(|| after.total_us / before.total_us)
+    let (before, after) = (before.compared_us(), after.compared_us());
+    (before > 0.0 && after > 0.0).then(|| after / before)
+}
+
+/// Whether times are shown for each second, because the lengths of the sides are unequal.
+fn is_rate(comparison: &ProfileComparison) -> bool {
+    comparison.response_time.before.second_us.is_some()
 }
 
 /// Microseconds in the unit that suits them.
@@ -146,7 +158,7 @@ struct Line<'a> {
 /// The difference below which a class, an event or a statement hardly matters.
 fn least(comparison: &ProfileComparison) -> f64 {
     let response = &comparison.response_time;
-    MATTERS * response.before.total_us.max(response.after.total_us)
+    MATTERS * response.before.compared_us().max(response.after.compared_us())
 }
 
 /// Served classes with their events, the response time, and idle classes; what hardly differs is one line each.
@@ -180,7 +192,7 @@ fn mattering<'a>(
     all: impl Iterator<Item = &'a TimeChange>,
     least: f64,
 ) -> (Vec<&'a TimeChange>, Option<(String, TimeChange)>) {
-    let (shown, others): (Vec<&TimeChange>, Vec<&TimeChange>) = all.partition(|one| one.difference_us.abs() > least);
+    let (shown, others): (Vec<&TimeChange>, Vec<&TimeChange>) = all.partition(|one| one.change_us().abs() > least);
     let has_time = |one: &&&TimeChange| one.before.total_us != 0.0 || one.after.total_us != 0.0;
     let others: Vec<&TimeChange> = others.iter().filter(has_time).copied().collect();
     let name = if others.len() == 1 { "1 other".into() } else { format!("{} others", others.len()) };
@@ -194,6 +206,7 @@ fn together(changes: &[&TimeChange]) -> TimeChange {
         let part = |of: fn(&Amount) -> Option<f64>| changes.iter().map(|one| of(side(one))).sum::<Option<f64>>();
         Amount {
             total_us: changes.iter().map(|one| side(one).total_us).sum(),
+            second_us: part(|amount| amount.second_us),
             count: changes.iter().map(|one| side(one).count).sum(),
             execution_us: part(|amount| amount.execution_us),
             row_us: part(|amount| amount.row_us),
@@ -204,14 +217,20 @@ fn together(changes: &[&TimeChange]) -> TimeChange {
     TimeChange { before, after, difference_us, spread: Spread::None, ..TimeChange::default() }
 }
 
+/// The headings of what is compared: totals, or times for each second.
+const HEADINGS: [&str; 3] = ["first", "second", "change"];
+const RATE_HEADINGS: [&str; 3] = ["first /s", "second /s", "change /s"];
+
 /// The totals of lines, and the same divided by executions and rows.
 fn tables(lines: &[Line], what: &str, title: &str) -> [Section; 2] {
+    let is_rate = lines.iter().any(|line| line.change.before.second_us.is_some());
+    let [first, second, change] = if is_rate { RATE_HEADINGS } else { HEADINGS };
     let has_text = lines.iter().any(|line| line.change.text.is_some());
     let totals = Table::over(lines)
         .column(what, Align::Left, |line| line.name.clone())
-        .column("first", Align::Decimal, |line| cell(line.change.before.total_us))
-        .column("second", Align::Decimal, |line| cell(line.change.after.total_us))
-        .column("change", Align::Decimal, |line| signed(line.change.difference_us))
+        .column(first, Align::Decimal, |line| cell(line.change.before.compared_us()))
+        .column(second, Align::Decimal, |line| cell(line.change.after.compared_us()))
+        .column(change, Align::Decimal, |line| signed(line.change.change_us()))
         .column("×", Align::Decimal, |line| {
             let value = ratio_of(&line.change.before, &line.change.after);
             value.map(|value| Cell::number(ratio(value), value, Unit::Ratio))
@@ -256,8 +275,8 @@ fn statements(comparison: &ProfileComparison) -> Vec<Section> {
         let found = comparison.statements.iter().filter(move |one| is_shown(one)).take(comparison.top as usize);
         found.map(move |one| Line { name: one.name.clone(), change: Cow::Borrowed(one), group, is_sum: false })
     };
-    let slower = lines("slower:", |one| one.difference_us > 0.0);
-    let lines: Vec<Line> = slower.chain(lines("faster:", |one| one.difference_us < 0.0)).collect();
+    let slower = lines("slower:", |one| one.change_us() > 0.0);
+    let lines: Vec<Line> = slower.chain(lines("faster:", |one| one.change_us() < 0.0)).collect();
     if lines.is_empty() { Vec::new() } else { tables(&lines, "statement", "an execution").into() }
 }
 
@@ -266,10 +285,11 @@ fn alone(title: &str, statements: &[StatementAlone], top: u64) -> Option<Section
     let shown: Vec<&StatementAlone> = statements.iter().take(top as usize).collect();
     let more = statements.len() - shown.len();
     let note = if more > 0 { format!("{more} more, with less time, are in --format json.") } else { String::new() };
+    let total = if shown.iter().any(|one| one.amount.second_us.is_some()) { "total /s" } else { "total" };
     let table = Table::over(&shown)
         .titled(title)
         .column("statement", Align::Left, |one| one.id.clone())
-        .column("total", Align::Decimal, |one| cell(one.amount.total_us))
+        .column(total, Align::Decimal, |one| cell(one.amount.compared_us()))
         .column("executions", Align::Right, |one| Cell::count(one.amount.count as f64))
         .column("an execution", Align::Decimal, |one| one.amount.execution_us.map(cell))
         .column("a row", Align::Decimal, |one| one.amount.row_us.map(cell))

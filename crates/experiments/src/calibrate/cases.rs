@@ -128,7 +128,7 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     let mut case = case(bench, "set", comparison.state);
     let judged: Option<&Judged> = comparison.judged.get(set).filter(|_| set > 0);
     case.parameters.extend([CONSTANTS.of(comparison.sets[set].name)]);
-    case.parameters.extend(judged.map(|judged| VERDICT.of(judged.decision.name())));
+    case.parameters.extend(judged.map(|judged| VERDICT.of(advice.verdict(judged).name())));
     if set == advice.set {
         case.parameters.extend([ADVICE.of(advice.decision.name())]);
     }

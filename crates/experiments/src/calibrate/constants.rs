@@ -1,7 +1,7 @@
 //! All constants: costs measured in several passes, in the unit of the server's other costs, for each state of the
 //! caches.
 
-use measure::quantity::{rounded_size, size_in_words, whole_mebibytes};
+use measure::quantity::{counted, rounded_size, size_in_words, whole_mebibytes};
 use measure::schema::calibrate;
 use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{CONSTANT, STATE};
@@ -166,7 +166,8 @@ pub(super) fn of_settings(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> R
 /// Says what is loaded.
 pub(super) fn loading(bench: &Bench<'_>, what: &str, rows: u64, journal: &mut dyn Journal) {
     let expected = LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));
-    journal.step(&format!("loading {rows} rows and their indexes {what} on {}", bench.name()), expected);
+    let rows = counted(rows, "row", "rows");
+    journal.step(&format!("loading {rows} and their indexes {what} on {}", bench.name()), expected);
 }
 
 fn load_verification(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {

@@ -56,6 +56,11 @@ impl Advice {
         Advice { decision, set, withheld: None }
     }
 
+    /// The verdict on a set: none where the advice is withheld, because what withholds it spoils all times.
+    pub(super) fn verdict(&self, judged: &Judged) -> Decision {
+        if self.withheld.is_some() { Decision::Undecided } else { judged.decision }
+    }
+
     /// The same without a verdict, for this reason.
     pub(super) fn withheld(self, reason: Option<String>) -> Advice {
         match reason {
@@ -87,6 +92,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
         sentences.extend(worth(comparison, judged, whose, set.name));
         sentences.extend(not_timed(comparison, advice.set));
     }
+    sentences.extend(refused(comparison));
     sentences.extend(unseen(comparison));
     let mut finding = row::ANSWER_ADVICE.named(state.name(), sentences.join(" "));
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
@@ -126,6 +132,17 @@ fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
     (comparison.is_timed && count > 0).then_some(message)
 }
 
+/// The user's statements that are none of the queries, as a sentence.
+fn refused(comparison: &Comparison) -> Option<String> {
+    let count = comparison.refused.len() as u64;
+    let message = format!(
+        "{} more could not be explained: {} below with the reason.",
+        counted(count, "statement", "statements"),
+        if count == 1 { "it stands" } else { "they stand" }
+    );
+    (comparison.state == State::AsFound && count > 0).then_some(message)
+}
+
 /// That others may have been at work, where the role could not see it.
 fn unseen(comparison: &Comparison) -> Option<String> {
     let message = "Whether sessions of other roles were at work meanwhile could not be seen, and times may be theirs \
@@ -138,6 +155,10 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
     let changed = comparison.compared.iter().filter(|one| one.variants.len() > 1).count();
     let all = counted(comparison.compared.len() as u64, "query", "queries");
     let verb = |count, one, many| if count == 1 { one } else { many };
+    if changed == 0 {
+        let any = if comparison.compared.len() == 1 { "" } else { "any of " };
+        return vec![format!("No set of constants changes the plan of {any}{whose} {all}.")];
+    }
     if judged.changed == 0 {
         return vec![format!("Some set of constants changes the plans of {changed} of {whose} {all}.")];
     }

@@ -344,7 +344,9 @@ fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> 
         _ if !comparison.is_timed && (bench.parameters.run || !is_own) => {
             Some("the run was ended before all plans were timed")
         }
-        _ if !comparison.is_timed => Some("plans were compared and nothing was run; --run does"),
+        _ if !comparison.is_timed => {
+            Some("plans were compared and nothing was run; repeat the run with --run, which times them")
+        }
         Some(State::Cold) if !is_own => Some(
             "its queries read from the disk, for which a given server has no set, and which the verification does not \
              do there; --queries with --run tries your own as they are",

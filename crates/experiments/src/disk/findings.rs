@@ -2,7 +2,7 @@
 
 use device::model::hard_disk::OuterPart;
 use device::tier::Tier;
-use measure::quantity::{counted, format_nanos, size_in_words, three_digits};
+use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
 use measure::schema::disk::findings as row;
 use measure::schema::{Published, Spec, disk, reads};
 use measure::sentence::capital;
@@ -63,7 +63,7 @@ fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured) -> O
         size_in_words(workload.block_size as u64),
         path.map_or(String::new(), |path| format!(" of {path}")),
         micros(latency.median()),
-        workload.depth * workload.workers,
+        grouped((workload.depth * workload.workers) as u64),
         three_digits(iops.statistics.mean),
         capital(by),
     );

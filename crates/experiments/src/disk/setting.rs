@@ -178,7 +178,8 @@ fn span(path: &Path, size: u64, view: &View, parameters: &DiskParameters) -> Res
     };
     let length = parameters.span.map_or(whole, |span| span.0);
     if parameters.span.is_some_and(|span| span.0 < block) {
-        let sentence = format!("a span of {length} bytes holds no block of {block}: give a larger --span");
+        let [length, block] = [length, block].map(size_in_words);
+        let sentence = format!("a span of {length} holds no block of {block}: give a larger --span");
         return Err(ExperimentError::Parameters(sentence));
     }
     if length > rest || length < block {

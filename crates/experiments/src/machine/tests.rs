@@ -18,6 +18,16 @@ fn found(first: Change, sensitivity: Sensitivity) -> Vec<Finding> {
 }
 
 #[test]
+fn a_run_that_is_one_measurement_is_not_said_to_be_one_of_one() {
+    let mut noted = Disturbances::default();
+    let change = Change { core_ghz: Some((2.0, 3.0)), stolen: Some(Nanos::from_millis(500)), ..UNCHANGED };
+    noted.note("the whole run", &change, Sensitivity::Core, 4);
+    let said: Vec<String> = noted.findings().into_iter().map(|finding| finding.message).collect();
+    assert!(said.iter().all(|said| said.contains(" during the whole run (") && !said.contains(" of 1 ")), "{said:?}");
+    assert_eq!(said.len(), 2);
+}
+
+#[test]
 fn what_disturbs_a_measurement_is_found_beyond_its_limit_and_not_before() {
     let ghz = |core_ghz: f64| Change { core_ghz: Some((2.0, core_ghz)), ..UNCHANGED };
     let changed = |core_ghz: f64| (core_ghz - 2.0).abs() / 2.0 > 0.02;

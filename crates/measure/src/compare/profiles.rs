@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use crate::finding::Finding;
+use crate::sorting;
 
 /// What became faster and slower between two profiles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -39,6 +40,22 @@ pub struct ProfileComparison {
 }
 
 impl ProfileComparison {
+    /// Divides all times by the seconds that their sides were sampled, where these lengths are unequal: a change is
+    /// then one of rates, and the lists are in its order.
+    pub fn divide_by_lengths(&mut self) {
+        let Some((first, second)) = unequal_lengths(&self.before, &self.after) else { return };
+        let changes = [&mut self.classes, &mut self.events, &mut self.statements];
+        for change in changes.into_iter().flatten().chain([&mut self.response_time]) {
+            change.before.second_us = Some(change.before.total_us / first);
+            change.after.second_us = Some(change.after.total_us / second);
+        }
+        self.vanished.iter_mut().for_each(|one| one.amount.second_us = Some(one.amount.total_us / first));
+        self.new.iter_mut().for_each(|one| one.amount.second_us = Some(one.amount.total_us / second));
+        for list in [&mut self.classes, &mut self.events, &mut self.statements] {
+            sorting::by(list, |one, other| other.change_us().abs().total_cmp(&one.change_us().abs()));
+        }
+    }
+
     /// Leaves out the texts of statements, with the literals in them.
     pub fn hide_texts(&mut self) {
         self.statements.iter_mut().for_each(|one| one.text = None);
@@ -59,14 +76,30 @@ impl ProfileComparison {
 pub struct ProfileSide {
     /// As the user named it.
     pub name: String,
-    /// Files that were read.
-    pub files: u64,
+    /// Files that were read; absent of samples, which come from a server or are one recording.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
     /// From its first to its last time.
     pub interval_us: f64,
-    /// Executions by the client: recursive ones are part of them.
-    pub executions: u64,
-    /// Rows of the client's calls.
-    pub rows: u64,
+    /// How long the server was sampled; absent of traces and logs, whose sessions have times of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled_us: Option<f64>,
+    /// Executions by the client: recursive ones are part of them; absent of samples, which count none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executions: Option<u64>,
+    /// Rows of the client's calls; absent of samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+}
+
+/// Lengths of two sides that differ by more than this part are unequal: their totals do not compare.
+const SAME_LENGTH: f64 = 0.03;
+
+/// Seconds that each side was sampled, where these lengths are unequal.
+fn unequal_lengths(before: &ProfileSide, after: &ProfileSide) -> Option<(f64, f64)> {
+    let (first, second) = before.sampled_us.zip(after.sampled_us)?;
+    let is_unequal = first > 0.0 && second > 0.0 && (first - second).abs() > first.max(second) * SAME_LENGTH;
+    is_unequal.then_some((first / 1e6, second / 1e6))
 }
 
 /// The time of a class, an event, a statement or the whole on both sides.
@@ -96,11 +129,29 @@ pub struct TimeChange {
     pub spread: Spread,
 }
 
+impl TimeChange {
+    /// The second less the first: a second of their lengths where these are unequal, else in total.
+    pub fn change_us(&self) -> f64 {
+        self.after.compared_us() - self.before.compared_us()
+    }
+}
+
+impl Amount {
+    /// What is compared: the time a second where the lengths are unequal, else the total.
+    pub fn compared_us(&self) -> f64 {
+        self.second_us.unwrap_or(self.total_us)
+    }
+}
+
 /// A time, in total and divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Amount {
     /// In total.
     pub total_us: f64,
+    /// Divided by the seconds that the side was sampled; absent where both sides were sampled about as long, and of
+    /// traces and logs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_us: Option<f64>,
     /// Calls, waits, or of a statement its executions.
     pub count: u64,
     /// Divided by the executions of the statement, or by all of the client's; absent without one.

@@ -8,5 +8,5 @@ use crate::event::Ticks;
 pub(super) fn amount(time: Ticks, count: u64, (executions, rows): (u64, u64)) -> Amount {
     let total_us = time.micros();
     let per = |count: u64| (count > 0).then(|| total_us / count as f64);
-    Amount { total_us, count, execution_us: per(executions), row_us: per(rows) }
+    Amount { total_us, second_us: None, count, execution_us: per(executions), row_us: per(rows) }
 }

@@ -38,6 +38,7 @@ pub fn compare_kept(before: &Run, after: &Run, top: usize) -> ProfileComparison 
     };
     add_times(&mut found, &sides);
     add_statements(&mut found, &sides);
+    found.divide_by_lengths();
     let warnings =
         |run: &Run| run.findings.iter().filter(|finding| finding.severity == Severity::Warning).cloned().collect();
     found.warnings = (warnings(before), warnings(after));
@@ -62,7 +63,7 @@ fn add_times(found: &mut ProfileComparison, sides: &[Kept; 2]) {
         let is_served = |class: &str| !Class::with_key(class).is_some_and(Class::is_idle);
         let served = side.times.iter().filter(|((class, event), _)| event.is_none() && is_served(class));
         let served: Ticks = served.map(|(_, (_, total))| *total).sum();
-        alone(side.amount(served, side.side.executions))
+        alone(side.amount(served, side.side.executions.unwrap_or(0)))
     });
     found.response_time = change("", first, second);
     sorting::by(&mut found.classes, by_difference);
@@ -145,7 +146,8 @@ impl Kept {
     }
 
     fn amount(&self, time: Ticks, count: u64) -> Amount {
-        amount(time, count, (self.side.executions, self.side.rows))
+        let divisors = (self.side.executions.unwrap_or(0), self.side.rows.unwrap_or(0));
+        amount(time, count, divisors)
     }
 
     fn plans(&self, id: &str) -> PlansOfSide<'_> {
@@ -162,12 +164,15 @@ fn side(run: &Run) -> ProfileSide {
     };
     let is_execution = |case: &&Case| case.parameter("call").as_deref() == Some(CallKind::Exec.name());
     let files = run.subject.get("files").and_then(serde_json::Value::as_array).map_or(0, Vec::len);
+    let sampling = of("sampling").next();
+    let counts = sampling.is_none();
     ProfileSide {
         name: run.id.clone(),
-        files: files as u64,
+        files: counts.then_some(files as u64),
         interval_us: of("summary").next().map_or(0.0, |case| value(case, "interval")),
-        executions: by_client().filter(is_execution).map(|case| count(case, "calls")).sum(),
-        rows: by_client().map(|case| count(case, "rows")).sum(),
+        sampled_us: sampling.map(|case| value(case, "sampled")),
+        executions: counts.then(|| by_client().filter(is_execution).map(|case| count(case, "calls")).sum()),
+        rows: counts.then(|| by_client().map(|case| count(case, "rows")).sum()),
     }
 }
 

@@ -66,6 +66,7 @@ pub fn compare(mut before: Side, mut after: Side, settings: CompareSettings) -> 
     };
     add_times(&mut found, &before, &after);
     add_statements(&mut found, &before, &after, settings);
+    found.divide_by_lengths();
     // After that: statements without an identifier are found again by their texts.
     for side in [&mut before, &mut after].into_iter().filter(|_| settings.hides_texts) {
         side.ingested.profile.hide_texts();
@@ -79,12 +80,16 @@ fn describe(side: &Side) -> ProfileSide {
     let client = profile.whole.calls.iter().filter(|((_, is_recursive), _)| !is_recursive);
     let is_execution = |name: u16| profile.context.call_name(name) == CallKind::Exec.name();
     let executions: u64 = client.clone().filter(|((name, _), _)| is_execution(*name)).map(|(_, sums)| sums.calls).sum();
+    let rows = client.map(|(_, sums)| sums.rows).fold(0, u64::saturating_add);
+    // Samples meet no execution and no row, and the files of a recording are its segments.
+    let counts = profile.sampled.is_none();
     ProfileSide {
         name: side.name.clone(),
-        files: side.ingested.files.len() as u64,
+        files: counts.then_some(side.ingested.files.len() as u64),
         interval_us: profile.whole.interval.micros(),
-        executions,
-        rows: client.map(|(_, sums)| sums.rows).fold(0, u64::saturating_add),
+        sampled_us: profile.sampled.as_ref().map(|sampled| sampled.time.micros()),
+        executions: counts.then_some(executions),
+        rows: counts.then_some(rows),
     }
 }
 
@@ -116,7 +121,7 @@ fn times(side: &Side) -> BTreeMap<Key, (u64, Ticks)> {
 /// The response time, the classes and the events.
 fn add_times(found: &mut ProfileComparison, before: &Side, after: &Side) {
     let sides = [(before, times(before), found.before.clone()), (after, times(after), found.after.clone())];
-    let divisors = |side: &ProfileSide| (side.executions, side.rows);
+    let divisors = |side: &ProfileSide| (side.executions.unwrap_or(0), side.rows.unwrap_or(0));
     let keys = sorting::set(sides.iter().flat_map(|(_, times, _)| times.keys()));
     for key in keys {
         let (class, event) = (key.0, key.1.as_deref());
@@ -136,7 +141,7 @@ fn add_times(found: &mut ProfileComparison, before: &Side, after: &Side) {
         let idle = times.iter().filter(|((class, event), _)| class.is_idle() && event.is_none());
         let idle: Ticks = idle.map(|(_, (_, total))| *total).sum();
         let served = side.ingested.profile.whole.interval - idle;
-        (amount(served, described.executions, divisors(described)), side.executions.of_response())
+        (amount(served, described.executions.unwrap_or(0), divisors(described)), side.executions.of_response())
     });
     found.response_time = change("", first, second);
     sorting::by(&mut found.classes, by_difference);

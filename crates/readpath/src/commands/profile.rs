@@ -51,10 +51,11 @@ Examples:
 
 #[derive(Args)]
 #[command(override_usage = "readpath profile [OPTIONS] [FILE]... [-- COMMAND...]")]
+#[command(group = clap::ArgGroup::new("input").args(["files", "on", "command"]).required(true).multiple(true))]
 struct Arguments {
     /// Traces (event 10046) or server logs of PostgreSQL, plain or packed by gzip, zstd, xz, bzip2 or zip, folders of
     /// them, patterns, or - for standard input; or the folder of a recording (`readpath record`)
-    #[arg(required_unless_present_any = ["on", "command"], value_name = "FILE")]
+    #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     running: running::RunningArguments,

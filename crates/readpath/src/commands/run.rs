@@ -6,6 +6,7 @@ mod making;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command};
+use measure::sorting;
 use subjects::places::without_password;
 
 use self::making::Making;
@@ -13,7 +14,7 @@ use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::job::experiment::experiments;
 use crate::job::words::of_shell;
-use crate::job::{PlannedRun, Problem, plan, source};
+use crate::job::{Plan, PlannedRun, Problem, plan, source};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 
@@ -64,11 +65,14 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let refused = |problems: Vec<Problem>| refused(&arguments, &problems);
+    let refused = |problems: Vec<Problem>| refused(&arguments, problems);
     let bytes = source::read(&arguments.file).map_err(|problem| refused(vec![problem]))?;
     let text = source::text(&bytes).map_err(|problem| refused(vec![problem]))?;
-    let runs = plan(text, &arguments.set, &experiments(&(context.definition)())).map_err(refused)?;
-    check::all(&runs, context).map_err(refused)?;
+    let Plan { runs, mut problems } = plan(text, &arguments.set, &experiments(&(context.definition)()));
+    problems.extend(check::all(&runs, context));
+    if !problems.is_empty() {
+        return Err(refused(problems));
+    }
     let runs = named(runs, &arguments)?;
     if arguments.dry_run {
         output::print(&listed(&runs))?;
@@ -81,8 +85,9 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     Making::new(context, &arguments.file, &bytes).all(&runs)
 }
 
-/// Says what is wrong with a file, one line each.
-fn refused(arguments: &Arguments, problems: &[Problem]) -> Failure {
+/// Says what is wrong with a file, one line each, in the order of its lines.
+fn refused(arguments: &Arguments, mut problems: Vec<Problem>) -> Failure {
+    sorting::by_key(&mut problems, |problem| problem.place.clone());
     let mut lines: Vec<String> = problems.iter().map(|problem| problem.text(&arguments.file)).collect();
     // A default that is wrong is wrong in every job.
     let mut said = std::collections::BTreeSet::new();

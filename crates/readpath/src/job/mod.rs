@@ -14,9 +14,9 @@ mod spelling;
 mod value;
 pub(crate) mod words;
 
-pub(crate) use plan::{PlannedRun, plan};
+pub(crate) use plan::{Plan, PlannedRun, plan};
 pub(crate) use problem::Problem;
-pub(crate) use refusal::refusal;
+pub(crate) use refusal::{is_of_the_whole, refusal};
 
 #[cfg(test)]
 mod tests;

@@ -37,19 +37,29 @@ pub(crate) struct PlannedRun {
     pub(super) settings: Vec<(Parameter, Entry)>,
     /// Names of the parameters that stand on the command line without an option's name.
     pub(super) positional: Vec<String>,
+    /// Whether nothing is wrong with its tables and keys: one that was refused may be one that it needs.
+    pub(crate) is_whole: bool,
 }
 
-/// The runs of a job file in its order; otherwise all that is wrong with it.
-pub(crate) fn plan(text: &str, sets: &[String], known: &[Experiment]) -> Result<Vec<PlannedRun>, Vec<Problem>> {
+/// What a job file asks for, and what is wrong with it.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The runs in the order of the file, without the keys that are refused: their values can still be checked.
+    pub(crate) runs: Vec<PlannedRun>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// The runs of a job file, and all that is wrong with its tables, keys and experiments.
+pub(crate) fn plan(text: &str, sets: &[String], known: &[Experiment]) -> Plan {
     let mut problems = Vec::new();
     let sheet = sheet::parse(text, &mut problems);
     let sets = sets.iter().filter_map(|word| Set::of(word).map_err(|problem| problems.push(problem)).ok()).collect();
-    let mut planner = Planner { known, sheet: &sheet, sets, used: BTreeSet::new(), knows_all: true, problems };
+    let mut planner =
+        Planner { known, sheet: &sheet, sets, used: BTreeSet::new(), in_use: Vec::new(), knows_all: true, problems };
     let runs = planner.runs();
-    if planner.knows_all {
-        planner.refuse_unused();
-    }
-    if planner.problems.is_empty() { Ok(runs) } else { Err(planner.problems) }
+    planner.refuse_unknown_jobs();
+    planner.refuse_unused();
+    Plan { runs, problems: planner.problems }
 }
 
 struct Planner<'a> {
@@ -58,6 +68,8 @@ struct Planner<'a> {
     sets: Vec<Set>,
     /// Defaults and `--set` that some job has: their keys and places.
     used: BTreeSet<String>,
+    /// The jobs whose experiment is known, each with it.
+    in_use: Vec<(&'a str, &'a Experiment)>,
     /// Whether there are jobs, and the experiment of each is known.
     knows_all: bool,
     problems: Vec<Problem>,
@@ -80,16 +92,21 @@ impl<'a> Planner<'a> {
             return Vec::new();
         }
         let mut runs = Vec::new();
+        let is_read = self.problems.is_empty();
         for job in jobs {
+            let before = self.problems.len();
             let Some(experiment) = self.experiment(job) else {
                 self.knows_all = false;
                 continue;
             };
+            self.in_use.push((&job.name, experiment));
             let axes = self.axes(job, experiment);
             let fixed = self.fixed(job, experiment, &axes);
+            let is_whole = is_read && self.problems.len() == before;
+            let of = |number| PlannedRun { is_whole, ..run(job, experiment, &fixed, &axes, number) };
             let count = axes.iter().try_fold(1_usize, |count, (_, values)| count.checked_mul(values.len()));
             match count.filter(|count| runs.len() + count <= RUNS_MAX) {
-                Some(count) => runs.extend((0..count).map(|number| run(job, experiment, &fixed, &axes, number))),
+                Some(count) => runs.extend((0..count).map(of)),
                 None => {
                     let count = count.map_or("too many".into(), |count| count.to_string());
                     let sentence = format!("the matrix makes {count} runs: a file has at most {RUNS_MAX}");
@@ -199,17 +216,45 @@ impl<'a> Planner<'a> {
         found
     }
 
-    /// Refuses defaults and `--set` that no job has a use for.
+    /// Refuses each `--set` of a job that the file does not have.
+    fn refuse_unknown_jobs(&mut self) {
+        let sheet: &'a Sheet = self.sheet;
+        let jobs: Vec<&str> = sheet.jobs.iter().map(|job| job.name.as_str()).collect();
+        if jobs.is_empty() || jobs.len() > RUNS_MAX {
+            return;
+        }
+        let is_unknown = |set: &Set| set.job.as_ref().is_some_and(|job| !jobs.contains(&job.as_str()));
+        let (unknown, known) = std::mem::take(&mut self.sets).into_iter().partition(is_unknown);
+        self.sets = known;
+        for set in unknown {
+            let job = set.job.unwrap_or_default();
+            let meant = meant(&job, jobs.iter().copied());
+            let all = shortened(&jobs.join(", "));
+            self.refuse(&set.place, format!("this file has no job '{}'{meant}: it has {all}", shortened(&job)));
+        }
+    }
+
+    /// Refuses defaults and `--set` that no job has a use for. Where the experiment of a job is not known, that job may
+    /// have a use for what some experiment knows.
     fn refuse_unused(&mut self) {
-        let names = sorting::set(self.known.iter().flat_map(Experiment::names));
-        let unused = |entry: &&Entry| entry.key != EXPERIMENT && !self.used.contains(&entry.key);
-        let defaults = self.sheet.defaults.iter().filter(unused).map(|entry| (&entry.key, &entry.place));
-        let unset = self.sets.iter().filter(|set| !self.used.contains(&format!("{:?}", set.place)));
-        let unset = unset.map(|set| (&set.key, &set.place));
-        let found = defaults.chain(unset).enumerate().map(|(at, (key, place))| {
-            let is_known = names.contains(key.as_str()) || at >= MEANT_MAX;
-            let meant = if is_known { String::new() } else { meant(key, names.iter().copied()) };
-            Problem::new(place, format!("no job of this file has a parameter '{}'{meant}", shortened(key)))
+        if self.sheet.jobs.is_empty() {
+            return;
+        }
+        let all = sorting::set(self.known.iter().flat_map(Experiment::names));
+        let is_open = |key: &str| !self.knows_all && all.contains(key);
+        let unused =
+            |entry: &&Entry| entry.key != EXPERIMENT && !self.used.contains(&entry.key) && !is_open(&entry.key);
+        let defaults = self.sheet.defaults.iter().filter(unused).map(|entry| (None, &entry.key, &entry.place));
+        let is_unset = |set: &&Set| !self.used.contains(&format!("{:?}", set.place)) && !is_open(&set.key);
+        let unset = self.sets.iter().filter(is_unset).map(|set| (set.job.as_deref(), &set.key, &set.place));
+        let found = defaults.chain(unset).enumerate().map(|(at, (job, key, place))| {
+            let is_of = |(name, _): &&(&str, &Experiment)| job.is_none_or(|job| job == *name);
+            let names = self.in_use.iter().filter(is_of).flat_map(|(_, experiment)| experiment.names());
+            let is_known = all.contains(key.as_str()) || at >= MEANT_MAX;
+            let names = if self.knows_all { sorting::set(names) } else { all.clone() };
+            let meant = if is_known { String::new() } else { meant(key, names) };
+            let whose = job.map_or("no job of this file has a".into(), |job| format!("job '{job}' has no"));
+            Problem::new(place, format!("{whose} parameter '{}'{meant}", shortened(key)))
         });
         let found: Vec<Problem> = found.collect();
         self.problems.extend(found);
@@ -254,6 +299,7 @@ fn run(
         place: job.place.clone(),
         settings,
         positional: positional.map(|parameter| parameter.name.clone()).collect(),
+        is_whole: true,
     }
 }
 
@@ -277,6 +323,20 @@ impl PlannedRun {
         }
         options.splice(1..1, values);
         Ok(options)
+    }
+
+    /// The run with each of its parameters alone, for a check of its value, and where that stands.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&Place, PlannedRun)> {
+        let alone = |setting: &(Parameter, Entry)| PlannedRun { settings: vec![setting.clone()], ..self.clone() };
+        self.settings.iter().map(move |setting| (&setting.1.place, alone(setting)))
+    }
+
+    /// The run without the parameters that stand at these places.
+    pub(crate) fn without(&self, places: &[&Place]) -> PlannedRun {
+        let mut run = self.clone();
+        run.settings.retain(|(_, entry)| !places.contains(&&entry.place));
+        run.is_whole &= places.is_empty();
+        run
     }
 
     /// What it sets, for a run document.

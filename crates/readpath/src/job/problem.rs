@@ -7,7 +7,7 @@ use subjects::places::without_password;
 use super::spelling::shortened;
 
 /// Where something stands that a user wrote.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// The job file as a whole.
     File,

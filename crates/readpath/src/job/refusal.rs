@@ -15,6 +15,11 @@ pub(crate) fn refusal(run: &PlannedRun, error: &Error) -> Problem {
     Problem::new(run.place_of(&format!("{about} {sentence}")), sentence)
 }
 
+/// Whether a command line is refused for what it lacks, and not for a value or for two options that exclude each other.
+pub(crate) fn is_of_the_whole(error: &Error) -> bool {
+    error.kind() == ErrorKind::MissingRequiredArgument
+}
+
 fn sentence(run: &PlannedRun, error: &Error) -> String {
     let [value, known] = [ContextKind::InvalidValue, ContextKind::ValidValue].map(|kind| texts(error, kind).join(", "));
     let names = |kind| -> Vec<String> {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::experiment::{Experiment, experiments};
-use super::{plan, source};
+use super::{Plan, plan, source};
 use crate::cli;
 
 fn known() -> Vec<Experiment> {
@@ -66,19 +66,16 @@ proptest! {
     ) {
         let text: String = pieces.iter().flat_map(|(piece, end)| [piece.as_str(), end]).collect();
         let lines = 1 + text.matches('\n').count();
-        match plan(&text, &set, &known()) {
-            Ok(runs) => for run in runs {
-                // Its words may be refused; that they are made or refused is all.
-                let _ = run.words();
-            },
-            Err(problems) => {
-                prop_assert!(!problems.is_empty());
-                for problem in problems {
-                    prop_assert!(!problem.sentence.contains('\n') && problem.sentence.len() < 2000, "{problem:?}");
-                    if let super::problem::Place::Line(line) = problem.place {
-                        prop_assert!((1..=lines).contains(&line), "{line} of {lines}");
-                    }
-                }
+        let Plan { runs, problems } = plan(&text, &set, &known());
+        prop_assert!(!runs.is_empty() || !problems.is_empty());
+        for run in runs {
+            // Its words may be refused; that they are made or refused is all.
+            let _ = run.words();
+        }
+        for problem in problems {
+            prop_assert!(!problem.sentence.contains('\n') && problem.sentence.len() < 2000, "{problem:?}");
+            if let super::problem::Place::Line(line) = problem.place {
+                prop_assert!((1..=lines).contains(&line), "{line} of {lines}");
             }
         }
     }
@@ -102,7 +99,7 @@ proptest! {
              huge_pages = {pages}\n",
             toml::Value::String(path.clone())
         );
-        let words = plan(&text, &[], &known()).unwrap()[0].words().unwrap();
+        let words = plan(&text, &[], &known()).runs[0].words().unwrap();
         let line = ["readpath".to_string()].into_iter().chain(words);
         let matches = cli::definition().try_get_matches_from(line).unwrap();
         let (_, disk) = matches.subcommand().unwrap();
@@ -120,9 +117,9 @@ fn every_parameter_of_every_experiment_can_be_set_in_a_job_file() {
     for experiment in known() {
         for parameter in &experiment.parameters {
             let wrong = parameter.name.clone() + "x";
-            let of = |key: &str| plan(&format!("[{}]\n{key} = 1\n", experiment.name), &[], &known());
-            assert!(of(&parameter.name).is_ok(), "{}: {}", experiment.name, parameter.name);
-            let problems = of(&wrong).unwrap_err();
+            let of = |key: &str| plan(&format!("[{}]\n{key} = 1\n", experiment.name), &[], &known()).problems;
+            assert!(of(&parameter.name).is_empty(), "{}: {}", experiment.name, parameter.name);
+            let problems = of(&wrong);
             assert!(problems[0].sentence.contains(&format!("'{}'", parameter.name)), "{problems:?}");
         }
     }

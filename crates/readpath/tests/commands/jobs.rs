@@ -126,11 +126,38 @@ fn what_is_no_job_file_at_all_is_refused_with_its_name() {
 
 #[test]
 fn all_problems_of_a_file_are_said_at_once() {
-    let said =
-        refusal(&User::new(), "[null]\ncase = 1\n\n[disk]\npath = 'a'\n\n[b]\nexperiment = 'null'\ncases = 'x'\n");
-    let lines: Vec<&str> =
-        said.lines().map(|line| line.split(": ").find(|part| part.contains(".toml")).unwrap()).collect();
-    assert_eq!(lines, ["a.toml has 2 problems, and nothing was measured:", "a.toml:2", "a.toml:5"], "{said}");
+    let lines = |text: &str| -> Vec<String> {
+        let said = refusal(&User::new(), text);
+        let place = |line: &str| line.split(": ").find(|part| part.contains(".toml")).unwrap().to_string();
+        said.lines().map(place).collect()
+    };
+    let found = lines("[null]\ncase = 1\n\n[disk]\npath = 'a'\n\n[b]\nexperiment = 'null'\ncases = 'x'\n");
+    let head = |count| format!("a.toml has {count} problems, and nothing was measured:");
+    assert_eq!(found, [&head(3), "a.toml:2", "a.toml:5", "a.toml:9"]);
+    // A key, two values and a file.
+    let found = lines("[disk]\npaths = 'nosuchfile'\ncount = -4\ndepth = 'many'\nduratoin = '1s'\n");
+    assert_eq!(found, [&head(4), "a.toml:2", "a.toml:3", "a.toml:4", "a.toml:5"]);
+    // What another experiment knows may be known to the job that names none.
+    let found = lines("[defaults]\nduraton = '1s'\ndepth = 2\n\n[a]\nexperiment = 'dsk'\n");
+    assert_eq!(found, [&head(2), "a.toml:2", "a.toml:6"]);
+}
+
+#[test]
+fn a_slip_in_set_is_answered_with_what_the_jobs_of_the_file_have() {
+    let user = User::new();
+    user.file("a.toml", b"[fast]\nexperiment = 'null'\n[slow]\nexperiment = 'null'\n");
+    let said = |set: &str| user.refused(&format!("run a.toml --dry-run --set {set}"), 2);
+    for (set, expected) in [
+        ("nosuch.cases=3", "this file has no job 'nosuch': it has fast, slow"),
+        ("fst.cases=3", "this file has no job 'fst' (did you mean 'fast'?)"),
+        ("fast.case=3", "job 'fast' has no parameter 'case' (did you mean 'cases'?)"),
+        ("fast.depth=3", "job 'fast' has no parameter 'depth'"),
+        ("case=3", "no job of this file has a parameter 'case' (did you mean 'cases'?)"),
+    ] {
+        assert!(said(set).contains(expected), "{set}: {}", said(set));
+    }
+    // 'touch', which is near, is a parameter of another experiment.
+    assert!(!said("nosuch=3").contains("did you mean"), "{}", said("nosuch=3"));
 }
 
 const THREE: &str = "\
@@ -208,7 +235,7 @@ fn the_command_line_names_jobs_and_sets_parameters_of_all_or_of_one() {
     for (words, reason) in [
         ("--name third", "has no such job; it has null, other, varied"),
         ("--set case=1", "--set case=1: no job of this file has a parameter 'case' (did you mean 'cases'?)"),
-        ("--set third.cases=1", "no job of this file"),
+        ("--set third.cases=1", "this file has no job 'third'"),
         ("--set cases", "KEY=VALUE"),
         ("--set cases=x", "--set cases=x: 'cases' cannot be 'x'"),
         ("--set =1", "KEY=VALUE"),

@@ -36,6 +36,12 @@ fn findings(run: &Value) -> BTreeSet<&str> {
 }
 
 #[test]
+fn profile_without_arguments_names_a_server_besides_files() {
+    let said = User::new().refused("profile", 2);
+    assert!(said.contains("FILE") && said.contains("--on"), "{said}");
+}
+
+#[test]
 fn a_profile_is_printed_kept_shown_and_compared() {
     let user = User::new();
     let page = user.ok(&["profile", TRACE]);

@@ -5,6 +5,10 @@ use measure::{Metric, Unit};
 
 use super::number::{ABSENT, bytes, grouped, three_digits, time, with_unit};
 
+/// A standard deviation below this part of the mean is that of sums of floating-point numbers: no clock and no counter
+/// has as many digits.
+const ROUNDING: f64 = 1e-9;
+
 /// One cell of a table. In a column of bars the value is the length, from 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
@@ -95,7 +99,9 @@ impl Cell {
     pub(crate) fn mean(metric: &Metric) -> Cell {
         let statistics = &metric.statistics;
         let mean = three_digits(statistics.mean);
-        let text = statistics.stddev.map_or(mean.clone(), |sd| format!("{mean} ± {}", three_digits(sd)));
+        let is_noise = |sd: f64| sd < statistics.mean.abs() * ROUNDING;
+        let spread = |sd: f64| if is_noise(sd) { "0".into() } else { three_digits(sd) };
+        let text = statistics.stddev.map_or(mean.clone(), |sd| format!("{mean} ± {}", spread(sd)));
         Cell::number(text, statistics.mean, metric.unit).with_spread(metric)
     }
 
@@ -131,5 +137,23 @@ impl From<&str> for Cell {
 impl From<Option<Cell>> for Cell {
     fn from(cell: Option<Cell>) -> Cell {
         cell.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Statistics;
+    use measure::schema::join::IO_TIME;
+
+    use super::*;
+
+    #[test]
+    fn what_sums_lose_by_rounding_is_no_spread() {
+        let shown = |stddev| {
+            let statistics = Statistics { stddev: Some(stddev), ..Statistics::single(1700.0) };
+            Cell::mean(&IO_TIME.of_statistics("", statistics)).text.replace('\u{202f}', " ")
+        };
+        assert_eq!(shown(9.33e-13), "1 700 ± 0");
+        assert_eq!(shown(0.25), "1 700 ± 0.250");
     }
 }

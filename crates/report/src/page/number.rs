@@ -78,7 +78,10 @@ pub(crate) fn time_column(values: &[Option<f64>]) -> Vec<String> {
 pub(crate) fn bytes(value: f64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let unit = units.iter().find(|(_, shift)| value >= (1_u64 << shift) as f64);
-    let Some((symbol, shift)) = unit else { return format!("{} B", three_digits(value)) };
+    let Some((symbol, shift)) = unit else {
+        let is_whole = value.fract() == 0.0 && value >= 0.0;
+        return format!("{} B", if is_whole { grouped(value as u64) } else { three_digits(value) });
+    };
     let scaled = value / (1_u64 << shift) as f64;
     if scaled.fract() == 0.0 && scaled < 1e6 {
         format!("{} {symbol}", grouped(scaled as u64))
@@ -141,6 +144,11 @@ mod tests {
         assert_eq!(time(0.28), "0.280 ns");
         assert_eq!(time(63_100.0), "63.1 µs");
         assert_eq!(time(-4_090_000.0), "-4.09 ms");
+    }
+
+    #[test]
+    fn bytes_are_counted_in_whole_ones() {
+        assert_eq!([3.0, 0.0, 512.0, 2.5].map(bytes), ["3 B", "0 B", "512 B", "2.50 B"]);
     }
 
     #[test]

@@ -20,15 +20,23 @@ fn is_harmless(character: char) -> bool {
     character.width().is_some_and(|width| width > 0) && !('\u{2066}'..='\u{2069}').contains(&character)
 }
 
+/// Signs that take several letters of ASCII.
+const SPELT: [(char, &str); 5] = [('…', "..."), ('±', "+-"), ('→', "->"), ('≤', "<="), ('≥', ">=")];
+
 impl Style {
     /// What stands where text is left out.
     fn ellipsis(&self) -> &'static str {
         if self.unicode { "…" } else { "..." }
     }
 
-    /// `text` without hostile characters, and in a locale without UTF-8 with points where text is left out.
+    /// `text` without hostile characters, and in a locale without UTF-8 with signs of several letters in place of those
+    /// that no single letter stands for: before a page is laid out, so that columns stay aligned.
     pub(super) fn clean(&self, text: &str) -> String {
-        clean(&text.replace('…', self.ellipsis()))
+        let spelt = |text: String, (sign, letters): &(char, &str)| text.replace(*sign, letters);
+        match self.unicode || text.is_ascii() {
+            true => clean(text),
+            false => clean(&SPELT.iter().fold(text.into(), spelt)),
+        }
     }
 
     /// `text` in lines of at most the width; lines after the first begin with `indent` spaces. A word longer than a
@@ -144,6 +152,25 @@ mod tests {
     fn a_shortened_path_never_looks_like_a_home_directory() {
         assert_eq!(PLAIN.shorten_path("/home/ada/.cache/readpath/tables", 18), ".../tables");
         assert_eq!(PLAIN.wrap("select a …", 0), "select a ...");
+    }
+
+    #[test]
+    fn every_sign_of_a_page_has_a_form_in_ascii() {
+        let plain = |text: &str| PLAIN.finish(&PLAIN.clean(text));
+        assert_eq!(plain("mean ± sd, 1.5 µs × 2 → 3–4 “a” · b² …"), "mean +- sd, 1.5 us x 2 -> 3-4 \"a\" . b2 ...");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        let mut signs = std::collections::BTreeSet::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            // Those of pages in a browser are not among them: these are UTF-8 everywhere.
+            let path = entry.unwrap().path();
+            let is_text = path.extension().is_some_and(|end| end == "txt");
+            let text = if is_text { std::fs::read_to_string(path).unwrap() } else { String::new() };
+            signs.extend(text.chars().filter(|sign| !sign.is_ascii() && !sign.is_alphabetic()));
+        }
+        assert!(signs.contains(&'–'), "{signs:?}");
+        for sign in signs {
+            assert!(!plain(&sign.to_string()).contains('?'), "{sign} has none");
+        }
     }
 
     const PLAIN: Style = Style { width: 80, color: false, unicode: false };

@@ -329,6 +329,30 @@ fn two_profiles_say_what_became_slower_and_whether_that_is_more_than_their_sprea
 }
 
 #[test]
+fn samples_of_unequal_lengths_are_compared_for_each_second_and_count_no_executions() {
+    let shown = |first: f64, second: f64| {
+        let mut comparison = documents::profile_comparison();
+        for (side, seconds) in [(&mut comparison.before, first), (&mut comparison.after, second)] {
+            (side.executions, side.rows, side.files) = (None, None, None);
+            side.sampled_us = Some(seconds * 1e6);
+        }
+        comparison.divide_by_lengths();
+        report::render(Shown::Profiles(&comparison), &WIDE)
+    };
+    let ratio = |page: &str| page.split(" (").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
+    let (equal, unequal) = (shown(10.0, 10.1), shown(6.0, 12.0));
+    assert!(!equal.contains("unequal") && equal.contains("Response time: "), "{equal}");
+    for part in
+        ["sampled for 6.00 s", "sampled for 12.0 s", "first /s", "change /s", "Response time, for each second: "]
+    {
+        assert!(unequal.contains(part), "no {part}: {unequal}");
+    }
+    assert!(!unequal.contains("client executions,") && !unequal.contains(" rows"), "{unequal}");
+    let (equal, unequal) = (ratio(&equal).unwrap(), ratio(&unequal).unwrap());
+    assert!((unequal - equal / 2.0).abs() < 0.01, "{equal} and {unequal}");
+}
+
+#[test]
 fn a_narrow_comparison_of_profiles_keeps_every_name_and_number() {
     for width in [40, 60, 100] {
         let page = report::render(Shown::Profiles(&documents::profile_comparison()), &Style { width, ..WIDE });

@@ -74,6 +74,17 @@ pub enum PrivateServerError {
         /// Bytes that its name may have.
         max: usize,
     },
+    /// No directory can be made there.
+    #[error(
+        "no folder for a private server can be made in {}: {error}; name another folder for temporary files in \
+        TMPDIR, such as /var/tmp", .directory.display()
+    )]
+    NoRoom {
+        /// The directory in which the server was to be made.
+        directory: PathBuf,
+        /// The kernel's error.
+        error: io::Error,
+    },
     /// The directory is closed to the user that root became.
     #[error(
         "the user that root starts PostgreSQL as may not enter {}, or not run programs in it; name another folder for \

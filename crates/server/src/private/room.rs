@@ -33,8 +33,9 @@ pub(super) struct Room(OwnFolder);
 impl Room {
     /// Makes a directory in `parent` that belongs to `account`, or to this process where none is given.
     pub(super) fn new(parent: &Path, account: Option<Credentials>) -> Result<Room, PrivateServerError> {
-        let parent = parent.canonicalize().map_err(PrivateServerError::at(parent))?;
-        let folder = OwnFolder::create(&parent, PREFIX).map_err(PrivateServerError::at(&parent))?;
+        let refused = |error| PrivateServerError::NoRoom { directory: parent.into(), error };
+        let parent = parent.canonicalize().map_err(refused)?;
+        let folder = OwnFolder::create(&parent, PREFIX).map_err(refused)?;
         let own = folder.path().join(SOCKET).as_os_str().len() - parent.as_os_str().len();
         if parent.as_os_str().len() + own > SOCKET_NAME_MAX {
             return Err(PrivateServerError::NameTooLong { directory: parent, max: SOCKET_NAME_MAX - own });
@@ -90,6 +91,13 @@ fn server_in(data: &Path) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_for_temporary_files_that_is_not_there_is_named_with_what_to_give_instead() {
+        let gone = tempfile::tempdir().unwrap().path().join("gone");
+        let error = Room::new(&gone, None).unwrap_err().to_string();
+        assert!(error.contains("/gone: No such file") && error.contains("in TMPDIR"), "{error}");
+    }
 
     #[test]
     fn a_name_too_long_for_a_socket_is_refused_before_anything_is_made() {

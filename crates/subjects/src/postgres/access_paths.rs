@@ -215,7 +215,8 @@ impl PostgresPaths {
         session.set("work_mem", &format!("{}kB", work_memory(blocks) >> 10))?;
         let meter = Meter::open(session)?;
         self.notes.note_meter(&meter);
-        progress(&format!("loading {rows} rows and their indexes on {}", self.notes.name()), time);
+        let loaded = counted(rows, "row", "rows");
+        progress(&format!("loading {loaded} and their indexes on {}", self.notes.name()), time);
         schema.create_table(self.table.name(), &Customers::columns(), "")?;
         self.table.fill(schema.session(), &mut |_, _| {})?;
         let (session, table) = (schema.session(), self.table.full_name());

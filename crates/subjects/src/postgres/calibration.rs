@@ -721,6 +721,13 @@ mod tests {
             [None, Some(128 << 20), Some(8 << 30)].map(|buffers| needs(payload, buffers, false).made);
         assert!(large < small && small <= unknown, "{large}, {small}, {unknown}");
         assert!(large < payload * 4, "{large} of a table within the buffers and its indexes");
+        let mebibytes = [small, large, unknown].map(|bytes: u64| bytes.div_ceil(1 << 20));
+        let page = include_str!("../../../../docs/guide/src/safety.md");
+        let [small, large, unknown] = mebibytes;
+        for said in [format!("up to {small} MiB on a"), format!("{large} MiB on one"), format!("{unknown} MiB at most")]
+        {
+            assert!(page.contains(&said), "the guide does not say: {said}");
+        }
     }
 
     #[test]

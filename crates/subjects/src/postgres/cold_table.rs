@@ -94,7 +94,8 @@ impl Ground {
         let name = self.notes.name().to_string();
         let what = format!("the table with {} % of its rows out of order on {name}", rows.rand());
         let second = Duration::from_secs(2);
-        let mut sent = tenths(progress, |sent, of| (format!("loading {what}, {sent} of {of} rows"), second));
+        let of_rows = |sent, of| format!("{} of {} rows", grouped(sent), grouped(of));
+        let mut sent = tenths(progress, |sent, of| (format!("loading {what}, {}", of_rows(sent, of)), second));
         let blocks = table.load(rows, &mut sent)?;
         let user = table.schema.session().facts().user.clone();
         absent_io_time(table.untimed.as_deref(), &user).into_iter().for_each(|finding| self.notes.find(finding));

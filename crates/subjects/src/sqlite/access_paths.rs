@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dataset::DataSet;
+use measure::quantity::grouped;
 use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::json;
 use sys::counters::{Counters, Rings};
@@ -157,7 +158,9 @@ impl SqlitePaths {
         let database = Database::create(&self.scratch, self.page_bytes, Need::cached(self.bytes_needed()), &self.stop)?;
         let name = &self.name;
         let second = Duration::from_secs(1);
-        let mut loading = tenths(progress, |made, of| (format!("loading {made} of {of} rows into {name}"), second));
+        let mut loading = tenths(progress, |made, of| {
+            (format!("loading {} of {} rows into {name}", grouped(made), grouped(of)), second)
+        });
         load(&database, TABLE, &self.data, &self.stop, &mut loading)?;
         drop(loading);
         for (index, columns) in self.indexes() {

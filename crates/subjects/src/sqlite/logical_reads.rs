@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use dataset::DataSet;
 use dataset::uniform::RowShape;
+use measure::quantity::grouped;
 use measure::random::{Permutation, SplitMix64};
 use measure::schema::subjects::findings as row;
 use measure::sorting;
@@ -144,7 +145,9 @@ impl SqliteReads {
     fn make(&mut self, cell: Cell, progress: &mut Progress<'_>) -> Result<(), SubjectError> {
         let (data, second) = (data_of(cell), Duration::from_secs(1));
         let name = format!("rows_{}_{}", cell.row_length, cell.columns);
-        let mut loading = tenths(progress, |made, of| (format!("loading rows of {cell}, {made} of {of}"), second));
+        let mut loading = tenths(progress, |made, of| {
+            (format!("loading rows of {cell}, {} of {}", grouped(made), grouped(of)), second)
+        });
         load(&self.database, &name, &data, &self.stop, &mut loading)?;
         drop(loading);
         let has_key = data.shape().column_lengths().next().is_some_and(|length| length >= KEY_LENGTH_MIN);

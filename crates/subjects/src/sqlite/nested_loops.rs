@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dataset::DataSet;
+use measure::quantity::grouped;
 use measure::schema::join::parameters;
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters};
@@ -138,7 +139,9 @@ impl SqliteLoops {
         let need = Need { file, cache: self.asked.pool.0 };
         let database = Database::create(&self.scratch, self.page_bytes, need, &self.stop)?;
         let (name, second) = (&self.name, Duration::from_secs(1));
-        let mut loading = tenths(progress, |made, of| (format!("loading {made} of {of} rows into {name}"), second));
+        let mut loading = tenths(progress, |made, of| {
+            (format!("loading {} of {} rows into {name}", grouped(made), grouped(of)), second)
+        });
         load(&database, TABLE, &data, &self.stop, &mut loading)?;
         drop(loading);
         progress(&format!("making an index on key in {name}"), second);

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use measure::quantity::size_in_words;
 use rustix::fs::{FileType, FsWord, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -71,8 +72,9 @@ pub enum TargetError {
         path: PathBuf,
     },
     /// Blocks of this size cannot be read.
-    #[error("blocks of {block} bytes cannot be read from {path}: its direct reads start and end on multiples of \
-        {multiple} bytes ({source_of_multiple}); use a multiple of {multiple}, or --buffered", path = path.display())]
+    #[error("blocks of {} cannot be read from {path}: its direct reads start and end on multiples of {multiple} bytes \
+        ({source_of_multiple}); use a multiple of {multiple}, or --buffered",
+        size_in_words(*block), path = path.display())]
     BlockSize {
         /// The target.
         path: PathBuf,
@@ -84,9 +86,8 @@ pub enum TargetError {
         source_of_multiple: &'static str,
     },
     /// Not one block of this size fits.
-    #[error("blocks of {block} bytes do not fit into {path}, which holds {size} bytes; use a smaller block or a \
-             larger file",
-        path = path.display())]
+    #[error("blocks of {} do not fit into {path}, which holds {}; use a smaller block or a larger file",
+        size_in_words(*block), size_in_words(*size), path = path.display())]
     BlockTooLarge {
         /// The target.
         path: PathBuf,

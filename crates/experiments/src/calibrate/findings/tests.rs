@@ -63,8 +63,10 @@ fn a_set_that_differs_from_run_to_run_is_advised_only_where_it_is_clearly_better
 fn a_verdict_of_a_busy_server_is_withheld() {
     let sets = [set("now"), set("cached")];
     let advice = Advice::of(&sets, &[judged(Decision::Undecided, 1.0, 0), judged(Decision::Change, 0.5, 9)], "cached");
-    assert_eq!(advice.decision, Decision::Change);
-    assert_eq!(advice.withheld(Some("others were at work".into())).decision, Decision::Undecided);
+    let judged = judged(Decision::Change, 0.5, 9);
+    assert_eq!((advice.decision, advice.verdict(&judged)), (Decision::Change, Decision::Change));
+    let withheld = advice.withheld(Some("others were at work".into()));
+    assert_eq!((withheld.decision, withheld.verdict(&judged)), (Decision::Undecided, Decision::Undecided));
 }
 
 /// A state in which queries were compared, how many of nine got another plan, how many times as long these then took,
@@ -89,6 +91,21 @@ fn said_of(state: State, compared: Vec<Compared>, withheld: Option<String>) -> V
     let comparison = Comparison::timed(state, sets, compared);
     let advice = Advice::of(&comparison.sets, &comparison.judged, "cached").withheld(withheld);
     vec![super::advice(&comparison, &advice, "postgres 18.6")]
+}
+
+#[test]
+fn statements_that_are_none_of_the_queries_are_said() {
+    let said = |refused: usize| {
+        let sets = vec![set("now"), set("cached")];
+        let one = Compared::of("q", vec![Variant::of(&[0, 1], &[])]);
+        let refused = vec![("other".to_string(), "it has parameters".to_string()); refused];
+        let comparison = Comparison { refused, ..Comparison::timed(State::AsFound, sets, vec![one]) };
+        let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+        super::advice(&comparison, &advice, "postgres 18.6").message
+    };
+    assert!(!said(0).contains("could not be explained"), "{}", said(0));
+    assert!(said(0).contains("changes the plan of your 1 query."), "{}", said(0));
+    assert!(said(1).contains("1 statement more could not be explained: it stands below"), "{}", said(1));
 }
 
 /// Five queries that get another plan, which is twice as fast in each of the runs; and one more with these plans.
@@ -161,7 +178,7 @@ fn advice_of_states() -> Reading {
         let sure = format!("lie between {times} and {times}; {faster} {are} faster for sure and {slower} slower.");
         let verdict = format!("postgres 18.6, {}: {verdict}", state.in_words());
         Some(match changed {
-            0 => says![verdict, format!("Some set of constants changes the plans of 0 of {whose} 9 queries.")],
+            0 => says![verdict, format!("No set of constants changes the plan of any of {whose} 9 queries.")],
             1 => {
                 says![
                     verdict,

@@ -1,37 +1,97 @@
 //! Checks the runs of a job file: each command line is read as if it had been typed, up to where it would measure.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use clap::Command;
 use sys::file::Caching;
 
 use crate::exit::Failure;
-use crate::job::{PlannedRun, Problem, refusal};
+use crate::job::problem::Place;
+use crate::job::{PlannedRun, Problem, is_of_the_whole, refusal};
 use crate::options::{Context, Purpose};
 
 /// Parameters that name what is read and has to be there.
 const READ: [(&str, &str); 4] = [("disk", "paths"), ("roundtrip", "paths"), ("ladder", "on"), ("profile", "files")];
 
 /// Checks all runs; gives everything that is wrong with them.
-pub(super) fn all(runs: &[PlannedRun], context: &Context) -> Result<(), Vec<Problem>> {
-    let problems: Vec<Problem> = runs.iter().filter_map(|run| one(run, context).err()).collect();
-    if problems.is_empty() { Ok(()) } else { Err(problems) }
+pub(super) fn all(runs: &[PlannedRun], context: &Context) -> Vec<Problem> {
+    let definition = (context.definition)();
+    let mut checker = Checker { context, definition, known: BTreeMap::new() };
+    runs.iter().flat_map(|run| checker.run(run)).collect()
 }
 
-fn one(run: &PlannedRun, context: &Context) -> Result<(), Problem> {
-    let line: Vec<OsString> = ["readpath".to_string()].into_iter().chain(run.words()?).map(Into::into).collect();
-    let matches = (context.definition)().try_get_matches_from(&line).map_err(|error| refusal(run, &error))?;
-    let refused = |failure: Failure| {
-        let sentence = run.without_passwords(failure.message.trim_end_matches('.'));
-        Problem::new(run.place_of(&sentence), sentence)
-    };
-    let own = Context::new(&matches, context.settings.clone(), &line, context.definition).map_err(refused)?;
-    let own = Context { purpose: Purpose::Check, ..own };
-    super::super::run(&matches, &own).map_err(refused)?;
-    READ.iter().filter(|(experiment, _)| *experiment == run.experiment).try_for_each(|(_, name)| read(run, name))
+struct Checker<'a> {
+    context: &'a Context,
+    definition: Command,
+    /// What is wrong with each value by itself, which the runs of a matrix have in common.
+    known: BTreeMap<(Place, Vec<OsString>), Option<Problem>>,
+}
+
+impl Checker<'_> {
+    /// Each value by itself, the files that are read, and the command line as a whole. What a run with a wrong value
+    /// lacks or could do is not known: that value may have been it.
+    fn run(&mut self, run: &PlannedRun) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut wrong = Vec::new();
+        for (place, part) in run.parts() {
+            if let Some(problem) = self.value(place, &part) {
+                problems.push(problem);
+                wrong.push(place);
+            }
+        }
+        let sound = run.without(&wrong);
+        problems.extend(self.whole(&sound).err());
+        for (_, name) in READ.iter().filter(|(experiment, _)| *experiment == run.experiment) {
+            let found = read(&sound, name).err();
+            let is_new = |problem: &Problem| problems.iter().all(|known| known.place != problem.place);
+            problems.extend(found.filter(is_new));
+        }
+        problems
+    }
+
+    /// What is wrong with the value of the one parameter of this run.
+    fn value(&mut self, place: &Place, part: &PlannedRun) -> Option<Problem> {
+        let line = match words(part) {
+            Ok(line) => line,
+            Err(problem) => return Some(problem),
+        };
+        let definition = &self.definition;
+        let check = || {
+            let error = definition.clone().try_get_matches_from(&line).err()?;
+            (!is_of_the_whole(&error)).then(|| refusal(part, &error))
+        };
+        self.known.entry((place.clone(), line.clone())).or_insert_with(check).clone()
+    }
+
+    /// What is wrong with the command line as a whole.
+    fn whole(&self, run: &PlannedRun) -> Result<(), Problem> {
+        let line = words(run)?;
+        let matches = match self.definition.clone().try_get_matches_from(&line) {
+            Err(_) if !run.is_whole => return Ok(()),
+            matches => matches.map_err(|error| refusal(run, &error))?,
+        };
+        if !run.is_whole {
+            return Ok(());
+        }
+        let refused = |failure: Failure| {
+            let sentence = run.without_passwords(failure.message.trim_end_matches('.'));
+            Problem::new(run.place_of(&sentence), sentence)
+        };
+        let Context { settings, definition, .. } = self.context;
+        let own = Context::new(&matches, settings.clone(), &line, *definition).map_err(refused)?;
+        let own = Context { purpose: Purpose::Check, ..own };
+        super::super::run(&matches, &own).map(drop).map_err(refused)
+    }
+}
+
+/// The command line of a run.
+fn words(run: &PlannedRun) -> Result<Vec<OsString>, Problem> {
+    Ok(["readpath".to_string()].into_iter().chain(run.words()?).map(Into::into).collect())
 }
 
 /// Refuses files and devices that cannot be read.

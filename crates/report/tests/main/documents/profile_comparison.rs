@@ -7,7 +7,7 @@ use measure::schema::profile::findings::WAITS_NOT_TRACED;
 
 fn amount(total_us: f64, executions: u64, rows: u64) -> Amount {
     let per = |count: u64| (count > 0).then(|| total_us / count as f64);
-    Amount { total_us, count: executions, execution_us: per(executions), row_us: per(rows) }
+    Amount { total_us, count: executions, execution_us: per(executions), row_us: per(rows), ..Amount::default() }
 }
 
 fn change(name: &str, before: f64, after: f64, spread: Spread) -> TimeChange {
@@ -35,7 +35,14 @@ fn statement(id: &str, before: f64, after: f64, spread: Spread) -> TimeChange {
 }
 
 fn side(name: &str, interval_us: f64, executions: u64, rows: u64) -> ProfileSide {
-    ProfileSide { name: name.into(), files: 1, interval_us, executions, rows }
+    ProfileSide {
+        name: name.into(),
+        files: Some(1),
+        interval_us,
+        executions: Some(executions),
+        rows: Some(rows),
+        ..ProfileSide::default()
+    }
 }
 
 fn lines() -> Vec<PlanLineChange> {
