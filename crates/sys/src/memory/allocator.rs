@@ -43,8 +43,8 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Ends the process with this exit code and nothing else: no handler of the program or of the standard library runs. One
-/// of these may wait for a lock that the very thread holds which got no memory.
+/// Ends the process with this exit code and nothing else: no handler of the program or of the standard library runs.
+/// One of these may wait for a lock that the very thread holds which got no memory.
 pub fn end_at_once(code: i32) -> ! {
     // SAFETY: `_exit` takes a number, touches no memory of ours and does not return.
     unsafe { libc::_exit(code) }
