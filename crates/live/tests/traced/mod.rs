@@ -66,14 +66,20 @@ pub(crate) fn tiers(found: &Ingested) -> &ReadTiers {
     found.profile.sampled.as_ref().unwrap().reads.as_ref().expect("reads were traced")
 }
 
-/// The row of the statement whose text holds this.
-pub(crate) fn of_statement<'a>(found: &'a Ingested, part: &str) -> &'a ReaderRow {
+/// The row of the statement whose text holds this; none where no sample met it at work, as on a busy machine.
+pub(crate) fn found_of_statement<'a>(found: &'a Ingested, part: &str) -> Option<&'a ReaderRow> {
     let context = &found.profile.context;
     let is_it = |row: &&ReaderRow| match row.reader {
         Reader::Statement(index) => context.statement(index).is_some_and(|known| known.text.contains(part)),
         _ => false,
     };
-    let rows = &tiers(found).readers;
-    let texts = context.statements.iter().map(|known| (known.id.as_str(), known.text.as_str())).collect::<Vec<_>>();
-    rows.iter().find(is_it).unwrap_or_else(|| panic!("no reads of {part}: {texts:?}, {rows:?}"))
+    tiers(found).readers.iter().find(is_it)
+}
+
+/// The row of the statement whose text holds this.
+pub(crate) fn of_statement<'a>(found: &'a Ingested, part: &str) -> &'a ReaderRow {
+    let known = &found.profile.context.statements;
+    let texts = known.iter().map(|known| (known.id.as_str(), known.text.as_str())).collect::<Vec<_>>();
+    found_of_statement(found, part)
+        .unwrap_or_else(|| panic!("no reads of {part}: {texts:?}, {:?}", tiers(found).readers))
 }
