@@ -209,10 +209,8 @@ fn cold_and_warm_reads_are_those_that_the_kernel_counts() {
 /// A scan that works for some 300 µs between two of its reads: its waits are far enough apart to watch each.
 const SLOW_SCAN: &str = "SELECT max(md5(repeat(rest, 20))) FROM other";
 
-#[test]
-#[allow(clippy::print_stdout, reason = "a skipped test says why")]
-fn an_exact_watch_shows_the_reads_inside_each_wait() {
-    let Some((trial, _alone)) = traced_server(&SMALL) else { return };
+/// A slow scan under an exact watch; the reason where there is none.
+fn exactly_watched(trial: &Trial) -> Result<Ingested, String> {
     let mut watch = traced::open(&Address::parse(&trial.url()).unwrap());
     let is_there = AtomicBool::new(false);
     let watched = thread::scope(|scope| {
@@ -230,20 +228,38 @@ fn an_exact_watch_shows_the_reads_inside_each_wait() {
             false => ControlFlow::Continue(()),
         })
     });
-    if let Err(why) = watched {
-        return println!("skipped: {why}");
+    watched.map_err(|why| why.to_string())?;
+    Ok(watch.finish(None).0)
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
+fn an_exact_watch_shows_the_reads_inside_each_wait() {
+    let Some((trial, _alone)) = traced_server(&SMALL) else { return };
+    // Of the reads within the waits and of all, those within, with the waits themselves.
+    let sums = |found: &Ingested| {
+        let is_read = |event: EventIndex| found.profile.context.event_name(event) == "IO:DataFileRead";
+        let within = tiers(found).waits.iter().find(|row| row.event.is_some_and(is_read))?.tiers.all();
+        let waits = found.profile.whole.events.iter().find(|(event, _)| is_read(**event))?.1;
+        Some((found_of_statement(found, SLOW_SCAN)?.tiers.all(), within, waits.count, waits.total))
+    };
+    let mut seen = Vec::new();
+    // On a busy machine some of both are lost.
+    for _ in 0..4 {
+        let found = match exactly_watched(&trial) {
+            Ok(found) => found,
+            Err(why) => return println!("skipped: {why}"),
+        };
+        let Some((all, within, waits, waited)) = sums(&found) else { continue };
+        // A wait is longer than the read within it.
+        assert!(within.time < waited, "{within:?} within {waited:?}");
+        let close = |one: u64, other: u64| one.abs_diff(other) * 50 <= one.max(other);
+        if all.reads > 4000 && close(all.reads, within.reads) && close(waits, within.reads) {
+            return;
+        }
+        seen.push((all.reads, within.reads, waits));
     }
-    let found = watch.finish(None).0;
-    let context = &found.profile.context;
-    let is_read = |event: EventIndex| context.event_name(event) == "IO:DataFileRead";
-    let within = tiers(&found).waits.iter().find(|row| row.event.is_some_and(is_read)).unwrap().tiers;
-    let all = of_statement(&found, SLOW_SCAN).tiers.all();
-    assert!(all.reads > 4000, "{all:?}");
-    assert!(within.all().reads.abs_diff(all.reads) * 50 <= all.reads, "{:?}: {all:?}", tiers(&found).waits);
-    let waits = found.profile.whole.events.iter().find(|(event, _)| is_read(**event)).unwrap().1;
-    assert!(waits.count.abs_diff(within.all().reads) * 50 <= waits.count, "{} waits, {within:?}", waits.count);
-    // A wait is longer than the read within it.
-    assert!(within.all().time < waits.total, "{within:?} within {:?}", waits.total);
+    panic!("reads of the statement, those within its waits, and the waits: {seen:?}");
 }
 
 #[test]
