@@ -20,7 +20,15 @@ fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
         format!("--readpath={}", readpath.display()),
         format!("--results={}", folder.path().display()),
     ];
-    let Some(Outcome { page, complaint, status }) = contest(words).unless_a_peer_is_missing() else { return };
+    let mut outcome = contest(words.clone()).unless_a_peer_is_missing();
+    for _ in 0..2 {
+        // On a busy machine a load of a second may outlast the profiler that was to outlast it.
+        if !outcome.as_ref().is_some_and(|one| one.complaint.contains("ended while it was measured")) {
+            break;
+        }
+        outcome = contest(words.clone()).unless_a_peer_is_missing();
+    }
+    let Some(Outcome { page, complaint, status }) = outcome else { return };
     assert_eq!(status, 0, "{complaint}");
     assert!(page.contains("of 8 met)") && page.contains("throughput beside that without a profiler"), "{page}");
     let run = kept(folder.path(), "sampling");
@@ -67,7 +75,15 @@ fn growth_measures_readpath_alone_with_each_number_of_sessions() {
         format!("--readpath={}", readpath.display()),
         format!("--results={}", folder.path().display()),
     ];
-    let Some(Outcome { page, complaint, status }) = contest(words).unless_a_peer_is_missing() else { return };
+    let mut outcome = contest(words.clone()).unless_a_peer_is_missing();
+    for _ in 0..2 {
+        // On a busy machine a load of a second may outlast the profiler that was to outlast it.
+        if !outcome.as_ref().is_some_and(|one| one.complaint.contains("ended while it was measured")) {
+            break;
+        }
+        outcome = contest(words.clone()).unless_a_peer_is_missing();
+    }
+    let Some(Outcome { page, complaint, status }) = outcome else { return };
     assert_eq!(status, 0, "{complaint}");
     assert!(page.contains("own CPU with 50 sessions"), "{page}");
     let run = kept(folder.path(), "sampling");
