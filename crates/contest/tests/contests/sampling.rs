@@ -2,6 +2,20 @@
 
 use crate::program::{Outcome, contest, kept, readpath};
 
+/// A small trial, three times at most: on a busy machine a load of a second may outlast the profiler that was to
+/// outlast it. `None` where a peer is missing.
+fn trial<const N: usize>(words: &[String; N]) -> Option<Outcome> {
+    let once = || contest(words.clone()).unless_a_peer_is_missing();
+    let mut outcome = once()?;
+    for _ in 0..2 {
+        if !outcome.complaint.contains("ended while it was measured") {
+            break;
+        }
+        outcome = once()?;
+    }
+    Some(outcome)
+}
+
 #[test]
 #[allow(clippy::print_stdout, reason = "a skipped test says why")]
 fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
@@ -20,15 +34,7 @@ fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
         format!("--readpath={}", readpath.display()),
         format!("--results={}", folder.path().display()),
     ];
-    let mut outcome = contest(words.clone()).unless_a_peer_is_missing();
-    for _ in 0..2 {
-        // On a busy machine a load of a second may outlast the profiler that was to outlast it.
-        if !outcome.as_ref().is_some_and(|one| one.complaint.contains("ended while it was measured")) {
-            break;
-        }
-        outcome = contest(words.clone()).unless_a_peer_is_missing();
-    }
-    let Some(Outcome { page, complaint, status }) = outcome else { return };
+    let Some(Outcome { page, complaint, status }) = trial(&words) else { return };
     assert_eq!(status, 0, "{complaint}");
     assert!(page.contains("of 8 met)") && page.contains("throughput beside that without a profiler"), "{page}");
     let run = kept(folder.path(), "sampling");
@@ -75,15 +81,7 @@ fn growth_measures_readpath_alone_with_each_number_of_sessions() {
         format!("--readpath={}", readpath.display()),
         format!("--results={}", folder.path().display()),
     ];
-    let mut outcome = contest(words.clone()).unless_a_peer_is_missing();
-    for _ in 0..2 {
-        // On a busy machine a load of a second may outlast the profiler that was to outlast it.
-        if !outcome.as_ref().is_some_and(|one| one.complaint.contains("ended while it was measured")) {
-            break;
-        }
-        outcome = contest(words.clone()).unless_a_peer_is_missing();
-    }
-    let Some(Outcome { page, complaint, status }) = outcome else { return };
+    let Some(Outcome { page, complaint, status }) = trial(&words) else { return };
     assert_eq!(status, 0, "{complaint}");
     assert!(page.contains("own CPU with 50 sessions"), "{page}");
     let run = kept(folder.path(), "sampling");
