@@ -162,19 +162,24 @@ fn the_sampled_time_of_sessions_agrees_with_the_servers_account_within_its_state
     let sleep = "SELECT count(*) FROM pg_class, pg_sleep(0.2)";
     let _busy = [heavy, light, sleep].map(|statement| Busy::on(&trial, statement));
     thread::sleep(Duration::from_millis(500));
+    let both = |found: &Ingested| {
+        let sampled = found.profile.sampled.as_ref().unwrap();
+        (seconds(sampled.db_time), seconds(sampled.db_time_of_server.unwrap()))
+    };
     let mut found = watched(&trial.url(), 5.0);
-    // On a busy machine looks are late, and the page says that the two differ.
-    for _ in 0..3 {
-        if said(&found, "db-time-agrees").is_some() {
+    // On a busy machine looks are late, and the page says that the two differ, or states a larger error.
+    for _ in 0..5 {
+        let (samples, server) = both(&found);
+        if said(&found, "db-time-agrees").is_some() && (server / samples - 1.0).abs() < 0.1 {
             break;
         }
         found = watched(&trial.url(), 5.0);
     }
     let message = said(&found, "db-time-agrees");
     assert!(message.is_some(), "{:?}", said(&found, "db-time-differs"));
-    let sampled = found.profile.sampled.as_ref().unwrap();
-    let (samples, server) = (seconds(sampled.db_time), seconds(sampled.db_time_of_server.unwrap()));
+    let (samples, server) = both(&found);
     assert!((server / samples - 1.0).abs() < 0.1, "{samples} s by samples, {server} s by the server");
+    let sampled = found.profile.sampled.as_ref().unwrap();
     assert!(sampled.own.session.unwrap() < 0.2 && sampled.own.cpu.unwrap() < 0.5, "{:?}", sampled.own);
 }
 

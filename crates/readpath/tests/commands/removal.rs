@@ -166,7 +166,10 @@ fn valgrind_ends_with_a_killed_readpath_and_its_folder_is_removed_by_the_next() 
     }
     let user = User::new();
     assert_child_ends_with(&user, "scan --rows 300000 --path full-scan -q --no-store");
-    assert_eq!(names(user.temporary.path()).len(), 1);
+    // Valgrind writes the command line that its client is to see to a file, opens it and unlinks it; killed in between
+    // it leaves that.
+    let left = || names(user.temporary.path()).into_iter().filter(|name| !name.starts_with("valgrind_proc_"));
+    assert_eq!(left().count(), 1, "{:?}", names(user.temporary.path()));
     said(&user, "counters --valgrind -q --no-store -- true");
-    assert!(names(user.temporary.path()).is_empty());
+    assert_eq!(left().count(), 0, "{:?}", names(user.temporary.path()));
 }
