@@ -299,9 +299,9 @@ fn what_leans_on_the_page_cache_is_found_before_what_reads_from_the_device() {
     assert!(names.contains(&"public.rows") && names.contains(&"public.other"), "{names:?}");
 }
 
-#[test]
-fn a_server_that_is_started_again_is_traced_again() {
-    let Some((mut trial, _alone)) = traced_server(&SMALL) else { return };
+/// Watches a server that ends in the middle, with one statement before and one after.
+fn watched_over_a_restart() -> Option<Ingested> {
+    let (mut trial, _alone) = traced_server(&SMALL)?;
     let url = trial.url();
     let watching = thread::spawn(move || {
         let mut watch = traced::open(&Address::parse(&url).unwrap());
@@ -315,9 +315,22 @@ fn a_server_that_is_started_again_is_traced_again() {
     trial.start_again();
     thread::sleep(Duration::from_secs(3));
     run_counted(&trial, Cache::AsItIs, "SELECT count(word) FROM other");
-    let found = watching.join().unwrap();
+    Some(watching.join().unwrap())
+}
+
+#[test]
+fn a_server_that_is_started_again_is_traced_again() {
+    let parts = ["count(rest)", "count(word)"];
+    let Some(mut found) = watched_over_a_restart() else { return };
+    // On a busy machine no look may meet one of the statements.
+    for _ in 0..3 {
+        if parts.iter().all(|part| traced::found_of_statement(&found, part).is_some()) {
+            break;
+        }
+        found = watched_over_a_restart().unwrap();
+    }
     assert!(said(&found, "server-went-away").is_some(), "{:?}", found.findings);
-    for part in ["count(rest)", "count(word)"] {
+    for part in parts {
         assert!(of_statement(&found, part).tiers.all().reads > 1000, "{part}");
     }
     let level = said(&found, "sampled-level").unwrap();

@@ -94,13 +94,18 @@ fn the_names_of_18_are_those_that_the_server_gives() {
     names_are_those_of(18);
 }
 
+/// What a minor version added, and the servers before it do not know.
+const ADDED: [&str; 1] = ["IPC:WalReceiverUpstreamCatchup"];
+
 fn names_are_those_of(major: u32) {
     let Some(server) = server(major) else { return };
     let (mut sampler, mut memory) = samplers(&server);
     let listed: BTreeMap<u32, Arc<str>> = memory.events.listed().collect();
     assert!(listed.len() > 200, "{} waits", listed.len());
     if let Some(named) = named_by(&server, listed.keys().copied()) {
-        let differing: Vec<_> = listed.iter().zip(&named).filter(|((_, name), other)| ***name != ***other).collect();
+        let is_newer = |name: &str, other: &str| ADDED.contains(&name) && other.ends_with(":unknown wait event");
+        let differ = |name: &str, other: &str| name != other && !is_newer(name, other);
+        let differing: Vec<_> = listed.iter().zip(&named).filter(|((_, name), other)| differ(name, other)).collect();
         assert!(differing.is_empty(), "{differing:?}");
     }
     learn_from_load(&server, &mut sampler, &mut memory);

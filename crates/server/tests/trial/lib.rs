@@ -14,8 +14,18 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// What gives a program a namespace of processes, of which it is the first: it ends with this one.
-const APART: [&str; 6] = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child=QUIT"];
+/// What gives a program a namespace of processes, of which it is the first: it ends with this one, also where the tests
+/// run in a shell's background, whose programs ignore SIGQUIT.
+const APART: [&str; 8] = [
+    "env",
+    "--default-signal=QUIT",
+    "unshare",
+    "--user",
+    "--map-current-user",
+    "--pid",
+    "--fork",
+    "--kill-child=QUIT",
+];
 
 /// Where Debian has the programs of its PostgreSQL.
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";

@@ -1,7 +1,7 @@
 //! A folder of this process: locked while the process lives, and removed with all that is in it. What a killed process
 //! left is removed by the next one that makes such a folder.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,8 @@ pub struct OwnFolder {
 
 impl OwnFolder {
     /// Makes a folder in `parent` that only this user can enter; the process number and a count follow `prefix` in its
-    /// name. First it removes the folders of this prefix that killed processes of this user left.
+    /// name. First it removes the folders of this prefix that killed processes of this user left. Errors where the
+    /// folder cannot be made, opened or locked; then it is not left.
     pub fn create(parent: &Path, prefix: &str) -> io::Result<OwnFolder> {
         OwnFolder::create_with_mode(parent, prefix, 0o700)
     }
@@ -54,9 +55,16 @@ impl OwnFolder {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 made => made?,
             }
-            // Another process may have swept it before it was locked.
-            if let Some(lock) = locked(&path).filter(|lock| is_at(lock, &path)) {
-                return Ok(OwnFolder { path, lock: Some(lock) });
+            match lock(&path) {
+                Ok(lock) if is_at(&lock, &path) => return Ok(OwnFolder { path, lock: Some(lock) }),
+                // Another process may have swept it before it was locked, or does so now.
+                Ok(_) | Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) if error.kind() == ErrorKind::NotFound => {}
+                // Out of descriptors, or a file system without locks: the next folder would fare no better.
+                Err(TryLockError::Error(error)) => {
+                    let _ = fs::remove_dir(&path);
+                    return Err(error);
+                }
             }
         }
     }
@@ -102,7 +110,7 @@ pub fn sweep_after(
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()));
     let is_left = |path: &PathBuf| {
-        let Some(lock) = locked(path) else { return false };
+        let Ok(lock) = lock(path) else { return false };
         let is_dead = is_at(&lock, path) && lock.metadata().is_ok_and(|folder| is_ours(folder.uid()));
         if !is_dead || fate == Leftovers::Found {
             return is_dead;
@@ -113,11 +121,12 @@ pub fn sweep_after(
     named.map(|entry| entry.path()).filter(is_left).collect()
 }
 
-/// The folder, open and locked; `None` if a living process has it, or the file system knows no locks.
-fn locked(path: &Path) -> Option<File> {
+/// The folder, open and locked. Errors where a living process has it, and where the file system knows no locks.
+fn lock(path: &Path) -> Result<File, TryLockError> {
     let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
-    let folder = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    folder.try_lock().ok().map(|()| folder)
+    let folder = File::options().read(true).custom_flags(flags).open(path).map_err(TryLockError::Error)?;
+    folder.try_lock()?;
+    Ok(folder)
 }
 
 /// Whether the open folder is still the one of that name.

@@ -1,6 +1,6 @@
 //! Names by number: sessions, statements, events and scopes as the observers know them, with bounded memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
 use foldhash::fast::{FixedState, RandomState};
@@ -79,6 +79,8 @@ pub(in crate::source) struct Names {
     by_query_id: HashMap<i64, StatementIndex, RandomState>,
     by_folded: HashMap<u64, Folded, RandomState>,
     by_text: HashMap<u64, StatementIndex, RandomState>,
+    /// Statements that were met without an identifier first, and are shown without literals until they have one.
+    without_literals: HashSet<StatementIndex>,
     shared_statements: u64,
     shared_sessions: u64,
     /// Whether an execution was seen whose text is not known.
@@ -111,6 +113,7 @@ impl Names {
             by_query_id: HashMap::default(),
             by_folded: HashMap::default(),
             by_text: HashMap::default(),
+            without_literals: HashSet::new(),
             same: Vec::new(),
             shared_statements: 0,
             shared_sessions: 0,
@@ -296,9 +299,11 @@ impl Names {
         }
     }
 
+    /// Gives a statement with an identifier the text of a sample, unless it has one with its literals.
     fn learn(&mut self, index: StatementIndex, text: Option<&str>, hash: Option<u64>) {
         let (Some(text), Some(hash)) = (text, hash) else { return };
-        if self.context.statements.get(index.0 as usize).is_some_and(|known| known.text.is_empty()) {
+        let is_empty = self.context.statements.get(index.0 as usize).is_some_and(|known| known.text.is_empty());
+        if is_empty || self.without_literals.remove(&index) {
             self.learn_text(index, text);
         }
         if self.by_text.len() < TEXTS_MAX {
@@ -316,6 +321,7 @@ impl Names {
                 let index = self.add(format!("text-{key:016x}"), &folded);
                 if index != OTHER_STATEMENTS {
                     self.by_folded.insert(key, Folded { index, is_identified: false });
+                    self.without_literals.insert(index);
                 }
                 index
             }

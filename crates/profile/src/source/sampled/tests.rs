@@ -245,7 +245,7 @@ fn a_statement_is_one_by_its_identifier_else_by_its_text_without_literals() {
         found.map(|one| one.own.elapsed.micros() / 1e4).collect::<Vec<_>>()
     };
     assert_eq!(seconds("select * from a where n = ?"), [3.0]);
-    assert_eq!(seconds("select ?"), [3.0], "before its identifier was known, and with it");
+    assert_eq!(seconds("select 7"), [3.0], "before its identifier was known, and with it");
     profile.look(LOOK, &[Sample { text: None, ..without_id("", 77) }]);
     assert!(profile.takes_texts(), "an execution whose text was not brought is asked for");
 }
@@ -344,6 +344,20 @@ fn an_execution_whose_first_sample_came_before_its_identifier_is_one_statement_w
         (known.id.as_str(), known.text.is_empty())
     };
     assert_eq!(found.statements.iter().map(shown).collect::<Vec<_>>(), [("7", false)]);
+}
+
+#[test]
+fn a_statement_that_was_met_before_its_identifier_has_the_text_of_the_others() {
+    let text = Some("SELECT 7 FROM orders".into());
+    let before = Sample { text: text.clone(), query_id: None, query_start: Some(5), ..active(1, 7, None) };
+    let behind = Sample { text: None, query_start: Some(5), ..active(1, 7, None) };
+    let again = Sample { text, ..behind.clone() };
+    let shown = |looks: Vec<Vec<Sample>>| {
+        let found = sampled(looks).snapshot(&Observed::default()).0.profile;
+        found.context.statement(found.statements[0].statement).unwrap().text.clone()
+    };
+    assert_eq!(shown(vec![vec![before.clone()], vec![behind.clone()]]), "SELECT ? FROM orders");
+    assert_eq!(shown(vec![vec![before], vec![behind], vec![again]]), "SELECT 7 FROM orders");
 }
 
 #[test]
