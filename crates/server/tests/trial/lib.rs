@@ -16,16 +16,8 @@ use tempfile::TempDir;
 
 /// What gives a program a namespace of processes, of which it is the first: it ends with this one, also where the tests
 /// run in a shell's background, whose programs ignore SIGQUIT.
-const APART: [&str; 8] = [
-    "env",
-    "--default-signal=QUIT",
-    "unshare",
-    "--user",
-    "--map-current-user",
-    "--pid",
-    "--fork",
-    "--kill-child=QUIT",
-];
+const APART: [&str; 8] =
+    ["env", "--default-signal=QUIT", "unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child=QUIT"];
 
 /// Where Debian has the programs of its PostgreSQL.
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
@@ -33,6 +25,13 @@ const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 /// A folder on a disk that the server's user can enter: temporary files may be in memory, and the build's folder may
 /// stand in a home folder that is closed to others.
 pub const DISK: &str = "/var/tmp";
+
+/// A file system in memory. On a disk, the thousand files of a server that is made where others were just removed can
+/// take most of its time: ext4 looks through the inodes that it freed in the last seconds.
+const MEMORY: &str = "/dev/shm";
+
+/// What is left of that file system for a server.
+const ROOM: u64 = 4 << 30;
 
 /// What a test prints that cannot run.
 const SKIPPED: &str = "skipped: Debian's PostgreSQL 15 is not installed";
@@ -53,11 +52,10 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Starts a server with further settings, `shared_buffers=64MB`; prints why not and returns `None` where there
-    /// is no
-    /// PostgreSQL.
+    /// Starts a server with further settings, `shared_buffers=64MB`; prints why not and returns `None` where there is
+    /// no PostgreSQL. Its files are in memory where they can be.
     pub fn start(settings: &[&str]) -> Option<Trial> {
-        Trial::start_in(&std::env::temp_dir(), settings)
+        Trial::start_in(&quick(), settings)
     }
 
     /// The same with processes in a namespace of their own, as in a container; prints why not and returns `None` where
@@ -68,7 +66,7 @@ impl Trial {
             println!("skipped: processes cannot have a namespace of their own here");
             return None;
         }
-        Trial::start_by(&APART, &std::env::temp_dir(), settings)
+        Trial::start_by(&APART, &quick(), settings)
     }
 
     /// The same with all that it has in a folder of `parent`.
@@ -319,6 +317,12 @@ impl Drop for Pooler {
 }
 
 /// A folder for all that a server has, which belongs to the server's user.
+/// Where a server is made soonest.
+fn quick() -> PathBuf {
+    let room = rustix::fs::statvfs(MEMORY).map_or(0, |system| system.f_bavail * system.f_frsize);
+    if room >= ROOM { MEMORY.into() } else { std::env::temp_dir() }
+}
+
 fn folder_in(parent: &Path) -> TempDir {
     let folder = tempfile::Builder::new().prefix("readpath-trial-").tempdir_in(parent).unwrap();
     if let Some((user, group)) = user() {
