@@ -4,6 +4,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use measure::sorting;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -14,6 +16,11 @@ use crate::name::SegmentName;
 
 /// The name of the file that is being written. Of a killed recorder it is replaced by the next.
 const DRAFT: &str = ".readpath-segment.partial";
+
+/// How long another process may still have a lock that was let go: a child that has it with all that its parent had
+/// open, until it runs a program of its own.
+const LET_GO: Duration = Duration::from_millis(500);
+const TRIED_EVERY: Duration = Duration::from_millis(10);
 
 /// Why there is no folder to record to.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +72,16 @@ pub struct Folder {
     next: u64,
 }
 
+fn lock_soon(folder: &File) -> Result<(), fs::TryLockError> {
+    let start = Instant::now();
+    loop {
+        match folder.try_lock() {
+            Err(fs::TryLockError::WouldBlock) if start.elapsed() < LET_GO => thread::sleep(TRIED_EVERY),
+            other => return other,
+        }
+    }
+}
+
 impl Folder {
     /// Opens the folder and makes it where it is not there; texts of statements are for its user alone.
     ///
@@ -74,7 +91,7 @@ impl Folder {
         let unusable = |source| FolderError::Unusable { path: path.into(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
         let lock = File::open(path).map_err(unusable)?;
-        lock.try_lock().map_err(|error| match error {
+        lock_soon(&lock).map_err(|error| match error {
             fs::TryLockError::WouldBlock => FolderError::Locked(path.into()),
             fs::TryLockError::Error(source) => unusable(source),
         })?;

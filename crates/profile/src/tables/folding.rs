@@ -99,6 +99,7 @@ pub fn fold_text(text: &str) -> String {
             '"' => copy(&mut folded, rest, quoted(rest, '"')),
             '-' if rest.starts_with(&['-', '-']) => copy(&mut folded, rest, until(rest, &['\n'])),
             '/' if rest.starts_with(&['/', '*']) => copy(&mut folded, rest, until(rest, &['*', '/'])),
+            '-' if is_sign(&folded, &rest[1..]) => literal(&mut folded, rest, 1 + number(&rest[1..])),
             _ if letter.is_whitespace() => space(&mut folded),
             _ if is_number(&folded, rest) => literal(&mut folded, rest, number(rest)),
             _ => copy(&mut folded, rest, 1),
@@ -162,6 +163,13 @@ fn is_number(folded: &str, rest: &[char]) -> bool {
     !continues && (digit(0) || rest[0] == '.' && digit(1))
 }
 
+/// Whether a minus before `rest` is the sign of a number and takes nothing off what stands before it: what one execution
+/// writes as `+ -7` another one writes as `+ 7`.
+fn is_sign(folded: &str, rest: &[char]) -> bool {
+    let takes_off = folded.trim_end().chars().next_back().is_none_or(|last| !"(,=<>+*/".contains(last));
+    !takes_off && !rest.is_empty() && is_number("", rest)
+}
+
 /// Characters of a number with fraction and exponent.
 fn number(rest: &[char]) -> usize {
     let mut at = 0;
@@ -193,6 +201,8 @@ mod tests {
             ("where a = :1 and b = :b2 and c > 1.5e-3", "where a = :1 and b = :b2 and c > ?"),
             ("select /*+ index(t 2) */ \"9 lives\" from t -- 7", "select /*+ index(t 2) */ \"9 lives\" from t -- 7"),
             ("select 'never closed", "select ?"),
+            ("insert into t values (3, -7, -.5)", "insert into t values (?)"),
+            ("update t set a = a + -3, b = -4 where c-3 > a -1", "update t set a = a + ?, b = ? where c-? > a -?"),
         ];
         for (text, expected) in folded {
             assert_eq!(fold_text(text), expected);
