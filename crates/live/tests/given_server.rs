@@ -557,8 +557,7 @@ fn samples_say_of_each_wait_what_watchpoints_see_of_it_in_the_same_time() {
     let load = [insert, insert, HEAVY, "SELECT pg_sleep(0.003)"];
     let _load = load.map(|statement| Busy::pausing(&trial, statement, pause));
     let address = Address::parse(&trial.url()).unwrap();
-    let means = || Mean::of(&address);
-    let mut mean = match means() {
+    let mut mean = match Mean::of(&address) {
         Ok(mean) => mean,
         Err(why) => return println!("skipped: {why}"),
     };
@@ -567,7 +566,7 @@ fn samples_say_of_each_wait_what_watchpoints_see_of_it_in_the_same_time() {
         if mean.off().is_empty() {
             break;
         }
-        mean = means().unwrap();
+        mean = Mean::of(&address).unwrap();
     }
     let Mean { sampled, looks, seen } = &mean;
     assert_eq!(mean.off(), Vec::<&str>::new(), "{seen:?} of all waits, {looks} looks: {sampled:?}");

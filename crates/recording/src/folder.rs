@@ -72,16 +72,6 @@ pub struct Folder {
     next: u64,
 }
 
-fn lock_soon(folder: &File) -> Result<(), fs::TryLockError> {
-    let start = Instant::now();
-    loop {
-        match folder.try_lock() {
-            Err(fs::TryLockError::WouldBlock) if start.elapsed() < LET_GO => thread::sleep(TRIED_EVERY),
-            other => return other,
-        }
-    }
-}
-
 impl Folder {
     /// Opens the folder and makes it where it is not there; texts of statements are for its user alone.
     ///
@@ -165,6 +155,17 @@ impl Folder {
             }
         }
         Ok(removed)
+    }
+}
+
+/// Locks a folder, whose lock may be let go a moment later.
+fn lock_soon(folder: &File) -> Result<(), fs::TryLockError> {
+    let start = Instant::now();
+    loop {
+        match folder.try_lock() {
+            Err(fs::TryLockError::WouldBlock) if start.elapsed() < LET_GO => thread::sleep(TRIED_EVERY),
+            other => return other,
+        }
     }
 }
 

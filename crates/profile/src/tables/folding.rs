@@ -166,8 +166,8 @@ fn is_number(folded: &str, rest: &[char]) -> bool {
 /// Whether a minus before `rest` is the sign of a number and takes nothing off what stands before it: what one
 /// execution writes as `+ -7` another one writes as `+ 7`.
 fn is_sign(folded: &str, rest: &[char]) -> bool {
-    let takes_off = folded.trim_end().chars().next_back().is_none_or(|last| !"(,=<>+*/".contains(last));
-    !takes_off && !rest.is_empty() && is_number("", rest)
+    let before = folded.trim_end().chars().next_back();
+    before.is_some_and(|last| "(,=<>+*/".contains(last)) && !rest.is_empty() && is_number("", rest)
 }
 
 /// Characters of a number with fraction and exponent.

@@ -316,13 +316,13 @@ impl Drop for Pooler {
     }
 }
 
-/// A folder for all that a server has, which belongs to the server's user.
 /// Where a server is made soonest.
 fn quick() -> PathBuf {
     let room = rustix::fs::statvfs(MEMORY).map_or(0, |system| system.f_bavail * system.f_frsize);
     if room >= ROOM { MEMORY.into() } else { std::env::temp_dir() }
 }
 
+/// A folder for all that a server has, which belongs to the server's user.
 fn folder_in(parent: &Path) -> TempDir {
     let folder = tempfile::Builder::new().prefix("readpath-trial-").tempdir_in(parent).unwrap();
     if let Some((user, group)) = user() {
