@@ -12,7 +12,7 @@ use measure::random::SplitMix64;
 use storage::page::id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings};
 use storage::{PageId, SegmentId};
-use sys::file::{Caching, TestFile};
+use sys::file::{Caching, Target, TestFile};
 use sys::process::process_io;
 
 const PAGES: u32 = 2048;
@@ -20,16 +20,31 @@ const THREADS: u64 = 3;
 /// The page that the verifier refuses: a page that is not used was read all the same.
 const REFUSED: u32 = 13;
 
+/// Reads as often as it takes until the kernel has booked nothing else meanwhile. It also books a page of this program
+/// that it had dropped from memory; a block that the gate miscounts is there every time.
 #[test]
 fn the_blocks_of_the_gate_are_the_bytes_of_the_kernel() {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let bytes = u64::from(PAGES) * PAGE_SIZE as u64;
     let file = TestFile::create(directory, bytes, 41, &mut |_| {}, &AtomicBool::new(false)).unwrap();
-    let target = match file.target(Caching::Direct) {
-        Ok(target) => target,
-        Err(error) => return println!("skipped: {error}"),
-    };
-    let Some(before) = process_io() else { return println!("skipped: the kernel does not count reads by process") };
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let target = match file.target(Caching::Direct) {
+            Ok(target) => target,
+            Err(error) => return println!("skipped: {error}"),
+        };
+        match blocks_and_bytes(target) {
+            Some((counted, booked)) if counted == booked => return,
+            Some(pair) => seen.push(pair),
+            None => return println!("skipped: the kernel does not count reads by process"),
+        }
+    }
+    panic!("bytes that the gate and the kernel count: {seen:?}");
+}
+
+/// Bytes that the gate counts and that the kernel has booked on this process; `None` where it books none.
+fn blocks_and_bytes(target: Target) -> Option<(u64, u64)> {
+    let before = process_io()?;
     let usual = PoolSettings::new(128 * PAGE_SIZE);
     let settings = PoolSettings { read_depth: 8, blocks_per_read: 8, blocks_per_gather: 4, ..usual };
     let pool = Pool::new(settings).unwrap();
@@ -43,9 +58,9 @@ fn the_blocks_of_the_gate_are_the_bytes_of_the_kernel() {
     });
     let read_bytes = process_io().unwrap().since(before).read_bytes;
     let counts = pool.counts();
-    assert_eq!(counts.blocks_read * PAGE_SIZE as u64, read_bytes);
     assert_eq!(counts.gets, THREADS * 600);
     assert!(counts.blocks_read > counts.physical_reads && counts.physical_reads > 1000, "{counts:?}");
+    Some((counts.blocks_read * PAGE_SIZE as u64, read_bytes))
 }
 
 fn read_in_every_way(pool: &Pool, segment: SegmentId, seed: u64) {

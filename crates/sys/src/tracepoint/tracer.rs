@@ -332,7 +332,14 @@ mod tests {
         tracer.set_running(false).unwrap();
         tracer.drain_rest(&mut batch);
         let woken: Vec<&TraceRecord> = batch.records.iter().filter(|record| record.kind == 1).collect();
-        assert!((300..400).contains(&woken.len()), "{} times woken of 300", woken.len());
+        // The kernel passes the program over where an interrupt comes while it runs, and counts that.
+        let lost: u64 = batch.lost.iter().map(|loss| loss.records).sum();
+        let all = woken.len() as u64 + lost;
+        assert!(
+            woken.len() > 200 && (300..400 + lost).contains(&all),
+            "{} times woken of 300, {lost} lost",
+            woken.len()
+        );
         assert!(woken.iter().all(|record| (begun..=monotonic_nanos()).contains(&record.time)));
     }
 
