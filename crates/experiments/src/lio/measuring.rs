@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use measure::quantity::format_nanos;
 use measure::schema::Spec;
 use measure::schema::lio as schema;
 use measure::schema::lio::findings as row;
 use measure::schema::lio::parameters as named;
-use measure::{Case, Metric, Nanos, Parameters};
+use measure::{Case, Finding, Metric, Nanos, Parameters, Statistics, Unit};
 use subjects::LogicalReads;
 use subjects::logical_reads::{
     Access, Baseline, Cost, Counts, FirstScans, Pass, Snapshot, Sources, Table, TableFacts, Touch,
@@ -112,6 +113,12 @@ impl Samples {
         self.costs.iter().map(of).collect()
     }
 
+    /// Nanoseconds of processor time a get, less what the pass beside it took: below zero where that took longer.
+    fn net(&self) -> Vec<f64> {
+        let net = |(cost, beside): (&Cost, &Cost)| (cost.cpu.0 as f64 - beside.cpu.0 as f64) / self.gets(cost);
+        self.pairs().map(net).collect()
+    }
+
     /// Pairs of a sample and the one beside it.
     fn pairs(&self) -> impl Iterator<Item = (&Cost, &Cost)> {
         self.costs.iter().zip(&self.baselines)
@@ -152,8 +159,27 @@ pub(super) fn case(
     let misses = counted_in_samples.unwrap_or(beside);
     journal.find_all(sampling::missing(&row::NOT_ALL_CACHED, &what, misses, setting.facts.sources.cache));
     let measured = measured(&case, &setting, &plan, bench);
+    journal.find_all(lost_in_overhead(&samples, &setting.facts.sources, &what).filter(|_| measured.is_none()));
     journal.keep(case)?;
     Ok(measured)
+}
+
+/// Why a case has no cost of a get: what is taken off takes as long as the reads.
+fn lost_in_overhead(samples: &Samples, sources: &Sources, what: &str) -> Option<Finding> {
+    let Baseline::Overhead(beside) = sources.baseline else { return None };
+    let median = |costs: &[Cost]| {
+        let laps: Vec<f64> = costs.iter().map(|cost| cost.cpu.0 as f64 / samples.laps).collect();
+        Statistics::of_samples(&laps).map(|statistics| statistics.median)
+    };
+    let (all, overhead) = (median(&samples.costs)?, median(&samples.baselines)?);
+    let message = format!(
+        "The cost of a logical I/O in {what} is absent: one {} took {} of CPU time, {beside} {}, and what is left is \
+         no more than noise. Repeat it on a quiet machine, or ask for a larger table.",
+        sources.lap[0],
+        format_nanos(all),
+        format_nanos(overhead)
+    );
+    Some(row::ABSENT_LIO.of(message).with("pass", all, Unit::Nanoseconds).with("overhead", overhead, Unit::Nanoseconds))
 }
 
 /// Keeps the scans that came first after the loads of a table.
@@ -285,9 +311,9 @@ fn parts(samples: &Samples, setting: &Setting<'_>, plan: &Plan) -> Vec<Option<Me
     let clock = &setting.facts.sources.cpu;
     let micros = |values: Vec<f64>| values.iter().map(|value| value / 1e3).collect::<Vec<f64>>();
     if let Baseline::Overhead(beside) = setting.facts.sources.baseline {
-        let net = |(cost, beside): (&Cost, &Cost)| cost.cpu.since(beside.cpu).0 as f64 / samples.gets(cost);
         let source = format!("{clock}, less that of {beside}, over gets");
-        let lio = schema::LIO.of_samples(&source, &micros(samples.pairs().map(net).collect()));
+        let lio = schema::LIO.of_samples(&source, &micros(samples.net()));
+        let lio = lio.filter(|lio| lio.median() > 0.0);
         let Some(statement) = &samples.statement else { return vec![lio] };
         let overheads: Vec<f64> = samples.baselines.iter().map(|cost| cost.cpu.0 as f64 / samples.laps).collect();
         let source = format!("{clock}, `{statement}`");

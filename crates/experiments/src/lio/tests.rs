@@ -29,6 +29,8 @@ type Log = Rc<RefCell<Vec<String>>>;
 struct Fake {
     log: Log,
     lap: Nanos,
+    /// What a pass takes that touches nothing.
+    overhead: Nanos,
     /// Raises the flag at this read.
     stops_at: Option<(usize, Stop)>,
     reads: usize,
@@ -48,6 +50,7 @@ impl Fake {
         Fake {
             log: Rc::clone(log),
             lap: Nanos::from_millis(5),
+            overhead: Nanos::from_micros(500),
             stops_at: None,
             reads: 0,
             missed: [0, 0],
@@ -123,7 +126,7 @@ impl LogicalReads for Fake {
             stop.share().store(true, std::sync::atomic::Ordering::Relaxed);
         }
         self.log.borrow_mut().push(format!("{} x{}", pass.touch, pass.laps));
-        let lap = if pass.touch == Touch::Nothing { self.lap.0 / 10 } else { self.lap.0 };
+        let lap = if pass.touch == Touch::Nothing { self.overhead.0 } else { self.lap.0 };
         let cpu = Nanos(lap * u64::from(pass.laps));
         // The first read only finds out how long a sample must be.
         let missed =
@@ -145,13 +148,25 @@ fn found(mut fake: Fake, machine: &Machine, on: &str) -> Vec<Finding> {
     Kept::found(|journal| measure_subject(&mut bench, journal).map(drop).unwrap())
 }
 
-/// A block that is not cached against one that is, and blocks that should have been.
-pub(super) fn readings() -> [Reading; 2] {
+/// A block that is not cached against one that is, blocks that should have been, and a cost that is lost in what is
+/// taken off.
+pub(super) fn readings() -> [Reading; 3] {
     let machine = Machine::observe(Stop::default()).rehearsal();
+    let there = machine.clone();
+    let lost = move |(lap, overhead): &(u64, u64)| {
+        let (lap, overhead) = (Nanos(*lap), Nanos(*overhead));
+        found(Fake { lap, overhead, ..Fake::new(&Log::default()) }, &there, "sqlite")
+    };
+    let values = (4_000_000..5_000_000_u64, 4_000_000..5_000_000_u64);
+    let lost = reading(of_lio::ABSENT_LIO, values, lost, |(lap, overhead)| {
+        let [lap_time, beside] = [*lap, *overhead].map(|nanos| format_nanos(nanos as f64));
+        (overhead >= lap).then(|| says![format!("one pass took {lap_time} of CPU time, nothing {beside}, and")])
+    });
     let here = machine.clone();
     let cold = move |(lap, cold, cannot_populate): &(u64, [Option<f64>; 2], bool)| {
-        let fake =
-            Fake { lap: Nanos(*lap), cold: *cold, cannot_populate: *cannot_populate, ..Fake::new(&Log::default()) };
+        let (lap, overhead) = (Nanos(*lap), Nanos(*lap / 10));
+        let fake = Fake::new(&Log::default());
+        let fake = Fake { lap, overhead, cold: *cold, cannot_populate: *cannot_populate, ..fake };
         found(fake, &here, "engine")
     };
     let values = (1_000_000..5_000_000_u64, [option::of(1e3..1e7), option::of(1e2..1e5)], any::<bool>());
@@ -182,7 +197,7 @@ pub(super) fn readings() -> [Reading; 2] {
         let said = counted(misses, "block was", "blocks were");
         (misses > 0).then(|| says![format!("{said} missing from the cache in stars, full-scan, touching rows, which")])
     });
-    [ratio, missing]
+    [ratio, missing, lost]
 }
 
 /// Runs the procedure on a fake whose lap takes 5 ms of a simulated clock.
@@ -218,6 +233,28 @@ fn a_sample_has_laps_for_20_ms_and_the_overhead_beside_it_as_many() {
     // 5 ms for 10 gets, less a tenth for the pass that touches nothing.
     assert_eq!((case.metric("lio").unwrap().median(), case.metric("laps").unwrap().median()), (450.0, 4.0));
     assert!(case.metric("statement_beside").unwrap().source.contains("SELECT nothing"));
+}
+
+#[test]
+fn a_cost_that_its_overhead_exceeds_is_absent_with_its_reason_and_never_0() {
+    let kept = |overhead: u64| {
+        let parameters = &LioParameters { repeat: 3, on: "sqlite".parse().unwrap(), ..LioParameters::default() };
+        let machine = &Machine::observe(Stop::default());
+        let subject = &mut Fake { overhead: Nanos(overhead), ..Fake::new(&Log::default()) };
+        let mut bench = Bench { parameters, machine, subject, sampler: None, names_subject: false };
+        let mut kept = Kept::default();
+        measure_subject(&mut bench, &mut kept).unwrap();
+        kept
+    };
+    let dear = kept(4_900_000);
+    assert!(dear.cases[0].metric("lio").is_some() && !dear.ids().contains(&"absent-lio"), "{:?}", dear.ids());
+    for overhead in [5_000_000, 6_000_000] {
+        let lost = kept(overhead);
+        assert!(lost.cases[0].metric("lio").is_none() && lost.cases[0].metric("statement_beside").is_some());
+        let finding = lost.findings.iter().find(|finding| finding.id == "absent-lio").unwrap();
+        let beside = format!("took 5.00 ms of CPU time, nothing {}", format_nanos(overhead as f64));
+        assert!(finding.message.contains(&beside), "{}", finding.message);
+    }
 }
 
 #[test]
