@@ -12,11 +12,12 @@ use measure::schema::contest::{
 };
 
 use super::cold::{self, ColdTable, Read};
-use super::cost::{Cost, Meter, timer_alone};
-use super::judgement::{ALONE, FROM_DEVICE, FULL_SPEED, READPATH, TIMER, WITH_TIERS, bars, own_cpu, with_sessions};
+use super::cost::{Cost, Meter};
+use super::judgement::{ALONE, FROM_DEVICE, FULL_SPEED, READPATH, WITH_TIERS, bars, own_cpu, with_sessions};
 use super::load::{Load, Pace};
 use super::peers;
 use super::profiler::{Profiler, Seen};
+use super::timer::{TIMER, Timer, timer_alone};
 use super::watcher::{Readpath, Tiers};
 use crate::conductor::Conductor;
 use crate::installed;
@@ -108,15 +109,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let mut others: Vec<Box<dyn Profiler>> = vec![Box::new(with_tiers)];
     others.extend(peers::all(&installation, arguments.peers.as_deref()));
     profilers.extend(trial.present(others, &mut conductor)?);
-    conductor.pairs(FULL_SPEED, 1 + profilers.len(), |turn, ledger| {
-        let profiler = turn.contender.checked_sub(1).map(|place| profilers[place].as_ref());
+    let contenders: Vec<Option<&dyn Profiler>> =
+        [None, Some(&Timer as &dyn Profiler)].into_iter().chain(profilers.iter().map(|one| Some(&**one))).collect();
+    conductor.pairs(FULL_SPEED, contenders.len(), |turn, ledger| {
+        let profiler = contenders[turn.contender];
         let rate = trial.at_full_speed(*clients, profiler)?;
         ledger.add(FULL_SPEED, profiler.map_or(ALONE, Profiler::name), &TRANSACTIONS, rate);
         Ok(())
     })?;
     trial.read_from_device(arguments, &profilers, &mut conductor)?;
-    for (question, profiler) in profilers.iter().flat_map(|one| [(FULL_SPEED, one), (FROM_DEVICE, one)]) {
-        let name = profiler.name();
+    let names = contenders.iter().flatten().map(|one| one.name());
+    for (question, name) in names.flat_map(|name| [(FULL_SPEED, name), (FROM_DEVICE, name)]) {
         for left in conductor.ledger.ratios(question, (name, &TRANSACTIONS), (ALONE, &TRANSACTIONS)) {
             conductor.ledger.add(question, name, &THROUGHPUT_LEFT, left);
         }

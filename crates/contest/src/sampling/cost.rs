@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::param::clock_ticks_per_second;
-use sys::process::{UsageSnapshot, peak_memory_of, thread_cpu};
+use sys::process::{UsageSnapshot, peak_memory_of};
 
 use super::profiler::UnderWay;
 use crate::private_postgres::{Connection, PrivatePostgres};
@@ -31,21 +30,6 @@ pub(crate) struct Meter {
     sessions: Vec<u32>,
     begun: Instant,
     before: Account,
-}
-
-/// Between two wakes of a timer alone: as often as readpath looks.
-const TICK: Duration = Duration::from_millis(1);
-
-/// What a thread takes that wakes a thousand times a second and does nothing, in per cent of one processor: less than
-/// this no profiler takes that looks as often.
-pub(crate) fn timer_alone(time: Duration) -> f64 {
-    let (begun, before) = (Instant::now(), thread_cpu());
-    let mut due = begun;
-    while begun.elapsed() < time {
-        due += TICK;
-        thread::sleep(due.saturating_duration_since(Instant::now()));
-    }
-    100.0 * thread_cpu().since(before).as_seconds() / begun.elapsed().as_secs_f64()
 }
 
 /// What was charged so far.
@@ -130,12 +114,7 @@ fn time_of_ended(stat: &str) -> Option<Duration> {
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
-
-    #[test]
-    fn a_timer_alone_takes_something_and_not_a_processor() {
-        let taken = timer_alone(Duration::from_millis(200));
-        assert!((0.01..60.0).contains(&taken), "{taken} %");
-    }
+    use std::thread;
 
     #[test]
     fn what_a_profiler_starts_is_charged_to_it() {

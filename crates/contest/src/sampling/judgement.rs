@@ -18,9 +18,6 @@ pub(crate) const ALONE: &str = "no profiler";
 pub(crate) const READPATH: &str = "readpath, 1000 a second";
 pub(crate) const WITH_TIERS: &str = "readpath, with the tier of every read";
 
-/// What no profiler is: a thread that wakes as often as readpath.
-pub(crate) const TIMER: &str = "a timer alone, 1000 a second";
-
 /// Part of the throughput that must be left by samples, with tiers, and of that with a peer.
 const LEFT: Judged = Judged::ratio(Wanted::AtLeast(0.99), "dear");
 const LEFT_WITH_TIERS: Judged = Judged::ratio(Wanted::AtLeast(0.97), "dear");

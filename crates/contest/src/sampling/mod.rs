@@ -15,7 +15,7 @@
 //! and with the tier of every read, and the devices' own counters say how many blocks they delivered. After the pairs
 //! the processor time of each profiler's own processes, and of the server's sessions that work for it, is measured with
 //! each number of sessions, at a load that leaves the processors half idle. A thread that only wakes as often as
-//! readpath looks is measured beside them.
+//! readpath looks takes part in the first load, and its processor time is measured too.
 //!
 //! With `--growth` readpath's samples are measured alone, with each of these numbers of sessions in turn: its processor
 //! time, the looks a second that it reaches, and its memory.
@@ -33,4 +33,5 @@ mod judgement;
 mod load;
 mod peers;
 pub(crate) mod profiler;
+mod timer;
 mod watcher;
