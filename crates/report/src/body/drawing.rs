@@ -35,6 +35,17 @@ pub(super) fn figure(what: impl Into<String>, axis: &Axis, datum: &Datum) -> Fig
     Figure { what: what.into(), cell, how: how.join(", ") }
 }
 
+/// The first letters of a text, of a longer one with an ellipsis. A bracket that would stay open is left out.
+pub(super) fn beginning(text: &str, letters: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(letters) else { return text.into() };
+    let kept = &text[..end];
+    let kept = match kept.rfind('(') {
+        Some(open) if open > 0 && !kept[open..].contains(')') => &kept[..open],
+        _ => kept,
+    };
+    format!("{}…", kept.trim_end())
+}
+
 /// How many times one value is another.
 pub(super) fn ratio(what: impl Into<String>, part: f64, of: f64, how: &str) -> Option<Figure> {
     let axis = Axis::linear("", measure::Unit::Ratio);
@@ -140,4 +151,17 @@ pub(super) fn extremes<'a>(
     let mut known: Vec<(&Case, f64)> = cases.iter().filter_map(|case| Some((*case, metric(case)?.median()))).collect();
     sorting::by(&mut known, |one, other| one.1.total_cmp(&other.1));
     Some([known.first()?.0, known.last()?.0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_leaves_no_bracket_open() {
+        assert_eq!(beginning("count(*) of all", 40), "count(*) of all");
+        assert_eq!(beginning("count(*) of the small rows", 12), "count(*) of…");
+        assert_eq!(beginning("a join (hash of many)", 12), "a join…");
+        assert_eq!(beginning("(select many rows)", 8), "(select…");
+    }
 }

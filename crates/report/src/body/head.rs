@@ -56,6 +56,7 @@ pub fn place(run: &Run) -> String {
 pub(super) fn asked(run: &Run, own: &str) -> String {
     let place = place(run);
     let is_said = |name: &str, value: &Value| match name {
+        "command" => value.as_str().is_none_or(|command| place != command),
         "on" => !value.as_str().is_some_and(|on| place.contains(&on.replacen(':', " ", 1))),
         "io_method" | "io" if place.starts_with("model ") => false,
         _ => !UNSAID.contains(&name) && !LENGTHS.contains(&name) && name != "rung",

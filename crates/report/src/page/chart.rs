@@ -161,6 +161,39 @@ impl Chart {
         Chart { note: Some(note.into()).filter(|note| !note.is_empty()), ..self }
     }
 
+    /// The chart with a sentence on what thin lines are, where one can be seen. The note stands before it.
+    pub(crate) fn thin_line(self, what: &str) -> Chart {
+        if !self.has_thin_lines() {
+            return self;
+        }
+        let before = self.note.as_deref().map_or(String::new(), |note| format!("{note} "));
+        Chart { note: Some(format!("{before}Thin line: {what}.")), ..self }
+    }
+
+    /// Whether the range of a mark is longer than what lies over it.
+    fn has_thin_lines(&self) -> bool {
+        let data: Vec<&Datum> = match &self.plot {
+            Plot::Rows(rows) => rows.iter().flat_map(|row| &row.marks).map(|(_, datum)| datum).collect(),
+            Plot::Lines(_, lines, _) => {
+                let marked = lines.iter().filter(|line| line.shape == Shape::Marked);
+                marked.flat_map(|line| &line.points).map(|(_, datum)| datum).collect()
+            }
+            Plot::Stack(_) | Plot::Heat(..) | Plot::Layers(_) => return false,
+        };
+        let is_logarithmic = self.value.scale == Scale::Logarithmic;
+        let hidden = if is_logarithmic || matches!(self.plot, Plot::Lines(..)) { 0.03 } else { 0.005 };
+        let on_axis = |value: f64| if is_logarithmic { value.max(f64::MIN_POSITIVE).ln() } else { value };
+        let drawn = || data.iter().filter(|datum| datum.is_on(self.value.scale));
+        let ends = drawn().flat_map(|datum| <[f64; 2]>::from(datum.range.unwrap_or((datum.value, datum.value))));
+        let origin = (!is_logarithmic).then_some(0.0);
+        let (low, high) = ends
+            .map(on_axis)
+            .chain(origin)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let length = |(from, to): (f64, f64)| on_axis(to) - on_axis(from);
+        drawn().filter_map(|datum| datum.range).any(|range| length(range) > hidden * (high - low))
+    }
+
     /// The chart with the names of what its marks are of.
     pub(crate) fn keyed(self, keys: Vec<Key>) -> Chart {
         Chart { keys, ..self }

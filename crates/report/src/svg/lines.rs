@@ -195,8 +195,8 @@ fn names_behind(markup: &mut Markup, chart: &Chart, lines: &[Line], upright: &Ru
     for index in 1..names.len() {
         names[index].0 = names[index].0.max(names[index - 1].0 + APART);
     }
-    // What was pushed out below moves all above it up.
-    let mut lowest = area.bottom;
+    // What was pushed out below moves all above it up, and no name stands beside the values of the lower axis.
+    let mut lowest = area.bottom - 6.0;
     for name in names.iter_mut().rev() {
         name.0 = name.0.min(lowest);
         lowest = name.0 - APART;

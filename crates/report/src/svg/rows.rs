@@ -52,7 +52,7 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
     for row in rows {
         if row.group != group {
             group = &row.group;
-            label(&mut marks, &cut(group, picture - 2.0 * EDGE, BOLD), (EDGE, y + 13.0), "group");
+            heading(&mut marks, &cut(group, picture - 2.0 * EDGE, BOLD), y);
             y += 22.0;
         }
         if names.are_above {
@@ -71,6 +71,19 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
         marks.line();
     }
     finish(chart, marks, &ruler, Area { left, right: left + length, top: top + 2.0, bottom: y - GAP + 4.0 })
+}
+
+/// The name of a group, which no line of the grid crosses.
+fn heading(markup: &mut Markup, text: &str, y: f64) {
+    let attributes: [(&str, &dyn std::fmt::Display); 5] = [
+        ("class", &"ground"),
+        ("x", &Px(EDGE + 1.0)),
+        ("y", &Px(y)),
+        ("width", &Px(width(text, BOLD) + 1.0)),
+        ("height", &"18"),
+    ];
+    markup.leaf("rect", &attributes);
+    label(markup, text, (EDGE, y + 13.0), "group");
 }
 
 /// The axis is drawn first, so that its grid lies below the marks.

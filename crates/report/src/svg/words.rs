@@ -65,6 +65,7 @@ pub(super) fn description(chart: &Chart) -> String {
                 places.iter().map(|place| format!(" {} at {}.", place.text, across.shown(place.at))).collect();
             format!("Line chart of {} by {}: {}.{places}", chart.value.label, across.label, lines.join("; "))
         }
+        Plot::Heat(_, columns) if columns.len() == 1 => format!("Heat map of {}.", chart.value.label),
         Plot::Heat(across, columns) => {
             format!("Heat map of {} by {}, {} columns.", chart.value.label, across.label, columns.len())
         }

@@ -6,7 +6,7 @@ use measure::sorting;
 use measure::{Case, Run, Unit};
 
 use super::{crossovers, is_advised, part};
-use crate::body::drawing::{Drawing, figure};
+use crate::body::drawing::{Drawing, beginning, figure};
 use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum, Key, Plot, Row};
 
@@ -63,7 +63,7 @@ fn by_state(cases: &[&Case], axis: &Axis) -> Option<Chart> {
     let title = "What a random page costs, by what is in the caches";
     let chart = Chart::new("random-page-cost", title, axis.clone(), Plot::Rows(rows));
     chart
-        .noted("Thin line: 95 % interval of one pass over the tables.")
+        .thin_line("95 % interval of one pass over the tables")
         .concerning(&["answer-random-page", "absent-constants", "withheld-constants"])
         .with_at_least(2)
 }
@@ -76,14 +76,14 @@ fn sets(run: &Run) -> Option<Chart> {
         Some(Row { group: state(case), ..Row::of(cell(case, "constants"), datum) })
     };
     let rows = part(run, "set").iter().filter_map(row).collect();
-    let axis = Axis::linear("time with the set, over that with the own constants", Unit::Ratio);
+    let axis = Axis::linear("time over that with the server's own constants", Unit::Ratio);
     let title = "What each set of cost constants does to the queries whose plan it changes";
     let chart = Chart::new("sets", title, axis, Plot::Rows(rows));
     let note = "Below 1 the set is faster than the server's own constants. A set has the constants that were measured \
                 with nothing cached (cold), cached by the operating system (system) or by the server (cached). The set \
-                between lies between these, and is called safe where it harms no query in any state; random-1.1 has \
-                random_page_cost 1.1. Geometric means of the queries whose plan changes; thin line: 95 % interval.";
-    chart.noted(note).concerning(&["answer-advice-*"]).with_at_least(2)
+                between lies between these, so as to harm no query in any state; random-1.1 has random_page_cost 1.1. \
+                Geometric means of the queries whose plan changes.";
+    chart.noted(note).thin_line("95 % interval").concerning(&["answer-advice-*"]).with_at_least(2)
 }
 
 /// What is in the caches, in words.
@@ -125,24 +125,53 @@ fn plans(run: &Run) -> Option<Chart> {
     let left_out = rows.len() - shown.len();
     let note = [
         "Before: with the server's own constants; after: with the set. A name has the step of the plan that differs. \
-         Medians; thin line: smallest to 90th percentile, or to the largest of a few."
+         Medians."
             .to_string(),
-        if left_out > 0 { format!("{left_out} more change by smaller factors.") } else { String::new() },
-        if untimed > 0 { format!("{untimed} more were not timed.") } else { String::new() },
+        explained(&groups, &shown),
+        further(left_out, ["changes by a smaller factor", "change by smaller factors"]),
+        further(untimed, ["was not timed", "were not timed"]),
     ];
     let axis = Axis::logarithmic("time of the query", Unit::Nanoseconds);
     let chart = Chart::new("plans", "Queries before and after their plan changes", axis, Plot::Rows(shown));
     let chart = chart.keyed(vec![Key::measured("before"), Key::measured("after")]);
-    chart.noted(note.join(" ").trim_end()).concerning(&["answer-advice-*"]).with_at_least(2)
+    let note: Vec<String> = note.into_iter().filter(|part| !part.is_empty()).collect();
+    let chart = chart.noted(note.join(" ")).thin_line("smallest to 90th percentile, or to the largest of a few");
+    chart.concerning(&["answer-advice-*"]).with_at_least(2)
+}
+
+/// How many more there are of what is not drawn, and why.
+fn further(count: usize, [one, several]: [&str; 2]) -> String {
+    match count {
+        0 => String::new(),
+        1 => format!("1 more {one}."),
+        count => format!("{count} more {several}."),
+    }
+}
+
+/// Words of the headings and the names that not every reader of plans knows.
+const WORDS: [(&str, &str); 3] = [
+    (
+        ", advised",
+        "Advised: all changed queries together take less time for sure (the 95 % interval lies below 1), and none is \
+         surely slower.",
+    ),
+    ("(Finalize)", "Finalize: puts together what parallel workers have aggregated."),
+    ("compiled", "Compiled: by the just-in-time compiler."),
+];
+
+/// What those among them mean that are drawn.
+fn explained(groups: &[String], rows: &[Row]) -> String {
+    let is_drawn = |word: &str| {
+        groups.iter().any(|group| group.ends_with(word)) || rows.iter().any(|row| row.label.contains(word))
+    };
+    let found = WORDS.iter().filter(|(word, _)| is_drawn(word)).map(|(_, meaning)| *meaning);
+    found.collect::<Vec<_>>().join(" ")
 }
 
 /// A query with its time by the server's own constants and by the set; none where it was not timed.
 fn plan(case: &Case, group: String) -> Option<Row> {
     let name = cell(case, "query");
-    let name = match name.char_indices().nth(NAME_LETTERS) {
-        Some((end, _)) => format!("{}…", name[..end].trim_end()),
-        None => name,
-    };
+    let name = beginning(&name, NAME_LETTERS);
     let label = format!("{name}: {}", steps(&cell(case, "node_now"), &cell(case, "node_then")));
     let [now, then] = [&calibrate::TIME_NOW, &calibrate::TIME_THEN].map(|spec| spec.in_case(case).map(Datum::median));
     Some(Row { group, label, marks: vec![(0, now?), (1, then?)] })

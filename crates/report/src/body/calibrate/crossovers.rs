@@ -28,6 +28,9 @@ const ORDERS: [(&str, &str, &str, &[&str]); 2] = [
 /// The paths: the word of the document, and what stands in a table; a chart adds a word.
 const PATHS: [(&str, &str); 3] = [("full-scan", "full"), ("index", "index"), ("bitmap", "bitmap")];
 
+/// Least distance of two upright lines, as the logarithm of their ratio.
+const PLACES_APART: f64 = 0.02;
+
 /// The server's own constants.
 const OWN: &str = "now";
 
@@ -42,14 +45,15 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
     let [points, switches] = ["crossover", "switch"].map(|name| part(run, name));
     let of = |(order, name, title, concerns): (&str, &'static str, &str, &'static [&'static str])| {
         let lines = PATHS.iter().enumerate().filter_map(|(key, (path, _))| line(&points, order, (key, path)));
-        let places: Vec<Place> =
-            switches.iter().filter(|case| is_of(case, order)).filter_map(|case| place(case)).collect();
+        let places = switches.iter().filter(|case| is_of(case, order)).filter_map(|case| place(case));
+        let places = merged(places.collect());
         let across = Axis::logarithmic("rows that are asked for", Unit::Count);
         let value = Axis::logarithmic("time of the statement", Unit::Nanoseconds);
-        let note = if places.is_empty() { String::new() } else { format!("{ABOUT_PLACES} ") };
+        let note = about_places(&places, &points, order);
         Chart::new(name, title, value, Plot::Lines(across, lines.collect(), places))
             .keyed(PATHS.iter().map(|(_, path)| Key::measured(format!("{path} scan"))).collect())
             .noted(format!("{note}{ABOUT_LINES}"))
+            .thin_line("range of the runs")
             .concerning(concerns)
             .with_at_least(4)
     };
@@ -58,10 +62,23 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
 
 const ABOUT_PLACES: &str = "Dashed upright lines: up to how many rows the planner takes the index scan, and from how \
                             many on the full scan, with the server's own constants and with those measured in this \
-                            state. Too early or too late: judged by where the times cross.";
+                            state.";
+const ABOUT_BETWEEN: &str = "Between the two it takes the bitmap scan.";
+const ABOUT_VERDICTS: &str = "Too early or too late: judged by where the times cross.";
+const ABOUT_LINES: &str = "All blocks are in the server's buffers; one process, and no other path allowed. Medians.";
 
-const ABOUT_LINES: &str = "All blocks are in the server's buffers; one process, and no other path allowed. Medians; \
-                           thin line: range of the runs.";
+/// How to read the upright lines, with a space behind.
+fn about_places(places: &[Place], points: &[&Case], order: &str) -> String {
+    let bitmap = PATHS[2].0;
+    let is_taken =
+        |case: &&Case| is_of(case, order) && cell(case, "path") == bitmap && !cell(case, "chosen_by").is_empty();
+    let said = [
+        (!places.is_empty(), ABOUT_PLACES),
+        (!places.is_empty() && points.iter().any(is_taken), ABOUT_BETWEEN),
+        (places.iter().any(|place| place.text.contains(", too ")), ABOUT_VERDICTS),
+    ];
+    said.iter().filter(|(is_so, _)| *is_so).map(|(_, sentence)| format!("{sentence} ")).collect()
+}
 
 fn is_of(case: &Case, order: &str) -> bool {
     cell(case, "order") == order
@@ -91,6 +108,26 @@ fn place(case: &Case) -> Option<Place> {
     let verdict = Some(cell(case, "verdict")).filter(|verdict| verdict.starts_with("too"));
     let verdict = verdict.map_or(String::new(), |verdict| format!(", {verdict}"));
     Some(Place { at: rows, text: format!("{whose}: {what} {}{verdict}", about(rows)) })
+}
+
+/// Places that lie on each other as one: what differs by less than this is one line in a picture.
+fn merged(places: Vec<Place>) -> Vec<Place> {
+    let mut kept: Vec<Place> = Vec::new();
+    for place in places {
+        match kept.iter_mut().find(|known| (known.at / place.at).ln().abs() < PLACES_APART) {
+            Some(known) => known.text = both(&known.text, &place.text),
+            None => kept.push(place),
+        }
+    }
+    kept
+}
+
+/// What two places say, whose constants they are once where these are the same.
+fn both(one: &str, other: &str) -> String {
+    match (one.rsplit_once("; ").map_or(one, |(_, last)| last).split_once(": "), other.split_once(": ")) {
+        (Some((whose, _)), Some((others, what))) if whose == others => format!("{one}, {what}"),
+        _ => format!("{one}; {other}"),
+    }
 }
 
 /// A number of rows: three digits, where it has more.

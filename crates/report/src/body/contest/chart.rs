@@ -54,7 +54,7 @@ fn needed(cases: &[&Case], spec: &Spec, name: &'static str, title: &str) -> Opti
     let is_wide = least > 0.0 && most > least * APART;
     let value = if is_wide { Axis::logarithmic(spec.meaning, unit) } else { Axis::linear(spec.meaning, unit) };
     let chart = Chart::new(name, title, value, Plot::Rows(rows));
-    chart.noted("Median; thin line: smallest to 90th percentile, or to the largest of few.").with_at_least(2)
+    chart.noted("Medians.").thin_line("smallest to 90th percentile, or to the largest of a few").with_at_least(2)
 }
 
 /// The bars that are ratios, each with what was wanted of it.
@@ -70,7 +70,7 @@ fn reached(bars: &[&Case]) -> Option<Chart> {
     let chart = Chart::new("contest-bars", "What readpath reached, and what it had to reach", value, Plot::Rows(rows));
     let ends = ["wanted at least", "wanted at most"].map(Key::published);
     let chart = chart.keyed([Key::measured("reached")].into_iter().chain(ends).collect());
-    chart.noted("The thin line is the range of the pairs.").concerning(&["bar-missed"]).with_at_least(2)
+    chart.thin_line("range of the pairs").concerning(&["bar-missed"]).with_at_least(2)
 }
 
 /// The ends of what was wanted, by their keys: `at least 0.970`, `at most 0.800`, `0.850 to 1.15`.

@@ -87,8 +87,8 @@ fn mean_latency(case: &Case) -> Option<Datum> {
 fn latencies(name: &'static str, title: &str, rows: &[Row]) -> Option<Chart> {
     let value = Axis::linear("latency of a read", Unit::Nanoseconds);
     let what = if name == "disk-zones" { "mean" } else { "median" };
-    let note = format!("Bar: {what}; thin line: smallest to 90th percentile.");
-    let chart = Chart::new(name, title, value, Plot::Rows(rows.to_vec())).noted(note);
+    let chart = Chart::new(name, title, value, Plot::Rows(rows.to_vec())).noted(format!("Bar: {what}."));
+    let chart = chart.thin_line("smallest to 90th percentile");
     chart
         .concerning(&["answer-zones", "answer-read", "answer-depth", "answer-model-published", "answer-outer-half"])
         .with_at_least(2)
@@ -100,10 +100,8 @@ fn rates(cases: &[&Case], label: impl Fn(&Case) -> String) -> Option<Chart> {
     let value = Axis::linear("reads a second", Unit::PerSecond);
     let chart = Chart::new("disk-rate", "How many reads a second", value, Plot::Rows(rows(cases, label, rate)));
     chart
-        .noted(
-            "Bar: reads divided by elapsed time, so that rare long reads count, which a median does not show. Thin \
-             line: slowest to fastest window of the measurement.",
-        )
+        .noted("Bar: reads divided by elapsed time, so that rare long reads count, which a median does not show.")
+        .thin_line("slowest to fastest window of the measurement")
         .concerning(&["rate-not-reached"])
         .with_at_least(2)
 }
@@ -137,15 +135,19 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
         _ => (["disk-distance", "disk-distance-bandwidth"], "distance between two reads"),
     };
     let keys = vec![Key::measured("median"), Key::measured("99th percentile")];
-    let lines = vec![line(0, Shape::Marked, &latency), line(1, Shape::Marked, &tail)];
+    let tails = line(1, Shape::Marked, &tail);
+    let note = match tails.points.len() {
+        0 => "Medians.",
+        count if count < placed.len() => "The 99th percentile is drawn where there were enough reads for one.",
+        _ => "",
+    };
+    let lines = vec![line(0, Shape::Marked, &latency), tails];
     let value = Axis::linear("latency of a read", Unit::Nanoseconds);
     let latency =
         Chart::new(names[0], format!("Latency by {what}"), value, Plot::Lines(axis.clone(), lines, Vec::new()))
             .keyed(keys)
-            .noted(
-                "Thin line at a median: smallest to 90th percentile. The 99th percentile stands where there were reads \
-                 enough for one.",
-            )
+            .noted(note)
+            .thin_line("smallest to 90th percentile, at a median")
             .concerning(if parameter == "position" { &["answer-place"] } else { &["answer-distance"] });
     let value = Axis::linear("MiB a second", Unit::MebibytesPerSecond);
     let bandwidth = Plot::Lines(axis, vec![line(0, Shape::Marked, &bandwidth)], Vec::new());
@@ -156,7 +158,7 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
     let bandwidth = Chart::new(names[1], format!("{read} by {what}"), value, bandwidth);
     let of = if parameter == "position" { "reads in sequence" } else { "" };
     let bandwidth =
-        Chart { of: of.into(), ..bandwidth.noted(format!("{note}. Thin line: slowest to fastest window.")) };
+        Chart { of: of.into(), ..bandwidth.noted(format!("{note}.")).thin_line("slowest to fastest window") };
     [latency, bandwidth].into_iter().filter_map(|chart| chart.with_at_least(3)).collect()
 }
 

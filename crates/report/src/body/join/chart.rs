@@ -11,9 +11,9 @@ use crate::body::subjects::{subject, subjects, values};
 use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Shape};
 
-/// What the ranges of gains are.
-const INTERVAL: &str = "Median wait of one at a time, divided by the median with gathering. Thin line: 95 % interval, \
-                        by drawing the joins again; there is one from five joins on.";
+/// What a gain is, and what its range is.
+const GAIN: &str = "Median wait of one at a time, divided by the median with gathering.";
+const INTERVAL: &str = "95 % interval, by drawing the joins again; there is one from five joins on";
 
 /// What is drawn of nested loops.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
@@ -91,13 +91,14 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
     let chart = chart.chart("join-wait", "How long a nested loop waits for reads, by how it gathers them", axis)?;
     let note = match chart.has_published() {
         true => {
-            "Median of the joins; thin line: smallest to 90th percentile, or to the largest of a few. The published \
-             joins looked up other rows: compare how much each way of gathering gains, and not the times."
+            "Median of the joins. The published joins looked up other rows: compare how much each way of gathering \
+             gains, and not the times."
         }
-        false => "Median of the joins; thin line: smallest to 90th percentile, or to the largest of a few.",
+        false => "Median of the joins.",
     };
     chart
         .noted(note)
+        .thin_line("smallest to 90th percentile, or to the largest of a few")
         .concerning(&[
             "answer-*",
             "not-cold",
@@ -128,7 +129,8 @@ fn elapsed(joins: &[&Case]) -> Option<Chart> {
         Axis::linear("elapsed time", Unit::Nanoseconds),
     )?;
     chart
-        .noted("Median of the joins; thin line: range.")
+        .noted("Median of the joins.")
+        .thin_line("range")
         .concerning(&["answer-server-*", "buffers-not-emptied", "page-cache-not-emptied"])
         .with_at_least(2)
 }
@@ -182,7 +184,7 @@ fn saturation(joins: &[&Case]) -> Option<Chart> {
         value,
         Plot::Lines(across, lines, Vec::new()),
     );
-    chart.keyed(keys).noted(INTERVAL).concerning(&["answer-saturation"]).with_at_least(CURVE_MIN)
+    chart.keyed(keys).noted(GAIN).thin_line(INTERVAL).concerning(&["answer-saturation"]).with_at_least(CURVE_MIN)
 }
 
 /// What the order of the rows has to do with it.
@@ -205,5 +207,5 @@ fn by_order(joins: &[&Case]) -> Option<Chart> {
         value,
         Plot::Lines(across, lines, Vec::new()),
     );
-    chart.keyed(keys).noted(INTERVAL).with_at_least(3)
+    chart.keyed(keys).noted(GAIN).thin_line(INTERVAL).with_at_least(3)
 }

@@ -19,9 +19,10 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         Plot::Rows(lines.iter().filter_map(of).collect()),
     )
     .noted(
-        "A read is of 8 KiB; in caches and DRAM it is one load. Equal distances are equal ratios. Thin line: range of \
-         the samples.",
+        "A read is of 8 KiB, in sequence from DRAM too; at random from a cache or DRAM it is one load. Equal distances \
+         are equal ratios.",
     )
+    .thin_line("range of the samples")
     .concerning(&["answer-*", "fresh-file", "just-written", "core-*", "stolen-*", "l3-*", "huge-page-buffers"]);
     let find = |name: &str| lines.iter().find(|line| line.rung.name == name);
     let logical = find("lio").or(find("pool-get"));

@@ -91,6 +91,18 @@ fn classes(run: &Run) -> Option<Chart> {
         .with_at_least(1)
 }
 
+/// The classes of a profile, the one with most time first: charts of the same classes give them the same colours.
+pub(super) fn by_time(run: &Run) -> Vec<String> {
+    let mut all: Vec<Fact> = rows(run, "class").filter(is_served).collect();
+    sorting::by(&mut all, |one, other| total(other).total_cmp(&total(one)));
+    all.iter().map(|row| row.text("class").to_string()).collect()
+}
+
+/// The place of a class in that order, the last one where it is not there.
+pub(super) fn place_in(order: &[String], class: &str) -> usize {
+    order.iter().position(|known| known == class).unwrap_or(order.len())
+}
+
 /// Time of a statement without the client's think time.
 fn own(row: &Fact) -> f64 {
     row.value("response_time").unwrap_or(0.0) - row.value("think_time").unwrap_or(0.0)
@@ -246,8 +258,8 @@ fn miss_curve(run: &Run) -> Option<Chart> {
         value,
         Plot::Lines(across, lines, Vec::new()),
     );
-    let note = "For this trace alone: other sessions share a cache. Thin line: error of the sample.";
-    chart.noted(note).concerning(&["larger-cache-*", "miss-curve-*"]).with_at_least(2)
+    let chart = chart.noted("For this trace alone: other sessions share a cache.").thin_line("error of the sample");
+    chart.concerning(&["larger-cache-*", "miss-curve-*"]).with_at_least(2)
 }
 
 /// Sessions by class.
@@ -260,7 +272,8 @@ fn sessions(run: &Run) -> Option<Chart> {
             None => sums.push((row.text("class"), total(row).max(0.0))),
         }
     }
-    sorting::by(&mut sums, |one, other| other.1.total_cmp(&one.1));
+    let order = by_time(run);
+    sorting::by_key(&mut sums, |(class, _)| place_in(&order, class));
     let key = |class: &str| sums.iter().position(|(known, _)| *known == class).unwrap_or(0).min(CLASSES_MAX);
     let mut keys: Vec<Key> = sums.iter().take(CLASSES_MAX).map(|(class, _)| Key::measured(title(class))).collect();
     if sums.len() > CLASSES_MAX {

@@ -4,6 +4,7 @@ use measure::{Run, Unit};
 
 use super::read_tiers::TIERS;
 use super::row::{Row as Fact, rows};
+use crate::body::drawing::beginning;
 use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Row, Shape};
 
 /// Statements that are drawn.
@@ -22,6 +23,21 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
 
 fn keys() -> Vec<Key> {
     TIERS.iter().map(|(_, name, _)| Key::measured(*name)).collect()
+}
+
+/// What the tier is whose name does not say it.
+const IN_FLIGHT: &str = "In flight for another: the block was already being read for another process.";
+
+/// Whether a chart has reads of that tier.
+fn in_flight(chart: &Chart) -> bool {
+    let is_it = |key: usize| TIERS.get(key).is_some_and(|(tier, ..)| *tier == "in-flight");
+    match &chart.plot {
+        Plot::Stack(rows) => {
+            rows.iter().flat_map(|row| &row.marks).any(|(key, datum)| is_it(*key) && datum.value > 0.0)
+        }
+        Plot::Lines(_, lines, _) => lines.iter().any(|line| is_it(line.key)),
+        _ => false,
+    }
 }
 
 /// The time of reads by statement, divided by tier.
@@ -44,7 +60,13 @@ fn statements(run: &Run) -> Option<Chart> {
     let drawn = drawn.map(|row| Row { group: String::new(), label: name(&row), marks: marks(&row) }).collect();
     let value = Axis::linear("time of reads", Unit::Nanoseconds);
     let chart = Chart::new("read-tiers", "Which tier answered the reads of statements", value, Plot::Stack(drawn));
-    let note = "A statement is not known where no sample met the process while it read.";
+    let unmet = rows(run, "read_statement").any(|row| row.text("reader") == "unmet");
+    let note = [
+        unmet.then_some("A statement is not known where no sample met the process while it read."),
+        rows(run, "statement_text").next().map(|_| "After the text stands the identifier that the tables have."),
+        in_flight(&chart).then_some(IN_FLIGHT),
+    ];
+    let note = note.into_iter().flatten().collect::<Vec<_>>().join(" ");
     chart.keyed(keys()).noted(note).concerning(&["answer-read-tiers", "answer-without-page-cache"]).with_at_least(1)
 }
 
@@ -52,9 +74,8 @@ fn statements(run: &Run) -> Option<Chart> {
 fn statement(run: &Run, id: &str) -> String {
     let texts = rows(run, "statement_text").filter(|row| row.text("id") == id);
     let text = texts.map(|row| row.text("text").split_whitespace().collect::<Vec<_>>().join(" "));
-    let Some(text) = text.into_iter().find(|text| !text.is_empty()) else { return id.into() };
-    let end = text.char_indices().nth(TEXT_LETTERS).map(|(end, _)| end);
-    format!("{}{} · {id}", text[..end.unwrap_or(text.len())].trim_end(), if end.is_some() { "…" } else { "" })
+    let Some(text) = text.into_iter().find(|text| !text.is_empty()) else { return format!("statement {id}") };
+    format!("{} · {id}", beginning(&text, TEXT_LETTERS))
 }
 
 /// What the reads of a bucket are weighted by.
@@ -106,6 +127,7 @@ fn latency(all: &[Fact], by: &Weight) -> Option<Chart> {
     let plot = Plot::Lines(across, lines, Vec::new());
     let chart = Chart::new(by.name, by.title, Axis::linear(by.share, Unit::Percent), plot);
     let note = "Latency is elapsed time: a read from the page cache takes long where the process loses its processor.";
+    let note = if in_flight(&chart) { format!("{note} {IN_FLIGHT}") } else { note.into() };
     let chart = chart.keyed(keys()).noted(note).concerning(&["device-hills", "lost-records"]).with_at_least(2);
     chart.filter(|_| whole > 0.0)
 }

@@ -7,7 +7,7 @@ use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 use serde_json::Value;
 
-use super::chart::CLASSES_MAX;
+use super::chart::{CLASSES_MAX, by_time, place_in};
 use super::row::is_of;
 use super::time::title;
 use crate::page::{Axis, Chart, Course, Key, Layers, Plot};
@@ -16,11 +16,11 @@ use crate::page::{Axis, Chart, Course, Key, Layers, Plot};
 pub(super) const TITLE: &str = "How many sessions were at work";
 
 /// How to read it.
-const OF_SAMPLES: &str = "The mean of each step. The largest class lies at the bottom. Where nothing was sampled, \
-                          nothing is drawn.";
-const OF_LINES: &str = "The mean over the traced part of each step. The largest class lies at the bottom. A wait \
-                        stands where it passed. CPU time and unaccounted-for time are spread evenly over their call; \
-                        what is below zero is not drawn.";
+const OF_SAMPLES: &str = "The mean of each step. The class with most time lies at the bottom. Where nothing was \
+                          sampled, nothing is drawn.";
+const OF_LINES: &str = "The mean over the traced part of each step. The class with most time lies at the bottom. A \
+                        wait stands where it passed. CPU time and unaccounted-for time are spread evenly over their \
+                        call; what is below zero is not drawn.";
 
 /// Why there is no chart, where the run says so.
 pub(super) fn undrawn(run: &Run) -> Option<String> {
@@ -45,8 +45,8 @@ pub(super) fn chart(run: &Run) -> Option<Chart> {
         .filter_map(|case| Some((class(case)?, ACTIVE_SESSIONS.in_case(case)?)))
         .filter(|(_, metric)| metric.samples.len() == steps)
         .collect();
-    let sum = |metric: &Metric| metric.samples.iter().sum::<f64>();
-    sorting::by(&mut known, |one, other| sum(other.1).total_cmp(&sum(one.1)));
+    let order = by_time(run);
+    sorting::by_key(&mut known, |(class, _)| place_in(&order, class));
     let source = known.first()?.1.source.clone();
     let mut layers: Vec<(usize, Vec<f64>)> = Vec::new();
     let mut keys: Vec<Key> = Vec::new();

@@ -14,7 +14,8 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let value = Axis::logarithmic("latency of a read", Unit::Nanoseconds);
     let label = |case: &Case| {
         let tier = case.parameter("tier").unwrap_or_else(|| "tier not known".into()).replace('-', " ");
-        format!("{}: {tier}", cell(case, "pass").replace('-', " "))
+        let pass = cell(case, "pass").replace('-', " ");
+        if pass.starts_with(&tier) { tier } else { format!("{pass}: {tier}") }
     };
     let group = |case: &Case| match cell(case, "blocks_per_read").as_str() {
         "1" | "" => "one block a read".to_string(),
@@ -32,10 +33,15 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let chart = beside.chart("roundtrip", "How long a read takes, and which tier answered", value.clone());
     let chart = chart.map(|chart| {
         let note = match chart.has_published() {
-            true => "Outlined marks are published figures of other storage. Thin line: smallest to 90th percentile.",
-            false => "Thin line: smallest to 90th percentile.",
+            true => "Outlined marks are published figures of other storage.",
+            false => "",
         };
-        chart.noted(note).concerning(&["answer-*", "tier-unknown", "absent-*", "lazily-loaded"])
+        chart.noted(note).thin_line("smallest to 90th percentile").concerning(&[
+            "answer-*",
+            "tier-unknown",
+            "absent-*",
+            "lazily-loaded",
+        ])
     });
     let one = |case: &&&Case| ["1", ""].contains(&cell(case, "blocks_per_read").as_str());
     let figures = cases.iter().filter(one).map(|case| Some(figure(label(case), &value, &latency(case)?)));

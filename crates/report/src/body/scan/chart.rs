@@ -66,13 +66,11 @@ fn chart(cases: &[&Case], file: &'static str, metric: &str, title: &str, value: 
         published: &beside,
     };
     let chart = rows.chart(file, title, value)?;
-    let mut note = String::from("Thin line: range of the samples.");
-    if chart.has_published() {
-        note.insert_str(0, "Outlined marks are published figures of another machine. ");
-    }
-    if !unread.is_empty() {
-        let names: Vec<String> = unread.iter().map(|case| label(case)).collect();
-        note += &format!(" Left out, because no row was read for the answer: {}.", names.join("; "));
-    }
-    chart.noted(note).with_at_least(2)
+    let names: Vec<String> = unread.iter().map(|case| label(case)).collect();
+    let note = [
+        chart.has_published().then(|| "Outlined marks are published figures of another machine.".to_string()),
+        (!names.is_empty()).then(|| format!("Left out, because no row was read for the answer: {}.", names.join("; "))),
+    ];
+    let note = note.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    chart.noted(note).thin_line("range of the samples").with_at_least(2)
 }
