@@ -1,12 +1,12 @@
-//! A timer alone: a thread that wakes as often as readpath looks and does nothing. What it takes, any profiler takes
-//! that looks as often.
+//! A timer alone: a thread that wakes as often as readpath looks, in the place of a thread that runs as readpath does,
+//! and does nothing. What it takes, any profiler takes that looks as often.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use sys::process::thread_cpu;
+use sys::process::{ShortSlice, thread_cpu};
 
 use super::profiler::{Profiler, Seen, UnderWay};
 use crate::private_postgres::PrivatePostgres;
@@ -19,6 +19,7 @@ const TICK: Duration = Duration::from_millis(1);
 
 /// Wakes until it is over; the number of wakes.
 fn ticks(is_over: impl Fn() -> bool) -> u64 {
+    let _short = ShortSlice::begin();
     let mut due = Instant::now();
     let mut count = 0;
     while !is_over() {
