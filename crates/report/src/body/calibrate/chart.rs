@@ -155,7 +155,7 @@ const WORDS: [(&str, &str); 3] = [
         "Advised: all changed queries together take less time for sure (the 95 % interval lies below 1), and none is \
          surely slower.",
     ),
-    ("(Finalize)", "Finalize: puts together what parallel workers have aggregated."),
+    ("Finalize)", "Finalize: puts together what parallel workers have aggregated."),
     ("compiled", "Compiled: by the just-in-time compiler."),
 ];
 
