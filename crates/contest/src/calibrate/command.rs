@@ -46,6 +46,9 @@ pub(crate) struct Arguments {
     /// Time plans with all caches emptied too, by what calibrate advises for a cold server.
     #[arg(long)]
     cold: bool,
+    /// Time plans with all caches emptied, and none warm.
+    #[arg(long)]
+    only_cold: bool,
     /// An earlier version's readpath, whose recommendation is timed beside.
     #[arg(long)]
     before: Option<String>,
@@ -86,11 +89,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         conductor.describe(&format!("bytes_{}", data.name()), bytes);
         let file = folder.path().join(format!("{}.sql", data.name()));
         fs::write(&file, data.queries_file()).map_err(|error| format!("the queries cannot be written: {error}"))?;
-        let words = format!("--on {} --queries {} --run", postgres.url(), file.display());
-        let advice = ask(arguments, &mut conductor, &words, ("as-found", "cached"), data.name())?;
-        let runs = Caches::Warm { runs: arguments.runs };
-        questions.push(compare(&mut conductor, &mut postgres, data, (&advice, runs, "warm"))?);
-        if arguments.cold {
+        if !arguments.only_cold {
+            let words = format!("--on {} --queries {} --run", postgres.url(), file.display());
+            let advice = ask(arguments, &mut conductor, &words, ("as-found", "cached"), data.name())?;
+            let runs = Caches::Warm { runs: arguments.runs };
+            questions.push(compare(&mut conductor, &mut postgres, data, (&advice, runs, "warm"))?);
+        }
+        if arguments.cold || arguments.only_cold {
             let words = format!("--on postgres:{}", installation.programs().display());
             let advice = ask(arguments, &mut conductor, &words, ("cold", "cold"), "cold")?;
             questions.push(compare(&mut conductor, &mut postgres, data, (&advice, Caches::Cold, "cold"))?);

@@ -134,6 +134,13 @@ impl User {
     }
 }
 
+/// Whether the tests run under `nohup`: readpath then outlives its terminal, as all programs do there.
+pub(crate) fn hangups_are_ignored() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() & 1 == 1
+}
+
 /// What a command said on standard error.
 pub(crate) fn complaint(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
