@@ -120,7 +120,9 @@ impl Beside<'_> {
     /// A chart of them.
     pub(super) fn chart(&self, name: &'static str, title: impl Into<String>, value: Axis) -> Option<Chart> {
         let (keys, rows) = self.rows();
-        Chart::new(name, title, value, Plot::Rows(rows)).keyed(keys).with_at_least(1)
+        let is_named = keys.iter().any(|key| key.name == ENGINE) || rows.iter().any(|row| row.group == ENGINE);
+        let note = if is_named { "Engine: the storage engine of readpath." } else { "" };
+        Chart::new(name, title, value, Plot::Rows(rows)).keyed(keys).noted(note).with_at_least(1)
     }
 }
 

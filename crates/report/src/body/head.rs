@@ -64,7 +64,14 @@ pub(super) fn asked(run: &Run, own: &str) -> String {
     let shared = constant(&run.cases).filter(|(name, value)| is_said(name, value)).take(ASKED_MAX);
     let shared: Vec<String> = shared.map(|(name, value)| described(name, value)).collect();
     let mut parts: Vec<String> = machine(run).into_iter().collect();
-    parts.extend(Some(place).filter(|place| !parts.contains(place)));
+    let is_command = run.subject.get("command").and_then(Value::as_str) == Some(&place);
+    parts.extend(Some(place).filter(|place| !parts.contains(place) && place != ".").map(|place| {
+        match place.strip_prefix("model ") {
+            Some(model) => format!("modelled disk {model}"),
+            None if is_command => format!("command: {place}"),
+            None => place,
+        }
+    }));
     let shared = if own.is_empty() { shared.join(", ") } else { own.into() };
     parts.extend(Some(shared).filter(|shared| !shared.is_empty()));
     parts.join(" · ")

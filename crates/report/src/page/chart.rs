@@ -156,9 +156,17 @@ impl Chart {
         Chart { name, title, of, note, value, keys: vec![key], plot, concerns: &[], beside: Vec::new() }
     }
 
-    /// The chart with a remark under it.
+    /// The chart with a remark under it, behind those that it has.
     pub(crate) fn noted(self, note: impl Into<String>) -> Chart {
-        Chart { note: Some(note.into()).filter(|note| !note.is_empty()), ..self }
+        let parts = [self.note.clone().unwrap_or_default(), note.into()];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        Chart { note: Some(parts.join(" ")).filter(|note| !note.is_empty()), ..self }
+    }
+
+    /// The chart with a sentence on what its bars are, or on a logarithmic scale its dots: medians.
+    pub(crate) fn of_medians(self) -> Chart {
+        let mark = if self.value.scale == Scale::Logarithmic { "Dot" } else { "Bar" };
+        self.noted(format!("{mark}: median."))
     }
 
     /// The chart with a sentence on what thin lines are, where one can be seen. The note stands before it.
@@ -166,12 +174,11 @@ impl Chart {
         if !self.has_thin_lines() {
             return self;
         }
-        let before = self.note.as_deref().map_or(String::new(), |note| format!("{note} "));
-        Chart { note: Some(format!("{before}Thin line: {what}.")), ..self }
+        self.noted(format!("Thin line: {what}."))
     }
 
     /// Whether the range of a mark is longer than what lies over it.
-    fn has_thin_lines(&self) -> bool {
+    pub(crate) fn has_thin_lines(&self) -> bool {
         let data: Vec<&Datum> = match &self.plot {
             Plot::Rows(rows) => rows.iter().flat_map(|row| &row.marks).map(|(_, datum)| datum).collect(),
             Plot::Lines(_, lines, _) => {
@@ -181,7 +188,12 @@ impl Chart {
             Plot::Stack(_) | Plot::Heat(..) | Plot::Layers(_) => return false,
         };
         let is_logarithmic = self.value.scale == Scale::Logarithmic;
-        let hidden = if is_logarithmic || matches!(self.plot, Plot::Lines(..)) { 0.03 } else { 0.005 };
+        // A dot covers a short range, a bar none.
+        let hidden = match &self.plot {
+            Plot::Lines(..) => 0.03,
+            _ if is_logarithmic => 0.02,
+            _ => 0.005,
+        };
         let on_axis = |value: f64| if is_logarithmic { value.max(f64::MIN_POSITIVE).ln() } else { value };
         let drawn = || data.iter().filter(|datum| datum.is_on(self.value.scale));
         let ends = drawn().flat_map(|datum| <[f64; 2]>::from(datum.range.unwrap_or((datum.value, datum.value))));
@@ -190,8 +202,13 @@ impl Chart {
             .map(on_axis)
             .chain(origin)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
-        let length = |(from, to): (f64, f64)| on_axis(to) - on_axis(from);
-        drawn().filter_map(|datum| datum.range).any(|range| length(range) > hidden * (high - low))
+        let length = |datum: &&&Datum| {
+            let (from, to) = datum.range?;
+            let [from, middle, to] = [from, datum.value, to].map(on_axis);
+            let is_dot = is_logarithmic && !matches!(self.plot, Plot::Lines(..));
+            Some(if is_dot { (to - middle).max(middle - from) } else { to - from })
+        };
+        drawn().filter_map(|datum| length(&datum)).any(|length| length > hidden * (high - low))
     }
 
     /// The chart with the names of what its marks are of.

@@ -73,7 +73,7 @@ pub(super) fn heat(chart: &Chart, across: &Axis, columns: &[HeatColumn], picture
 
 /// How dark which share is: below the cells, and further left where the picture is too narrow for that.
 fn legend(markup: &mut Markup, largest: f64, (left, y): (f64, f64), picture: f64) {
-    let (least, most) = ("share of a column's reads: 0", format!("{:.0} %", largest * 100.0));
+    let (least, most) = ("share of a column's reads: few ", format!("{:.0} %", largest * 100.0));
     let room = width(least, SMALL) + CELLS + width(&most, SMALL);
     let left = left.min(picture - EDGE - room).max(EDGE);
     label(markup, least, (left, y), "tick");

@@ -1,4 +1,5 @@
-//! Bars: a name, a bar with its range for each mark, and the value behind it.
+//! Bars: a name, a bar with its range for each mark, and the value behind it, or where ranges would stand between the
+//! two, in a column.
 
 use super::frame::{self, Area, BOLD, EDGE, SMALL, TEXT, label, line, lower_axis};
 use super::scale::Ruler;
@@ -13,6 +14,12 @@ const NAMES_MAX: f64 = 0.34;
 
 /// Part of the width that a value and the name of its key may take.
 const WORDS_MAX: f64 = 0.6;
+
+/// Part of the width that a column of values may take.
+const COLUMN_MAX: f64 = 0.3;
+
+/// Half of the width of a dot: a range that ends within it is not drawn.
+const DOT: f64 = 4.5;
 
 /// Height of a bar, and what lies between rows.
 const BAR: f64 = 14.0;
@@ -43,6 +50,8 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
         (picture - EDGE - left - width(&words(chart, *key, datum, picture), SMALL) - 8.0) / end.max(0.05)
     });
     let length = room.fold(picture - EDGE - left - 12.0, f64::min).max(60.0);
+    let column = column(chart, rows, picture);
+    let length = column.map_or(length, |column| column - 10.0 - left);
     let ruler = ruler.between((left, left + length));
     let mut marks = Markup::default();
     let keys: Vec<usize> = (0..chart.keys.len()).filter(|_| chart.has_signs()).collect();
@@ -64,13 +73,21 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
         }
         for (key, datum) in &row.marks {
             let text = words(chart, *key, datum, picture);
-            bar(&mut marks, chart, row, (*key, datum, &text), &ruler, y);
+            let end = bar(&mut marks, chart, row, (*key, datum, &text), &ruler, y);
+            label(&mut marks, &text, (column.unwrap_or(end), y + 11.0), "value");
             y += BAR;
         }
         y += GAP;
         marks.line();
     }
     finish(chart, marks, &ruler, Area { left, right: left + length, top: top + 2.0, bottom: y - GAP + 4.0 })
+}
+
+/// Where a column of values begins, where there is one: a value behind a long range would be read as its end.
+fn column(chart: &Chart, rows: &[Row], picture: f64) -> Option<f64> {
+    let marks = || rows.iter().flat_map(|row| &row.marks);
+    let widest = marks().map(|(key, datum)| width(&words(chart, *key, datum, picture), SMALL)).fold(0.0, f64::max);
+    (chart.has_thin_lines() && widest <= picture * COLUMN_MAX).then_some(picture - EDGE - widest)
 }
 
 /// The name of a group, which no line of the grid crosses.
@@ -114,6 +131,7 @@ fn words(chart: &Chart, key: usize, datum: &Datum, picture: f64) -> String {
 }
 
 /// A bar, on a logarithmic scale a point at the end of a line: such a scale has no zero that a bar could stand on.
+/// Returns where a value can stand behind it.
 fn bar(
     markup: &mut Markup,
     chart: &Chart,
@@ -121,10 +139,9 @@ fn bar(
     (key, datum, text): (usize, &Datum, &str),
     ruler: &Ruler,
     y: f64,
-) {
+) -> f64 {
     if !datum.is_on(chart.value.scale) {
-        label(markup, text, (ruler.origin() + 6.0, y + 11.0), "value");
-        return;
+        return ruler.origin() + 6.0;
     }
     let (from, to, middle) = (ruler.origin(), ruler.at(datum.value), y + BAR / 2.0);
     let range = datum.range.map_or(String::new(), |(low, high)| {
@@ -137,7 +154,7 @@ fn bar(
             line(group, (from, middle), (to, middle), &class(chart, key, "stem"));
             group.leaf(
                 "circle",
-                &[("class", &class(chart, key, "dot")), ("cx", &Px(to)), ("cy", &Px(middle)), ("r", &"4.5")],
+                &[("class", &class(chart, key, "dot")), ("cx", &Px(to)), ("cy", &Px(middle)), ("r", &DOT)],
             );
         } else {
             let (x, length) = (from.min(to), (to - from).abs().max(1.0));
@@ -150,17 +167,20 @@ fn bar(
             ];
             group.leaf("rect", &attributes);
         }
-        whiskers(group, datum, ruler, middle);
+        let covered = if chart.value.scale == Scale::Logarithmic { DOT } else { 1.0 };
+        if chart.has_thin_lines() {
+            whiskers(group, datum, ruler, (middle, covered));
+        }
     });
     let end = ends(datum).into_iter().map(|value| ruler.at(value)).fold(to.max(from), f64::max);
-    label(markup, text, (end.max(to + 4.0) + 6.0, y + 11.0), "value");
+    end.max(to + 4.0) + 6.0
 }
 
-/// The range of the samples.
-fn whiskers(markup: &mut Markup, datum: &Datum, ruler: &Ruler, y: f64) {
+/// The range of the samples, where it is longer than what lies over it.
+fn whiskers(markup: &mut Markup, datum: &Datum, ruler: &Ruler, (y, covered): (f64, f64)) {
     let Some((low, high)) = datum.range else { return };
-    let (low, high) = (ruler.at(low), ruler.at(high));
-    if high - low < 2.0 {
+    let (low, middle, high) = (ruler.at(low), ruler.at(datum.value), ruler.at(high));
+    if (high - middle).max(middle - low) <= covered {
         return;
     }
     line(markup, (low, y), (high, y), "range");

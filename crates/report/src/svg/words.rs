@@ -1,6 +1,6 @@
 //! Text in a picture: how wide it is about, where it breaks, and the description for those who cannot see.
 
-use crate::page::{Chart, Datum, Layers, Plot, Row};
+use crate::page::{Chart, Datum, Layers, Plot, Row, Shape};
 
 /// Rows and lines that a description names.
 const DESCRIBED_MAX: usize = 12;
@@ -54,7 +54,11 @@ pub(super) fn description(chart: &Chart) -> String {
         Plot::Stack(rows) => format!("Stacked bars of {}: {}.", chart.value.label, of_rows(chart, rows)),
         Plot::Lines(across, lines, places) => {
             let one = |line: &crate::page::Line| {
-                let ends = line.points.first().zip(line.points.last())?;
+                // Where a bucket begins and ends nothing was counted.
+                let is_edge = |datum: &Datum| line.shape == Shape::Steps && datum.n.is_none();
+                let mut points = line.points.iter().filter(|(_, datum)| !is_edge(datum));
+                let first = points.next()?;
+                let ends = (first, points.next_back().unwrap_or(first));
                 let at =
                     |(x, datum): &(f64, Datum)| format!("{} at {}", chart.value.shown(datum.value), across.shown(*x));
                 let name = chart.keys.get(line.key).map_or("", |key| key.name.as_str());

@@ -302,7 +302,7 @@ fn a_planner_that_scans_too_early_is_seen_so_in_the_chart_alone() {
     let drawn = chart(&documents::calibrate(), "crossover-scattered");
     check("charts/made-calibrate-crossover-scattered.svg", &drawn);
     for text in [
-        "own: full scan from 2\u{202f}130, too early",
+        "own: full scan from 2\u{202f}130 (too early)",
         "measured: full scan from 101\u{202f}000<",
         "index scan from 40.0 µs at 30 to 250 ms at 60\u{202f}000",
     ] {

@@ -63,6 +63,7 @@ fn by_state(cases: &[&Case], axis: &Axis) -> Option<Chart> {
     let title = "What a random page costs, by what is in the caches";
     let chart = Chart::new("random-page-cost", title, axis.clone(), Plot::Rows(rows));
     chart
+        .of_medians()
         .thin_line("95 % interval of one pass over the tables")
         .concerning(&["answer-random-page", "absent-constants", "withheld-constants"])
         .with_at_least(2)
@@ -76,14 +77,33 @@ fn sets(run: &Run) -> Option<Chart> {
         Some(Row { group: state(case), ..Row::of(cell(case, "constants"), datum) })
     };
     let rows = part(run, "set").iter().filter_map(row).collect();
-    let axis = Axis::linear("time over that with the server's own constants", Unit::Ratio);
+    let axis = Axis::linear("time, divided by the time with the server's own constants", Unit::Ratio);
     let title = "What each set of cost constants does to the queries whose plan it changes";
     let chart = Chart::new("sets", title, axis, Plot::Rows(rows));
-    let note = "Below 1 the set is faster than the server's own constants. A set has the constants that were measured \
-                with nothing cached (cold), cached by the operating system (system) or by the server (cached). The set \
-                between lies between these, so as to harm no query in any state; random-1.1 has random_page_cost 1.1. \
-                Geometric means of the queries whose plan changes.";
+    let names: Vec<String> = part(run, "set").iter().map(|case| cell(case, "constants")).collect();
+    let note = format!(
+        "Below 1 × the set is faster than the server's own constants. Bar: geometric mean of the queries whose plan \
+         changes. {}",
+        meanings(&names)
+    );
     chart.noted(note).thin_line("95 % interval").concerning(&["answer-advice-*"]).with_at_least(2)
+}
+
+/// Sets with what their constants are.
+const SETS: [(&str, &str); 6] = [
+    ("cold", "measured with nothing cached"),
+    ("system", "measured with all cached by the operating system"),
+    ("cached", "measured with all cached by the server"),
+    ("between", "between these, so as to harm no query in any state"),
+    ("safe", "harm no query in any state"),
+    ("random-1.1", "random_page_cost 1.1"),
+];
+
+/// What the constants of the sets among these are.
+fn meanings(names: &[String]) -> String {
+    let known = SETS.iter().filter(|(set, _)| names.iter().any(|name| name == set));
+    let known: Vec<String> = known.map(|(set, meaning)| format!("{set}: {meaning}")).collect();
+    if known.is_empty() { String::new() } else { format!("The constants of a set: {}.", known.join("; ")) }
 }
 
 /// What is in the caches, in words.
@@ -124,9 +144,10 @@ fn plans(run: &Run) -> Option<Chart> {
     let shown: Vec<Row> = shown.cloned().collect();
     let left_out = rows.len() - shown.len();
     let note = [
-        "Before: with the server's own constants; after: with the set. A name has the step of the plan that differs. \
-         Medians."
+        "Before: with the server's own constants; after: with the set. Dot: median. A name has the step of the plan \
+         that differs, before → after."
             .to_string(),
+        meanings(&changed.iter().map(|case| cell(case, "constants")).collect::<Vec<_>>()),
         explained(&groups, &shown),
         further(left_out, ["changes by a smaller factor", "change by smaller factors"]),
         further(untimed, ["was not timed", "were not timed"]),
@@ -135,7 +156,8 @@ fn plans(run: &Run) -> Option<Chart> {
     let chart = Chart::new("plans", "Queries before and after their plan changes", axis, Plot::Rows(shown));
     let chart = chart.keyed(vec![Key::measured("before"), Key::measured("after")]);
     let note: Vec<String> = note.into_iter().filter(|part| !part.is_empty()).collect();
-    let chart = chart.noted(note.join(" ")).thin_line("smallest to 90th percentile, or to the largest of a few");
+    let chart =
+        chart.noted(note.join(" ")).thin_line("smallest to 90th percentile, or to the largest of fewer than ten");
     chart.concerning(&["answer-advice-*"]).with_at_least(2)
 }
 
@@ -149,12 +171,13 @@ fn further(count: usize, [one, several]: [&str; 2]) -> String {
 }
 
 /// Words of the headings and the names that not every reader of plans knows.
-const WORDS: [(&str, &str); 3] = [
+const WORDS: [(&str, &str); 4] = [
     (
         ", advised",
         "Advised: all changed queries together take less time for sure (the 95 % interval lies below 1), and none is \
          surely slower.",
     ),
+    (", undecided", "Undecided: these queries cannot tell whether the set helps."),
     ("Finalize)", "Finalize: puts together what parallel workers have aggregated."),
     ("compiled", "Compiled: by the just-in-time compiler."),
 ];
@@ -180,7 +203,8 @@ fn plan(case: &Case, group: String) -> Option<Row> {
 /// Two steps of plans, with the table once where both read the same one in other ways.
 fn steps(now: &str, then: &str) -> String {
     let parts = |step: &'_ str| -> Option<(String, String)> {
-        let (kind, of) = step.split_once(" on ")?;
+        // A step with those below it in brackets has a table of its own in none.
+        let (kind, of) = step.split_once(" on ").filter(|(kind, _)| !kind.contains('['))?;
         Some((kind.into(), of.split(" by ").next()?.into()))
     };
     match (parts(now), parts(then)) {
@@ -204,5 +228,7 @@ mod tests {
         );
         assert_eq!(steps("Seq Scan on a", "Seq Scan on b"), "Seq Scan on a → Seq Scan on b");
         assert_eq!(steps("Hash Join", "Sort"), "Hash Join → Sort");
+        let nested = ["Nested Loop [Seq Scan on a]", "Nested Loop [Index Scan on a by x]"];
+        assert_eq!(steps(nested[0], nested[1]), nested.join(" → "));
     }
 }

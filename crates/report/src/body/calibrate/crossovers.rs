@@ -75,7 +75,7 @@ fn about_places(places: &[Place], points: &[&Case], order: &str) -> String {
     let said = [
         (!places.is_empty(), ABOUT_PLACES),
         (!places.is_empty() && points.iter().any(is_taken), ABOUT_BETWEEN),
-        (places.iter().any(|place| place.text.contains(", too ")), ABOUT_VERDICTS),
+        (places.iter().any(|place| place.text.contains("(too ")), ABOUT_VERDICTS),
     ];
     said.iter().filter(|(is_so, _)| *is_so).map(|(_, sentence)| format!("{sentence} ")).collect()
 }
@@ -106,7 +106,7 @@ fn place(case: &Case) -> Option<Place> {
     };
     let what = if cell(case, "switch") == "from-index" { "index up to" } else { "full scan from" };
     let verdict = Some(cell(case, "verdict")).filter(|verdict| verdict.starts_with("too"));
-    let verdict = verdict.map_or(String::new(), |verdict| format!(", {verdict}"));
+    let verdict = verdict.map_or(String::new(), |verdict| format!(" ({verdict})"));
     Some(Place { at: rows, text: format!("{whose}: {what} {}{verdict}", about(rows)) })
 }
 

@@ -111,7 +111,7 @@ fn place_of(value: &Value) -> Option<(f64, Axis)> {
     let place = value.as_f64()?;
     Some(match value.as_u64() {
         Some(_) if place > 1.0 => (place, Axis::logarithmic("distance between two reads", Unit::Bytes)),
-        _ => (place * 100.0, Axis::linear("position on the device (0 % is its first byte)", Unit::Percent)),
+        _ => (place * 100.0, Axis::linear("position (0 % is the first byte)", Unit::Percent)),
     })
 }
 
@@ -131,7 +131,7 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
     };
     let bandwidth = |case: &Case| reads::BANDWIDTH.in_case(case).map(Datum::mean);
     let (names, what) = match parameter {
-        "position" => (["disk-position", "disk-position-bandwidth"], "position on the device"),
+        "position" => (["disk-position", "disk-position-bandwidth"], "position"),
         _ => (["disk-distance", "disk-distance-bandwidth"], "distance between two reads"),
     };
     let keys = vec![Key::measured("median"), Key::measured("99th percentile")];
@@ -147,7 +147,7 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
         Chart::new(names[0], format!("Latency by {what}"), value, Plot::Lines(axis.clone(), lines, Vec::new()))
             .keyed(keys)
             .noted(note)
-            .thin_line("smallest to 90th percentile, at a median")
+            .thin_line("smallest to 90th percentile")
             .concerning(if parameter == "position" { &["answer-place"] } else { &["answer-distance"] });
     let value = Axis::linear("MiB a second", Unit::MebibytesPerSecond);
     let bandwidth = Plot::Lines(axis, vec![line(0, Shape::Marked, &bandwidth)], Vec::new());
@@ -235,9 +235,15 @@ fn distribution(cases: &[&Case], label: impl Fn(&Case) -> String) -> Option<Char
         ["position", "distance"].into_iter().find(|name| cases.iter().all(|case| case.parameters.contains_key(*name)));
     let note = match columns.len() {
         1 => "The darker a cell, the more of the reads took that long.",
-        _ => "A column is a case: the darker a cell, the more of its reads took that long.",
+        _ => "The darker a cell, the more of the reads of its column took that long.",
     };
-    let across = Axis::linear(if columns.len() == 1 { "" } else { places.unwrap_or("case") }, Unit::Count);
+    let across = match places {
+        _ if columns.len() == 1 => "",
+        Some("position") => "position",
+        Some(_) => "distance between two reads",
+        None => "case",
+    };
+    let across = Axis::linear(across, Unit::Count);
     let value = Axis::logarithmic("latency of a read", Unit::Nanoseconds);
     let chart = Chart::new("disk-heat", "How latencies are distributed", value, Plot::Heat(across, columns));
     chart.noted(note).concerning(SERVED).with_at_least(1)

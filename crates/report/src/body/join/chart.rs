@@ -13,7 +13,7 @@ use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Shape};
 
 /// What a gain is, and what its range is.
 const GAIN: &str = "Median wait of one at a time, divided by the median with gathering.";
-const INTERVAL: &str = "95 % interval, by drawing the joins again; there is one from five joins on";
+const INTERVAL: &str = "95 % interval, by resampling, where there are five joins or more";
 
 /// What is drawn of nested loops.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
@@ -98,7 +98,7 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
     };
     chart
         .noted(note)
-        .thin_line("smallest to 90th percentile, or to the largest of a few")
+        .thin_line("smallest to 90th percentile, or to the largest of fewer than ten")
         .concerning(&[
             "answer-*",
             "not-cold",
@@ -130,7 +130,7 @@ fn elapsed(joins: &[&Case]) -> Option<Chart> {
     )?;
     chart
         .noted("Median of the joins.")
-        .thin_line("range")
+        .thin_line("range of the joins")
         .concerning(&["answer-server-*", "buffers-not-emptied", "page-cache-not-emptied"])
         .with_at_least(2)
 }
@@ -172,8 +172,10 @@ fn curves(
 /// What more rows at once gain.
 fn saturation(joins: &[&Case]) -> Option<Chart> {
     let size = |case: &Case| SIZES.iter().find_map(|name| case.parameters.get(*name)?.as_f64());
+    let is_one_order = values(joins, |case| cell(case, "rand")).len() == 1;
     let line = |case: &Case| {
-        format!("{} {}, rand {}", subject(case), cell(case, "method"), cell(case, "rand")).trim().to_string()
+        let order = if is_one_order { String::new() } else { format!(", {}", order(case)) };
+        format!("{} {}{order}", subject(case), cell(case, "method")).trim().to_string()
     };
     let (keys, lines) = curves(joins, size, line, CURVE_MIN);
     let across = Axis::logarithmic("rows gathered at once", Unit::Count);

@@ -19,9 +19,10 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         Plot::Rows(lines.iter().filter_map(of).collect()),
     )
     .noted(
-        "A read is of 8 KiB, in sequence from DRAM too; at random from a cache or DRAM it is one load. Equal distances \
-         are equal ratios.",
+        "L1 to L3 and DRAM with 4 KiB or 2 MiB pages: one load of 8 bytes at random. All others, DRAM in sequence too: \
+         a block of 8 KiB. Equal distances are equal ratios.",
     )
+    .of_medians()
     .thin_line("range of the samples")
     .concerning(&["answer-*", "fresh-file", "just-written", "core-*", "stolen-*", "l3-*", "huge-page-buffers"]);
     let find = |name: &str| lines.iter().find(|line| line.rung.name == name);

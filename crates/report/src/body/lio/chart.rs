@@ -60,10 +60,10 @@ fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_pub
         &[]
     };
     let note = match chart.has_published() {
-        true => "Outlined bars are published figures of other machines.",
+        true => "Outlined bars are published figures of Oracle, on a PC and on an M-8000 server.",
         false => "",
     };
-    chart.noted(note).thin_line("range of the samples").concerning(concerns).with_at_least(2)
+    chart.of_medians().noted(note).thin_line("range of the samples").concerning(concerns).with_at_least(2)
 }
 
 fn figures(run: &Run, cases: &[&Case], value: &Axis) -> Vec<Option<crate::page::Figure>> {

@@ -114,7 +114,9 @@ fn latency(all: &[Fact], by: &Weight) -> Option<Chart> {
         for row in all.iter().filter(|row| row.text("tier") == *tier) {
             let from = row.number("from_us").unwrap_or(0.0).max(0.5) * 1e3;
             // The end of a bucket gives way to the beginning of the next one.
-            points.pop_if(|(at, _)| (*at - from).abs() < 0.01 * from);
+            if points.pop_if(|(at, _)| (*at - from).abs() < 0.01 * from).is_none() {
+                points.push((from, Datum::made(0.0, "beginning of a bucket")));
+            }
             let share = 100.0 * row.value(by.metric).unwrap_or(0.0) / whole;
             let n = row.value("calls").map(|calls| calls as u64);
             points.push((from, Datum { n, ..Datum::made(share, "buckets of a factor of two") }));
@@ -126,7 +128,8 @@ fn latency(all: &[Fact], by: &Weight) -> Option<Chart> {
     let across = Axis::logarithmic("latency", Unit::Nanoseconds);
     let plot = Plot::Lines(across, lines, Vec::new());
     let chart = Chart::new(by.name, by.title, Axis::linear(by.share, Unit::Percent), plot);
-    let note = "Latency is elapsed time: a read from the page cache takes long where the process loses its processor.";
+    let note = "Each step is a bucket, twice as wide as the one before. Latency is elapsed time: a read from the page \
+                cache takes long where the process loses its processor.";
     let note = if in_flight(&chart) { format!("{note} {IN_FLIGHT}") } else { note.into() };
     let chart = chart.keyed(keys()).noted(note).concerning(&["device-hills", "lost-records"]).with_at_least(2);
     chart.filter(|_| whole > 0.0)

@@ -14,6 +14,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let value = Axis::logarithmic("latency of a read", Unit::Nanoseconds);
     let label = |case: &Case| {
         let tier = case.parameter("tier").unwrap_or_else(|| "tier not known".into()).replace('-', " ");
+        let tier = if tier == "model" { "modelled disk".to_string() } else { tier };
         let pass = cell(case, "pass").replace('-', " ");
         if pass.starts_with(&tier) { tier } else { format!("{pass}: {tier}") }
     };
@@ -36,7 +37,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
             true => "Outlined marks are published figures of other storage.",
             false => "",
         };
-        chart.noted(note).thin_line("smallest to 90th percentile").concerning(&[
+        chart.of_medians().noted(passes(&cases)).noted(note).thin_line("smallest to 90th percentile").concerning(&[
             "answer-*",
             "tier-unknown",
             "absent-*",
@@ -47,6 +48,18 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let figures = cases.iter().filter(one).map(|case| Some(figure(label(case), &value, &latency(case)?)));
     let figures: Vec<_> = figures.collect();
     Drawing::new(figures, chart.into_iter().collect())
+}
+
+/// What the passes are that the rows are named after.
+fn passes(cases: &[&Case]) -> &'static str {
+    let is_there = |pass: &str| cases.iter().any(|case| cell(case, "pass") == pass);
+    match (is_there("first-touch"), is_there("storage-cached")) {
+        (true, true) => {
+            "First touch: blocks that were not read before; storage cached: the same blocks again, past the page cache."
+        }
+        (true, false) => "First touch: blocks that were not read before.",
+        _ => "",
+    }
 }
 
 fn published_beside(case: &Case) -> Vec<(&'static str, Datum)> {

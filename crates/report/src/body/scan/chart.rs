@@ -68,9 +68,11 @@ fn chart(cases: &[&Case], file: &'static str, metric: &str, title: &str, value: 
     let chart = rows.chart(file, title, value)?;
     let names: Vec<String> = unread.iter().map(|case| label(case)).collect();
     let note = [
-        chart.has_published().then(|| "Outlined marks are published figures of another machine.".to_string()),
+        chart
+            .has_published()
+            .then(|| "Outlined marks are published figures of a database on another machine.".to_string()),
         (!names.is_empty()).then(|| format!("Left out, because no row was read for the answer: {}.", names.join("; "))),
     ];
     let note = note.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    chart.noted(note).thin_line("range of the samples").with_at_least(2)
+    chart.of_medians().noted(note).thin_line("range of the samples").with_at_least(2)
 }
