@@ -171,7 +171,8 @@ fn draw(markup: &mut Markup, chart: &Chart, across: &Axis, one: &Line, (level, u
             let text = format!("{name} {} at {}", chart.value.shown(point.1.value), across.shown(point.0));
             group.element("title", &[], text.trim());
             if let Some((low, high)) = point.1.range {
-                line(group, (x, upright.at(low)), (x, upright.at(high)), "range");
+                let x = x + aside(chart, one.key);
+                line(group, (x, upright.at(low)), (x, upright.at(high)), &class(chart, one.key, "of-line range"));
             }
             group.leaf(
                 "circle",
@@ -180,6 +181,13 @@ fn draw(markup: &mut Markup, chart: &Chart, across: &Axis, one: &Line, (level, u
         });
     }
     markup.line();
+}
+
+/// How far the range of a point stands from its middle, still under its dot, so that those of several lines at one
+/// place do not lie on each other.
+fn aside(chart: &Chart, key: usize) -> f64 {
+    let last = chart.keys.len().saturating_sub(1);
+    if last == 0 { 0.0 } else { 5.0 * (key as f64 / last as f64 - 0.5) }
 }
 
 /// The name of each line behind its last point, moved apart where they would lie on each other.

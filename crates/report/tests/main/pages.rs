@@ -326,7 +326,7 @@ fn a_gain_has_the_interval_of_its_ratio() {
     for (name, file) in [("join-batches", "join-saturation"), ("join-order", "join-order")] {
         let run = kept().into_iter().find(|(known, _)| known == name).unwrap().1;
         let drawn = chart(&run, file);
-        let (marks, ranges) = (drawn.matches("<circle").count(), drawn.matches("class=\"range\"").count());
+        let (marks, ranges) = (drawn.matches("<circle").count(), drawn.matches("class=\"of-line range ").count());
         assert!(marks >= 8 && ranges == marks, "{marks} marks, {ranges} ranges");
     }
 }

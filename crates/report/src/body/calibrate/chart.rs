@@ -64,6 +64,7 @@ fn by_state(cases: &[&Case], axis: &Axis) -> Option<Chart> {
     let chart = Chart::new("random-page-cost", title, axis.clone(), Plot::Rows(rows));
     chart
         .of_medians()
+        .noted("Each goes with the seq_page_cost that was measured in the same state.")
         .thin_line("95 % interval of one pass over the tables")
         .concerning(&["answer-random-page", "absent-constants", "withheld-constants"])
         .with_at_least(2)
@@ -94,8 +95,8 @@ const SETS: [(&str, &str); 6] = [
     ("cold", "measured with nothing cached"),
     ("system", "measured with all cached by the operating system"),
     ("cached", "measured with all cached by the server"),
-    ("between", "between these, so as to harm no query in any state"),
-    ("safe", "harm no query in any state"),
+    ("between", "between these, chosen to harm no query for sure in any state"),
+    ("safe", "chosen to harm no query for sure in any state"),
     ("random-1.1", "random_page_cost 1.1"),
 ];
 
