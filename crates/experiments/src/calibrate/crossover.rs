@@ -300,13 +300,14 @@ impl Choice {
 
     /// From where on the planner takes the other path of a switch.
     fn planned(&self, switch: Switch) -> Planned {
-        let is_after = |(_, path): &&(u64, Option<ChosenPlan>)| match switch {
-            Switch::FromIndex => *path != Some(ChosenPlan::Index),
-            Switch::ToFullScan => *path == Some(ChosenPlan::FullScan),
+        let is = |path: ChosenPlan| move |one: &&(u64, Option<ChosenPlan>)| one.1 == Some(path);
+        // It can come back to the index, and to others from the full scan: the index is for few rows, and the full scan
+        // for many.
+        let change = match switch {
+            Switch::FromIndex => self.paths.iter().find(|one| !is(ChosenPlan::Index)(one)),
+            Switch::ToFullScan => self.paths.iter().rev().take_while(is(ChosenPlan::FullScan)).last(),
         };
-        // The last of those before which the path was another one.
-        let ends = self.paths.iter().rev().take_while(is_after);
-        match ends.last() {
+        match change {
             None => Planned::Never,
             Some(first) if self.paths.first() == Some(first) => Planned::Always,
             Some((from, _)) => Planned::From(*from),
@@ -393,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_is_where_the_planner_changes_for_good() {
+    fn the_index_is_left_where_another_path_comes_first_and_the_full_scan_begins_where_it_stays() {
         use ChosenPlan::{Bitmap, FullScan, Index};
         let planned = |paths: &[(u64, ChosenPlan)]| Switch::ALL.map(|switch| choice(paths).planned(switch));
         let usual = [(30, Index), (900, Bitmap), (40_000, FullScan)];
@@ -405,7 +406,9 @@ mod tests {
         assert_eq!(planned(&[(30, Index)]), [Planned::Never, Planned::Never]);
         assert_eq!(planned(&[(30, FullScan)]), [Planned::Always, Planned::Always]);
         let back_and_forth = [(30, Index), (90, Bitmap), (200, Index), (700, FullScan)];
-        assert_eq!(planned(&back_and_forth), [Planned::From(700), Planned::From(700)]);
+        assert_eq!(planned(&back_and_forth), [Planned::From(90), Planned::From(700)]);
+        let late_index = [(30, Bitmap), (150_000, Index), (190_000, FullScan)];
+        assert_eq!(planned(&late_index), [Planned::Always, Planned::From(190_000)], "few rows are not read by it");
     }
 
     #[test]

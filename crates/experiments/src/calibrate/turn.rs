@@ -176,7 +176,7 @@ impl Planned {
             (Switch::ToFullScan, Planned::From(_) | Planned::Always) => format!("takes it from {rows} on"),
             (Switch::ToFullScan, Planned::Never) => format!("does not take it up to {rows}"),
             (Switch::FromIndex, Planned::From(_)) => format!("leaves it at {rows}"),
-            (Switch::FromIndex, Planned::Always) => "takes it nowhere".into(),
+            (Switch::FromIndex, Planned::Always) => format!("takes another path at {rows} already"),
             (Switch::FromIndex, Planned::Never) => format!("keeps it up to {rows}"),
         }
     }

@@ -98,7 +98,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
                 let compared = Compared { comparison: &compare(&first, &second), runs: [&first, &second] };
                 output::print_result(Shown::Comparison(compared), context)?;
             }
-            Ok(Exit::Done)
+            // The page says that nothing compares.
+            Ok(if first.experiment == second.experiment { Exit::Done } else { Exit::WrongCommandLine })
         }
         (Named::Profiled(first), Named::Profiled(second)) => {
             let reason = "traces are read from files, and none from a store";

@@ -112,7 +112,9 @@ fn runs_of_different_experiments_are_told_apart_and_not_compared() {
     let document = user.ok("null --format json");
     let other = user.home.path().join("other.json");
     fs::write(&other, document.replace("\"experiment\": \"null\"", "\"experiment\": \"ladder\"")).unwrap();
-    let page = user.ok(&format!("compare last {}", other.display()));
+    let output = user.run(&format!("compare last {}", other.display()));
+    assert_eq!(output.status.code(), Some(2), "nothing was compared");
+    let page = String::from_utf8(output.stdout).unwrap();
     assert!(page.contains("measure different things") && page.contains("null") && page.contains("ladder"), "{page}");
     assert!(!page.contains("Only in"), "{page}");
 }

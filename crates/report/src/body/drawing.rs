@@ -7,6 +7,9 @@ use measure::{Case, Metric, Run};
 use crate::page::number::range_in_words;
 use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
 
+/// What the range of a datum is that was made of a metric.
+pub(super) const RANGE: &str = "smallest to 90th percentile, or to the largest of fewer than ten";
+
 /// The name of our own engine among subjects.
 const ENGINE: &str = "engine";
 

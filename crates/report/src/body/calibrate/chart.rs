@@ -6,7 +6,7 @@ use measure::sorting;
 use measure::{Case, Run, Unit};
 
 use super::{crossovers, is_advised, part};
-use crate::body::drawing::{Drawing, beginning, figure};
+use crate::body::drawing::{Drawing, RANGE, beginning, figure};
 use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum, Key, Plot, Row};
 
@@ -157,8 +157,7 @@ fn plans(run: &Run) -> Option<Chart> {
     let chart = Chart::new("plans", "Queries before and after their plan changes", axis, Plot::Rows(shown));
     let chart = chart.keyed(vec![Key::measured("before"), Key::measured("after")]);
     let note: Vec<String> = note.into_iter().filter(|part| !part.is_empty()).collect();
-    let chart =
-        chart.noted(note.join(" ")).thin_line("smallest to 90th percentile, or to the largest of fewer than ten");
+    let chart = chart.noted(note.join(" ")).thin_line(RANGE);
     chart.concerning(&["answer-advice-*"]).with_at_least(2)
 }
 

@@ -6,6 +6,7 @@ use measure::schema::calibrate::findings as row;
 use measure::{Case, Run, Unit};
 
 use super::part;
+use crate::body::drawing::RANGE;
 use crate::page::parameters::cell;
 use crate::page::{Align, Axis, Cell, Chart, Datum, Key, Line, Place, Plot, Shape, Table};
 
@@ -53,7 +54,7 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
         Chart::new(name, title, value, Plot::Lines(across, lines.collect(), places))
             .keyed(PATHS.iter().map(|(_, path)| Key::measured(format!("{path} scan"))).collect())
             .noted(format!("{note}{ABOUT_LINES}"))
-            .thin_line("range of the runs")
+            .thin_line(RANGE)
             .concerning(concerns)
             .with_at_least(4)
     };

@@ -5,7 +5,7 @@ use measure::schema::contest::parameters::{BAR, CONTENDER, QUESTION, WANTED};
 use measure::schema::contest::{self as of, BAR_RATIO};
 use measure::{Case, Run, Unit};
 
-use crate::body::drawing::{Drawing, median};
+use crate::body::drawing::{Drawing, RANGE, median};
 use crate::page::{Axis, Chart, Datum, Key, Plot, Row};
 
 /// Metrics of contenders that are drawn: each with the name and the title of its chart.
@@ -54,10 +54,7 @@ fn needed(cases: &[&Case], spec: &Spec, name: &'static str, title: &str) -> Opti
     let is_wide = least > 0.0 && most > least * APART;
     let value = if is_wide { Axis::logarithmic(spec.meaning, unit) } else { Axis::linear(spec.meaning, unit) };
     let chart = Chart::new(name, title, value, Plot::Rows(rows));
-    chart
-        .noted("Medians.")
-        .thin_line("smallest to 90th percentile, or to the largest of fewer than ten")
-        .with_at_least(2)
+    chart.noted("Medians.").thin_line(RANGE).with_at_least(2)
 }
 
 /// The bars that are ratios, each with what was wanted of it.

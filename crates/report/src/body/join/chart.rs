@@ -6,7 +6,7 @@ use measure::sorting;
 use measure::{Case, Run, Unit};
 
 use super::{ALONE, CURVE_MIN, SIZES, alone, gain, is_alone};
-use crate::body::drawing::{Beside, Drawing, figure, median, published, ratio};
+use crate::body::drawing::{Beside, Drawing, RANGE, figure, median, published, ratio};
 use crate::body::subjects::{subject, subjects, values};
 use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Shape};
@@ -98,7 +98,7 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
     };
     chart
         .noted(note)
-        .thin_line("smallest to 90th percentile, or to the largest of fewer than ten")
+        .thin_line(RANGE)
         .concerning(&[
             "answer-*",
             "not-cold",
@@ -130,7 +130,7 @@ fn elapsed(joins: &[&Case]) -> Option<Chart> {
     )?;
     chart
         .noted("Median of the joins.")
-        .thin_line("range of the joins")
+        .thin_line(RANGE)
         .concerning(&["answer-server-*", "buffers-not-emptied", "page-cache-not-emptied"])
         .with_at_least(2)
 }

@@ -4,7 +4,7 @@ use measure::schema::ladder;
 use measure::{Run, Unit};
 
 use super::{Line, label, lines};
-use crate::body::drawing::{Drawing, figure, ratio};
+use crate::body::drawing::{Drawing, RANGE, figure, ratio};
 use crate::page::{Axis, Chart, Datum, Plot, Row};
 
 /// What is drawn of a ladder.
@@ -23,7 +23,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
          a block of 8 KiB. Equal distances are equal ratios.",
     )
     .of_medians()
-    .thin_line("range of the samples")
+    .thin_line(RANGE)
     .concerning(&["answer-*", "fresh-file", "just-written", "core-*", "stolen-*", "l3-*", "huge-page-buffers"]);
     let find = |name: &str| lines.iter().find(|line| line.rung.name == name);
     let logical = find("lio").or(find("pool-get"));

@@ -4,7 +4,7 @@ use measure::schema::lio;
 use measure::{Case, Run, Unit};
 
 use super::{CHECK, access, accesses, phrase};
-use crate::body::drawing::{Beside, Drawing, extremes, figure, found, median, published};
+use crate::body::drawing::{Beside, Drawing, RANGE, extremes, figure, found, median, published};
 use crate::body::subjects::{name, subject};
 use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum};
@@ -63,7 +63,7 @@ fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_pub
         true => "Outlined bars are published figures of Oracle, on a PC and on an M-8000 server.",
         false => "",
     };
-    chart.of_medians().noted(note).thin_line("range of the samples").concerning(concerns).with_at_least(2)
+    chart.of_medians().noted(note).thin_line(RANGE).concerning(concerns).with_at_least(2)
 }
 
 fn figures(run: &Run, cases: &[&Case], value: &Axis) -> Vec<Option<crate::page::Figure>> {

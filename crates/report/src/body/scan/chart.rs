@@ -4,7 +4,7 @@ use measure::schema::scan;
 use measure::{Case, Run, Unit};
 
 use super::label::{label, path};
-use crate::body::drawing::{Beside, Drawing, figure, published};
+use crate::body::drawing::{Beside, Drawing, RANGE, figure, published};
 use crate::body::subjects::{subject, subjects};
 use crate::page::{Axis, Chart, Datum};
 
@@ -74,5 +74,5 @@ fn chart(cases: &[&Case], file: &'static str, metric: &str, title: &str, value: 
         (!names.is_empty()).then(|| format!("Left out, because no row was read for the answer: {}.", names.join("; "))),
     ];
     let note = note.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    chart.of_medians().noted(note).thin_line("range of the samples").with_at_least(2)
+    chart.of_medians().noted(note).thin_line(RANGE).with_at_least(2)
 }
