@@ -17,6 +17,9 @@ use crate::journal::Journal;
 /// the server's own constants: two runs then advise the same.
 const AS_GOOD: f64 = 0.8;
 
+/// A set that takes this many times as long in another state than that which it is advised in is said to harm there.
+const HARM: f64 = 1.1;
+
 /// What a comparison advises.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Advice {
@@ -99,6 +102,23 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
         finding = finding.with("ratio", judged.ratio.value, Unit::Ratio).with("worst", judged.worst, Unit::Ratio);
     }
     finding
+}
+
+/// The advice, with what the set that is advised costs in the states that it is not for.
+pub(super) fn with_harm(mut said: Finding, comparison: &Comparison, advice: &Advice, all: &[Comparison]) -> Finding {
+    let set = &comparison.sets[advice.set];
+    let clause = |other: &Comparison| {
+        let at = other.sets.iter().position(|one| one.name == set.name)?;
+        let judged = other.judged.get(at).filter(|judged| judged.changed > 0 && judged.ratio.value >= HARM)?;
+        let times = three_digits(judged.ratio.value);
+        Some(format!("{} the queries that it changes take {times} times as long", other.state.in_words()))
+    };
+    let others = all.iter().filter(|other| other.state != comparison.state);
+    let clauses: Vec<String> = others.filter_map(clause).collect();
+    if advice.decision == Decision::Change && !clauses.is_empty() {
+        said.message += &format!(" It is for this state alone: {}.", clauses.join(", and "));
+    }
+    said
 }
 
 /// What keeps times from giving a verdict, as a clause.

@@ -306,11 +306,21 @@ fn verify(
         tried.push((comparison, advice));
     }
     let (mut comparisons, advices): (Vec<Comparison>, Vec<Advice>) = tried.into_iter().unzip();
-    if !bench.tables.has_hidden() && verification::call_safe(&mut comparisons, told) {
-        let said = comparisons.iter().zip(&advices);
-        let said = said.map(|(comparison, advice)| findings::advice(comparison, advice, bench.name())).collect();
-        journal.revise(&mut cases::call_safe, said)?;
-    }
+    let is_safe = !bench.tables.has_hidden() && verification::call_safe(&mut comparisons, told);
+    let said = comparisons.iter().zip(&advices);
+    let said = said.map(|(comparison, advice)| {
+        let said = findings::advice(comparison, advice, bench.name());
+        findings::with_harm(said, comparison, advice, &comparisons)
+    });
+    let said = said.collect();
+    journal.revise(
+        &mut |case| {
+            if is_safe {
+                cases::call_safe(case)
+            }
+        },
+        said,
+    )?;
     Ok(())
 }
 

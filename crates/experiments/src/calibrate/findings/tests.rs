@@ -69,6 +69,24 @@ fn a_verdict_of_a_busy_server_is_withheld() {
     assert_eq!((withheld.decision, withheld.verdict(&judged)), (Decision::Undecided, Decision::Undecided));
 }
 
+#[test]
+fn an_advised_set_that_is_slow_in_another_state_says_so_where_it_is_advised() {
+    let tried = |state, factor: f64| {
+        let pair = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[10.0 * factor; 3])];
+        let queries = (0..5).map(|at| Compared::of(&format!("query {at}"), pair())).collect();
+        Comparison::timed(state, ["now", "cached"].map(set).into(), queries)
+    };
+    let said = |cold: f64| {
+        let all = [tried(State::Cached, 0.5), tried(State::Cold, cold)];
+        let advice = Advice::of(&all[0].sets, &all[0].judged, "cached");
+        assert_eq!(advice.decision, Decision::Change);
+        with_harm(super::advice(&all[0], &advice, "postgres 18"), &all[0], &advice, &all).message
+    };
+    let harm = "It is for this state alone: with nothing cached the queries that it changes take 6.20 times as long.";
+    assert!(said(6.2).ends_with(harm), "{}", said(6.2));
+    assert!(!said(1.05).contains("this state alone"));
+}
+
 /// A state in which queries were compared, how many of nine got another plan, how many times as long these then took,
 /// and whether something withholds the verdict.
 type Advised = (Option<State>, usize, f64, bool);
