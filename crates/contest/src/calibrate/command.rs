@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     cold: bool,
     /// Time plans with all caches emptied, and none warm.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["cold", "runs"])]
     only_cold: bool,
     /// An earlier version's readpath, whose recommendation is timed beside.
     #[arg(long)]

@@ -50,7 +50,9 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
         (picture - EDGE - left - width(&words(chart, *key, datum, picture), SMALL) - 8.0) / end.max(0.05)
     });
     let length = room.fold(picture - EDGE - left - 12.0, f64::min).max(60.0);
-    let column = column(chart, rows, picture);
+    let is_log = chart.value.scale == Scale::Logarithmic;
+    let covered = chart.has_thin_lines().then_some(if is_log { DOT } else { 1.0 });
+    let column = covered.and_then(|_| column(chart, rows, picture));
     let length = column.map_or(length, |column| column - 10.0 - left);
     let ruler = ruler.between((left, left + length));
     let mut marks = Markup::default();
@@ -73,7 +75,7 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
         }
         for (key, datum) in &row.marks {
             let text = words(chart, *key, datum, picture);
-            let end = bar(&mut marks, chart, row, (*key, datum, &text), &ruler, y);
+            let end = bar(&mut marks, chart, row, (*key, datum, &text, covered), &ruler, y);
             label(&mut marks, &text, (column.unwrap_or(end), y + 11.0), "value");
             y += BAR;
         }
@@ -83,11 +85,11 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
     finish(chart, marks, &ruler, Area { left, right: left + length, top: top + 2.0, bottom: y - GAP + 4.0 })
 }
 
-/// Where a column of values begins, where there is one: a value behind a long range would be read as its end.
+/// Where a column of values begins, where there is room for one: a value behind a long range would be read as its end.
 fn column(chart: &Chart, rows: &[Row], picture: f64) -> Option<f64> {
     let marks = || rows.iter().flat_map(|row| &row.marks);
     let widest = marks().map(|(key, datum)| width(&words(chart, *key, datum, picture), SMALL)).fold(0.0, f64::max);
-    (chart.has_thin_lines() && widest <= picture * COLUMN_MAX).then_some(picture - EDGE - widest)
+    (widest <= picture * COLUMN_MAX).then_some(picture - EDGE - widest)
 }
 
 /// The name of a group, which no line of the grid crosses.
@@ -131,12 +133,12 @@ fn words(chart: &Chart, key: usize, datum: &Datum, picture: f64) -> String {
 }
 
 /// A bar, on a logarithmic scale a point at the end of a line: such a scale has no zero that a bar could stand on.
-/// Returns where a value can stand behind it.
+/// Its range is drawn where it is longer than what is `covered`. Returns where a value can stand behind it.
 fn bar(
     markup: &mut Markup,
     chart: &Chart,
     row: &Row,
-    (key, datum, text): (usize, &Datum, &str),
+    (key, datum, text, covered): (usize, &Datum, &str, Option<f64>),
     ruler: &Ruler,
     y: f64,
 ) -> f64 {
@@ -167,8 +169,7 @@ fn bar(
             ];
             group.leaf("rect", &attributes);
         }
-        let covered = if chart.value.scale == Scale::Logarithmic { DOT } else { 1.0 };
-        if chart.has_thin_lines() {
+        if let Some(covered) = covered {
             whiskers(group, datum, ruler, (middle, covered));
         }
     });

@@ -64,7 +64,7 @@ fn by_state(cases: &[&Case], axis: &Axis) -> Option<Chart> {
     let chart = Chart::new("random-page-cost", title, axis.clone(), Plot::Rows(rows));
     chart
         .of_medians()
-        .noted("Each goes with the seq_page_cost that was measured in the same state.")
+        .noted("What was measured goes with the seq_page_cost of the same state.")
         .thin_line("95 % interval of one pass over the tables")
         .concerning(&["answer-random-page", "absent-constants", "withheld-constants"])
         .with_at_least(2)

@@ -19,8 +19,8 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         Plot::Rows(lines.iter().filter_map(of).collect()),
     )
     .noted(
-        "L1 to L3 and DRAM with 4 KiB or 2 MiB pages: one load of 8 bytes at random. All others, DRAM in sequence too: \
-         a block of 8 KiB. Equal distances are equal ratios.",
+        "L1 to L3 and DRAM with 4 KiB or 2 MiB pages: one load at random. A system call reads nothing. All others, \
+         DRAM in sequence too: a block of 8 KiB. Equal distances are equal ratios.",
     )
     .of_medians()
     .thin_line(RANGE)
