@@ -187,17 +187,21 @@ fn times(comparison: &ProfileComparison) -> Vec<Line<'_>> {
     lines
 }
 
-/// Those that differ by more than the least, and all others with their name and their sum.
+/// Those that differ by more than the least, and all others with their name and their sum. One other stands for
+/// itself: a line without its name would be no shorter.
 fn mattering<'a>(
     all: impl Iterator<Item = &'a TimeChange>,
     least: f64,
 ) -> (Vec<&'a TimeChange>, Option<(String, TimeChange)>) {
-    let (shown, others): (Vec<&TimeChange>, Vec<&TimeChange>) = all.partition(|one| one.change_us().abs() > least);
-    let has_time = |one: &&&TimeChange| one.before.total_us != 0.0 || one.after.total_us != 0.0;
-    let others: Vec<&TimeChange> = others.iter().filter(has_time).copied().collect();
-    let name = if others.len() == 1 { "1 other".into() } else { format!("{} others", others.len()) };
-    let sum = (!others.is_empty()).then(|| (name, together(&others)));
-    (shown, sum)
+    let has_time = |one: &&TimeChange| one.before.total_us != 0.0 || one.after.total_us != 0.0;
+    let matters = |one: &TimeChange| one.change_us().abs() > least;
+    let all: Vec<&TimeChange> = all.filter(|one| matters(one) || has_time(one)).collect();
+    let others: Vec<&TimeChange> = all.iter().filter(|one| !matters(one)).copied().collect();
+    if others.len() < 2 {
+        return (all, None);
+    }
+    let shown = all.into_iter().filter(|one| matters(one)).collect();
+    (shown, Some((format!("{} others", others.len()), together(&others))))
 }
 
 /// Several times as one, of the same executions and rows.

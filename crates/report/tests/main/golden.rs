@@ -353,6 +353,24 @@ fn samples_of_unequal_lengths_are_compared_for_each_second_and_count_no_executio
 }
 
 #[test]
+fn one_event_that_hardly_differs_keeps_its_name_and_two_share_a_line() {
+    let mut comparison = documents::profile_comparison();
+    let of_idle = comparison.events.last().unwrap().clone();
+    let hardly = |name: &str| {
+        let mut event = of_idle.clone();
+        event.name = name.into();
+        event.after = event.before.clone();
+        event
+    };
+    comparison.events.push(hardly("first that hardly differs"));
+    let one = report::render(Shown::Profiles(&comparison), &WIDE);
+    assert!(one.contains("  first that hardly differs") && !one.contains(" other"), "{one}");
+    comparison.events.push(hardly("second that hardly differs"));
+    let two = report::render(Shown::Profiles(&comparison), &WIDE);
+    assert!(two.contains("  2 others") && !two.contains("hardly differs"), "{two}");
+}
+
+#[test]
 fn a_narrow_comparison_of_profiles_keeps_every_name_and_number() {
     for width in [40, 60, 100] {
         let page = report::render(Shown::Profiles(&documents::profile_comparison()), &Style { width, ..WIDE });
