@@ -64,6 +64,9 @@ struct Arguments {
     #[arg(long, value_name = "NAME", value_parser = names(),
           conflicts_with_all = ["events", "runs", "output", "time_scale", "force"])]
     sql: Option<String>,
+    /// What stands behind no option, only to say which one it lacks
+    #[arg(hide = true, value_name = "WORD")]
+    loose: Vec<String>,
 }
 
 fn names() -> Vec<&'static str> {
@@ -77,6 +80,13 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
+    if let Some(word) = arguments.loose.first() {
+        let sentence = format!(
+            "nothing says what {word} is: give --runs {word} where it is a run, and --events {word} where it is a \
+             trace or a log."
+        );
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
     let existing = if arguments.force { Existing::Replace } else { Existing::Refuse };
     if let (Some(references), Some(place)) = (&arguments.runs, &arguments.output) {
         return runs::export(matches, references, (place, existing), context);

@@ -236,6 +236,7 @@ fn rows_go_only_where_they_are_wanted_and_a_failure_leaves_nothing() {
     let complaint = user.refused("export --runs --output folder.csv --force", 2);
     assert!(complaint.contains("is a folder"), "{complaint}");
     user.refused("export --runs", 2);
+    assert!(user.refused("export last", 2).contains("give --runs last where it is a run"));
     user.refused("export --output rows.parquet", 2);
     let newcomer = User::new();
     let complaint = newcomer.refused("export --runs --output rows.csv", 1);

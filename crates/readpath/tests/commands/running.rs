@@ -203,4 +203,5 @@ fn a_server_that_cannot_be_profiled_is_one_sentence() {
     refused("profile --on oracle:19", 2, "names no server");
     refused("profile", 2, "FILE");
     refused("profile -- --no-such-file.trc", 1, "--no-such-file.trc");
+    refused("profile -- sh -c true", 2, "`readpath profile --on postgres:18 -- sh ...`");
 }

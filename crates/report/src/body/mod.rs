@@ -20,6 +20,7 @@ pub(crate) use cases::numbers;
 use drawing::Drawing;
 pub use head::place;
 pub(crate) use head::{UNSAID, database, machine, path, processor, subject, without_storage};
+use measure::schema::every::findings as every;
 use measure::{Run, schema};
 
 use crate::page::{Page, Section};
@@ -57,6 +58,9 @@ const OTHER: Body = body("", cases::sections, |_| Drawing::default());
 /// What stands in the place of the tables of a run that kept no case.
 const NO_CASE: &str = "No case was finished.";
 
+/// What stands under each chart of a run that did not come to its end.
+const INTERRUPTED: &str = "The run was interrupted: what is missing here was not measured.";
+
 /// The page of a run.
 pub(crate) fn page(run: &Run) -> Page {
     let name = schema::experiment(&run.experiment).map_or("", |experiment| experiment.name);
@@ -83,9 +87,11 @@ pub(crate) fn kept_page(run: &Run) -> Page {
 /// The numbers that matter and the charts, each with the findings that concern it.
 fn drawn(run: &Run, drawing: Drawing) -> impl Iterator<Item = Section> {
     let figures = Some(drawing.figures).filter(|figures| !figures.is_empty()).map(Section::Figures);
-    let charts = drawing.charts.into_iter().map(|mut chart| {
+    let is_interrupted = run.findings.iter().any(|finding| every::INTERRUPTED.made(finding));
+    let charts = drawing.charts.into_iter().map(move |mut chart| {
         chart.of = head::asked(run, &chart.of);
         chart.beside = run.findings.iter().filter(|finding| chart.is_concerned(&finding.id)).cloned().collect();
+        let chart = if is_interrupted { chart.noted(INTERRUPTED) } else { chart };
         Section::Chart(Box::new(chart))
     });
     let undrawn = drawing.undrawn.into_iter().map(|(title, why)| Section::Undrawn { title, why });

@@ -5,6 +5,8 @@ use super::frame::{self, Area, BOLD, EDGE, SMALL, TEXT, label, line, lower_axis}
 use super::scale::Ruler;
 use super::words::{cut, width};
 use super::{COLORS, Drawing, NARROW, class};
+use measure::Unit;
+
 use crate::markup::{Markup, Px};
 use crate::page::number::{grouped, range_in_words};
 use crate::page::{Chart, Datum, Key, Row, Scale};
@@ -109,6 +111,11 @@ fn heading(markup: &mut Markup, text: &str, y: f64) {
 fn finish(chart: &Chart, marks: Markup, ruler: &Ruler, area: Area) -> Drawing {
     let mut markup = Markup::default();
     let height = lower_axis(&mut markup, ruler, &axis_name(chart), area);
+    // Of ratios what matters is on which side of 1 they lie.
+    let (one, ends) = (ruler.at(1.0), (area.left + 1.0, area.right - 1.0));
+    if chart.value.unit == Unit::Ratio && one > ends.0 && one < ends.1 {
+        line(&mut markup, (one, area.top), (one, area.bottom), "place");
+    }
     line(&mut markup, (ruler.origin(), area.top), (ruler.origin(), area.bottom), "base");
     markup.add(&marks);
     Drawing { markup, height }

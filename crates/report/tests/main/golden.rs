@@ -359,7 +359,7 @@ fn one_event_that_hardly_differs_keeps_its_name_and_two_share_a_line() {
     let hardly = |name: &str| {
         let mut event = of_idle.clone();
         event.name = name.into();
-        event.after = event.before.clone();
+        event.after = event.before;
         event
     };
     comparison.events.push(hardly("first that hardly differs"));

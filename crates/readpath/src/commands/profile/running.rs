@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ::measure::{Nanos, Run};
@@ -115,6 +115,12 @@ pub(in crate::commands) fn refuse_rate(rate: Option<f64>) -> Result<(), Failure>
     Err(Failure::new(Exit::WrongCommandLine, sentence))
 }
 
+/// Whether a folder of PATH has a file of this name.
+fn is_program(name: &Path) -> bool {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    name.components().count() == 1 && env::split_paths(&folders).any(|folder| folder.join(name).is_file())
+}
+
 /// Refuses what names no server.
 fn place(word: &str) -> Result<String, String> {
     word.parse::<Place>().map(|_| word.to_string()).map_err(|error| error.to_string())
@@ -129,6 +135,7 @@ impl RunningArguments {
     /// Refuses the options that have no effect: those of a server where none is named, those of files where one is.
     pub(super) fn refuse(&self, matches: &ArgMatches) -> Result<(), Failure> {
         if !self.is_asked_for() {
+            self.refuse_load_of_no_server()?;
             let reason = "it is said of a running server, and --on names none";
             return refuse_unused(
                 matches,
@@ -153,6 +160,17 @@ impl RunningArguments {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// Without a server what stands behind `--` are files: refuses a program that is none.
+    fn refuse_load_of_no_server(&self) -> Result<(), Failure> {
+        let Some(name) = self.command.first().filter(|name| !name.exists() && is_program(name)) else { return Ok(()) };
+        let name = name.display();
+        let sentence = format!(
+            "there is no file {name}, and --on names no server that the program {name} could be the load of: \
+             `readpath profile --on postgres:18 -- {name} ...` profiles a private one under it."
+        );
+        Err(Failure::new(Exit::WrongCommandLine, sentence))
     }
 
     fn place(&self) -> Result<Place, Failure> {

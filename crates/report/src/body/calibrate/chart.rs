@@ -1,6 +1,7 @@
 //! A planner's constants as charts: random_page_cost by what is cached, what each set of constants does to queries, and
 //! where paths to rows cross.
 
+use measure::quantity::counted;
 use measure::schema::calibrate;
 use measure::sorting;
 use measure::{Case, Run, Unit};
@@ -13,11 +14,13 @@ use crate::page::{Axis, Chart, Datum, Key, Plot, Row};
 /// The constant that is asked about most.
 const ASKED: &str = "random_page_cost";
 
-/// Queries of a state whose plans are drawn.
+/// Queries whose plans are drawn where they are of one state, and the fewest of each of several.
 const PLANS_MAX: usize = 8;
+const PLANS_MIN: usize = 3;
 
-/// Letters of a query's name beside its plans.
-const NAME_LETTERS: usize = 40;
+/// Letters of a query's name beside its plans, and of both: the steps that differ are not cut.
+const NAME_LETTERS: (usize, usize) = (16, 40);
+const LABEL_LETTERS: usize = 88;
 
 /// What is drawn of a calibration.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
@@ -75,7 +78,8 @@ fn sets(run: &Run) -> Option<Chart> {
     let row = |case: &&Case| {
         let range = calibrate::RATIO_LOW.median(case).zip(calibrate::RATIO_HIGH.median(case));
         let datum = Datum { range, ..Datum::median(calibrate::RATIO.in_case(case)?) };
-        Some(Row { group: state(case), ..Row::of(cell(case, "constants"), datum) })
+        let changed = calibrate::CHANGED.median(case).map_or(String::new(), |count| format!(", {}", queries(count)));
+        Some(Row { group: state(case), ..Row::of(format!("{}{changed}", cell(case, "constants")), datum) })
     };
     let rows = part(run, "set").iter().filter_map(row).collect();
     let axis = Axis::linear("time, divided by the time with the server's own constants", Unit::Ratio);
@@ -84,10 +88,15 @@ fn sets(run: &Run) -> Option<Chart> {
     let names: Vec<String> = part(run, "set").iter().map(|case| cell(case, "constants")).collect();
     let note = format!(
         "Below 1 × the set is faster than the server's own constants. Bar: geometric mean of the queries whose plan \
-         changes. {}",
+         changes, of which the name has the number. {}",
         meanings(&names)
     );
     chart.noted(note).thin_line("95 % interval").concerning(&["answer-advice-*"]).with_at_least(2)
+}
+
+/// A number of queries.
+fn queries(count: f64) -> String {
+    counted(count.max(0.0) as u64, "query", "queries")
 }
 
 /// Sets with what their constants are.
@@ -141,7 +150,8 @@ fn plans(run: &Run) -> Option<Chart> {
     sorting::by(&mut rows, |one, other| factor(other).total_cmp(&factor(one)));
     let mut groups: Vec<String> = changed.iter().map(|case| group(case)).collect();
     groups.dedup();
-    let shown = groups.iter().flat_map(|group| rows.iter().filter(|row| row.group == *group).take(PLANS_MAX));
+    let most = (PLANS_MAX / groups.len().max(1)).max(PLANS_MIN);
+    let shown = groups.iter().flat_map(|group| rows.iter().filter(|row| row.group == *group).take(most));
     let shown: Vec<Row> = shown.cloned().collect();
     let left_out = rows.len() - shown.len();
     let note = [
@@ -194,14 +204,25 @@ fn explained(groups: &[String], rows: &[Row]) -> String {
 /// A query with its time by the server's own constants and by the set; none where it was not timed.
 fn plan(case: &Case, group: String) -> Option<Row> {
     let name = cell(case, "query");
-    let name = beginning(&name, NAME_LETTERS);
-    let label = format!("{name}: {}", steps(&cell(case, "node_now"), &cell(case, "node_then")));
+    let steps = steps(&cell(case, "node_now"), &cell(case, "node_then"));
+    let letters = LABEL_LETTERS.saturating_sub(steps.chars().count()).clamp(NAME_LETTERS.0, NAME_LETTERS.1);
+    let label = format!("{}: {steps}", beginning(&name, letters));
     let [now, then] = [&calibrate::TIME_NOW, &calibrate::TIME_THEN].map(|spec| spec.in_case(case).map(Datum::median));
     Some(Row { group, label, marks: vec![(0, now?), (1, then?)] })
 }
 
+/// The step that puts together what parallel workers have aggregated, and the one that aggregates alone.
+const PARALLEL: &str = "Aggregate (Finalize)";
+const ALONE: [&str; 2] = ["Aggregate", "Aggregate (Hashed)"];
+
 /// Two steps of plans, with the table once where both read the same one in other ways.
 fn steps(now: &str, then: &str) -> String {
+    if now == PARALLEL && ALONE.contains(&then) {
+        return format!("{now} → {then}, no longer in parallel");
+    }
+    if then == PARALLEL && ALONE.contains(&now) {
+        return format!("{now} → {then}, now in parallel");
+    }
     let parts = |step: &'_ str| -> Option<(String, String)> {
         // A step with those below it in brackets has a table of its own in none.
         let (kind, of) = step.split_once(" on ").filter(|(kind, _)| !kind.contains('['))?;
@@ -228,6 +249,9 @@ mod tests {
         );
         assert_eq!(steps("Seq Scan on a", "Seq Scan on b"), "Seq Scan on a → Seq Scan on b");
         assert_eq!(steps("Hash Join", "Sort"), "Hash Join → Sort");
+        let parallel = "Aggregate (Finalize)";
+        assert_eq!(steps(parallel, "Aggregate"), format!("{parallel} → Aggregate, no longer in parallel"));
+        assert_eq!(steps("Aggregate", parallel), format!("Aggregate → {parallel}, now in parallel"));
         let nested = ["Nested Loop [Seq Scan on a]", "Nested Loop [Index Scan on a by x]"];
         assert_eq!(steps(nested[0], nested[1]), nested.join(" → "));
     }

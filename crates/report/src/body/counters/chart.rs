@@ -6,7 +6,11 @@ use measure::{Case, Run, Unit};
 
 use super::{RELATIONS, is_row, part, rate};
 use crate::body::drawing::{Drawing, figure, median};
-use crate::page::{Axis, Chart, Datum, Plot, Row};
+use crate::page::number::three_digits;
+use crate::page::{Axis, Cell, Chart, Datum, Plot, Row};
+
+/// Counts below this stand beside their rate.
+const FEW: f64 = 100.0;
 
 /// What stands out of a process's counts.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
@@ -28,7 +32,11 @@ fn rates(case: &Case) -> Option<Chart> {
     let row = |metric: &measure::Metric| {
         let rate = rate(case, metric).filter(|rate| *rate > 0.0)?;
         let how = format!("{}, over the CPU time", metric.source);
-        Some(Row { group: metric.source.clone(), ..Row::of(metric.name.replace('_', " "), Datum::made(rate, how)) })
+        let name = metric.name.replace('_', " ");
+        // A rate of what happened once says little.
+        let few = Some(metric.median()).filter(|count| *count < FEW);
+        let name = few.map_or(name.clone(), |count| format!("{name}, {} counted", three_digits(count)));
+        Some(Row { group: metric.source.clone(), ..Row::of(name, Datum::made(rate, how)) })
     };
     // Cycles that were computed are the core's frequency, in other words.
     let is_counted = |metric: &&measure::Metric| is_row(metric) && !metric.source.ends_with("measured core frequency");
@@ -36,7 +44,10 @@ fn rates(case: &Case) -> Option<Chart> {
     let value = Axis::logarithmic("events in a second of CPU time", Unit::PerSecond);
     let title = "How often each event happened in a second of CPU time";
     let chart = Chart::new("counters", title, value, Plot::Rows(rows));
-    chart.noted("Equal distances are equal ratios.").concerning(&["absent-counters", "valgrind"]).with_at_least(2)
+    let time =
+        counters::TASK_CLOCK.nanos(case).map(|nanos| format!("Counted in {} of CPU time.", Cell::time(nanos).text));
+    let note = format!("{} Equal distances are equal ratios.", time.unwrap_or_default());
+    chart.noted(note.trim_start()).concerning(&["absent-counters", "valgrind"]).with_at_least(2)
 }
 
 /// What was missed, as a part of what was tried.

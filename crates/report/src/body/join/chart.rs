@@ -45,13 +45,18 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     Drawing::new(figures, charts)
 }
 
+/// What stands at a server's read ahead that goes through the page cache, and what that means.
+const THROUGH_CACHE: &str = ", OS cache used";
+const AHEAD: &str = "OS cache used: the server reads ahead into the page cache of the operating system, through which \
+                     its nested loop reads too.";
+
 /// A method with its sizes.
 fn method(case: &Case) -> String {
     let size = SIZES.iter().find_map(|name| Some(cell(case, name)).filter(|size| !size.is_empty()));
     let size = size.map_or(String::new(), |size| format!(", {size} rows"));
     let ahead = Some(cell(case, "effective_io_concurrency")).filter(|depth| !depth.is_empty());
     let ahead = ahead.map_or(String::new(), |depth| format!(", effective_io_concurrency {depth}"));
-    let direct = if cell(case, "direct") == "false" && !ahead.is_empty() { ", OS cache used" } else { "" };
+    let direct = if cell(case, "direct") == "false" && !ahead.is_empty() { THROUGH_CACHE } else { "" };
     format!("{}{size}{ahead}{direct}", cell(case, "method"))
 }
 
@@ -96,8 +101,10 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
         }
         false => "Median of the joins.",
     };
+    let is_ahead = timed.iter().any(|case| method(case).ends_with(THROUGH_CACHE));
     chart
         .noted(note)
+        .noted(if is_ahead { AHEAD } else { "" })
         .thin_line(RANGE)
         .concerning(&[
             "answer-*",

@@ -31,24 +31,35 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         value: &latency,
         published: &|case| published_beside(case),
     };
-    let chart = beside.chart("roundtrip", "How long a read takes, and which tier answered", value.clone());
+    let is_model = cases.iter().all(|case| cell(case, "tier") == "model");
+    let title = match is_model {
+        true => "How long a read takes on a modelled disk",
+        false => "How long a read takes, and which tier answered",
+    };
+    let chart = beside.chart("roundtrip", title, value.clone());
     let chart = chart.map(|chart| {
         let note = match chart.has_published() {
             true => "Outlined marks are published figures of other storage.",
             false => "",
         };
-        chart.of_medians().noted(passes(&cases)).noted(note).thin_line("smallest to 90th percentile").concerning(&[
-            "answer-*",
-            "tier-unknown",
-            "absent-*",
-            "lazily-loaded",
-        ])
+        let model = if is_model { MODEL } else { "" };
+        chart
+            .of_medians()
+            .noted(passes(&cases))
+            .noted(model)
+            .noted(note)
+            .thin_line("smallest to 90th percentile")
+            .concerning(&["answer-*", "tier-unknown", "absent-*", "lazily-loaded"])
     });
     let one = |case: &&&Case| ["1", ""].contains(&cell(case, "blocks_per_read").as_str());
     let figures = cases.iter().filter(one).map(|case| Some(figure(label(case), &value, &latency(case)?)));
     let figures: Vec<_> = figures.collect();
     Drawing::new(figures, chart.into_iter().collect())
 }
+
+/// What a model has of a storage's cache.
+const MODEL: &str = "The model has a buffer of a few segments and no other cache: blocks that were pushed out of it \
+                     take as long as the first time.";
 
 /// What the passes are that the rows are named after.
 fn passes(cases: &[&Case]) -> &'static str {
