@@ -13,12 +13,16 @@ use super::numbers::built_in;
 pub(super) struct Events {
     names: HashMap<u32, Arc<str>>,
     listed: HashMap<u32, Arc<str>>,
-    /// Names other than the listed ones that the server's view has shown once.
-    doubts: HashMap<u32, Arc<str>>,
+    /// Names other than the listed ones that the server's view has shown, and how often in turn.
+    doubts: HashMap<u32, (Arc<str>, u32)>,
     numbers: HashMap<u32, Arc<str>>,
     /// Names that were learned of waits which were shown by their numbers before, with what was shown.
     renamed: Vec<(Arc<str>, Arc<str>)>,
 }
+
+/// How often in turn the view has to contradict a list. The memory may meet a session that reads and writes in turn in
+/// one wait before and after, and the view in the other one: now and then twice in turn.
+const SURE: u32 = 4;
 
 impl Events {
     /// What is built into a major version.
@@ -40,14 +44,17 @@ impl Events {
     }
 
     /// Takes down what the server calls a wait. Where that contradicts a list, nothing that was listed of its type
-    /// holds any more, but only when the server has said it twice: now and then its view shows another wait of a
-    /// process that had the same one before and after.
+    /// holds any more, but only when the server has said it [`SURE`] times, and not of another number before: now and
+    /// then its view shows another wait of a process that had the same one before and after.
     pub(super) fn learn(&mut self, wait: u32, name: &Arc<str>) {
         if wait == 0 || name.split(':').next() != Some(class(wait)) || self.names.contains_key(&wait) {
             return;
         }
         if self.listed.get(&wait).is_some_and(|listed| listed != name) {
-            if self.doubts.insert(wait, Arc::clone(name)).as_ref() != Some(name) {
+            let is_of_another = self.names.values().any(|known| known == name);
+            let doubt = self.doubts.entry(wait).or_insert_with(|| (Arc::clone(name), 0));
+            *doubt = (Arc::clone(name), if doubt.0 == *name { doubt.1 + 1 } else { 1 });
+            if is_of_another || doubt.1 < SURE {
                 return;
             }
             self.listed.retain(|listed, _| listed >> 24 != wait >> 24);
@@ -125,7 +132,9 @@ mod tests {
         // Locks of memory have numbers of their own.
         assert_eq!(events.name(0x0100_0000).as_deref(), Some("LWLock:#0"));
         events.learn(0x0a00_0000, &"IO:DataFileRead".into());
-        events.learn(0x0a00_0000, &"IO:WALSync".into());
+        for _ in 1..SURE {
+            events.learn(0x0a00_0000, &"IO:WALSync".into());
+        }
         assert_eq!(events.name(0x0a00_0001).as_deref(), Some("IO:BasebackupRead"), "the session had gone on");
         events.learn(0x0a00_0000, &"IO:WALSync".into());
         assert_eq!(events.name(0x0a00_0001).as_deref(), Some("IO:#1"));
@@ -137,7 +146,7 @@ mod tests {
         let mut events = Events::of(15);
         assert_eq!(events.name(0x0a00_0014).as_deref(), Some("IO:DataFileWrite"));
         assert_eq!(events.name(0x0300_0005).as_deref(), Some("Lock:transactionid"));
-        for _ in 0..2 {
+        for _ in 0..SURE {
             events.learn(0x0a00_0014, &"IO:ForkRead".into());
         }
         assert_eq!(events.name(0x0a00_0014).as_deref(), Some("IO:ForkRead"));
@@ -155,6 +164,17 @@ mod tests {
         }
         assert_eq!(events.name(0x0a00_0048).as_deref(), Some("IO:WALWrite"));
         assert!(events.is_known(0x0a00_0046), "the list holds");
+    }
+
+    #[test]
+    fn a_name_that_another_number_has_contradicts_no_list() {
+        let mut events = Events::of(16);
+        events.learn(0x0a00_0011, &"IO:DataFileRead".into());
+        let listed = events.listed.clone();
+        for _ in 0..9 {
+            events.learn(0x0a00_0014, &"IO:DataFileRead".into());
+        }
+        assert_eq!(events.listed, listed, "a session that reads and writes in turn");
     }
 
     #[test]
