@@ -223,6 +223,9 @@ fn steps(now: &str, then: &str) -> String {
     if then == PARALLEL && ALONE.contains(&now) {
         return format!("{now} → {then}, now in parallel");
     }
+    if let Some((parent, now, then)) = children(now).zip(children(then)).and_then(the_one_that_differs) {
+        return format!("{} in {parent}", steps(now, then));
+    }
     let parts = |step: &'_ str| -> Option<(String, String)> {
         // A step with those below it in brackets has a table of its own in none.
         let (kind, of) = step.split_once(" on ").filter(|(kind, _)| !kind.contains('['))?;
@@ -234,6 +237,36 @@ fn steps(now: &str, then: &str) -> String {
         }
         _ => format!("{now} → {then}"),
     }
+}
+
+/// A step and those below it.
+type Nested<'a> = (&'a str, Vec<&'a str>);
+
+/// A step and those below it, which stand behind it in brackets.
+fn children(step: &str) -> Option<Nested<'_>> {
+    let (parent, below) = step.strip_suffix(']')?.split_once(" [")?;
+    let mut depth = 0_usize;
+    let split = below.split(|letter| {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ';' && depth == 0
+    });
+    Some((parent, split.map(str::trim).collect()))
+}
+
+/// Of two equal steps the one below them that is another, with the step that they are below.
+fn the_one_that_differs<'a>(
+    ((parent, now), (other, then)): (Nested<'a>, Nested<'a>),
+) -> Option<(&'a str, &'a str, &'a str)> {
+    if parent != other || now.len() != then.len() {
+        return None;
+    }
+    let mut differing = now.into_iter().zip(then).filter(|(now, then)| now != then);
+    let (now, then) = differing.next()?;
+    differing.next().is_none().then_some((parent, now, then))
 }
 
 #[cfg(test)]
@@ -253,6 +286,10 @@ mod tests {
         assert_eq!(steps(parallel, "Aggregate"), format!("{parallel} → Aggregate, no longer in parallel"));
         assert_eq!(steps("Aggregate", parallel), format!("Aggregate → {parallel}, now in parallel"));
         let nested = ["Nested Loop [Seq Scan on a]", "Nested Loop [Index Scan on a by x]"];
-        assert_eq!(steps(nested[0], nested[1]), nested.join(" → "));
+        assert_eq!(steps(nested[0], nested[1]), "Seq Scan → Index Scan on a in Nested Loop");
+        let both = ["Hash Join [Seq Scan on a; Hash [Sort; Seq Scan on b]]", "Hash Join [Seq Scan on c; Hash [Sort]]"];
+        assert_eq!(steps(both[0], both[1]), both.join(" → "), "more than one differs");
+        let deep = ["Hash Join [Seq Scan on a; Hash [Seq Scan on b]]", "Hash Join [Seq Scan on a; Hash [Result]]"];
+        assert_eq!(steps(deep[0], deep[1]), "Seq Scan on b → Result in Hash in Hash Join");
     }
 }

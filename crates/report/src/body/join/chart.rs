@@ -45,10 +45,8 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     Drawing::new(figures, charts)
 }
 
-/// What stands at a server's read ahead that goes through the page cache, and what that means.
-const THROUGH_CACHE: &str = ", OS cache used";
-const AHEAD: &str = "OS cache used: the server reads ahead into the page cache of the operating system, through which \
-                     its nested loop reads too.";
+/// What a server's reads go through, which those of the engine go past.
+const THROUGH_CACHE: &str = "All reads of the server go through the page cache of the operating system.";
 
 /// A method with its sizes.
 fn method(case: &Case) -> String {
@@ -56,8 +54,7 @@ fn method(case: &Case) -> String {
     let size = size.map_or(String::new(), |size| format!(", {size} rows"));
     let ahead = Some(cell(case, "effective_io_concurrency")).filter(|depth| !depth.is_empty());
     let ahead = ahead.map_or(String::new(), |depth| format!(", effective_io_concurrency {depth}"));
-    let direct = if cell(case, "direct") == "false" && !ahead.is_empty() { THROUGH_CACHE } else { "" };
-    format!("{}{size}{ahead}{direct}", cell(case, "method"))
+    format!("{}{size}{ahead}", cell(case, "method"))
 }
 
 fn order(case: &Case) -> String {
@@ -101,10 +98,11 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
         }
         false => "Median of the joins.",
     };
-    let is_ahead = timed.iter().any(|case| method(case).ends_with(THROUGH_CACHE));
+    let is_cached =
+        |case: &&Case| cell(case, "direct") == "false" && !cell(case, "effective_io_concurrency").is_empty();
     chart
         .noted(note)
-        .noted(if is_ahead { AHEAD } else { "" })
+        .noted(if timed.iter().any(is_cached) { THROUGH_CACHE } else { "" })
         .thin_line(RANGE)
         .concerning(&[
             "answer-*",

@@ -8,14 +8,19 @@ use crate::body::subjects::subject;
 use crate::page::parameters::cell;
 use crate::page::{Axis, Datum};
 
+/// The pass that reads the blocks of the first touch again, past the page cache.
+const AGAIN: &str = "storage-cached";
+
 /// What is drawn of round trips.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let cases: Vec<&Case> = run.cases.iter().collect();
     let value = Axis::logarithmic("latency of a read", Unit::Nanoseconds);
     let label = |case: &Case| {
         let tier = case.parameter("tier").unwrap_or_else(|| "tier not known".into()).replace('-', " ");
-        let tier = if tier == "model" { "modelled disk".to_string() } else { tier };
         let pass = cell(case, "pass").replace('-', " ");
+        if tier == "model" {
+            return if cell(case, "pass") == AGAIN { "read again".into() } else { pass };
+        }
         if pass.starts_with(&tier) { tier } else { format!("{pass}: {tier}") }
     };
     let group = |case: &Case| match cell(case, "blocks_per_read").as_str() {
@@ -59,12 +64,14 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
 
 /// What a model has of a storage's cache.
 const MODEL: &str = "The model has a buffer of a few segments and no other cache: blocks that were pushed out of it \
-                     take as long as the first time.";
+                     take as long as at the first touch.";
 
 /// What the passes are that the rows are named after.
 fn passes(cases: &[&Case]) -> &'static str {
     let is_there = |pass: &str| cases.iter().any(|case| cell(case, "pass") == pass);
-    match (is_there("first-touch"), is_there("storage-cached")) {
+    let is_model = cases.iter().all(|case| cell(case, "tier") == "model");
+    match (is_there("first-touch"), is_there(AGAIN)) {
+        (true, true) if is_model => "First touch: blocks that were not read before; read again: the same blocks.",
         (true, true) => {
             "First touch: blocks that were not read before; storage cached: the same blocks again, past the page cache."
         }
