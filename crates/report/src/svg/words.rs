@@ -44,7 +44,8 @@ pub(super) fn wrapped(text: &str, most: f64, size: f64) -> Vec<String> {
             _ => lines.push(cut(word, most, size)),
         }
     }
-    lines
+    // What parts two texts has nothing to part at the end of a line.
+    lines.into_iter().map(|line| line.trim_end_matches(" ·").into()).collect()
 }
 
 /// What a chart shows, in words.

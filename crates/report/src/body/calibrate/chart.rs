@@ -8,6 +8,7 @@ use measure::{Case, Run, Unit};
 
 use super::{crossovers, is_advised, part};
 use crate::body::drawing::{Drawing, RANGE, beginning, figure};
+use crate::page::number::three_digits;
 use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum, Key, Plot, Row};
 
@@ -38,7 +39,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         shown("random_page_cost, nothing cached", "cold"),
         shown("random_page_cost, cached by the server", "cached"),
     ];
-    let charts = [by_state(&of, &axis), sets(run), plans(run)].into_iter().flatten();
+    let charts = [by_state(&constants, &of, &axis), sets(run), plans(run)].into_iter().flatten();
     let drawing = Drawing::new(figures, charts.chain(crossovers::charts(run)).collect());
     Drawing { undrawn: crossovers::undrawn(run).into_iter().collect(), ..drawing }
 }
@@ -49,14 +50,18 @@ fn value(case: &Case) -> Option<Datum> {
     Some(Datum { range, ..Datum::median(case.metric("value")?) })
 }
 
-fn by_state(cases: &[&Case], axis: &Axis) -> Option<Chart> {
+fn by_state(constants: &[&Case], cases: &[&Case], axis: &Axis) -> Option<Chart> {
     let row = |case: &&Case| {
         let label = match cell(case, "state").as_str() {
             "cold" => "nothing cached",
             "system" => "cached by the operating system",
             _ => "cached by the server",
         };
-        Some(Row::of(label, value(case)?))
+        let is_beside =
+            |other: &&&Case| cell(other, "constant") == "seq_page_cost" && cell(other, "state") == cell(case, "state");
+        let beside = constants.iter().find(is_beside).and_then(|other| other.metric("value"));
+        let beside = beside.map(|metric| format!(", beside seq_page_cost {}", three_digits(metric.median())));
+        Some(Row::of(format!("{label}{}", beside.unwrap_or_default()), value(case)?))
     };
     let now = cases.iter().find_map(|case| Some(Row::of("the server's setting", Datum::median(case.metric("now")?))));
     // From what is nearest to the processor on.
@@ -67,7 +72,7 @@ fn by_state(cases: &[&Case], axis: &Axis) -> Option<Chart> {
     let chart = Chart::new("random-page-cost", title, axis.clone(), Plot::Rows(rows));
     chart
         .of_medians()
-        .noted("What was measured goes with the seq_page_cost of the same state.")
+        .noted("Both costs of a state belong together.")
         .thin_line("95 % interval of one pass over the tables")
         .concerning(&["answer-random-page", "absent-constants", "withheld-constants"])
         .with_at_least(2)
@@ -104,8 +109,8 @@ const SETS: [(&str, &str); 6] = [
     ("cold", "measured with nothing cached"),
     ("system", "measured with all cached by the operating system"),
     ("cached", "measured with all cached by the server"),
-    ("between", "between these, chosen to harm no query for sure in any state"),
-    ("safe", "chosen to harm no query for sure in any state"),
+    ("between", "between the measured ones"),
+    ("safe", "between the measured ones"),
     ("random-1.1", "random_page_cost 1.1"),
 ];
 
@@ -152,15 +157,21 @@ fn plans(run: &Run) -> Option<Chart> {
     groups.dedup();
     let most = (PLANS_MAX / groups.len().max(1)).max(PLANS_MIN);
     let shown = groups.iter().flat_map(|group| rows.iter().filter(|row| row.group == *group).take(most));
-    let shown: Vec<Row> = shown.cloned().collect();
-    let left_out = rows.len() - shown.len();
+    let mut shown: Vec<Row> = shown.cloned().collect();
+    let is_cut = shown.len() < rows.len();
+    for row in &mut shown {
+        let of_group = rows.iter().filter(|other| other.group == row.group).count();
+        if of_group > most {
+            row.group = format!("{}: {most} of its {}", row.group, queries(of_group as f64));
+        }
+    }
     let note = [
+        if is_cut { "Of many queries those that change most." } else { "" }.to_string(),
         "Before: with the server's own constants; after: with the set. Dot: median. A name has the step of the plan \
          that differs, before → after."
             .to_string(),
         meanings(&changed.iter().map(|case| cell(case, "constants")).collect::<Vec<_>>()),
         explained(&groups, &shown),
-        further(left_out, ["changes by a smaller factor", "change by smaller factors"]),
         further(untimed, ["was not timed", "were not timed"]),
     ];
     let axis = Axis::logarithmic("time of the query", Unit::Nanoseconds);
@@ -181,12 +192,13 @@ fn further(count: usize, [one, several]: [&str; 2]) -> String {
 }
 
 /// Words of the headings and the names that not every reader of plans knows.
-const WORDS: [(&str, &str); 4] = [
+const WORDS: [(&str, &str); 5] = [
     (
         ", advised",
         "Advised: all changed queries together take less time for sure (the 95 % interval lies below 1), and none is \
          surely slower.",
     ),
+    (", not advised", "Not advised: some query is surely slower, or all together take no less time."),
     (", undecided", "Undecided: these queries cannot tell whether the set helps."),
     ("Finalize)", "Finalize: puts together what parallel workers have aggregated."),
     ("compiled", "Compiled: by the just-in-time compiler."),
@@ -194,9 +206,8 @@ const WORDS: [(&str, &str); 4] = [
 
 /// What those among them mean that are drawn.
 fn explained(groups: &[String], rows: &[Row]) -> String {
-    let is_drawn = |word: &str| {
-        groups.iter().any(|group| group.ends_with(word)) || rows.iter().any(|row| row.label.contains(word))
-    };
+    let is_drawn =
+        |word: &str| groups.iter().any(|group| group.contains(word)) || rows.iter().any(|row| row.label.contains(word));
     let found = WORDS.iter().filter(|(word, _)| is_drawn(word)).map(|(_, meaning)| *meaning);
     found.collect::<Vec<_>>().join(" ")
 }

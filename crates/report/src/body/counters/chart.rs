@@ -6,7 +6,7 @@ use measure::{Case, Run, Unit};
 
 use super::{RELATIONS, is_row, part, rate};
 use crate::body::drawing::{Drawing, figure, median};
-use crate::page::number::three_digits;
+use crate::page::number::grouped;
 use crate::page::{Axis, Cell, Chart, Datum, Plot, Row};
 
 /// Counts below this stand beside their rate.
@@ -35,7 +35,7 @@ fn rates(case: &Case) -> Option<Chart> {
         let name = metric.name.replace('_', " ");
         // A rate of what happened once says little.
         let few = Some(metric.median()).filter(|count| *count < FEW);
-        let name = few.map_or(name.clone(), |count| format!("{name}, {} counted", three_digits(count)));
+        let name = few.map_or(name.clone(), |count| format!("{name}, {} counted", grouped(count as u64)));
         Some(Row { group: metric.source.clone(), ..Row::of(name, Datum::made(rate, how)) })
     };
     // Cycles that were computed are the core's frequency, in other words.

@@ -48,6 +48,25 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
 /// What a server's reads go through, which those of the engine go past.
 const THROUGH_CACHE: &str = "All reads of the server go through the page cache of the operating system.";
 
+/// Ways of gathering, with what they do.
+const METHODS: [(&str, &str); 4] = [
+    ("prefetch", "reads ahead for the next rows"),
+    ("awaited-batch", "reads for all rows of a batch, and waits for all"),
+    ("batch", "hands on the rows of a batch while it reads for the next one"),
+    (
+        "batched-rowid",
+        "reads for the rows of a batch in the order of their blocks, while it hands on those of the last one",
+    ),
+];
+
+/// What the ways of gathering among these do.
+fn methods(cases: &[&Case]) -> String {
+    let is_there = |name: &str| cases.iter().any(|case| cell(case, "method") == name);
+    let known = METHODS.iter().filter(|(name, _)| is_there(name));
+    let known: Vec<String> = known.map(|(name, what)| format!("{name}: {what}")).collect();
+    if known.is_empty() { String::new() } else { format!("{}.", known.join("; ")) }
+}
+
 /// A method with its sizes.
 fn method(case: &Case) -> String {
     let size = SIZES.iter().find_map(|name| Some(cell(case, name)).filter(|size| !size.is_empty()));
@@ -102,6 +121,7 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
         |case: &&Case| cell(case, "direct") == "false" && !cell(case, "effective_io_concurrency").is_empty();
     chart
         .noted(note)
+        .noted(methods(&timed))
         .noted(if timed.iter().any(is_cached) { THROUGH_CACHE } else { "" })
         .thin_line(RANGE)
         .concerning(&[
@@ -191,7 +211,8 @@ fn saturation(joins: &[&Case]) -> Option<Chart> {
         value,
         Plot::Lines(across, lines, Vec::new()),
     );
-    chart.keyed(keys).noted(GAIN).thin_line(INTERVAL).concerning(&["answer-saturation"]).with_at_least(CURVE_MIN)
+    let chart = chart.keyed(keys).noted(GAIN).noted(methods(joins));
+    chart.thin_line(INTERVAL).concerning(&["answer-saturation"]).with_at_least(CURVE_MIN)
 }
 
 /// What the order of the rows has to do with it.
@@ -214,5 +235,5 @@ fn by_order(joins: &[&Case]) -> Option<Chart> {
         value,
         Plot::Lines(across, lines, Vec::new()),
     );
-    chart.keyed(keys).noted(GAIN).thin_line(INTERVAL).with_at_least(3)
+    chart.keyed(keys).noted(GAIN).noted(methods(joins)).thin_line(INTERVAL).with_at_least(3)
 }

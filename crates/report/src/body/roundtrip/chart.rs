@@ -24,8 +24,8 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         if pass.starts_with(&tier) { tier } else { format!("{pass}: {tier}") }
     };
     let group = |case: &Case| match cell(case, "blocks_per_read").as_str() {
-        "1" | "" => "one block a read".to_string(),
-        count => format!("{count} blocks a read"),
+        "1" | "" => format!("one block a read{}", reads(case)),
+        count => format!("{count} blocks a read{}", reads(case)),
     };
     let latency = |case: &Case| median(case, &reads::READ_LATENCY).or(median(case, &roundtrip::READ_LATENCY_AT_MOST));
     let beside = Beside {
@@ -62,9 +62,18 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     Drawing::new(figures, chart.into_iter().collect())
 }
 
+/// How many reads of a model a pass has: whether its buffer holds them depends on it.
+fn reads(case: &Case) -> String {
+    let number = |name| case.parameters.get(name)?.as_u64().filter(|number| *number > 0);
+    match number("blocks").zip(number("blocks_per_read")) {
+        Some((blocks, per_read)) if cell(case, "tier") == "model" => format!(", {} reads a pass", blocks / per_read),
+        _ => String::new(),
+    }
+}
+
 /// What a model has of a storage's cache.
-const MODEL: &str = "The model has a buffer of a few segments and no other cache: blocks that were pushed out of it \
-                     take as long as at the first touch.";
+const MODEL: &str = "The model has a buffer for a few of the last reads and no other cache: what was pushed out takes \
+                     as long as at the first touch.";
 
 /// What the passes are that the rows are named after.
 fn passes(cases: &[&Case]) -> &'static str {
