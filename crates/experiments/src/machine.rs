@@ -78,7 +78,7 @@ impl Machine {
         self.disturbances.borrow_mut().shared.push((ratio, what.into()));
     }
 
-    /// Adds the findings about what was noted; at the end of an experiment.
+    /// Adds the findings about what was noted since the last time; at the end of an experiment, however it ends.
     pub fn report_disturbances(&self, journal: &mut dyn Journal) {
         journal.find_all(self.disturbances.take().findings());
     }

@@ -39,6 +39,8 @@ pub(super) fn measure(
     unkept.into_iter().for_each(|finding| journal.find(finding));
     let outcome = procedure(&mut journal, &machine);
     journal.clear_progress();
+    // Of an experiment that did not come to its end, what disturbed the cases that are kept.
+    machine.report_disturbances(&mut journal);
     if let (Err(ExperimentError::Parameters(sentence)), true) = (&outcome, journal.run().cases.is_empty()) {
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }

@@ -170,3 +170,18 @@ fn an_interrupt_completes_what_goes_on_until_then_and_nothing_else() {
     assert_eq!(ended(true, 15), (Exit::Interrupted { signal: 15 }, false, false));
     assert_eq!(ended(false, signals::INTERRUPT), (Exit::Interrupted { signal: 2 }, false, false));
 }
+
+#[test]
+fn what_disturbed_the_cases_of_a_run_that_failed_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let context = context(None, dir.path().to_str(), false);
+    let exit = measure(&context, "disk", |journal, machine| {
+        journal.keep(Case::default())?;
+        machine.note_shared_device("a case", 3.0);
+        Err(ExperimentError::Stopped)
+    });
+    assert_eq!(exit.unwrap(), Exit::Failed);
+    let kept = fs::read_dir(dir.path()).unwrap().map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
+    let kept: Vec<String> = kept.filter(|text| text.contains("\"findings\"")).collect();
+    assert!(kept.len() == 1 && kept[0].contains("a case"), "{kept:?}");
+}
