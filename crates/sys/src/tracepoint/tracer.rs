@@ -332,11 +332,12 @@ mod tests {
         tracer.set_running(false).unwrap();
         tracer.drain_rest(&mut batch);
         let woken: Vec<&TraceRecord> = batch.records.iter().filter(|record| record.kind == 1).collect();
-        // The kernel passes the program over where an interrupt comes while it runs, and counts that.
+        // The kernel passes the program over where an interrupt comes while it runs, and counts that. A nap that is over
+        // before the thread has gone to sleep wakes no thread.
         let lost: u64 = batch.lost.iter().map(|loss| loss.records).sum();
         let all = woken.len() as u64 + lost;
         assert!(
-            woken.len() > 200 && (300..400 + lost).contains(&all),
+            woken.len() > 200 && (297..400 + lost).contains(&all),
             "{} times woken of 300, {lost} lost",
             woken.len()
         );
