@@ -57,13 +57,13 @@ fn by_state(constants: &[&Case], cases: &[&Case], axis: &Axis) -> Option<Chart> 
             "system" => "cached by the operating system",
             _ => "cached by the server",
         };
-        let is_beside =
-            |other: &&&Case| cell(other, "constant") == "seq_page_cost" && cell(other, "state") == cell(case, "state");
-        let beside = constants.iter().find(is_beside).and_then(|other| other.metric("value"));
-        let beside = beside.map(|metric| format!(", beside seq_page_cost {}", three_digits(metric.median())));
-        Some(Row::of(format!("{label}{}", beside.unwrap_or_default()), value(case)?))
+        Some(Row::of(format!("{label}{}", beside(constants, case, "value")), value(case)?))
     };
-    let now = cases.iter().find_map(|case| Some(Row::of("the server's setting", Datum::median(case.metric("now")?))));
+    let now = |case: &&Case| {
+        let label = format!("the server's setting{}", beside(constants, case, "now"));
+        Some(Row::of(label, Datum::median(case.metric("now")?)))
+    };
+    let now = cases.iter().find_map(now);
     // From what is nearest to the processor on.
     let mut cases: Vec<&Case> = cases.to_vec();
     cases.sort_by_key(|case| ["cached", "system", "cold"].iter().position(|state| cell(case, "state") == *state));
@@ -76,6 +76,17 @@ fn by_state(constants: &[&Case], cases: &[&Case], axis: &Axis) -> Option<Chart> 
         .thin_line("95 % interval of one pass over the tables")
         .concerning(&["answer-random-page", "absent-constants", "withheld-constants"])
         .with_at_least(2)
+}
+
+/// How many times the seq_page_cost of its state a random_page_cost is: the planner weighs them against each other.
+fn beside(constants: &[&Case], case: &Case, metric: &str) -> String {
+    let is_its =
+        |other: &&&Case| cell(other, "constant") == "seq_page_cost" && cell(other, "state") == cell(case, "state");
+    let of = |case: &Case| Some(case.metric(metric)?.median()).filter(|cost| *cost > 0.0);
+    let pair = constants.iter().find(is_its).and_then(|other| Some((of(case)?, of(other)?)));
+    pair.map_or(String::new(), |(random, sequential)| {
+        format!(", {} times seq_page_cost {}", three_digits(random / sequential), three_digits(sequential))
+    })
 }
 
 /// How many times as long queries take by each set, of those whose plan it changes.
