@@ -131,6 +131,27 @@ impl BoundChild {
         }
     }
 
+    /// Sends SIGTERM to it and to its own children in its process group, and kills what is left of these after `limit`.
+    /// Does nothing if it has ended.
+    pub fn end_group(&self, limit: Duration) {
+        let Some(group) = Pid::from_raw(self.id.cast_signed()) else { return };
+        {
+            // Under the lock it cannot be reaped, so that its group is still its own.
+            let status = self.state.lock();
+            if status.is_some() || kill_process_group(group, Signal::TERM).is_err() {
+                return;
+            }
+        }
+        let end = Instant::now() + limit;
+        while test_kill_process_group(group).is_ok() {
+            if Instant::now() >= end {
+                let _ = kill_process_group(group, Signal::KILL);
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Kills it with those of its own children that are still in its process group.
     fn kill_group(&self) {
         let status = self.state.lock();
@@ -219,6 +240,26 @@ mod tests {
         assert_eq!(lines.next().unwrap().unwrap(), "tidied");
         assert!(child.wait(Duration::from_secs(10)).is_some());
         child.end_gently(Duration::from_secs(10));
+    }
+
+    #[test]
+    fn what_a_child_runs_ends_with_it_also_where_it_takes_no_signal() {
+        for script in ["sleep 60 & echo $!; wait", "trap '' TERM; sleep 60 & echo $!; wait"] {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            let (reader, writer) = io::pipe().unwrap();
+            command.stdout(writer);
+            let child = BoundChild::spawn(command, None, Signal::KILL).unwrap();
+            let line = io::BufRead::lines(io::BufReader::new(reader)).next().unwrap().unwrap();
+            let grandchild: u32 = line.trim().parse().unwrap();
+            assert!(crate::process::is_there(grandchild), "{script}");
+            child.end_group(Duration::from_millis(300));
+            let start = Instant::now();
+            while crate::process::is_there(grandchild) {
+                assert!(start.elapsed() < Duration::from_secs(10), "{script}: it outlived its parent");
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
     }
 
     #[test]

@@ -53,7 +53,8 @@ impl Load {
     /// Ends it, if it has not ended by itself.
     pub(super) fn end(self) -> Ended {
         let Some(status) = self.child.ended() else {
-            self.child.end_gently(END_TIMEOUT);
+            // A shell does not pass the signal on to what it runs.
+            self.child.end_group(END_TIMEOUT);
             return Ended { complaint: None, code: None };
         };
         if status.success() {
