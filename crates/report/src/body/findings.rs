@@ -36,10 +36,14 @@ pub(super) fn findings(run: &Run, gives: fn(&Run, &str) -> bool) -> (Option<Sect
 
 /// A word about a run that ended without saying so, as one that was killed does.
 fn unfinished(run: &Run) -> Option<Finding> {
-    let ends = |finding: &Finding| every::INTERRUPTED.made(finding) || every::FAILED.made(finding);
     let says_so = run.findings.iter().any(ends);
     let message = "The run did not end: it goes on, or it was killed. The cases that it finished are shown.";
     (run.finished.is_none() && !says_so).then(|| row::UNFINISHED.of(message))
+}
+
+/// Whether it says that the run did not come to its end.
+pub(super) fn ends(finding: &Finding) -> bool {
+    every::INTERRUPTED.made(finding) || every::FAILED.made(finding)
 }
 
 fn is_answer(finding: &Finding) -> bool {

@@ -20,7 +20,6 @@ pub(crate) use cases::numbers;
 use drawing::Drawing;
 pub use head::place;
 pub(crate) use head::{UNSAID, database, machine, path, processor, subject, without_storage};
-use measure::schema::every::findings as every;
 use measure::{Run, schema};
 
 use crate::page::{Page, Section};
@@ -59,7 +58,7 @@ const OTHER: Body = body("", cases::sections, |_| Drawing::default());
 const NO_CASE: &str = "No case was finished.";
 
 /// What stands under each chart of a run that did not come to its end.
-const INTERRUPTED: &str = "The run was interrupted: what is missing here was not measured.";
+const NOT_WHOLE: &str = "The run did not come to its end: what is missing here was not measured.";
 
 /// The page of a run.
 pub(crate) fn page(run: &Run) -> Page {
@@ -87,11 +86,11 @@ pub(crate) fn kept_page(run: &Run) -> Page {
 /// The numbers that matter and the charts, each with the findings that concern it.
 fn drawn(run: &Run, drawing: Drawing) -> impl Iterator<Item = Section> {
     let figures = Some(drawing.figures).filter(|figures| !figures.is_empty()).map(Section::Figures);
-    let is_interrupted = run.findings.iter().any(|finding| every::INTERRUPTED.made(finding));
+    let is_ended = run.findings.iter().any(findings::ends);
     let charts = drawing.charts.into_iter().map(move |mut chart| {
         chart.of = head::asked(run, &chart.of);
         chart.beside = run.findings.iter().filter(|finding| chart.is_concerned(&finding.id)).cloned().collect();
-        let chart = if is_interrupted { chart.noted(INTERRUPTED) } else { chart };
+        let chart = if is_ended { chart.noted(NOT_WHOLE) } else { chart };
         Section::Chart(Box::new(chart))
     });
     let undrawn = drawing.undrawn.into_iter().map(|(title, why)| Section::Undrawn { title, why });
