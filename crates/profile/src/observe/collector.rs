@@ -123,6 +123,7 @@ impl Collector {
     pub fn finish(mut self, mut accounted: Accounted) -> Profile {
         self.close_block();
         self.add_rows();
+        drop(std::mem::take(&mut self.rows));
         let mut problems = std::mem::take(&mut accounted.problems);
         let sessions = std::mem::take(&mut self.sessions).finish(&mut accounted);
         let mut whole = SessionProfile::default();
@@ -191,21 +192,23 @@ impl Collector {
 
     /// Adds the rows to the tables.
     fn add_rows(&mut self) {
-        for (number, row) in self.rows.take().into_iter().enumerate() {
+        let mut rows = self.rows.take();
+        for (number, row) in rows.iter_mut().enumerate() {
             self.add_row(row);
             if number % ROWS_BETWEEN_FOLDS == 0 {
                 self.sessions.make_room();
             }
         }
         self.sessions.make_room();
+        self.rows.put_back(rows);
     }
 
-    fn add_row(&mut self, Work { key, calls, waits }: Work) {
+    fn add_row(&mut self, Work { key, calls, waits }: &mut Work) {
         let mut in_session = SessionStatementSums::default();
         let session = self.sessions.sums(key.session);
         let statement = entry(&mut self.statements, key.statement.0 as usize);
         let scope = entry(&mut self.scopes, key.scope.0 as usize);
-        for (name, sums) in &calls {
+        for (name, sums) in &*calls {
             session.calls.entry_or_default(*name).merge(sums);
             scope.calls += sums.calls;
             scope.own.merge(&sums.own);
@@ -213,20 +216,19 @@ impl Collector {
             in_session.rows += sums.rows;
             in_session.own.merge(&sums.own);
         }
-        for (event, sums) in &waits {
+        for (event, sums) in &*waits {
             session.events.entry_or_default(*event).merge(sums);
             scope.waits += sums.count;
             scope.inside += sums.inside;
             scope.between += sums.between;
             in_session.between += sums.between;
         }
-        let calls = calls.map_keys(CallName::name);
         if statement.calls.is_empty() && statement.waits.is_empty() {
             // Most statements have one row.
-            (statement.calls, statement.waits) = (calls, waits);
+            (statement.calls, statement.waits) = (calls.take_as(CallName::name), waits.take_as(|event| event));
         } else {
-            statement.calls.merge(&calls);
-            statement.waits.merge(&waits);
+            calls.iter().for_each(|(name, sums)| statement.calls.entry_or_default(name.name()).merge(sums));
+            statement.waits.merge(waits);
         }
         self.sessions.add_statement((key.session, key.statement), &in_session);
     }

@@ -75,9 +75,13 @@ impl Work {
 }
 
 /// All rows since they were last added to the tables.
+///
+/// A source of more statements than there is room for fills all rows again and again: their memory stays.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     list: Vec<Work>,
+    /// How many hold something; those behind are empty.
+    used: usize,
     places: HashMap<Key, u32, RandomState>,
     /// By statement, the place that was looked for last: a statement seldom changes its session.
     recent: Vec<u32>,
@@ -94,7 +98,7 @@ impl Rows {
     #[inline]
     pub(super) fn recent(&self, key: Key) -> Option<usize> {
         let place = *self.recent.get(key.statement.0 as usize)? as usize;
-        self.list.get(place).filter(|row| row.key == key).map(|_| place)
+        self.list[..self.used].get(place).filter(|row| row.key == key).map(|_| place)
     }
 
     /// Where the row of a key stands, which is made where there is none; `None` where there is no room for it.
@@ -102,7 +106,7 @@ impl Rows {
     pub(super) fn search(&mut self, key: Key) -> Option<usize> {
         let place = match self.places.get(&key) {
             Some(place) => *place,
-            None if self.list.len() >= ROWS => return None,
+            None if self.used >= ROWS => return None,
             None => self.make(key),
         };
         let statement = key.statement.0 as usize;
@@ -114,16 +118,31 @@ impl Rows {
     }
 
     fn make(&mut self, key: Key) -> u32 {
-        let place = self.list.len() as u32;
-        self.list.push(Work { key, calls: SortedList::default(), waits: SortedList::default() });
+        let place = self.used as u32;
+        match self.list.get_mut(self.used) {
+            Some(empty) => empty.key = key,
+            None => self.list.push(Work { key, calls: SortedList::default(), waits: SortedList::default() }),
+        }
+        self.used += 1;
         self.places.insert(key, place);
         place
     }
 
-    /// Takes all rows out.
+    /// Takes all rows out; [`Rows::put_back`] gives their memory to the next ones.
     pub(super) fn take(&mut self) -> Vec<Work> {
         self.places.clear();
         self.recent.clear();
+        self.list.truncate(self.used);
+        self.used = 0;
         std::mem::take(&mut self.list)
+    }
+
+    /// Keeps the memory of rows that were taken out.
+    pub(super) fn put_back(&mut self, mut rows: Vec<Work>) {
+        for row in &mut rows {
+            row.calls.clear();
+            row.waits.clear();
+        }
+        self.list = rows;
     }
 }

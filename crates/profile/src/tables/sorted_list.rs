@@ -43,13 +43,18 @@ impl<K: Ord + Copy, V> SortedList<K, V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
-    /// The list under other keys, which stand in the same order; of entries that come to have one key the sum is kept.
-    /// Keys of the same size take no other room.
-    pub(crate) fn map_keys<L: Ord + Copy>(self, of: impl Fn(K) -> L) -> SortedList<L, V>
+    /// Forgets all entries and keeps their room.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// Takes the entries out, under other keys, which stand in the same order, into a list of just their room; of
+    /// entries that come to have one key the sum is kept.
+    pub(crate) fn take_as<L: Ord + Copy>(&mut self, of: impl Fn(K) -> L) -> SortedList<L, V>
     where
         V: Merge,
     {
-        let mut entries: Vec<(L, V)> = self.entries.into_iter().map(|(key, value)| (of(key), value)).collect();
+        let mut entries: Vec<(L, V)> = self.entries.drain(..).map(|(key, value)| (of(key), value)).collect();
         entries.dedup_by(|(next, more), (key, sum)| {
             let is_same = next == key;
             if is_same {
