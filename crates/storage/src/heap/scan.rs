@@ -16,12 +16,19 @@ use crate::page::row::RowView;
 use crate::page::walk::{Touch, Walked};
 use crate::page::{ChangeNumber, PageView, walk};
 
-/// How many pages a scan holds besides the one that it walks; the lines of the farthest are being fetched.
+/// How many pages a scan holds besides the one that it walks, where its walk fetches all lines of the farthest.
 ///
-/// With few, a walk of few lines ends before they come. On Zen 5, 31 row heads took 135 ns a page with one, 95 with
-/// two, 78 with three and 83 with four; the 75 places up to the last column of 3 long rows took 237 with two and 182
-/// with three.
-const PAGES_HELD: usize = 3;
+/// Such a walk is long enough for them to come, and more pages leave it no room in a first-level cache of 32 KiB: on
+/// Zen 4, 153 to 281 row heads a page took 0.92 to 0.95 times as long with one as with two, and with three 1.0 to 1.15.
+const PAGES_HELD: usize = 1;
+
+/// The same where it fetches no more than the lines that it reads: with few pages, a walk of few lines ends before
+/// they come.
+///
+/// On Zen 5, 31 row heads took 135 ns a page with one, 95 with two, 78 with three and 83 with four; the 75 places up
+/// to the last column of 3 long rows took 237 with two and 182 with three. On Zen 4, 3 row heads took 0.74 to 0.79
+/// times as long with three as with two.
+const PAGES_HELD_OF_PLACES: usize = 3;
 
 /// How many pages before its get a scan asks for the place of a page: far enough that it is known then, though a pin
 /// keeps the processor from working ahead by itself.
@@ -53,6 +60,7 @@ pub fn scan<A: PageAccess>(access: &A, table: &HeapTable, scan: &Scan) -> Result
     let mut window = Window::over(access, table, scan.pages.clone());
     while let Some(page) = window.advance()? {
         result.pages += 1;
+        window.hold(PageView::verified(&page), scan.touch);
         let walked = match (window.held.back(), rebuilder.is_needed(&page)) {
             (_, true) => walk::walk(rebuilder.rebuild(access, page)?, scan.touch),
             (Some(later), false) => walk::walk_ahead(PageView::verified(&page), later, scan.touch),
@@ -71,19 +79,27 @@ pub(crate) struct Window<'a, A: PageAccess + 'a> {
     /// The first page that was not got yet.
     next: u32,
     end: u32,
+    /// How many pages are held.
+    most: usize,
     pub(crate) held: VecDeque<A::Guard<'a>>,
 }
 
 impl<'a, A: PageAccess> Window<'a, A> {
     /// A window over a range of pages.
     pub(crate) fn over(access: &'a A, table: &'a HeapTable, pages: Range<u32>) -> Window<'a, A> {
-        Window { access, table, next: pages.start, end: pages.end, held: VecDeque::new() }
+        Window { access, table, next: pages.start, end: pages.end, most: PAGES_HELD, held: VecDeque::new() }
+    }
+
+    /// Holds as many pages as help a walk of pages like this one.
+    #[inline]
+    fn hold(&mut self, page: PageView<'_>, touch: Touch) {
+        self.most = if walk::fetches_places(page, touch) { PAGES_HELD_OF_PLACES } else { PAGES_HELD };
     }
 
     /// The next page to walk; the window behind it is full, or as full as the pool allows.
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<Option<A::Guard<'a>>, StorageError> {
-        while self.next < self.end && self.held.len() <= PAGES_HELD {
+        while self.next < self.end && self.held.len() <= self.most {
             match self.access.get(self.table.page(self.next)) {
                 Ok(guard) => self.held.push_back(guard),
                 // Every frame is pinned: what is held is walked and let go first.
