@@ -159,7 +159,7 @@ mod tests {
             }
         }
         let wide = laid_out(definition(), 400).render_long_help().to_string();
-        assert!(wide.contains("could not be read: the results of the others are printed"), "{wide}");
+        assert!(wide.contains("could not be read: of several traces or logs, the others are shown"), "{wide}");
     }
 
     #[test]

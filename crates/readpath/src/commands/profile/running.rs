@@ -155,7 +155,7 @@ impl RunningArguments {
             ),
             (false, true) if !self.dry_run => wrong(
                 "a private server does nothing by itself: give a command behind --, such as \
-                 `readpath profile --on postgres:18 -- pgbench -T 20`."
+                 `readpath profile --on postgres:18 -- sh -c 'pgbench -i && pgbench -T 20'`."
                     .into(),
             ),
             _ => Ok(()),

@@ -60,7 +60,12 @@ impl Load {
         if status.success() {
             return Ended { complaint: None, code: None };
         }
-        let complaint = format!("The command that was the load, {}, ended with {}.", self.name, words(status));
+        let complaint = format!(
+            "The command that was the load, {}, ended with {}. The database of a private server is empty at first: the \
+             load has to make its tables, as `sh -c 'pgbench -i && pgbench -T 20'` does.",
+            self.name,
+            words(status)
+        );
         Ended { complaint: Some(complaint), code: Some(code(status)) }
     }
 }
