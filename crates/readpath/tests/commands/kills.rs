@@ -77,6 +77,21 @@ fn assert_ends(child: &mut Child, words: &str, signal: &str) {
     }
 }
 
+/// Waits until a command takes signals itself: one that a busy machine has not begun yet is ended by the kernel.
+fn await_its_handlers(child: &Child, words: &str) {
+    let start = Instant::now();
+    let catches_term = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        caught.is_some_and(|mask| mask & 1 << 14 != 0)
+    };
+    while !catches_term() {
+        assert!(start.elapsed() < END_LIMIT, "{words} takes no signal");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Every run that was kept can be read.
 fn assert_readable(user: &User, words: &str, signal: &str) {
     let output = user.run("runs --format json");
@@ -141,6 +156,7 @@ fn a_command_that_waits_for_a_pipe_ends_at_the_first_signal() {
         {
             let mut child = user.command(*words).stdin(Stdio::piped()).spawn().unwrap();
             let silent = child.stdin.take();
+            await_its_handlers(&child, words);
             thread::sleep(Duration::from_millis(500));
             let start = Instant::now();
             send(&child, signal);
