@@ -445,7 +445,9 @@ pub fn bucket_of(elapsed: Ticks) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::tests::{context, wait};
+    use crate::event::SessionIndex;
+    use crate::observe::tests::{context, fetch, wait};
+    use crate::observe::work::ROWS;
     use crate::tables::class_sums::class_sums;
     use measure::wait_class::Class;
 
@@ -462,6 +464,32 @@ mod tests {
             let classes = class_sums(&profile.whole, &profile.context);
             assert_eq!(classes[&Class::ThinkTime].total, Ticks::from_micros(2_000_000), "{client}");
             assert_eq!(classes[&Class::Network].total, Ticks::from_micros(300), "{client}");
+        }
+    }
+
+    #[test]
+    fn a_row_whose_memory_is_used_again_has_nothing_of_the_one_before() {
+        let context = context(&[("db file sequential read", &[])]);
+        let mut collector = Collector::new(THINK_TIME);
+        let statements = 2 * ROWS as u32 + 77;
+        for session in [0, 1].map(SessionIndex) {
+            for number in 0..statements {
+                collector.call(&context, &Call { session, ..fetch(number, 1, 0, u64::from(number)) });
+                // 3 does not divide the rows: one that had a wait has none when it is used again.
+                if (number + session.0).is_multiple_of(3) {
+                    let statement = StatementIndex(number);
+                    collector.wait(&context, &Wait { session, statement, ..wait(0, 10, [0; 3]) });
+                }
+            }
+        }
+        let profile = collector.finish(Accounted { context, ..Accounted::default() });
+        assert_eq!(profile.statements.len(), statements as usize);
+        for (number, statement) in (0..).zip(&profile.statements) {
+            let calls: u64 = statement.calls.values().map(|sums| sums.calls).sum();
+            let rows: u64 = statement.calls.values().map(|sums| sums.rows).sum();
+            let waits: u64 = statement.waits.values().map(|sums| sums.count).sum();
+            let expected = (0..2).filter(|session| (number + session) % 3 == 0).count() as u64;
+            assert_eq!((calls, rows, waits), (2, 2 * number, expected), "statement {number}");
         }
     }
 

@@ -18,8 +18,8 @@ use crate::page::{ChangeNumber, PageView, walk};
 
 /// How many pages a scan holds besides the one that it walks, where its walk fetches all lines of the farthest.
 ///
-/// Such a walk is long enough for them to come, and more pages leave it no room in a first-level cache of 32 KiB: on
-/// Zen 4, 153 to 281 row heads a page took 0.92 to 0.95 times as long with one as with two, and with three 1.0 to 1.15.
+/// Such a walk is long enough for them to come. On Zen 4, 153 to 281 row heads a page took 0.92 to 0.95 times as long
+/// with one as with two, and with three 1.00 to 1.12 times: three pages fill most of a first-level cache of 32 KiB.
 const PAGES_HELD: usize = 1;
 
 /// The same where it fetches no more than the lines that it reads: with few pages, a walk of few lines ends before
