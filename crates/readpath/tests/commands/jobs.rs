@@ -462,17 +462,18 @@ fn a_file_to_begin_with_replaces_nothing_unless_it_is_told_to() {
     assert!(user.refused("init dsk", 2).contains("'disk'"));
 }
 
-/// What makes the files of `jobs/` small.
+/// What makes the files of `jobs/` small. Where the machine is busy, a read may begin tens of milliseconds late, and one
+/// of a megabyte by a modelled disk takes twenty.
 const SMALL: [(&str, &str); 12] = [
     ("asynchronous-reads.toml", "--set rows=2000 --set outer-rows=200 --set repeat=1"),
     ("batch-size.toml", "--set rows=2000 --set outer-rows=200 --set repeat=1"),
     ("changed-rows.toml", "--set payload=1MiB --set repeat=1"),
     ("clustering.toml", "--set rows=2000 --set outer-rows=200 --set repeat=1"),
     ("columns-or-rows.toml", "--set rows=20000 --set repeat=1 --set no-valgrind=true"),
-    ("page-cache.toml", "--set duration=50ms --set blocks=16"),
+    ("page-cache.toml", "--set duration=200ms --set blocks=16"),
     ("planner-constants.toml", ""),
-    ("queue-depth.toml", "--set duration=50ms"),
-    ("request-size.toml", "--set duration=50ms"),
+    ("queue-depth.toml", "--set duration=200ms"),
+    ("request-size.toml", "--set duration=500ms"),
     ("round-trip.toml", "--set blocks=16"),
     ("wide-rows.toml", "--set payload=1MiB --set repeat=1"),
     ("zones.toml", "--set zones.count=64"),
