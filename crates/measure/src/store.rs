@@ -194,7 +194,11 @@ impl Store {
     }
 
     fn unknown(&self, reference: &str) -> StoreError {
-        StoreError::Unknown { reference: reference.into(), dir: self.dir.clone() }
+        let (reference, dir) = (reference.into(), self.dir.clone());
+        match self.files() {
+            Ok(files) if files.is_empty() => StoreError::Empty { reference, dir },
+            _ => StoreError::Unknown { reference, dir },
+        }
     }
 
     /// Files with the extension of a run, sorted by name; temporary files begin with a dot and are not among them.
@@ -289,6 +293,10 @@ mod tests {
         assert!(matches!(store.load("last~3"), Err(StoreError::Unknown { .. })));
         assert!(matches!(store.load("aa"), Err(StoreError::Ambiguous { ids, .. }) if ids == ["aa-2", "aa-1"]));
         assert!(matches!(store.load("cc"), Err(StoreError::Unknown { .. })));
+        let (_dir, empty) = store_with(&[]);
+        for reference in ["last", "last~1", "cc"] {
+            assert!(matches!(empty.load(reference), Err(StoreError::Empty { .. })), "{reference}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command};
 use report::Style;
 
@@ -71,6 +72,9 @@ fn take_negative_values(option: Arg) -> Arg {
 /// Why a value is refused, with what to write where the standard library's sentence about a number does not say it.
 pub(crate) fn reason(answer: &clap::Error) -> Option<String> {
     let reason = answer.source()?.to_string();
+    if is_list(answer) {
+        return Some("write one number: a job file, which `readpath init` begins, runs one after the other".into());
+    }
     let range = reason.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
     Some(match (reason.as_str(), range) {
         (_, Some((low, high))) => format!("write a whole number from {low} to {high}"),
@@ -82,6 +86,32 @@ pub(crate) fn reason(answer: &clap::Error) -> Option<String> {
         ("value was not a boolean", _) => "write on or off".into(),
         _ => reason,
     })
+}
+
+/// Whether the value that is refused is several numbers.
+fn is_list(answer: &clap::Error) -> bool {
+    let Some(ContextValue::String(value)) = answer.get(ContextKind::InvalidValue) else { return false };
+    value.contains(',') && value.split(',').all(|one| one.parse::<f64>().is_ok())
+}
+
+/// What is wrong with the command line, where the parser's text guesses at what was meant and is wrong: a server is no
+/// subject of every command.
+fn of_servers(answer: &clap::Error) -> Option<String> {
+    let is_server = answer.get(ContextKind::InvalidArg) == Some(&ContextValue::String("--on".into()));
+    if answer.kind() != ErrorKind::UnknownArgument || !is_server {
+        return None;
+    }
+    let takes_servers = |command: &&Command| command.get_arguments().any(|argument| argument.get_id() == "on");
+    let definition = definition();
+    let shown = definition.get_subcommands().filter(|command| !command.is_hide_set());
+    let names: Vec<&str> = shown.filter(takes_servers).map(Command::get_name).collect();
+    let (last, others) = names.split_last()?;
+    let text = answer.render().to_string();
+    let lines = text.lines().map(|line| match line.trim_start().starts_with("tip:") {
+        true => format!("  tip: a server is measured by {} and {last}", others.join(", ")),
+        false => line.into(),
+    });
+    Some(lines.collect::<Vec<_>>().join("\n") + "\n")
 }
 
 /// A command line's help laid out for `width` columns.
@@ -117,7 +147,7 @@ fn line(line: &str, width: usize) -> String {
 /// and could not be printed has failed like any other result.
 pub(crate) fn print_answer(answer: &clap::Error) -> ExitCode {
     if answer.use_stderr() {
-        let text = answer.render().to_string();
+        let text = of_servers(answer).unwrap_or_else(|| answer.render().to_string());
         let said = answer.source().map(ToString::to_string).zip(reason(answer));
         output::warn(&said.map_or(text.clone(), |(given, reason)| text.replacen(&given, &reason, 1)));
         return Exit::WrongCommandLine.code();

@@ -84,9 +84,10 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         let exit = match error {
-            StoreError::Unknown { .. } | StoreError::Ambiguous { .. } | StoreError::NotAReference(_) => {
-                Exit::WrongCommandLine
-            }
+            StoreError::Unknown { .. }
+            | StoreError::Empty { .. }
+            | StoreError::Ambiguous { .. }
+            | StoreError::NotAReference(_) => Exit::WrongCommandLine,
             _ => Exit::NotKept,
         };
         Failure::new(exit, error)

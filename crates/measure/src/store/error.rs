@@ -82,6 +82,15 @@ pub enum StoreError {
         /// The store's directory.
         dir: PathBuf,
     },
+    /// No run is kept at all.
+    #[error("no run '{reference}', because none is kept in {} yet. A command that measures keeps its run there, such \
+             as `readpath ladder`; --store DIR names another directory.", dir.display())]
+    Empty {
+        /// What was asked for.
+        reference: String,
+        /// The store's directory.
+        dir: PathBuf,
+    },
     /// Several runs begin with the prefix.
     #[error("'{prefix}' is the beginning of {} runs ({}): write more of it.", ids.len(), some_of(ids))]
     Ambiguous {

@@ -41,7 +41,7 @@ struct Arguments {
     #[arg(value_name = "FIRST")]
     before: String,
     /// What is held against it; not needed with two times of the first
-    #[arg(value_name = "SECOND", required_unless_present_any = ["at", "first", "second"])]
+    #[arg(value_name = "SECOND")]
     after: Option<String>,
     /// Of traces and recordings: hold what ended from this time on, on the server's wall clock, against what ended
     /// before it; of a recording as `profile --from` has it
@@ -79,7 +79,8 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let before = &arguments.before;
-    let after = arguments.after.as_ref().unwrap_or(before);
+    let has_times = arguments.at.is_some() || arguments.first.is_some() || arguments.second.is_some();
+    let after = arguments.after.as_ref().or(has_times.then_some(before)).ok_or_else(|| alone(before))?;
     match (named(before, context)?, named(after, context)?) {
         (Named::Run(first), Named::Run(second)) => {
             refuse_store_of_files(matches, &[before, after])?;
@@ -109,6 +110,15 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         (Named::Run(_), _) => Err(mixed(before, after)),
         _ => Err(mixed(after, before)),
     }
+}
+
+/// One name, where there have to be two of something.
+fn alone(first: &str) -> Failure {
+    let sentence = format!(
+        "two are compared, and {first} is one: `readpath compare last~1 last` takes the two newest runs, and --at, or \
+         --first and --second, two times of one trace or recording."
+    );
+    Failure::new(Exit::WrongCommandLine, sentence)
 }
 
 fn mixed(run: &str, trace: &str) -> Failure {

@@ -52,6 +52,8 @@ fn where_one_of_several_options_is_needed_all_are_named() {
         let said = user.refused(words, 2);
         assert!(["--events", "--runs", "--sql"].iter().all(|option| said.contains(option)), "{said}");
     }
+    let said = user.refused("compare last", 2);
+    assert!(["last~1 last", "--at", "--first"].iter().all(|part| said.contains(part)), "{said}");
 }
 
 #[test]
@@ -131,7 +133,8 @@ fn an_empty_store_says_what_to_do_first() {
     let user = User::new();
     assert!(user.ok("runs").contains("readpath ladder"));
     assert_eq!(kept(&user), Vec::<String>::new());
-    assert!(user.refused("show last", 2).contains("no run 'last'"));
+    let said = user.refused("show last", 2);
+    assert!(said.contains("no run 'last', because none is kept") && said.contains("`readpath ladder`"), "{said}");
     assert!(!user.store().exists(), "looking makes no directory");
 }
 
@@ -501,6 +504,17 @@ fn a_negative_value_is_a_wrong_value_and_no_unknown_option() {
         let refusal = user.refused(&words, 2);
         assert!(refusal.contains(sentence) && !refusal.contains("tip:"), "{words}: {refusal}");
     }
+}
+
+#[test]
+fn several_numbers_and_a_server_that_a_command_does_not_take_are_sent_to_where_they_are_taken() {
+    let user = User::new();
+    let said = user.refused("disk model:ssd --depth 1,2,4", 2);
+    assert!(said.contains("write one number") && said.contains("job file"), "{said}");
+    let said = user.refused("disk --on postgres:15", 2);
+    assert!(said.contains("tip: a server is measured by ") && said.contains("roundtrip"), "{said}");
+    assert!(!said.contains("--no-store"), "{said}");
+    assert!(user.refused("disk model:ssd --dept 4", 2).contains("'--depth'"), "the parser's own tip");
 }
 
 #[test]
