@@ -86,7 +86,7 @@ fn all_six_paths_count_the_same_rows() {
 
 #[test]
 fn no_cell_of_the_counters_is_empty_where_valgrind_or_a_processor_counts() {
-    let words = "--rows 50000 --repeat 2 --no-zone-maps --threads 1,2 --format json";
+    let words = "--rows 20000 --repeat 2 --no-zone-maps --threads 1,2 --format json";
     let document = parsed(words, command(words));
     if let Some(absent) = document["findings"].as_array().unwrap().iter().find(|found| found["id"] == "absent-valgrind")
     {

@@ -462,8 +462,8 @@ fn a_file_to_begin_with_replaces_nothing_unless_it_is_told_to() {
     assert!(user.refused("init dsk", 2).contains("'disk'"));
 }
 
-/// What makes the files of `jobs/` small. Where the machine is busy, a read may begin tens of milliseconds late, and one
-/// of a megabyte by a modelled disk takes twenty.
+/// What makes the files of `jobs/` small. Where the machine is busy, a read may begin tens of milliseconds late, and
+/// one of a megabyte by a modelled disk takes twenty.
 const SMALL: [(&str, &str); 12] = [
     ("asynchronous-reads.toml", "--set rows=2000 --set outer-rows=200 --set repeat=1"),
     ("batch-size.toml", "--set rows=2000 --set outer-rows=200 --set repeat=1"),

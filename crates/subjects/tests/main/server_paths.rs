@@ -11,7 +11,7 @@ use subjects::{AccessPaths, Environment, Opening, Places};
 use sys::time::Clock;
 
 const DEBIAN: &str = "/usr/lib/postgresql/15";
-const ROWS: u64 = 50_000;
+const ROWS: u64 = 20_000;
 
 /// The paths of a server.
 const PATHS: [AccessPath; 5] = [
