@@ -1,9 +1,10 @@
 //! How a command ends: its exit code, and the sentence that goes with a failure.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::panic;
 use std::process::{self, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -100,9 +101,26 @@ const SENTENCE_BYTES_MAX: usize = 256;
 /// Whether a thread is already saying that there is no memory.
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Ends the process where the system has no memory for it. Nothing is removed on this way out, as after a `kill -9`:
-/// what lies on a server or in a folder of ours, the next run removes, or `readpath clean`.
+/// Ends the process where the system has no memory for it.
 pub(crate) fn out_of_memory(bytes: usize) -> ! {
+    end_without_memory(format_args!("{bytes} more bytes"))
+}
+
+/// Ends the process by the same sentence where the standard library panics for want of memory: it does where a thread
+/// begins, and there is none for the stack on which the thread would notice that its own one is full.
+pub(crate) fn take_panics_for_memory() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if panic.payload_as_str().is_some_and(|said| said.contains("alternative stack")) {
+            end_without_memory(format_args!("one more thread"));
+        }
+        usual(panic);
+    }));
+}
+
+/// Ends the process where there is no memory for `what`. Nothing is removed on this way out, as after a `kill -9`: what
+/// lies on a server or in a folder of ours, the next run removes, or `readpath clean`.
+fn end_without_memory(what: fmt::Arguments<'_>) -> ! {
     if IS_ENDING.swap(true, Ordering::Relaxed) {
         // Another thread ends the process; where it is this very one, on its way out, nothing else would.
         thread::sleep(Duration::from_secs(2));
@@ -111,7 +129,7 @@ pub(crate) fn out_of_memory(bytes: usize) -> ! {
     let mut sentence = io::Cursor::new([0; SENTENCE_BYTES_MAX]);
     let written = writeln!(
         sentence,
-        "readpath: the system has no memory for {bytes} more bytes: ask for less at one time, or raise the limit \
+        "readpath: the system has no memory for {what}: ask for less at one time, or raise the limit \
          (ulimit -v, memory.max of the control group). What was kept before is whole."
     );
     let end = written.map_or(0, |()| usize::try_from(sentence.position()).unwrap_or(0));
@@ -121,4 +139,47 @@ pub(crate) fn out_of_memory(bytes: usize) -> ! {
         let _ = File::from(stderr).write_all(&sentence.get_ref()[..end]);
     }
     end_at_once(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::process::{Command, Output};
+
+    use super::*;
+
+    /// What a child is to panic with.
+    const CHILD_SAYS: &str = "READPATH_TEST_CHILD_SAYS";
+
+    #[test]
+    #[ignore = "not a test: the child that `a_panic_for_want_of_memory_ends_in_the_sentence_and_no_other_does` starts"]
+    fn child_that_panics() {
+        take_panics_for_memory();
+        let said = env::var(CHILD_SAYS).unwrap();
+        // As the standard library does, where a thread begins.
+        let thread = thread::spawn(move || panic!("{said}: {}", io::Error::from_raw_os_error(12)));
+        thread.join().unwrap();
+    }
+
+    fn child(said: &str) -> Output {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "exit::tests::child_that_panics", "--ignored", "--nocapture"]);
+        command.env(CHILD_SAYS, said).output().unwrap()
+    }
+
+    #[test]
+    fn a_panic_for_want_of_memory_ends_in_the_sentence_and_no_other_does() {
+        for said in ["failed to allocate an alternative stack", "failed to set up alternative stack guard page"] {
+            let ended = child(said);
+            let text = String::from_utf8(ended.stderr).unwrap();
+            assert_eq!(ended.status.code(), Some(1), "{text}");
+            assert!(text.starts_with("readpath: the system has no memory for one more thread: "), "{text}");
+            assert_eq!(text.lines().count(), 1, "{text}");
+        }
+        let text = String::from_utf8(child("a fault of ours").stderr).unwrap();
+        assert!(
+            text.contains("panicked") && text.contains("a fault of ours") && !text.contains("memory for"),
+            "{text}"
+        );
+    }
 }

@@ -29,6 +29,7 @@ use crate::settings::Settings;
 static ALLOCATOR: sys::memory::Allocator = sys::memory::Allocator { out_of_memory: exit::out_of_memory };
 
 fn main() -> ExitCode {
+    exit::take_panics_for_memory();
     let settings = Settings::from_environment();
     let command_line: Vec<OsString> = env::args_os().collect();
     let width = settings.style.width.min(cli::HELP_WIDTH_MAX);
