@@ -94,21 +94,21 @@ fn is_list(answer: &clap::Error) -> bool {
     value.contains(',') && value.split(',').all(|one| one.parse::<f64>().is_ok())
 }
 
-/// What is wrong with the command line, where the parser's text guesses at what was meant and is wrong: a server is no
-/// subject of every command.
-fn of_servers(answer: &clap::Error) -> Option<String> {
-    let is_server = answer.get(ContextKind::InvalidArg) == Some(&ContextValue::String("--on".into()));
-    if answer.kind() != ErrorKind::UnknownArgument || !is_server {
+/// What is wrong with the command line where --on is not an option of the command: the parser's text guesses at another
+/// option, and a user of a database has to find the command.
+fn without_on(answer: &clap::Error) -> Option<String> {
+    let is_on = answer.get(ContextKind::InvalidArg) == Some(&ContextValue::String("--on".into()));
+    if answer.kind() != ErrorKind::UnknownArgument || !is_on {
         return None;
     }
-    let takes_servers = |command: &&Command| command.get_arguments().any(|argument| argument.get_id() == "on");
+    let takes_it = |command: &&Command| command.get_arguments().any(|argument| argument.get_id() == "on");
     let definition = definition();
     let shown = definition.get_subcommands().filter(|command| !command.is_hide_set());
-    let names: Vec<&str> = shown.filter(takes_servers).map(Command::get_name).collect();
+    let names: Vec<&str> = shown.filter(takes_it).map(Command::get_name).collect();
     let (last, others) = names.split_last()?;
     let text = answer.render().to_string();
     let lines = text.lines().map(|line| match line.trim_start().starts_with("tip:") {
-        true => format!("  tip: a server is measured by {} and {last}", others.join(", ")),
+        true => format!("  tip: --on is an option of {} and {last}", others.join(", ")),
         false => line.into(),
     });
     Some(lines.collect::<Vec<_>>().join("\n") + "\n")
@@ -147,7 +147,7 @@ fn line(line: &str, width: usize) -> String {
 /// and could not be printed has failed like any other result.
 pub(crate) fn print_answer(answer: &clap::Error) -> ExitCode {
     if answer.use_stderr() {
-        let text = of_servers(answer).unwrap_or_else(|| answer.render().to_string());
+        let text = without_on(answer).unwrap_or_else(|| answer.render().to_string());
         let said = answer.source().map(ToString::to_string).zip(reason(answer));
         output::warn(&said.map_or(text.clone(), |(given, reason)| text.replacen(&given, &reason, 1)));
         return Exit::WrongCommandLine.code();

@@ -512,7 +512,7 @@ fn several_numbers_and_a_server_that_a_command_does_not_take_are_sent_to_where_t
     let said = user.refused("disk model:ssd --depth 1,2,4", 2);
     assert!(said.contains("write one number") && said.contains("job file"), "{said}");
     let said = user.refused("disk --on postgres:15", 2);
-    assert!(said.contains("tip: a server is measured by ") && said.contains("roundtrip"), "{said}");
+    assert!(said.contains("tip: --on is an option of ") && said.contains("roundtrip"), "{said}");
     assert!(!said.contains("--no-store"), "{said}");
     assert!(user.refused("disk model:ssd --dept 4", 2).contains("'--depth'"), "the parser's own tip");
 }
