@@ -101,7 +101,7 @@ const SENTENCE_BYTES_MAX: usize = 256;
 /// Whether a thread is already saying that there is no memory.
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Ends the process where the system has no memory for it.
+/// Ends the process where the system has no memory for this many more bytes.
 pub(crate) fn out_of_memory(bytes: usize) -> ! {
     end_without_memory(format_args!("{bytes} more bytes"))
 }
