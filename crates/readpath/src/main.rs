@@ -30,6 +30,8 @@ static ALLOCATOR: sys::memory::Allocator = sys::memory::Allocator { out_of_memor
 
 fn main() -> ExitCode {
     exit::take_panics_for_memory();
+    // Before the first thread. Where there is no limit, each thread keeps an arena of its own.
+    let _ = sys::memory::use_one_arena_under_a_limit();
     let settings = Settings::from_environment();
     let command_line: Vec<OsString> = env::args_os().collect();
     let width = settings.style.width.min(cli::HELP_WIDTH_MAX);

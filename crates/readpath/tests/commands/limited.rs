@@ -296,8 +296,6 @@ fn memory_that_is_refused_in_the_middle_is_one_sentence_at_every_limit() {
                 assert!(said.starts_with("readpath: ") && lines == 1, "{mebibytes} MiB: {said}");
                 refused += 1;
             }
-            // The standard library ends a process where a thread that begins finds no room for its second stack.
-            None if said.contains("failed to allocate an alternative stack") => refused += 1,
             _ => panic!("{mebibytes} MiB: {} {said}", output.status),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
+use rustix::process::{Resource, getrlimit};
+
 /// The system's allocator for a whole program, which calls `out_of_memory` with the bytes that were refused, where the
 /// standard library would abort. That function ends the process and allocates nothing on the way.
 ///
@@ -48,6 +50,16 @@ unsafe impl GlobalAlloc for Allocator {
 pub fn end_at_once(code: i32) -> ! {
     // SAFETY: `_exit` takes a number, touches no memory of ours and does not return.
     unsafe { libc::_exit(code) }
+}
+
+/// Makes all threads allocate from one arena where the address space of this process is limited (`ulimit -v`); `false`
+/// where it is not, or the allocator has no such setting.
+///
+/// An arena of a thread reserves 64 MiB of address space. Where the limit refuses that, the C library takes a page for
+/// each block that the thread allocates, however small. The address space then ends in the middle of its own work, which
+/// aborts the process ("failed to register TLS destructor"), before [`Allocator::out_of_memory`] could say so.
+pub fn use_one_arena_under_a_limit() -> bool {
+    getrlimit(Resource::As).current.is_some() && use_one_arena()
 }
 
 /// Makes all threads allocate from one arena; `false` if the allocator has no such setting.
