@@ -110,6 +110,7 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
                 "customers",
                 1,
                 &count.map(|_| vec![("random_page_cost".into(), 2.0)]).unwrap_or_default(),
+                &count.map(|count| format!("query {count}")).into_iter().collect::<Vec<_>>(),
             ),
         ),
         6 => {
@@ -143,7 +144,13 @@ fn notes() -> Reading {
             2 => says!["Loaded at 1500 MB/s by ", counted(some, "read", "reads"), or("besides the pool".into(), ".")],
             3 => says![format!("to take {}, and", counted(count.as_ref().copied()?, "byte", "bytes"))],
             4 => says![format!("The columns take {}, and took 9 bytes", counted(some, "byte", "bytes"))],
-            5 if count.is_some() => says!["On customers run 2 advises ", "SET random_page_cost = 2.0"],
+            5 if count.is_some() => {
+                says![
+                    "On customers run 2 advises ",
+                    "SET random_page_cost = 2.0",
+                    format!(", but not for: query {some}.")
+                ]
+            }
             5 => says!["On customers run 2 advises the server's own."],
             6 => says!["On customers ", or("SET random_page_cost = ".into(), "no constants repeated themselves")],
             7 => says![or(

@@ -59,8 +59,8 @@ pub(crate) struct Arguments {
 
 /// What runs of calibrate said in a state.
 struct Advice {
-    /// One set a run.
-    advised: Vec<Set>,
+    /// One set a run, and the queries that are exceptions from it.
+    advised: Vec<(Set, Vec<String>)>,
     measured: Set,
     before: Option<Set>,
 }
@@ -130,11 +130,13 @@ fn ask(
         runs.push(run_of(&command)?);
         conductor.ledger.add(question, ADVISED, &ELAPSED, started.elapsed().as_secs_f64());
     }
-    let advised: Vec<Set> = runs.iter().map(|run| sets::advised(run, state)).collect();
-    for (number, set) in advised.iter().enumerate() {
-        conductor.note("advised", advised_by(question, number, set));
+    let advised: Vec<(Set, Vec<String>)> =
+        runs.iter().map(|run| (sets::advised(run, state), sets::exceptions(&run.cases, state))).collect();
+    for (number, (set, exceptions)) in advised.iter().enumerate() {
+        conductor.note("advised", advised_by(question, number, set, exceptions));
     }
-    let agree: Vec<f64> = advised.windows(2).map(|pair| f64::from(u8::from(sets::agree(&pair[0], &pair[1])))).collect();
+    let does_agree = |pair: &[(Set, Vec<String>)]| f64::from(u8::from(sets::agree(&pair[0].0, &pair[1].0)));
+    let agree: Vec<f64> = advised.windows(2).map(does_agree).collect();
     let share: Vec<f64> =
         (!agree.is_empty()).then(|| agree.iter().sum::<f64>() / agree.len() as f64).into_iter().collect();
     let name = format!("{question}: share of runs that advise what the run before does");
@@ -155,10 +157,11 @@ fn ask(
 }
 
 /// What a run, counted from 0, advises.
-pub(crate) fn advised_by(question: &str, number: usize, set: &Set) -> String {
+pub(crate) fn advised_by(question: &str, number: usize, set: &Set, exceptions: &[String]) -> String {
     let statement = sets::statement(set);
     let text = if set.is_empty() { "the server's own" } else { statement.trim_end_matches([';', ' ']) };
-    format!("On {question} run {} advises {text}.", number + 1)
+    let but = if exceptions.is_empty() { String::new() } else { format!(", but not for: {}", exceptions.join("; ")) };
+    format!("On {question} run {} advises {text}{but}.", number + 1)
 }
 
 /// What the last run of calibrate measured.
@@ -188,13 +191,18 @@ fn compare(
     contenders.extend(advice.before.iter().map(|set| (BEFORE, set.clone())));
     // One contender for each run of calibrate that advises something of its own.
     let others = contenders.len();
-    contenders.extend(advice.advised.iter().map(|set| (ADVISED, set.clone())));
+    contenders.extend(advice.advised.iter().map(|(set, _)| (ADVISED, set.clone())));
     let grid = sets::grid();
     let mut timed = Vec::new();
     for query in data.queries() {
         conductor.interruption.check()?;
         progress(&format!("{question}: {}", query.name));
-        let one = plans::time(postgres, &query, &contenders, &grid, caches)?;
+        let mut one = plans::time(postgres, &query, &contenders, &grid, caches)?;
+        for (run, (_, exceptions)) in advice.advised.iter().enumerate() {
+            if exceptions.contains(&query.name) {
+                one.by[others + run] = one.by[0];
+            }
+        }
         judgement::keep(&mut conductor.ledger, &format!("{question}: {}", query.name), &contenders, &one);
         timed.push(one);
     }

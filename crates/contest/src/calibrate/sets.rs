@@ -1,6 +1,6 @@
 //! What runs of `readpath calibrate` advise: the set that is advised, and the others that it compared.
 
-use measure::schema::calibrate::parameters::{ADVICE, CONSTANTS, PART, STATE};
+use measure::schema::calibrate::parameters::{ADVICE, CONSTANTS, PART, QUERY, STATE};
 use measure::{Case, Run};
 
 /// Constants with their values; empty for the server's own.
@@ -42,6 +42,21 @@ pub(crate) fn named(run: &Run, state: &str, name: &str) -> Set {
 pub(crate) fn advised(run: &Run, state: &str) -> Set {
     let is_it = |case: &&Case| is_of(case, state) && ADVICE.in_case(case).as_deref() == Some("change");
     run.cases.iter().find(is_it).map(values).unwrap_or_default()
+}
+
+/// The queries that keep the server's own constants where the set is taken that a run advises for a state.
+pub(crate) fn exceptions(cases: &[Case], state: &str) -> Vec<String> {
+    let is_advised = |case: &&Case| is_of(case, state) && ADVICE.in_case(case).as_deref() == Some("change");
+    let Some(name) = cases.iter().find(is_advised).and_then(|set| CONSTANTS.in_case(set)) else {
+        return Vec::new();
+    };
+    let is_exception = |case: &&Case| {
+        PART.in_case(case).as_deref() == Some("query")
+            && STATE.in_case(case).as_deref() == Some(state)
+            && CONSTANTS.in_case(case).as_deref() == Some(&*name)
+            && ADVICE.in_case(case).as_deref() == Some("keep")
+    };
+    cases.iter().filter(is_exception).filter_map(|case| Some(QUERY.in_case(case)?.to_string())).collect()
 }
 
 /// The set that an earlier version recommends.
@@ -97,6 +112,25 @@ pub(crate) fn statement(set: &Set) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exceptions_are_those_from_the_set_that_is_advised() {
+        let case = |part: &str, name: &str, more: &[(&str, &str)]| {
+            let mut case = Case::default();
+            case.parameters.extend([PART.of(part), STATE.of("as-found"), CONSTANTS.of(name)]);
+            case.parameters.extend(more.iter().map(|(name, value)| (name.to_string(), (*value).into())));
+            case
+        };
+        let cases = vec![
+            case("set", "tried-1", &[("advice", "change")]),
+            case("set", "tried-2", &[]),
+            case("query", "tried-1", &[("query", "late"), ("advice", "keep")]),
+            case("query", "tried-1", &[("query", "early")]),
+            case("query", "tried-2", &[("query", "other"), ("advice", "keep")]),
+        ];
+        assert_eq!(exceptions(&cases, "as-found"), ["late"]);
+        assert!(exceptions(&cases, "cached").is_empty());
+    }
 
     #[test]
     fn runs_agree_where_each_constant_is_near_and_none_is_missing() {

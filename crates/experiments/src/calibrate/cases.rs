@@ -96,6 +96,9 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         PLAN_THEN.of(then.top.outline()),
         VERDICT.of(verdict),
     ]);
+    if comparison.excepted(set).any(|other| other.query.name == one.query.name) {
+        case.parameters.extend([ADVICE.of("keep")]);
+    }
     if let Some(pair) = pair {
         case.metrics.extend(calibrate::TIME_NOW.of_samples(TIMED, &pair.now));
         let source = if pair.is_ended { ENDED } else { TIMED };
@@ -132,10 +135,15 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     if set == advice.set {
         case.parameters.extend([ADVICE.of(advice.decision.name())]);
     }
-    let changed = comparison.changed(set).count() as u64;
+    let excepted = comparison.excepted(set).count() as u64;
+    let changed = comparison.changed(set).count() as u64 - excepted;
     case.metrics.push(calibrate::QUERIES.count("queries that were explained", comparison.compared.len() as u64));
     case.metrics
         .push(calibrate::CHANGED.count("queries with another plan than by the server's own constants", changed));
+    if excepted > 0 {
+        let source = "queries that it may harm, which keep the server's own constants";
+        case.metrics.push(calibrate::EXCEPTED.count(source, excepted));
+    }
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
         let mean = match comparison.state {
             State::AsFound => "geometric mean of the changed queries, their runs drawn anew",

@@ -8,7 +8,8 @@ use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::Query;
 
 use super::bench::{Bench, State};
-use super::judgement::{Drawn, Judged, Pair, RUNS_MIN, judge};
+use super::exceptions::{Pairs, judge_others};
+use super::judgement::{Decision, Drawn, Judged, Pair, RUNS_MIN, judge};
 use super::sets::{ConstantSet, own};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -86,6 +87,8 @@ pub(super) struct Comparison {
     /// Queries with the reason why they could not be explained.
     pub(super) refused: Vec<(String, String)>,
     pub(super) judged: Vec<Judged>,
+    /// Of each set that was judged, the places of the queries that keep the server's own constants.
+    pub(super) exceptions: Vec<Vec<usize>>,
     /// Whether plans were timed.
     pub(super) is_timed: bool,
     pub(super) others: Others,
@@ -188,8 +191,9 @@ impl Compared {
 impl Comparison {
     /// Queries that were timed by these sets on a quiet server, and judged.
     pub(super) fn timed(state: State, sets: Vec<ConstantSet>, compared: Vec<Compared>) -> Comparison {
-        let (refused, judged, is_timed, others) = (Vec::new(), Vec::new(), true, Others::Quiet);
-        let mut timed = Comparison { state, sets, compared, refused, judged, is_timed, others };
+        let (refused, judged, exceptions) = (Vec::new(), Vec::new(), Vec::new());
+        let (is_timed, others) = (true, Others::Quiet);
+        let mut timed = Comparison { state, sets, compared, refused, judged, exceptions, is_timed, others };
         timed.judge();
         timed
     }
@@ -217,13 +221,38 @@ impl Comparison {
         }
         self.sets = kept.iter().map(|at| self.sets[*at].clone()).collect();
         self.judged = kept.iter().filter_map(|at| self.judged.get(*at).copied()).collect();
+        self.exceptions = kept.iter().filter_map(|at| self.exceptions.get(*at).cloned()).collect();
     }
 
     /// Judges each set by the times.
     pub(super) fn judge(&mut self) {
-        let drawn = if self.state == State::AsFound { Drawn::Runs } else { Drawn::QueriesAndRuns };
-        let of = |set| judge(&self.compared.iter().filter_map(|one| one.pair(set)).collect::<Vec<_>>(), drawn);
-        self.judged = (0..self.sets.len()).map(of).collect();
+        (self.judged, self.exceptions) = (0..self.sets.len()).map(|set| self.judged_by(set)).unzip();
+    }
+
+    /// How a set does, and the queries that are exceptions. Only the user's own queries can be: readpath's stand for
+    /// others.
+    fn judged_by(&self, set: usize) -> (Judged, Vec<usize>) {
+        let pairs = self.pairs(set);
+        let all: Vec<Pair> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
+        let judged = judge(&all, self.drawn());
+        if self.state != State::AsFound || judged.decision == Decision::Change {
+            return (judged, Vec::new());
+        }
+        judge_others(&pairs, self.compared.len(), self.drawn()).unwrap_or((judged, Vec::new()))
+    }
+
+    /// The times of the queries that a set changes, each with the query's place.
+    pub(super) fn pairs(&self, set: usize) -> Pairs {
+        self.compared.iter().enumerate().filter_map(|(at, one)| Some((at, one.pair(set)?))).collect()
+    }
+
+    pub(super) fn drawn(&self) -> Drawn {
+        if self.state == State::AsFound { Drawn::Runs } else { Drawn::QueriesAndRuns }
+    }
+
+    /// Queries that keep the server's own constants where a set is taken for the others.
+    pub(super) fn excepted(&self, set: usize) -> impl Iterator<Item = &Compared> {
+        self.exceptions.get(set).into_iter().flatten().map(|at| &self.compared[*at])
     }
 }
 
@@ -260,8 +289,9 @@ pub(super) fn plan(
         compared = kept;
     }
     bench.set_constants(&[])?;
+    let (judged, exceptions) = (Vec::new(), Vec::new());
     let (is_timed, others) = (false, Others::Quiet);
-    Ok(Comparison { state, sets, compared, refused, judged: Vec::new(), is_timed, others })
+    Ok(Comparison { state, sets, compared, refused, judged, exceptions, is_timed, others })
 }
 
 /// Adds a set's plan to those that there are. A dry run, which knows no plan, takes each for another one.

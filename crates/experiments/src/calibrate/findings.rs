@@ -6,16 +6,19 @@ use measure::statistics::median;
 use measure::{Finding, Unit};
 
 use super::bench::State;
-use super::comparison::{Comparison, Others};
+use super::comparison::{Compared, Comparison, Others};
 use super::concurrency::{self, ReadAhead, Sweep};
 use super::constants::Constants;
 use super::judgement::{CHANGED_MIN, Decision, Judged, RUNS_MIN};
 use super::sets::ConstantSet;
 use crate::journal::Journal;
 
-/// A set that gains this part of what the best one does is as good, and the first of them is advised, the nearest to
-/// the server's own constants: two runs then advise the same.
-const AS_GOOD: f64 = 0.8;
+/// A set that gains this part of what the best one of its kind does is as good, and the first of them is advised, the
+/// nearest to the server's own constants: two runs then advise the same.
+const AS_GOOD: f64 = 0.95;
+
+/// A set is clearly better where this part of its gain is still more than the other's.
+const CLEARLY: f64 = 0.8;
 
 /// A set that takes this many times as long in another state than that which it is advised in is said to harm there.
 const HARM: f64 = 1.1;
@@ -31,24 +34,33 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// What the times advise. Sets that are the same in each run come before measured ones, which stand where they gain
-    /// clearly more; among these the state's own is preferred.
+    /// What the times advise. Sets that are the same in each run come before measured ones, and both before sets that
+    /// queries are exceptions from; those that come later stand where they gain clearly more. Among measured ones the
+    /// state's own is preferred.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
         let gain = |set: &usize| judged[*set].gain();
-        let changing = |is_measured: bool| {
-            let is_it = |set: &usize| judged[*set].decision == Decision::Change;
-            (1..sets.len()).filter(is_it).filter(|set| sets[*set].is_measured() == is_measured).collect::<Vec<_>>()
+        let changing = |is_measured: bool, has_exceptions: bool| {
+            let is_it = |set: &usize| {
+                let Judged { decision, excepted, .. } = judged[*set];
+                decision == Decision::Change
+                    && sets[*set].is_measured() == is_measured
+                    && (excepted > 0) == has_exceptions
+            };
+            (1..sets.len()).filter(is_it).collect::<Vec<_>>()
         };
         let first_as_good = |changing: &[usize], preferred: Option<usize>| {
             let most = changing.iter().map(gain).fold(0.0, f64::max);
             let is_as_good = |set: &usize| changing.contains(set) && gain(set) >= most * AS_GOOD;
             preferred.filter(is_as_good).or(changing.iter().copied().find(is_as_good))
         };
-        let fixed = first_as_good(&changing(false), None);
-        let measured = first_as_good(&changing(true), own);
-        let is_clearly_better = |set: &usize| fixed.is_none_or(|fixed| gain(&fixed) < gain(set) * AS_GOOD);
-        if let Some(set) = measured.filter(is_clearly_better).or(fixed) {
+        let mut best: Option<usize> = None;
+        for (is_measured, has_exceptions) in [(false, false), (true, false), (false, true), (true, true)] {
+            let next = first_as_good(&changing(is_measured, has_exceptions), own.filter(|_| is_measured));
+            let is_clearly_better = |set: &usize| best.is_none_or(|best| gain(&best) < gain(set) * CLEARLY);
+            best = next.filter(is_clearly_better).or(best);
+        }
+        if let Some(set) = best {
             return Advice { decision: Decision::Change, set, withheld: None };
         }
         // What is said then is said of the state's own set, unless another one changes enough plans and it does not.
@@ -80,7 +92,10 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     let set = &comparison.sets[advice.set];
     let whose = if state == State::AsFound { "your" } else { "readpath's" };
     let what = match advice.decision {
-        Decision::Change => format!("{name}, {}: set {}", state.in_words(), values(set)),
+        Decision::Change => {
+            let but = but_for(judged.map_or(0, |judged| judged.excepted));
+            format!("{name}, {}: set {}{but}", state.in_words(), values(set))
+        }
         Decision::Keep => format!("{name}, {}: keep the server's own constants", state.in_words()),
         Decision::Undecided => match (&advice.withheld, judged) {
             (Some(reason), _) => format!("{name}, {}: undecided, because {reason}", state.in_words()),
@@ -93,6 +108,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     let mut sentences = vec![format!("{what}.")];
     if let Some(judged) = judged {
         sentences.extend(worth(comparison, judged, whose, set.name));
+        sentences.extend(excepted(comparison, advice));
         sentences.extend(not_timed(comparison, advice.set));
     }
     sentences.extend(refused(comparison));
@@ -101,7 +117,35 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
         finding = finding.with("ratio", judged.ratio.value, Unit::Ratio).with("worst", judged.worst, Unit::Ratio);
     }
-    finding
+    match judged.filter(|judged| judged.excepted > 0) {
+        Some(judged) => finding.with("exceptions", judged.excepted as f64, Unit::Count),
+        None => finding,
+    }
+}
+
+/// That some queries do not take part in a change, as a clause.
+fn but_for(excepted: usize) -> String {
+    match excepted {
+        0 => String::new(),
+        1 => ", but not for 1 of your queries".into(),
+        more => format!(", but not for {more} of your queries"),
+    }
+}
+
+/// Which queries keep the server's own constants, why, and how, as a sentence.
+fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
+    let by_set = |one: &Compared| {
+        let ratio = one.pair(advice.set).and_then(|pair| pair.ratio());
+        let times = ratio.map(|ratio| format!(" ({} times as long by the set)", three_digits(ratio.value)));
+        format!("{}{}", one.query.name, times.unwrap_or_default())
+    };
+    let names: Vec<String> = comparison.excepted(advice.set).map(by_set).collect();
+    let (keeps, its) = if names.len() == 1 { ("This one keeps", "its") } else { ("These keep", "their") };
+    let message = format!(
+        "{keeps} the server's own constants, by SET LOCAL in {its} transaction or by ALTER ROLE: {}.",
+        names.join("; ")
+    );
+    (advice.decision == Decision::Change && !names.is_empty()).then_some(message)
 }
 
 /// The advice, with what the set that is advised costs in the states that it is not for.

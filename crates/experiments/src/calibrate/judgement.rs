@@ -124,6 +124,8 @@ pub(super) struct Judged {
     pub(super) few: usize,
     /// Those that were ended before it was sure that they are slower.
     pub(super) ended: usize,
+    /// Queries that keep the server's own constants, of which none of these figures is.
+    pub(super) excepted: usize,
     pub(super) harm: Harm,
     /// Geometric mean of the ratios of the changed ones.
     pub(super) ratio: Estimate,
@@ -174,7 +176,7 @@ impl Pair {
     }
 
     /// Whether it takes so much longer by the medians, sure or not.
-    fn may_harm(&self) -> bool {
+    pub(super) fn may_harm(&self) -> bool {
         let [now, then] = [&self.now, &self.then].map(|samples| median(samples).unwrap_or(0.0));
         then > now * HARM && then - now >= HARM_MILLIS
     }
@@ -230,6 +232,7 @@ pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
         slower: count(Verdict::Slower),
         few: pairs.iter().filter(|pair| !pair.has_enough()).count(),
         ended: found.iter().filter(|one| one.0.is_ended && !does_harm(one)).count(),
+        excepted: 0,
         harm: match () {
             () if found.iter().any(|one| does_harm(&one)) => Harm::Sure,
             () if pairs.iter().any(Pair::may_harm) => Harm::Possible,

@@ -12,6 +12,7 @@ mod cost;
 mod crossing;
 mod crossover;
 pub mod estimate;
+mod exceptions;
 mod findings;
 mod judgement;
 mod pages;

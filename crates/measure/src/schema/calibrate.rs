@@ -28,7 +28,8 @@ parameters! {
     PLAN_THEN = "plan_then", "of a query: its plan by the set";
     VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, when ended, or why not; of a set: as `advice`; \
         of a crossover: why it was not timed; of a switch: `too early`, `about right`, `too late`";
-    ADVICE = "advice", "of the set of the advice: `change`, `keep`, `undecided`; of a remedy: what would help";
+    ADVICE = "advice", "of the set of the advice: `change`, `keep`, `undecided`; of a query: `keep` where it is an \
+        exception from the set and keeps the server's own constants; of a remedy: what would help";
 }
 
 metrics! {
@@ -57,7 +58,9 @@ metrics! {
     RATIO_HIGH = "ratio_high", Ratio, "upper end of its interval of 95 %";
     WORST = "worst", Ratio, "of a set: the ratio of the query that loses most";
     QUERIES = "queries", Count, "of a set: queries";
-    CHANGED = "changed", Count, "of a set: queries whose plan it changes";
+    CHANGED = "changed", Count, "of a set: queries whose plan it changes, without exceptions";
+    EXCEPTED = "excepted", Count, "of a set: queries that are exceptions from it, and are in none of its figures but \
+        `queries`";
     FASTER = "faster", Count, "of a set: queries that are faster for sure";
     SLOWER = "slower", Count, "of a set: queries that are slower for sure";
     SHARE = "share", Percent, "of a crossover: the rows of the table that are asked for";

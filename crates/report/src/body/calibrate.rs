@@ -46,6 +46,11 @@ fn is_advised(sets: &[&Case], query: &Case) -> bool {
     sets.iter().find(is_same).is_some_and(|set| !cell(set, "advice").is_empty())
 }
 
+/// Whether a query is an exception from the set of its case, and keeps the server's own constants.
+fn is_excepted(query: &Case) -> bool {
+    cell(query, "advice") == "keep"
+}
+
 fn number(case: &Case, name: &str) -> Cell {
     Cell::or_absent(case.metric(name).map(Cell::median))
 }
@@ -59,6 +64,7 @@ fn is_too_short(case: &Case) -> bool {
 /// How each set does, by the state of the caches.
 fn sets(cases: &[&Case]) -> Option<Table> {
     let others: Vec<&Case> = cases.iter().copied().filter(|case| cell(case, "constants") != "now").collect();
+    let has_exceptions = others.iter().any(|case| case.metric("excepted").is_some());
     let of = |case: &Case| format!("{} of {}", count(case, "changed"), count(case, "queries"));
     let state = |case: &Case| match cell(case, "state").as_str() {
         "as-found" => "your queries, as the server is".into(),
@@ -66,13 +72,22 @@ fn sets(cases: &[&Case]) -> Option<Table> {
         "system" => "readpath's queries, cached by the operating system".into(),
         state => format!("readpath's queries, {state}"),
     };
-    Table::over(&others)
+    let table = Table::over(&others)
         .column("set", Align::Left, |case| cell(case, "constants"))
         .column("verdict", Align::Word, |case| {
             let mark = if cell(case, "advice") == "change" { " *" } else { "" };
             format!("{}{mark}", cell(case, "verdict"))
         })
-        .column("other plans", Align::Right, |case| of(case))
+        .column("other plans", Align::Right, |case| of(case));
+    let excepted = |case: &&Case| case.metric("excepted").map(|metric| Cell::count(metric.median()));
+    let is_advised = |case: &&Case| cell(case, "advice") == "change";
+    let marks = [
+        (has_exceptions, "but: queries that keep the server's own constants, and are in no other figure"),
+        (others.iter().any(is_advised), "* advised"),
+    ];
+    let marks: Vec<&str> = marks.into_iter().filter(|(is_there, _)| *is_there).map(|(_, mark)| mark).collect();
+    let table = if has_exceptions { table.column("but", Align::Right, excepted) } else { table };
+    table
         .column("faster", Align::Right, |case| case.metric("faster").map(|metric| Cell::count(metric.median())))
         .optional()
         .column("slower", Align::Right, |case| case.metric("slower").map(|metric| Cell::count(metric.median())))
@@ -90,7 +105,7 @@ fn sets(cases: &[&Case]) -> Option<Table> {
         .titled(format!(
             "Each set of constants against the server's own: how many queries get another plan, and how many times as \
              long these take in the mean, the worst, and together{}:",
-            if others.iter().any(|case| cell(case, "advice") == "change") { " (* advised)" } else { "" }
+            if marks.is_empty() { String::new() } else { format!(" ({})", marks.join("; ")) }
         ))
         .unless_empty()
 }

@@ -56,8 +56,8 @@ pub fn end_at_once(code: i32) -> ! {
 /// where it is not, or the allocator has no such setting.
 ///
 /// An arena of a thread reserves 64 MiB of address space. Where the limit refuses that, the C library takes a page for
-/// each block that the thread allocates, however small. The address space then ends in the middle of its own work, which
-/// aborts the process ("failed to register TLS destructor"), before [`Allocator::out_of_memory`] could say so.
+/// each block that the thread allocates, however small. The address space then ends in the middle of its own work,
+/// which aborts the process ("failed to register TLS destructor"), before [`Allocator::out_of_memory`] could say so.
 pub fn use_one_arena_under_a_limit() -> bool {
     getrlimit(Resource::As).current.is_some() && use_one_arena()
 }

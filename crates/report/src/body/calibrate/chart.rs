@@ -6,7 +6,7 @@ use measure::schema::calibrate;
 use measure::sorting;
 use measure::{Case, Run, Unit};
 
-use super::{crossovers, is_advised, part};
+use super::{crossovers, is_advised, is_excepted, part};
 use crate::body::drawing::{Drawing, RANGE, beginning, figure};
 use crate::page::number::three_digits;
 use crate::page::parameters::cell;
@@ -151,6 +151,7 @@ fn plans(run: &Run) -> Option<Chart> {
     let group = |case: &Case| {
         let is_its = |set: &&&Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(case, name));
         let advice = sets.iter().find(is_its).map_or(String::new(), |set| match cell(set, "advice").as_str() {
+            "change" if is_excepted(case) => ", excepted from it".into(),
             "change" => ", advised".into(),
             "keep" => ", not advised".into(),
             advice => format!(", {advice}"),
@@ -164,8 +165,12 @@ fn plans(run: &Run) -> Option<Chart> {
         _ => 0.0,
     };
     sorting::by(&mut rows, |one, other| factor(other).total_cmp(&factor(one)));
-    let mut groups: Vec<String> = changed.iter().map(|case| group(case)).collect();
-    groups.dedup();
+    let mut groups: Vec<String> = Vec::new();
+    for group in changed.iter().map(|case| group(case)) {
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
     let most = (PLANS_MAX / groups.len().max(1)).max(PLANS_MIN);
     let shown = groups.iter().flat_map(|group| rows.iter().filter(|row| row.group == *group).take(most));
     let mut shown: Vec<Row> = shown.cloned().collect();
@@ -203,12 +208,13 @@ fn further(count: usize, [one, several]: [&str; 2]) -> String {
 }
 
 /// Words of the headings and the names that not every reader of plans knows.
-const WORDS: [(&str, &str); 5] = [
+const WORDS: [(&str, &str); 6] = [
     (
         ", advised",
         "Advised: all changed queries together take less time for sure (the 95 % interval lies below 1), and none is \
          surely slower.",
     ),
+    (", excepted", "Excepted: the set may make these much slower, and they keep the server's own constants."),
     (", not advised", "Not advised: some query is surely slower, or all together take no less time."),
     (", undecided", "Undecided: these queries cannot tell whether the set helps."),
     ("Finalize)", "Finalize: puts together what parallel workers have aggregated."),

@@ -2,7 +2,7 @@
 
 use measure::{Case, Metric};
 
-use super::is_too_short;
+use super::{is_excepted, is_too_short};
 use crate::page::number::three_digits;
 use crate::page::parameters::cell;
 use crate::page::{Align, Section, Table};
@@ -40,7 +40,10 @@ fn section(case: &Case, set: &str) -> Section {
 
 /// The query with its verdict and its times.
 fn what_it_takes(case: &Case) -> String {
-    let [query, verdict] = ["query", "verdict"].map(|name| cell(case, name));
+    let [query, mut verdict] = ["query", "verdict"].map(|name| cell(case, name));
+    if is_excepted(case) {
+        verdict += ", and keeps its plan";
+    }
     let median = |name: &str| case.metric(name).map(Metric::median).map(three_digits);
     let times = median("time_now").zip(median("time_then")).zip(median("ratio"));
     let times = times.map_or(String::new(), |((now, then), ratio)| match is_too_short(case) {

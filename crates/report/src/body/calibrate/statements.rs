@@ -5,7 +5,7 @@ use measure::{Case, Metric, Run};
 use serde_json::Value;
 
 use super::super::subjects::values;
-use super::{CONSTANTS, part};
+use super::{CONSTANTS, is_excepted, part};
 use crate::page::parameters::cell;
 
 /// The settings of reads ahead.
@@ -35,7 +35,7 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
     for state in &states {
         match advice(state).filter(|set| cell(set, "advice") == "change") {
             Some(set) => {
-                let written = ways(run, state, &changed(run, set));
+                let written = exceptions(run, set) + &ways(run, state, &changed(run, set));
                 text += &if is_one_of_several(state) { commented(state, &written) } else { written };
             }
             None => text += &format!("-- {state}: nothing to set; the server's own constants stay\n"),
@@ -61,6 +61,31 @@ fn changed(run: &Run, set: &Case) -> Vec<Setting> {
     let given = CONSTANTS.into_iter().filter_map(|name| Some((name, set.metric(name)?.median())));
     let changed = given.filter(|(name, value)| now(run, name) != Some(*value));
     changed.map(|(name, value)| (name.to_string(), plain(value))).collect()
+}
+
+/// What the queries that are exceptions from a set need before it is set.
+fn exceptions(run: &Run, set: &Case) -> String {
+    let is_its = |query: &&Case| ["state", "constants"].iter().all(|name| cell(query, name) == cell(set, name));
+    let queries = part(run, "query");
+    let names: Vec<String> = queries
+        .iter()
+        .copied()
+        .filter(is_its)
+        .filter(|query| is_excepted(query))
+        .map(|query| cell(query, "query"))
+        .collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    // A name can hold a line of its own, which would be run.
+    let name = |name: &String| format!("--   {}\n", name.split_whitespace().collect::<Vec<_>>().join(" "));
+    let own = |(setting, _): &Setting| Some(format!("--   SET LOCAL {setting} = {};\n", plain(now(run, setting)?)));
+    format!(
+        "-- first, because the constants below may make these queries much slower:\n{}\
+         -- in the transaction of each, or by ALTER ROLE for a role of their own:\n{}\n",
+        names.iter().map(name).collect::<String>(),
+        changed(run, set).iter().filter_map(own).collect::<String>()
+    )
 }
 
 /// The ways to set settings: for a session, for a database, for the server.

@@ -1,0 +1,106 @@
+//! Queries that keep the server's own constants where a set helps the others. A query can have constants of its own
+//! (`SET LOCAL` in its transaction), so that one that a set harms need not keep the others from it.
+
+use measure::sorting;
+
+use super::judgement::{Decision, Drawn, Judged, Pair, judge};
+
+/// One query in this many may be an exception: each is work for the user.
+const ONE_IN: usize = 10;
+
+/// How many times as long the other queries may take in the mean for exceptions to be worth that work.
+const WORTH: f64 = 0.9;
+
+/// A query that takes surely longer, and by the medians this many times as long, is an exception too where there may be
+/// one more.
+const SLOWER: f64 = 1.1;
+
+/// The pairs of a set, each with the place of its query.
+pub(super) type Pairs = Vec<(usize, Pair)>;
+
+/// How a set does over the queries that are no exceptions, and the places of these; `None` where none is harmed, where
+/// that many queries are that exceptions are no answer, and where the set is not worth them.
+pub(super) fn judge_others(pairs: &Pairs, queries: usize, drawn: Drawn) -> Option<(Judged, Vec<usize>)> {
+    let is_harmed = |pair: &Pair| pair.may_harm() || pair.is_ended || !pair.has_enough();
+    let mut excepted = places(pairs, is_harmed);
+    let most = most(queries);
+    if excepted.is_empty() || excepted.len() > most {
+        return None;
+    }
+    let slower = |(at, pair): &(usize, Pair)| {
+        let ratio = pair.ratio().filter(|ratio| ratio.low > 1.0 && ratio.value > SLOWER)?;
+        (!excepted.contains(at)).then_some((ratio.value, *at))
+    };
+    let mut slower: Vec<(f64, usize)> = pairs.iter().filter_map(slower).collect();
+    sorting::by(&mut slower, |one, other| other.0.total_cmp(&one.0));
+    let room = most - excepted.len();
+    excepted.extend(slower.into_iter().take(room).map(|(_, at)| at));
+    sorting::ascending(&mut excepted);
+    let judged = judge(&others(pairs, &excepted), drawn);
+    let judged = Judged { excepted: excepted.len(), ..judged };
+    (judged.decision == Decision::Change && judged.ratio.value <= WORTH).then_some((judged, excepted))
+}
+
+/// How a set does in one round over the queries that may turn out to be no exceptions: all but those that take `times`
+/// as long, as far as exceptions go.
+pub(super) fn first_look(pairs: &Pairs, queries: usize, times: f64, drawn: Drawn) -> Judged {
+    let slow = places(pairs, |pair| pair.ratio().is_some_and(|ratio| ratio.value > times));
+    let excepted = if slow.len() <= most(queries) { slow } else { Vec::new() };
+    judge(&others(pairs, &excepted), drawn)
+}
+
+/// How many queries may be exceptions.
+fn most(queries: usize) -> usize {
+    queries / ONE_IN
+}
+
+fn places(pairs: &Pairs, is_it: impl Fn(&Pair) -> bool) -> Vec<usize> {
+    pairs.iter().filter(|(_, pair)| is_it(pair)).map(|(at, _)| *at).collect()
+}
+
+fn others(pairs: &Pairs, excepted: &[usize]) -> Vec<Pair> {
+    pairs.iter().filter(|(at, _)| !excepted.contains(at)).map(|(_, pair)| pair.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queries with their milliseconds now and by the set, in three runs.
+    fn judged(times: &[(f64, f64)], queries: usize) -> Option<(usize, Vec<usize>)> {
+        let pair = |(now, then): &(f64, f64)| Pair { now: vec![*now; 3], then: vec![*then; 3], is_ended: false };
+        let pairs: Pairs = times.iter().map(pair).enumerate().collect();
+        judge_others(&pairs, queries, Drawn::Runs).map(|(judged, excepted)| (judged.changed, excepted))
+    }
+
+    const HALVED: [(f64, f64); 4] = [(10.0, 5.0), (20.0, 10.0), (30.0, 15.0), (40.0, 20.0)];
+
+    fn halved_and(others: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        [&HALVED[..], others].concat()
+    }
+
+    #[test]
+    fn one_query_in_ten_is_an_exception_and_no_more() {
+        let harmed = |count: usize| halved_and(&vec![(10.0, 30.0); count]);
+        assert_eq!(judged(&harmed(1), 9), None, "one of nine");
+        assert_eq!(judged(&harmed(1), 10), Some((4, vec![4])));
+        assert_eq!(judged(&harmed(2), 19), None, "two of nineteen");
+        assert_eq!(judged(&harmed(2), 20), Some((4, vec![4, 5])));
+        assert_eq!(judged(&harmed(0), 40), None, "none is harmed");
+    }
+
+    #[test]
+    fn what_the_others_gain_must_be_worth_exceptions() {
+        let little: Vec<(f64, f64)> = vec![(10.0, 9.3), (20.0, 18.6), (30.0, 27.9), (40.0, 37.2), (10.0, 30.0)];
+        assert_eq!(judged(&little, 10), None);
+        assert_eq!(judged(&[(10.0, 5.0), (20.0, 10.0), (10.0, 30.0)], 10), None, "two queries cannot tell");
+    }
+
+    #[test]
+    fn queries_that_are_merely_slower_are_exceptions_where_there_may_be_more_the_slowest_first() {
+        let slow = halved_and(&[(100.0, 112.0), (100.0, 118.0), (10.0, 30.0), (100.0, 105.0)]);
+        assert_eq!(judged(&slow, 10), Some((7, vec![6])));
+        assert_eq!(judged(&slow, 20), Some((6, vec![5, 6])));
+        assert_eq!(judged(&slow, 40), Some((5, vec![4, 5, 6])), "never one that is slower by a twentieth");
+    }
+}
