@@ -141,7 +141,7 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     case.metrics
         .push(calibrate::CHANGED.count("queries with another plan than by the server's own constants", changed));
     if excepted > 0 {
-        let source = "queries that it may harm, which keep the server's own constants";
+        let source = "queries that are slower by it, or may be, which keep the server's own constants";
         case.metrics.push(calibrate::EXCEPTED.count(source, excepted));
     }
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {

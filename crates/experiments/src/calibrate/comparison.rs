@@ -8,8 +8,8 @@ use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::Query;
 
 use super::bench::{Bench, State};
-use super::exceptions::{Pairs, judge_others};
-use super::judgement::{Decision, Drawn, Judged, Pair, RUNS_MIN, judge};
+use super::exceptions::{Pairs, judge_with_exceptions};
+use super::judgement::{Drawn, Judged, Pair, RUNS_MIN, judge};
 use super::sets::{ConstantSet, own};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -235,10 +235,10 @@ impl Comparison {
         let pairs = self.pairs(set);
         let all: Vec<Pair> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
         let judged = judge(&all, self.drawn());
-        if self.state != State::AsFound || judged.decision == Decision::Change {
+        if self.state != State::AsFound {
             return (judged, Vec::new());
         }
-        judge_others(&pairs, self.compared.len(), self.drawn()).unwrap_or((judged, Vec::new()))
+        judge_with_exceptions(&pairs, self.compared.len(), judged, self.drawn())
     }
 
     /// The times of the queries that a set changes, each with the query's place.

@@ -12,33 +12,46 @@ const ONE_IN: usize = 10;
 const WORTH: f64 = 0.9;
 
 /// A query that takes surely longer, and by the medians this many times as long, is an exception too where there may be
-/// one more.
+/// one more: how much longer depends on what else is in the buffers.
 const SLOWER: f64 = 1.1;
 
 /// The pairs of a set, each with the place of its query.
 pub(super) type Pairs = Vec<(usize, Pair)>;
 
-/// How a set does over the queries that are no exceptions, and the places of these; `None` where none is harmed, where
-/// that many queries are that exceptions are no answer, and where the set is not worth them.
-pub(super) fn judge_others(pairs: &Pairs, queries: usize, drawn: Drawn) -> Option<(Judged, Vec<usize>)> {
-    let is_harmed = |pair: &Pair| pair.may_harm() || pair.is_ended || !pair.has_enough();
-    let mut excepted = places(pairs, is_harmed);
-    let most = most(queries);
-    if excepted.is_empty() || excepted.len() > most {
-        return None;
+/// How a set does that does so over all queries, where some are exceptions, and the places of these; as it does over
+/// all where that many queries are harmed that exceptions are no answer, and where the set is not worth them.
+pub(super) fn judge_with_exceptions(
+    pairs: &Pairs,
+    queries: usize,
+    whole: Judged,
+    drawn: Drawn,
+) -> (Judged, Vec<usize>) {
+    let mut excepted = places(pairs, |pair| pair.may_harm() || pair.is_ended || !pair.has_enough());
+    let harmed = excepted.len();
+    let room = most(queries).checked_sub(harmed);
+    // Without harm, a set that is no gain does not become one by leaving out what is slower.
+    let (Some(room), true) = (room, harmed > 0 || whole.decision == Decision::Change) else {
+        return (whole, Vec::new());
+    };
+    excepted.extend(slowest(pairs, &excepted).into_iter().take(room));
+    sorting::ascending(&mut excepted);
+    let judged = judge(&others(pairs, &excepted), drawn);
+    let judged = Judged { excepted: excepted.len(), harmed, ..judged };
+    match judged.decision == Decision::Change && judged.ratio.value <= WORTH && !excepted.is_empty() {
+        true => (judged, excepted),
+        false => (whole, Vec::new()),
     }
+}
+
+/// Places of the queries that are surely slower and not among these, the slowest first.
+fn slowest(pairs: &Pairs, excepted: &[usize]) -> Vec<usize> {
     let slower = |(at, pair): &(usize, Pair)| {
         let ratio = pair.ratio().filter(|ratio| ratio.low > 1.0 && ratio.value > SLOWER)?;
         (!excepted.contains(at)).then_some((ratio.value, *at))
     };
     let mut slower: Vec<(f64, usize)> = pairs.iter().filter_map(slower).collect();
     sorting::by(&mut slower, |one, other| other.0.total_cmp(&one.0));
-    let room = most - excepted.len();
-    excepted.extend(slower.into_iter().take(room).map(|(_, at)| at));
-    sorting::ascending(&mut excepted);
-    let judged = judge(&others(pairs, &excepted), drawn);
-    let judged = Judged { excepted: excepted.len(), ..judged };
-    (judged.decision == Decision::Change && judged.ratio.value <= WORTH).then_some((judged, excepted))
+    slower.into_iter().map(|(_, at)| at).collect()
 }
 
 /// How a set does in one round over the queries that may turn out to be no exceptions: all but those that take `times`
@@ -70,7 +83,9 @@ mod tests {
     fn judged(times: &[(f64, f64)], queries: usize) -> Option<(usize, Vec<usize>)> {
         let pair = |(now, then): &(f64, f64)| Pair { now: vec![*now; 3], then: vec![*then; 3], is_ended: false };
         let pairs: Pairs = times.iter().map(pair).enumerate().collect();
-        judge_others(&pairs, queries, Drawn::Runs).map(|(judged, excepted)| (judged.changed, excepted))
+        let whole = judge(&others(&pairs, &[]), Drawn::Runs);
+        let (judged, excepted) = judge_with_exceptions(&pairs, queries, whole, Drawn::Runs);
+        (!excepted.is_empty()).then_some((judged.changed, excepted))
     }
 
     const HALVED: [(f64, f64); 4] = [(10.0, 5.0), (20.0, 10.0), (30.0, 15.0), (40.0, 20.0)];
@@ -86,7 +101,7 @@ mod tests {
         assert_eq!(judged(&harmed(1), 10), Some((4, vec![4])));
         assert_eq!(judged(&harmed(2), 19), None, "two of nineteen");
         assert_eq!(judged(&harmed(2), 20), Some((4, vec![4, 5])));
-        assert_eq!(judged(&harmed(0), 40), None, "none is harmed");
+        assert_eq!(judged(&harmed(0), 40), None, "none is slower");
     }
 
     #[test]
@@ -102,5 +117,8 @@ mod tests {
         assert_eq!(judged(&slow, 10), Some((7, vec![6])));
         assert_eq!(judged(&slow, 20), Some((6, vec![5, 6])));
         assert_eq!(judged(&slow, 40), Some((5, vec![4, 5, 6])), "never one that is slower by a twentieth");
+        assert_eq!(judged(&halved_and(&[(100.0, 112.0)]), 10), Some((4, vec![4])), "where none is harmed");
+        let even = [(10.0, 9.9), (20.0, 19.9), (30.0, 30.1), (40.0, 39.8), (50.0, 56.0)];
+        assert_eq!(judged(&even, 10), None, "nothing is gained with it");
     }
 }

@@ -35,17 +35,15 @@ pub(super) struct Advice {
 
 impl Advice {
     /// What the times advise. Sets that are the same in each run come before measured ones, and both before sets that
-    /// queries are exceptions from; those that come later stand where they gain clearly more. Among measured ones the
+    /// harm queries which are exceptions; those that come later stand where they gain clearly more. Among measured ones the
     /// state's own is preferred.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
         let gain = |set: &usize| judged[*set].gain();
-        let changing = |is_measured: bool, has_exceptions: bool| {
+        let changing = |is_measured: bool, does_harm: bool| {
             let is_it = |set: &usize| {
-                let Judged { decision, excepted, .. } = judged[*set];
-                decision == Decision::Change
-                    && sets[*set].is_measured() == is_measured
-                    && (excepted > 0) == has_exceptions
+                let Judged { decision, harmed, .. } = judged[*set];
+                decision == Decision::Change && sets[*set].is_measured() == is_measured && (harmed > 0) == does_harm
             };
             (1..sets.len()).filter(is_it).collect::<Vec<_>>()
         };
@@ -55,8 +53,8 @@ impl Advice {
             preferred.filter(is_as_good).or(changing.iter().copied().find(is_as_good))
         };
         let mut best: Option<usize> = None;
-        for (is_measured, has_exceptions) in [(false, false), (true, false), (false, true), (true, true)] {
-            let next = first_as_good(&changing(is_measured, has_exceptions), own.filter(|_| is_measured));
+        for (is_measured, does_harm) in [(false, false), (true, false), (false, true), (true, true)] {
+            let next = first_as_good(&changing(is_measured, does_harm), own.filter(|_| is_measured));
             let is_clearly_better = |set: &usize| best.is_none_or(|best| gain(&best) < gain(set) * CLEARLY);
             best = next.filter(is_clearly_better).or(best);
         }
@@ -140,7 +138,7 @@ fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
         format!("{}{}", one.query.name, times.unwrap_or_default())
     };
     let names: Vec<String> = comparison.excepted(advice.set).map(by_set).collect();
-    let (keeps, its) = if names.len() == 1 { ("This one keeps", "its") } else { ("These keep", "their") };
+    let (keeps, its) = if names.len() == 1 { ("The exception keeps", "its") } else { ("The exceptions keep", "their") };
     let message = format!(
         "{keeps} the server's own constants, by SET LOCAL in {its} transaction or by ALTER ROLE: {}.",
         names.join("; ")

@@ -124,8 +124,10 @@ pub(super) struct Judged {
     pub(super) few: usize,
     /// Those that were ended before it was sure that they are slower.
     pub(super) ended: usize,
-    /// Queries that keep the server's own constants, of which none of these figures is.
+    /// Queries that keep the server's own constants, of which none of these figures is; and those of them that the set
+    /// may harm.
     pub(super) excepted: usize,
+    pub(super) harmed: usize,
     pub(super) harm: Harm,
     /// Geometric mean of the ratios of the changed ones.
     pub(super) ratio: Estimate,
@@ -233,6 +235,7 @@ pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
         few: pairs.iter().filter(|pair| !pair.has_enough()).count(),
         ended: found.iter().filter(|one| one.0.is_ended && !does_harm(one)).count(),
         excepted: 0,
+        harmed: 0,
         harm: match () {
             () if found.iter().any(|one| does_harm(&one)) => Harm::Sure,
             () if pairs.iter().any(Pair::may_harm) => Harm::Possible,

@@ -36,9 +36,9 @@ fn set(name: &'static str) -> ConstantSet {
 
 fn judged(decision: Decision, value: f64, changed: usize) -> Judged {
     let ratio = Estimate { value, low: value * 0.9, high: value * 1.1 };
-    let [faster, slower, few, ended, excepted] = [0; 5];
+    let [faster, slower, few, ended, excepted, harmed] = [0; 6];
     let (harm, worst, now, then) = (Harm::None, 1.0, 1.0, 1.0);
-    Judged { decision, changed, faster, slower, few, ended, excepted, harm, ratio, worst, now, then }
+    Judged { decision, changed, faster, slower, few, ended, excepted, harmed, harm, ratio, worst, now, then }
 }
 
 /// The set that is advised where those of a state, a safe one and the usual advice came out so.
@@ -82,8 +82,8 @@ fn a_query_that_a_set_harms_keeps_its_constants_and_the_advice_names_it() {
         "set seq_page_cost = 0.500, but not for 1 of your queries.",
         "9 of your 10 queries get another plan",
         "the worst 0.500 times as long",
-        "This one keeps the server's own constants, by SET LOCAL in its transaction or by ALTER ROLE: q0 (3.00 times \
-         as long by the set).",
+        "The exception keeps the server's own constants, by SET LOCAL in its transaction or by ALTER ROLE: q0 (3.00 \
+         times as long by the set).",
     ] {
         assert!(one.contains(part), "no {part}: {one}");
     }

@@ -81,7 +81,7 @@ fn exceptions(run: &Run, set: &Case) -> String {
     let name = |name: &String| format!("--   {}\n", name.split_whitespace().collect::<Vec<_>>().join(" "));
     let own = |(setting, _): &Setting| Some(format!("--   SET LOCAL {setting} = {};\n", plain(now(run, setting)?)));
     format!(
-        "-- first, because the constants below may make these queries much slower:\n{}\
+        "-- first, because the constants below make these queries slower, or may:\n{}\
          -- in the transaction of each, or by ALTER ROLE for a role of their own:\n{}\n",
         names.iter().map(name).collect::<String>(),
         changed(run, set).iter().filter_map(own).collect::<String>()
