@@ -1,5 +1,7 @@
 //! The cases of a comparison: each query whose plan a set changes, and how each set does.
 
+use std::ptr;
+
 use measure::quantity::format_nanos;
 use measure::schema::calibrate::parameters::{
     ADVICE, CONSTANTS, NODE_NOW, NODE_THEN, PLAN_NOW, PLAN_THEN, QUERY, SOURCE, STATE, VERDICT,
@@ -11,7 +13,7 @@ use super::bench::{Bench, State};
 use super::comparison::{Compared, Comparison};
 use super::estimate::Estimate;
 use super::findings::Advice;
-use super::judgement::{Judged, Pair};
+use super::judgement::{Decision, Judged, Pair};
 use super::sets::{BETWEEN, SAFE};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -28,7 +30,12 @@ pub(super) fn keep(
 ) -> Result<(), ExperimentError> {
     for set in 1..comparison.sets.len() {
         for one in comparison.changed(set) {
-            journal.keep(query(bench, comparison, set, one))?;
+            let mut case = query(bench, comparison, set, one);
+            // Names can be the same.
+            if advice.withheld.is_none() && comparison.excepted(set).any(|other| ptr::eq(other, one)) {
+                case.parameters.extend([ADVICE.of(Decision::Keep.name())]);
+            }
+            journal.keep(case)?;
         }
     }
     keep_refused(bench, comparison.state, &comparison.refused, journal)?;
@@ -96,9 +103,6 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         PLAN_THEN.of(then.top.outline()),
         VERDICT.of(verdict),
     ]);
-    if comparison.excepted(set).any(|other| other.query.name == one.query.name) {
-        case.parameters.extend([ADVICE.of("keep")]);
-    }
     if let Some(pair) = pair {
         case.metrics.extend(calibrate::TIME_NOW.of_samples(TIMED, &pair.now));
         let source = if pair.is_ended { ENDED } else { TIMED };

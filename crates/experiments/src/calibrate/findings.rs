@@ -35,8 +35,8 @@ pub(super) struct Advice {
 
 impl Advice {
     /// What the times advise. Sets that are the same in each run come before measured ones, and both before sets that
-    /// harm queries which are exceptions; those that come later stand where they gain clearly more. Among measured ones the
-    /// state's own is preferred.
+    /// harm queries which are exceptions; those that come later stand where they gain clearly more. Among measured ones
+    /// the state's own is preferred.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
         let gain = |set: &usize| judged[*set].gain();

@@ -212,7 +212,7 @@ const WORDS: [(&str, &str); 6] = [
     (
         ", advised",
         "Advised: all changed queries together take less time for sure (the 95 % interval lies below 1), and none is \
-         surely slower.",
+         surely much slower.",
     ),
     (", excepted", "Excepted: the set makes these slower, and they keep the server's own constants."),
     (", not advised", "Not advised: some query is surely slower, or all together take no less time."),
