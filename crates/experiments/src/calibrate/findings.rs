@@ -15,9 +15,10 @@ use crate::journal::Journal;
 
 /// A set that gains this part of what the best one of its kind does is as good, and the first of them is advised, the
 /// nearest to the server's own constants: two runs then advise the same.
-const AS_GOOD: f64 = 0.95;
+const AS_GOOD: f64 = 0.75;
 
-/// A set is clearly better where this part of its gain is still more than the other's.
+/// Sets of one kind are clearly better where this part of what the best of them gains is still more than any of the
+/// others does.
 const CLEARLY: f64 = 0.8;
 
 /// A set that takes this many times as long in another state than that which it is advised in is said to harm there.
@@ -47,16 +48,18 @@ impl Advice {
             };
             (1..sets.len()).filter(is_it).collect::<Vec<_>>()
         };
+        let most = |changing: &[usize]| changing.iter().map(gain).fold(0.0, f64::max);
         let first_as_good = |changing: &[usize], preferred: Option<usize>| {
-            let most = changing.iter().map(gain).fold(0.0, f64::max);
-            let is_as_good = |set: &usize| changing.contains(set) && gain(set) >= most * AS_GOOD;
+            let is_as_good = |set: &usize| changing.contains(set) && gain(set) >= most(changing) * AS_GOOD;
             preferred.filter(is_as_good).or(changing.iter().copied().find(is_as_good))
         };
-        let mut best: Option<usize> = None;
+        let (mut best, mut most_so_far) = (None, 0.0);
         for (is_measured, does_harm) in [(false, false), (true, false), (false, true), (true, true)] {
-            let next = first_as_good(&changing(is_measured, does_harm), own.filter(|_| is_measured));
-            let is_clearly_better = |set: &usize| best.is_none_or(|best| gain(&best) < gain(set) * CLEARLY);
-            best = next.filter(is_clearly_better).or(best);
+            let next = changing(is_measured, does_harm);
+            if best.is_none() || most_so_far < most(&next) * CLEARLY {
+                best = first_as_good(&next, own.filter(|_| is_measured)).or(best);
+            }
+            most_so_far = most(&next).max(most_so_far);
         }
         if let Some(set) = best {
             return Advice { decision: Decision::Change, set, withheld: None };

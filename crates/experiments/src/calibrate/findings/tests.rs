@@ -60,6 +60,18 @@ fn a_set_that_differs_from_run_to_run_is_advised_only_where_it_is_clearly_better
     assert_eq!(advised((Undecided, 1.1), (Keep, 1.0), (Keep, 1.0)), (Undecided, "cached"));
 }
 
+#[test]
+fn a_measured_set_has_to_gain_more_than_the_best_that_is_the_same_in_each_run_and_not_than_the_nearest() {
+    let sets = [set("now"), set("random-1.1"), ConstantSet { name: TRIED, values: Vec::new() }, set("cached")];
+    let advised = |measured: f64| {
+        let ratios = [(Decision::Undecided, 1.0), (Decision::Change, 0.55), (Decision::Change, 0.47)];
+        let all = ratios.into_iter().chain([(Decision::Change, measured)]);
+        let all: Vec<Judged> = all.map(|(decision, ratio)| judged(decision, ratio, 9)).collect();
+        sets[Advice::of(&sets, &all, "cached").set].name
+    };
+    assert_eq!([0.45, 0.4, 0.36].map(advised), ["random-1.1", "random-1.1", "cached"]);
+}
+
 /// Ten queries in a state of which a set halves all but those that it makes three times as slow.
 fn halved_but(state: State, harmed: usize) -> Comparison {
     let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
