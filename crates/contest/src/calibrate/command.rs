@@ -135,7 +135,10 @@ fn ask(
     for (number, (set, exceptions)) in advised.iter().enumerate() {
         conductor.note("advised", advised_by(question, number, set, exceptions));
     }
-    let does_agree = |pair: &[(Set, Vec<String>)]| f64::from(u8::from(sets::agree(&pair[0].0, &pair[1].0)));
+    let does_agree = |pair: &[(Set, Vec<String>)]| {
+        let [(set, exceptions), (other, others)] = [&pair[0], &pair[1]];
+        f64::from(u8::from(sets::agree(set, other) && exceptions == others))
+    };
     let agree: Vec<f64> = advised.windows(2).map(does_agree).collect();
     let share: Vec<f64> =
         (!agree.is_empty()).then(|| agree.iter().sum::<f64>() / agree.len() as f64).into_iter().collect();

@@ -18,8 +18,8 @@ const SLOWER: f64 = 1.1;
 /// The pairs of a set, each with the place of its query.
 pub(super) type Pairs = Vec<(usize, Pair)>;
 
-/// How a set does that does so over all queries, where some are exceptions, and the places of these; as it does over
-/// all where that many queries are harmed that exceptions are no answer, and where the set is not worth them.
+/// How a set does over the queries that are no exceptions, and the places of those that are. Where none is, more are
+/// harmed than may be, or the set is not worth them, it is `whole`, how the set does over all.
 pub(super) fn judge_with_exceptions(
     pairs: &Pairs,
     queries: usize,
@@ -34,10 +34,13 @@ pub(super) fn judge_with_exceptions(
         return (whole, Vec::new());
     };
     excepted.extend(slowest(pairs, &excepted).into_iter().take(room));
+    if excepted.is_empty() {
+        return (whole, Vec::new());
+    }
     sorting::ascending(&mut excepted);
     let judged = judge(&others(pairs, &excepted), drawn);
     let judged = Judged { excepted: excepted.len(), harmed, ..judged };
-    match judged.decision == Decision::Change && judged.ratio.value <= WORTH && !excepted.is_empty() {
+    match judged.decision == Decision::Change && judged.ratio.value <= WORTH {
         true => (judged, excepted),
         false => (whole, Vec::new()),
     }

@@ -214,7 +214,7 @@ const WORDS: [(&str, &str); 6] = [
         "Advised: all changed queries together take less time for sure (the 95 % interval lies below 1), and none is \
          surely much slower.",
     ),
-    (", excepted", "Excepted: the set makes these slower, and they keep the server's own constants."),
+    (", excepted", "Excepted: the set makes these slower, or may, and they keep the server's own constants."),
     (", not advised", "Not advised: some query is surely slower, or all together take no less time."),
     (", undecided", "Undecided: these queries cannot tell whether the set helps."),
     ("Finalize)", "Finalize: puts together what parallel workers have aggregated."),
