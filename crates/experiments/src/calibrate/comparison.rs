@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use measure::Finding;
+use measure::quantity::counted;
 use measure::statistics::median;
+use measure::{Finding, sorting};
 use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::Query;
 
@@ -20,7 +21,8 @@ const ROUNDS_MIN: usize = 3;
 /// How long further rounds may begin, after the first.
 const ROUNDS_TIME: Duration = Duration::from_secs(20);
 
-/// Further rounds of queries that may be harmed by a plan, though not surely, and how long these may begin.
+/// Further rounds of queries that may be harmed by a plan, though not surely, and of those that are slower by a set;
+/// and how long these may begin.
 const MORE_ROUNDS: usize = 5;
 const MORE_TIME: Duration = Duration::from_secs(10);
 
@@ -250,6 +252,17 @@ impl Comparison {
         if self.state == State::AsFound { Drawn::Runs } else { Drawn::QueriesAndRuns }
     }
 
+    /// The places of queries that are exceptions from some set though it does them no harm.
+    fn slower_exceptions(&self) -> Vec<usize> {
+        let is_slower = |(set, at): &(usize, usize)| self.compared[*at].pair(*set).is_some_and(|pair| !pair.may_harm());
+        let exceptions = self.exceptions.iter().enumerate();
+        let exceptions = exceptions.flat_map(|(set, places)| places.iter().map(move |at| (set, *at)));
+        let mut places: Vec<usize> = exceptions.filter(is_slower).map(|(_, at)| at).collect();
+        sorting::ascending(&mut places);
+        places.dedup();
+        places
+    }
+
     /// Queries that keep the server's own constants where a set is taken for the others.
     pub(super) fn excepted(&self, set: usize) -> impl Iterator<Item = &Compared> {
         self.exceptions.get(set).into_iter().flatten().map(|at| &self.compared[*at])
@@ -350,6 +363,7 @@ pub(super) fn time(
     }
     if state == State::AsFound && !bench.tables.is_rehearsal() {
         settle_harm(bench, comparison, journal)?;
+        settle_exceptions(bench, comparison, journal)?;
     }
     bench.set_constants(&[])?;
     comparison.is_timed = true;
@@ -364,16 +378,43 @@ fn settle_harm(
     comparison: &mut Comparison,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
+    let unsure = |one: &Compared, _: usize| one.is_unsure();
+    run_again(bench, comparison, &unsure, "whose plan may do harm", journal)
+}
+
+/// Runs queries again that are exceptions without harm: of many queries that take as long by a set, one is slower in
+/// a few rounds by chance, and would be an exception in one run and not in the next.
+fn settle_exceptions(
+    bench: &mut Bench<'_>,
+    comparison: &mut Comparison,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    comparison.judge();
+    let slower = comparison.slower_exceptions();
+    let is_slower = |one: &Compared, at: usize| one.not_timed.is_none() && slower.contains(&at);
+    run_again(bench, comparison, &is_slower, "that may be exceptions", journal)
+}
+
+/// Runs queries again as long as they are wanted, by themselves and by their places.
+fn run_again(
+    bench: &mut Bench<'_>,
+    comparison: &mut Comparison,
+    is_wanted: &dyn Fn(&Compared, usize) -> bool,
+    which: &str,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
     let started = bench.machine.clock.now();
     for number in 0..MORE_ROUNDS {
-        let unsure = comparison.compared.iter().filter(|one| one.is_unsure()).count();
-        if unsure == 0 || Duration::from_nanos(bench.machine.clock.now().since(started).0) > MORE_TIME {
+        let wanted: Vec<usize> =
+            (0..comparison.compared.len()).filter(|at| is_wanted(&comparison.compared[*at], *at)).collect();
+        if wanted.is_empty() || Duration::from_nanos(bench.machine.clock.now().since(started).0) > MORE_TIME {
             break;
         }
-        journal.step(&format!("{unsure} queries whose plan may do harm, once more"), Duration::from_secs(5));
+        let queries = counted(wanted.len() as u64, "query", "queries");
+        journal.step(&format!("{queries} {which}, once more"), Duration::from_secs(5));
         let round = Round { state: comparison.state, number, counted: SLOW_ROUNDS, counts: true };
-        for one in comparison.compared.iter_mut().filter(|one| one.is_unsure()) {
-            take_turns(bench, one, &comparison.sets, round, journal)?;
+        for at in wanted {
+            take_turns(bench, &mut comparison.compared[at], &comparison.sets, round, journal)?;
             bench.look(journal);
         }
     }
@@ -532,6 +573,28 @@ mod tests {
         assert_eq!(advised(&|sets| Variant::of(sets, &[8000.0, 8001.0, 8002.0])), Decision::Change);
         assert_eq!(advised(&|sets| Variant::ended(sets, 10_000.0)), Decision::Undecided, "near the limit");
         assert_eq!(advised(&|sets| Variant::ended(sets, 45_000.0)), Decision::Keep, "for sure");
+    }
+
+    #[test]
+    fn exceptions_are_looked_at_again_where_no_set_harms_them() {
+        let halved = |number: usize| {
+            let variants = vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1, 2], &[5.0; 3])];
+            Compared::of(&format!("q{number}"), variants)
+        };
+        let by = |first: f64, second: f64| {
+            let times = [10.0, first, second].into_iter().enumerate();
+            Compared::of("last", times.map(|(set, millis)| Variant::of(&[set], &[millis; 3])).collect())
+        };
+        let set = |part: f64| ConstantSet { name: "tried", values: vec![("seq_page_cost", part)] };
+        let slower = |first: f64, second: f64| {
+            let compared = (0..9).map(halved).chain([by(first, second)]).collect();
+            let comparison = Comparison::timed(State::AsFound, vec![own(), set(0.5), set(0.25)], compared);
+            (comparison.exceptions.concat().len(), comparison.slower_exceptions())
+        };
+        assert_eq!(slower(12.0, 11.5), (2, vec![9]), "an exception from both sets");
+        assert_eq!(slower(12.0, 30.0), (2, vec![9]), "harmed by one of them");
+        assert_eq!(slower(30.0, 30.5), (2, vec![]), "harmed by both");
+        assert_eq!(slower(10.5, 10.6), (0, vec![]), "no exception");
     }
 
     #[test]

@@ -118,7 +118,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
         finding = finding.with("ratio", judged.ratio.value, Unit::Ratio).with("worst", judged.worst, Unit::Ratio);
     }
-    match judged.filter(|judged| judged.excepted > 0) {
+    match judged.filter(|judged| advice.decision == Decision::Change && judged.excepted > 0) {
         Some(judged) => finding.with("exceptions", judged.excepted as f64, Unit::Count),
         None => finding,
     }

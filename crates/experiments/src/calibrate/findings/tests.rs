@@ -105,6 +105,18 @@ fn a_query_that_a_set_harms_keeps_its_constants_and_the_advice_names_it() {
 }
 
 #[test]
+fn a_verdict_that_is_withheld_has_no_exceptions() {
+    let comparison = halved_but(State::AsFound, 1);
+    let exceptions = |reason: Option<String>| {
+        let advice = Advice::of(&comparison.sets, &comparison.judged, "cached").withheld(reason);
+        let finding = super::advice(&comparison, &advice, "postgres 18.6");
+        finding.values.contains_key("exceptions")
+    };
+    assert!(exceptions(None));
+    assert!(!exceptions(Some("others were at work".into())));
+}
+
+#[test]
 fn a_verdict_of_a_busy_server_is_withheld() {
     let sets = [set("now"), set("cached")];
     let advice = Advice::of(&sets, &[judged(Decision::Undecided, 1.0, 0), judged(Decision::Change, 0.5, 9)], "cached");

@@ -74,7 +74,7 @@ impl Source for TraceFiles {
         let mut head = Vec::new();
         let aside = reading.listeners.1.aside();
         let how = How { options: self.settings.reading, binds: self.settings.binds, aside: aside.as_deref() };
-        let outcome = read_with(bytes, how, &mut |batch: &Batch| {
+        let outcome = read_with(bytes, how, &mut |batch: &mut Batch| {
             if head.is_empty() {
                 head.extend_from_slice(&batch.bytes[..batch.bytes.len().min(foreign::HEAD_BYTES)]);
             }
@@ -174,16 +174,16 @@ impl Files {
         self.first = Some(first);
     }
 
-    pub(super) fn batch(&mut self, batch: &Batch, reading: &mut Reading<'_, '_>) -> ControlFlow<()> {
+    pub(super) fn batch(&mut self, batch: &mut Batch, reading: &mut Reading<'_, '_>) -> ControlFlow<()> {
         self.end = batch.offset + batch.bytes.len() as u64;
         if let (true, Some(scale)) = (self.begun.is_empty(), self.first) {
             self.begin(scale, 0, reading);
         }
         if self.begun.is_empty() || !self.held.is_empty() {
-            self.held.push_back(batch.clone());
+            self.held.push_back(mem::take(batch));
         } else if let Some(next) = batch.next_file(0, self.accounting.is_begun()) {
             self.take(batch, 0..next, reading);
-            self.held.push_back(batch.clone());
+            self.held.push_back(mem::take(batch));
             self.held_from = next;
         } else {
             self.take(batch, 0..batch.records.len(), reading);

@@ -167,10 +167,10 @@ impl Worker {
         if !turn.entry.is_between() {
             outcome = self.scan_again(&mut batch, chunk, &mut turn.entry);
         }
-        turn.is_over |= (turn.consumer)(&batch).is_break();
         turn.entry.begun.clear();
         turn.entry.begun.extend_from_slice(&batch.bytes[outcome.consumed..]);
         turn.entry.state = outcome.state;
+        turn.is_over |= (turn.consumer)(&mut batch).is_break();
         batch
     }
 

@@ -312,7 +312,7 @@ fn round(text: &'static [u8], options: ReadOptions, trouble: Trouble, seed: u64)
         Bytes::from_file(file, 0, text.len() as u64)
     };
     let (mut story, mut batches) = (Story::default(), 0);
-    let mut consumer = |batch: &Batch| {
+    let mut consumer = |batch: &mut Batch| {
         dawdle(&mut random);
         batches += 1;
         assert!(trouble != Trouble::ConsumerPanics(batches), "the consumer panics");

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use crate::source::oracle::record::Batch;
 use crate::source::oracle::scan::State;
 
-/// Takes batches, and says whether it wants another one.
-pub type Consumer<'a> = dyn FnMut(&Batch) -> ControlFlow<()> + Send + 'a;
+/// Takes batches, and says whether it wants another one. It may keep what is in a batch.
+pub type Consumer<'a> = dyn FnMut(&mut Batch) -> ControlFlow<()> + Send + 'a;
 
 /// What a chunk begins with.
 #[derive(Default)]
