@@ -125,7 +125,7 @@ fn page(experiment: &str, runs: &[&Run], profiles: Option<CompareProfiles<'_>>) 
     let keys = signed(&names);
     let is_few = runs.len() <= COLORED_MAX;
     let mut sections = vec![Section::Head {
-        title: format!("{experiment}: {} runs beside each other", runs.len()),
+        title: format!("{experiment}: {} runs side by side", runs.len()),
         facts: if is_few { keys.iter().map(Key::in_full).collect() } else { Vec::new() },
         settings: Vec::new(),
     }];
@@ -213,7 +213,7 @@ fn together(found: &[(usize, Chart)], keys: &[Key]) -> Option<Chart> {
         Plot::Lines(..) if first.keys.len() > 1 => format!(", {}", first.keys[0].name),
         _ => String::new(),
     };
-    let title = format!("{}{of_first}: the runs beside each other", first.title);
+    let title = format!("{}{of_first}: the runs side by side", first.title);
     let of = if found.iter().all(|(_, chart)| chart.of == first.of) { first.of.clone() } else { String::new() };
     let beside = said(found, keys);
     let chart = Chart { of, beside, ..Chart::new(first.name, title, first.value.clone(), plot).keyed(keys.to_vec()) };

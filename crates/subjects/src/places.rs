@@ -139,7 +139,7 @@ impl Places {
                 Err(refusal) if self.is_named(place) => return Err(refusal),
                 Err(refusal) => {
                     let reason = refusal.trim_end_matches('.');
-                    absence = Some(row::ABSENT_ENGINE.of(format!("The engine was not measured beside: {reason}.")));
+                    absence = Some(row::ABSENT_ENGINE.of(format!("The engine was not measured too: {reason}.")));
                 }
             }
         }

@@ -29,8 +29,8 @@ findings! {
     "disk";
     ANSWER_READ = Info "answer-read", "what a read takes, and which level served it";
     ANSWER_PATHS = Info "answer-paths", "a path against the first";
-    ANSWER_ZONES = Info "answer-zones", "reads by zone, beside the published disk";
-    ANSWER_MODEL_PUBLISHED = Info "answer-model-published", "the model's zones beside the published ones";
+    ANSWER_ZONES = Info "answer-zones", "reads by zone, and those of the published disk";
+    ANSWER_MODEL_PUBLISHED = Info "answer-model-published", "the model's zones and the published ones";
     ANSWER_OUTER_HALF = Info "answer-outer-half", "what the outer half of a modelled disk gains";
     NAMED_BEFORE = Warning "named-before", "a path names what an earlier one names, and is not read again";
     ANSWER_SPREAD = Info "answer-*" in ["place", "distance"], "how latency spreads over places or distances";

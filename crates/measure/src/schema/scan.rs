@@ -67,11 +67,11 @@ findings! {
     ANSWER_IPC = Info "answer-ipc", "which path gets least done in a cycle";
     ANSWER_WAITS_FOR_MEMORY = Info "answer-waits-for-memory", "the part of a path's time that fetches blocks elsewhere \
         in memory";
-    ANSWER_BANDWIDTH = Info "answer-bandwidth", "a scan beside the bandwidth of the memory";
+    ANSWER_BANDWIDTH = Info "answer-bandwidth", "a scan, compared with the bandwidth of the memory";
     ANSWER_THREADS = Info "answer-threads", "what more threads bring, and what keeps them from more";
     ANSWER_KERNELS = Info "answer-kernels", "a row by the best kernel and by the one that valgrind counts";
     ANSWER_CLUSTERING = Info "answer-clustering", "of a server: an index that rows do not follow over one they follow";
-    ANSWER_INDEX_ONLY = Info "answer-index-only", "of a server: an index-only scan beside a full scan";
+    ANSWER_INDEX_ONLY = Info "answer-index-only", "of a server: an index-only scan, compared with a full scan";
     ANSWER_AGAINST_ENGINE = Info "answer-against-engine", "a row on a subject over one on the engine";
     NOTHING_READ = Info "nothing-read", "`column-count` read no column";
     ZONE_MAPS_ANSWERED = Info "zone-maps-answered", "zone maps answered for units of `column-scan`";

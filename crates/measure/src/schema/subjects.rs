@@ -4,7 +4,7 @@ use super::finding::findings;
 
 findings! {
     "Subjects: the engine, PostgreSQL, SQLite";
-    ABSENT_ENGINE = Info "absent-engine", "the engine cannot do what is asked of the subjects beside it";
+    ABSENT_ENGINE = Info "absent-engine", "the engine cannot do what is asked of the other subjects";
     ABSENT_ACCESS = Info "absent-*" in ["rowid", "rowid-in-order", "one-page", "index"],
         "`lio`: the subject has no such access";
     ABSENT_THREADS = Info "absent-threads", "`lio`: the subject is read by one session or connection alone";

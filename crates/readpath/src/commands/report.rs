@@ -24,7 +24,7 @@ pub(super) const COMMAND: CommandRow = CommandRow { name: "report", define, run 
 const EXAMPLES: &str = "\
 Examples:
   readpath report -o page.html                        the last run
-  readpath report last~1 last -o page.html            two runs beside each other
+  readpath report last~1 last -o page.html            two runs side by side
   readpath report --all -o page.html                  all kept runs
   readpath report orcl_ora_4711.trc -o page.html      the profile of a trace
   readpath report here.json there.json -o page.html   this machine and another

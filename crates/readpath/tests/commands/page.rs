@@ -59,7 +59,7 @@ fn all_runs_stand_beside_each_other_and_a_damaged_one_is_named() {
     let user = with_runs();
     let home = user.home.path().display();
     assert!(user.run(&format!("report --all -o {home}/all.html")).status.success());
-    assert!(page_of(&user, "all.html").contains("disk: 2 runs beside each other"));
+    assert!(page_of(&user, "all.html").contains("disk: 2 runs side by side"));
     let newer = user.home.path().join("newer.json");
     fs::write(&newer, r#"{"schema": "readpath.run/9", "id": "x"}"#).unwrap();
     let broken = user.home.path().join("broken.json");

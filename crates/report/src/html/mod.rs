@@ -222,7 +222,7 @@ fn contents(main: &mut Markup, runs: &[Run], told: &[Told]) {
     });
     if left_out > 0 {
         let sentence = format!(
-            "{left_out} runs stand in the charts of runs beside each other alone: of that many, the newest of each \
+            "{left_out} runs stand only in the charts that show runs side by side: of that many, the newest of each \
              experiment is shown in full. `readpath report ID -o FILE` makes the page of one."
         );
         main.element("p", &[("class", &"quiet")], &sentence);

@@ -515,7 +515,7 @@ fn runs_beside_each_other_share_a_chart_and_say_what_differs() {
         run
     };
     let page = html::report(&[with(1.0, 64, "10"), with(2.0, 256, "20")], &[]);
-    assert!(page.contains("ladder: 2 runs beside each other"));
+    assert!(page.contains("ladder: 2 runs side by side"));
     assert!(page.contains("values differ by more than the noise of their samples"), "{page}");
     let beside = page.split("id=\"beside-1\"").nth(1).unwrap().split("id=\"run-1\"").next().unwrap();
     // A run's name stands once in a picture, and its sign at the marks.
