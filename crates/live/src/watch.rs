@@ -791,7 +791,10 @@ impl Watch {
             _ if self.watching.is_some() => "CPU holds the time in which a session waited for a processor.".into(),
             Ok(()) => "/proc/PID/schedstat tells running from waiting for a processor.".into(),
             Err(why) => {
-                format!("Running is not told from waiting for a processor, which /proc/PID/schedstat would do: {why}.")
+                format!(
+                    "Running is not distinguished from waiting for a processor, as /proc/PID/schedstat would allow: \
+                     {why}."
+                )
             }
         });
         let before = self.begun.counters.as_ref().err();

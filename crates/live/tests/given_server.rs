@@ -392,7 +392,7 @@ fn a_server_with_processes_of_its_own_namespace_is_asked_and_what_cannot_be_seen
     for sentence in [
         "shared memory, which can be read more often without asking it, is not used: the server's processes cannot be \
          seen from here",
-        "Running is not told from waiting for a processor",
+        "Running is not distinguished from waiting for a processor",
         "Which tier answered a read is not known",
     ] {
         assert!(level.contains(sentence), "{sentence}: {level}");

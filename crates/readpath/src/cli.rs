@@ -25,7 +25,7 @@ Examples:
   readpath roundtrip PATH        the path to the storage, and which level served each read
   readpath lio                   the cost of a block that is cached
   readpath counters -- COMMAND   what the processor did for a command
-  readpath scan                  one question to the same rows by six access paths
+  readpath scan                  one question answered by six access paths
   readpath profile FILE          where the time of a traced program went
   readpath record                what a server's sessions do, for later questions
   readpath run JOB.toml          the runs that a job file asks for

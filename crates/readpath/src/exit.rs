@@ -44,8 +44,8 @@ Exit codes:
 of several traces or logs, the others are shown
   2    the command line is wrong, or names a run that is not there
   3    the run was measured but could not be kept, or a store or a run in it cannot be used
-  130  interrupted by ^C; the cases finished so far are kept. What goes on until ^C (record, top, profile --on of a \
-running server, profile --follow) ends with 0, once there is a page
+  130  interrupted by ^C; the cases finished so far are kept. A command that runs until ^C (record, top, profile --on \
+of a running server, profile --follow) ends with 0, once there is a page
   143  ended by SIGTERM, 129 by SIGHUP, 131 by SIGQUIT, 128+N by signal N; the cases finished so far are kept
 
 `readpath counters -- COMMAND` ends with the command's own code, 127 if there is no such command, and 126 if it cannot \

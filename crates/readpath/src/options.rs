@@ -37,7 +37,7 @@ pub(crate) struct Globals {
     /// Keep no run
     #[arg(long, global = true, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// No progress on standard error, and no announcement of what a run takes of a server
+    /// No progress on standard error, and no announcement of what a run uses on a server
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 }

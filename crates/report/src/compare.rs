@@ -27,12 +27,11 @@ const BOOKKEEPING: [&str; 11] = [
 ];
 
 /// What the last column means, once for the whole table.
-const LEGEND: &str = "Medians, of rates means. Ratios are second by first, with the interval that 95 % of \
-                      resamplings of each run's own samples stay in. Differences between runs that no run can see \
-                      (placement, neighbours, temperature) are not in it: repeat both runs to be sure. A side with \
-                      one sample or too few of them has no interval: repeat the case. What a run did (reads, bytes) \
-                      and the state of the core (core_clock in GHz, core_additions a cycle) are in --format json and \
-                      csv.";
+const LEGEND: &str = "Medians, of rates means. Ratios are second over first, with the 95 % interval from resampling \
+                      each run's own samples. Differences between runs that no run can see (placement, neighbours, \
+                      temperature) are not in it: repeat both runs to be sure. A side with one sample or too few of \
+                      them has no interval: repeat the case. What a run did (reads, bytes) and the state of the core \
+                      (core_clock in GHz, core_additions a cycle) are in --format json and csv.";
 
 /// Two runs and their comparison. A program gets the comparison alone: it has the runs.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +49,9 @@ impl Serialize for Compared<'_> {
 }
 
 /// What is said where a run says of itself that it was disturbed.
-const DISTURBED: &str = "Disturbed: by the warnings below whose numbers stand behind it, one of the runs shared the \
-                         machine while it measured this case, which can make a difference or hide one. Repeat that \
-                         run.";
+const DISTURBED: &str = "Disturbed: according to the warnings below whose numbers follow it, one of the runs shared \
+                         the machine while it measured this case, which can make a difference or hide one. Repeat \
+                         that run.";
 
 /// What a number behind any other verdict means.
 const NAMED: &str = "A number behind a verdict is that of a warning below which concerns the case.";

@@ -25,9 +25,9 @@ measure::words! {
     pub enum JoinMethod ("method") {
         /// Each block before the next look-up
         OneAtATime = "one-at-a-time",
-        /// What is missing of the rows ahead in one request
+        /// The missing blocks of the rows ahead, in one request
         Prefetch = "prefetch",
-        /// What is missing of a batch of outer rows in one request, awaited before its rows, as published
+        /// The missing blocks of a batch of outer rows, in one request, awaited before its rows, as published
         AwaitedBatch = "awaited-batch",
         /// The same, while the rows of the batch before are handed on
         Batch = "batch",

@@ -14,8 +14,7 @@ use measure::schema::contest::ELAPSED;
 use super::data::Data;
 use super::judgement;
 use super::plans::{self, Caches};
-use super::sets::{self, ADVISED, BEFORE, MEASURED, OWN, Set, USUAL};
-use crate::bars::{Bar, Judged, Wanted};
+use super::sets::{self, ADVISED, Advised, BEFORE, MEASURED, OWN, Set, USUAL};
 use crate::conductor::Conductor;
 use crate::installed;
 use crate::kept_run::run_of;
@@ -49,7 +48,7 @@ pub(crate) struct Arguments {
     /// Time plans with all caches emptied, and none warm.
     #[arg(long, conflicts_with_all = ["cold", "runs"])]
     only_cold: bool,
-    /// An earlier version's readpath, whose recommendation is timed beside.
+    /// An earlier version's readpath, whose recommendation is timed too.
     #[arg(long)]
     before: Option<String>,
     /// More words for calibrate, such as --payload=4MiB.
@@ -60,7 +59,7 @@ pub(crate) struct Arguments {
 /// What runs of calibrate said in a state.
 struct Advice {
     /// One set a run, and the queries that are exceptions from it.
-    advised: Vec<(Set, Vec<String>)>,
+    advised: Vec<Advised>,
     measured: Set,
     before: Option<Set>,
 }
@@ -130,21 +129,12 @@ fn ask(
         runs.push(run_of(&command)?);
         conductor.ledger.add(question, ADVISED, &ELAPSED, started.elapsed().as_secs_f64());
     }
-    let advised: Vec<(Set, Vec<String>)> =
+    let advised: Vec<Advised> =
         runs.iter().map(|run| (sets::advised(run, state), sets::exceptions(&run.cases, state))).collect();
     for (number, (set, exceptions)) in advised.iter().enumerate() {
         conductor.note("advised", advised_by(question, number, set, exceptions));
     }
-    let does_agree = |pair: &[(Set, Vec<String>)]| {
-        let [(set, exceptions), (other, others)] = [&pair[0], &pair[1]];
-        f64::from(u8::from(sets::agree(set, other) && exceptions == others))
-    };
-    let agree: Vec<f64> = advised.windows(2).map(does_agree).collect();
-    let share: Vec<f64> =
-        (!agree.is_empty()).then(|| agree.iter().sum::<f64>() / agree.len() as f64).into_iter().collect();
-    let name = format!("{question}: share of runs that advise what the run before does");
-    let bar = Bar::of_samples(name, Judged::ratio(Wanted::AtLeast(0.9), "unsteady"), &share, "one run has no other");
-    conductor.judge([bar.from("runs one after the other")]);
+    conductor.judge(judgement::agreement(question, &advised));
     let before = match &arguments.before {
         None => None,
         Some(before) => {

@@ -4,7 +4,7 @@ use measure::schema::Spec;
 use measure::schema::contest::{RIGHT_PLANS, TOTAL_TIME, WORST_RATIO};
 
 use super::plans::Timed;
-use super::sets::{ADVISED, BEFORE, FASTEST, HINDSIGHT, MEASURED, OWN, Set, USUAL};
+use super::sets::{ADVISED, Advised, BEFORE, FASTEST, HINDSIGHT, MEASURED, OWN, Set, USUAL, agree};
 use crate::bars::{Bar, Judged, Wanted};
 use crate::ledger::Ledger;
 
@@ -70,6 +70,23 @@ fn add(ledger: &mut Ledger, question: &str, contender: &str, found: &Figures) {
     ledger.add(question, contender, &WORST_RATIO, found.worst);
 }
 
+/// Whether each run advises the constants of the run before, and whether with its exceptions too.
+pub(crate) fn agreement(question: &str, advised: &[Advised]) -> [Bar; 2] {
+    let share = |does_agree: fn(&Advised, &Advised) -> bool| -> Vec<f64> {
+        let agree = advised.windows(2).filter(|pair| does_agree(&pair[0], &pair[1])).count();
+        if advised.len() < 2 { Vec::new() } else { vec![agree as f64 / (advised.len() - 1) as f64] }
+    };
+    let bar = |what: &str, share: &[f64]| {
+        let name = format!("{question}: share of runs that advise {what}");
+        Bar::of_samples(name, Judged::ratio(Wanted::AtLeast(0.9), "unsteady"), share, "one run has no other")
+            .from("runs one after the other")
+    };
+    [
+        bar("the constants of the run before", &share(|(set, _), (other, _)| agree(set, other))),
+        bar("them with its exceptions", &share(|(set, but), (other, others)| agree(set, other) && but == others)),
+    ]
+}
+
 /// The bars of the questions that were asked.
 pub(crate) fn bars(ledger: &Ledger, questions: &[String]) -> Vec<Bar> {
     questions.iter().flat_map(|question| of_question(ledger, question)).collect()
@@ -131,6 +148,20 @@ mod tests {
     fn of_times(by: &[f64], by_grid: &[f64]) -> Timed {
         let best = by.iter().chain(by_grid).copied().fold(f64::MAX, f64::min);
         Timed { by: by.to_vec(), by_grid: by_grid.to_vec(), best, plans: 4 }
+    }
+
+    #[test]
+    fn runs_that_except_different_queries_agree_in_their_constants_alone() {
+        let set = |value: f64| vec![("random_page_cost".to_string(), value)];
+        let outcomes = |runs: &[(f64, &str)]| {
+            let advised: Vec<Advised> = runs.iter().map(|(value, but)| (set(*value), vec![but.to_string()])).collect();
+            agreement("orders", &advised).map(|bar| bar.outcome())
+        };
+        assert_eq!(outcomes(&[(1.1, "late"), (1.2, "late"), (1.1, "late")]), [Outcome::Met; 2]);
+        let unsteady = Outcome::Missed(0.4);
+        assert_eq!(outcomes(&[(1.1, "late"), (1.1, "late"), (1.1, "early")]), [Outcome::Met, unsteady]);
+        assert_eq!(outcomes(&[(1.1, "late"), (1.1, "late"), (2.0, "late")]), [unsteady; 2]);
+        assert_eq!(outcomes(&[(1.1, "late")]), [Outcome::NotJudged; 2]);
     }
 
     #[test]

@@ -6,6 +6,9 @@ use measure::{Case, Run};
 /// Constants with their values; empty for the server's own.
 pub(crate) type Set = Vec<(String, f64)>;
 
+/// What a run advises: constants, and the queries that are exceptions from them.
+pub(crate) type Advised = (Set, Vec<String>);
+
 /// The constants of a set.
 const NAMES: [&str; 5] =
     ["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"];

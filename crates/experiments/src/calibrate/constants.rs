@@ -182,7 +182,7 @@ fn load_verification(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result
 pub(super) fn absent_beyond(rows: VerificationRows, buffers: u64) -> Option<Finding> {
     let (payload, table) = VerificationRows::payload_beyond(buffers);
     let message = format!(
-        "What a block costs that only the operating system has cached was not measured, no set is for that state, and \
+        "The cost of a block that only the operating system has cached was not measured, no set is for that state, and \
          no query of the verification reads past the buffers: that takes a table larger than the server's shared \
          buffers of {}, which is not made where it is over ten times the payload. --payload {} makes it, of {} \
          without its indexes.",
@@ -273,7 +273,7 @@ pub(super) fn withheld(constants: &Constants, journal: &mut dyn Journal) {
     }
     journal.find(row::WITHHELD_CONSTANTS.of(format!(
         "Not given, because passes differ by more than {} times or the interval, of the cost or of a row's, holds 0: \
-             {}. The server's own ratio to the neighbouring constant stands in its place.",
+             {}. The server's own ratio to the neighbouring constant is used instead.",
         sets::SPREAD_MAX,
         withheld.join(", ")
     )));

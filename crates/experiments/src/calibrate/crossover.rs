@@ -153,9 +153,9 @@ pub(super) fn absent(scan: Duration, scans: u32, limit: Duration) -> Option<Find
     let message = || {
         let [scan, all, limit] = [scan, all, limit].map(|time| format_nanos(time.as_nanos() as f64));
         format!(
-            "From how many rows on which path is the fastest was not timed: a full scan of the table takes {scan}, and \
-             {scans} of them {all}, longer than the limit of {limit}. A smaller --payload or a larger --time-limit \
-             makes it possible."
+            "The number of rows from which each path is the fastest was not measured: a full scan of the table takes \
+             {scan}, and {scans} of them {all}, longer than the limit of {limit}. A smaller --payload or a larger \
+             --time-limit makes it possible."
         )
     };
     (all > limit).then(|| row::ABSENT_CROSSOVER.of(message()))

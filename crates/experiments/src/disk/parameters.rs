@@ -105,7 +105,7 @@ pub struct DiskParameters {
     pub duration: Option<Nanos>,
     /// Time before the measurement, its reads kept apart; `None` for what suits the case.
     pub warm_up: Option<Nanos>,
-    /// Picks the order of random reads; the command fills in another one each run.
+    /// Picks the order of random reads; the command fills in a different one each run.
     pub seed: Option<u64>,
     /// Threads, each with its own I/O method and its own seed; `None` for 1, with zones 2.
     pub workers: Option<usize>,

@@ -167,7 +167,7 @@ pub(super) fn report(
 fn single_reads(factor: f64, name: &str) -> String {
     if factor < SAME {
         return format!(
-            "By {name} a join is {} times as fast, which is no gain in earnest: single reads are its right price.",
+            "By {name} a join is {} times as fast, which is no real gain: the price of single reads is right for it.",
             three_digits(factor)
         );
     }
@@ -185,13 +185,13 @@ fn random_page_cost(alone: f64, gathered: f64, sequential: f64, name: &str) -> S
     }
     let pages = gathered / sequential;
     let error = match RANDOM_PAGE_COST / pages {
-        dear if dear >= SAME => format!("{} times too dear", three_digits(dear)),
-        cheap if cheap <= 1.0 / SAME => format!("{} times too cheap", three_digits(1.0 / cheap)),
+        high if high >= SAME => format!("{} times too high", three_digits(high)),
+        low if low <= 1.0 / SAME => format!("{} times too low", three_digits(1.0 / low)),
         _ => "right".into(),
     };
     format!(
-        " PostgreSQL's random_page_cost, usually {RANDOM_PAGE_COST} sequential blocks for rows gathered or not, stands \
-         beside {} measured one at a time and {} by {name}, where it is {error}.",
+        " PostgreSQL's random_page_cost, usually {RANDOM_PAGE_COST} sequential blocks for rows gathered or not, \
+         compares with {} measured one at a time and {} by {name}, where it is {error}.",
         three_digits(alone / sequential),
         three_digits(pages)
     )
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn a_constant_is_held_against_what_was_measured_and_not_against_itself() {
         // A hard disk: even gathered, a random block costs more than the constant says.
-        assert!(random_page_cost(30.6, 9.83, 1.0, "batch").ends_with("where it is 2.46 times too cheap."));
-        assert!(random_page_cost(0.48, 0.115, 1.0, "batch").ends_with("where it is 34.8 times too dear."));
+        assert!(random_page_cost(30.6, 9.83, 1.0, "batch").ends_with("where it is 2.46 times too low."));
+        assert!(random_page_cost(0.48, 0.115, 1.0, "batch").ends_with("where it is 34.8 times too high."));
         assert!(random_page_cost(8.0, 4.1, 1.0, "batch").ends_with("where it is right."));
         assert_eq!(random_page_cost(8.0, 4.1, 0.0, "batch"), "");
     }

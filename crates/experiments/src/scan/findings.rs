@@ -223,7 +223,7 @@ impl Report<'_, '_> {
             };
             let meaning = if bytes <= cache {
                 let cached = whole_mebibytes(bytes as u64);
-                format!("its {cached} fit into the processor's cache, and the memory has no part in it")
+                format!("its {cached} fit into the processor's cache, so memory plays no part in it")
             } else if own > best {
                 "the reading in sequence was disturbed, so repeat the run on a quiet machine".into()
             } else if own / best >= BOUND_BY_BANDWIDTH {

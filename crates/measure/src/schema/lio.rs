@@ -54,7 +54,7 @@ findings! {
     ANSWER_THREADS = Info "answer-threads", "what more threads bring on distinct blocks";
     ANSWER_CONTENTION = Info "answer-contention", "what a get costs when threads share its block";
     ANSWER_FIRST_SCAN = Info "answer-first-scan", "of a server: the first scan after a load over later ones";
-    ANSWER_RANDOM_ACCESS = Info "answer-random-access", "a get by row address and through an index, compared with a scan";
+    ANSWER_RANDOM_ACCESS = Info "answer-random-access", "a get by row address and through an index, against a scan";
     ANSWER_STANDBY = Info "answer-standby", "of a standby: what scans of its tables cost";
     ANSWER_AGAINST_ENGINE = Info "answer-against-engine", "a logical I/O of a subject over the engine's";
     SOURCES_AGREE = Info "sources-agree", "two ways to one number that differ by 10 % or less";

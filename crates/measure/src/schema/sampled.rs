@@ -36,7 +36,7 @@ metrics! {
 findings! {
     "samples of a server";
     LEVEL = Info "sampled-level", "what the profile was made from, and what more would add";
-    DB_TIME_AGREES = Info "db-time-agrees", "the sampled time of sessions at work, compared with the server's own account";
+    DB_TIME_AGREES = Info "db-time-agrees", "the sampled time of sessions at work, against the server's own account";
     DB_TIME_DIFFERS = Warning "db-time-differs", "these differ by more than sampling explains";
     NO_DB_TIME = Info "no-db-time", "the server's account cannot be held against the samples, and why";
     HIDDEN_SESSIONS = Warning "hidden-sessions", "sessions whose work may not be seen";

@@ -183,7 +183,7 @@ wait_classes! {
         title: "commit",
         is_idle: false,
         practices: [
-            "Commit once a unit of work, not once a row.",
+            "Commit once per unit of work, not once per row.",
             "Put the log on a device of its own with a fast, safe write cache; check synchronous standbys.",
             "Where losing the last moments is allowed, commit without waiting.",
         ],

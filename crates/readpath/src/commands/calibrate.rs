@@ -37,7 +37,7 @@ files, and removes the server at the end; postgres:DIRECTORY takes the programs 
 #[derive(Args)]
 struct Arguments {
     /// Bytes of the table, which with its indexes takes twice as much [default: 32MiB on a private server, else 24MiB].
-    /// What is beyond a quarter of the shared buffers makes the table larger that only the operating system has cached
+    /// What is beyond a quarter of the shared buffers enlarges the table that only the operating system has cached
     #[arg(long)]
     payload: Option<Size>,
     /// Judge by your own queries: a file of statements, a folder of them, or `pg_stat_statements` (`:N`: the first N).
@@ -85,7 +85,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Measures a planner's cost constants, and whether it chooses better by them";
+    let about = "Measures a planner's cost constants, and whether it chooses better with them";
     let command = Arguments::augment_args(command).about(about).after_help(EXAMPLES);
     command.mut_arg("on", |on| on.value_name("URL").help(ON).long_help(ON_IN_FULL))
 }

@@ -27,7 +27,7 @@ Examples:
   readpath clean --on postgres://me@db.example/shop --dry-run";
 
 const ABOUT: &str = "\
-Removes the tables and programs that are kept for the next run, and what killed runs left
+Removes the tables and programs that are kept for the next run, and what killed runs left behind
 
 Without --on these are the tables of `readpath lio` and `readpath join` and the fetched programs of PostgreSQL, which \
 the next run that needs them makes or fetches again, and folders that killed runs left in the folder for temporary \

@@ -40,10 +40,10 @@ struct Arguments {
     /// server log of PostgreSQL, a folder or a pattern of them, or the folder of a recording
     #[arg(value_name = "FIRST")]
     before: String,
-    /// What is held against it; not needed with two times of the first
+    /// What is compared with it; not needed with two periods of the first
     #[arg(value_name = "SECOND")]
     after: Option<String>,
-    /// Of traces and recordings: hold what ended from this time on, on the server's wall clock, against what ended
+    /// Of traces and recordings: compare what ended from this time on, by the server's wall clock, with what ended
     /// before it; of a recording as `profile --from` has it
     #[arg(long, value_name = "TIME", conflicts_with_all = ["first", "second"])]
     at: Option<Moment>,
@@ -72,7 +72,7 @@ struct Arguments {
 const OF_TRACES: [&str; 8] = ["at", "first", "second", "where", "name", "since", "until", "think_time"];
 
 fn define(command: Command) -> Command {
-    let about = "Compares two runs, two traces, or two times of one: what differs, and whether that is more than noise";
+    let about = "Compares two runs, two traces, or two periods of one: what differs, and whether it is more than noise";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 

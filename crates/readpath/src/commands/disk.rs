@@ -58,7 +58,7 @@ struct Arguments {
     /// Time before the measurement, its reads kept apart [default: 200ms; with --count: none]
     #[arg(long)]
     warm_up: Option<Nanos>,
-    /// Order of the random reads [default: another one each run, so that no cache remembers it]
+    /// Order of the random reads [default: a different one each run, so that no cache remembers it]
     #[arg(long)]
     seed: Option<u64>,
     /// Threads, each with its own descriptor and seed [default: 1; zones: 2]
@@ -67,7 +67,7 @@ struct Arguments {
     /// Reads in flight, each worker
     #[arg(long, default_value_t = DiskParameters::default().depth)]
     depth: usize,
-    /// Completions to wait for at once [default: 1, from depth 16 on half of it, at most 16]
+    /// Completions to wait for at once [default: 1; from depth 16 on, half the depth, at most 16]
     #[arg(long, value_name = "N")]
     reap_batch: Option<usize>,
     /// How the kernel is asked
@@ -94,7 +94,7 @@ struct Arguments {
     /// Drop the region from the page cache first; for files of your own
     #[arg(long)]
     evict: bool,
-    /// Buffers on huge pages; large reads are fewer requests then than fio, dd and most databases send
+    /// Buffers on huge pages; large reads then take fewer requests than fio, dd and most databases send
     #[arg(long, value_name = "on|off", default_value = "on", value_parser = BoolishValueParser::new(), action = Set,
         hide_possible_values = true)]
     huge_pages: bool,

@@ -36,7 +36,7 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Writes a job file to begin with: every parameter of an experiment";
+    let about = "Writes a job file to start from: every parameter of an experiment";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 

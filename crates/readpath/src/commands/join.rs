@@ -66,7 +66,7 @@ struct Arguments {
     /// How reads are handed over
     #[arg(long, default_value_t = Asked::default().io, value_parser = word::<Io>())]
     io: Io,
-    /// Read past the page cache, which is what it does by itself
+    /// Read past the page cache, which is the default
     #[arg(long, conflicts_with = "buffered")]
     direct: bool,
     /// Read through the page cache, which is emptied of these files before each join

@@ -38,11 +38,11 @@ struct Arguments {
     /// database is measured by `readpath roundtrip --on`
     #[arg(long, value_name = "PATH")]
     on: Option<PathBuf>,
-    /// Buffers of device reads on huge pages; large reads are fewer requests then than most databases send
+    /// Buffers of device reads on huge pages; large reads then take fewer requests than most databases send
     #[arg(long, value_name = "on|off", default_value = "on", value_parser = BoolishValueParser::new(), action = Set,
         hide_possible_values = true)]
     huge_pages: bool,
-    /// Order of the random accesses [default: another one each run]
+    /// Order of the random accesses [default: a different one each run]
     #[arg(long)]
     seed: Option<u64>,
 }

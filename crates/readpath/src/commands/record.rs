@@ -56,13 +56,13 @@ struct Arguments {
     /// The PostgreSQL server to record: postgres://USER@HOST:PORT/DATABASE; nothing is made there
     #[arg(long, value_name = "SERVER", value_parser = address)]
     on: String,
-    /// The folder of the recording, which is made where it is not there: a segment a minute, as Parquet
+    /// The folder of the recording, created if it does not exist: a segment a minute, as Parquet
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     /// Remove segments that are older than this [default: all are kept]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     keep: Option<Nanos>,
-    /// Remove the oldest segments where all have more bytes than this
+    /// Remove the oldest segments when all together exceed this size
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "2GiB")]
     max_size: u64,
     /// How long a segment is, from 1s to 60s: what a reboot or a kill loses at most
@@ -75,7 +75,7 @@ struct Arguments {
     /// Write no texts of statements, which have literals in them
     #[arg(long)]
     no_text: bool,
-    /// Do not trace which tier answered each read of a file: tracing, for which it takes root or CAP_PERFMON, makes
+    /// Do not trace which tier answered each read of a file: tracing, which requires root or CAP_PERFMON, makes
     /// every system call of the machine slower, by some 30 to 65 ns
     #[arg(long)]
     no_tiers: bool,

@@ -22,7 +22,7 @@ Measure through SQL on these PostgreSQL servers: postgres://USER@HOST:PORT/DATAB
 
 All that is made on a server lies in a schema readpath of its own, which is removed at the end, after ^C and after \
 errors. What an address leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service file; \
-these, and sslmode=, sslrootcert= and connect_timeout= behind an address, mean what they mean to PostgreSQL's own \
+these, and sslmode=, sslrootcert= and connect_timeout= after an address, mean what they mean to PostgreSQL's own \
 programs.
 
 postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary \
@@ -48,7 +48,7 @@ struct Arguments {
     /// Bytes a block [default: 8KiB]; a server reads blocks of its own size
     #[arg(long, conflicts_with = "on")]
     block_size: Option<Size>,
-    /// Which blocks [default: others each run; the same ones again were touched before]
+    /// Which blocks [default: different ones each run; repeated ones would have been touched before]
     #[arg(long)]
     seed: Option<u64>,
     /// Where there is no direct I/O: drop the blocks from the page cache before each pass; for files of your own

@@ -37,7 +37,7 @@ under the names of the options. [defaults] is for all jobs that know its keys, a
 each combination of its lists.
 
 All is checked before anything is measured. Each run is its command line, in a process of its own, and is kept with \
-the job and the file's hash. Where a run fails, the others are made all the same, and the exit code is 1.";
+the job and the file's hash. If a run fails, the others are made nevertheless, and the exit code is 1.";
 
 /// Problems of a file that are said.
 const PROBLEMS_MAX: usize = 20;

@@ -40,10 +40,10 @@ const REMARKS: [&str; 3] = [
 pub(super) struct SubjectArguments {
     /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18, sqlite, sqlite:FILE
     ///
-    /// The engine is measured beside them; lio, scan and join leave it out with --alone. All that is made on a server
+    /// The engine is measured as well; lio, scan and join leave it out with --alone. All that is made on a server
     /// lies in a schema readpath of its own, which is removed at the end, after ^C and after errors. What an address
     /// leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service file; these, and
-    /// sslmode=, sslrootcert= and connect_timeout= behind an address, mean what they mean to PostgreSQL's own programs.
+    /// sslmode=, sslrootcert= and connect_timeout= after an address, mean what they mean to PostgreSQL's own programs.
     ///
     /// postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary
     /// files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.
@@ -52,8 +52,8 @@ pub(super) struct SubjectArguments {
     /// sqlite?page_size=8192 gives it the engine's page size. sqlite:FILE reads the tables of a database that is there,
     /// and writes nothing.
     ///
-    /// A comma parts two subjects where engine, postgres or sqlite follows it; other commas belong to an address or a
-    /// file.
+    /// A comma separates two subjects where engine, postgres or sqlite follows it; other commas belong to an address or
+    /// a file.
     #[arg(long, value_name = "SUBJECT,...")]
     on: Vec<Places>,
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub(super) struct SubjectOptions {
     /// Print every statement that would be sent to a server, and send none
     #[arg(long, requires = "on")]
     dry_run: bool,
-    /// End a statement on a server that takes longer [default: 5m]
+    /// Cancel any statement that takes longer than this on a server [default: 5m]
     #[arg(long, value_name = "TIME", requires = "on", allow_hyphen_values = true, value_parser = limit)]
     statement_timeout: Option<Nanos>,
 }
@@ -76,7 +76,7 @@ pub(super) struct SubjectOptions {
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Subjects")]
 pub(super) struct EngineBeside {
-    /// Measure only what --on names, without the engine beside it
+    /// Measure only what --on names, without the engine for comparison
     #[arg(long, requires = "on")]
     alone: bool,
 }

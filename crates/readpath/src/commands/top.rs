@@ -59,7 +59,7 @@ struct Arguments {
     /// Show statements by their identifiers, without their texts
     #[arg(long)]
     no_text: bool,
-    /// Do not trace which tier answered each read of a file: tracing, for which it takes root or CAP_PERFMON, makes
+    /// Do not trace which tier answered each read of a file: tracing, which requires root or CAP_PERFMON, makes
     /// every system call of the machine slower, by some 30 to 65 ns
     #[arg(long)]
     no_tiers: bool,

@@ -103,8 +103,8 @@ fn sets(cases: &[&Case]) -> Option<Table> {
         .column("ms now", Align::Right, |case| number(case, "time_now"))
         .groups(|case| state(case))
         .titled(format!(
-            "Each set of constants against the server's own: how many queries get another plan, and how many times as \
-             long these take in the mean, the worst, and together{}:",
+            "Each set of constants against the server's own: how many queries get a different plan, and how many times \
+             as long these take on average, at worst, and together{}:",
             if marks.is_empty() { String::new() } else { format!(" ({})", marks.join("; ")) }
         ))
         .unless_empty()

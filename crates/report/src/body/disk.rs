@@ -40,7 +40,7 @@ const SWEEP: Along = Along {
 /// Distances between reads.
 const DISTANCES: Along = Along {
     parameter: "distance",
-    title: "Each read lies this distance behind the one before:",
+    title: "Each read starts this distance after the one before:",
     median: "p50",
     tail: "p99",
     bandwidth: "MiB/s",

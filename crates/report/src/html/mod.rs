@@ -120,7 +120,7 @@ fn document(title: &str, main: impl FnOnce(&mut Markup)) -> String {
             body.around("footer", &[], |footer| {
                 let made = concat!("Made by readpath ", env!("CARGO_PKG_VERSION"), " from run documents.");
                 footer.text(made);
-                footer.text(" Medians, if nothing else is said; a range goes from the smallest sample to the 90th ");
+                footer.text(" Medians, unless stated otherwise; a range goes from the smallest sample to the 90th ");
                 footer.text("percentile, or to the largest of few.");
             });
             body.around("script", &[], |script| script.verbatim(SCRIPT));

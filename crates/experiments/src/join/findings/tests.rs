@@ -304,13 +304,13 @@ fn planner() -> [Reading; 2] {
             format!("faster {} when look-ups come one at a time, and {} by batch.", from(even), from(even_gathered));
         let factor = alone / gathered;
         let factor = match factor < 1.1 {
-            true => format!("By batch a join is {} times as fast, which is no gain", three_digits(factor)),
+            true => format!("By batch a join is {} times as fast, which is no real gain", three_digits(factor)),
             false => format!("overestimates a nested loop by batch {} times, and", three_digits(factor)),
         };
         let pages = random_gathered / block;
         let error = match 4.0 / pages {
-            dear if dear >= 1.1 => format!("{} times too dear.", three_digits(dear)),
-            cheap if cheap <= 1.0 / 1.1 => format!("{} times too cheap.", three_digits(1.0 / cheap)),
+            high if high >= 1.1 => format!("{} times too high.", three_digits(high)),
+            low if low <= 1.0 / 1.1 => format!("{} times too low.", three_digits(1.0 / low)),
             _ => "right.".into(),
         };
         let constant = format!(

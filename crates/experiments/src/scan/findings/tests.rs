@@ -194,7 +194,7 @@ fn bandwidth() -> Reading {
     of_cases(row::ANSWER_BANDWIDTH, (rate(), rate(), 2.0..9.0, 1..3_usize), cases, |(own, best, size, threads)| {
         let (own, best) = ((*own)?, (*best)?);
         let meaning = match () {
-            () if *size <= 4.0 => "fit into the processor's cache, and the memory has no part in it.",
+            () if *size <= 4.0 => "fit into the processor's cache, so memory plays no part in it.",
             () if own > best => ": the reading in sequence was disturbed",
             () if own / best >= 0.7 => ": it waits for the memory.",
             () => ": its own work takes longer than the memory.",

@@ -219,7 +219,7 @@ impl RecordedSource {
              event."
         )];
         if !word.contains("/proc") {
-            said.push("Running was not told from waiting for a processor.".into());
+            said.push("Running was not distinguished from waiting for a processor.".into());
         }
         said.push(match has_counters {
             true => "pg_stat_statements gave executions, rows and reads of statements, of whole minutes.".into(),

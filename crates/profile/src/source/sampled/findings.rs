@@ -74,7 +74,7 @@ impl Judged<'_> {
             Ok(of_server) => Some(agreement(self.sampled, *of_server)),
             Err(why) => {
                 let message = format!(
-                    "The samples cannot be held against the server's own account of its sessions' time: {why}."
+                    "The samples cannot be compared with the server's own account of its sessions' time: {why}."
                 );
                 Some(row::NO_DB_TIME.of(message))
             }

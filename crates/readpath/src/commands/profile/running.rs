@@ -83,10 +83,10 @@ pub(super) struct RunningArguments {
     rate: Option<f64>,
     /// See every wait of these sessions from its beginning to its end, instead of samples: numbers of processes, or
     /// all. Each wait costs its session some 2 µs, and some 20 µs under a hypervisor; one that would lose a fifth of
-    /// its time by that is left alone. It takes root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE
+    /// its time by that is left alone. This requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE
     #[arg(long, value_name = "PID,...|all", value_parser = chosen, conflicts_with = "rate")]
     exact: Option<Chosen>,
-    /// Do not trace which tier answered each read of a file: tracing, for which it takes root or CAP_PERFMON, makes
+    /// Do not trace which tier answered each read of a file: tracing, which requires root or CAP_PERFMON, makes
     /// every system call of the machine slower, by some 30 to 65 ns
     #[arg(long, conflicts_with = "exact")]
     no_tiers: bool,

@@ -199,7 +199,7 @@ fn times(cases: &[&Case]) -> Option<Table> {
         .optional()
         .groups(|one| if one.order == "clustered" { "in the order of the index" } else { "scattered" }.into());
     let title = "Rows by each path in milliseconds, cached by the server; which path is the fastest, and which the \
-                 planner takes by its own constants and by the measured ones:";
+                 planner chooses with its own constants and with the measured ones:";
     table.noted(left_out(cases)).titled(title).unless_empty()
 }
 
