@@ -32,7 +32,7 @@ fn sentence(run: &PlannedRun, error: &Error) -> String {
         (ErrorKind::InvalidValue, _) if !known.is_empty() => format!("{about} cannot be '{value}': write {known}"),
         (ErrorKind::MissingRequiredArgument, _) if !about.is_empty() => format!("this job also needs {about}"),
         (ErrorKind::ArgumentConflict, _) if !about.is_empty() => {
-            format!("{about} cannot be given with {}", names(ContextKind::PriorArg).join(" and "))
+            format!("{about} conflicts with {}", names(ContextKind::PriorArg).join(" and "))
         }
         _ => first_line(error),
     }

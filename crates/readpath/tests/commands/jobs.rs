@@ -59,7 +59,7 @@ fn every_mistake_in_a_job_file_is_one_sentence_with_its_line_and_nothing_is_meas
         ("[disk]\npaths = 'null:'\nduration = 5\n", 3, vec!["'duration'", "is not a time"]),
         ("[disk]\npaths = 'null:'\nseek-distances = 'yes'\n", 3, vec!["'seek-distances' takes true or false", "yes"]),
         ("[disk]\npaths = 'null:'\ndepth = 0\n", 3, vec!["smallest --depth is 1"]),
-        ("[disk]\npaths = 'null:'\ncount = 1\nduration = '1s'\n", 3, vec!["'count'", "'duration'", "beside"]),
+        ("[disk]\npaths = 'null:'\ncount = 1\nduration = '1s'\n", 3, vec!["'count'", "'duration'", "conflicts with"]),
         ("[disk]\npaths = 'null:'\nio-method = 'sync'\n", 3, vec!["--io-method has no effect", "null:"]),
         ("[disk]\npaths = 'nowhere'\n", 2, vec!["'paths'", "nowhere", "No such file"]),
         ("[disk]\npaths = ['data', 'model:sd']\n", 2, vec!["model 'sd'"]),
