@@ -139,7 +139,8 @@ impl Places {
                 Err(refusal) if self.is_named(place) => return Err(refusal),
                 Err(refusal) => {
                     let reason = refusal.trim_end_matches('.');
-                    absence = Some(row::ABSENT_ENGINE.of(format!("The engine was not measured too: {reason}.")));
+                    absence =
+                        Some(row::ABSENT_ENGINE.of(format!("The engine was not measured for comparison: {reason}.")));
                 }
             }
         }

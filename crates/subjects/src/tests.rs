@@ -206,7 +206,7 @@ fn absent_engine() -> Reading {
     };
     let values = (select(vec!["engine", "postgres:18"]), any::<bool>());
     reading(row::ABSENT_ENGINE, values, find, |(on, can)| {
-        (*on != "engine" && !can).then(|| says!["The engine was not measured too: it has no planner."])
+        (*on != "engine" && !can).then(|| says!["The engine was not measured for comparison: it has no planner."])
     })
 }
 

@@ -21,8 +21,8 @@ const ROUNDS_MIN: usize = 3;
 /// How long further rounds may begin, after the first.
 const ROUNDS_TIME: Duration = Duration::from_secs(20);
 
-/// Further rounds of queries that may be harmed by a plan, though not surely, and of those that are slower by a set;
-/// and how long these may begin.
+/// Further rounds of queries that may be harmed by a plan, though not surely, and after them of those that are
+/// exceptions without harm; and how long the rounds of each kind may begin.
 const MORE_ROUNDS: usize = 5;
 const MORE_TIME: Duration = Duration::from_secs(10);
 
@@ -395,7 +395,7 @@ fn settle_exceptions(
     run_again(bench, comparison, &is_slower, "that may be exceptions", journal)
 }
 
-/// Runs queries again as long as they are wanted, by themselves and by their places.
+/// Runs further rounds of the queries that `is_wanted` picks before each, by what is known of them and their places.
 fn run_again(
     bench: &mut Bench<'_>,
     comparison: &mut Comparison,
