@@ -102,7 +102,7 @@ fn answers(comparison: &ProfileComparison) -> Vec<String> {
     let changed = comparison.plans.len() as u64;
     if changed > 0 {
         let verb = if changed == 1 { "has" } else { "have" };
-        sentences.push(format!("{} {verb} another plan.", counted(changed, "statement", "statements")));
+        sentences.push(format!("{} {verb} a different plan.", counted(changed, "statement", "statements")));
     }
     sentences
 }
@@ -307,7 +307,7 @@ fn plans(comparison: &ProfileComparison) -> Vec<Section> {
     let shown = comparison.plans.iter().take(comparison.top as usize);
     let mut sections: Vec<Section> = shown.map(plan).collect();
     let more = comparison.plans.len().saturating_sub(comparison.top as usize);
-    let sentence = format!("{more} more statements have another plan: --format json has them all.");
+    let sentence = format!("{more} more statements have a different plan: --format json has them all.");
     sections.extend((more > 0).then_some(Section::Note(sentence)));
     sections
 }

@@ -142,16 +142,16 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     let excepted = comparison.excepted(set).count() as u64;
     let changed = comparison.changed(set).count() as u64 - excepted;
     case.metrics.push(calibrate::QUERIES.count("queries that were explained", comparison.compared.len() as u64));
-    case.metrics
-        .push(calibrate::CHANGED.count("queries with another plan than by the server's own constants", changed));
+    let source = "queries with a different plan than by the server's own constants";
+    case.metrics.push(calibrate::CHANGED.count(source, changed));
     if excepted > 0 {
         let source = "queries that are slower by it, or may be, which keep the server's own constants";
         case.metrics.push(calibrate::EXCEPTED.count(source, excepted));
     }
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
         let mean = match comparison.state {
-            State::AsFound => "geometric mean of the changed queries, their runs drawn anew",
-            _ => "geometric mean of the changed queries, drawn anew with their runs",
+            State::AsFound => "geometric mean of the changed queries, their runs resampled",
+            _ => "geometric mean of the changed queries, resampled with their runs",
         };
         let verdicts = "queries whose interval lies on one side of 1";
         case.metrics.push(calibrate::FASTER.count(verdicts, judged.faster as u64));

@@ -91,10 +91,10 @@ pub(super) fn zones(measured: &[(Zone, Measured)]) -> Option<Finding> {
         return None;
     }
     let clause = |(zone, ratio, published): &(Zone, f64, f64)| {
-        let name = if *zone == Zone::Inner { "the inner zone" } else { "one worker in each" };
-        format!("{name} {} times the outer zone (the disk of 2005: {published})", three_digits(*ratio))
+        let place = if *zone == Zone::Inner { "in the inner zone" } else { "with one worker in each zone" };
+        format!("{} times as much {place} (the disk of 2005: {published})", three_digits(*ratio))
     };
-    let clauses = ratios.iter().map(clause).collect::<Vec<_>>().join(", ");
+    let clauses = ratios.iter().map(clause).collect::<Vec<_>>().join(" and ");
     // Mean and median both, and the same way: a few slow reads in one zone are noise, not a seek.
     let slower =
         |zone: Zone| median(zone).zip(median(Zone::Outer)).is_some_and(|(this, outer)| this >= outer * PLACE_MATTERS);
@@ -107,7 +107,7 @@ pub(super) fn zones(measured: &[(Zone, Measured)]) -> Option<Finding> {
         }
         false => "The zones differ, but not as place alone makes them",
     };
-    let finding = row::ANSWER_ZONES.of(format!("{says}: a read costs in {clauses}."));
+    let finding = row::ANSWER_ZONES.of(format!("{says}: relative to the outer zone, a read costs {clauses}."));
     let with = |finding: Finding, (zone, ratio, _): &(Zone, f64, f64)| finding.with(zone.name(), *ratio, Unit::Ratio);
     Some(ratios.iter().fold(finding, with))
 }

@@ -62,13 +62,13 @@ fn report_gathering(
     }
     let beside: String = before.iter().filter(|gain| gain.rand == rand).fold(String::new(), |beside, gain| {
         let Gain { subject, method, elapsed, .. } = gain;
-        format!("{beside} On the same rows, {subject} gains {} by {method}.", three_digits(*elapsed))
+        format!("{beside} On the same rows, {subject} gains a factor of {} by {method}.", three_digits(*elapsed))
     });
     let join = if best.group.name.is_empty() { "with" } else { "and" };
     let ahead = best.way.size.map_or(String::new(), |size| format!(" {join} {} ahead", counted(size, "read", "reads")));
     let message = format!(
-        "On {name}, {} and {rand} % of the rows out of order, gathering is worth {} times: {} by {}, which reads one \
-         block at a time, {} by {}{}{ahead}.{beside}",
+        "On {name}, {} and {rand} % of the rows out of order, gathering gains a factor of {}: {} by {}, which reads \
+         one block at a time, {} by {}{}{ahead}.{beside}",
         if direct { "past the page cache" } else { "through the page cache" },
         three_digits(gain),
         format_nanos(alone.elapsed() * 1e6),

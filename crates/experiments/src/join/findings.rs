@@ -48,11 +48,11 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
     let depths = match (device.depth, &device.not_from_storage) {
         (1, _) => "one read at a time is all that this way of reading has".to_string(),
         (depth, None) => format!(
-            "random reads of the same file without a join gain {} from {depth} in flight",
+            "random reads of the same file without a join gain a factor of {} with {depth} in flight",
             three_digits(device.alone / device.together.max(f64::MIN_POSITIVE))
         ),
         (depth, Some(reason)) => format!(
-            "what random reads of the same file without a join gain from {depth} in flight is not known, because the \
+            "what random reads of the same file without a join gain with {depth} in flight is not known, because the \
              storage did not serve all of them: {reason}"
         ),
     };

@@ -158,7 +158,7 @@ fn report_small_tables(parameters: &LioParameters, machine: &Machine, journal: &
         false => String::new(),
     };
     journal.find(row::TABLES_FIT_CACHE.of(format!(
-        "Tables of {} fit into the processor's cache of level {} ({}{of_it}): their logical I/Os read that cache, \
+        "Tables of {} fit into the processor's level-{} cache ({}{of_it}): their logical I/Os read that cache, \
              where those of a real pool read memory. Give --payload {} or more.",
         size_in_words(payload),
         cache.level,

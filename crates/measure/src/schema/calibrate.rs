@@ -61,8 +61,8 @@ metrics! {
     CHANGED = "changed", Count, "of a set: queries whose plan it changes, without exceptions";
     EXCEPTED = "excepted", Count, "of a set: queries that are exceptions from it, and are in none of its figures but \
         `queries`";
-    FASTER = "faster", Count, "of a set: queries that are faster for sure";
-    SLOWER = "slower", Count, "of a set: queries that are slower for sure";
+    FASTER = "faster", Count, "of a set: queries that are certainly faster";
+    SLOWER = "slower", Count, "of a set: queries that are certainly slower";
     SHARE = "share", Percent, "of a crossover: the rows of the table that are asked for";
     PATH_TIME = "path_time", Milliseconds, "of a crossover: the statement by this path";
     COST_NOW = "cost_now", Ratio, "of a crossover: the planner's cost of the path by the server's own constants";

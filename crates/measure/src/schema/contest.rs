@@ -38,7 +38,7 @@ metrics! {
     THROUGHPUT_LEFT = "throughput_left", Ratio, "transactions with a profiler over those without one, in a pair";
     OWN_CPU = "own_cpu", Percent, "CPU time of a profiler's own processes, of one processor";
     SERVER_CPU = "server_cpu", Percent, "CPU time of the server's sessions that work for a profiler, of one processor";
-    SAMPLES = "samples", PerSecond, "looks at all sessions a second";
+    SAMPLES = "samples", PerSecond, "polls of all sessions a second";
     PEAK_MEMORY = "peak_memory", Bytes, "largest resident memory of a program's run";
     BAR_RATIO = "bar", Ratio, "of a bar: what readpath reached, in the peer's";
     BAR_TIME = "bar", Nanoseconds, "of a bar: what readpath reached";

@@ -12,7 +12,7 @@ parameters! {
 
 metrics! {
     SAMPLES = "samples", Count, "samples in which a session was seen there";
-    LOOKS = "looks", Count, "times that all sessions were looked at";
+    LOOKS = "looks", Count, "times that all sessions were polled";
     SAMPLED = "sampled", Microseconds, "time that the samples stand for";
     NOT_SAMPLED = "not_sampled", Microseconds, "time of the run in which the server could not be asked";
     DB_TIME = "db_time", Microseconds, "time in which sessions of clients ran a statement, by the samples";

@@ -91,7 +91,7 @@ wait_classes! {
         is_idle: false,
         practices: [
             "Find the statements with most logical reads and let them touch fewer blocks: a fitting index, rows \
-             clustered as they are read, no work row by row.",
+             clustered in the order in which they are read, no work row by row.",
             "Stop repeating identical calls, and compute sums once.",
             "Where CPU is high and gets are few, the time is in sorting, hashing, functions or PL/SQL: look there.",
         ],

@@ -18,9 +18,9 @@ Examples:
   readpath calibrate --on postgres:18               cold and cached, on a private server
   readpath calibrate --on postgres://me@db/shop     a server as it is: its caches stay as they are
   readpath calibrate --on postgres://me@db/shop --dry-run  every statement that would be sent
-  readpath calibrate --on postgres://me@db/shop --queries shop.sql  which queries get another plan
+  readpath calibrate --on postgres://me@db/shop --queries shop.sql  which queries get a different plan
   readpath calibrate --on postgres://me@db/shop --queries shop.sql --run  and whether they are faster
-  readpath calibrate --on postgres://db --queries pg_stat_statements:5  which of these get another plan";
+  readpath calibrate --on postgres://db --queries pg_stat_statements:5  which of these get a different plan";
 
 const ON: &str = "Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18";
 

@@ -115,9 +115,9 @@ fn buffered_reads_without_a_join_have_a_gain_only_where_the_storage_served_both_
     let findings = document["findings"].as_array().unwrap();
     let gain = findings.iter().find(|finding| finding["id"] == "answer-gain").unwrap()["message"].as_str().unwrap();
     let of_depth = gain.split("without a join gain ").nth(1).unwrap();
-    let gain = of_depth.split(' ').next().unwrap().parse::<f64>();
+    let factor = of_depth.strip_prefix("a factor of ").and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
     // A cache that was not emptied gave 25 to 272.
-    assert!(of_depth.contains("is not known, because") || gain.is_ok_and(|gain| gain < 20.0), "{of_depth}");
+    assert!(of_depth.contains("is not known, because") || factor.is_some_and(|factor| factor < 20.0), "{of_depth}");
 }
 
 #[test]

@@ -138,8 +138,8 @@ fn places() -> Vec<Reading> {
             let [outer, inner, both] = *times;
             let others: Vec<(f64, f64)> = [inner, both].into_iter().flatten().collect();
             let costs =
-                |name: &str, time: Time| Some(format!("{name} {} times the outer", three_digits(time?.0 / outer?.0)));
-            let clauses = [costs("the inner zone", inner), costs("one worker in each", both)];
+                |place: &str, time: Time| Some(format!("{} times as much {place}", three_digits(time?.0 / outer?.0)));
+            let clauses = [costs("in the inner zone", inner), costs("with one worker in each zone", both)];
             let place = place(outer?, &others);
             (!others.is_empty()).then(|| clauses.into_iter().flatten().chain([place.into()]).collect())
         },

@@ -78,7 +78,9 @@ fn gains() -> [Reading; 2] {
         let clauses = ratios(waits)?.iter().map(clause).collect::<Vec<_>>().join(", ");
         let reads = match (waits.1, waits.2) {
             (1, _) => "; one read at a time is all that this way of reading has. The whole join",
-            (_, true) => "; random reads of the same file without a join gain 8.00 from 64 in flight. The whole join",
+            (_, true) => {
+                "; random reads of the same file without a join gain a factor of 8.00 with 64 in flight. The whole join"
+            }
             (_, false) => "is not known, because the storage did not serve all of them: 96 % stayed. The whole join",
         };
         // The processor's part makes all joins longer alike.
@@ -160,12 +162,12 @@ fn gathered() -> [Reading; 3] {
             let with = if *is_named { "with io_method worker and" } else { "with" };
             let [alone_said, best_said] = [alone, best].map(|millis| format_nanos(millis * 1e6));
             let worth = format!(
-                "{through} the page cache and 100 % of the rows out of order, gathering is worth {} times",
+                "{through} the page cache and 100 % of the rows out of order, gathering gains a factor of {}:",
                 three_digits(alone / best)
             );
             let one_by_one = format!(": {alone_said} by nested-loop, which reads one block at a time");
             let times = format!("{one_by_one}, {best_said} by bitmap-scan {with} {size} ahead.");
-            let beside = " On the same rows, engine gains 4.00 by batch.";
+            let beside = " On the same rows, engine gains a factor of 4.00 by batch.";
             (*gathers && *cached <= 0.1).then(|| says![worth, format!("{times}{beside}")])
         });
     let serialized = reading(

@@ -417,8 +417,7 @@ fn small_tables() -> Reading {
         let (payload, usable) = (payload << 20, claimed / part);
         let [table, cache, counted_on] = [payload, claimed, usable].map(size_in_words);
         let of_it = if *part > 1 { format!(", of which {counted_on} can be counted on") } else { String::new() };
-        let fit =
-            format!("Tables of {table} fit into the processor's cache of level {} ({cache}{of_it})", caches.len());
+        let fit = format!("Tables of {table} fit into the processor's level-{} cache ({cache}{of_it})", caches.len());
         let enough = format_size((usable * 8).next_power_of_two());
         (payload <= usable).then(|| says![fit, format!("Give --payload {enough} or more.")])
     })

@@ -211,7 +211,7 @@ fn further(count: usize, [one, several]: [&str; 2]) -> String {
 const WORDS: [(&str, &str); 6] = [
     (
         ", advised",
-        "Advised: all changed queries together take less time for sure (the 95 % interval lies below 1), and none is \
+        "Advised: all changed queries together certainly take less time (the 95 % interval lies below 1), and none is \
          surely much slower.",
     ),
     (", excepted", "Excepted: the set makes these slower, or may, and they keep the server's own constants."),

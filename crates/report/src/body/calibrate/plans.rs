@@ -14,7 +14,7 @@ const GAP: usize = 2;
 /// A section for each query under a sentence for all.
 pub(super) fn sections(cases: &[&Case]) -> Vec<Section> {
     let Some(set) = cases.first().map(|case| cell(case, "constants")) else { return Vec::new() };
-    let title = Section::Text(format!("Your queries that get another plan by {set}:"));
+    let title = Section::Text(format!("Your queries that get a different plan with {set}:"));
     std::iter::once(title).chain(cases.iter().map(|case| section(case, &set))).collect()
 }
 

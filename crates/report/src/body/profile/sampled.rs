@@ -31,7 +31,7 @@ pub(super) fn overview(sampling: &Row, sessions: f64) -> String {
         value("sampled").map(|time| format!("{} {}", exact_time(time), if is_exact { "watched" } else { "sampled" })),
         match value("changes") {
             Some(changes) => Some(counted(changes, "change of a wait", "changes of waits")),
-            None => value("looks").map(|looks| counted(looks, "look", "looks")),
+            None => value("looks").map(|looks| counted(looks, "poll", "polls")),
         },
         value("active_sessions").map(|active| format!("{} at work on average{quantiles}", three_digits(active))),
     ];
@@ -44,8 +44,10 @@ pub(super) fn own_cost(sampling: &Row) -> Option<Section> {
     let parts = [
         percent("own_cpu", "of a processor for readpath"),
         percent("own_session", "of one for its session on the server, which is not in the profile"),
-        sampling.value("change_time").map(|time| format!("{} from its session a change", Cell::time(time * 1e3).text)),
-        sampling.value("sample_time").map(|time| format!("{} a look", Cell::time(time * 1e3).text)),
+        sampling
+            .value("change_time")
+            .map(|time| format!("{} from its session per change", Cell::time(time * 1e3).text)),
+        sampling.value("sample_time").map(|time| format!("{} per poll", Cell::time(time * 1e3).text)),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| Section::Text(format!("Own cost: {}.", parts.join(", "))))

@@ -212,8 +212,8 @@ pub(crate) fn calibrate() -> Run {
     run.cases.push(case(parameters("remedy", remedy), times));
     run.cases.extend(crossovers());
     let message = "postgres 18.1, as the server is: set seq_page_cost = 0.079, random_page_cost = 0.160, but not for \
-                   1 of your queries. By cached 9 of your 31 queries get another plan. Drawn anew, 95 % of the means \
-                   lie between 0.56 and 0.74.";
+                   1 of your queries. By cached 9 of your 31 queries get a different plan. With runs resampled, 95 % \
+                   of the means lie between 0.56 and 0.74.";
     run.findings.push(row::ANSWER_ADVICE.named("as-found", message));
     let message = "Scattered rows, cached by the server. A full scan is the fastest path from 91\u{202f}200 rows \
                    (30.4 %) on; by the server's own constants the planner takes it from 2\u{202f}130 rows (0.710 %) \
