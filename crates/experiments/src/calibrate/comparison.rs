@@ -1,5 +1,6 @@
 //! Queries under several sets of constants: which plans change, and what they take, in turns.
 
+use std::mem;
 use std::time::Duration;
 
 use measure::quantity::counted;
@@ -10,7 +11,7 @@ use subjects::postgres::calibration::queries::Query;
 
 use super::bench::{Bench, State};
 use super::exceptions::{Pairs, judge_with_exceptions};
-use super::judgement::{Drawn, Judged, Pair, RUNS_MIN, judge};
+use super::judgement::{Drawn, HARM_MILLIS, Judged, Pair, RUNS_MIN, judge};
 use super::sets::{ConstantSet, own};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -37,6 +38,10 @@ const ROUNDS_REHEARSED: usize = 2;
 /// Another plan may take this many times as long as the one now, and at least this long, before it is ended.
 const TIMES_MAX: f64 = 5.0;
 const LIMIT_MIN: Duration = Duration::from_millis(500);
+
+/// A plan that takes this many times as long as the fastest is as far from it as any slower one: sets are held by how
+/// many queries get the wrong plan, and not by the one whose wrong plan is worst.
+const LOSS_MAX: f64 = 2.0;
 
 /// A plan each of whose runs took this many times as long as the longest by the server's own constants has its verdict
 /// after as many rounds that count as a sure one takes, and is not run again.
@@ -146,6 +151,18 @@ impl Compared {
         }
     }
 
+    /// How far a plan is from the fastest that any set leads to: the logarithm of how many times as long it takes.
+    fn loss(&self, at: usize) -> f64 {
+        let millis = |variant: &Variant| median(&variant.millis);
+        let fastest = self.variants.iter().filter_map(millis).fold(f64::INFINITY, f64::min);
+        match millis(&self.variants[at]) {
+            Some(millis) if self.not_timed.is_none() && millis - fastest >= HARM_MILLIS => {
+                (millis / fastest).min(LOSS_MAX).ln()
+            }
+            _ => 0.0,
+        }
+    }
+
     /// Whether another plan is so slow that further runs would not change its verdict.
     fn is_slow(&self, at: usize) -> bool {
         let least = self.variants[at].millis.iter().copied().fold(f64::INFINITY, f64::min);
@@ -236,11 +253,19 @@ impl Comparison {
     fn judged_by(&self, set: usize) -> (Judged, Vec<usize>) {
         let pairs = self.pairs(set);
         let all: Vec<Pair> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
-        let judged = judge(&all, self.drawn());
-        if self.state != State::AsFound {
-            return (judged, Vec::new());
+        let mut judged = judge(&all, self.drawn());
+        let mut excepted = Vec::new();
+        if self.state == State::AsFound {
+            (judged, excepted) = judge_with_exceptions(&pairs, self.compared.len(), judged, self.drawn());
         }
-        judge_with_exceptions(&pairs, self.compared.len(), judged, self.drawn())
+        judged.gain = self.gain(set, &excepted);
+        (judged, excepted)
+    }
+
+    /// How much less the queries lose with a set than with the server's own constants, which exceptions keep.
+    fn gain(&self, set: usize, excepted: &[usize]) -> f64 {
+        let others = self.compared.iter().enumerate().filter(|(at, _)| !excepted.contains(at));
+        others.map(|(_, one)| one.loss(0) - one.loss(one.variant(set))).sum()
     }
 
     /// The times of the queries that a set changes, each with the query's place.
@@ -431,7 +456,8 @@ struct Round {
     counts: bool,
 }
 
-/// Runs each plan of a query once; from round to round the order turns around.
+/// Runs each plan of a query once; from round to round the order turns around. The first run of one of the user's
+/// queries reads what other queries have displaced from the buffers, which is no plan's own time, and is repeated.
 fn take_turns(
     bench: &mut Bench<'_>,
     one: &mut Compared,
@@ -442,6 +468,7 @@ fn take_turns(
     let count = one.variants.len();
     let order: Vec<usize> =
         if round.number.is_multiple_of(2) { (0..count).collect() } else { (0..count).rev().collect() };
+    let mut is_displaced = round.counts && round.state == State::AsFound && !bench.tables.is_rehearsal();
     for at in order.into_iter().filter(|at| *at < count) {
         let limit = limit(bench.time_limit(), one, at);
         if one.variants[at].is_cut {
@@ -460,7 +487,7 @@ fn take_turns(
             // What the server has to know about the tables is read here, so that the statement does not.
             let _ = bench.tables.plan_of(&one.query)?;
         }
-        match run_turn(bench, one, at, (limit, round))? {
+        match run_turn(bench, one, at, (limit, round, mem::take(&mut is_displaced)))? {
             Ok(plan) if !is_same(&plan, &one.variants[at].plan) && !bench.tables.is_rehearsal() => {
                 one.not_timed = Some("its plan changed between EXPLAIN and the run".into());
             }
@@ -475,12 +502,13 @@ fn take_turns(
     Ok(())
 }
 
-/// Runs a plan of a query, a short one several times where it can be: the plan of the last run.
+/// Runs a plan of a query, a short one several times where it can be, and once more before where its blocks may have
+/// been displaced: the plan of the last run.
 fn run_turn(
     bench: &mut Bench<'_>,
     one: &mut Compared,
     at: usize,
-    (limit, round): (Duration, Round),
+    (limit, round, mut is_displaced): (Duration, Round, bool),
 ) -> Result<Result<Plan, Unfinished>, ExperimentError> {
     let repeats = round.counts && round.state == State::AsFound && !bench.tables.is_rehearsal();
     let most = if repeats { TURN_RUNS_MAX } else { 1 };
@@ -496,6 +524,9 @@ fn run_turn(
             }
         };
         let is_planned = is_same(&plan, &one.variants[at].plan);
+        if mem::take(&mut is_displaced) && is_planned {
+            continue;
+        }
         one.variants[at].millis.extend(plan.execution_ms.filter(|_| is_planned));
         taken += plan.execution_ms.unwrap_or(f64::INFINITY);
         runs += 1;

@@ -15,11 +15,14 @@ use crate::journal::Journal;
 
 /// A set that gains this part of what the best one of its kind does is as good, and the first of them is advised, the
 /// nearest to the server's own constants: two runs then advise the same.
-const AS_GOOD: f64 = 0.75;
+const AS_GOOD: f64 = 0.85;
 
-/// Sets of one kind are clearly better where this part of what the best of them gains is still more than any of the
-/// others does.
-const CLEARLY: f64 = 0.8;
+/// Sets that are the same in each run and harm no query are advised before others. Measured ones, which differ from run
+/// to run, stand where this part of what the best of them gains is still more than any of the others does.
+const MEASURED: f64 = 0.8;
+
+/// The same of sets that are the same in each run and harm queries, which are exceptions.
+const HARMFUL: f64 = 0.9;
 
 /// A set that takes this many times as long in another state than that which it is advised in is said to harm there.
 const HARM: f64 = 1.1;
@@ -40,7 +43,7 @@ impl Advice {
     /// the state's own is preferred.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
-        let gain = |set: &usize| judged[*set].gain();
+        let gain = |set: &usize| judged[*set].gain;
         let changing = |is_measured: bool, does_harm: bool| {
             let is_it = |set: &usize| {
                 let Judged { decision, harmed, .. } = judged[*set];
@@ -56,7 +59,8 @@ impl Advice {
         let (mut best, mut most_so_far) = (None, 0.0);
         for (is_measured, does_harm) in [(false, false), (true, false), (false, true), (true, true)] {
             let next = changing(is_measured, does_harm);
-            if best.is_none() || most_so_far < most(&next) * CLEARLY {
+            let clearly = if is_measured { MEASURED } else { HARMFUL };
+            if best.is_none() || most_so_far < most(&next) * clearly {
                 best = first_as_good(&next, own.filter(|_| is_measured)).or(best);
             }
             most_so_far = most(&next).max(most_so_far);
@@ -185,12 +189,12 @@ fn unclear(judged: &Judged, state: State) -> String {
     "some queries get faster and others may get slower".into()
 }
 
-/// Queries that get another plan by a set and were not timed, as a sentence.
+/// Queries that get a different plan with a set and were not timed, as a sentence.
 fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
     let count = comparison.changed(set).filter(|one| one.pair(set).is_none()).count();
     let (gets, was) = if count == 1 { ("gets", "was") } else { ("get", "were") };
     let message = format!(
-        "{} more {gets} another plan by it and {was} not timed: what becomes of {} is not known.",
+        "{} more {gets} a different plan with it and {was} not timed: what becomes of {} is not known.",
         counted(count as u64, "query", "queries"),
         if count == 1 { "it" } else { "them" }
     );
@@ -231,8 +235,8 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
     let drawn = if comparison.state == State::AsFound { "runs" } else { "queries and runs" };
     if judged.is_too_short() {
         return vec![format!(
-            "With the set `{set}`, {} of {whose} {all} {} another plan; {} {} instead of {} together, too short to \
-             tell apart.",
+            "With the set `{set}`, {} of {whose} {all} {} a different plan; {} {} instead of {} together, too short \
+             to tell apart.",
             judged.changed,
             verb(judged.changed, "gets", "get"),
             verb(judged.changed, "it takes", "these take"),
@@ -242,8 +246,8 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
     }
     vec![
         format!(
-            "With the set `{set}`, {} of {whose} {all} {} another plan; {} {} times as long in the mean, {} instead of \
-             {} together, and the worst {} times as long.",
+            "With the set `{set}`, {} of {whose} {all} {} a different plan; {} {} times as long on average, {} instead \
+             of {} together, and the worst {} times as long.",
             judged.changed,
             verb(judged.changed, "gets", "get"),
             verb(judged.changed, "it takes", "these take"),
@@ -262,11 +266,14 @@ fn sure(judged: &Judged, drawn: &str) -> String {
     let are = |count| if count == 1 { "is" } else { "are" };
     let Judged { faster, slower, .. } = *judged;
     if judged.few > 0 {
-        return format!("Too few runs for an interval; {faster} {} faster for sure and {slower} slower.", are(faster));
+        return format!(
+            "Too few runs for an interval; {faster} {} certainly faster and {slower} certainly slower.",
+            are(faster)
+        );
     }
     format!(
-        "Drawn anew, {drawn}, 95 % of the means lie between {} and {}; {faster} {} faster for sure and {slower} \
-         slower.",
+        "With {drawn} resampled, 95 % of the means lie between {} and {}; {faster} {} certainly faster and {slower} \
+         certainly slower.",
         times(judged.ratio.low),
         times(judged.ratio.high),
         are(faster)
@@ -308,7 +315,7 @@ fn pages(constants: &Constants, name: &str, journal: &mut dyn Journal) {
     if clauses.is_empty() {
         return;
     }
-    let message = format!("The cost of a block at random on {name}, in blocks in sequence: {}.", clauses.join("; "));
+    let message = format!("The cost of a random block on {name}, in sequential blocks: {}.", clauses.join("; "));
     let finding = row::ANSWER_RANDOM_PAGE.of(message);
     journal.find(ratios.into_iter().fold(finding, |finding, (state, ratio)| finding.with(state, ratio, Unit::Ratio)));
 }

@@ -48,7 +48,7 @@ pub(super) fn leave_best(comparison: &mut Comparison, advised: usize) {
     let mut left = tried(comparison);
     let rank = |set: &usize| {
         let judged = &comparison.judged[*set];
-        (*set != advised, judged.decision != Decision::Change, Reverse(thousandths(judged.gain())))
+        (*set != advised, judged.decision != Decision::Change, Reverse(thousandths(judged.gain)))
     };
     sorting::by_key(&mut left, rank);
     left.truncate(LEFT.len());
@@ -73,7 +73,7 @@ fn keep_tried(comparison: &mut Comparison, left: &[usize]) {
 /// Whether a set gains in one round, some queries apart that may keep the server's own constants.
 fn is_promising(comparison: &Comparison, set: usize) -> bool {
     let judged = first_look(&comparison.pairs(set), comparison.compared.len(), HARM, comparison.drawn());
-    judged.gain() > 0.0 && judged.worst <= HARM && judged.then <= judged.now * TOTAL
+    judged.ratio.value < 1.0 && judged.worst <= HARM && judged.then <= judged.now * TOTAL
 }
 
 /// Gains in whole numbers, so that sets as good as each other keep their order.
@@ -164,6 +164,15 @@ mod tests {
         ];
         for seed in 0..20 {
             assert_eq!(advised(&NAMES, &queries, seed), 3, "the nearest, by noise {seed}");
+        }
+    }
+
+    #[test]
+    fn one_query_that_becomes_fifty_times_as_fast_does_not_outweigh_four_that_get_the_right_plan() {
+        let four: Planted<'_> = &[100.0, 100.0, 98.0, 60.0, 100.0, 100.0];
+        let queries: [Planted<'_>; 5] = [&[1000.0, 1000.0, 20.0, 1000.0, 1000.0, 1000.0], four, four, four, four];
+        for seed in 0..5 {
+            assert_eq!(advised(&NAMES, &queries, seed), 3, "by noise {seed}");
         }
     }
 
