@@ -11,7 +11,7 @@ use subjects::postgres::calibration::queries::Query;
 
 use super::bench::{Bench, State};
 use super::exceptions::{Pairs, judge_with_exceptions};
-use super::judgement::{Drawn, HARM_MILLIS, Judged, Pair, RUNS_MIN, judge};
+use super::judgement::{Decision, Drawn, Judged, MILLIS_MIN, Pair, RUNS_MIN, judge};
 use super::sets::{ConstantSet, own};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -81,8 +81,12 @@ impl Unfinished {
 pub(super) struct Compared {
     pub(super) query: Query,
     pub(super) variants: Vec<Variant>,
+    /// Every plan that a set led to, in words, whether it was looked at again or not.
+    pub(super) reached: Vec<String>,
     /// Why its plans were not timed.
     pub(super) not_timed: Option<String>,
+    /// Whether it could not be run any more once its plans had been timed often enough.
+    pub(super) is_left: bool,
 }
 
 /// What was found in one state.
@@ -140,24 +144,30 @@ impl Compared {
     }
 
     /// Takes in that a run of a plan gave no time: that of another plan is at least the limit, and no plan of the query
-    /// is timed any more where it had another reason, or where the server's own constants lead to the plan.
+    /// is timed any more where it had another reason, or where the server's own constants lead to the plan. What was
+    /// timed often enough before stands: it may show harm.
     fn unfinished(&mut self, at: usize, why: Unfinished, limit: Duration) {
         match why {
             Unfinished::TooLong(_) if at > 0 => {
                 self.variants[at].is_cut = true;
                 self.variants[at].millis.push(limit.as_secs_f64() * 1e3);
             }
+            _ if self.variants.iter().all(|variant| variant.millis.len() >= RUNS_MIN) => self.is_left = true,
             Unfinished::TooLong(why) | Unfinished::Refused(why) => self.not_timed = Some(why),
         }
     }
 
-    /// How far a plan is from the fastest that any set leads to: the logarithm of how many times as long it takes.
-    fn loss(&self, at: usize) -> f64 {
-        let millis = |variant: &Variant| median(&variant.millis);
-        let fastest = self.variants.iter().filter_map(millis).fold(f64::INFINITY, f64::min);
-        match millis(&self.variants[at]) {
-            Some(millis) if self.not_timed.is_none() && millis - fastest >= HARM_MILLIS => {
-                (millis / fastest).min(LOSS_MAX).ln()
+    /// Whether its plans are timed, and can be once more.
+    fn can_be_timed(&self) -> bool {
+        self.not_timed.is_none() && !self.is_left
+    }
+
+    /// How far a plan is from one that takes `fastest` milliseconds: the logarithm of how many times as long it takes.
+    /// Below 0 where it is faster, as plans of sets are that are not worth a change.
+    fn loss(&self, at: usize, fastest: f64) -> f64 {
+        match median(&self.variants[at].millis) {
+            Some(millis) if self.not_timed.is_none() && (millis - fastest).abs() >= MILLIS_MIN => {
+                (millis / fastest).clamp(1.0 / LOSS_MAX, LOSS_MAX).ln()
             }
             _ => 0.0,
         }
@@ -172,7 +182,7 @@ impl Compared {
 
     /// Whether a plan of another set may take longer, and further runs would tell.
     fn is_unsure(&self) -> bool {
-        self.not_timed.is_none() && (1..self.variants.len()).any(|at| self.pair_with(at).is_unsure_of_harm())
+        self.can_be_timed() && (1..self.variants.len()).any(|at| self.pair_with(at).is_unsure_of_harm())
     }
 
     /// Forgets the times of plans, but for those that were ended: these took at least that long.
@@ -202,7 +212,8 @@ impl Variant {
 impl Compared {
     /// A query of this name with its plans.
     pub(super) fn of(name: &str, variants: Vec<Variant>) -> Compared {
-        Compared { query: Query::of_verification(name.into(), "SELECT".into()), variants, not_timed: None }
+        let query = Query::of_verification(name.into(), "SELECT".into());
+        Compared { query, variants, reached: Vec::new(), not_timed: None, is_left: false }
     }
 }
 
@@ -246,26 +257,61 @@ impl Comparison {
     /// Judges each set by the times.
     pub(super) fn judge(&mut self) {
         (self.judged, self.exceptions) = (0..self.sets.len()).map(|set| self.judged_by(set)).unzip();
+        self.weigh();
+    }
+
+    /// Judges each set by all queries that it changes, none of which is an exception.
+    pub(super) fn judge_without_exceptions(&mut self) {
+        self.judged = (0..self.sets.len()).map(|set| self.judged_by_all(set)).collect();
+        self.exceptions = vec![Vec::new(); self.sets.len()];
+        self.weigh();
+    }
+
+    /// Says what each set gains, by the plans of all that are worth a change. A set is not worth one where its queries
+    /// are faster in the mean and their plans farther from the fastest all the same.
+    fn weigh(&mut self) {
+        let fastest: Vec<f64> = (0..self.compared.len()).map(|at| self.fastest(at)).collect();
+        for set in 0..self.judged.len() {
+            let gain = self.gain(set, &fastest);
+            let judged = &mut self.judged[set];
+            judged.gain = gain;
+            if judged.decision == Decision::Change && gain <= 0.0 {
+                judged.decision = Decision::Undecided;
+            }
+        }
     }
 
     /// How a set does, and the queries that are exceptions. Only the user's own queries can be: readpath's stand for
     /// others.
     fn judged_by(&self, set: usize) -> (Judged, Vec<usize>) {
-        let pairs = self.pairs(set);
-        let all: Vec<Pair> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
-        let mut judged = judge(&all, self.drawn());
-        let mut excepted = Vec::new();
-        if self.state == State::AsFound {
-            (judged, excepted) = judge_with_exceptions(&pairs, self.compared.len(), judged, self.drawn());
+        let judged = self.judged_by_all(set);
+        match self.state {
+            State::AsFound => judge_with_exceptions(&self.pairs(set), self.compared.len(), judged, self.drawn()),
+            _ => (judged, Vec::new()),
         }
-        judged.gain = self.gain(set, &excepted);
-        (judged, excepted)
+    }
+
+    fn judged_by_all(&self, set: usize) -> Judged {
+        let all: Vec<Pair> = self.pairs(set).into_iter().map(|(_, pair)| pair).collect();
+        judge(&all, self.drawn())
+    }
+
+    /// The milliseconds of a query's fastest plan of those by the server's own constants and by the sets that are worth
+    /// a change. What a set leads to that harms other queries is out of reach.
+    fn fastest(&self, at: usize) -> f64 {
+        let one = &self.compared[at];
+        let is_worth_it =
+            |set: &usize| self.judged[*set].decision == Decision::Change && !self.exceptions[*set].contains(&at);
+        let plans = (1..self.sets.len()).filter(is_worth_it).map(|set| one.variant(set));
+        let millis = [0].into_iter().chain(plans).filter_map(|plan| median(&one.variants[plan].millis));
+        millis.fold(f64::INFINITY, f64::min)
     }
 
     /// How much less the queries lose with a set than with the server's own constants, which exceptions keep.
-    fn gain(&self, set: usize, excepted: &[usize]) -> f64 {
-        let others = self.compared.iter().enumerate().filter(|(at, _)| !excepted.contains(at));
-        others.map(|(_, one)| one.loss(0) - one.loss(one.variant(set))).sum()
+    fn gain(&self, set: usize, fastest: &[f64]) -> f64 {
+        let queries = self.compared.iter().zip(fastest).enumerate();
+        let others = queries.filter(|(at, _)| !self.exceptions[set].contains(at));
+        others.map(|(_, (one, fastest))| one.loss(0, *fastest) - one.loss(one.variant(set), *fastest)).sum()
     }
 
     /// The times of the queries that a set changes, each with the query's place.
@@ -308,7 +354,10 @@ pub(super) fn plan(
     let sets: Vec<ConstantSet> = [own()].into_iter().chain(sets.iter().cloned()).collect();
     let mut compared: Vec<Compared> = queries
         .into_iter()
-        .map(|query| Compared { not_timed: query.not_run.clone(), query, variants: Vec::new() })
+        .map(|query| {
+            let not_timed = query.not_run.clone();
+            Compared { query, variants: Vec::new(), reached: Vec::new(), not_timed, is_left: false }
+        })
         .collect();
     let mut refused = Vec::new();
     let is_rehearsal = bench.tables.is_rehearsal();
@@ -327,6 +376,9 @@ pub(super) fn plan(
         compared = kept;
     }
     bench.set_constants(&[])?;
+    for one in &mut compared {
+        one.reached = one.variants.iter().map(|variant| variant.plan.top.outline()).collect();
+    }
     let (judged, exceptions) = (Vec::new(), Vec::new());
     let (is_timed, others) = (false, Others::Quiet);
     Ok(Comparison { state, sets, compared, refused, judged, exceptions, is_timed, others })
@@ -366,7 +418,7 @@ pub(super) fn time(
         }
         let what = format!("{changed} queries whose plan changes, {}, round {}", state.in_words(), round + 1);
         journal.step(&what, Duration::from_secs(if state == State::Cold { 120 } else { 5 }));
-        for one in comparison.compared.iter_mut().filter(|one| one.is_changed() && one.not_timed.is_none()) {
+        for one in comparison.compared.iter_mut().filter(|one| one.is_changed() && one.can_be_timed()) {
             take_turns(
                 bench,
                 one,
@@ -416,7 +468,7 @@ fn settle_exceptions(
 ) -> Result<(), ExperimentError> {
     comparison.judge();
     let slower = comparison.slower_exceptions();
-    let is_slower = |one: &Compared, at: usize| one.not_timed.is_none() && slower.contains(&at);
+    let is_slower = |one: &Compared, at: usize| one.can_be_timed() && slower.contains(&at);
     run_again(bench, comparison, &is_slower, "that may be exceptions", journal)
 }
 
@@ -495,7 +547,7 @@ fn take_turns(
             Ok(plan) => one.variants[at].plan = plan,
             Err(why) => one.unfinished(at, why, limit),
         }
-        if one.not_timed.is_some() {
+        if !one.can_be_timed() {
             return Ok(());
         }
     }
@@ -518,6 +570,8 @@ fn run_turn(
         let started = bench.machine.clock.now();
         let plan = match bench.tables.run_query(&one.query, limit)? {
             Ok(plan) => plan,
+            // The time of this run does not count, and so does not what ended it: the next one may be well.
+            Err(_) if mem::take(&mut is_displaced) => continue,
             Err(why) => {
                 let took = Duration::from_nanos(bench.machine.clock.now().since(started).0);
                 return Ok(Err(Unfinished::of(why, took, limit)));
@@ -586,6 +640,54 @@ mod tests {
         assert_eq!(limit(all, &own, 0), all);
         own.unfinished(0, Unfinished::of("it takes longer".into(), all, all), all);
         assert_eq!((own.pair(1), own.not_timed.as_deref()), (None, Some("it takes longer")));
+    }
+
+    #[test]
+    fn harm_that_was_timed_stands_where_the_query_cannot_be_run_any_more() {
+        let refused = |now: &[f64], then: &[f64]| {
+            let mut one = Compared::of("q", vec![Variant::of(&[0], now), Variant::of(&[1], then)]);
+            one.unfinished(1, Unfinished::Refused("it waits for a lock".into()), Duration::from_secs(10));
+            (one.pair(1).map(|pair| pair.may_harm()), one.can_be_timed())
+        };
+        assert_eq!(refused(&[10.0; 3], &[30.0; 3]), (Some(true), false));
+        assert_eq!(refused(&[10.0; 3], &[30.0; 2]), (None, false), "too seldom to tell");
+    }
+
+    /// How sets do by which queries take these milliseconds, each in as many runs as make a verdict; the server's own
+    /// constants come first. Equal times are those of one plan.
+    fn judged(queries: &[&[f64]]) -> Vec<Judged> {
+        let one = |(number, by): (usize, &&[f64])| {
+            let mut variants: Vec<Variant> = Vec::new();
+            for (set, millis) in by.iter().enumerate() {
+                match variants.iter_mut().find(|variant| variant.millis[0] == *millis) {
+                    Some(variant) => variant.sets.push(set),
+                    None => variants.push(Variant::of(&[set], &[*millis; RUNS_MIN])),
+                }
+            }
+            Compared::of(&format!("q{number}"), variants)
+        };
+        let set = |part: usize| ConstantSet { name: "tried", values: vec![("seq_page_cost", part as f64)] };
+        let sets = [own()].into_iter().chain((1..queries[0].len()).map(set)).collect();
+        Comparison::timed(State::AsFound, sets, queries.iter().enumerate().map(one).collect()).judged
+    }
+
+    #[test]
+    fn a_set_by_which_one_query_is_ten_times_as_fast_and_five_get_a_slower_plan_is_not_advised() {
+        let mixed = |slower: f64| {
+            let five: &[f64] = &[10.0, slower];
+            let judged = judged(&[&[100.0, 10.0], five, five, five, five, five]);
+            (judged[1].decision, judged[1].gain > 0.0)
+        };
+        assert_eq!(mixed(11.0), (Decision::Change, true));
+        assert_eq!(mixed(11.9), (Decision::Undecided, false));
+    }
+
+    #[test]
+    fn a_plan_that_a_harmful_set_alone_leads_to_is_not_what_others_are_held_against() {
+        let halved: &[f64] = &[100.0, 50.0, 20.0];
+        let judged = judged(&[halved, halved, halved, halved, &[10.0, 10.0, 90.0]]);
+        assert_eq!([judged[1].decision, judged[2].decision], [Decision::Change, Decision::Keep]);
+        assert!((judged[1].gain - 4.0 * 2f64.ln()).abs() < 1e-9, "{judged:?}");
     }
 
     #[test]

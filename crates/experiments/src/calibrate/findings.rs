@@ -17,6 +17,10 @@ use crate::journal::Journal;
 /// nearest to the server's own constants: two runs then advise the same.
 const AS_GOOD: f64 = 0.85;
 
+/// What is advised everywhere is as good already where it gains this part: of many sets that are nearly as good, one run
+/// finds another one best than the next, and this one has been tried by others.
+const USUAL_AS_GOOD: f64 = 0.75;
+
 /// Sets that are the same in each run and harm no query are advised before others. Measured ones, which differ from run
 /// to run, stand where this part of what the best of them gains is still more than any of the others does.
 const MEASURED: f64 = 0.8;
@@ -40,9 +44,10 @@ pub(super) struct Advice {
 impl Advice {
     /// What the times advise. Sets that are the same in each run come before measured ones, and both before sets that
     /// harm queries which are exceptions; those that come later stand where they gain clearly more. Among measured ones
-    /// the state's own is preferred.
+    /// the state's own is preferred, among the others what is advised everywhere.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
+        let usual = (1..sets.len()).find(|set| sets[*set].is_usual());
         let gain = |set: &usize| judged[*set].gain;
         let changing = |is_measured: bool, does_harm: bool| {
             let is_it = |set: &usize| {
@@ -52,16 +57,18 @@ impl Advice {
             (1..sets.len()).filter(is_it).collect::<Vec<_>>()
         };
         let most = |changing: &[usize]| changing.iter().map(gain).fold(0.0, f64::max);
-        let first_as_good = |changing: &[usize], preferred: Option<usize>| {
-            let is_as_good = |set: &usize| changing.contains(set) && gain(set) >= most(changing) * AS_GOOD;
-            preferred.filter(is_as_good).or(changing.iter().copied().find(is_as_good))
+        let first_as_good = |changing: &[usize], preferred: Option<usize>, part: f64| {
+            let is_as_good = |set: usize, part: f64| changing.contains(&set) && gain(&set) >= most(changing) * part;
+            let preferred = preferred.filter(|set| is_as_good(*set, part));
+            preferred.or(changing.iter().copied().find(|set| is_as_good(*set, AS_GOOD)))
         };
         let (mut best, mut most_so_far) = (None, 0.0);
         for (is_measured, does_harm) in [(false, false), (true, false), (false, true), (true, true)] {
             let next = changing(is_measured, does_harm);
             let clearly = if is_measured { MEASURED } else { HARMFUL };
             if best.is_none() || most_so_far < most(&next) * clearly {
-                best = first_as_good(&next, own.filter(|_| is_measured)).or(best);
+                let (preferred, part) = if is_measured { (own, AS_GOOD) } else { (usual, USUAL_AS_GOOD) };
+                best = first_as_good(&next, preferred, part).or(best);
             }
             most_so_far = most(&next).max(most_so_far);
         }

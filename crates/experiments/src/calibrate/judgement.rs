@@ -26,7 +26,7 @@ const HARM_SURELY: f64 = 1.1;
 
 /// One that takes as much longer, but not surely, is reason enough not to change; of more than this difference in
 /// milliseconds, below which one run in many is off.
-pub(super) const HARM_MILLIS: f64 = 0.2;
+const HARM_MILLIS: f64 = 0.2;
 
 /// All queries together must not take more than this.
 const TOTAL_MAX: f64 = 1.0;
@@ -35,7 +35,7 @@ const TOTAL_MAX: f64 = 1.0;
 const SAME: f64 = 0.05;
 
 /// A difference below this is that of two readings: milliseconds.
-const MILLIS_MIN: f64 = 0.05;
+pub(super) const MILLIS_MIN: f64 = 0.05;
 
 const RESAMPLES: usize = 1000;
 const TAIL: usize = RESAMPLES / 40;
@@ -137,7 +137,7 @@ pub(super) struct Judged {
     pub(super) now: f64,
     pub(super) then: f64,
     /// How much nearer its plans are to the fastest than those by the server's own constants, exceptions apart: the
-    /// difference of their losses, summed. Known once the times of all sets' plans are.
+    /// difference of their losses, summed. Known once all sets are judged.
     pub(super) gain: f64,
 }
 

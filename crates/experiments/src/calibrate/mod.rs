@@ -338,6 +338,9 @@ fn advise(
     screening::leave_best(comparison, advice.set);
     let advice = Advice::of(&comparison.sets, &comparison.judged, preferred);
     let advice = advice.withheld(withheld(bench, comparison, told).map(String::from));
+    if advice.withheld.is_some() {
+        comparison.judge_without_exceptions();
+    }
     journal.find(findings::advice(comparison, &advice, bench.name()));
     advice
 }

@@ -64,7 +64,7 @@ pub(super) fn look(
             }
         };
         let mut fastest: Option<(Plan, f64)> = None;
-        let mut seen: Vec<String> = one.variants.iter().map(|variant| variant.plan.top.outline()).collect();
+        let mut seen: Vec<String> = one.reached.clone();
         for toggle in &toggles {
             bench.tables.close_ways(&[toggle], &toggles)?;
             let Ok(plan) = bench.tables.plan_of(&one.query)? else { continue };

@@ -200,6 +200,11 @@ impl ConstantSet {
         self.name == TRIED || LEFT.contains(&self.name)
     }
 
+    /// Whether it is what is advised everywhere.
+    pub(super) fn is_usual(&self) -> bool {
+        self.name == USUAL
+    }
+
     /// Whether its values come from what was measured, and so differ a little from run to run.
     pub(super) fn is_measured(&self) -> bool {
         !self.is_tried() && self.name != OWN && self.name != USUAL

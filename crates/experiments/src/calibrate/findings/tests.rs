@@ -115,6 +115,11 @@ fn a_verdict_that_is_withheld_has_no_exceptions() {
     };
     assert!(exceptions(None));
     assert!(!exceptions(Some("others were at work".into())));
+    let mut comparison = halved_but(State::AsFound, 1);
+    assert_eq!((comparison.judged[1].changed, comparison.judged[1].worst), (9, 0.5));
+    comparison.judge_without_exceptions();
+    let judged = comparison.judged[1];
+    assert_eq!((judged.changed, judged.worst, comparison.excepted(1).count()), (10, 3.0, 0), "what is shown is all");
 }
 
 #[test]
