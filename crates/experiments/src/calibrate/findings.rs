@@ -9,7 +9,7 @@ use super::bench::State;
 use super::comparison::{Compared, Comparison, Others};
 use super::concurrency::{self, ReadAhead, Sweep};
 use super::constants::Constants;
-use super::judgement::{CHANGED_MIN, Decision, Judged, RUNS_MIN};
+use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, RUNS_MIN};
 use super::sets::ConstantSet;
 use crate::journal::Journal;
 
@@ -17,9 +17,9 @@ use crate::journal::Journal;
 /// nearest to the server's own constants: two runs then advise the same.
 const AS_GOOD: f64 = 0.85;
 
-/// What is advised everywhere is as good already where it gains this part: of many sets that are nearly as good, one run
-/// finds another one best than the next, and this one has been tried by others.
-const USUAL_AS_GOOD: f64 = 0.75;
+/// What is advised everywhere is as good already where it gains this part: of many sets that are nearly as good, each
+/// run finds another one best, and this one has been tried by others.
+const USUAL_AS_GOOD: f64 = 0.6;
 
 /// Sets that are the same in each run and harm no query are advised before others. Measured ones, which differ from run
 /// to run, stand where this part of what the best of them gains is still more than any of the others does.
@@ -57,8 +57,10 @@ impl Advice {
             (1..sets.len()).filter(is_it).collect::<Vec<_>>()
         };
         let most = |changing: &[usize]| changing.iter().map(gain).fold(0.0, f64::max);
-        let first_as_good = |changing: &[usize], preferred: Option<usize>, part: f64| {
-            let is_as_good = |set: usize, part: f64| changing.contains(&set) && gain(&set) >= most(changing) * part;
+        let first_as_good = |changing: &[usize], preferred: Option<usize>, part: f64, more_than: f64| {
+            let is_as_good = |set: usize, part: f64| {
+                changing.contains(&set) && gain(&set) >= most(changing) * part && gain(&set) > more_than
+            };
             let preferred = preferred.filter(|set| is_as_good(*set, part));
             preferred.or(changing.iter().copied().find(|set| is_as_good(*set, AS_GOOD)))
         };
@@ -66,10 +68,8 @@ impl Advice {
         for (is_measured, does_harm) in [(false, false), (true, false), (false, true), (true, true)] {
             let next = changing(is_measured, does_harm);
             let clearly = if is_measured { MEASURED } else { HARMFUL };
-            if best.is_none() || most_so_far < most(&next) * clearly {
-                let (preferred, part) = if is_measured { (own, AS_GOOD) } else { (usual, USUAL_AS_GOOD) };
-                best = first_as_good(&next, preferred, part).or(best);
-            }
+            let (preferred, part) = if is_measured { (own, AS_GOOD) } else { (usual, USUAL_AS_GOOD) };
+            best = first_as_good(&next, preferred, part, most_so_far / clearly).or(best);
             most_so_far = most(&next).max(most_so_far);
         }
         if let Some(set) = best {
@@ -192,6 +192,9 @@ fn unclear(judged: &Judged, state: State) -> String {
             "{} reached the time limit and may take any time beyond it: a larger --time-limit tells",
             queries(judged.ended)
         );
+    }
+    if judged.ratio.high < 1.0 && judged.harm == Harm::None && judged.then <= judged.now {
+        return "a few queries get much faster and more of them get a slower plan".into();
     }
     "some queries get faster and others may get slower".into()
 }

@@ -20,7 +20,6 @@ use crate::calibrate::comparison::{Compared, Variant};
 use crate::calibrate::constants::{self, Measured};
 use crate::calibrate::crossing::Crossing;
 use crate::calibrate::estimate::Estimate;
-use crate::calibrate::judgement::Harm;
 use crate::calibrate::screening::{leave_best, screen};
 use crate::calibrate::sets::{CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::tablespaces::SpaceCost;
@@ -120,6 +119,22 @@ fn a_verdict_that_is_withheld_has_no_exceptions() {
     comparison.judge_without_exceptions();
     let judged = comparison.judged[1];
     assert_eq!((judged.changed, judged.worst, comparison.excepted(1).count()), (10, 3.0, 0), "what is shown is all");
+}
+
+#[test]
+fn a_set_that_most_queries_are_worse_with_is_undecided_and_the_page_says_why() {
+    let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+    let one = |number: usize| {
+        let [now, then] = if number == 0 { [100.0, 10.0] } else { [10.0, 11.9] };
+        Compared::of(&format!("q{number}"), vec![Variant::of(&[0], &[now; 3]), Variant::of(&[1], &[then; 3])])
+    };
+    let comparison = Comparison::timed(State::AsFound, sets, (0..6).map(one).collect());
+    let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+    let said = super::advice(&comparison, &advice, "postgres 18.6").message;
+    assert!(
+        said.contains("undecided, because a few queries get much faster and more of them get a slower plan"),
+        "{said}"
+    );
 }
 
 #[test]
