@@ -218,3 +218,26 @@ fn run(
     }
     Ok(median(&millis).unwrap_or(f64::INFINITY))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_little_noise_would_turn_is_timed_again_and_what_is_much_slower_is_not() {
+        let timed = |times: &[(&str, f64)], picked: &[&str]| {
+            let reached = |millis: f64| Reached { settings: String::new(), millis };
+            let plans = times.iter().map(|(name, millis)| (name.to_string(), reached(*millis))).collect();
+            let picked: Vec<String> = picked.iter().map(|name| name.to_string()).collect();
+            close(&plans, &picked, plans[&picked[0]].millis)
+        };
+        let times = [("own", 100.0), ("usual", 129.0), ("slow", 900.0), ("ended", f64::INFINITY), ("best", 50.0)];
+        let others = [("near", 64.0), ("far", 66.0)];
+        let all = [&times[..], &others].concat();
+        assert_eq!(timed(&all, &["own", "usual", "slow"]), ["own", "usual", "best", "near"]);
+        let many: Vec<(String, f64)> =
+            (0..9).map(|number| (format!("plan{number}"), 10.0 + f64::from(number) / 10.0)).collect();
+        let many: Vec<(&str, f64)> = many.iter().map(|(name, millis)| (name.as_str(), *millis)).collect();
+        assert_eq!(timed(&many, &["plan8"]), ["plan8", "plan0", "plan1", "plan2", "plan3", "plan4"]);
+    }
+}

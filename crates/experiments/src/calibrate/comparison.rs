@@ -39,8 +39,8 @@ const ROUNDS_REHEARSED: usize = 2;
 const TIMES_MAX: f64 = 5.0;
 const LIMIT_MIN: Duration = Duration::from_millis(500);
 
-/// A plan that takes this many times as long as the fastest is as far from it as any slower one: sets are held by how
-/// many queries get the wrong plan, and not by the one whose wrong plan is worst.
+/// A plan that takes this many times as long as the fastest is as far from it as any slower one: sets are compared by
+/// how many queries get the wrong plan, and not by the one whose wrong plan is worst.
 const LOSS_MAX: f64 = 2.0;
 
 /// A plan each of whose runs took this many times as long as the longest by the server's own constants has its verdict
@@ -273,12 +273,19 @@ impl Comparison {
         let fastest: Vec<f64> = (0..self.compared.len()).map(|at| self.fastest(at)).collect();
         for set in 0..self.judged.len() {
             let gain = self.gain(set, &fastest);
-            let judged = &mut self.judged[set];
-            judged.gain = gain;
-            if judged.decision == Decision::Change && gain <= 0.0 {
-                judged.decision = Decision::Undecided;
+            if self.judged[set].decision == Decision::Change && gain <= 0.0 {
+                self.reject(set);
             }
+            self.judged[set].gain = gain;
         }
+    }
+
+    /// Judges a set anew that is not worth a change with its exceptions, by all queries.
+    fn reject(&mut self, set: usize) {
+        self.exceptions[set].clear();
+        let whole = self.judged_by_all(set);
+        let decision = if whole.decision == Decision::Change { Decision::Undecided } else { whole.decision };
+        self.judged[set] = Judged { decision, ..whole };
     }
 
     /// How a set does, and the queries that are exceptions. Only the user's own queries can be: readpath's stand for
@@ -570,7 +577,7 @@ fn run_turn(
         let started = bench.machine.clock.now();
         let plan = match bench.tables.run_query(&one.query, limit)? {
             Ok(plan) => plan,
-            // The time of this run does not count, and so does not what ended it: the next one may be well.
+            // This run does not count, and neither does what ended it: the next one may succeed.
             Err(_) if mem::take(&mut is_displaced) => continue,
             Err(why) => {
                 let took = Duration::from_nanos(bench.machine.clock.now().since(started).0);
@@ -680,6 +687,18 @@ mod tests {
         };
         assert_eq!(mixed(11.0), (Decision::Change, true));
         assert_eq!(mixed(11.9), (Decision::Undecided, false));
+    }
+
+    #[test]
+    fn a_set_that_is_not_worth_its_exceptions_is_judged_by_what_it_harms() {
+        let with = |slower: f64| {
+            let eight: &[f64] = &[10.0, slower];
+            let queries = [vec![&[100.0, 1.0][..], &[10.0, 30.0]], vec![eight; 8]].concat();
+            let judged = judged(&queries)[1];
+            (judged.decision, judged.excepted, judged.worst)
+        };
+        assert_eq!(with(10.5), (Decision::Change, 1, 1.05));
+        assert_eq!(with(11.0), (Decision::Keep, 0, 3.0));
     }
 
     #[test]

@@ -335,9 +335,9 @@ fn advise(
     comparison.judge();
     let preferred = preferred(comparison.state, told).name();
     let advice = Advice::of(&comparison.sets, &comparison.judged, preferred);
-    screening::leave_best(comparison, advice.set);
-    let advice = Advice::of(&comparison.sets, &comparison.judged, preferred);
-    let advice = advice.withheld(withheld(bench, comparison, told).map(String::from));
+    // The sets that are left out had their part in the choice.
+    let set = screening::leave_best(comparison, advice.set);
+    let advice = Advice { set, ..advice }.withheld(withheld(bench, comparison, told).map(String::from));
     if advice.withheld.is_some() {
         comparison.judge_without_exceptions();
     }

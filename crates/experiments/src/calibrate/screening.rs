@@ -43,8 +43,9 @@ pub(super) fn screen(comparison: &mut Comparison) -> Option<Finding> {
     Some(row::TRIED.of(message))
 }
 
-/// Leaves of the tried sets the one that is advised and the next best, with names of their own.
-pub(super) fn leave_best(comparison: &mut Comparison, advised: usize) {
+/// Leaves of the tried sets the one that is advised and the next best, with names of their own: the place of the
+/// advised one among what is left.
+pub(super) fn leave_best(comparison: &mut Comparison, advised: usize) -> usize {
     let mut left = tried(comparison);
     let rank = |set: &usize| {
         let judged = &comparison.judged[*set];
@@ -53,10 +54,11 @@ pub(super) fn leave_best(comparison: &mut Comparison, advised: usize) {
     sorting::by_key(&mut left, rank);
     left.truncate(LEFT.len());
     sorting::ascending(&mut left);
-    keep_tried(comparison, &left);
+    let place = keep_tried(comparison, &left).iter().position(|set| *set == advised);
     for (set, name) in comparison.sets.iter_mut().filter(|set| set.is_tried()).zip(LEFT) {
         set.name = name;
     }
+    place.unwrap_or(0)
 }
 
 /// Places of the tried sets.
@@ -64,10 +66,12 @@ fn tried(comparison: &Comparison) -> Vec<usize> {
     (1..comparison.sets.len()).filter(|set| comparison.sets[*set].is_tried()).collect()
 }
 
-fn keep_tried(comparison: &mut Comparison, left: &[usize]) {
+/// Keeps these of the tried sets, and all others: the places that they had.
+fn keep_tried(comparison: &mut Comparison, left: &[usize]) -> Vec<usize> {
     let is_kept = |set: &usize| !comparison.sets[*set].is_tried() || left.contains(set);
     let kept: Vec<usize> = (0..comparison.sets.len()).filter(is_kept).collect();
     comparison.keep_sets(&kept);
+    kept
 }
 
 /// Whether a set gains in one round, some queries apart that may keep the server's own constants.
@@ -141,13 +145,13 @@ mod tests {
         screen(&mut comparison);
         comparison.judge();
         let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-        leave_best(&mut comparison, advice.set);
-        let shown = Advice::of(&comparison.sets, &comparison.judged, "cached");
-        assert_eq!(shown.decision, advice.decision, "what is left out turns nothing");
-        if shown.decision != Decision::Change {
+        let values = comparison.sets[advice.set].values.clone();
+        let place = leave_best(&mut comparison, advice.set);
+        assert_eq!(comparison.sets[place].values, values, "what is left out turns nothing");
+        if advice.decision != Decision::Change {
             return 0;
         }
-        comparison.sets[shown.set].values[0].1 as usize
+        comparison.sets[place].values[0].1 as usize
     }
 
     const NAMES: [&str; 6] = ["now", "cached", "random-1.1", TRIED, TRIED, TRIED];
