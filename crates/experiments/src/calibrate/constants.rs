@@ -71,6 +71,7 @@ impl Constants {
     pub(super) fn candidates(&self, sets: &[ConstantSet]) -> Vec<ConstantSet> {
         let now = |name| self.now(name);
         let (measured, mut fixed): (Vec<_>, Vec<_>) = sets.iter().cloned().partition(ConstantSet::is_measured);
+        fixed.push(sets::memory_advice(now(SCALE)));
         fixed.extend(sets::tried(now, &fixed));
         sorting::by(&mut fixed, |one, other| one.distance(now).total_cmp(&other.distance(now)));
         [measured, fixed].concat()

@@ -13,13 +13,13 @@ use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, RUNS_MIN};
 use super::sets::ConstantSet;
 use crate::journal::Journal;
 
-/// A set that gains this part of what the best one of its kind does is as good, and the first of them is advised, the
-/// nearest to the server's own constants: two runs then advise the same.
+/// A set that gains this part of what the best one does is as good, and the first of them is advised, the nearest to
+/// the server's own constants: two runs then advise the same.
 const AS_GOOD: f64 = 0.85;
 
-/// What is advised everywhere is as good already where it gains this part: of many sets that are nearly as good, each
-/// run finds another one best, and this one has been tried by others.
-const USUAL_AS_GOOD: f64 = 0.6;
+/// The set for blocks that are in memory is as good already where it gains this part: of many sets that are nearly as
+/// good, each run finds another one best.
+const IN_MEMORY_AS_GOOD: f64 = 0.7;
 
 /// Sets that are the same in each run and harm no query are advised before others. Measured ones, which differ from run
 /// to run, stand where this part of what the best of them gains is still more than any of the others does.
@@ -42,36 +42,10 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// What the times advise. Sets that are the same in each run come before measured ones, and both before sets that
-    /// harm queries which are exceptions; those that come later stand where they gain clearly more. Among measured ones
-    /// the state's own is preferred, among the others what is advised everywhere.
+    /// What the times advise: one of two known sets where it is as good, and the nearest one that is otherwise.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
-        let usual = (1..sets.len()).find(|set| sets[*set].is_usual());
-        let gain = |set: &usize| judged[*set].gain;
-        let changing = |is_measured: bool, does_harm: bool| {
-            let is_it = |set: &usize| {
-                let Judged { decision, harmed, .. } = judged[*set];
-                decision == Decision::Change && sets[*set].is_measured() == is_measured && (harmed > 0) == does_harm
-            };
-            (1..sets.len()).filter(is_it).collect::<Vec<_>>()
-        };
-        let most = |changing: &[usize]| changing.iter().map(gain).fold(0.0, f64::max);
-        let first_as_good = |changing: &[usize], preferred: Option<usize>, part: f64, more_than: f64| {
-            let is_as_good = |set: usize, part: f64| {
-                changing.contains(&set) && gain(&set) >= most(changing) * part && gain(&set) > more_than
-            };
-            let preferred = preferred.filter(|set| is_as_good(*set, part));
-            preferred.or(changing.iter().copied().find(|set| is_as_good(*set, AS_GOOD)))
-        };
-        let (mut best, mut most_so_far) = (None, 0.0);
-        for (is_measured, does_harm) in [(false, false), (true, false), (false, true), (true, true)] {
-            let next = changing(is_measured, does_harm);
-            let clearly = if is_measured { MEASURED } else { HARMFUL };
-            let (preferred, part) = if is_measured { (own, AS_GOOD) } else { (usual, USUAL_AS_GOOD) };
-            best = first_as_good(&next, preferred, part, most_so_far / clearly).or(best);
-            most_so_far = most(&next).max(most_so_far);
-        }
+        let best = known(sets, judged).or_else(|| nearest(sets, judged, own));
         if let Some(set) = best {
             return Advice { decision: Decision::Change, set, withheld: None };
         }
@@ -95,6 +69,44 @@ impl Advice {
             None => self,
         }
     }
+}
+
+/// What is advised everywhere, or the set for blocks that are in memory, the first that is as good as the best of all. A
+/// set that harms queries, which are exceptions, has a part of its gain.
+fn known(sets: &[ConstantSet], judged: &[Judged]) -> Option<usize> {
+    let gain = |set: usize| judged[set].gain * if judged[set].harmed > 0 { HARMFUL } else { 1.0 };
+    let changing = || (1..sets.len()).filter(|set| judged[*set].decision == Decision::Change);
+    let most = changing().map(gain).fold(0.0, f64::max);
+    let as_good = |is_it: fn(&ConstantSet) -> bool, part: f64| {
+        changing().find(|set| is_it(&sets[*set]) && gain(*set) >= most * part)
+    };
+    as_good(ConstantSet::is_usual, AS_GOOD).or_else(|| as_good(ConstantSet::is_in_memory, IN_MEMORY_AS_GOOD))
+}
+
+/// The first set that is as good as the best of its kind. Sets that are the same in each run come before measured ones,
+/// of which the state's `own` is preferred, and both before sets that harm queries which are exceptions; those that
+/// come later stand where they gain clearly more.
+fn nearest(sets: &[ConstantSet], judged: &[Judged], own: Option<usize>) -> Option<usize> {
+    let gain = |set: &usize| judged[*set].gain;
+    let changing = |is_measured: bool, does_harm: bool| {
+        let is_it = |set: &usize| {
+            let Judged { decision, harmed, .. } = judged[*set];
+            decision == Decision::Change && sets[*set].is_measured() == is_measured && (harmed > 0) == does_harm
+        };
+        (1..sets.len()).filter(is_it).collect::<Vec<_>>()
+    };
+    let most = |changing: &[usize]| changing.iter().map(gain).fold(0.0, f64::max);
+    let (mut best, mut most_so_far) = (None, 0.0);
+    for (is_measured, does_harm) in [(false, false), (true, false), (false, true), (true, true)] {
+        let next = changing(is_measured, does_harm);
+        let clearly = if is_measured { MEASURED } else { HARMFUL };
+        let least = most(&next) * AS_GOOD;
+        let as_good = |set: &usize| gain(set) >= least && gain(set) > most_so_far / clearly;
+        let preferred = own.filter(|set| is_measured && next.contains(set) && as_good(set));
+        best = preferred.or_else(|| next.iter().copied().find(as_good)).or(best);
+        most_so_far = most(&next).max(most_so_far);
+    }
+    best
 }
 
 /// What was advised in a state.

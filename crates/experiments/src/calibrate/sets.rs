@@ -29,6 +29,12 @@ pub(super) const CONSTANTS: [&str; 5] = [SEQ_PAGE, RANDOM_PAGE, SCALE, "cpu_inde
 const USUAL_ADVICE: [f64; 5] = [1.0, 1.1, USUAL_SCALE, 0.005, 0.0025];
 const USUAL_SCALE: f64 = 0.01;
 
+/// Blocks that are in memory, in the same unit: both costs low against those of rows, which PostgreSQL's documentation
+/// advises there. The values are those of a tried set that gains much on each of several data sets.
+///
+/// Source: PostgreSQL 18, "Planner Cost Constants", on databases that are cached; docs/decisions/0016 on the values.
+const MEMORY_ADVICE: [f64; 5] = [0.25, 0.275, USUAL_SCALE, 0.005, 0.001];
+
 /// What is tried on the user's own queries besides: blocks at a part of the server's own cost, a block at random at
 /// this many times one in sequence where it is not the server's own ratio, and operators at this part of their cost.
 ///
@@ -40,6 +46,9 @@ const OPERATORS: [f64; 2] = [1.0, 0.4];
 /// The names of the server's own constants, and of what is advised everywhere.
 const OWN: &str = "now";
 const USUAL: &str = "random-1.1";
+
+/// The name of the set for blocks that are in memory.
+const IN_MEMORY: &str = "in-memory";
 
 /// The names of the set between those of several states: before it was tried in all of them, and where it harmed no
 /// query in any.
@@ -164,8 +173,17 @@ pub(super) fn own() -> ConstantSet {
 
 /// What is advised everywhere, in the unit of the server's cost of a row.
 pub(super) fn usual_advice(row: f64) -> ConstantSet {
+    by_row(USUAL, USUAL_ADVICE, row)
+}
+
+/// What is advised where blocks are in memory, in the same unit.
+pub(super) fn memory_advice(row: f64) -> ConstantSet {
+    by_row(IN_MEMORY, MEMORY_ADVICE, row)
+}
+
+fn by_row(name: &'static str, values: [f64; 5], row: f64) -> ConstantSet {
     let scale = if row > 0.0 { row / USUAL_SCALE } else { 1.0 };
-    ConstantSet { name: USUAL, values: CONSTANTS.into_iter().zip(USUAL_ADVICE.map(|value| value * scale)).collect() }
+    ConstantSet { name, values: CONSTANTS.into_iter().zip(values.map(|value| value * scale)).collect() }
 }
 
 /// Sets between the server's own constants and cheap blocks, none of them among `others`; none where blocks cost
@@ -205,9 +223,14 @@ impl ConstantSet {
         self.name == USUAL
     }
 
+    /// Whether it is the one for blocks that are in memory.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.name == IN_MEMORY
+    }
+
     /// Whether its values come from what was measured, and so differ a little from run to run.
     pub(super) fn is_measured(&self) -> bool {
-        !self.is_tried() && self.name != OWN && self.name != USUAL
+        !self.is_tried() && ![OWN, USUAL, IN_MEMORY].contains(&self.name)
     }
 
     /// How far it is from the server's own constants: of each, the logarithm of how many times as large or small it is,
@@ -352,7 +375,7 @@ mod tests {
         assert!(distance(0.5, 4.0) < distance(0.25, 4.0) && distance(0.25, 4.0) < distance(0.0625, 1.1));
         let is_measured = |name| ConstantSet { name, values: Vec::new() }.is_measured();
         assert_eq!(["cold", "system", "cached", BETWEEN, SAFE].map(is_measured), [true; 5]);
-        assert_eq!(["now", "random-1.1", TRIED, LEFT[0]].map(is_measured), [false; 4]);
+        assert_eq!(["now", "random-1.1", "in-memory", TRIED, LEFT[0]].map(is_measured), [false; 5]);
     }
 
     #[test]

@@ -235,7 +235,7 @@ pub(super) fn answer(costs: &[(SpaceCost, State)]) -> Option<Finding> {
         (None, _) => "rounds differ too much to give a tablespace constants of its own".into(),
     };
     let message = format!(
-        "A block at random in {} tablespaces takes, {}, {}: {conclusion}.",
+        "A random block in {} tablespaces takes, {}, {}: {conclusion}.",
         times.len(),
         state.in_words(),
         times.join(", ")

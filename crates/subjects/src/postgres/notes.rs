@@ -281,13 +281,13 @@ pub(super) fn schema_left(outcome: &Result<(), SubjectError>, address: &str) -> 
     )))
 }
 
-/// The finding about other sessions that were at work, by the looks, those that found one, and the most at once.
-pub(super) fn server_busy((looks, busy): (u64, u64), most: u64) -> Option<Finding> {
+/// The finding about other sessions that were at work, by the checks, those that found one, and the most at once.
+pub(super) fn server_busy((checks, busy): (u64, u64), most: u64) -> Option<Finding> {
     let message = format!(
         "Other sessions were at work on the server in {busy} of {} between the measurements, up to {most} at once: \
          they share its processors and its buffers, and costs may be higher for it. Repeat the run when the server is \
          quiet.",
-        counted(looks, "look", "looks")
+        counted(checks, "check", "checks")
     );
     (busy > 0).then(|| row::SERVER_BUSY.of(message))
 }

@@ -77,7 +77,7 @@ fn noticed() -> Vec<Reading> {
     });
     let busy = |(looks, busy, most): &(u64, u64, u64)| notes::server_busy((*looks, *busy.min(looks)), *most);
     let busy = reading(row::SERVER_BUSY, (1..3_u64, 0..3_u64, 1..9_u64), busy, |(looks, busy, most)| {
-        let of = counted(*looks, "look", "looks");
+        let of = counted(*looks, "check", "checks");
         let said = format!("in {} of {of} between the measurements, up to {most} at once", busy.min(looks));
         (*busy > 0).then(|| says![said])
     });

@@ -17,7 +17,7 @@ const LIBRARY: &str = "pg_wait_sampling";
 /// The server's process that samples.
 const COLLECTOR: &str = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_wait_sampling collector'";
 
-/// How often the process that was met most often was met: one that always waits is met at each look.
+/// How often the process that was met most often was met: one that always waits is met at each sample.
 const LOOKS: &str = "SELECT coalesce(max(met), 0)::bigint FROM \
                      (SELECT sum(count) AS met FROM pg_wait_sampling_profile GROUP BY pid) AS of_process";
 
