@@ -108,7 +108,8 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         let source = if pair.is_ended { ENDED } else { TIMED };
         case.metrics.extend(calibrate::TIME_THEN.of_samples(source, &pair.then));
         let has_interval = pair.has_enough();
-        case.metrics.extend(pair.ratio().into_iter().flat_map(|ratio| ratios(&ratio, "of the medians", has_interval)));
+        case.metrics
+            .extend(pair.ratio().into_iter().flat_map(|ratio| ratios(&ratio, "median of the turns", has_interval)));
     }
     case
 }
@@ -158,9 +159,9 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
         case.metrics.push(calibrate::SLOWER.count(verdicts, judged.slower as u64));
         case.metrics.extend(ratios(&judged.ratio, mean, judged.few == 0));
         case.metrics.push(calibrate::WORST.single("the changed query that loses most", judged.worst));
-        let sum = "medians of the changed queries, summed";
-        case.metrics.push(calibrate::TIME_NOW.single(sum, judged.now));
-        case.metrics.push(calibrate::TIME_THEN.single(sum, judged.then));
+        let [now, then] = ["medians of the changed queries, summed", "the same times their ratios, summed"];
+        case.metrics.push(calibrate::TIME_NOW.single(now, judged.now));
+        case.metrics.push(calibrate::TIME_THEN.single(then, judged.then));
     }
     let values = comparison.sets[set].values.iter();
     case.metrics.extend(values.map(|(name, value)| SETTING.of(name).single("set in the session", *value)));

@@ -56,6 +56,8 @@ pub(super) struct Variant {
     pub(super) sets: Vec<usize>,
     /// Milliseconds.
     pub(super) millis: Vec<f64>,
+    /// The turn of each run.
+    turns: Vec<usize>,
     /// Whether it was ended for taking too long. Its limit then stands for its time in this round and all later ones.
     is_cut: bool,
 }
@@ -81,6 +83,8 @@ impl Unfinished {
 pub(super) struct Compared {
     pub(super) query: Query,
     pub(super) variants: Vec<Variant>,
+    /// Turns that began.
+    pub(super) turn: usize,
     /// Every plan that a set led to, in words, whether it was looked at again or not.
     pub(super) reached: Vec<String>,
     /// Why its plans were not timed.
@@ -139,8 +143,16 @@ impl Compared {
 
     /// The times by the server's own constants and of the plan at this place.
     fn pair_with(&self, at: usize) -> Pair {
-        let Variant { millis, is_cut, .. } = &self.variants[at];
-        Pair { now: self.variants[0].millis.clone(), then: millis.clone(), is_ended: *is_cut }
+        let [now, then] = [&self.variants[0], &self.variants[at]];
+        let ratio = |turn: usize| Some(then.of_turn(turn)? / now.of_turn(turn)?);
+        let ratios = (0..=self.turn).filter_map(ratio).collect();
+        Pair { now: now.millis.clone(), then: then.millis.clone(), ratios, is_ended: then.is_cut }
+    }
+
+    /// The milliseconds of a plan, as many times those by the server's own constants as it takes in the same turns.
+    fn millis(&self, at: usize) -> Option<f64> {
+        let now = median(&self.variants[0].millis)?;
+        if at == 0 { Some(now) } else { Some(now * self.pair_with(at).times()?) }
     }
 
     /// Takes in that a run of a plan gave no time: that of another plan is at least the limit, and no plan of the query
@@ -150,7 +162,7 @@ impl Compared {
         match why {
             Unfinished::TooLong(_) if at > 0 => {
                 self.variants[at].is_cut = true;
-                self.variants[at].millis.push(limit.as_secs_f64() * 1e3);
+                self.variants[at].took(limit.as_secs_f64() * 1e3, self.turn);
             }
             _ if self.variants.iter().all(|variant| variant.millis.len() >= RUNS_MIN) => self.is_left = true,
             Unfinished::TooLong(why) | Unfinished::Refused(why) => self.not_timed = Some(why),
@@ -165,7 +177,7 @@ impl Compared {
     /// How far a plan is from one that takes `fastest` milliseconds: the logarithm of how many times as long it takes.
     /// Below 0 where it is faster, as plans of sets are that are not worth a change.
     fn loss(&self, at: usize, fastest: f64) -> f64 {
-        match median(&self.variants[at].millis) {
+        match self.millis(at) {
             Some(millis) if self.not_timed.is_none() && (millis - fastest).abs() >= MILLIS_MIN => {
                 (millis / fastest).clamp(1.0 / LOSS_MAX, LOSS_MAX).ln()
             }
@@ -187,7 +199,10 @@ impl Compared {
 
     /// Forgets the times of plans, but for those that were ended: these took at least that long.
     fn forget(&mut self) {
-        self.variants.iter_mut().filter(|variant| !variant.is_cut).for_each(|variant| variant.millis.clear());
+        for variant in self.variants.iter_mut().filter(|variant| !variant.is_cut) {
+            variant.millis.clear();
+            variant.turns.clear();
+        }
     }
 
     fn is_changed(&self) -> bool {
@@ -195,11 +210,32 @@ impl Compared {
     }
 }
 
+impl Variant {
+    /// A plan that a set leads to, before it is run.
+    fn new(plan: Plan, set: usize) -> Variant {
+        Variant { plan, sets: vec![set], millis: Vec::new(), turns: Vec::new(), is_cut: false }
+    }
+
+    /// Takes in a run of so many milliseconds.
+    fn took(&mut self, millis: f64, turn: usize) {
+        self.millis.push(millis);
+        self.turns.push(turn);
+    }
+
+    /// The milliseconds in a turn: the median of its runs.
+    fn of_turn(&self, turn: usize) -> Option<f64> {
+        let runs = self.millis.iter().zip(&self.turns).filter(|(_, one)| **one == turn);
+        median(&runs.map(|(millis, _)| *millis).collect::<Vec<_>>())
+    }
+}
+
 #[cfg(test)]
 impl Variant {
-    /// A plan that these sets lead to, and its milliseconds.
+    /// A plan that these sets lead to, and its milliseconds, each of a turn.
     pub(super) fn of(sets: &[usize], millis: &[f64]) -> Variant {
-        Variant { plan: Plan::default(), sets: sets.to_vec(), millis: millis.to_vec(), is_cut: false }
+        let mut variant = Variant { sets: sets.to_vec(), ..Variant::new(Plan::default(), 0) };
+        millis.iter().enumerate().for_each(|(turn, millis)| variant.took(*millis, turn));
+        variant
     }
 
     /// The same of a plan that was ended at this limit.
@@ -213,7 +249,8 @@ impl Compared {
     /// A query of this name with its plans.
     pub(super) fn of(name: &str, variants: Vec<Variant>) -> Compared {
         let query = Query::of_verification(name.into(), "SELECT".into());
-        Compared { query, variants, reached: Vec::new(), not_timed: None, is_left: false }
+        let turn = variants.iter().map(|variant| variant.millis.len()).max().unwrap_or(0);
+        Compared { query, variants, turn, reached: Vec::new(), not_timed: None, is_left: false }
     }
 }
 
@@ -310,7 +347,7 @@ impl Comparison {
         let is_worth_it =
             |set: &usize| self.judged[*set].decision == Decision::Change && !self.exceptions[*set].contains(&at);
         let plans = (1..self.sets.len()).filter(is_worth_it).map(|set| one.variant(set));
-        let millis = [0].into_iter().chain(plans).filter_map(|plan| median(&one.variants[plan].millis));
+        let millis = [0].into_iter().chain(plans).filter_map(|plan| one.millis(plan));
         millis.fold(f64::INFINITY, f64::min)
     }
 
@@ -363,7 +400,7 @@ pub(super) fn plan(
         .into_iter()
         .map(|query| {
             let not_timed = query.not_run.clone();
-            Compared { query, variants: Vec::new(), reached: Vec::new(), not_timed, is_left: false }
+            Compared { query, variants: Vec::new(), turn: 0, reached: Vec::new(), not_timed, is_left: false }
         })
         .collect();
     let mut refused = Vec::new();
@@ -395,7 +432,7 @@ pub(super) fn plan(
 fn add(variants: &mut Vec<Variant>, set: usize, plan: Plan, is_rehearsal: bool) {
     match variants.iter_mut().find(|variant| !is_rehearsal && is_same(&variant.plan, &plan)) {
         Some(variant) => variant.sets.push(set),
-        None => variants.push(Variant { plan, sets: vec![set], millis: Vec::new(), is_cut: false }),
+        None => variants.push(Variant::new(plan, set)),
     }
 }
 
@@ -515,6 +552,13 @@ struct Round {
     counts: bool,
 }
 
+impl Round {
+    /// Whether a run of one of the user's queries may be repeated in its turn.
+    fn repeats(self, is_rehearsal: bool) -> bool {
+        self.counts && self.state == State::AsFound && !is_rehearsal
+    }
+}
+
 /// Runs each plan of a query once; from round to round the order turns around. The first run of one of the user's
 /// queries reads what other queries have displaced from the buffers, which is no plan's own time, and is repeated.
 fn take_turns(
@@ -524,15 +568,17 @@ fn take_turns(
     round: Round,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
+    one.turn += 1;
     let count = one.variants.len();
     let order: Vec<usize> =
         if round.number.is_multiple_of(2) { (0..count).collect() } else { (0..count).rev().collect() };
-    let mut is_displaced = round.counts && round.state == State::AsFound && !bench.tables.is_rehearsal();
+    let mut is_displaced = round.repeats(bench.tables.is_rehearsal());
     for at in order.into_iter().filter(|at| *at < count) {
         let limit = limit(bench.time_limit(), one, at);
         if one.variants[at].is_cut {
-            let millis = one.variants[at].millis.last().copied();
-            one.variants[at].millis.extend(millis.filter(|_| round.counts));
+            if let Some(millis) = one.variants[at].millis.last().copied().filter(|_| round.counts) {
+                one.variants[at].took(millis, one.turn);
+            }
             continue;
         }
         if round.counted >= SLOW_ROUNDS && one.variants[at].millis.len() >= RUNS_MIN && one.is_slow(at) {
@@ -561,34 +607,49 @@ fn take_turns(
     Ok(())
 }
 
-/// Runs a plan of a query, a short one several times where it can be, and once more before where its blocks may have
-/// been displaced: the plan of the last run.
+/// Runs a plan of a query, a short one several times where it can be: the plan of the last run.
 fn run_turn(
     bench: &mut Bench<'_>,
     one: &mut Compared,
     at: usize,
-    (limit, round, mut is_displaced): (Duration, Round, bool),
+    (limit, round, is_displaced): (Duration, Round, bool),
 ) -> Result<Result<Plan, Unfinished>, ExperimentError> {
-    let repeats = round.counts && round.state == State::AsFound && !bench.tables.is_rehearsal();
+    let repeats = round.repeats(bench.tables.is_rehearsal());
     let most = if repeats { TURN_RUNS_MAX } else { 1 };
+    let Compared { query, variants, turn, .. } = one;
+    let mut run = || {
+        let started = bench.machine.clock.now();
+        let outcome = bench.tables.run_query(query, limit)?;
+        let took = Duration::from_nanos(bench.machine.clock.now().since(started).0);
+        Ok(outcome.map_err(|why| Unfinished::of(why, took, limit)))
+    };
+    run_plan(&mut variants[at], *turn, (most, is_displaced), &mut run)
+}
+
+/// Runs a plan until its runs took long enough together, `most` times at most. Where its blocks may have been displaced,
+/// a run that does not count comes first.
+fn run_plan(
+    variant: &mut Variant,
+    turn: usize,
+    (most, mut is_displaced): (usize, bool),
+    run: &mut dyn FnMut() -> Result<Result<Plan, Unfinished>, ExperimentError>,
+) -> Result<Result<Plan, Unfinished>, ExperimentError> {
     let mut taken = 0.0;
     let mut runs = 0;
     loop {
-        let started = bench.machine.clock.now();
-        let plan = match bench.tables.run_query(&one.query, limit)? {
+        let plan = match run()? {
             Ok(plan) => plan,
-            // This run does not count, and neither does what ended it: the next one may succeed.
+            // What ended it does not count either: the next run may succeed.
             Err(_) if mem::take(&mut is_displaced) => continue,
-            Err(why) => {
-                let took = Duration::from_nanos(bench.machine.clock.now().since(started).0);
-                return Ok(Err(Unfinished::of(why, took, limit)));
-            }
+            Err(why) => return Ok(Err(why)),
         };
-        let is_planned = is_same(&plan, &one.variants[at].plan);
+        let is_planned = is_same(&plan, &variant.plan);
         if mem::take(&mut is_displaced) && is_planned {
             continue;
         }
-        one.variants[at].millis.extend(plan.execution_ms.filter(|_| is_planned));
+        if let Some(millis) = plan.execution_ms.filter(|_| is_planned) {
+            variant.took(millis, turn);
+        }
         taken += plan.execution_ms.unwrap_or(f64::INFINITY);
         runs += 1;
         if runs >= most || !is_planned || taken >= TURN.as_secs_f64() * 1e3 {
@@ -628,6 +689,33 @@ mod tests {
         Compared::of("q", vec![Variant::of(&[0], &[now; 4]), Variant::of(&[1], &[])])
     }
 
+    /// The milliseconds that count and the number of runs, of a plan whose runs take these; `None` is a run that fails.
+    fn turn(outcomes: &[Option<f64>], is_displaced: bool) -> (Vec<f64>, usize) {
+        let mut variant = Variant::of(&[0], &[]);
+        let mut left = outcomes.iter();
+        let mut run = || {
+            let millis = *left.next().expect("no more runs than that");
+            let plan = |millis| Plan { execution_ms: Some(millis), ..Plan::default() };
+            Ok(millis.map(plan).ok_or_else(|| Unfinished::Refused("it waits for a lock".into())))
+        };
+        let _ = run_plan(&mut variant, 7, (TURN_RUNS_MAX, is_displaced), &mut run).unwrap();
+        assert_eq!(variant.turns, vec![7; variant.millis.len()]);
+        (variant.millis, outcomes.len() - left.len())
+    }
+
+    #[test]
+    fn the_run_that_reads_what_others_displaced_counts_in_no_way() {
+        let runs = [Some(90.0), Some(9.0), Some(8.0), Some(7.0), Some(6.0)];
+        assert_eq!(turn(&runs, true), (vec![9.0, 8.0, 7.0], 4), "nor does it count as time taken");
+        assert_eq!(turn(&runs, false), (vec![90.0], 1), "where none can have been displaced");
+        assert_eq!(turn(&[None, Some(30.0)], true), (vec![30.0], 2), "the next one may succeed");
+        assert_eq!(turn(&[Some(90.0), None], true), (vec![], 2));
+        assert_eq!(turn(&[Some(1.0); 9], false), (vec![1.0; TURN_RUNS_MAX], TURN_RUNS_MAX));
+        let round = |state, counts| Round { state, number: 0, counted: 0, counts };
+        let repeats = [round(State::AsFound, true), round(State::AsFound, false), round(State::Cached, true)];
+        assert_eq!(repeats.map(|round| round.repeats(false)), [true, false, false]);
+    }
+
     #[test]
     fn a_plan_that_reaches_its_limit_took_at_least_that_long_and_another_error_says_nothing_of_its_time() {
         let all = Duration::from_secs(10);
@@ -647,6 +735,24 @@ mod tests {
         assert_eq!(limit(all, &own, 0), all);
         own.unfinished(0, Unfinished::of("it takes longer".into(), all, all), all);
         assert_eq!((own.pair(1), own.not_timed.as_deref()), (None, Some("it takes longer")));
+    }
+
+    #[test]
+    fn plans_are_compared_within_turns_and_those_that_ran_in_fewer_by_the_turns_that_they_have() {
+        let mut one = Compared::of("q", vec![Variant::of(&[0], &[10.0, 20.0]), Variant::of(&[1], &[15.0, 30.0])]);
+        one.turn = 2;
+        for millis in [[40.0, 44.0, 42.0], [63.0, 60.0, 66.0]] {
+            let at = usize::from(millis[0] > 50.0);
+            millis.iter().for_each(|millis| one.variants[at].took(*millis, 2));
+        }
+        one.variants.push(Variant::of(&[2], &[20.0]));
+        one.variants[0].took(1000.0, 3);
+        let ratios = [1, 2].map(|at| one.pair_with(at).ratios);
+        assert_eq!(ratios, [vec![1.5, 1.5, 1.5], vec![2.0]]);
+        let now = median(&one.variants[0].millis).unwrap();
+        assert_eq!([0, 1, 2].map(|at| one.millis(at)), [now, now * 1.5, now * 2.0].map(Some));
+        one.forget();
+        assert!(one.variants.iter().all(|variant| variant.turns.is_empty() && variant.millis.is_empty()));
     }
 
     #[test]

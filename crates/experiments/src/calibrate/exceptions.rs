@@ -84,7 +84,7 @@ mod tests {
 
     /// Queries with their milliseconds now and by the set, in three runs.
     fn judged(times: &[(f64, f64)], queries: usize) -> Option<(usize, Vec<usize>)> {
-        let pair = |(now, then): &(f64, f64)| Pair { now: vec![*now; 3], then: vec![*then; 3], is_ended: false };
+        let pair = |(now, then): &(f64, f64)| Pair { now: vec![*now; 3], then: vec![*then; 3], ..Pair::default() };
         let pairs: Pairs = times.iter().map(pair).enumerate().collect();
         let whole = judge(&others(&pairs, &[]), Drawn::Runs);
         let (judged, excepted) = judge_with_exceptions(&pairs, queries, whole, Drawn::Runs);

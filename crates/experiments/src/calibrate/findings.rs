@@ -13,19 +13,22 @@ use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, RUNS_MIN};
 use super::sets::ConstantSet;
 use crate::journal::Journal;
 
-/// A set that gains this part of what the best one does is as good, and the first of them is advised, the nearest to
-/// the server's own constants: two runs then advise the same.
+/// Where neither known set is as good, a set that gains this part of what the best of its kind does is as good, and the
+/// first of them is advised, the nearest to the server's own constants: two runs then advise the same.
 const AS_GOOD: f64 = 0.85;
 
-/// The set for blocks that are in memory is as good already where it gains this part: of many sets that are nearly as
-/// good, each run finds another one best.
+/// What is advised everywhere is as good where it gains this part of what the best set does; the set for blocks that are
+/// in memory does not have to be that good: of many sets that are nearly as good, each run finds another one best.
+const USUAL_AS_GOOD: f64 = 0.9;
 const IN_MEMORY_AS_GOOD: f64 = 0.7;
 
-/// Sets that are the same in each run and harm no query are advised before others. Measured ones, which differ from run
-/// to run, stand where this part of what the best of them gains is still more than any of the others does.
+/// Where neither known set is as good, sets that are the same in each run and harm no query come before others. Measured
+/// ones, which differ from run to run, stand where this part of what the best of them gains is still more than any of
+/// the others does.
 const MEASURED: f64 = 0.8;
 
-/// The same of sets that are the same in each run and harm queries, which are exceptions.
+/// The same of sets that are the same in each run and harm queries, which are exceptions; and the part of its gain that
+/// such a set counts in the choice of a known one.
 const HARMFUL: f64 = 0.9;
 
 /// A set that takes this many times as long in another state than that which it is advised in is said to harm there.
@@ -42,7 +45,7 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// What the times advise: one of two known sets where it is as good, and the nearest one that is otherwise.
+    /// What the times advise: one of two known sets where that is as good as the best, otherwise the nearest that is.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
         let best = known(sets, judged).or_else(|| nearest(sets, judged, own));
@@ -71,8 +74,8 @@ impl Advice {
     }
 }
 
-/// What is advised everywhere, or the set for blocks that are in memory, the first that is as good as the best of all. A
-/// set that harms queries, which are exceptions, has a part of its gain.
+/// The first of two known sets that is as good as the best of all: what is advised everywhere, then the set for blocks
+/// that are in memory. The gain of a set that harms queries, which are exceptions, counts in part.
 fn known(sets: &[ConstantSet], judged: &[Judged]) -> Option<usize> {
     let gain = |set: usize| judged[set].gain * if judged[set].harmed > 0 { HARMFUL } else { 1.0 };
     let changing = || (1..sets.len()).filter(|set| judged[*set].decision == Decision::Change);
@@ -80,7 +83,7 @@ fn known(sets: &[ConstantSet], judged: &[Judged]) -> Option<usize> {
     let as_good = |is_it: fn(&ConstantSet) -> bool, part: f64| {
         changing().find(|set| is_it(&sets[*set]) && gain(*set) >= most * part)
     };
-    as_good(ConstantSet::is_usual, AS_GOOD).or_else(|| as_good(ConstantSet::is_in_memory, IN_MEMORY_AS_GOOD))
+    as_good(ConstantSet::is_usual, USUAL_AS_GOOD).or_else(|| as_good(ConstantSet::is_in_memory, IN_MEMORY_AS_GOOD))
 }
 
 /// The first set that is as good as the best of its kind. Sets that are the same in each run come before measured ones,

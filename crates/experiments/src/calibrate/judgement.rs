@@ -46,6 +46,8 @@ const SEED: u64 = 1;
 pub(super) struct Pair {
     pub(super) now: Vec<f64>,
     pub(super) then: Vec<f64>,
+    /// Of each turn in which both plans ran: then over now. A machine that changes from turn to turn changes both.
+    pub(super) ratios: Vec<f64>,
     /// Whether runs by the other plan were ended at their limit, which stands in `then`: they take at least as long.
     pub(super) is_ended: bool,
 }
@@ -157,27 +159,43 @@ impl Judged {
 impl Pair {
     /// Milliseconds then over now, with its interval.
     pub(super) fn ratio(&self) -> Option<Estimate> {
-        let value = ratio(median(&self.now)?, median(&self.then)?);
+        let now = median(&self.now)?;
+        let value = ratio(now, now * self.times()?);
         let mut random = SplitMix64::new(SEED);
         let drawn = (0..RESAMPLES).map(|_| self.drawn(&mut random));
         let (low, high) = ends(drawn.collect());
         Some(Estimate { value, low: low.min(value), high: high.max(value) })
     }
 
-    /// The ratio of the medians of samples that are drawn anew.
+    /// How many times as long it takes then: the median of the turns, or of all runs where no turn has both plans.
+    pub(super) fn times(&self) -> Option<f64> {
+        median(&self.ratios).or_else(|| Some(median(&self.then)? / median(&self.now)?))
+    }
+
+    /// The same of turns, or runs, that are drawn anew.
     fn drawn(&self, random: &mut SplitMix64) -> f64 {
         let mut middle = |samples: &[f64]| {
             let draw = |_: &f64| samples[random.below(samples.len() as u64) as usize];
             median(&samples.iter().map(draw).collect::<Vec<_>>()).unwrap_or(f64::NAN)
         };
-        let (now, then) = (middle(&self.now), middle(&self.then));
-        ratio(now, then)
+        if self.ratios.is_empty() {
+            let (now, then) = (middle(&self.now), middle(&self.then));
+            return ratio(now, then);
+        }
+        let times = middle(&self.ratios);
+        let now = median(&self.now).unwrap_or(f64::NAN);
+        ratio(now, now * times)
+    }
+
+    /// The milliseconds of both plans: then as many times those now as it takes.
+    fn millis(&self) -> Option<(f64, f64)> {
+        let now = median(&self.now)?;
+        Some((now, now * self.times()?))
     }
 
     /// Whether it takes so much longer by the medians, sure or not.
     pub(super) fn may_harm(&self) -> bool {
-        let [now, then] = [&self.now, &self.then].map(|samples| median(samples).unwrap_or(0.0));
-        then > now * HARM && then - now >= HARM_MILLIS
+        self.millis().is_some_and(|(now, then)| then > now * HARM && then - now >= HARM_MILLIS)
     }
 
     /// Whether each plan ran often enough for a verdict.
@@ -220,8 +238,8 @@ fn ends(mut values: Vec<f64>) -> (f64, f64) {
 pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
     let found: Vec<(&Pair, Estimate)> = pairs.iter().filter_map(|pair| Some((pair, pair.ratio()?))).collect();
     let ratios: Vec<Estimate> = found.iter().map(|(_, ratio)| *ratio).collect();
-    let sum = |of: fn(&Pair) -> &Vec<f64>| pairs.iter().filter_map(|pair| median(of(pair))).sum::<f64>();
-    let (now, then) = (sum(|pair| &pair.now), sum(|pair| &pair.then));
+    let millis = pairs.iter().filter_map(Pair::millis);
+    let (now, then) = millis.fold((0.0, 0.0), |(now, then), one| (now + one.0, then + one.1));
     let count = |wanted| found.iter().filter(|(pair, ratio)| pair.verdict_by(ratio) == wanted).count();
     let does_harm = |(pair, ratio): &&(&Pair, Estimate)| pair.harms(ratio);
     let mut judged = Judged {
@@ -296,7 +314,7 @@ mod tests {
     /// Times of a query that takes `now` and `then`, a few per cent apart from run to run.
     fn pair(now: f64, then: f64) -> Pair {
         let around = |middle: f64| [0.97, 1.0, 1.01, 0.99, 1.04].map(|part| middle * part).to_vec();
-        Pair { now: around(now), then: around(then), is_ended: false }
+        Pair { now: around(now), then: around(then), ..Pair::default() }
     }
 
     /// The same of a query whose other plan was ended after so long.
@@ -343,7 +361,7 @@ mod tests {
         let noisy = |least: f64| Pair {
             now: vec![10.0, 12.0, 14.0, 15.0, 20.0],
             then: vec![least, 18.0, 19.0, 24.0],
-            is_ended: false,
+            ..Pair::default()
         };
         let with = |one: Pair| {
             let mut pairs: Vec<Pair> = gains.iter().map(|(now, then)| pair(*now, *then)).collect();
@@ -371,7 +389,7 @@ mod tests {
 
     #[test]
     fn fewer_than_three_runs_of_a_plan_give_no_sure_verdict() {
-        let of = |now: usize, then: usize| Pair { now: vec![100.0; now], then: vec![40.0; then], is_ended: false };
+        let of = |now: usize, then: usize| Pair { now: vec![100.0; now], then: vec![40.0; then], ..Pair::default() };
         for (now, then, verdict) in [
             (1, 1, Verdict::Undecided),
             (2, 5, Verdict::Undecided),
@@ -386,7 +404,7 @@ mod tests {
         };
         assert_eq!(decision(2), (Decision::Undecided, 1, 4));
         assert_eq!(decision(3), (Decision::Change, 0, 5));
-        let harmed = |runs: usize| Pair { now: vec![10.0; runs], then: vec![20.0; runs], is_ended: false };
+        let harmed = |runs: usize| Pair { now: vec![10.0; runs], then: vec![20.0; runs], ..Pair::default() };
         assert_eq!(judge(&[harmed(1)], Drawn::Runs).harm, Harm::Possible);
         assert!(harmed(1).is_unsure_of_harm() && !harmed(3).is_unsure_of_harm(), "further runs tell");
         assert_eq!(judge(&[harmed(3)], Drawn::Runs).harm, Harm::Sure);
@@ -420,9 +438,28 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_that_is_slower_in_some_turns_changes_no_ratio() {
+        let of = |ratios: Vec<f64>| Pair {
+            now: vec![10.0, 30.0, 31.0],
+            then: vec![14.0, 42.0, 20.0],
+            ratios,
+            ..Pair::default()
+        };
+        let by_turns = of(vec![1.4, 1.4, 1.39]);
+        assert_eq!((by_turns.times(), by_turns.may_harm(), by_turns.verdict()), (Some(1.4), true, Verdict::Slower));
+        let by_runs = of(vec![]);
+        assert_eq!((by_runs.times(), by_runs.may_harm()), (Some(20.0 / 30.0), false));
+        let judged = judge(&[by_turns], Drawn::Runs);
+        assert_eq!((judged.harm, judged.now, judged.then), (Harm::Sure, 30.0, 42.0));
+    }
+
+    #[test]
     fn a_noisy_query_has_no_verdict_and_a_difference_of_two_readings_is_none() {
-        let noisy =
-            Pair { now: vec![10.0, 30.0, 11.0, 28.0, 12.0], then: vec![11.0, 10.0, 31.0, 12.0, 27.0], is_ended: false };
+        let noisy = Pair {
+            now: vec![10.0, 30.0, 11.0, 28.0, 12.0],
+            then: vec![11.0, 10.0, 31.0, 12.0, 27.0],
+            ..Pair::default()
+        };
         assert_eq!(noisy.verdict(), Verdict::Undecided);
         assert_eq!(pair(0.020, 0.060).verdict(), Verdict::Undecided, "40 microseconds");
         assert_eq!(pair(10.0, 8.0).verdict(), Verdict::Faster);

@@ -181,17 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn a_known_set_is_preferred_to_a_nearer_one_that_gains_as_much_and_to_a_better_one_that_is_another_in_each_run() {
+    fn a_known_set_that_is_nearly_as_good_is_preferred_to_a_nearer_one_and_to_the_best() {
         let names = ["now", "cached", "random-1.1", TRIED, TRIED, "in-memory", TRIED];
         let of_five = |usual: f64, near: f64, memory: f64| {
             let row = [100.0, 100.0, usual, near, 80.0, memory, 70.0];
             let queries: [Planted<'_>; 5] = [&row, &row, &row, &row, &row];
             (0..5).map(|seed| advised(&names, &queries, seed)).collect::<Vec<_>>()
         };
-        assert_eq!(of_five(72.0, 71.0, 71.0), [2; 5], "0.92 of what the best gains");
+        assert_eq!(of_five(70.8, 71.0, 71.2), [2; 5], "0.97 of what the best gains");
         assert_eq!(of_five(78.0, 72.0, 76.0), [5; 5], "0.70 and 0.77");
         assert_eq!(of_five(78.0, 72.0, 80.0), [3; 5], "0.70 and 0.63, and the nearest 0.92");
-        assert_eq!(of_five(72.0, 71.0, 40.0), [5; 5], "0.39, where blocks are in memory");
+        assert_eq!(of_five(72.0, 71.0, 40.0), [5; 5], "0.15, where blocks are in memory");
     }
 
     #[test]
