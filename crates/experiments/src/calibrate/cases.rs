@@ -108,8 +108,9 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         let source = if pair.is_ended { ENDED } else { TIMED };
         case.metrics.extend(calibrate::TIME_THEN.of_samples(source, &pair.then));
         let has_interval = pair.has_enough();
-        case.metrics
-            .extend(pair.ratio().into_iter().flat_map(|ratio| ratios(&ratio, "median of the turns", has_interval)));
+        case.metrics.extend(
+            pair.ratio().into_iter().flat_map(|ratio| ratios(&ratio, "median of the turns' ratios", has_interval)),
+        );
     }
     case
 }
@@ -151,15 +152,16 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     }
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
         let mean = match comparison.state {
-            State::AsFound => "geometric mean of the changed queries, their runs resampled",
-            _ => "geometric mean of the changed queries, resampled with their runs",
+            State::AsFound => "geometric mean of the changed queries, their turns resampled",
+            _ => "geometric mean of the changed queries, resampled with their turns",
         };
         let verdicts = "queries whose interval lies on one side of 1";
         case.metrics.push(calibrate::FASTER.count(verdicts, judged.faster as u64));
         case.metrics.push(calibrate::SLOWER.count(verdicts, judged.slower as u64));
         case.metrics.extend(ratios(&judged.ratio, mean, judged.few == 0));
         case.metrics.push(calibrate::WORST.single("the changed query that loses most", judged.worst));
-        let [now, then] = ["medians of the changed queries, summed", "the same times their ratios, summed"];
+        let [now, then] =
+            ["medians of the changed queries, summed", "those medians, each multiplied by its query's ratio, summed"];
         case.metrics.push(calibrate::TIME_NOW.single(now, judged.now));
         case.metrics.push(calibrate::TIME_THEN.single(then, judged.then));
     }

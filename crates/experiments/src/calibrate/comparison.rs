@@ -137,20 +137,20 @@ impl Compared {
     /// The times by the server's own constants and by a set, where that leads to another plan.
     pub(super) fn pair(&self, set: usize) -> Option<Pair> {
         let at = self.variant(set);
-        let pair = self.pair_with(at);
-        (at > 0 && self.not_timed.is_none() && !pair.now.is_empty() && !pair.then.is_empty()).then_some(pair)
+        let is_timed = at > 0 && self.not_timed.is_none();
+        is_timed.then(|| self.pair_with(at)).filter(|pair| !pair.ratios.is_empty())
     }
 
     /// The times by the server's own constants and of the plan at this place.
     fn pair_with(&self, at: usize) -> Pair {
         let [now, then] = [&self.variants[0], &self.variants[at]];
         let ratio = |turn: usize| Some(then.of_turn(turn)? / now.of_turn(turn)?);
-        let ratios = (0..=self.turn).filter_map(ratio).collect();
+        let ratios = (0..=self.turn).filter_map(ratio).filter(|ratio| ratio.is_finite()).collect();
         Pair { now: now.millis.clone(), then: then.millis.clone(), ratios, is_ended: then.is_cut }
     }
 
-    /// The milliseconds of a plan, as many times those by the server's own constants as it takes in the same turns.
-    fn millis(&self, at: usize) -> Option<f64> {
+    /// The milliseconds of a plan: its ratio within turns times the median by the server's own constants.
+    pub(super) fn millis(&self, at: usize) -> Option<f64> {
         let now = median(&self.variants[0].millis)?;
         if at == 0 { Some(now) } else { Some(now * self.pair_with(at).times()?) }
     }
@@ -164,7 +164,7 @@ impl Compared {
                 self.variants[at].is_cut = true;
                 self.variants[at].took(limit.as_secs_f64() * 1e3, self.turn);
             }
-            _ if self.variants.iter().all(|variant| variant.millis.len() >= RUNS_MIN) => self.is_left = true,
+            _ if (0..self.variants.len()).all(|at| self.pair_with(at).has_enough()) => self.is_left = true,
             Unfinished::TooLong(why) | Unfinished::Refused(why) => self.not_timed = Some(why),
         }
     }
@@ -216,7 +216,7 @@ impl Variant {
         Variant { plan, sets: vec![set], millis: Vec::new(), turns: Vec::new(), is_cut: false }
     }
 
-    /// Takes in a run of so many milliseconds.
+    /// Adds a run that took these milliseconds.
     fn took(&mut self, millis: f64, turn: usize) {
         self.millis.push(millis);
         self.turns.push(turn);
@@ -249,7 +249,7 @@ impl Compared {
     /// A query of this name with its plans.
     pub(super) fn of(name: &str, variants: Vec<Variant>) -> Compared {
         let query = Query::of_verification(name.into(), "SELECT".into());
-        let turn = variants.iter().map(|variant| variant.millis.len()).max().unwrap_or(0);
+        let turn = variants.iter().filter_map(|variant| variant.turns.iter().max()).max().copied().unwrap_or(0);
         Compared { query, variants, turn, reached: Vec::new(), not_timed: None, is_left: false }
     }
 }
@@ -626,8 +626,8 @@ fn run_turn(
     run_plan(&mut variants[at], *turn, (most, is_displaced), &mut run)
 }
 
-/// Runs a plan until its runs took long enough together, `most` times at most. Where its blocks may have been displaced,
-/// a run that does not count comes first.
+/// Runs a plan until its runs took long enough together, `most` times at most. Where its blocks may be displaced, a run
+/// that does not count comes first.
 fn run_plan(
     variant: &mut Variant,
     turn: usize,
@@ -737,22 +737,52 @@ mod tests {
         assert_eq!((own.pair(1), own.not_timed.as_deref()), (None, Some("it takes longer")));
     }
 
+    /// A query whose plans ran in these turns, each with its milliseconds.
+    fn in_turns(plans: &[&[(usize, f64)]]) -> Compared {
+        let mut one = Compared::of("q", (0..plans.len()).map(|set| Variant::of(&[set], &[])).collect());
+        for (variant, runs) in one.variants.iter_mut().zip(plans) {
+            runs.iter().for_each(|(turn, millis)| variant.took(*millis, *turn));
+        }
+        one.turn = 4;
+        one
+    }
+
     #[test]
     fn plans_are_compared_within_turns_and_those_that_ran_in_fewer_by_the_turns_that_they_have() {
-        let mut one = Compared::of("q", vec![Variant::of(&[0], &[10.0, 20.0]), Variant::of(&[1], &[15.0, 30.0])]);
-        one.turn = 2;
-        for millis in [[40.0, 44.0, 42.0], [63.0, 60.0, 66.0]] {
-            let at = usize::from(millis[0] > 50.0);
-            millis.iter().for_each(|millis| one.variants[at].took(*millis, 2));
-        }
-        one.variants.push(Variant::of(&[2], &[20.0]));
-        one.variants[0].took(1000.0, 3);
-        let ratios = [1, 2].map(|at| one.pair_with(at).ratios);
-        assert_eq!(ratios, [vec![1.5, 1.5, 1.5], vec![2.0]]);
-        let now = median(&one.variants[0].millis).unwrap();
-        assert_eq!([0, 1, 2].map(|at| one.millis(at)), [now, now * 1.5, now * 2.0].map(Some));
+        let now = [(1, 10.0), (2, 20.0), (3, 40.0), (3, 44.0), (3, 42.0), (4, 1000.0)];
+        let then = [(1, 15.0), (2, 30.0), (3, 63.0), (3, 60.0), (3, 66.0)];
+        let mut one = in_turns(&[&now, &then, &[(1, 20.0)]]);
+        assert_eq!([1, 2].map(|at| one.pair_with(at).ratios), [vec![1.5, 1.5, 1.5], vec![2.0]]);
+        assert_eq!([0, 1, 2].map(|at| one.millis(at)), [41.0, 61.5, 82.0].map(Some));
+        assert!(one.loss(2, 41.0) > one.loss(1, 41.0), "slower, though its only run was in a fast turn");
         one.forget();
-        assert!(one.variants.iter().all(|variant| variant.turns.is_empty() && variant.millis.is_empty()));
+        assert_eq!([0, 1, 2].map(|at| one.pair_with(at).ratios.len()), [0; 3]);
+    }
+
+    #[test]
+    fn the_limit_of_a_plan_that_was_ended_before_times_count_stands_in_each_turn_that_does() {
+        let mut one = in_turns(&[&[(1, 10.0)], &[]]);
+        one.turn = 1;
+        one.unfinished(1, Unfinished::TooLong("it takes longer".into()), Duration::from_millis(500));
+        one.forget();
+        for turn in 2..5 {
+            one.turn = turn;
+            one.variants[0].took(10.0, turn);
+            one.variants[1].took(500.0, turn);
+        }
+        assert_eq!(one.pair_with(1).ratios, vec![50.0; 3], "and none of the turn that does not count");
+    }
+
+    #[test]
+    fn a_query_that_meets_a_lock_after_one_turn_of_many_runs_is_not_timed() {
+        let left = |turns: &[usize]| {
+            let runs: Vec<(usize, f64)> = turns.iter().map(|turn| (*turn, 3.0)).collect();
+            let mut one = in_turns(&[&runs, &runs]);
+            one.unfinished(1, Unfinished::Refused("it waits for a lock".into()), Duration::from_secs(10));
+            (one.is_left, one.not_timed.is_some())
+        };
+        assert_eq!(left(&[1, 1, 1, 1, 1]), (false, true));
+        assert_eq!(left(&[1, 2, 3]), (true, false));
     }
 
     #[test]

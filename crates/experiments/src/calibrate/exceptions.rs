@@ -11,7 +11,7 @@ const ONE_IN: usize = 10;
 /// How many times as long the other queries may take in the mean for exceptions to be worth that work.
 const WORTH: f64 = 0.9;
 
-/// A query that takes surely longer, and by the medians this many times as long, is an exception too where there may be
+/// A query that takes surely longer, and by the median this many times as long, is an exception too where there may be
 /// one more: how much longer depends on what else is in the buffers.
 const SLOWER: f64 = 1.1;
 
@@ -84,7 +84,7 @@ mod tests {
 
     /// Queries with their milliseconds now and by the set, in three runs.
     fn judged(times: &[(f64, f64)], queries: usize) -> Option<(usize, Vec<usize>)> {
-        let pair = |(now, then): &(f64, f64)| Pair { now: vec![*now; 3], then: vec![*then; 3], ..Pair::default() };
+        let pair = |(now, then): &(f64, f64)| Pair::of(&[*now; 3], &[*then; 3]);
         let pairs: Pairs = times.iter().map(pair).enumerate().collect();
         let whole = judge(&others(&pairs, &[]), Drawn::Runs);
         let (judged, excepted) = judge_with_exceptions(&pairs, queries, whole, Drawn::Runs);

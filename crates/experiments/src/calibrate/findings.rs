@@ -13,18 +13,20 @@ use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, RUNS_MIN};
 use super::sets::ConstantSet;
 use crate::journal::Journal;
 
-/// Where neither known set is as good, a set that gains this part of what the best of its kind does is as good, and the
-/// first of them is advised, the nearest to the server's own constants: two runs then advise the same.
+/// Where neither known set is as good, the nearest to the server's own constants is advised that gains this part of
+/// what the best of its kind does: two runs then advise the same.
 const AS_GOOD: f64 = 0.85;
 
-/// What is advised everywhere is as good where it gains this part of what the best set does; the set for blocks that are
-/// in memory does not have to be that good: of many sets that are nearly as good, each run finds another one best.
+/// What is advised everywhere is as good where it gains this part of what the best set does.
 const USUAL_AS_GOOD: f64 = 0.9;
+
+/// The same for the set for blocks that are in memory: of the many that are nearly as good there, each run finds
+/// another one best.
 const IN_MEMORY_AS_GOOD: f64 = 0.7;
 
-/// Where neither known set is as good, sets that are the same in each run and harm no query come before others. Measured
-/// ones, which differ from run to run, stand where this part of what the best of them gains is still more than any of
-/// the others does.
+/// Where neither known set is as good, sets that are the same in each run and harm no query come before others.
+/// Measured ones, which differ from run to run, stand where this part of what the best of them gains is still more than
+/// any of the others does.
 const MEASURED: f64 = 0.8;
 
 /// The same of sets that are the same in each run and harm queries, which are exceptions; and the part of its gain that
@@ -198,7 +200,7 @@ fn unclear(judged: &Judged, state: State) -> String {
     if judged.few > 0 {
         let option = if state == State::Cold { "--cold-rounds" } else { "--rounds" };
         return format!(
-            "plans of {} ran fewer than {RUNS_MIN} times, too seldom for a verdict: {option} {RUNS_MIN} or more tells",
+            "plans of {} ran in fewer than {RUNS_MIN} turns, too few for a verdict: {option} {RUNS_MIN} or more tells",
             queries(judged.few)
         );
     }
@@ -257,7 +259,7 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
         return vec![format!("Some set of constants changes the plans of {changed} of {whose} {all}.")];
     }
     let times = |value| three_digits(value);
-    let drawn = if comparison.state == State::AsFound { "runs" } else { "queries and runs" };
+    let drawn = if comparison.state == State::AsFound { "turns" } else { "queries and turns" };
     if judged.is_too_short() {
         return vec![format!(
             "With the set `{set}`, {} of {whose} {all} {} a different plan; {} {} instead of {} together, too short \

@@ -2,7 +2,7 @@
 //! changing to.
 //!
 //! Each query counts by its ratio, so that small ones have the weight of large ones. Intervals are those of a bootstrap
-//! that draws queries, and of each the repetitions; of queries that are the work itself, the repetitions alone.
+//! that draws queries, and of each the turns; of queries that are the work itself, the turns alone.
 //!
 //! Source: Efron, Tibshirani, "An Introduction to the Bootstrap", 1993, the percentile interval.
 
@@ -15,8 +15,8 @@ use super::estimate::Estimate;
 /// Fewest queries whose plan changes from which a set is judged.
 pub(super) const CHANGED_MIN: usize = 4;
 
-/// Fewest runs of each of a query's two plans from which a verdict is sure: the interval of fewer is too narrow, and
-/// that of one has no width.
+/// Fewest turns of both of a query's plans from which a verdict is sure: the interval of fewer is too narrow, and that
+/// of one has no width.
 pub(super) const RUNS_MIN: usize = 3;
 
 /// A query that takes surely more than this many times as long is reason enough to keep what is there; surely means
@@ -91,7 +91,7 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Harm {
     None,
-    /// By the medians, though not surely.
+    /// By the median, though not surely.
     Possible,
     Sure,
 }
@@ -167,40 +167,33 @@ impl Pair {
         Some(Estimate { value, low: low.min(value), high: high.max(value) })
     }
 
-    /// How many times as long it takes then: the median of the turns, or of all runs where no turn has both plans.
+    /// How many times as long it takes then: the median of the turns.
     pub(super) fn times(&self) -> Option<f64> {
-        median(&self.ratios).or_else(|| Some(median(&self.then)? / median(&self.now)?))
+        median(&self.ratios)
     }
 
-    /// The same of turns, or runs, that are drawn anew.
+    /// The ratio of turns that are drawn anew.
     fn drawn(&self, random: &mut SplitMix64) -> f64 {
-        let mut middle = |samples: &[f64]| {
-            let draw = |_: &f64| samples[random.below(samples.len() as u64) as usize];
-            median(&samples.iter().map(draw).collect::<Vec<_>>()).unwrap_or(f64::NAN)
-        };
-        if self.ratios.is_empty() {
-            let (now, then) = (middle(&self.now), middle(&self.then));
-            return ratio(now, then);
-        }
-        let times = middle(&self.ratios);
+        let draw = |_: &f64| self.ratios[random.below(self.ratios.len() as u64) as usize];
+        let times = median(&self.ratios.iter().map(draw).collect::<Vec<_>>()).unwrap_or(f64::NAN);
         let now = median(&self.now).unwrap_or(f64::NAN);
         ratio(now, now * times)
     }
 
-    /// The milliseconds of both plans: then as many times those now as it takes.
+    /// The milliseconds of both plans: of the other one, its ratio times those of the plan now.
     fn millis(&self) -> Option<(f64, f64)> {
         let now = median(&self.now)?;
         Some((now, now * self.times()?))
     }
 
-    /// Whether it takes so much longer by the medians, sure or not.
+    /// Whether it takes so much longer by the median, sure or not.
     pub(super) fn may_harm(&self) -> bool {
         self.millis().is_some_and(|(now, then)| then > now * HARM && then - now >= HARM_MILLIS)
     }
 
     /// Whether each plan ran often enough for a verdict.
     pub(super) fn has_enough(&self) -> bool {
-        self.now.len().min(self.then.len()) >= RUNS_MIN
+        self.ratios.len() >= RUNS_MIN
     }
 
     /// Whether it surely takes so much longer, with this ratio.
@@ -308,18 +301,27 @@ fn mean_ratio(pairs: &[Pair], found: &[Estimate], drawn: Drawn) -> Estimate {
 }
 
 #[cfg(test)]
+impl Pair {
+    /// A query with the milliseconds of both plans, one run of each a turn.
+    pub(super) fn of(now: &[f64], then: &[f64]) -> Pair {
+        let ratios = now.iter().zip(then).map(|(now, then)| then / now).collect();
+        Pair { now: now.to_vec(), then: then.to_vec(), ratios, is_ended: false }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     /// Times of a query that takes `now` and `then`, a few per cent apart from run to run.
     fn pair(now: f64, then: f64) -> Pair {
         let around = |middle: f64| [0.97, 1.0, 1.01, 0.99, 1.04].map(|part| middle * part).to_vec();
-        Pair { now: around(now), then: around(then), ..Pair::default() }
+        Pair::of(&around(now), &around(then))
     }
 
     /// The same of a query whose other plan was ended after so long.
     fn ended(now: f64, limit: f64) -> Pair {
-        Pair { then: vec![limit; 5], is_ended: true, ..pair(now, now) }
+        Pair { is_ended: true, ..Pair::of(&pair(now, now).now, &[limit; 5]) }
     }
 
     fn decision(ratios: &[(f64, f64)]) -> Decision {
@@ -358,17 +360,13 @@ mod tests {
     #[test]
     fn one_query_that_may_take_longer_is_reason_not_to_change() {
         let gains = [(100.0, 40.0), (50.0, 20.0), (900.0, 300.0), (20.0, 9.0), (7.0, 3.0)];
-        let noisy = |least: f64| Pair {
-            now: vec![10.0, 12.0, 14.0, 15.0, 20.0],
-            then: vec![least, 18.0, 19.0, 24.0],
-            ..Pair::default()
-        };
+        let noisy = |least: f64| Pair::of(&[10.0, 12.0, 14.0, 15.0, 20.0], &[least, 18.0, 19.0, 24.0]);
         let with = |one: Pair| {
             let mut pairs: Vec<Pair> = gains.iter().map(|(now, then)| pair(*now, *then)).collect();
             pairs.push(one);
             judge(&pairs, Drawn::Runs).decision
         };
-        assert_eq!(with(noisy(11.0)), Decision::Undecided);
+        assert_eq!(with(noisy(10.5)), Decision::Undecided);
         assert_eq!(with(pair(14.0, 15.0)), Decision::Change);
         assert_eq!(with(pair(0.3, 0.42)), Decision::Keep, "sure, however short");
     }
@@ -389,7 +387,7 @@ mod tests {
 
     #[test]
     fn fewer_than_three_runs_of_a_plan_give_no_sure_verdict() {
-        let of = |now: usize, then: usize| Pair { now: vec![100.0; now], then: vec![40.0; then], ..Pair::default() };
+        let of = |now: usize, then: usize| Pair::of(&vec![100.0; now], &vec![40.0; then]);
         for (now, then, verdict) in [
             (1, 1, Verdict::Undecided),
             (2, 5, Verdict::Undecided),
@@ -404,7 +402,7 @@ mod tests {
         };
         assert_eq!(decision(2), (Decision::Undecided, 1, 4));
         assert_eq!(decision(3), (Decision::Change, 0, 5));
-        let harmed = |runs: usize| Pair { now: vec![10.0; runs], then: vec![20.0; runs], ..Pair::default() };
+        let harmed = |runs: usize| Pair::of(&vec![10.0; runs], &vec![20.0; runs]);
         assert_eq!(judge(&[harmed(1)], Drawn::Runs).harm, Harm::Possible);
         assert!(harmed(1).is_unsure_of_harm() && !harmed(3).is_unsure_of_harm(), "further runs tell");
         assert_eq!(judge(&[harmed(3)], Drawn::Runs).harm, Harm::Sure);
@@ -439,27 +437,24 @@ mod tests {
 
     #[test]
     fn a_machine_that_is_slower_in_some_turns_changes_no_ratio() {
-        let of = |ratios: Vec<f64>| Pair {
-            now: vec![10.0, 30.0, 31.0],
-            then: vec![14.0, 42.0, 20.0],
-            ratios,
-            ..Pair::default()
-        };
-        let by_turns = of(vec![1.4, 1.4, 1.39]);
-        assert_eq!((by_turns.times(), by_turns.may_harm(), by_turns.verdict()), (Some(1.4), true, Verdict::Slower));
-        let by_runs = of(vec![]);
-        assert_eq!((by_runs.times(), by_runs.may_harm()), (Some(20.0 / 30.0), false));
-        let judged = judge(&[by_turns], Drawn::Runs);
-        assert_eq!((judged.harm, judged.now, judged.then), (Harm::Sure, 30.0, 42.0));
+        let one = Pair::of(&[10.0, 30.0, 31.0, 10.5], &[14.0, 42.0, 43.4, 14.7]);
+        let ratio = one.ratio().unwrap();
+        assert!([ratio.low, ratio.value, ratio.high].iter().all(|times| (times - 1.4).abs() < 1e-9), "{ratio:?}");
+        let judged = judge(&[one], Drawn::Runs);
+        assert_eq!((judged.harm, judged.now), (Harm::Sure, 20.25));
+        assert!((judged.then - 20.25 * 1.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn many_runs_in_one_turn_are_one_turn() {
+        let one = Pair { ratios: vec![1.3], ..Pair::of(&[10.0; 5], &[13.0; 5]) };
+        let judged = judge(&[one.clone()], Drawn::Runs);
+        assert_eq!((one.verdict(), judged.few, judged.harm), (Verdict::Undecided, 1, Harm::Possible));
     }
 
     #[test]
     fn a_noisy_query_has_no_verdict_and_a_difference_of_two_readings_is_none() {
-        let noisy = Pair {
-            now: vec![10.0, 30.0, 11.0, 28.0, 12.0],
-            then: vec![11.0, 10.0, 31.0, 12.0, 27.0],
-            ..Pair::default()
-        };
+        let noisy = Pair::of(&[10.0, 30.0, 11.0, 28.0, 12.0], &[11.0, 10.0, 31.0, 12.0, 27.0]);
         assert_eq!(noisy.verdict(), Verdict::Undecided);
         assert_eq!(pair(0.020, 0.060).verdict(), Verdict::Undecided, "40 microseconds");
         assert_eq!(pair(10.0, 8.0).verdict(), Verdict::Faster);

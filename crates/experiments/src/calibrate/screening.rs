@@ -189,6 +189,7 @@ mod tests {
             (0..5).map(|seed| advised(&names, &queries, seed)).collect::<Vec<_>>()
         };
         assert_eq!(of_five(70.8, 71.0, 71.2), [2; 5], "0.97 of what the best gains");
+        assert_eq!(of_five(73.3, 72.0, 76.0), [5; 5], "0.87 and 0.77");
         assert_eq!(of_five(78.0, 72.0, 76.0), [5; 5], "0.70 and 0.77");
         assert_eq!(of_five(78.0, 72.0, 80.0), [3; 5], "0.70 and 0.63, and the nearest 0.92");
         assert_eq!(of_five(72.0, 71.0, 40.0), [5; 5], "0.15, where blocks are in memory");
