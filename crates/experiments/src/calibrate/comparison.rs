@@ -581,7 +581,7 @@ fn take_turns(
             }
             continue;
         }
-        if round.counted >= SLOW_ROUNDS && one.variants[at].millis.len() >= RUNS_MIN && one.is_slow(at) {
+        if round.counted >= SLOW_ROUNDS && one.pair_with(at).has_enough() && one.is_slow(at) {
             continue;
         }
         if round.state == State::Cold {

@@ -13,8 +13,8 @@ use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, RUNS_MIN};
 use super::sets::ConstantSet;
 use crate::journal::Journal;
 
-/// Where neither known set is as good, the nearest to the server's own constants is advised that gains this part of
-/// what the best of its kind does: two runs then advise the same.
+/// Where neither known set is as good, the set nearest to the server's own constants that gains this part of what the
+/// best of its kind does is advised: two runs then advise the same.
 const AS_GOOD: f64 = 0.85;
 
 /// What is advised everywhere is as good where it gains this part of what the best set does.
@@ -294,7 +294,7 @@ fn sure(judged: &Judged, drawn: &str) -> String {
     let Judged { faster, slower, .. } = *judged;
     if judged.few > 0 {
         return format!(
-            "Too few runs for an interval; {faster} {} certainly faster and {slower} certainly slower.",
+            "Too few turns for an interval; {faster} {} certainly faster and {slower} certainly slower.",
             are(faster)
         );
     }

@@ -15,8 +15,8 @@ use super::estimate::Estimate;
 /// Fewest queries whose plan changes from which a set is judged.
 pub(super) const CHANGED_MIN: usize = 4;
 
-/// Fewest turns of both of a query's plans from which a verdict is sure: the interval of fewer is too narrow, and that
-/// of one has no width.
+/// Fewest turns in which both of a query's plans ran from which a verdict is sure: the interval of fewer is too narrow,
+/// and that of one has no width.
 pub(super) const RUNS_MIN: usize = 3;
 
 /// A query that takes surely more than this many times as long is reason enough to keep what is there; surely means
@@ -448,8 +448,9 @@ mod tests {
     #[test]
     fn many_runs_in_one_turn_are_one_turn() {
         let one = Pair { ratios: vec![1.3], ..Pair::of(&[10.0; 5], &[13.0; 5]) };
-        let judged = judge(&[one.clone()], Drawn::Runs);
-        assert_eq!((one.verdict(), judged.few, judged.harm), (Verdict::Undecided, 1, Harm::Possible));
+        let verdict = one.verdict();
+        let judged = judge(&[one], Drawn::Runs);
+        assert_eq!((verdict, judged.few, judged.harm), (Verdict::Undecided, 1, Harm::Possible));
     }
 
     #[test]

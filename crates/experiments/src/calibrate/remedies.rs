@@ -141,7 +141,7 @@ fn keep(
         ADVICE.of(advice(now, fast)),
     ];
     let mut case = bench.case("remedy", parameters);
-    case.metrics.push(calibrate::TIME_NOW.single("the least of the plans by all sets of constants", best));
+    case.metrics.push(calibrate::TIME_NOW.single("the least time of the plans by all sets of constants", best));
     case.metrics
         .push(calibrate::TIME_THEN.single("median of the plan when other ways are closed to the planner", millis));
     if let Some((_, off)) = worst_estimate(now) {

@@ -53,8 +53,10 @@ metrics! {
     FILES_HELD = "files_held", Percent, "of a state: part of the database's files in the page cache";
     READ_TIME = "read_time", Microseconds, "of a state: a block that was not in the buffers";
     TIME_NOW = "time_now", Milliseconds, "a query, or all, by the server's own constants";
-    TIME_THEN = "time_then", Milliseconds, "a query by the set; of a set the sum of `time_now` times `ratio`";
-    RATIO = "ratio", Ratio, "time by the set over time by the server's own constants, the median of the turns";
+    TIME_THEN = "time_then", Milliseconds, "a query by the set, or another plan; of a set the sum over its queries \
+        of `time_now` times `ratio`";
+    RATIO = "ratio", Ratio, "time by the set over time by the server's own constants: of a query the median of its \
+        turns, of a set the geometric mean of its queries";
     RATIO_LOW = "ratio_low", Ratio, "lower end of its interval of 95 %";
     RATIO_HIGH = "ratio_high", Ratio, "upper end of its interval of 95 %";
     WORST = "worst", Ratio, "of a set: the ratio of the query that loses most";

@@ -55,14 +55,16 @@ fn number(case: &Case, name: &str) -> Cell {
     Cell::or_absent(case.metric(name).map(Cell::median))
 }
 
-/// Milliseconds by which two readings differ.
+/// Milliseconds by which two readings of the same time may differ, as `calibrate` takes it.
 const READING: f64 = 0.05;
 
 /// Whether times differ by less than readings do, which counts as 1 time: that would contradict the times next to it.
 fn is_too_short(case: &Case) -> bool {
     let median = |name: &str| case.metric(name).map(Metric::median);
     let apart = median("time_now").zip(median("time_then")).map_or(0.0, |(now, then)| (now - then).abs());
-    median("ratio") == Some(1.0) && apart > 0.0 && apart < READING
+    // Of a set the times are sums over the queries that it changes.
+    let least = median("changed").unwrap_or(1.0) * READING;
+    median("ratio") == Some(1.0) && apart > 0.0 && apart < least
 }
 
 /// How each set does, by the state of the caches.
@@ -218,4 +220,29 @@ fn settings(cases: &[&Case]) -> Option<Table> {
         .optional()
         .noted(if settings.iter().any(|case| case.metric("passes_spread").is_some()) { SAMPLES } else { "" })
         .unless_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Parameters;
+
+    use super::*;
+
+    #[test]
+    fn times_are_too_short_only_where_they_differ_by_less_than_readings_do() {
+        let is_it = |[ratio, now, then]: [f64; 3], changed: Option<u64>| {
+            let mut case = Case::new(Parameters::default());
+            case.metrics.extend(changed.map(|changed| calibrate::CHANGED.count("t", changed)));
+            case.metrics.push(calibrate::RATIO.single("t", ratio));
+            case.metrics.push(calibrate::TIME_NOW.single("t", now));
+            case.metrics.push(calibrate::TIME_THEN.single("t", then));
+            is_too_short(&case)
+        };
+        assert!(is_it([1.0, 0.030, 0.060], None));
+        assert!(!is_it([1.0, 0.030, 0.030], None), "nothing to contradict");
+        assert!(!is_it([1.0, 100.0, 120.0], None), "other turns, but no reading");
+        assert!(!is_it([1.1, 0.4, 0.44], None));
+        assert!(is_it([1.0, 0.12, 0.28], Some(4)), "0.04 ms of each of four queries");
+        assert!(!is_it([1.0, 0.12, 0.38], Some(4)));
+    }
 }

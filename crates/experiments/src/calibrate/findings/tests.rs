@@ -225,7 +225,7 @@ fn a_change_says_how_many_queries_get_a_plan_that_was_not_timed() {
 #[test]
 fn no_verdict_of_plans_that_ran_seldom_or_were_ended_near_the_limit_names_the_option_that_tells() {
     let seldom = halved_and(2, [Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])], None);
-    for part in ["undecided, because plans of 5 queries ran in fewer than 3 turns", "--rounds 3", "Too few runs"] {
+    for part in ["undecided, because plans of 5 queries ran in fewer than 3 turns", "--rounds 3", "Too few turns"] {
         assert!(seldom.contains(part), "no {part}: {seldom}");
     }
     let ended = halved_and(3, [Variant::of(&[0], &[9000.0; 3]), Variant::ended(&[1], 10_000.0)], None);
