@@ -19,6 +19,11 @@ pub trait Journal {
     /// Keeps a finished case at once, so that an interruption loses only the case under way.
     fn keep(&mut self, case: Case) -> Result<(), KeepError>;
 
+    /// Keeps cases that are finished together.
+    fn keep_all(&mut self, cases: Vec<Case>) -> Result<(), KeepError> {
+        cases.into_iter().try_for_each(|case| self.keep(case))
+    }
+
     /// Changes cases that were kept, and what findings with the ids of these say, where what came later says more of
     /// them. Kept at once.
     fn revise(&mut self, _change: &mut dyn FnMut(&mut Case), _said: Vec<Finding>) -> Result<(), KeepError> {

@@ -126,6 +126,12 @@ impl Journal for RunJournal {
         self.save()
     }
 
+    fn keep_all(&mut self, cases: Vec<Case>) -> Result<(), KeepError> {
+        let is_any = !cases.is_empty();
+        self.take(cases);
+        if is_any { self.save() } else { Ok(()) }
+    }
+
     fn revise(&mut self, change: &mut dyn FnMut(&mut Case), said: Vec<Finding>) -> Result<(), KeepError> {
         self.run.cases.iter_mut().for_each(change);
         for finding in said {
@@ -209,11 +215,17 @@ mod tests {
 
     #[test]
     fn a_metric_that_is_not_a_number_becomes_a_finding() {
-        let mut journal = journal();
-        let metrics = vec![lio::GETS.single("test", 1.0), lio::LIO.single("test", f64::NAN)];
-        journal.keep(Case { metrics, ..Case::default() }).unwrap();
-        assert_eq!(journal.run().cases[0].metrics.len(), 1);
-        assert_eq!(journal.run().findings[0].id, "not-a-number");
-        assert!(journal.run().findings[0].message.starts_with("lio "));
+        let case = || {
+            let metrics = vec![lio::GETS.single("test", 1.0), lio::LIO.single("test", f64::NAN)];
+            Case { metrics, ..Case::default() }
+        };
+        let [mut alone, mut together] = [journal(), journal()];
+        alone.keep(case()).unwrap();
+        together.keep_all(vec![Case::default(), case()]).unwrap();
+        for journal in [alone, together] {
+            assert_eq!(journal.run().cases.last().unwrap().metrics.len(), 1);
+            assert_eq!(journal.run().findings[0].id, "not-a-number");
+            assert!(journal.run().findings[0].message.starts_with("lio "));
+        }
     }
 }

@@ -28,6 +28,7 @@ pub(super) fn keep(
     advice: &Advice,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
+    let mut cases = Vec::new();
     for set in 1..comparison.sets.len() {
         for one in comparison.changed(set) {
             let mut case = query(bench, comparison, set, one);
@@ -35,18 +36,16 @@ pub(super) fn keep(
             if advice.withheld.is_none() && comparison.excepted(set).any(|other| ptr::eq(other, one)) {
                 case.parameters.extend([ADVICE.of(Decision::Keep.name())]);
             }
-            journal.keep(case)?;
+            cases.push(case);
         }
     }
-    keep_refused(bench, comparison.state, &comparison.refused, journal)?;
+    cases.extend(refused(bench, comparison.state, &comparison.refused));
     for one in comparison.compared.iter().filter(|one| one.query.not_run.is_some() || one.not_timed.is_some()) {
         let why = one.not_timed.as_deref().unwrap_or_default();
-        journal.keep(refused(bench, comparison.state, &one.query.name, why))?;
+        cases.push(of_refused(bench, comparison.state, &one.query.name, why));
     }
-    for set in 0..comparison.sets.len() {
-        journal.keep(of_set(bench, comparison, advice, set))?;
-    }
-    Ok(())
+    cases.extend((0..comparison.sets.len()).map(|set| of_set(bench, comparison, advice, set)));
+    Ok(journal.keep_all(cases)?)
 }
 
 /// Keeps queries that were not explained or not run, each with the reason.
@@ -56,7 +55,11 @@ pub(super) fn keep_refused(
     queries: &[(String, String)],
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    queries.iter().try_for_each(|(name, why)| Ok(journal.keep(refused(bench, state, name, why))?))
+    Ok(journal.keep_all(refused(bench, state, queries))?)
+}
+
+fn refused(bench: &Bench<'_>, state: State, queries: &[(String, String)]) -> Vec<Case> {
+    queries.iter().map(|(name, why)| of_refused(bench, state, name, why)).collect()
 }
 
 /// Calls the set between the states safe in a case that was kept before it was tried in all of them.
@@ -76,7 +79,7 @@ fn case(bench: &Bench<'_>, part: &str, state: State) -> Case {
 }
 
 /// A query that was not explained or not run.
-fn refused(bench: &Bench<'_>, state: State, name: &str, why: &str) -> Case {
+fn of_refused(bench: &Bench<'_>, state: State, name: &str, why: &str) -> Case {
     let mut case = case(bench, "refused", state);
     case.parameters.extend([QUERY.of(name), VERDICT.of(why)]);
     case

@@ -19,13 +19,15 @@ use crate::journal::Journal;
 /// Rounds that are run whatever they take, after one that is not counted.
 const ROUNDS_MIN: usize = 3;
 
-/// How long further rounds may begin, after the first.
+/// How long further rounds may begin, after the first: of readpath's own queries, and of the user's, which take as long
+/// as they take. Fewer turns tell less, and two runs in a row then advise different sets.
 const ROUNDS_TIME: Duration = Duration::from_secs(20);
+const ROUNDS_TIME_AS_FOUND: Duration = Duration::from_secs(60);
 
 /// Further rounds of queries that may be harmed by a plan, though not surely, and after them of those that are
 /// exceptions without harm; and how long the rounds of each kind may begin.
 const MORE_ROUNDS: usize = 5;
-const MORE_TIME: Duration = Duration::from_secs(10);
+const MORE_TIME: Duration = Duration::from_secs(30);
 
 /// A short query of the user's is repeated in its turn until its runs have taken this long together, but not more often
 /// than that: what differs from run to run is as long for it as for a long one.
@@ -450,6 +452,7 @@ pub(super) fn time(
 ) -> Result<(), ExperimentError> {
     let state = comparison.state;
     let wanted = if state == State::Cold { bench.parameters.cold_rounds() } else { bench.parameters.rounds };
+    let most = if state == State::AsFound { ROUNDS_TIME_AS_FOUND } else { ROUNDS_TIME };
     // Nothing settles where each run begins with empty caches, or with a table that does not fit.
     let settling = usize::from(state == State::Cached || state == State::AsFound);
     let mut started = bench.machine.clock.now();
@@ -457,7 +460,7 @@ pub(super) fn time(
     for round in 0..wanted + settling {
         let mark = bench.recorder.as_ref().map(|recorder| recorder.mark());
         let elapsed = bench.machine.clock.now().since(started);
-        if round >= ROUNDS_MIN + settling && Duration::from_nanos(elapsed.0) > ROUNDS_TIME {
+        if round >= ROUNDS_MIN + settling && Duration::from_nanos(elapsed.0) > most {
             break;
         }
         let what = format!("{changed} queries whose plan changes, {}, round {}", state.in_words(), round + 1);

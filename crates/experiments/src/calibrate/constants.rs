@@ -137,9 +137,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
         measure_system(bench, &mut constants, journal)?;
     }
     constants.settle();
-    for one in &constants.all {
-        journal.keep(case(bench, one))?;
-    }
+    journal.keep_all(constants.all.iter().map(|one| case(bench, one)).collect())?;
     withheld(&constants, journal);
     journal.find_all(one_pass(bench.parameters.passes));
     if bench.tables.is_private() {

@@ -98,21 +98,18 @@ pub(super) fn measure(
     let choices = ask(bench, &mut points, &sets, &numbers)?;
     bench.tables.allow(Ways::All)?;
     bench.set_constants(&[])?;
-    for point in &points {
-        journal.keep(of_point(bench, point, total))?;
-    }
+    let mut cases: Vec<Case> = points.iter().map(|point| of_point(bench, point, total)).collect();
     let tried = tried(&numbers, total);
     let mut findings = Vec::new();
     for order in Clustering::ALL {
         let turns: Vec<Turn> =
             Switch::ALL.into_iter().filter_map(|switch| turn(order, switch, &points, &choices)).collect();
         for turn in &turns {
-            for case in of_turn(bench, order, turn, tried) {
-                journal.keep(case)?;
-            }
+            cases.extend(of_turn(bench, order, turn, tried));
         }
         findings.extend(turn::finding(name(order), &turns, tried));
     }
+    journal.keep_all(cases)?;
     Ok(findings)
 }
 

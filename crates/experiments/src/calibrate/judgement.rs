@@ -8,7 +8,7 @@
 
 use measure::random::SplitMix64;
 use measure::sorting;
-use measure::statistics::median;
+use measure::statistics::{median, median_of};
 
 use super::estimate::Estimate;
 
@@ -162,22 +162,14 @@ impl Pair {
         let now = median(&self.now)?;
         let value = ratio(now, now * self.times()?);
         let mut random = SplitMix64::new(SEED);
-        let drawn = (0..RESAMPLES).map(|_| self.drawn(&mut random));
-        let (low, high) = ends(drawn.collect());
+        let mut turns = Turns::of(self);
+        let (low, high) = ends((0..RESAMPLES).map(|_| turns.drawn(&mut random)).collect());
         Some(Estimate { value, low: low.min(value), high: high.max(value) })
     }
 
     /// How many times as long it takes then: the median of the turns.
     pub(super) fn times(&self) -> Option<f64> {
         median(&self.ratios)
-    }
-
-    /// The ratio of turns that are drawn anew.
-    fn drawn(&self, random: &mut SplitMix64) -> f64 {
-        let draw = |_: &f64| self.ratios[random.below(self.ratios.len() as u64) as usize];
-        let times = median(&self.ratios.iter().map(draw).collect::<Vec<_>>()).unwrap_or(f64::NAN);
-        let now = median(&self.now).unwrap_or(f64::NAN);
-        ratio(now, now * times)
     }
 
     /// The milliseconds of both plans: of the other one, its ratio times those of the plan now.
@@ -213,6 +205,28 @@ impl Pair {
 
     fn verdict_by(&self, ratio: &Estimate) -> Verdict {
         if self.has_enough() { Verdict::of(ratio) } else { Verdict::Undecided }
+    }
+}
+
+/// The turns of a query, to draw from a thousand times.
+struct Turns<'a> {
+    now: f64,
+    ratios: &'a [f64],
+    drawn: Vec<f64>,
+}
+
+impl Turns<'_> {
+    fn of(pair: &Pair) -> Turns<'_> {
+        let now = median(&pair.now).unwrap_or(f64::NAN);
+        Turns { now, ratios: &pair.ratios, drawn: Vec::with_capacity(pair.ratios.len()) }
+    }
+
+    /// The ratio of as many turns as there are, drawn anew.
+    fn drawn(&mut self, random: &mut SplitMix64) -> f64 {
+        let count = self.ratios.len();
+        self.drawn.clear();
+        self.drawn.extend((0..count).map(|_| self.ratios[random.below(count as u64) as usize]));
+        ratio(self.now, self.now * median_of(&mut self.drawn).unwrap_or(f64::NAN))
     }
 }
 
@@ -282,15 +296,16 @@ fn mean_ratio(pairs: &[Pair], found: &[Estimate], drawn: Drawn) -> Estimate {
         return Estimate { value: 1.0, low: 1.0, high: 1.0 };
     }
     let mut random = SplitMix64::new(SEED);
+    let mut turns: Vec<Turns<'_>> = pairs.iter().map(Turns::of).collect();
     let mut means = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
-        let ratios: Vec<f64> = (0..pairs.len())
+        let ratios: Vec<f64> = (0..turns.len())
             .map(|number| {
                 let at = match drawn {
-                    Drawn::QueriesAndRuns => random.below(pairs.len() as u64) as usize,
+                    Drawn::QueriesAndRuns => random.below(turns.len() as u64) as usize,
                     Drawn::Runs => number,
                 };
-                pairs[at].drawn(&mut random)
+                turns[at].drawn(&mut random)
             })
             .collect();
         means.push(mean(&ratios));
