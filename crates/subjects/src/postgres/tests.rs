@@ -75,10 +75,10 @@ fn noticed() -> Vec<Reading> {
     let removed = reading(row::SCHEMA_LEFT, any::<bool>(), removed, |is_removed| {
         (!is_removed).then(|| says!["removed (it went away): run `readpath clean --on postgres://host/shop` when"])
     });
-    let busy = |(looks, busy, most): &(u64, u64, u64)| notes::server_busy((*looks, *busy.min(looks)), *most);
-    let busy = reading(row::SERVER_BUSY, (1..3_u64, 0..3_u64, 1..9_u64), busy, |(looks, busy, most)| {
-        let of = counted(*looks, "check", "checks");
-        let said = format!("in {} of {of} between the measurements, up to {most} at once", busy.min(looks));
+    let busy = |(checks, busy, most): &(u64, u64, u64)| notes::server_busy((*checks, *busy.min(checks)), *most);
+    let busy = reading(row::SERVER_BUSY, (1..3_u64, 0..3_u64, 1..9_u64), busy, |(checks, busy, most)| {
+        let of = counted(*checks, "check", "checks");
+        let said = format!("in {} of {of} between the measurements, up to {most} at once", busy.min(checks));
         (*busy > 0).then(|| says![said])
     });
     let hidden = |(hidden, blocks): &(u64, u64)| notes::not_all_visible((*hidden.min(blocks), *blocks), "the table");

@@ -148,7 +148,8 @@ fn state(case: &Case) -> String {
 /// that change most first.
 fn plans(run: &Run) -> Option<Chart> {
     let sets = part(run, "set");
-    let changed: Vec<&Case> = part(run, "query").into_iter().filter(|case| is_advised(&sets, case)).collect();
+    let mut changed: Vec<&Case> = part(run, "query").into_iter().filter(|case| is_advised(&sets, case)).collect();
+    let factor = |case: &Case| calibrate::RATIO.median(case).map_or(0.0, |ratio| ratio.ln().abs());
     let group = |case: &Case| {
         let is_its = |set: &&&Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(case, name));
         let advice = sets.iter().find(is_its).map_or(String::new(), |set| match cell(set, "advice").as_str() {
@@ -159,19 +160,15 @@ fn plans(run: &Run) -> Option<Chart> {
         });
         format!("{}: the set “{}”{advice}", state(case), cell(case, "constants"))
     };
-    let mut rows: Vec<Row> = changed.iter().filter_map(|case| plan(case, group(case))).collect();
-    let untimed = changed.len() - rows.len();
-    let factor = |row: &Row| match row.marks.as_slice() {
-        [(_, now), (_, then)] => (then.value / now.value).ln().abs(),
-        _ => 0.0,
-    };
-    sorting::by(&mut rows, |one, other| factor(other).total_cmp(&factor(one)));
     let mut groups: Vec<String> = Vec::new();
     for group in changed.iter().map(|case| group(case)) {
         if !groups.contains(&group) {
             groups.push(group);
         }
     }
+    sorting::by(&mut changed, |one, other| factor(other).total_cmp(&factor(one)));
+    let rows: Vec<Row> = changed.iter().filter_map(|case| plan(case, group(case))).collect();
+    let untimed = changed.len() - rows.len();
     let most = (PLANS_MAX / groups.len().max(1)).max(PLANS_MIN);
     let shown = groups.iter().flat_map(|group| rows.iter().filter(|row| row.group == *group).take(most));
     let mut shown: Vec<Row> = shown.cloned().collect();
