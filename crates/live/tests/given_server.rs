@@ -112,6 +112,9 @@ fn ranked(ingested: &Ingested) -> Vec<(&str, f64)> {
     ranked
 }
 
+/// How long a load pauses after each statement where no amount of it is asserted.
+const PAUSE: Duration = Duration::from_millis(60);
+
 /// A statement of some 20 ms of processor time, and another of a tenth of it.
 const HEAVY: &str = "SELECT sum(sqrt(n)) FROM generate_series(1, 100000) AS heavy(n)";
 const LIGHT: &str = "SELECT sum(sqrt(n)) FROM generate_series(1, 2000) AS light(n); SELECT pg_sleep(0.03)";
@@ -279,7 +282,7 @@ fn a_server_that_does_not_come_back_leaves_what_was_sampled() {
 #[test]
 fn a_wish_to_stop_ends_the_watch_soon_and_keeps_what_it_saw() {
     let Some(trial) = Trial::start(&[]) else { return };
-    let _busy = Busy::on(&trial, HEAVY);
+    let _busy = Busy::pausing(&trial, HEAVY, PAUSE);
     let stop = Arc::new(AtomicBool::new(false));
     let address = Address::parse(&trial.url()).unwrap();
     let mut watch = Watch::open(&address, SETTINGS, Instruments::default(), Arc::clone(&stop)).unwrap();
@@ -385,7 +388,7 @@ fn behind_a_pooler_sessions_are_watched_in_session_mode_and_other_modes_are_refu
 #[test]
 fn a_server_with_processes_of_its_own_namespace_is_asked_and_what_cannot_be_seen_is_said() {
     let Some(trial) = Trial::start_apart(&["compute_query_id=on"]) else { return };
-    let heavy = Busy::on(&trial, HEAVY);
+    let heavy = Busy::pausing(&trial, HEAVY, PAUSE);
     let found = watched_with(&trial.url(), Settings { rate: None, ..SETTINGS });
     drop(heavy);
     let level = said(&found, "sampled-level").unwrap();

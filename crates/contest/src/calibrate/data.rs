@@ -97,6 +97,9 @@ fn statements(file: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::installed;
+    use crate::interruption::Interruption;
+    use crate::private_postgres::PrivatePostgres;
 
     #[test]
     fn each_data_set_has_thirty_queries_and_each_a_name_of_its_own() {
@@ -107,6 +110,26 @@ mod tests {
             names.sort();
             names.dedup();
             assert!(names.len() == count && count >= 30, "{}: {count}", data.name());
+        }
+    }
+
+    #[test]
+    fn a_real_server_refuses_no_statement_of_any_data_set() {
+        let installation = match installed::newest_installed() {
+            Ok(installation) => installation,
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        let interruption = Interruption::default();
+        let server = PrivatePostgres::start(&installation, &std::env::temp_dir(), 16 << 20, &interruption).unwrap();
+        let mut session = server.connect().unwrap();
+        for data in Data::ALL {
+            let bytes = data.load(&mut session, 1).unwrap_or_else(|why| panic!("{}: {why}", data.name()));
+            // Empty tables and their indexes take less.
+            assert!(bytes > 512 << 10, "{}: {bytes} bytes", data.name());
+            for Query { name, text } in data.queries() {
+                let outcome = session.outline("", &text).and_then(|_| session.lines(&text));
+                assert!(outcome.is_ok(), "{}, {name}: {outcome:?}", data.name());
+            }
         }
     }
 }

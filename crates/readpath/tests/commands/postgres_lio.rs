@@ -4,9 +4,10 @@
 use std::net::TcpListener;
 use std::process::{Child, Command};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::agreement::reason;
+use crate::calibrate_servers::newest;
 use crate::user::{SCHEMAS, User, cases, complaint, hangups_are_ignored, ids, median, metric, on_server};
 use serde_json::Value;
 use trial::Trial;
@@ -19,6 +20,16 @@ const LONG: &str = "--payload 2MiB --row-length 250 --columns 5,25,1 --access fu
 
 fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Waits until a run has kept a case of the server.
+fn wait_for_case(user: &User, child: &mut Child) {
+    let started = Instant::now();
+    while !newest(user).is_some_and(|document| on_server(&document).next().is_some()) {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before");
+        assert!(started.elapsed() < Duration::from_secs(60), "no case was kept");
+        thread::sleep(Duration::from_millis(250));
+    }
 }
 
 /// What a server holds besides a run's schema: relations, schemas, roles, settings.
@@ -119,9 +130,8 @@ fn on_a_standby_what_is_there_is_measured_and_the_rest_is_refused_in_one_sentenc
 fn an_interrupted_run_keeps_its_cases_and_leaves_no_schema() {
     let Some(trial) = Trial::start(&[]) else { return };
     let user = User::new();
-    let child = user.command(&format!("lio --on {} {LONG} --format json", trial.url())).spawn().unwrap();
-    trial.wait_for(SCHEMAS, "1");
-    thread::sleep(Duration::from_secs(3));
+    let mut child = user.command(&format!("lio --on {} {LONG} --format json", trial.url())).spawn().unwrap();
+    wait_for_case(&user, &mut child);
     signal(&child, "-INT");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
@@ -231,9 +241,8 @@ fn whatever_cannot_be_is_one_sentence_and_leaves_nothing() {
 fn a_server_that_dies_in_the_middle_is_told_and_the_cases_are_kept() {
     let Some(mut trial) = Trial::start(&[]) else { return };
     let user = User::new();
-    let child = user.command(&format!("lio --on {} {LONG} --format json", trial.url())).spawn().unwrap();
-    trial.wait_for(SCHEMAS, "1");
-    thread::sleep(Duration::from_secs(3));
+    let mut child = user.command(&format!("lio --on {} {LONG} --format json", trial.url())).spawn().unwrap();
+    wait_for_case(&user, &mut child);
     trial.kill();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));

@@ -109,7 +109,7 @@ fn an_interrupted_run_takes_its_server_with_it_and_keeps_its_cases() {
     }
     let user = User::new();
     let (child, server) = child_of(&user);
-    thread::sleep(Duration::from_secs(4));
+    thread::sleep(Duration::from_secs(1));
     interrupt(child.id());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));

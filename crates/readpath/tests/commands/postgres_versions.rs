@@ -83,7 +83,7 @@ fn on_version(major: u32, is_newest: bool) {
     }
     let found = document(&user, major, "scan --rows 20000 --repeat 2 --no-valgrind").unwrap();
     assert!(on_server(&found).count() >= 5, "{found}");
-    let calibrate = "calibrate --payload 4MiB --repeat 2 --passes 2 --rounds 3 --cold-samples 1 --cold-rounds 1";
+    let calibrate = "calibrate --payload 1MiB --repeat 1 --passes 1 --rounds 1 --cold-samples 1 --cold-rounds 1";
     let found = document(&user, major, calibrate).unwrap();
     for id in ["answer-advice-cold", "answer-advice-cached"] {
         assert!(ids(&found).contains(&id), "{:?}", ids(&found));

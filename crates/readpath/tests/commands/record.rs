@@ -14,17 +14,23 @@ use trial::Trial;
 
 use crate::user::{User, complaint};
 
-/// A load that ends when it is dropped.
+/// A load that runs a statement again and again, and ends when it is dropped.
 pub(crate) struct Busy {
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
+/// How long a load pauses after each statement: without pauses it takes a whole processor from the tests beside it.
+const PAUSE: Duration = Duration::from_millis(60);
+
 pub(crate) fn busy(trial: &Trial, statement: &'static str) -> Busy {
     let end = Arc::new(AtomicBool::new(false));
     let (mut client, is_over) = (trial.client(), Arc::clone(&end));
-    let thread =
-        thread::spawn(move || while !is_over.load(Ordering::Relaxed) && client.batch_execute(statement).is_ok() {});
+    let thread = thread::spawn(move || {
+        while !is_over.load(Ordering::Relaxed) && client.batch_execute(statement).is_ok() {
+            thread::sleep(PAUSE);
+        }
+    });
     Busy { end, thread: Some(thread) }
 }
 
@@ -35,8 +41,12 @@ impl Drop for Busy {
     }
 }
 
-const HEAVY: &str = "SELECT sum(sqrt(n)) FROM generate_series(1, 100000) AS heavy(n) WHERE 'secret' <> ''";
+/// A statement of some 20 ms of processor time.
+pub(crate) const HEAVY: &str = "SELECT sum(sqrt(n)) FROM generate_series(1, 100000) AS heavy(n) WHERE 'secret' <> ''";
 const SLEEP: &str = "SELECT pg_sleep(0.05)";
+
+/// Looks enough for a page. The default, a thousand a second, takes much of a processor in an unoptimised build.
+const FEW_LOOKS: &str = "--rate 100";
 
 /// A recorder that is killed when it is dropped.
 pub(crate) struct Recorder {
@@ -95,7 +105,7 @@ fn a_recording_has_the_page_of_a_profile_also_while_it_is_written_and_two_times_
     let Some(trial) = Trial::start(&["compute_query_id=on"]) else { return };
     let _busy = (busy(&trial, HEAVY), busy(&trial, SLEEP));
     let user = User::new();
-    let mut recorder = recorder(&user, &trial, "");
+    let mut recorder = recorder(&user, &trial, FEW_LOOKS);
     recorder.wait_for(5);
     let during = user.ok("profile recording");
     for part in ["at work on average", "where the time went", "response time", "±", "statements by response time"] {
@@ -154,7 +164,7 @@ fn kill_9_at_any_moment_leaves_whole_segments_and_the_next_recorder_goes_on() {
     let mut random = measure::random::SplitMix64::new(17);
     let mut last = 0;
     for _ in 0..6 {
-        let mut recorder = recorder(&user, &trial, "");
+        let mut recorder = recorder(&user, &trial, FEW_LOOKS);
         recorder.wait_for(last + 1);
         thread::sleep(Duration::from_millis(random.below(1_300)));
         recorder.end(Signal::KILL);
@@ -177,7 +187,7 @@ fn kill_9_at_any_moment_leaves_whole_segments_and_the_next_recorder_goes_on() {
 fn a_second_recorder_on_the_same_folder_and_a_folder_that_takes_no_file_are_refused() {
     let Some(trial) = Trial::start(&[]) else { return };
     let user = User::new();
-    let mut first = recorder(&user, &trial, "");
+    let mut first = recorder(&user, &trial, FEW_LOOKS);
     first.wait_for(1);
     let refused = user.refused(&format!("record --on {} --to recording", trial.url()), 1);
     assert!(refused.contains("another recorder writes to recording"), "{refused}");
@@ -192,7 +202,7 @@ fn a_restart_of_the_server_costs_its_time_and_the_recording_goes_on() {
     let Some(mut trial) = Trial::start(&["compute_query_id=on"]) else { return };
     let load = busy(&trial, HEAVY);
     let user = User::new();
-    let mut recorder = recorder(&user, &trial, "");
+    let mut recorder = recorder(&user, &trial, FEW_LOOKS);
     recorder.wait_for(3);
     trial.kill();
     drop(load);
@@ -268,7 +278,7 @@ fn a_full_disk_is_said_sampling_goes_on_and_the_next_segments_are_written() {
     let _busy = busy(&trial, HEAVY);
     let user = User::new();
     let folder = disk.mount.join("recording");
-    let mut recorder = recorder_to(&user, &trial, &folder, "");
+    let mut recorder = recorder_to(&user, &trial, &folder, FEW_LOOKS);
     recorder.wait_for(2);
     disk.fill();
     thread::sleep(Duration::from_secs(3));

@@ -1,39 +1,15 @@
 //! `readpath profile --on`: a profile of a running server, as users call it.
 
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::record::{HEAVY, busy};
 use crate::terminal;
 use crate::user::{DEBIAN, User, complaint};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use trial::Trial;
-
-/// A load that ends when it is dropped.
-struct Busy {
-    end: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-fn busy(trial: &Trial, statement: &'static str) -> Busy {
-    let end = Arc::new(AtomicBool::new(false));
-    let (mut client, is_over) = (trial.client(), Arc::clone(&end));
-    let thread =
-        thread::spawn(move || while !is_over.load(Ordering::Relaxed) && client.batch_execute(statement).is_ok() {});
-    Busy { end, thread: Some(thread) }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.end.store(true, Ordering::Relaxed);
-        let _ = self.thread.take().unwrap().join();
-    }
-}
-
-const HEAVY: &str = "SELECT sum(sqrt(n)) FROM generate_series(1, 100000) AS heavy(n) WHERE 'secret' <> ''";
 
 #[test]
 fn a_running_server_gets_the_page_and_the_document_of_any_profile() {
@@ -151,19 +127,20 @@ fn a_private_server_is_profiled_for_as_long_as_its_load_runs() {
     }
     let user = User::new();
     let load = user.temporary.path().join("load.sh");
-    let script = format!(
-        "set -e\n{DEBIAN}/bin/pgbench -i -q -s 1\n{DEBIAN}/bin/pgbench -c 2 -T 3 -n\necho told $DATABASE_URL\nexit $1\n"
-    );
+    let pgbench = format!("{DEBIAN}/bin/pgbench");
+    let script = format!("set -e\n{pgbench} -i -q -s 1\n{pgbench} -c 2 -T $1 -n\necho told $DATABASE_URL\nexit $2\n");
     std::fs::write(&load, script).unwrap();
-    let words = |code: u8| format!("--format json profile --on postgres:{DEBIAN} -q -- sh {} {code}", load.display());
-    let output = user.run(&words(0));
+    let words = |seconds: u8, code: u8| {
+        format!("--format json profile --on postgres:{DEBIAN} -q -- sh {} {seconds} {code}", load.display())
+    };
+    let output = user.run(&words(3, 0));
     assert!(output.status.success(), "{}", complaint(&output));
     let run: Value = serde_json::from_slice(&output.stdout).unwrap();
     let texts: Vec<&str> =
         run["cases"].as_array().unwrap().iter().filter_map(|case| case["parameters"]["text"].as_str()).collect();
     assert!(texts.iter().any(|text| text.contains("pgbench_accounts")), "{texts:?}");
     assert!(complaint(&output).contains("told postgresql://"), "what it prints is no part of the document");
-    let failed = user.run(&words(7));
+    let failed = user.run(&words(1, 7));
     assert_eq!(failed.status.code(), Some(7), "{}", complaint(&failed));
     assert!(String::from_utf8_lossy(&failed.stdout).contains("load-failed"));
 }

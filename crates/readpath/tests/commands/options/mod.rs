@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 use std::process::Output;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::Instant;
 
@@ -196,9 +196,12 @@ experiment = 'null'
 cases = 2
 ";
 
+/// What is run before, and the words.
+type CommandLine = (Option<String>, String);
+
 /// Runs the words in a home of their own, after what has to be there.
-fn outcome(place: &Place, after: Option<&str>, words: &str, witnesses: &[&Witness]) -> Outcome {
-    let user = User::new();
+fn outcome(place: &Place, (after, words): &CommandLine, witnesses: &[&Witness]) -> Outcome {
+    let (after, words, user) = (after.as_deref(), words.as_str(), User::new());
     let run = |words: &str| -> Output {
         let words = place.words(words, user.home.path());
         let format = if table::has_document(&words) { "--format json " } else { "" };
@@ -228,19 +231,39 @@ fn outcome(place: &Place, after: Option<&str>, words: &str, witnesses: &[&Witnes
     Outcome { output, took: start.elapsed(), user, before }
 }
 
-/// What others are held against, each run once: what was run before, and the words.
-type Plain = Mutex<HashMap<(Option<String>, String), Arc<OnceLock<Outcome>>>>;
+/// What others are held against, each run once.
+type Plain = HashMap<CommandLine, OnceLock<Outcome>>;
+
+/// What one of these came to; `None` where no run is held against it.
+fn of_plain<'a>((place, plain): (&Place, &'a Plain), line: &CommandLine) -> Option<&'a Outcome> {
+    plain.get(line).map(|one| one.get_or_init(|| outcome(place, line, &[])))
+}
+
+/// What a run is held against; `None` where all of its witnesses stand alone.
+fn held_against(section: &Section, run: &Run) -> Option<CommandLine> {
+    let words = run.against.as_ref().unwrap_or(&section.plain);
+    let is_held = words != table::NOTHING && !run.options.iter().all(|(_, witness)| witness.stands_alone());
+    is_held.then(|| (run.after.clone(), words.clone()))
+}
 
 /// What is wrong with the run, one sentence an option.
 fn complaints((place, plain): (&Place, &Plain), section: &Section, run: &Run) -> Vec<String> {
     let witnesses: Vec<&Witness> = run.options.iter().map(|(_, witness)| witness).collect();
-    let tried = outcome(place, run.after.as_deref(), &run.words, &witnesses);
-    let words = run.against.as_ref().unwrap_or(&section.plain);
-    let is_held = words != table::NOTHING && !witnesses.iter().all(|witness| witness.stands_alone());
-    let held = is_held.then(|| plain.lock().unwrap().entry((run.after.clone(), words.clone())).or_default().clone());
-    let held = held.as_ref().map(|held| held.get_or_init(|| outcome(place, run.after.as_deref(), words, &[])));
+    let line = (run.after.clone(), run.words.clone());
+    // A run that others are held against is not repeated, unless its witnesses need its files as they were before it.
+    let needs_own = witnesses.iter().any(|witness| witness.looks_at_files());
+    let shared = if needs_own { None } else { of_plain((place, plain), &line) };
+    let own;
+    let tried = match shared {
+        Some(shared) => shared,
+        None => {
+            own = outcome(place, &line, &witnesses);
+            &own
+        }
+    };
+    let held = held_against(section, run).and_then(|line| of_plain((place, plain), &line));
     let judge = |(at, (option, witness)): (usize, &(String, Witness))| {
-        let reason = witness.judge(at, held, &tried)?;
+        let reason = witness.judge(at, held, tried)?;
         Some(format!("readpath {}: {option}: {reason}", run.words))
     };
     run.options.iter().enumerate().filter_map(judge).collect()
@@ -248,12 +271,14 @@ fn complaints((place, plain): (&Place, &Plain), section: &Section, run: &Run) ->
 
 #[test]
 fn every_option_has_an_effect_or_is_refused_with_the_reason() {
-    let (place, sections, plain) = (Place::new(), sections(), Plain::default());
+    let (place, sections) = (Place::new(), sections());
     let runs = |section| -> Vec<(&Section, &Run)> {
         let section: &Section = section;
         section.runs.iter().filter(|run| place.has(section, run)).map(|run| (section, run)).collect()
     };
     let tried: Vec<(&Section, &Run)> = sections.iter().flat_map(runs).collect();
+    let held = tried.iter().filter_map(|(section, run)| held_against(section, run));
+    let plain: Plain = held.map(|line| (line, OnceLock::new())).collect();
     let (next, found) = (Mutex::new(tried.iter()), Mutex::new(Vec::new()));
     let work = || {
         while let Some((section, run)) = { next.lock().unwrap().next() } {

@@ -76,6 +76,11 @@ impl Witness {
         matches!(self, Witness::Refused(_) | Witness::Silent)
     }
 
+    /// Whether it looks at a file or folder, which `found` reads before the command and after it.
+    pub(super) fn looks_at_files(&self) -> bool {
+        matches!(self, Witness::Differs(_) | Witness::Makes(_) | Witness::Leaves(_))
+    }
+
     /// What is in the home under the name that it looks at.
     pub(super) fn found(&self, home: &Path) -> Found {
         let (Witness::Differs(path) | Witness::Makes(path) | Witness::Leaves(path)) = self else { return None };
