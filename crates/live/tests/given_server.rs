@@ -388,7 +388,7 @@ fn behind_a_pooler_sessions_are_watched_in_session_mode_and_other_modes_are_refu
 #[test]
 fn a_server_with_processes_of_its_own_namespace_is_asked_and_what_cannot_be_seen_is_said() {
     let Some(trial) = Trial::start_apart(&["compute_query_id=on"]) else { return };
-    let heavy = Busy::pausing(&trial, HEAVY, PAUSE);
+    let heavy = Busy::on(&trial, HEAVY);
     let found = watched_with(&trial.url(), Settings { rate: None, ..SETTINGS });
     drop(heavy);
     let level = said(&found, "sampled-level").unwrap();

@@ -150,11 +150,11 @@ impl ExactSums {
 
 /// Median of `samples`, the mean of the two middle ones for an even count; `None` when empty.
 pub fn median(samples: &[f64]) -> Option<f64> {
-    median_of(&mut samples.to_vec())
+    median_in_place(&mut samples.to_vec())
 }
 
-/// The same of samples whose order no one needs, which is left in any: where medians are taken by the thousand.
-pub fn median_of(samples: &mut [f64]) -> Option<f64> {
+/// The same, sorting `samples` in place: for callers that take medians by the thousand.
+pub fn median_in_place(samples: &mut [f64]) -> Option<f64> {
     samples.sort_unstable_by(f64::total_cmp);
     (!samples.is_empty()).then(|| median_of_sorted(samples))
 }

@@ -26,7 +26,7 @@ pub(crate) struct RunJournal {
 }
 
 impl RunJournal {
-    /// A journal over `run`, which is saved to `store` after each case.
+    /// A journal over `run`, which is saved to `store` after each case, or once after cases that are finished together.
     pub(crate) fn new(run: Run, store: Option<Store>, progress: Progress) -> RunJournal {
         RunJournal { run, store, progress, not_kept: None, ends_by_interrupt: false, expected: Vec::new() }
     }
@@ -211,6 +211,17 @@ mod tests {
         assert_eq!(journal.run().cases[0].parameters["set"], "safe");
         let said: Vec<&str> = journal.run().findings.iter().map(|finding| finding.message.as_str()).collect();
         assert_eq!(said, ["of the set safe", "a"], "in its place");
+    }
+
+    #[test]
+    fn cases_that_are_finished_together_are_saved() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let mut journal = RunJournal { store: Store::open(folder.path()).ok(), ..journal() };
+        journal.keep_all(Vec::new()).unwrap();
+        assert!(!store.holds("a"), "nothing to save");
+        journal.keep_all(vec![Case::default(); 3]).unwrap();
+        assert_eq!(store.load("a").unwrap().cases.len(), 3);
     }
 
     #[test]

@@ -19,8 +19,8 @@ use crate::journal::Journal;
 /// Rounds that are run whatever they take, after one that is not counted.
 const ROUNDS_MIN: usize = 3;
 
-/// How long further rounds may begin, after the first: of readpath's own queries, and of the user's, which take as long
-/// as they take. Fewer turns tell less, and two runs in a row then advise different sets.
+/// How long further rounds may begin, after the first: of readpath's own queries, and of the user's, whose length is
+/// not ours to choose. With few turns, two runs in a row advise different sets.
 const ROUNDS_TIME: Duration = Duration::from_secs(20);
 const ROUNDS_TIME_AS_FOUND: Duration = Duration::from_secs(60);
 

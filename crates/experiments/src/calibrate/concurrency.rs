@@ -131,10 +131,11 @@ fn sweep(bench: &mut Bench<'_>, setting: ReadAhead, journal: &mut dyn Journal) -
         }
     }
     bench.tables.reset(setting.name())?;
-    for (value, micros) in &times {
+    let case = |(value, micros): &(u32, Vec<f64>)| {
         let millis: Vec<f64> = micros.iter().map(|micros| micros / 1e3).collect();
-        journal.keep(setting.case(bench, *value, &millis, rows))?;
-    }
+        setting.case(bench, *value, &millis, rows)
+    };
+    journal.keep_all(times.iter().map(case).collect())?;
     Ok(Sweep { setting, times })
 }
 

@@ -155,10 +155,9 @@ pub(super) fn of_settings(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> R
     for name in sets::CONSTANTS {
         let now = bench.tables.setting(name)?;
         let (passes, source) = (Passes::default(), String::new());
-        let one = Measured { name, state: None, passes, now, settled: None, source };
-        journal.keep(case(bench, &one))?;
-        constants.all.push(one);
+        constants.all.push(Measured { name, state: None, passes, now, settled: None, source });
     }
+    journal.keep_all(constants.all.iter().map(|one| case(bench, one)).collect())?;
     Ok(constants)
 }
 

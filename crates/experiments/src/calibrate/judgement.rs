@@ -8,7 +8,7 @@
 
 use measure::random::SplitMix64;
 use measure::sorting;
-use measure::statistics::{median, median_of};
+use measure::statistics::{median, median_in_place};
 
 use super::estimate::Estimate;
 
@@ -226,7 +226,7 @@ impl Turns<'_> {
         let count = self.ratios.len();
         self.drawn.clear();
         self.drawn.extend((0..count).map(|_| self.ratios[random.below(count as u64) as usize]));
-        ratio(self.now, self.now * median_of(&mut self.drawn).unwrap_or(f64::NAN))
+        ratio(self.now, self.now * median_in_place(&mut self.drawn).unwrap_or(f64::NAN))
     }
 }
 

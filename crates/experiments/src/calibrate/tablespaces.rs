@@ -127,11 +127,13 @@ fn in_turn(
         let state = if stayed.is_some() { State::Cold } else { State::System };
         let Some(home) = micros.last().cloned() else { continue };
         let now = constants.now(name);
+        let mut cases = Vec::new();
         for (space, micros) in spaces.iter().zip(micros).filter(|(_, micros)| !micros.is_empty()) {
             let one = SpaceCost { space: space.clone(), constant: name, micros, home: home.clone(), now };
-            journal.keep(case(bench, &one, (state, stayed)))?;
+            cases.push(case(bench, &one, (state, stayed)));
             all.push((one, state));
         }
+        journal.keep_all(cases)?;
     }
     Ok(all)
 }

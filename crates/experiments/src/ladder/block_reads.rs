@@ -100,15 +100,16 @@ pub(super) fn keep(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let depth = parameters.get("depth").and_then(serde_json::Value::as_u64).unwrap_or(1);
-    for read in measured.cases.iter().filter(|_| !measured.interrupted) {
+    let case = |read: &Case| {
         let mut case = Case::new(parameters.clone());
         case.parameters.extend(read.parameters.clone());
         case.metrics.extend(block_cost(read, blocks_per_read, depth as usize));
         case.metrics.extend(read.metrics.iter().cloned());
         case.timeline = read.timeline.clone();
-        journal.keep(case)?;
-    }
-    Ok(())
+        case
+    };
+    let kept = measured.cases.iter().filter(|_| !measured.interrupted);
+    Ok(journal.keep_all(kept.map(case).collect())?)
 }
 
 /// What a block of a reading costs in nanoseconds, by the median of what held at its end; `None` where storage did not

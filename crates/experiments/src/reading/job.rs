@@ -74,9 +74,7 @@ impl Measured {
     /// Keeps the cases, unless the reading was cut short.
     pub fn keep(&self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
         if !self.interrupted {
-            for case in &self.cases {
-                journal.keep(case.clone())?;
-            }
+            journal.keep_all(self.cases.clone())?;
         }
         Ok(())
     }

@@ -327,14 +327,14 @@ fn plans_that_change_between_explain_and_the_run_end_in_a_sentence() {
         "CREATE INDEX IF NOT EXISTS shop_place ON shop (place)",
     ];
     let meanwhile = Meanwhile::run(&trial, &OTHERS);
-    let document = user.document(&format!("calibrate --on {} {TINY} --queries {} --run", trial.url(), file.display()));
+    let words = format!("calibrate --on {} {TINY} --queries {} --run", trial.url(), file.display());
+    let has_changed = |document: &Value| {
+        let verdicts = part(document, "refused").filter_map(|case| case["parameters"]["verdict"].as_str());
+        verdicts.into_iter().any(|verdict| verdict.contains("its plan changed between EXPLAIN and the run"))
+    };
+    // In a single run, no index may come or go between the two.
+    assert!((0..9).any(|_| has_changed(&user.document(&words))), "no plan changed in between");
     drop(meanwhile);
-    let refused: Vec<&str> =
-        part(&document, "refused").filter_map(|case| case["parameters"]["verdict"].as_str()).collect();
-    assert!(
-        refused.iter().any(|verdict| verdict.contains("its plan changed between EXPLAIN and the run")),
-        "{refused:?}"
-    );
     assert_eq!(trial.value(SCHEMAS), "0");
 }
 

@@ -195,10 +195,13 @@ fn an_analyze_of_autovacuum_between_explain_and_the_run_ends_in_a_sentence_or_a_
         let counted = "SELECT autoanalyze_count FROM pg_stat_user_tables WHERE relname = 'shop'";
         trial.value(counted).parse::<u64>().unwrap()
     };
-    let before = analyses();
     let words = format!("calibrate --on {} {TINY} --queries {file} --run", trial.url());
     // A run may end before the worker comes again.
-    let document = (0..9).map(|_| user.document(&words)).find(|_| analyses() > before);
+    let document = (0..9).find_map(|_| {
+        let before = analyses();
+        let document = user.document(&words);
+        (analyses() > before).then_some(document)
+    });
     let document = document.expect("autovacuum analyzed the table during a run");
     drop(meanwhile);
     let is_known = |said: &str| said.contains("plan changed") || said.contains("lock") || said.contains("takes longer");
@@ -221,7 +224,7 @@ fn wait_for_case(user: &User, child: &mut Child, is_it: impl Fn(&Value) -> bool)
     while !newest(user).is_some_and(|document| part(&document, "set").any(&is_it)) {
         assert!(child.try_wait().unwrap().is_none(), "the run ended before");
         assert!(started.elapsed() < Duration::from_secs(300), "no case was kept");
-        thread::sleep(Duration::from_millis(500));
+        thread::sleep(Duration::from_millis(250));
     }
 }
 
@@ -229,7 +232,7 @@ fn wait_for_case(user: &User, child: &mut Child, is_it: impl Fn(&Value) -> bool)
 fn a_killed_run_keeps_the_states_that_were_verified_before() {
     let Some(trial) = Trial::start(&[SMALL_BUFFERS]) else { return };
     let user = User::new();
-    let words = format!("calibrate --on {} --payload 4MiB --repeat 2 --passes 1 --rounds 10", trial.url());
+    let words = format!("calibrate --on {} --payload 4MiB --repeat 2 --passes 1 --rounds 60", trial.url());
     let mut child = user.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // A state's cases are kept at its end, with that of the advice: the run then goes on with the next state.
     wait_for_case(&user, &mut child, |set| set["parameters"]["advice"].is_string());
@@ -260,7 +263,7 @@ fn an_interrupted_run_keeps_what_was_timed_of_the_users_queries() {
          '%ANALYZE%' AND pid <> pg_backend_pid()",
         "true",
     );
-    thread::sleep(Duration::from_millis(500));
+    thread::sleep(Duration::from_secs(2));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));

@@ -25,7 +25,7 @@ fn signal(child: &Child, name: &str) {
 /// Waits until a run has kept a case of the server.
 fn wait_for_case(user: &User, child: &mut Child) {
     let started = Instant::now();
-    while !newest(user).is_some_and(|document| on_server(&document).next().is_some()) {
+    while newest(user).is_none_or(|document| on_server(&document).next().is_none()) {
         assert!(child.try_wait().unwrap().is_none(), "the run ended before");
         assert!(started.elapsed() < Duration::from_secs(60), "no case was kept");
         thread::sleep(Duration::from_millis(250));

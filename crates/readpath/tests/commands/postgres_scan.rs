@@ -103,7 +103,7 @@ fn a_private_server_is_measured_and_gone_and_stands_beside_the_engine() {
 }
 
 #[test]
-fn an_interrupted_run_takes_its_server_with_it_and_keeps_its_cases() {
+fn an_interrupted_run_takes_its_private_server_with_it() {
     if !has_debian() {
         return;
     }

@@ -45,7 +45,7 @@ impl Drop for Busy {
 pub(crate) const HEAVY: &str = "SELECT sum(sqrt(n)) FROM generate_series(1, 100000) AS heavy(n) WHERE 'secret' <> ''";
 const SLEEP: &str = "SELECT pg_sleep(0.05)";
 
-/// Looks enough for a page. The default, a thousand a second, takes much of a processor in an unoptimised build.
+/// Enough looks for a page. The default, a thousand a second, takes much of a processor in an unoptimised build.
 const FEW_LOOKS: &str = "--rate 100";
 
 /// A recorder that is killed when it is dropped.

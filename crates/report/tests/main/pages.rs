@@ -298,6 +298,19 @@ fn a_plan_that_an_advised_set_changes_is_drawn_before_and_after() {
 }
 
 #[test]
+fn plans_stand_in_the_order_of_their_ratios_and_not_of_the_quotients_of_their_medians() {
+    let mut run = documents::calibrate();
+    let months = run.cases.iter_mut().find(|case| case.parameters.get("query") == Some(&json!("months"))).unwrap();
+    let ratio = months.metrics.iter_mut().find(|metric| metric.name == "ratio").unwrap();
+    ratio.statistics.median = 0.1;
+    let places = |run: &Run| {
+        let drawn = chart(run, "plans");
+        ["lines of a month:", "months:"].map(|name| drawn.find(name).unwrap_or_else(|| panic!("no {name}: {drawn}")))
+    };
+    assert!(places(&documents::calibrate()).is_sorted() && !places(&run).is_sorted());
+}
+
+#[test]
 fn a_planner_that_scans_too_early_is_seen_so_in_the_chart_alone() {
     let drawn = chart(&documents::calibrate(), "crossover-scattered");
     check("charts/made-calibrate-crossover-scattered.svg", &drawn);
