@@ -135,9 +135,9 @@ fn explained(queries: QueryUse) -> Option<&'static str> {
         ),
         QueryUse::Run => Some(
             "your queries by up to 40 sets of constants, and runs them: each plan of those whose plan changes once a \
-             round, five times where it takes under 20 ms, and the first of a round once more, in rounds that begin \
-             within two minutes; then each query a few times, also by up to 10 other plans; those with parameters ($1) \
-             by their generic plans, and runs none of these",
+             round, five times where it takes under 20 ms, and the first of a round once more; then each query a few \
+             times, also by up to 10 other plans; those with parameters ($1) by their generic plans, and runs none of \
+             these",
         ),
     }
 }

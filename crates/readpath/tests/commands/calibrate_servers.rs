@@ -271,5 +271,8 @@ fn an_interrupted_run_keeps_what_was_timed_of_the_users_queries() {
     let said = advice(&document);
     assert!(said.contains("undecided, because the run was ended before all plans were timed"), "{said}");
     assert!(part(&document, "set").count() > 1, "{document}");
+    let is_timed =
+        |case: &Value| case["metrics"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == "time_now"));
+    assert!(part(&document, "query").any(is_timed), "{document}");
     assert_eq!(trial.value(SCHEMAS), "0");
 }
