@@ -17,14 +17,10 @@ use crate::journal::Journal;
 /// best of its kind does is advised: two runs then advise the same.
 const AS_GOOD: f64 = 0.85;
 
-/// What is advised everywhere is as good where it gains this part of what the best set does.
-const USUAL_AS_GOOD: f64 = 0.9;
+/// The better of the two known sets is advised where it gains this part of what the best set does: of the many that are
+/// nearly as good, each run finds another one best.
+const KNOWN_AS_GOOD: f64 = 0.7;
 
-/// The same for the set for blocks that are in memory: of the many that are nearly as good there, each run finds
-/// another one best.
-const IN_MEMORY_AS_GOOD: f64 = 0.7;
-
-/// Where neither known set is as good, sets that are the same in each run and harm no query come before others.
 /// Measured ones, which differ from run to run, stand where this part of what the best of them gains is still more than
 /// any of the others does.
 const MEASURED: f64 = 0.8;
@@ -47,7 +43,8 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// What the times advise: one of two known sets where that is as good as the best, otherwise the nearest that is.
+    /// What the times advise: the better of two known sets where it is as good as the best, otherwise the nearest that
+    /// is.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
         let best = known(sets, judged).or_else(|| nearest(sets, judged, own));
@@ -76,16 +73,18 @@ impl Advice {
     }
 }
 
-/// The first of two known sets that is as good as the best of all: what is advised everywhere, then the set for blocks
-/// that are in memory. The gain of a set that harms queries, which are exceptions, counts in part.
+/// The known set that gains more, what is advised everywhere or the set for blocks that are in memory, where it is as
+/// good as the best of all. The two are compared with each other and not with the best of thirty, which differs more
+/// from run to run; nor does a query that one of them harms count there, which may be no exception in the next run.
+/// Against the best, the gain of a set that harms queries counts in part.
 fn known(sets: &[ConstantSet], judged: &[Judged]) -> Option<usize> {
-    let gain = |set: usize| judged[set].gain * if judged[set].harmed > 0 { HARMFUL } else { 1.0 };
+    let counted = |set: usize| judged[set].gain * if judged[set].harmed > 0 { HARMFUL } else { 1.0 };
     let changing = || (1..sets.len()).filter(|set| judged[*set].decision == Decision::Change);
-    let most = changing().map(gain).fold(0.0, f64::max);
-    let as_good = |is_it: fn(&ConstantSet) -> bool, part: f64| {
-        changing().find(|set| is_it(&sets[*set]) && gain(*set) >= most * part)
-    };
-    as_good(ConstantSet::is_usual, USUAL_AS_GOOD).or_else(|| as_good(ConstantSet::is_in_memory, IN_MEMORY_AS_GOOD))
+    let most = changing().map(counted).fold(0.0, f64::max);
+    let known = changing().filter(|set| sets[*set].is_usual() || sets[*set].is_in_memory());
+    // The nearer one where both gain as much.
+    let better = known.rev().max_by(|one, other| judged[*one].gain.total_cmp(&judged[*other].gain));
+    better.filter(|set| counted(*set) >= most * KNOWN_AS_GOOD)
 }
 
 /// The first set that is as good as the best of its kind. Sets that are the same in each run come before measured ones,
