@@ -21,6 +21,7 @@ const AS_GOOD: f64 = 0.85;
 /// nearly as good, each run finds another one best.
 const KNOWN_AS_GOOD: f64 = 0.7;
 
+/// Where neither known set is as good, sets that are the same in each run and harm no query come before others.
 /// Measured ones, which differ from run to run, stand where this part of what the best of them gains is still more than
 /// any of the others does.
 const MEASURED: f64 = 0.8;

@@ -198,15 +198,16 @@ mod tests {
     #[test]
     fn a_query_that_the_better_known_set_harms_or_not_does_not_turn_the_choice_between_the_two() {
         let names = ["now", "cached", "random-1.1", TRIED, TRIED, "in-memory", TRIED];
-        let with = |usual: f64, of_harmed: f64| {
-            let others: Planted<'_> = &[100.0, 100.0, usual, 100.0, 72.0, 80.0, 100.0];
+        let with = |[usual, memory]: [f64; 2], of_harmed: f64| {
+            let others: Planted<'_> = &[100.0, 100.0, usual, 100.0, 72.0, memory, 100.0];
             let harmed: Planted<'_> = &[10.0, 10.0, of_harmed, 10.0, 10.0, 10.0, 10.0];
             let queries = [vec![others; 9], vec![harmed]].concat();
             (0..5).map(|seed| advised(&names, &queries, seed)).collect::<Vec<_>>()
         };
-        assert_eq!(with(74.5, 10.0), [2; 5], "0.90 of the best");
-        assert_eq!(with(74.5, 30.0), [2; 5], "0.81 of the best, and the other known set 0.68 without an exception");
-        assert_eq!(with(78.5, 30.0), [4; 5], "0.66 of the best for nine, with an exception for the tenth");
+        assert_eq!(with([74.0, 77.0], 10.0), [2; 5], "0.92 and 0.80 of the best");
+        assert_eq!(with([74.0, 77.0], 30.0), [2; 5], "0.92 and 0.80, and 0.83 against the best");
+        assert_eq!(with([74.0, 75.5], 30.0), [2; 5], "0.92 and 0.86, and 0.83 against the best");
+        assert_eq!(with([79.0, 81.0], 30.0), [4; 5], "0.72 and 0.64, and 0.65 against the best");
     }
 
     #[test]
