@@ -32,9 +32,29 @@ impl Case {
         self.metrics.iter().find(|metric| metric.name == name)
     }
 
+    /// Takes the metrics out of which a value is no number.
+    pub fn take_spoilt(&mut self) -> Vec<Metric> {
+        // Hardly ever is there one, and to take none out would move all of them.
+        match self.metrics.iter().all(Metric::is_finite) {
+            true => Vec::new(),
+            false => self.metrics.extract_if(.., |metric| !metric.is_finite()).collect(),
+        }
+    }
+
+    /// A parameter's value. A case has few, and the one that is asked for most stands first: to look through them takes
+    /// less time than to hash the name.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
     /// A parameter's value as plain text, without the quotes of JSON.
     pub fn parameter(&self, name: &str) -> Option<String> {
-        self.parameters.get(name).map(plain)
+        self.value(name).map(plain)
+    }
+
+    /// Whether a parameter is this text.
+    pub fn is(&self, name: &str, text: &str) -> bool {
+        self.value(name).and_then(Value::as_str) == Some(text)
     }
 }
 

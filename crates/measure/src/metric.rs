@@ -28,6 +28,15 @@ pub struct Metric {
 }
 
 impl Metric {
+    /// Whether each of its values is a number.
+    pub fn is_finite(&self) -> bool {
+        let statistics = &self.statistics;
+        let optional = [statistics.stddev, statistics.p90, statistics.p99, statistics.p999].into_iter().flatten();
+        let known = [statistics.min, statistics.median, statistics.mean, statistics.max];
+        let edges = self.histogram.iter().map(|(edge, _)| *edge);
+        known.into_iter().chain(optional).chain(self.samples.iter().copied()).chain(edges).all(f64::is_finite)
+    }
+
     /// The middle value: what a table shows and a ratio is built from.
     pub fn median(&self) -> f64 {
         self.statistics.median

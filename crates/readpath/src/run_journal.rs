@@ -101,7 +101,7 @@ impl RunJournal {
     /// Takes a metric out that is not a number and leaves a finding in its place: one spoilt value must not cost
     /// the run.
     fn drop_spoilt_metrics(&mut self, case: &mut Case) {
-        for metric in case.metrics.extract_if(.., |metric| !is_finite(metric)) {
+        for metric in case.take_spoilt() {
             let name = &metric.name;
             let message = format!("{name} came out as something that is not a number and is left out of its case.");
             self.find(row::NOT_A_NUMBER.of(message));
@@ -157,14 +157,6 @@ impl Journal for RunJournal {
     fn describe_subject(&mut self, key: &str, value: Value) {
         self.run.subject.insert(key.into(), value);
     }
-}
-
-fn is_finite(metric: &Metric) -> bool {
-    let statistics = &metric.statistics;
-    let optional = [statistics.stddev, statistics.p90, statistics.p99, statistics.p999].into_iter().flatten();
-    let known = [statistics.min, statistics.median, statistics.mean, statistics.max];
-    let edges = metric.histogram.iter().map(|(edge, _)| *edge);
-    known.into_iter().chain(optional).chain(metric.samples.iter().copied()).chain(edges).all(f64::is_finite)
 }
 
 #[cfg(test)]

@@ -50,6 +50,12 @@ pub struct Cost {
     pub current_gets: i64,
 }
 
+impl Cost {
+    /// That of no call.
+    pub(crate) const NONE: Cost =
+        Cost { cpu: None, elapsed: Ticks::ZERO, physical_reads: 0, consistent_gets: 0, current_gets: 0 };
+}
+
 impl SubAssign for Cost {
     fn sub_assign(&mut self, other: Cost) {
         self.cpu = match (self.cpu, other.cpu) {

@@ -233,11 +233,12 @@ fn orphans(profile: &Profile) -> Option<Finding> {
 }
 
 fn parsed_every_time(profile: &Profile) -> Option<Finding> {
-    let repeated = profile.statements.iter().filter(|one| can_be_prepared(profile, one)).filter_map(|statement| {
+    let repeated = profile.statements.iter().filter_map(|statement| {
         let calls = |kind| statement.calls_of(&profile.context, kind).calls;
         let (parses, executions) = (calls(CallKind::Parse), calls(CallKind::Exec));
-        (executions >= EXECUTIONS_MIN && parses >= executions - executions / 10)
-            .then_some((statement, parses, executions))
+        let is_repeated = executions >= EXECUTIONS_MIN && parses >= executions - executions / 10;
+        // Last, since it goes through the text.
+        (is_repeated && can_be_prepared(profile, statement)).then_some((statement, parses, executions))
     });
     let mut repeated: Vec<_> = repeated.collect();
     sorting::by_key(&mut repeated, |(_, parses, _)| std::cmp::Reverse(*parses));

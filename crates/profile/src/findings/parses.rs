@@ -19,24 +19,24 @@ const KEPT_OPEN: u64 = 10;
 /// What the counts say of parsing.
 pub(super) fn advice(of: &Of<'_>) -> Advice {
     let context = &of.profile.context;
-    let parse = |one: &StatementProfile| one.calls_of(context, CallKind::Parse);
-    let cpu = |one: &StatementProfile| parse(one).own.cpu.unwrap_or_default();
+    let cpu = |one: &StatementProfile| one.calls_of(context, CallKind::Parse).own.cpu.unwrap_or_default();
     let Some(most) = of.profile.statements.iter().max_by_key(|one| cpu(one)) else { return Advice::default() };
     let is_most = of.part(cpu(most)) >= PART;
-    let each = nanos(cpu(most)) / parse(most).calls.max(1) as f64;
+    let parses = most.calls_of(context, CallKind::Parse).calls;
+    let each = nanos(cpu(most)) / parses.max(1) as f64;
     if is_most && each >= HARD_PARSE_NANOS && !is_of_several_texts(of.profile, most) {
         let text = format!(
             "{} % of it is {} of {} at {} each: fewer tables, partitions and views in one text, or a plan that is \
              kept for it.",
             percent(cpu(most).0 as f64, of.sums.total.0 as f64),
-            counted(parse(most).calls, "parse", "parses"),
+            counted(parses, "parse", "parses"),
             name(of.profile, most),
             format_nanos(each)
         );
         return Advice { sentences: vec![text], worth: 0.0 };
     }
     let total = |of_one: fn(&CallSums) -> u64, kind: CallKind| {
-        of.profile.statements.iter().map(|one| of_one(&one.calls_of(context, kind))).sum::<u64>()
+        of.profile.statements.iter().map(|one| of_one(one.calls_of(context, kind))).sum::<u64>()
     };
     let counts = Counts {
         parses: total(|sums| sums.calls, CallKind::Parse),

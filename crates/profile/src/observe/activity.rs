@@ -22,12 +22,12 @@ pub(super) struct ActivityByClock {
     of_other_clocks: Ticks,
 }
 
-/// When something ended.
-enum End {
-    Wall(Ticks),
-    Own(Ticks),
-    OtherClock,
-    Unknown,
+/// Where time belongs.
+enum Place<'a> {
+    /// To the activity by a clock, from one time of it to another.
+    Of(&'a mut Activity, (Ticks, Ticks)),
+    /// To a sum of what has no place.
+    None(&'a mut Ticks),
 }
 
 impl ActivityByClock {
@@ -42,16 +42,19 @@ impl ActivityByClock {
         let cpu = call.own.cpu.unwrap_or_default().max(Ticks::ZERO);
         let rest = (call.own.elapsed - call.waits - cpu).max(Ticks::ZERO);
         let class = if call.kind == CallKind::Parse { Class::CpuParse } else { Class::Cpu };
-        self.add(context, (call.end, elapsed), class, cpu);
-        if rest > Ticks::ZERO {
-            self.add(context, (call.end, elapsed), Class::UnaccountedWithin, rest);
+        match self.place(context, (call.end, elapsed)) {
+            Place::Of(activity, span) => activity.add(span, [(class, cpu), (Class::UnaccountedWithin, rest)]),
+            Place::None(sum) => *sum += cpu + rest,
         }
     }
 
     /// Adds a wait of a class; one in which the session served no request shows only that it was there.
     pub(super) fn wait(&mut self, context: &Context, wait: &Wait, class: Class) {
         let time = if class.is_idle() { Ticks::ZERO } else { wait.elapsed };
-        self.add(context, (wait.end, wait.elapsed), class, time);
+        match self.place(context, (wait.end, wait.elapsed)) {
+            Place::Of(activity, span) => activity.add(span, [(class, time)]),
+            Place::None(sum) => *sum += time.max(Ticks::ZERO),
+        }
     }
 
     /// The sessions at work over time, as far as it is known.
@@ -74,24 +77,15 @@ impl ActivityByClock {
         }
     }
 
+    /// Where something belongs that ended then and took this long.
     #[inline]
-    fn add(&mut self, context: &Context, (end, elapsed): (Option<Ticks>, Ticks), class: Class, time: Ticks) {
-        let begun = |end: Ticks| Ticks(end.0.saturating_sub(elapsed.0.max(0)));
-        match self.end(context, end) {
-            End::Wall(end) => self.wall.add(class, (begun(end), end), time),
-            End::Own(end) => self.own.add(class, (begun(end), end), time),
-            End::OtherClock => self.of_other_clocks += time.max(Ticks::ZERO),
-            End::Unknown => self.without_end += time.max(Ticks::ZERO),
-        }
-    }
-
-    #[inline]
-    fn end(&mut self, context: &Context, end: Option<Ticks>) -> End {
-        match (end, context.clock) {
-            (None, _) => End::Unknown,
-            (Some(end), Some((wall, at))) => End::Wall(Ticks::from_micros(wall) + (end - at)),
-            (Some(end), None) if *self.own_file.get_or_insert(self.file) == self.file => End::Own(end),
-            (Some(_), None) => End::OtherClock,
+    fn place(&mut self, context: &Context, (end, elapsed): (Option<Ticks>, Ticks)) -> Place<'_> {
+        let Some(end) = end else { return Place::None(&mut self.without_end) };
+        let span = |end: Ticks| (Ticks(end.0.saturating_sub(elapsed.0.max(0))), end);
+        match context.clock {
+            Some((wall, at)) => Place::Of(&mut self.wall, span(Ticks::from_micros(wall) + (end - at))),
+            None if *self.own_file.get_or_insert(self.file) == self.file => Place::Of(&mut self.own, span(end)),
+            None => Place::None(&mut self.of_other_clocks),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A line's figures include its children's; its own are what is left. Executions of the same shape are added up, so
 //! that a statement has one plan a shape, however often it ran.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -145,15 +145,11 @@ fn plus(one: PlanFigures, other: PlanFigures, sign: i64) -> PlanFigures {
     }
 }
 
-/// Where the parent of each line stands. A parent stands before its children; a line whose parent is missing counts as
-/// a root.
+/// Where the parent of each line stands. The numbers of a block's lines rise, and a parent stands before its children;
+/// a line whose parent is missing counts as a root.
 fn parents(lines: &[PlanRow]) -> impl Iterator<Item = Option<usize>> + '_ {
-    let mut places: HashMap<u32, usize, RandomState> = HashMap::default();
-    lines.iter().enumerate().map(move |(place, row)| {
-        let parent = places.get(&row.parent).copied();
-        places.insert(row.id, place);
-        parent
-    })
+    let number = |row: &PlanRow| row.id;
+    lines.iter().enumerate().map(move |(place, row)| lines[..place].binary_search_by_key(&row.parent, number).ok())
 }
 
 fn find_levels(plan: &mut Plan) {

@@ -15,6 +15,9 @@ use crate::tables::{CallSums, EventSums};
 /// Most rows that are kept, of about 800 bytes each: 13 MiB.
 pub(super) const ROWS: usize = 1 << 14;
 
+/// Kinds of calls that most statements have: they are parsed, executed, fetched and closed.
+const CALLS: usize = 4;
+
 /// Whose work it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
@@ -121,7 +124,10 @@ impl Rows {
         let place = self.used as u32;
         match self.list.get_mut(self.used) {
             Some(empty) => empty.key = key,
-            None => self.list.push(Work { key, calls: SortedList::default(), waits: SortedList::default() }),
+            None => {
+                let calls = SortedList::with_room(CALLS);
+                self.list.push(Work { key, calls, waits: SortedList::default() });
+            }
         }
         self.used += 1;
         self.places.insert(key, place);

@@ -27,8 +27,8 @@ pub struct Activity {
     /// The number of the first step: how many widths lie before it since the clock's zero.
     first: i64,
     steps: Vec<Step>,
-    /// Begin and end of all that was heard, idle time included.
-    bounds: Option<(Ticks, Ticks)>,
+    /// Begin and end of all that was heard, idle time included; the begin is behind the end where nothing was.
+    bounds: (Ticks, Ticks),
     /// Whether it was said which time is covered; otherwise all between the bounds is.
     is_covered: bool,
     /// The step of the last time, from its first tick to the one behind it: lines come in the order of time.
@@ -57,7 +57,8 @@ pub struct Timeline {
 
 impl Default for Activity {
     fn default() -> Activity {
-        Activity { width: WIDTHS[0], first: 0, steps: Vec::new(), bounds: None, is_covered: false, latest: (0, 0, 0) }
+        let bounds = (Ticks(i64::MAX), Ticks(i64::MIN));
+        Activity { width: WIDTHS[0], first: 0, steps: Vec::new(), bounds, is_covered: false, latest: (0, 0, 0) }
     }
 }
 
@@ -68,21 +69,30 @@ impl Default for Step {
 }
 
 impl Activity {
-    /// Adds time of a class that was spent, evenly, from one time to another.
-    #[inline]
-    pub(crate) fn add(&mut self, class: Class, (from, to): (Ticks, Ticks), time: Ticks) {
+    /// Adds times of classes that were spent, evenly, from one time to another.
+    #[inline(always)]
+    pub(crate) fn add<const COUNT: usize>(&mut self, (from, to): (Ticks, Ticks), times: [(Class, Ticks); COUNT]) {
         self.hear(from, to);
         let (begin, end, place) = self.latest;
-        let time = time.max(Ticks::ZERO);
         match self.steps.get_mut(place) {
-            Some(step) if from.0 >= begin && to.0 < end && from <= to => step.classes[class as usize] += time,
-            _ => self.spread((from, to), time, |step| &mut step.classes[class as usize]),
+            Some(step) if from.0 >= begin && to.0 < end && from <= to => {
+                times.iter().for_each(|(class, time)| step.classes[*class as usize] += (*time).max(Ticks::ZERO));
+            }
+            _ => self.add_to_several((from, to), &times),
+        }
+    }
+
+    /// The same where the times may lie in several steps.
+    #[inline(never)]
+    fn add_to_several(&mut self, span: (Ticks, Ticks), times: &[(Class, Ticks)]) {
+        for (class, time) in times {
+            self.spread(span, (*time).max(Ticks::ZERO), |step| &mut step.classes[*class as usize]);
         }
     }
 
     /// Says that all sessions were watched from one time to another.
     pub(crate) fn cover(&mut self, from: Ticks, to: Ticks) {
-        self.hear(from, to);
+        self.hear(from.min(to), to);
         self.is_covered = true;
         if to > from {
             self.spread((from, to), to - from, |step| &mut step.covered);
@@ -92,8 +102,8 @@ impl Activity {
     /// Takes down that something was heard of this time.
     #[inline]
     pub(crate) fn hear(&mut self, from: Ticks, to: Ticks) {
-        let (first, last) = self.bounds.unwrap_or((from, to));
-        self.bounds = Some((first.min(from), last.max(to)));
+        let (first, last) = self.bounds;
+        self.bounds = (first.min(from), last.max(to));
     }
 
     /// The time of all classes.
@@ -103,7 +113,7 @@ impl Activity {
 
     /// Whether nothing was heard.
     pub(crate) fn is_empty(&self) -> bool {
-        self.bounds.is_none()
+        self.bounds.0 > self.bounds.1
     }
 
     /// The course of time; `None` where it has too few steps.
@@ -124,7 +134,7 @@ impl Activity {
 
     /// How much of a step is covered.
     fn covered(&self, place: usize) -> Ticks {
-        let (Some(step), Some((first, last))) = (self.steps.get(place), self.bounds) else { return Ticks::ZERO };
+        let (Some(step), (first, last)) = (self.steps.get(place), self.bounds) else { return Ticks::ZERO };
         if self.is_covered {
             return step.covered;
         }
@@ -212,8 +222,8 @@ mod tests {
     #[test]
     fn time_stands_in_the_steps_in_which_it_passed() {
         let mut activity = Activity::default();
-        activity.add(Class::Commit, (at(100.5), at(103.0)), at(2.5));
-        activity.add(Class::Cpu, (at(100.0), at(104.0)), at(1.0));
+        activity.add((at(100.5), at(103.0)), [(Class::Commit, at(2.5))]);
+        activity.add((at(100.0), at(104.0)), [(Class::Cpu, at(1.0))]);
         assert_eq!(of(&activity, Class::Commit), [0.5, 1.0, 1.0, 0.0]);
         assert_eq!(of(&activity, Class::Cpu), [0.25; 4], "CPU time is spread over its call");
         assert_eq!(activity.timeline().unwrap().first_second, 100);
@@ -222,12 +232,12 @@ mod tests {
     #[test]
     fn a_step_that_is_covered_in_part_is_divided_by_that_part() {
         let mut activity = Activity::default();
-        activity.add(Class::Cpu, (at(10.75), at(13.5)), at(2.75));
+        activity.add((at(10.75), at(13.5)), [(Class::Cpu, at(2.75))]);
         assert_eq!(of(&activity, Class::Cpu), [1.0; 4], "one session was at work throughout");
         let mut activity = Activity::default();
         for second in [20.0, 21.0, 25.0] {
             activity.cover(at(second), at(second + 0.5));
-            activity.add(Class::Cpu, (at(second), at(second + 0.5)), at(1.5));
+            activity.add((at(second), at(second + 0.5)), [(Class::Cpu, at(1.5))]);
         }
         assert_eq!(of(&activity, Class::Cpu), [3.0, 3.0, 0.0, 0.0, 0.0, 3.0]);
         let none = Ticks::ZERO;
@@ -238,7 +248,7 @@ mod tests {
     fn what_lasts_longer_has_wider_steps_of_the_same_time() {
         let mut activity = Activity::default();
         for second in 0..7_000 {
-            activity.add(Class::Cpu, (at(f64::from(second)), at(f64::from(second) + 0.5)), at(0.5));
+            activity.add((at(f64::from(second)), at(f64::from(second) + 0.5)), [(Class::Cpu, at(0.5))]);
         }
         let timeline = activity.timeline().unwrap();
         assert_eq!((timeline.step_seconds, timeline.covered.len()), (30, 234));
@@ -250,7 +260,7 @@ mod tests {
     fn two_steps_are_no_course_of_time() {
         let mut activity = Activity::default();
         assert_eq!((activity.timeline(), activity.is_empty()), (None, true));
-        activity.add(Class::Cpu, (at(0.0), at(2.0)), at(2.0));
+        activity.add((at(0.0), at(2.0)), [(Class::Cpu, at(2.0))]);
         assert_eq!((activity.timeline(), activity.is_empty()), (None, false));
     }
 
@@ -261,7 +271,7 @@ mod tests {
         ) {
             let mut activity = Activity::default();
             for (from, length, time) in &parts {
-                activity.add(Class::Cpu, (Ticks(*from), Ticks(from + length)), Ticks(*time));
+                activity.add((Ticks(*from), Ticks(from + length)), [(Class::Cpu, Ticks(*time))]);
                 activity.cover(Ticks(*from), Ticks(from + length));
             }
             let covered: Ticks = activity.steps.iter().map(|step| step.covered).sum();

@@ -151,6 +151,9 @@ pub struct CallSums {
 }
 
 impl CallSums {
+    /// Those of no call.
+    const NONE: CallSums = CallSums { calls: 0, rows: 0, misses: 0, own: Cost::NONE, children: None };
+
     /// Adds cost of recursive children.
     pub(crate) fn add_children(&mut self, children: &Cost) {
         self.children.get_or_insert_default().merge(children);
@@ -300,15 +303,25 @@ impl StatementProfile {
     }
 
     /// Its calls of a kind.
-    pub fn calls_of(&self, context: &Context, kind: CallKind) -> CallSums {
-        let found = self.calls.iter().find(|(name, _)| context.call_name(**name) == kind.name());
-        found.map_or(CallSums::default(), |(_, sums)| sums.clone())
+    pub fn calls_of(&self, context: &Context, kind: CallKind) -> &CallSums {
+        call_index(context, kind).and_then(|name| self.calls.get(name)).unwrap_or(&CallSums::NONE)
     }
 
     /// Consistent and current gets, without recursive children.
     pub fn logical_reads(&self) -> i64 {
         self.own.consistent_gets.saturating_add(self.own.current_gets)
     }
+}
+
+/// The index of the name of a kind of calls; `None` where the source has none.
+fn call_index(context: &Context, kind: CallKind) -> Option<u16> {
+    let is_its = |name: &String| name == kind.name();
+    // In a trace it stands at the kind's own number.
+    let own = kind as u16;
+    if context.call_names.get(usize::from(own)).is_some_and(is_its) {
+        return Some(own);
+    }
+    context.call_names.iter().position(is_its).and_then(|place| u16::try_from(place).ok())
 }
 
 /// A plan as it was executed: lines in the order of the trace, executions of the same shape added up.

@@ -33,6 +33,16 @@ impl<K: Ord + Copy, V> SortedList<K, V> {
         self.entries.len()
     }
 
+    /// An empty list with room for a number of entries.
+    pub(crate) fn with_room(entries: usize) -> SortedList<K, V> {
+        SortedList { entries: Vec::with_capacity(entries) }
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: K) -> Option<&V> {
+        self.place(key).ok().map(|place| &self.entries[place].1)
+    }
+
     /// All entries, by key.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.into_iter()
@@ -163,6 +173,7 @@ mod tests {
             prop_assert_eq!(list.len(), map.len());
             prop_assert!(list.iter().eq(map.iter()));
             prop_assert!(map.iter().all(|(key, value)| list[key] == *value));
+            prop_assert!((0..40).all(|key| list.get(key) == map.get(&key)));
         }
     }
 

@@ -70,6 +70,15 @@ enum StatementKey {
     },
 }
 
+impl StatementKey {
+    /// The key of an identifier; `None` for one that is empty or too long.
+    fn of_sql_id(sql_id: &[u8]) -> Option<StatementKey> {
+        let mut padded = [0; 16];
+        padded.get_mut(..sql_id.len())?.copy_from_slice(sql_id);
+        (!sql_id.is_empty()).then_some(StatementKey::SqlId(padded))
+    }
+}
+
 /// A statement, and what was given up for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
@@ -121,21 +130,20 @@ impl Registry {
 
     /// A declared statement; shortened where its text is longer than is kept.
     pub(crate) fn declared(&mut self, context: &mut Context, declaration: &DeclarationRecord, bytes: &[u8]) -> Entry {
+        let sql_id = bytes.get(declaration.sql_id.clone()).unwrap_or_default();
+        let identified = StatementKey::of_sql_id(sql_id);
+        // Most declarations repeat a statement, whose text need not be looked at again.
+        if let Some(index) = identified.and_then(|key| self.statements.get(&key)) {
+            return Entry { index: *index, given_up: None };
+        }
         let written = bytes.get(declaration.text.clone()).unwrap_or_default();
         let text = &*with_plain_line_ends(written);
         let text_bytes = declaration.text_bytes.saturating_sub((written.len() - text.len()) as u64);
-        let sql_id = bytes.get(declaration.sql_id.clone()).unwrap_or_default();
-        let mut padded = [0; 16];
-        let key = match padded.get_mut(..sql_id.len()) {
-            Some(start) if !sql_id.is_empty() => {
-                start.copy_from_slice(sql_id);
-                StatementKey::SqlId(padded)
-            }
-            _ => {
-                let hash = declaration.hash;
-                StatementKey::Text { hash, text: self.hasher.hash_one(text), bytes: text_bytes }
-            }
-        };
+        let key = identified.unwrap_or_else(|| StatementKey::Text {
+            hash: declaration.hash,
+            text: self.hasher.hash_one(text),
+            bytes: text_bytes,
+        });
         let before = context.statements.len();
         let entry = self.statement(context, key, (text, text_bytes), || Statement {
             id: match key {

@@ -426,9 +426,8 @@ impl Accounting {
             }
             None => (Class::Cpu, spent.queued_and_stolen()),
         };
-        self.activity.add(first, passed, spent.weight.time - queued - stolen);
-        self.activity.add(Class::RunQueue, passed, queued);
-        self.activity.add(Class::Stolen, passed, stolen);
+        let left = spent.weight.time - queued - stolen;
+        self.activity.add(passed, [(first, left), (Class::RunQueue, queued), (Class::Stolen, stolen)]);
     }
 
     /// Adds to the pause that a session goes on with; `false` where it does something else. Most sessions of most looks

@@ -10,22 +10,22 @@ pub(super) struct Row<'a>(&'a Case);
 impl<'a> Row<'a> {
     /// A parameter as text; empty where it is not there.
     pub(super) fn text(&self, name: &str) -> &'a str {
-        self.0.parameters.get(name).and_then(Value::as_str).unwrap_or("")
+        self.0.value(name).and_then(Value::as_str).unwrap_or("")
     }
 
     /// A parameter that is true or false.
     pub(super) fn truth(&self, name: &str) -> Option<bool> {
-        self.0.parameters.get(name).and_then(Value::as_bool)
+        self.0.value(name).and_then(Value::as_bool)
     }
 
     /// A parameter that is a number.
     pub(super) fn number(&self, name: &str) -> Option<f64> {
-        self.0.parameters.get(name).and_then(Value::as_f64)
+        self.0.value(name).and_then(Value::as_f64)
     }
 
     /// A parameter that is a whole number, to its last digit.
     pub(super) fn integer(&self, name: &str) -> Option<u64> {
-        self.0.parameters.get(name).and_then(Value::as_u64)
+        self.0.value(name).and_then(Value::as_u64)
     }
 
     /// A metric with all its statistics.
@@ -41,12 +41,12 @@ impl<'a> Row<'a> {
 
 /// Whether a case is a row of `table`.
 pub(super) fn is_of(case: &Case, table: &str) -> bool {
-    case.parameters.get("table").and_then(Value::as_str) == Some(table)
+    case.is("table", table)
 }
 
 /// Whether a case belongs to one session.
 pub(super) fn has_session(case: &Case) -> bool {
-    case.parameters.contains_key("session")
+    case.value("session").is_some()
 }
 
 /// The rows of a table for the whole.

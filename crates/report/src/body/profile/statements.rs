@@ -1,5 +1,7 @@
 //! The statements that matter most: their time with the sum so far, and the work behind it.
 
+use std::collections::HashMap;
+
 use measure::Run;
 use measure::sorting;
 use serde_json::Value;
@@ -25,6 +27,15 @@ struct Ranking {
     is_response_time: bool,
 }
 
+/// A statement with what it is ranked by, which is looked up once: there can be thousands.
+struct Ranked<'a> {
+    row: Row<'a>,
+    value: f64,
+    /// The same with that of all statements above it.
+    sum: f64,
+    is_others: bool,
+}
+
 fn ranking(run: &Run) -> Ranking {
     let (title, value, is_time): (_, fn(&Row) -> f64, _) = match run.subject.get("sort").and_then(Value::as_str) {
         Some("physical-reads") => ("physical reads", |row| row.value("physical_reads").unwrap_or(0.0), false),
@@ -48,39 +59,41 @@ fn response_time(row: &Row) -> f64 {
 /// page.
 pub(super) fn tables(run: &Run, summary: &Row) -> Vec<Table> {
     let ranking = ranking(run);
-    let mut statements: Vec<Row> = rows(run, "statement").collect();
-    // All others together are no statement that could be first.
+    let value = |row: &Row| (ranking.value)(row);
     let is_others = |row: &Row| row.text("id") == OTHERS;
-    sorting::by(&mut statements, |a, b| {
-        is_others(a).cmp(&is_others(b)).then((ranking.value)(b).total_cmp(&(ranking.value)(a)))
-    });
+    let mut statements: Vec<Ranked> = rows(run, "statement")
+        .map(|row| Ranked { row, value: value(&row), sum: 0.0, is_others: is_others(&row) })
+        .collect();
+    // All others together are no statement that could be first.
+    sorting::by(&mut statements, |a, b| a.is_others.cmp(&b.is_others).then(b.value.total_cmp(&a.value)));
     let top = run.subject.get("top").and_then(Value::as_u64).map_or(TOP, |top| top as usize);
-    let sum: f64 = statements.iter().map(ranking.value).map(|value| value.max(0.0)).sum();
+    let sum: f64 = statements.iter().map(|one| one.value.max(0.0)).sum();
     let total = if ranking.is_response_time { time::served(run, summary) } else { sum };
-    let shown: Vec<Row> = statements.iter().take(top).copied().filter(|row| (ranking.value)(row) > 0.0).collect();
-    times(run, &shown, total, ranking).into_iter().chain(work(&shown)).collect()
+    statements.truncate(top);
+    statements.retain(|one| one.value > 0.0);
+    let mut sum = 0.0;
+    for one in &mut statements {
+        sum += one.value;
+        one.sum = sum;
+    }
+    let rows: Vec<Row> = statements.iter().map(|one| one.row).collect();
+    times(run, &statements, total, ranking).into_iter().chain(work(&rows)).collect()
 }
 
 /// What each takes, and how much that is with those above it.
-fn times(run: &Run, shown: &[Row], total: f64, ranking: Ranking) -> Option<Table> {
+fn times(run: &Run, shown: &[Ranked], total: f64, ranking: Ranking) -> Option<Table> {
     let scale = scale(total);
-    let text = |row: &Row| {
-        let found = rows(run, "statement_text").find(|text| text.text("id") == row.text("id"));
+    let texts: HashMap<&str, Row> = rows(run, "statement_text").map(|row| (row.text("id"), row)).collect();
+    let text = |one: &Ranked| {
+        let found = texts.get(one.row.text("id"));
         found.map_or("", |row| row.text("text")).split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let sum_until = |row: &Row| {
-        let until = shown.iter().position(|other| other.text("id") == row.text("id")).unwrap_or(0);
-        shown[..=until].iter().map(ranking.value).sum::<f64>()
-    };
-    let value = |row: &Row| match (ranking.value)(row) {
-        value if ranking.is_time => scale.cell(value),
-        value => count(value),
-    };
+    let value = |one: &Ranked| if ranking.is_time { scale.cell(one.value) } else { count(one.value) };
     Table::over(shown)
-        .column("statement", Align::Left, |row| row.text("id"))
+        .column("statement", Align::Left, |one| one.row.text("id"))
         .column(if ranking.is_time { scale.heading } else { "blocks" }, Align::Right, value)
-        .column("%", Align::Right, |row| share((ranking.value)(row), total))
-        .column("sum %", Align::Right, |row| share(sum_until(row), total))
+        .column("%", Align::Right, |one| share(one.value, total))
+        .column("sum %", Align::Right, |one| share(one.sum, total))
         .column("text", Align::Left, text)
         .titled(match sampling(run) {
             Some(_) => format!("statements by {}", ranking.title),

@@ -1,5 +1,7 @@
 //! The table that adds up: classes with their events, served time, idle time, interval.
 
+use std::collections::HashMap;
+
 use measure::schema::profile::findings::WAITS_NOT_TRACED;
 use measure::sorting;
 use measure::wait_class::Class;
@@ -151,6 +153,8 @@ fn entries(run: &Run, served: f64) -> Vec<Line<'_>> {
     let rank = |row: &Row| (is_idle(row), row.text("class").starts_with("unaccounted"));
     let total = |row: &Row| row.value("total").unwrap_or(0.0);
     sorting::by(&mut classes, |a, b| rank(a).cmp(&rank(b)).then(total(b).total_cmp(&total(a))));
+    let of_classes: Vec<Row> = rows(run, "class_event").collect();
+    let named: HashMap<&str, Row> = rows(run, "event").map(|row| (row.text("event"), row)).collect();
     let mut lines = Vec::new();
     for class in classes {
         let is_served = !is_idle(&class);
@@ -160,13 +164,12 @@ fn entries(run: &Run, served: f64) -> Vec<Line<'_>> {
             lines.push(Line { name, total: total(&row), whole, is_served, entry: Some(Entry { row, spread }) });
         };
         add(title_in(run, name), class, None);
-        let mut events: Vec<Row> = rows(run, "class_event").filter(|row| row.text("class") == name).collect();
+        let mut events: Vec<Row> = of_classes.iter().copied().filter(|row| row.text("class") == name).collect();
         sorting::by(&mut events, |a, b| total(b).total_cmp(&total(a)));
         for event in events {
-            let named = rows(run, "event").find(|row| row.text("event") == event.text("event"));
             // An event that is split between two classes has its extremes in neither alone.
-            let spread = named.filter(|row| row.value("calls") == event.value("calls"));
-            add(format!("  {}", event.text("event")), event, spread);
+            let spread = named.get(event.text("event")).filter(|row| row.value("calls") == event.value("calls"));
+            add(format!("  {}", event.text("event")), event, spread.copied());
         }
     }
     lines
