@@ -2,13 +2,14 @@
 
 use std::any::TypeId;
 use std::error::Error as _;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Args, Command};
+use clap::{Arg, ArgMatches, Args, Command};
 use report::Style;
 
 use crate::commands::{COMMANDS, HIDDEN};
@@ -34,7 +35,7 @@ Examples:
   readpath compare last~1 last   what changed between the two newest runs";
 
 /// Widest help: longer lines of prose are hard to read.
-pub(crate) const HELP_WIDTH_MAX: usize = 100;
+const HELP_WIDTH_MAX: usize = 100;
 
 /// Fewest columns that what follows a gap in a line of help is wrapped to.
 const SAID_COLUMNS_MIN: usize = 30;
@@ -114,8 +115,17 @@ fn without_on(answer: &clap::Error) -> Option<String> {
     Some(lines.collect::<Vec<_>>().join("\n") + "\n")
 }
 
+/// What a command line says, or the answer to it: help, a version or what is wrong with it. Help is laid out for a
+/// screen of `width` columns, which takes as long as all else before a command begins: only an answer can need it.
+pub(crate) fn matches(command_line: &[OsString], width: usize) -> Result<ArgMatches, clap::Error> {
+    definition().try_get_matches_from(command_line).or_else(|_| {
+        let width = width.min(HELP_WIDTH_MAX);
+        laid_out(definition(), width).try_get_matches_from(command_line)
+    })
+}
+
 /// A command line's help laid out for `width` columns.
-pub(crate) fn laid_out(command: Command, width: usize) -> Command {
+fn laid_out(command: Command, width: usize) -> Command {
     let examples = |command: Command| {
         let lines = |text: String| text.lines().map(|text| line(text, width)).collect::<Vec<_>>().join("\n");
         let of = |text: Option<&StyledStr>| text.map(|text| lines(text.to_string()));

@@ -34,8 +34,7 @@ fn main() -> ExitCode {
     let _ = sys::memory::use_one_arena_under_a_limit();
     let settings = Settings::from_environment();
     let command_line: Vec<OsString> = env::args_os().collect();
-    let width = settings.style.width.min(cli::HELP_WIDTH_MAX);
-    let matches = match cli::laid_out(cli::definition(), width).try_get_matches_from(&command_line) {
+    let matches = match cli::matches(&command_line, settings.style.width) {
         Ok(matches) => matches,
         Err(answer) => return cli::print_answer(&answer),
     };
