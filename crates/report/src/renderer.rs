@@ -32,6 +32,8 @@ pub enum Media {
     Terminal,
     /// A program, for which other output in the same stream would spoil it.
     Document,
+    /// A browser, for which one stream is one page.
+    Page,
 }
 
 /// What is shown.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command};
 use measure::sorting;
+use report::Media;
 use subjects::places::without_password;
 
 use self::making::Making;
@@ -78,7 +79,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         output::print(&listed(&runs))?;
         return Ok(Exit::Done);
     }
-    if context.globals.format.name == "html" && runs.len() > 1 {
+    if context.globals.format.media == Media::Page && runs.len() > 1 {
         let reason = "a page for a browser shows one run, and these are several: `readpath report` makes one of them";
         refuse_unused(matches, &[("format", false, reason)])?;
     }

@@ -16,7 +16,7 @@ use section::Part;
 pub(crate) const RENDERER: Renderer = Renderer {
     name: "html",
     help: "One file for a browser",
-    media: Media::Document,
+    media: Media::Page,
     write: |shown, _, out| out.write_all(shown_as_page(shown).as_bytes()),
 };
 
