@@ -486,8 +486,10 @@ pub(super) fn time(
         }
     }
     if state == State::AsFound && !bench.tables.is_rehearsal() {
-        settle_harm(bench, comparison, journal)?;
-        settle_exceptions(bench, comparison, journal)?;
+        for (which, find) in AGAIN {
+            let is_wanted = find(comparison);
+            run_again(bench, comparison, &is_wanted, which, journal)?;
+        }
     }
     bench.set_constants(&[])?;
     comparison.is_timed = true;
@@ -496,34 +498,32 @@ pub(super) fn time(
     Ok(())
 }
 
-/// Runs queries again that a plan may harm, though not surely: that alone would keep sets from being advised.
-fn settle_harm(
-    bench: &mut Bench<'_>,
-    comparison: &mut Comparison,
-    journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
-    let unsure = |one: &Compared, _: usize| one.is_unsure();
-    run_again(bench, comparison, &unsure, "whose plan may do harm", journal)
+/// Whether a query is run in a further round, by what is known of it and its place.
+type IsWanted = Box<dyn Fn(&Compared, usize) -> bool>;
+type FindWanted = fn(&mut Comparison) -> IsWanted;
+
+/// Which queries are run again when the rounds of all are over, and how they are found.
+const AGAIN: [(&str, FindWanted); 2] =
+    [("whose plan may do harm", those_unsure_of_harm), ("that may be exceptions", those_that_may_be_exceptions)];
+
+/// Queries that a plan may harm, though not surely: that alone would keep sets from being advised.
+fn those_unsure_of_harm(_: &mut Comparison) -> IsWanted {
+    Box::new(|one, _| one.is_unsure())
 }
 
-/// Runs queries again that are exceptions without harm: of many queries that take as long by a set, one is slower in
-/// a few rounds by chance, and would be an exception in one run and not in the next.
-fn settle_exceptions(
-    bench: &mut Bench<'_>,
-    comparison: &mut Comparison,
-    journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
+/// Queries that are exceptions without harm: of many queries that take as long by a set, one is slower in a few rounds
+/// by chance, and would be an exception in one run and not in the next.
+fn those_that_may_be_exceptions(comparison: &mut Comparison) -> IsWanted {
     comparison.judge();
     let slower = comparison.slower_exceptions();
-    let is_slower = |one: &Compared, at: usize| one.can_be_timed() && slower.contains(&at);
-    run_again(bench, comparison, &is_slower, "that may be exceptions", journal)
+    Box::new(move |one, at| one.can_be_timed() && slower.contains(&at))
 }
 
-/// Runs further rounds of the queries that `is_wanted` picks before each, by what is known of them and their places.
+/// Runs further rounds of the queries that are wanted before each.
 fn run_again(
     bench: &mut Bench<'_>,
     comparison: &mut Comparison,
-    is_wanted: &dyn Fn(&Compared, usize) -> bool,
+    is_wanted: &IsWanted,
     which: &str,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
@@ -879,8 +879,11 @@ mod tests {
         let set = |part: f64| ConstantSet { name: "tried", values: vec![("seq_page_cost", part)] };
         let slower = |first: f64, second: f64| {
             let compared = (0..9).map(halved).chain([by(first, second)]).collect();
-            let comparison = Comparison::timed(State::AsFound, vec![own(), set(0.5), set(0.25)], compared);
-            (comparison.exceptions.concat().len(), comparison.slower_exceptions())
+            let mut comparison = Comparison::timed(State::AsFound, vec![own(), set(0.5), set(0.25)], compared);
+            let wanted = AGAIN.map(|(_, find)| find(&mut comparison));
+            let queries = comparison.compared.iter().enumerate();
+            let again = queries.filter(|(at, one)| wanted.iter().any(|is_wanted| is_wanted(one, *at)));
+            (comparison.exceptions.concat().len(), again.map(|(at, _)| at).collect::<Vec<usize>>())
         };
         assert_eq!(slower(12.0, 11.5), (2, vec![9]), "an exception from both sets");
         assert_eq!(slower(12.0, 30.0), (2, vec![9]), "harmed by one of them");
