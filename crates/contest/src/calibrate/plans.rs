@@ -40,6 +40,10 @@ const LIMIT_OF_PICKED: f64 = 600_000.0;
 const CLOSE: f64 = 1.3;
 const CLOSE_MAX: usize = 6;
 
+/// Plans of contenders that take at most this number of milliseconds are timed again too, however slow: what holds up
+/// the machine for a millisecond makes a short one look five times as slow.
+const SHORT: f64 = 100.0;
+
 /// How plans are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caches {
@@ -125,13 +129,13 @@ pub(crate) fn time(
     Ok(Timed { by, by_grid, best, plans: plans.len() })
 }
 
-/// The plans whose order a little noise would turn: those of the contenders that are not much slower than the one by
-/// the server's own constants, and the fastest.
+/// The plans whose order a little noise would turn: those of the contenders that are short or not much slower than the
+/// one by the server's own constants, and the fastest.
 fn close(plans: &BTreeMap<String, Reached>, picked: &[String], own: f64) -> Vec<String> {
     let mut fastest: Vec<(&String, f64)> = plans.iter().map(|(outline, plan)| (outline, plan.millis)).collect();
     fastest.sort_by(|one, other| one.1.total_cmp(&other.1));
     let best = fastest.first().map_or(f64::INFINITY, |one| one.1);
-    let is_picked = |outline: &String, millis: f64| picked.contains(outline) && millis <= own * CLOSE;
+    let is_picked = |outline: &String, millis: f64| picked.contains(outline) && millis <= SHORT.max(own * CLOSE);
     let (contenders, others): (Vec<_>, Vec<_>) = fastest.into_iter().partition(|one| is_picked(one.0, one.1));
     let room = CLOSE_MAX.saturating_sub(contenders.len());
     let others = others.into_iter().filter(|(_, millis)| *millis <= best * CLOSE).take(room);
@@ -235,6 +239,7 @@ mod tests {
         let others = [("near", 64.0), ("far", 66.0)];
         let all = [&times[..], &others].concat();
         assert_eq!(timed(&all, &["own", "usual", "slow"]), ["own", "usual", "best", "near"]);
+        assert_eq!(timed(&[("own", 0.2), ("held up", 0.9)], &["own", "held up"]), ["own", "held up"]);
         let many: Vec<(String, f64)> =
             (0..9).map(|number| (format!("plan{number}"), 10.0 + f64::from(number) / 10.0)).collect();
         let many: Vec<(&str, f64)> = many.iter().map(|(name, millis)| (name.as_str(), *millis)).collect();
