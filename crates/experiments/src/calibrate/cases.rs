@@ -1,5 +1,6 @@
 //! The cases of a comparison: each query whose plan a set changes, and how each set does.
 
+use std::f64::consts::LN_2;
 use std::ptr;
 
 use measure::quantity::format_nanos;
@@ -163,6 +164,8 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
         case.metrics.push(calibrate::SLOWER.count(verdicts, judged.slower as u64));
         case.metrics.extend(ratios(&judged.ratio, mean, judged.few == 0));
         case.metrics.push(calibrate::WORST.single("the changed query that loses most", judged.worst));
+        let source = "logarithms of the queries' ratios to their fastest plan, to base 2: their difference, summed";
+        case.metrics.push(calibrate::GAIN.single(source, judged.gain / LN_2));
         let [now, then] =
             ["medians of the changed queries, summed", "those medians, each multiplied by its query's ratio, summed"];
         case.metrics.push(calibrate::TIME_NOW.single(now, judged.now));

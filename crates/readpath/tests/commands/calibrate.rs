@@ -81,6 +81,9 @@ fn check_sets(document: &Value, state: &str) {
         if changed < 4.0 && median(set, "worst").is_none_or(|worst| worst < 1.2) {
             assert_eq!(set["parameters"]["verdict"], "undecided", "{set}");
         }
+        let gain = median(set, "gain");
+        assert_eq!(gain.is_some(), median(set, "worst").is_some(), "{set}");
+        assert!(gain > Some(0.0) || set["parameters"]["verdict"] != "change", "worth nothing: {set}");
     }
     assert!(ids(document).contains(&format!("answer-advice-{state}").as_str()), "{:?}", ids(document));
 }
