@@ -61,7 +61,7 @@ metrics! {
     RATIO_HIGH = "ratio_high", Ratio, "upper end of its interval of 95 %";
     WORST = "worst", Ratio, "of a set: the ratio of the query that loses most";
     GAIN = "gain", Count, "of a set: how much nearer its plans are to the fastest ones than those by the server's own \
-        constants, by which sets are ranked: 1 is a query that takes half the time";
+        constants, by which sets are ranked: 1 is a query that takes half the time or less";
     QUERIES = "queries", Count, "of a set: queries";
     CHANGED = "changed", Count, "of a set: queries whose plan it changes, without exceptions";
     EXCEPTED = "excepted", Count, "of a set: queries that are exceptions from it, and are in none of its figures but \
