@@ -52,14 +52,16 @@ impl Options {
         self.readpath.clone().unwrap_or_else(|| beside_this_program("readpath")).display().to_string()
     }
 
-    /// Builds the binary where none was named and cargo started this program: a stale one must not be compared.
-    pub(crate) fn build_readpath(&self) -> Result<(), String> {
-        let cargo = std::env::var("CARGO").ok().filter(|_| self.readpath.is_none());
-        let Some(cargo) = cargo else { return Ok(()) };
-        progress("building readpath");
-        let manifest = concat!("--manifest-path=", env!("CARGO_MANIFEST_DIR"), "/../readpath/Cargo.toml");
-        let profile = if cfg!(debug_assertions) { "--profile=dev" } else { "--release" };
-        output_of(&argv([cargo.as_str(), "build", "--quiet", manifest, profile])).map(drop)
+    /// Builds the binary where none was named and cargo started this program: a stale one must not be compared. Says
+    /// which build it is, which can be another than that of this program.
+    pub(crate) fn build_readpath(&self) -> Result<String, String> {
+        if let Some(cargo) = std::env::var("CARGO").ok().filter(|_| self.readpath.is_none()) {
+            progress("building readpath");
+            let manifest = concat!("--manifest-path=", env!("CARGO_MANIFEST_DIR"), "/../readpath/Cargo.toml");
+            let profile = if cfg!(debug_assertions) { "--profile=dev" } else { "--release" };
+            output_of(&argv([cargo.as_str(), "build", "--quiet", manifest, profile]))?;
+        }
+        output_of(&argv([self.readpath().as_str(), "--version"])).map(|version| version.trim().to_string())
     }
 }
 

@@ -66,6 +66,9 @@ pub struct Node {
 /// Words for how a step works that go without saying.
 const USUAL: [&str; 7] = ["Inner", "Simple", "Forward", "Plain", "Outer", "Member", "NoMovement"];
 
+/// How a step is called that is the plan of a subquery.
+const SUBPLAN: &str = "SubPlan";
+
 /// Blocks in shared buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
@@ -177,7 +180,11 @@ fn node(value: &Value) -> Result<Node, ServerError> {
     };
     // `Inner`, `Simple` and the like are what a step is without a word.
     let manner = ["Join Type", "Strategy", "Partial Mode", "Scan Direction", "Parent Relationship"].iter();
-    let manner = manner.filter_map(|key| text(key)).filter(|word| !USUAL.contains(&word.as_str())).collect();
+    let manner = manner.filter_map(|key| text(key)).filter(|word| !USUAL.contains(&word.as_str()));
+    // Its number tells a subquery that is run for each row from the same one that is read once into a hash table: the
+    // planner numbers both. Names of other subqueries can have numbers of parameters in them.
+    let numbered = |word: String| if word == SUBPLAN { text("Subplan Name").unwrap_or(word) } else { word };
+    let manner = manner.map(numbered).collect();
     Ok(Node {
         kind,
         manner,
@@ -280,6 +287,22 @@ mod tests {
         assert_eq!(one.difference(&plan(["b", "a"], 1)).unwrap().1.described(), "Seq Scan on t b");
         assert_eq!(one.difference(&plan(["a", "b"], 2)).unwrap().1.described(), "Gather (2 workers)");
         assert_eq!(plan(["t", "b"], 1).children[0].children[0].described(), "Seq Scan on t");
+    }
+
+    #[test]
+    fn a_subquery_for_each_row_is_another_plan_than_the_same_in_a_hash_table() {
+        let plan = |number: u64| {
+            let text = format!(
+                r#"[{{"Plan": {{"Node Type": "Seq Scan", "Relation Name": "p", "Plans": [
+                {{"Node Type": "Seq Scan", "Relation Name": "c", "Parent Relationship": "SubPlan",
+                  "Subplan Name": "SubPlan {number}"}},
+                {{"Node Type": "Result", "Parent Relationship": "InitPlan",
+                  "Subplan Name": "InitPlan 3 (returns ${number})"}}]}}}}]"#
+            );
+            parse(&text).unwrap().top
+        };
+        assert_eq!(plan(1).outline(), "Seq Scan on p [Seq Scan (SubPlan 1) on c; Result (InitPlan)]");
+        assert_ne!(plan(1).outline(), plan(2).outline());
     }
 
     #[test]

@@ -67,7 +67,6 @@ struct Advice {
 /// Holds the contest and gives the exit code. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
     let Arguments { options, server, mebibytes, .. } = arguments;
-    options.build_readpath()?;
     let installation = server.installation(&AtomicBool::new(false))?;
     let what = format!(
         "The constants that readpath advises, the server's own, random_page_cost 1.1 and all measured ones, on {} and \
@@ -75,6 +74,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         installed::name(&installation)
     );
     let mut conductor = Conductor::begin("calibrate", options.pairs, what)?;
+    conductor.describe("readpath", options.build_readpath()?);
     conductor.describe("mebibytes", *mebibytes);
     conductor.describe("postgres", installed::name(&installation));
     let buffers = arguments.buffers.unwrap_or(mebibytes / 4).max(16) << 20;

@@ -67,13 +67,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let options = &arguments.options;
     let workloads = arguments.chosen_workloads()?;
     let fio_version = peer::version()?;
-    options.build_readpath()?;
     progress("making the file to read");
     let file = TestFile::open(arguments.file.as_deref(), arguments.file_size)?;
     peer::warm_up(file.path())?;
     let subject = arguments.subject();
     let what = format!("readpath's reader and {fio_version} read {subject} in turn, past the page cache.");
     let mut conductor = Conductor::begin("fio", options.pairs, what)?;
+    conductor.describe("readpath", options.build_readpath()?);
     conductor.describe("fio", fio_version);
     conductor.describe("milliseconds", arguments.milliseconds());
     conductor.describe("reader_arguments", arguments.reader_arguments.as_str());

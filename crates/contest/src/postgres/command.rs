@@ -57,13 +57,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let Arguments { options, server, payload, .. } = arguments;
     let cells = arguments.cells()?;
     let installation = server.installation(&AtomicBool::new(false))?;
-    options.build_readpath()?;
     let name = installed::name(&installation);
     let what = format!(
         "readpath's engine and {name} have turns on {} of payload a table; CPU time on both sides.",
         format_size(*payload)
     );
     let mut conductor = Conductor::begin("postgres", options.pairs, what)?;
+    conductor.describe("readpath", options.build_readpath()?);
     progress(&format!("starting a private {name}"));
     let buffer_bytes = tables::buffer_bytes(&cells, *payload);
     let private = PrivatePostgres::start(&installation, &server.directory(), buffer_bytes, &conductor.interruption)?;

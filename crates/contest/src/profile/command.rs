@@ -62,7 +62,6 @@ pub(crate) struct Arguments {
 /// Holds the contest and gives the exit code. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
     let options = &arguments.options;
-    options.build_readpath()?;
     progress("making the trace");
     let trace = TraceFile::make(&arguments.traces, arguments.size)?;
     let size = match trace.bytes {
@@ -71,6 +70,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     };
     let what = format!("readpath profile and its peers read {size} in turn: {}.", trace.origin);
     let mut conductor = Conductor::begin("profile", options.pairs, what)?;
+    conductor.describe("readpath", options.build_readpath()?);
     progress("reading the trace once");
     let needs = Needs::of(&run_of(&profile_command(options, trace.path(), None))?);
     conductor.describe("trace", trace.origin.as_str());

@@ -82,7 +82,6 @@ pub(crate) struct Arguments {
 /// Holds the contest and gives the exit code. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
     let Arguments { options, server, clients, seconds, backends, growth, .. } = arguments;
-    options.build_readpath()?;
     let installation = server.installation(&AtomicBool::new(false))?;
     let name = installed::name(&installation);
     let what = match growth.as_slice() {
@@ -90,6 +89,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         _ => format!("What readpath takes on {name} as the number of sessions grows."),
     };
     let mut conductor = Conductor::begin("sampling", options.pairs, what)?;
+    conductor.describe("readpath", options.build_readpath()?);
     conductor.describe("postgres", name.as_str());
     conductor.describe("seconds", *seconds);
     let postgres = PrivatePostgres::start(&installation, &server.directory(), BUFFERS, &conductor.interruption)?;

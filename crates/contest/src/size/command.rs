@@ -46,9 +46,9 @@ pub(crate) struct Arguments {
 /// Holds the contest and gives the exit code. An error is a sentence: nothing could be measured.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
     let Arguments { options, payload, rows, directory } = arguments;
-    options.build_readpath()?;
     let what = format!("readpath loads a table, and scans {} rows by six access paths.", grouped(*rows));
     let mut conductor = Conductor::begin("size", options.pairs, what)?;
+    conductor.describe("readpath", options.build_readpath()?);
     conductor.describe("payload", *payload);
     conductor.describe("rows", *rows);
     let (clock, interruption) = (Clock::calibrate(), conductor.interruption.clone());

@@ -26,7 +26,7 @@ pub(super) fn judge_with_exceptions(
     whole: Judged,
     drawn: Drawn,
 ) -> (Judged, Vec<usize>) {
-    let mut excepted = places(pairs, |pair| pair.may_harm() || pair.is_ended || !pair.has_enough());
+    let mut excepted = places(pairs, |pair| pair.may_harm() || pair.does_harm() || pair.is_ended || !pair.has_enough());
     let harmed = excepted.len();
     let room = most(queries).checked_sub(harmed);
     // Without harm, a set that is no gain does not become one by leaving out what is slower.
@@ -105,6 +105,13 @@ mod tests {
         assert_eq!(judged(&harmed(2), 19), None, "two of nineteen");
         assert_eq!(judged(&harmed(2), 20), Some((4, vec![4, 5])));
         assert_eq!(judged(&harmed(0), 40), None, "none is slower");
+    }
+
+    #[test]
+    fn a_sure_harm_of_a_tenth_of_a_millisecond_is_an_exception_with_another_harm_or_without() {
+        assert_eq!(judged(&halved_and(&[(0.3, 0.42)]), 20), Some((4, vec![4])));
+        assert_eq!(judged(&halved_and(&[(0.3, 0.42), (10.0, 30.0)]), 20), Some((4, vec![4, 5])));
+        assert_eq!(judged(&halved_and(&[(0.3, 0.42), (10.0, 30.0)]), 10), None);
     }
 
     #[test]

@@ -193,9 +193,20 @@ impl Pair {
         self.has_enough() && ratio.value > HARM && ratio.low > HARM_SURELY
     }
 
+    /// Whether it surely takes so much longer, however little that is in milliseconds.
+    pub(super) fn does_harm(&self) -> bool {
+        self.ratio().is_some_and(|ratio| self.harms(&ratio))
+    }
+
     /// Whether it may, and further runs would tell.
     pub(super) fn is_unsure_of_harm(&self) -> bool {
         self.may_harm() && self.ratio().is_some_and(|ratio| !self.harms(&ratio))
+    }
+
+    /// Whether its interval reaches to where it would, and it does not surely.
+    pub(super) fn reaches_harm(&self) -> bool {
+        let reaches = |high: f64| high > HARM && median(&self.now).is_some_and(|now| now * (high - 1.0) >= HARM_MILLIS);
+        self.ratio().is_some_and(|ratio| reaches(ratio.high) && !self.harms(&ratio))
     }
 
     /// What the times say.

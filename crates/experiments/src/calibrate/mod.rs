@@ -47,7 +47,7 @@ use crate::journal::Journal;
 use crate::machine::{Conditions, Machine, Sensitivity};
 use crate::subject_run::{self, Descriptions};
 use bench::{Bench, State};
-use comparison::{Comparison, Others};
+use comparison::{Choice, Comparison, Others};
 use constants::Constants;
 use findings::Advice;
 use sets::ConstantSet;
@@ -284,7 +284,10 @@ fn time(
     told: Option<State>,
     journal: &mut dyn Journal,
 ) -> Result<Advice, ExperimentError> {
-    let outcome = comparison::time(bench, comparison, screening::screen, journal);
+    let preferred = preferred(comparison.state, told).name();
+    let contenders = |comparison: &Comparison| findings::contenders(&comparison.sets, &comparison.judged, preferred);
+    let choice = Choice { screen: screening::screen, contenders: &contenders };
+    let outcome = comparison::time(bench, comparison, choice, journal);
     let advice = advise(bench, comparison, told, journal);
     cases::keep(bench, comparison, &advice, journal)?;
     outcome?;

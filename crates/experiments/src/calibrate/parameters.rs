@@ -19,6 +19,9 @@ const PAYLOAD_MIN: u64 = 1 << 20;
 /// Most of them: row numbers have four bytes.
 const PAYLOAD_MAX: u64 = 128 << 30;
 
+/// Most passes, rounds and samples: no run ends that has more.
+const TIMES_MAX: usize = 1_000_000;
+
 /// Parameters of the experiment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -117,6 +120,10 @@ impl CalibrateParameters {
         }
         if self.repeat == 0 || self.passes == 0 || self.rounds == 0 || self.cold_samples == Some(0) {
             return refuse("--passes, --repeat, --rounds and --cold-samples count from 1");
+        }
+        let cold = [self.cold_samples, self.cold_rounds].map(Option::unwrap_or_default);
+        if [self.passes, self.repeat, self.rounds].iter().chain(&cold).any(|times| *times > TIMES_MAX) {
+            return refuse("--passes, --repeat, --rounds, --cold-samples and --cold-rounds take 1000000 at most");
         }
         if !(0.001..=86_400.0).contains(&self.time_limit) {
             return refuse("--time-limit takes seconds, up to a day");

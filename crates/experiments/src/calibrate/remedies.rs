@@ -95,14 +95,13 @@ pub(super) fn look(
 /// The least time of the plans by the sets, and the plan by the server's own with what each step did; a sentence where
 /// the query cannot be run.
 fn best_of_sets(bench: &mut Bench<'_>, one: &Compared) -> Result<Answered<Option<(f64, Plan)>>, ExperimentError> {
-    let least = (0..one.variants.len()).filter_map(|at| one.millis(at)).min_by(f64::total_cmp);
     let limit = bench.time_limit();
     // A query whose plan no set changes has not been run.
     let plan = match bench.tables.run_query(&one.query, limit)? {
         Ok(plan) => plan,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => return Ok(Err(why.into_sentence())),
     };
-    let millis = match least {
+    let millis = match one.least {
         Some(least) => Some(least),
         None => timed(bench, one, [limit, limit])?.map(|(millis, _)| millis),
     };

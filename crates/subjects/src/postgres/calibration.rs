@@ -659,8 +659,8 @@ pub(super) fn needs(payload: u64, buffers: Option<u64>, or_standby: bool) -> Nee
 pub(super) fn only_queries(address: &str) -> Finding {
     row::STANDBY.of(format!(
         "{address} is a standby, on which no table can be made: no constant was measured there, and no query of \
-         readpath's own was run. Your queries were compared by parts of the constants that it has. For measured ones \
-         give the address of its primary."
+         readpath's own was run. Your queries were compared under sets that need no measurement. For measured \
+         constants, give the address of its primary."
     ))
 }
 

@@ -61,6 +61,20 @@ fn a_set_that_differs_from_run_to_run_is_advised_only_where_it_is_clearly_better
 }
 
 #[test]
+fn the_choice_lies_between_the_known_sets_that_are_worth_a_change_and_the_one_that_is_advised() {
+    use Decision::{Change, Keep, Undecided};
+    let sets = [set("now"), set("cached"), set("safe"), set("random-1.1"), set("in-memory")];
+    let contenders = |ratios: [(Decision, f64); 4]| {
+        let all = [(Undecided, 1.0)].into_iter().chain(ratios);
+        let all: Vec<Judged> = all.map(|(decision, ratio)| judged(decision, ratio, 9)).collect();
+        super::contenders(&sets, &all, "cached")
+    };
+    assert_eq!(contenders([(Change, 0.7), (Change, 0.7), (Change, 0.72), (Change, 0.8)]), vec![3, 4]);
+    assert_eq!(contenders([(Change, 0.3), (Change, 0.9), (Keep, 0.9), (Change, 0.9)]), vec![1, 4], "one is advised");
+    assert_eq!(contenders([(Keep, 1.1), (Keep, 1.0), (Undecided, 1.0), (Keep, 1.0)]), Vec::<usize>::new());
+}
+
+#[test]
 fn a_measured_set_has_to_gain_more_than_the_best_that_is_the_same_in_each_run_and_not_than_the_nearest() {
     let sets = [set("now"), set("random-1.1"), ConstantSet { name: TRIED, values: Vec::new() }, set("cached")];
     let advised = |measured: f64| {

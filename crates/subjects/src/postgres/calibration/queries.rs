@@ -71,6 +71,24 @@ pub(super) enum Assumed {
 /// What the server gave for a user's query, or the sentence that says why nothing.
 pub type Answered<T> = Result<T, String>;
 
+/// Why a run of a query gave no time: a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// It reached its limit: it takes at least that long.
+    TooLong(String),
+    /// The server ended it for another reason, such as a lock, which says nothing about its time.
+    Refused(String),
+}
+
+impl Unfinished {
+    /// The sentence.
+    pub fn into_sentence(self) -> String {
+        match self {
+            Unfinished::TooLong(why) | Unfinished::Refused(why) => why,
+        }
+    }
+}
+
 impl Query {
     /// A query of ours, over our own tables.
     pub fn of_verification(name: String, statement: String) -> Query {
@@ -157,7 +175,7 @@ impl Calibration {
         if parameters > 0 && lacks_partitions(&plan) {
             return Ok(Err(without_partitions(self.facts().major())));
         }
-        query.not_run = why_not_run(&plan, parameters, volatile);
+        query.not_run = why_not_run((text, &plan), parameters, volatile);
         query.has_tables = self.is_rehearsal() || has_tables(&plan) || lacks_partitions(&plan);
         Ok(Ok(query))
     }
@@ -190,13 +208,13 @@ impl Calibration {
     }
 
     /// Runs a query by the constants that are set, and gives its plan with what each step did.
-    pub fn run_query(&mut self, query: &Query, limit: Duration) -> Result<Answered<Plan>, SubjectError> {
+    pub fn run_query(&mut self, query: &Query, limit: Duration) -> Result<Result<Plan, Unfinished>, SubjectError> {
         let statement = query.statement.clone();
         self.assume(query.assumed);
         let mut assumed = Plan::assumed("Seq Scan", Buffers::default());
         assumed.execution_ms = Some(ASSUMED_TIME.as_secs_f64() * 1e3);
         if query.is_own {
-            return self.read_only(limit, |tables| tables.session().explain(&statement, assumed));
+            return self.within(limit, |tables| tables.session().explain(&statement, assumed));
         }
         Ok(Ok(self.session().explain(&statement, assumed)?))
     }
@@ -207,6 +225,16 @@ impl Calibration {
         limit: Duration,
         work: impl FnOnce(&mut Calibration) -> Result<T, ServerError>,
     ) -> Result<Answered<T>, SubjectError> {
+        Ok(self.within(limit, work)?.map_err(Unfinished::into_sentence))
+    }
+
+    /// The same, which tells what reached its limit from all else.
+    fn within<T>(
+        &mut self,
+        limit: Duration,
+        work: impl FnOnce(&mut Calibration) -> Result<T, ServerError>,
+    ) -> Result<Result<T, Unfinished>, SubjectError> {
+        let limit = limit.min(self.session().statement_limit());
         self.session().begin_read_only(limit)?;
         let started = Instant::now();
         let outcome = work(self);
@@ -216,14 +244,7 @@ impl Calibration {
                 self.session().roll_back()?;
                 return Ok(Ok(value));
             }
-            Err(ServerError::Statement { reason, code, .. }) => refusal(&reason, &code),
-            Err(ServerError::Cancelled { .. } | ServerError::TooLong { .. }) if took >= limit => {
-                format!("it takes longer than {} s", limit.as_secs_f64())
-            }
-            Err(ServerError::Cancelled { .. }) => "another session cancelled it".into(),
-            Err(ServerError::Locked { .. }) => "it waits for a lock that another session holds".into(),
-            Err(error @ (ServerError::Plan(_) | ServerError::TooLong { .. })) => error.to_string(),
-            Err(error) => return Err(error.into()),
+            Err(error) => unfinished(error, took, limit)?,
         };
         self.session().roll_back()?;
         Ok(Err(refused))
@@ -247,6 +268,21 @@ impl Calibration {
 
 /// The setting that closes parallel plans, by a number.
 pub const PARALLEL: &str = "max_parallel_workers_per_gather";
+
+/// What the error of a statement says that took so long; a lost server stays an error.
+fn unfinished(error: ServerError, took: Duration, limit: Duration) -> Result<Unfinished, ServerError> {
+    let why = match error {
+        ServerError::Statement { reason, code, .. } => refusal(&reason, &code),
+        ServerError::Cancelled { .. } | ServerError::TooLong { .. } if took >= limit => {
+            return Ok(Unfinished::TooLong(format!("it takes longer than {} s", limit.as_secs_f64())));
+        }
+        ServerError::Cancelled { .. } => "another session cancelled it".into(),
+        ServerError::Locked { .. } => "it waits for a lock that another session holds".into(),
+        ServerError::Plan(_) | ServerError::TooLong { .. } => error.to_string(),
+        _ => return Err(error),
+    };
+    Ok(Unfinished::Refused(why))
+}
 
 /// Why a query is not compared whose plan lacks partitions.
 fn without_partitions(major: u32) -> String {
@@ -296,8 +332,11 @@ fn lacks_partitions(plan: &str) -> bool {
     plan.split("\"Subplans Removed\": ").skip(1).any(|rest| !rest.starts_with('0'))
 }
 
-/// Why a query with this verbose plan is not run.
-fn why_not_run(plan: &str, parameters: u64, volatile: &Volatile) -> Option<String> {
+/// Steps whose expressions EXPLAIN leaves out: numbers of rows, rows that are written out, and ends of frames.
+const SILENT: [&str; 3] = ["Limit", "Values Scan", "WindowAgg"];
+
+/// Why a query with this text and verbose plan is not run.
+fn why_not_run((text, plan): (&str, &str), parameters: u64, volatile: &Volatile) -> Option<String> {
     let has = |kind: &str| plan.contains(&format!("\"Node Type\": \"{kind}\""));
     if has("ModifyTable") {
         return Some("it writes".into());
@@ -308,8 +347,17 @@ fn why_not_run(plan: &str, parameters: u64, volatile: &Volatile) -> Option<Strin
     let names = &volatile.names;
     let named_oddly = || names.iter().map(String::as_str).find(|name| is_named_oddly(name, plan));
     let cast = || volatile.casts.iter().find(|(of_type, _)| is_cast_to(of_type, plan)).map(|(_, name)| name.as_str());
-    if let Some(name) = called(plan).find(|name| names.contains(*name)).or_else(named_oddly).or_else(cast) {
+    if let Some(name) = called(plan).find(|name| names.contains(*name)).or_else(cast) {
         return Some(format!("it calls {name}, which may do more than compute"));
+    }
+    if let Some(name) = named_oddly() {
+        return Some(format!(
+            "its plan names {name}, as the database calls a function or an operator that may do more than compute"
+        ));
+    }
+    let unseen = || called_in_text(text).find(|name| names.contains(name));
+    if let Some(name) = SILENT.iter().any(|kind| has(kind)).then(unseen).flatten() {
+        return Some(format!("its text calls {name}, which may do more than compute, where its plan does not show it"));
     }
     if let Some(name) = &volatile.unseen {
         return Some(format!(
@@ -336,6 +384,20 @@ fn is_cast_to(of_type: &str, plan: &str) -> bool {
     plan.split("::").skip(1).any(|rest| is_it(rest) || rest.split_once('.').is_some_and(|(_, rest)| is_it(rest)))
 }
 
+/// Words of a query, in small letters, that may call a function: those before an opening parenthesis, blanks, a quote
+/// or a comment apart.
+fn called_in_text(text: &str) -> impl Iterator<Item = String> {
+    let is_call = |rest: &str| {
+        let rest = rest.trim_start_matches('"').trim_start();
+        rest.starts_with('(') || rest.starts_with("/*") || rest.starts_with("--")
+    };
+    let ends = text.char_indices().filter(|(_, letter)| is_of_name(*letter)).map(|(at, letter)| at + letter.len_utf8());
+    ends.filter(move |end| is_call(&text[*end..])).filter_map(|end| {
+        let name = text[..end].rsplit(|letter| !is_of_name(letter)).next()?;
+        (!name.is_empty()).then(|| name.to_lowercase())
+    })
+}
+
 /// Words directly before an opening parenthesis.
 fn called(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('(').filter_map(move |(at, _)| {
@@ -352,7 +414,41 @@ mod tests {
     fn reason(plan: &str, parameters: u64) -> Option<String> {
         let names = ["nextval", "Odd Name", "a$b", "<~>", "say \"no\"", "pg_sleep"].map(String::from).into();
         let casts = ["noisy", "\"Odd Type\""].map(|of_type| (of_type.to_string(), "count_up".to_string())).into();
-        why_not_run(plan, parameters, &Volatile { names, casts, unseen: None })
+        why_not_run(("", plan), parameters, &Volatile { names, casts, unseen: None })
+    }
+
+    #[test]
+    fn what_may_do_more_than_compute_is_not_run_where_its_plan_does_not_show_it() {
+        let reason = |text: &str, kind: &str| {
+            let names = ["pg_terminate_backend", "shop"].map(String::from).into();
+            let plan = format!(r#"[{{"Plan": {{"Node Type": "{kind}"}}}}]"#);
+            why_not_run((text, &plan), 0, &Volatile { names, ..Volatile::default() })
+        };
+        for text in [
+            "SELECT * FROM t LIMIT pg_terminate_backend(1)::int",
+            "SELECT * FROM t LIMIT PG_Terminate_Backend (1)::int",
+            "SELECT * FROM t LIMIT pg_catalog.\"pg_terminate_backend\"(1)::int",
+            "SELECT * FROM t LIMIT pg_terminate_backend/**/(1)::int",
+        ] {
+            assert!(reason(text, "Limit").unwrap().contains("its text calls pg_terminate_backend"), "{text}");
+            assert_eq!(reason(text, "Seq Scan"), None, "any other step shows what it calls");
+        }
+        assert!(reason("SELECT * FROM (VALUES (pg_terminate_backend(1))) v(x)", "Values Scan").is_some());
+        for text in ["SELECT shop FROM t LIMIT 1", "SELECT 'ä' FROM shop.t LIMIT 1", "SELECT workshop(1) LIMIT 1", ""]
+        {
+            assert_eq!(reason(text, "Limit"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_the_limit_itself_says_that_a_query_takes_that_long() {
+        let limit = Duration::from_millis(500);
+        let statement = || "SELECT 1".to_string();
+        let of = |error, millis| unfinished(error, Duration::from_millis(millis), limit).map_err(drop);
+        let is_limit = |error, millis| matches!(of(error, millis), Ok(Unfinished::TooLong(_)));
+        assert!(is_limit(ServerError::Cancelled { statement: statement() }, 501));
+        assert!(!is_limit(ServerError::Cancelled { statement: statement() }, 499), "by another session");
+        assert!(!is_limit(ServerError::Locked { statement: statement() }, 520), "however far the server is");
     }
 
     #[test]
@@ -377,7 +473,7 @@ mod tests {
         assert_eq!(reason(r#""Filter": "((t.a)::noisy_not IS NULL)""#, 0), None);
         assert!(reason("{}", 2).unwrap().contains("parameters"));
         let unseen = Volatile { unseen: Some("count_up".into()), ..Volatile::default() };
-        assert!(why_not_run("{}", 0, &unseen).unwrap().contains("count_up"));
+        assert!(why_not_run(("", "{}"), 0, &unseen).unwrap().contains("count_up"));
     }
 
     #[test]

@@ -127,6 +127,6 @@ mod tests {
             std::fs::write(path, vec![1; 1 << 20]).unwrap();
         }
         let left = evicted(&first).unwrap();
-        assert!((0.0..=1.0).contains(&left), "{left}");
+        assert!(left < 0.5, "{left} of what was written is still cached");
     }
 }
