@@ -137,12 +137,14 @@ impl<S: FnMut(&PageBytes) -> Result<(), StorageError>> Bulk<S> {
         let mut level = 1;
         while self.built.leaves > 1 && level <= self.upper.len() {
             let number = self.built.pages;
-            let low = self.write_upper(level)?;
+            let mut node = std::mem::take(&mut self.upper[level - 1]);
+            let (low, mut full) = (node.low.take(), Vec::new());
+            // Before it is written: the numbers of those that are full follow its own.
             if level < self.upper.len() {
-                let mut full = Vec::new();
                 self.add_child(level + 1, low, number, &mut full);
-                self.write_all(full)?;
             }
+            self.write_all(vec![(level, node)])?;
+            self.write_all(full)?;
             self.built.height = level as u8 + 1;
             level += 1;
         }
@@ -198,14 +200,6 @@ impl<S: FnMut(&PageBytes) -> Result<(), StorageError>> Bulk<S> {
         full.push((level, done));
         let number = self.built.pages + full.len() as u32;
         self.add_child(level + 1, low, number, full);
-    }
-
-    /// Writes the node under way at `level` and returns what separates it from the one before.
-    fn write_upper(&mut self, level: usize) -> Result<Option<Separator>, StorageError> {
-        let mut upper = std::mem::take(&mut self.upper[level - 1]);
-        let low = upper.low.take();
-        self.write_all(vec![(level, upper)])?;
-        Ok(low)
     }
 
     fn write_all(&mut self, nodes: Vec<(usize, Upper)>) -> Result<(), StorageError> {

@@ -169,6 +169,26 @@ fn a_tree_of_several_levels_of_long_texts_holds_all_of_them() {
     assert!(tree.built().height >= 3, "{}", tree.built().height);
 }
 
+/// The same, eight at a time alike, so that each leaf ends between two that are: what separates nodes of all levels is
+/// long, and a node above the leaves has nine children.
+fn eight_alike(number: u64) -> Held {
+    let family = ((number + 4) / 8).to_be_bytes();
+    Held::Text([family.to_vec(), vec![family[7]; 970], number.to_be_bytes().to_vec()].concat())
+}
+
+#[test]
+fn a_node_that_is_full_when_the_tree_is_finished_is_not_lost_with_all_below_it() {
+    let mut highest = 0;
+    for count in (560..800).step_by(3) {
+        let access = MemoryPages::blank(INDEX, 200);
+        let model: Model = (0..count).map(|number| (eight_alike(number), row(1, 1))).collect();
+        let tree = built(&access, KeyKind::Text, 100, &model);
+        assert!(everything(&access, &tree).unwrap() == stored(&tree, &model), "{count} entries");
+        highest = highest.max(tree.built().height);
+    }
+    assert!(highest >= 4, "{highest}");
+}
+
 #[test]
 fn one_key_with_more_rows_than_a_leaf_holds_keeps_all_of_them_in_order() {
     let access = MemoryPages::blank(INDEX, 100);
@@ -240,6 +260,11 @@ fn links_that_lead_in_a_ring_or_astray_end_in_an_error_that_names_the_page() {
     assert!(message(&access, &tree).contains("there is no page"));
     let (access, tree) = spoilt(root, link(root));
     assert!(message(&access, &tree).contains(&format!("page {root} is damaged (it has level 1 and should have 0")));
+    // An empty leaf that leads to itself.
+    let access = MemoryPages::blank(INDEX, 1);
+    let tree = built(&access, KeyKind::Number, 100, &Model::new());
+    link(0)(&mut access.get_mut(PageId { segment: INDEX, number: 0 }).unwrap());
+    assert!(message(&access, &tree).contains("page 0 is damaged"));
     let (access, tree) = spoilt(3, |page| *page = [0; PAGE_SIZE]);
     assert!(message(&access, &tree).contains("page 3 is damaged (it is no node of this index"));
 }

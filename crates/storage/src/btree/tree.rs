@@ -222,6 +222,10 @@ impl<'t, A: PageAccess> LeafWalk<'t, A> {
     fn arrive(&mut self, page: &PageBytes, number: u32, first: usize) -> Result<Range<usize>, StorageError> {
         let node = self.tree.node(page, number, 0)?;
         let count = node.entries();
+        // No leaf before another one is empty: a walk along such links would not end either.
+        if count == 0 && node.next_leaf().is_some() {
+            return Err(self.tree.damaged(number, Damage::Chain.to_string()));
+        }
         self.check_rise(node, number)?;
         let stop = match &self.end {
             Some((key, place)) => node.entries_before(key, *place),

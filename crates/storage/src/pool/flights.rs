@@ -72,14 +72,15 @@ impl<'pool> Flights<'pool> {
     /// own.
     pub(super) fn reap(&mut self, wait: Wait, landed: &mut Vec<Landed>) -> io::Result<()> {
         let mut done = Vec::with_capacity(self.depth());
-        let outcome = self.method.reap(wait, &mut done);
+        // Where it fails, the frames of those that have ended stay here, and return to the pool with the others.
+        self.method.reap(wait, &mut done)?;
         let frames = &mut self.frames;
         landed.extend(done.into_iter().map(|Completion { slot, result }| Landed {
             slot,
             result,
             frame: frames[slot].take(),
         }));
-        outcome
+        Ok(())
     }
 
     /// What the last read put into `slot`, where it went to no frame.

@@ -106,6 +106,8 @@ impl Buffer {
     /// The sectors from `first` to `end` were read from the platter by `now`; the head reads on.
     pub(super) fn read(&mut self, first: u64, end: u64, now: f64) {
         if self.count > 0 {
+            // Of a read that is longer than a segment its end is there.
+            let first = first.max(end.saturating_sub(self.size));
             self.stream = Some(Stream { first, from: end, since: now, consumed: end });
         }
     }
