@@ -27,7 +27,7 @@ impl Account {
         }
         let row = match session.rows(ACTIVE_TIME) {
             Ok(rows) => rows.into_iter().next(),
-            Err(error @ ServerError::Statement { .. }) => return Ok(Err(error.to_string())),
+            Err(error) if error.is_of_statement() => return Ok(Err(error.to_string())),
             Err(error) => return Err(error),
         };
         let of_row = |row: server::Row| {

@@ -26,6 +26,8 @@ pub(crate) struct CounterSource {
     before: BTreeMap<i64, Counters>,
     /// The identifiers of our own statements, as far as they were looked for.
     own: Option<BTreeSet<i64>>,
+    /// Whether what is counted until it is asked next is of a longer time than that is asked for.
+    is_stale: bool,
 }
 
 impl CounterSource {
@@ -42,14 +44,15 @@ impl CounterSource {
         }
         let has_toplevel = version.is_none_or(|version| number(&version) >= WITH_TOPLEVEL);
         let schema = session.text(COUNTERS_PLACE, Some("public"))?.unwrap_or_else(|| "public".into());
-        let mut source = CounterSource { schema, has_toplevel, before: BTreeMap::new(), own: None };
+        let (before, own) = (BTreeMap::new(), None);
+        let mut source = CounterSource { schema, has_toplevel, before, own, is_stale: false };
         match source.read(session, Texts::Left) {
             Ok(rows) => {
                 source.before = rows.into_iter().map(|(id, (counted, _))| (id, counted)).collect();
                 Ok(Ok(source))
             }
             // It counts nothing where the server was started without its library.
-            Err(error @ ServerError::Statement { .. }) => Ok(Err(error.to_string())),
+            Err(error) if error.is_of_statement() => Ok(Err(error.to_string())),
             Err(error) => Err(error),
         }
     }
@@ -58,7 +61,7 @@ impl CounterSource {
     pub(crate) fn since(&self, session: &mut Session) -> Result<Result<Counted, String>, ServerError> {
         let mut now = match self.read(session, Texts::Brought) {
             Ok(now) => now,
-            Err(error @ ServerError::Statement { .. }) => return Ok(Err(error.to_string())),
+            Err(error) if error.is_of_statement() => return Ok(Err(error.to_string())),
             Err(error) => return Err(error),
         };
         for (id, (counted, _)) in &mut now {
@@ -74,7 +77,12 @@ impl CounterSource {
         let texts = if self.own.is_none() { Texts::Brought } else { Texts::Left };
         let now = match self.read(session, texts) {
             Ok(now) => now,
-            Err(error @ ServerError::Statement { .. }) => return Ok(Err(error.to_string())),
+            Err(error) if error.is_of_statement() => {
+                // Where the texts take too long they are not asked for again, and our own statements are not known.
+                self.own.get_or_insert_default();
+                self.is_stale = true;
+                return Ok(Err(error.to_string()));
+            }
             Err(error) => return Err(error),
         };
         let own = self.own.get_or_insert_with(|| {
@@ -88,7 +96,15 @@ impl CounterSource {
         }
         counted.retain(|id, (counted, _)| *counted != Counters::default() && !own.contains(id));
         self.before = now.into_iter().map(|(id, (counted, _))| (id, counted)).collect();
-        Ok(Ok(counted))
+        match std::mem::take(&mut self.is_stale) {
+            true => Ok(Err("some of what was counted is from before".into())),
+            false => Ok(Ok(counted)),
+        }
+    }
+
+    /// Gives nothing when it is asked next: the server counted while it was not watched.
+    pub(crate) fn skip(&mut self) {
+        self.is_stale = true;
     }
 
     fn read(&self, session: &mut Session, texts: Texts) -> Result<Counted, ServerError> {

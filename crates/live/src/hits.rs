@@ -34,7 +34,7 @@ impl BufferHits {
         self.asked = Some(Instant::now());
         self.blocks = match session.rows(HITS) {
             Ok(rows) => rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok()),
-            Err(ServerError::Statement { .. }) => None,
+            Err(error) if error.is_of_statement() => None,
             Err(error) => return Err(error),
         };
         Ok(())

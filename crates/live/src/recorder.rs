@@ -209,9 +209,12 @@ impl Listener for Recorder {
     }
 
     fn lose(&mut self, time: Ticks, reason: &str) {
+        // It waits for what the server has counted meanwhile, like any other: segments are written in their order.
         let over = self.sums.lose(self.now(), time, reason);
-        let over = self.cut(over);
-        self.write(over);
+        if let Some(over) = self.cut(over) {
+            let before = self.over.replace(over);
+            self.write(before);
+        }
         let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
         say(&mut news, format!("nothing was recorded for {:.1} s: {reason}.", time.micros() / 1e6));
     }
@@ -310,6 +313,23 @@ mod tests {
         let news = writer.news.lock().unwrap();
         assert_eq!((news.lost, &news.said), (0, &Vec::new()));
         news.removed
+    }
+
+    #[test]
+    fn segments_before_and_after_a_pause_are_written_in_their_order() {
+        let place = tempfile::tempdir().unwrap();
+        let clock = || BEGIN + 2 * MINUTE;
+        let limits = Limits { age: None, bytes: None };
+        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock };
+        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let head = |begin: i64| Head { begin, end: begin + MINUTE, ..Head::default() };
+        // This one waits for what the server has counted meanwhile.
+        recorder.over = Some(Segment { head: head(BEGIN), ..Segment::default() });
+        recorder.look(Ticks::from_micros(1_000), &[]);
+        recorder.lose(Ticks::from_micros(2_000_000), "readpath did not run");
+        drop(recorder);
+        let begins: Vec<i64> = segments(place.path()).unwrap().iter().map(|(name, _)| name.begin).collect();
+        assert!(begins.len() > 1 && begins.is_sorted() && begins[0] == BEGIN, "{begins:?}");
     }
 
     #[test]

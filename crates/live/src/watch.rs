@@ -96,6 +96,8 @@ pub struct Watch {
     sampler: Option<SqlSampler>,
     /// `Err` holds the reason why the server's memory is not read.
     memory: Result<MemorySampler, String>,
+    /// The memory as it was read until it could be read no more: it knows the names of waits.
+    former: Option<MemorySampler>,
     looked: Option<Instant>,
     /// When the last look was due.
     due: Option<Instant>,
@@ -221,6 +223,7 @@ impl Watch {
             settings,
             sampler: Some(sampler),
             memory,
+            former: None,
             looked: None,
             due: None,
             asks: 0,
@@ -337,6 +340,9 @@ impl Watch {
                 true => self.follow(&mut exact),
                 false => self.ended = Some("there were more changes than can be kept".into()),
             }
+            if self.memory.is_err() {
+                self.ended.get_or_insert_with(|| "the server's memory could be read no more".into());
+            }
             if each(self).is_break() {
                 break;
             }
@@ -346,7 +352,8 @@ impl Watch {
         // To end the tracing takes a moment, which is not watched any more.
         let (ended, is_traced) = (watchpoint::now(), self.tracing.absent().is_none());
         self.tracing.finish().into_iter().for_each(|(_, more)| traced.add(more));
-        if let Ok(memory) = &mut self.memory {
+        // What was watched until then has its names from it all the same.
+        if let Some(memory) = self.memory.as_mut().ok().or(self.former.as_mut()) {
             let traced = is_traced.then_some(traced);
             self.watching = Some(exact.finish(memory, &mut self.profile, clock, (ended, traced)));
         }
@@ -390,9 +397,10 @@ impl Watch {
         (self.since, &self.samples)
     }
 
-    /// Sessions that wait for a lock, each with those that it waits for, by the last answer of the server.
-    pub fn blocking(&self) -> &[(u32, Vec<u32>)] {
-        &self.blocking
+    /// Sessions that wait for a lock, each with those that it waits for, by the last answer of the server, and when it
+    /// was asked.
+    pub fn blocking(&self) -> (&[(u32, Vec<u32>)], Option<Instant>) {
+        (&self.blocking, self.asked)
     }
 
     /// Asks the server for its hits in buffers from now on.
@@ -538,7 +546,14 @@ impl Watch {
             return None;
         }
         let look = memory.look(texts, &mut self.samples);
-        look.map_err(|error| self.memory = Err(format!("it could be read no more: {error}"))).ok()
+        if let Err(error) = &look {
+            let read_no_more = Err(format!("it could be read no more: {error}"));
+            self.former = std::mem::replace(&mut self.memory, read_no_more).ok();
+            let subject = self.subject();
+            // What comes now is sampled in another way.
+            self.listener.iter_mut().for_each(|listener| listener.begin(subject.clone(), self.tracing.absent()));
+        }
+        look.ok()
     }
 
     /// Asks the server what its sessions do, and learns from it what memory does not name. `None` where it has not
@@ -621,8 +636,10 @@ impl Watch {
     /// Waits until the server is there again; what was lost meanwhile is noted.
     fn come_back(&mut self, error: &ServerError, end: Instant) {
         let left = self.last.unwrap_or_else(Instant::now);
-        self.listener.iter_mut().for_each(|listener| listener.away());
+        // The reads until now are of the segment that ends now.
         self.hear_rest();
+        self.listener.iter_mut().for_each(|listener| listener.away());
+        self.begun.counters.iter_mut().for_each(CounterSource::skip);
         self.memory.iter_mut().for_each(MemorySampler::unmap);
         self.question = None;
         if let Some(sampler) = self.sampler.take() {
@@ -633,6 +650,7 @@ impl Watch {
                 Ok(mut sampler) => {
                     self.processors = with_processors(&mut sampler, &self.address);
                     self.memory = memory(&mut sampler, &self.address, self.settings);
+                    self.facts = sampler.facts().clone();
                     // A server that goes away again is noticed at the next look.
                     let _ = trace(&mut self.tracing, &mut sampler, &self.address, self.settings);
                     self.sampler = Some(sampler);
@@ -643,6 +661,7 @@ impl Watch {
         }
         let lost = ticks(left.elapsed());
         self.last = None;
+        self.accounted = (Err("the server was away".into()), self.own_time());
         let is_back = self.sampler.is_some();
         let (reason, subject) = (error.to_string().trim_end_matches('.').to_string(), self.subject());
         self.lose(lost, reason);

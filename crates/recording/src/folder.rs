@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use measure::sorting;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use crate::decode::is_segment;
 use crate::encode::CHECKSUM_AT;
@@ -128,7 +129,7 @@ impl Folder {
         let mut file = create(draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        renameat_with(CWD, draft, CWD, self.path.join(name.to_string()), RenameFlags::NOREPLACE)?;
+        name_draft(draft, &self.path.join(name.to_string()))?;
         File::open(&self.path)?.sync_all()
     }
 
@@ -144,8 +145,9 @@ impl Folder {
         for (name, size) in &all[..all.len().saturating_sub(1)] {
             let is_old = limits.age.is_some_and(|age| name.end < now.saturating_sub(age));
             let is_beyond = limits.bytes.is_some_and(|most| bytes > most);
+            // One whose clock was ahead keeps none behind it.
             if !is_old && !is_beyond {
-                break;
+                continue;
             }
             let path = self.path.join(name.to_string());
             bytes -= size;
@@ -155,6 +157,18 @@ impl Folder {
             }
         }
         Ok(removed)
+    }
+}
+
+/// Gives a draft its name, which no file may have. Where the file system has no such renaming, as over NFS, by a second
+/// name: to link replaces nothing either.
+fn name_draft(draft: &Path, path: &Path) -> io::Result<()> {
+    match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            fs::hard_link(draft, path)?;
+            fs::remove_file(draft)
+        }
+        renamed => Ok(renamed?),
     }
 }
 

@@ -278,6 +278,23 @@ fn keep_removes_the_oldest_segments_of_ours_and_nothing_else() {
 }
 
 #[test]
+fn a_segment_of_a_clock_that_was_ahead_keeps_no_older_one() {
+    let place = tempfile::tempdir().unwrap();
+    let mut folder = Folder::open(place.path()).unwrap();
+    let bytes = encode(&segment(1, 2)).unwrap();
+    let (minute, year) = (60 * SECOND, 365 * 86_400 * SECOND);
+    let ahead = named(1).end + year;
+    folder.publish(SegmentName::new(1, ahead - minute, ahead), &bytes).unwrap();
+    for number in 2..8 {
+        folder.publish(named(number), &bytes).unwrap();
+    }
+    let limits = Limits { age: Some(2 * minute), bytes: None };
+    assert_eq!(folder.keep(limits, named(7).end).unwrap(), 3);
+    let left: Vec<u64> = segments(place.path()).unwrap().iter().map(|(name, _)| name.number).collect();
+    assert_eq!(left, [1, 5, 6, 7]);
+}
+
+#[test]
 fn a_disk_that_fills_up_is_said_nothing_is_left_and_the_next_segment_is_written_when_there_is_room() {
     let disk = match disks::SmallDisk::new(&std::env::temp_dir(), 4 << 20) {
         Ok(disk) => disk,

@@ -221,6 +221,12 @@ impl ServerError {
         matches!(self, ServerError::Gone { .. } | ServerError::Silent { .. })
     }
 
+    /// Whether the server refused or ended a statement alone: the session goes on.
+    pub fn is_of_statement(&self) -> bool {
+        use ServerError::{Cancelled, Locked, Statement, TooLong};
+        matches!(self, Statement { .. } | TooLong { .. } | Locked { .. } | Cancelled { .. })
+    }
+
     /// The connection had ended before the statement.
     pub(crate) fn closed(statement: &str) -> ServerError {
         ServerError::Gone { statement: shortened(statement), reason: "it was closed before".into() }

@@ -340,12 +340,29 @@ impl<'a> Drawn<'a> {
                 roots.push(blocker);
             }
         }
+        // Sessions that wait for each other in a circle stand below none.
+        while let Some(one) = self.sums.blocked.iter().find(|one| !self.reached(&roots).contains(&Some(one.waiter.pid)))
+        {
+            roots.push(one.blocker);
+        }
         let mut lines = Vec::new();
         for root in roots {
             lines.push(Line::from(self.root(root)).style(self.bold()));
             self.below(root, 1, &mut vec![root], &mut lines);
         }
         (Vec::new(), lines)
+    }
+
+    /// These sessions, and all that wait for one of them, or for one that does.
+    fn reached(&self, roots: &[Option<u32>]) -> Vec<Option<u32>> {
+        let (mut all, mut at) = (roots.to_vec(), 0);
+        while let Some(from) = all.get(at).copied() {
+            let waiters = self.sums.blocked.iter().filter(|one| one.blocker == from).map(|one| Some(one.waiter.pid));
+            let new: Vec<Option<u32>> = waiters.filter(|waiter| !all.contains(waiter)).collect();
+            all.extend(new);
+            at += 1;
+        }
+        all
     }
 
     fn root(&self, root: Option<u32>) -> String {

@@ -102,6 +102,8 @@ impl History {
         self.gathering.lost += time;
         self.executions.clear();
         self.end_second();
+        // What was counted meanwhile is of no second that is shown.
+        (self.reads, self.hits) = ((None, None), (None, None));
     }
 
     /// Takes an answer to who blocks whom.
@@ -316,5 +318,23 @@ mod tests {
         history.lose(5 * SECOND);
         let last = history.seconds().back().unwrap();
         assert_eq!((last.lost, last.time, last.classes.len()), (5 * SECOND, Duration::ZERO, 0));
+    }
+
+    #[test]
+    fn what_was_counted_in_a_time_that_was_lost_is_of_no_second() {
+        let mut history = History::new(0);
+        let second = |history: &mut History, hits: u64| {
+            for _ in 0..10 {
+                history.look(TENTH, &[sample(1, "select 1", None)]);
+                history.reads(None, Some(hits));
+            }
+            history.seconds().back().unwrap().hits
+        };
+        second(&mut history, 100);
+        assert_eq!(second(&mut history, 130), Some(30));
+        history.lose(5 * SECOND);
+        history.reads(None, Some(9_000));
+        assert_eq!(second(&mut history, 9_000), None);
+        assert_eq!(second(&mut history, 9_050), Some(50));
     }
 }

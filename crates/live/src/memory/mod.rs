@@ -28,7 +28,7 @@ use sys::watchpoint;
 use crate::process::postmaster;
 use crate::processors::Processors;
 use crate::sampler::{Look, Sampler, Texts};
-use entry::{Entry, VERSIONS};
+use entry::{Entry, VERSIONS, offset};
 use events::Events;
 use image::Variables;
 use names::Names;
@@ -70,6 +70,16 @@ pub struct MemorySampler {
     mapping: Option<SharedMapping>,
     /// Time that the looks took.
     pub(crate) time: Duration,
+}
+
+/// Which text of a process is meant.
+#[derive(Clone, Copy)]
+struct TextOf {
+    address: u64,
+    /// When its statement began.
+    start: Option<i64>,
+    /// How often the entry had changed that names both.
+    changes: i32,
 }
 
 impl MemorySampler {
@@ -275,7 +285,8 @@ impl MemorySampler {
         let is_at_work = is_client && matches!(state, State::Active | State::IdleInTransaction);
         // One that began and ended between two looks may be met by no look at work.
         let is_over = is_client && state == State::Idle && query_id.is_some_and(|id| self.wants_text(id));
-        let text = if is_at_work || is_over { self.text(at, (text, query_start), texts) } else { None };
+        let of = TextOf { address: text, start: query_start, changes: shown.1 };
+        let text = if is_at_work || is_over { self.text(at, of, texts) } else { None };
         if let (Some(_), Some(id)) = (&text, query_id) {
             self.named.insert(id);
         }
@@ -289,8 +300,10 @@ impl MemorySampler {
         self.named.len() < NAMED_MAX && !self.named.contains(&id)
     }
 
-    /// The text of the statement that a process executes, where it was not handed out before or all are wanted.
-    fn text(&mut self, at: usize, (address, start): (u64, Option<i64>), texts: Texts) -> Option<Arc<str>> {
+    /// The text of the statement that a process executes, where it was not handed out before or all are wanted; `None`
+    /// where the process has begun another statement since its entry was read, whose text may stand there.
+    fn text(&mut self, at: usize, of: TextOf, texts: Texts) -> Option<Arc<str>> {
+        let TextOf { address, start, changes } = of;
         let is_known = self.processes[at].text.as_ref().is_some_and(|(of, _)| *of == start);
         if is_known && texts == Texts::New {
             return None;
@@ -301,6 +314,9 @@ impl MemorySampler {
             if !is_mapped {
                 read_memory(self.postmaster, &[Part { address, length: bytes.len() }], &mut bytes).ok()?;
             }
+            if self.changes(at) != Some(changes) {
+                return None;
+            }
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
             // A text that is too long is cut within a letter.
             let text = String::from_utf8_lossy(&bytes[..end]);
@@ -308,6 +324,17 @@ impl MemorySampler {
         }
         let text = self.processes[at].text.as_ref().map(|(_, text)| Arc::clone(text));
         text.filter(|text| !text.is_empty())
+    }
+
+    /// How often the entry of a process has changed by now.
+    fn changes(&self, at: usize) -> Option<i32> {
+        let address = self.processes[at].entry + offset::CHANGES as u64;
+        if let Some(word) = self.mapping.as_ref().and_then(|mapping| mapping.word(address)) {
+            return Some(word.cast_signed());
+        }
+        let mut bytes = [0; size_of::<i32>()];
+        read_memory(self.postmaster, &[Part { address, length: bytes.len() }], &mut bytes).ok()?;
+        Some(i32::from_le_bytes(bytes))
     }
 
     /// How much of its time a process ran, by the scheduler, a moment ago.

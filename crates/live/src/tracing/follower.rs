@@ -10,6 +10,7 @@ use profile::source::sampled::{Traced, TracedRead};
 use server::ServerFacts;
 use sys::process::ShortSlice;
 use sys::tracepoint::{Batch, NoTracing, TraceRecord, Tracer, monotonic_nanos};
+use sys::watchpoint::since_1970;
 
 use super::events::{self, By, FORK, Starts};
 use super::family::Family;
@@ -32,11 +33,19 @@ const WAITING_MAX: usize = 1 << 20;
 struct Clock {
     wall: i64,
     nanos: u64,
+    /// How far the one was ahead of the other then, in ns.
+    ahead: i64,
 }
 
 impl Clock {
     fn micros(self, nanos: u64) -> i64 {
         self.wall + (nanos.cast_signed() - self.nanos.cast_signed()) / 1_000
+    }
+
+    /// The same where the wall clock is this far ahead now: it may have been set.
+    fn set_to(&mut self, ahead: i64) {
+        self.wall = self.wall.saturating_add(ahead.saturating_sub(self.ahead) / 1_000);
+        self.ahead = ahead;
     }
 }
 
@@ -71,7 +80,7 @@ impl Follower {
         if facts.process == 0 {
             return Err("nothing is sent".into());
         }
-        let clock = Clock { wall, nanos: monotonic_nanos() };
+        let clock = Clock { wall, nanos: monotonic_nanos(), ahead: since_1970() };
         let postmaster = postmaster(facts.process, &facts.user)?;
         let program = sys::process::name(postmaster).unwrap_or_default();
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
@@ -201,6 +210,7 @@ impl Work {
     }
 
     fn hand_over(&mut self, ended: &[Ended], mut traced: Traced) {
+        self.clock.set_to(since_1970());
         traced.requests.iter_mut().for_each(|one| one.begun = self.clock.micros(one.begun.cast_unsigned()));
         let family = &mut self.family;
         traced.requests.retain(|one| family.has(one.process, u64::MAX));
@@ -240,5 +250,21 @@ impl Work {
             queue: ended.queue,
             service: ended.service,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_are_placed_by_the_wall_clock_as_it_is_now() {
+        let mut clock = Clock { wall: 1_000_000, nanos: 5_000, ahead: 7_000_000 };
+        assert_eq!(clock.micros(8_000), 1_000_003);
+        // Set forward by a second, and then back by two.
+        clock.set_to(1_007_000_000);
+        assert_eq!(clock.micros(8_000), 2_000_003);
+        clock.set_to(-993_000_000);
+        assert_eq!(clock.micros(8_000), 3);
     }
 }

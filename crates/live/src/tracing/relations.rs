@@ -77,7 +77,7 @@ impl Relations {
         let rows = match session.rows(&question(&nodes)) {
             Ok(rows) => rows,
             // Without names paths are shown.
-            Err(ServerError::Statement { .. }) => return Ok(()),
+            Err(error) if error.is_of_statement() => return Ok(()),
             Err(error) => return Err(error),
         };
         for (place, (file, tries, _)) in ours.iter().enumerate() {

@@ -7,6 +7,7 @@ use profile::event::Merge;
 use profile::source::sampled::{AwaitedRead, Traced};
 use profile::tables::read_tiers::ByTier;
 use server::{ServerError, Session};
+use sys::watchpoint::since_1970;
 
 use super::events::By;
 use super::follower::Follower;
@@ -26,6 +27,8 @@ pub(crate) struct TracedServer {
     relations: Relations,
     /// The wall clock at a moment, in µs since 1970. That of a server on this machine is the same.
     clock: (Instant, i64),
+    /// How far it was ahead of the monotonic one then, in ns.
+    ahead: i64,
     method: Option<String>,
     /// Whether the kernel does not count all records that it loses.
     misses_last_losses: bool,
@@ -45,6 +48,7 @@ impl TracedServer {
             follower,
             relations: Relations::default(),
             clock,
+            ahead: since_1970(),
             method: None,
             misses_last_losses: false,
             misses_rings: false,
@@ -78,9 +82,10 @@ impl TracedServer {
         self.at(Instant::now())
     }
 
-    /// A moment in µs since 1970.
+    /// A moment in µs since 1970, by the wall clock as it is now: where it was set meanwhile, that of the server was too.
     fn at(&self, moment: Instant) -> i64 {
         let (then, wall) = self.clock;
+        let wall = wall.saturating_add(since_1970().saturating_sub(self.ahead) / 1_000);
         let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
         let (later, earlier) = (moment.saturating_duration_since(then), then.saturating_duration_since(moment));
         wall.saturating_add(micros(later)).saturating_sub(micros(earlier))

@@ -13,7 +13,7 @@ const REQUESTS: &str = "SELECT pid, target_desc FROM pg_aios WHERE operation = '
 pub(super) fn waiting(session: &mut Session) -> Result<Vec<AwaitedRead>, ServerError> {
     match session.rows(REQUESTS) {
         Ok(rows) => Ok(rows.iter().filter_map(awaited).collect()),
-        Err(ServerError::Statement { .. }) => Ok(Vec::new()),
+        Err(error) if error.is_of_statement() => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }

@@ -344,6 +344,27 @@ fn a_restart_of_the_server_a_pause_and_a_clock_that_is_set_are_told_and_lose_not
 }
 
 #[test]
+fn slow_looks_across_the_ends_of_segments_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    let (since, mut segments) = (900_000, Vec::new());
+    let backend = backend(3);
+    for look in 1..=400 {
+        let samples = [sample(&backend, 1, &mut measure::random::SplitMix64::new(1))];
+        segments.extend(sums.look(BEGIN + look * since, Ticks::from_micros(since), &samples));
+    }
+    segments.extend(sums.take(BEGIN + 400 * since));
+    assert!(segments.len() > 5, "{}", segments.len());
+    let gaps = segments.windows(2).map(|pair| pair[1].head.begin - pair[0].head.end);
+    assert_eq!(gaps.filter(|gap| *gap != 0).count(), 0);
+    write(folder.path(), segments);
+    let read = recorded(folder.path(), "");
+    let sampled = read.profile.sampled.as_ref().unwrap();
+    assert_eq!(sampled.lost, Ticks::ZERO);
+    assert!(said(&read.findings, "server-went-away").is_empty());
+}
+
+#[test]
 fn idle_sessions_take_next_to_no_room_and_memory_has_its_bounds() {
     let backends: Vec<Arc<Backend>> = (1..=500).map(backend).collect();
     let idle = |backend: &Arc<Backend>| Sample {

@@ -44,6 +44,9 @@ changed on the server, and nothing is kept.";
 /// A time without samples that is said.
 const SILENCE: Duration = Duration::from_secs(2);
 
+/// Between two looks from which on the second one is the first of another time.
+const GAP: Duration = Duration::from_secs(1);
+
 /// Longer than any terminal is watched.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
@@ -202,18 +205,29 @@ fn facts(arguments: &Arguments, address: &Address, watch: &Watch, context: &Cont
 
 /// Gives each look to the history, until the end of either.
 fn follow(watch: &mut Watch, shared: &Shared) {
-    let mut looks = 0;
+    let (mut looks, mut asked) = (0, None);
     watch.run(FOR_EVER, &mut |watch| {
         let (since, samples) = watch.seen();
         let silent = shared.silent();
         let mut history = shared.history.lock().unwrap_or_else(PoisonError::into_inner);
         match watch.looks() > looks {
-            true => history.look(since, samples),
+            true => {
+                // A gap of which the watch knows nothing stands for no time either.
+                if since.is_zero() && silent >= GAP {
+                    history.lose(silent);
+                }
+                history.look(since, samples);
+            }
             // After a time that was lost the first look only begins the next.
             false if silent >= SILENCE => history.lose(silent),
             false => return ControlFlow::Continue(()),
         }
-        history.blocking(watch.blocking());
+        // An answer that was given before is of waits that may be over.
+        let (answer, at) = watch.blocking();
+        if at != asked {
+            history.blocking(answer);
+            asked = at;
+        }
         history.reads(watch.read_tiers().ok(), watch.hits());
         looks = watch.looks();
         shared.heard();

@@ -202,3 +202,16 @@ fn nothing_yet_and_no_room_are_drawn_too() {
         }
     }
 }
+
+#[test]
+fn sessions_that_wait_for_each_other_are_shown_next_to_others_that_wait() {
+    let waiting = |pid: u32| sample(pid, "update stock set n = n - 1", Some("Lock:transactionid"));
+    let samples = [waiting(4021), waiting(4022), waiting(4031)];
+    let mut history = seconds_of(1, &samples);
+    history.blocking(&[(4021, vec![4022]), (4022, vec![4021]), (4031, vec![4030])]);
+    (0..60).for_each(|_| history.look(Duration::from_millis(100), &samples));
+    let page = drawn(&history, &pressed("4"), &facts(), (100, 30)).join("\n");
+    for process in ["4021", "4022", "4030", "4031"] {
+        assert!(page.contains(process), "{process}: {page}");
+    }
+}

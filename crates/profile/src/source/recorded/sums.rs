@@ -170,8 +170,10 @@ impl Sums {
         if second != self.second {
             self.end_second();
             if is_set || is_over {
-                over = Some(self.end_segment(now - since.micros() as i64));
+                let before = now - since.micros() as i64;
                 let begin = (wall_clock - since.micros() as i64).max(second * SECOND);
+                // A look stands for the time before it: where the clock was not set, none is between the two.
+                over = Some(self.end_segment(if is_set { before } else { before.max(second * SECOND) }));
                 self.begin_segment(begin);
                 self.elapsed = Ticks::from_micros(wall_clock - begin);
             } else if second.div_euclid(SLICE_SECONDS) != self.slice.div_euclid(SLICE_SECONDS) {
