@@ -8,8 +8,8 @@ mod document;
 mod error;
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, Permissions};
-use std::io;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Read};
 use std::iter::Sum;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -28,6 +28,13 @@ const EXTENSION: &str = "json";
 
 /// Longest identifier that a file name is made from; a UUID has 36 characters.
 const ID_LENGTH_MAX: usize = 64;
+
+/// Letters of the identifier that a run gets.
+const UUID_LENGTH: usize = 36;
+
+/// What the schema of every run begins with, and in how many bytes of a file it is looked for.
+const SCHEMA_START: &[u8] = b"readpath.run/";
+const START: u64 = 4096;
 
 /// A file of the store that is not a readable run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -104,7 +111,7 @@ impl Store {
         let listing = self.list()?;
         let is_before = |run: &&Summary| moment.is_none_or(|moment| run.started.as_str() < moment);
         let runs = listing.runs.iter().filter(is_before).map(|run| self.file_of(&run.id));
-        let unreadable = listing.unreadable.iter().filter(|file| moment.is_none() && file.path.is_file());
+        let unreadable = listing.unreadable.iter().filter(|file| moment.is_none() && looks_like_run(&file.path));
         let files = runs.chain(unreadable.map(|file| file.path.clone()));
         files.map(|path| remove_file(&path)).sum()
     }
@@ -182,13 +189,15 @@ impl Store {
         if !is_plain_id(prefix) {
             return Err(StoreError::NotAReference(prefix.into()));
         }
+        if self.file_of(prefix).is_file() {
+            return Ok(prefix.into());
+        }
         let mut ids: Vec<String> = self.files()?.iter().filter_map(|path| stem(path)).collect();
         ids.retain(|id| id.starts_with(prefix));
         sorting::by(&mut ids, |left, right| right.cmp(left));
         match ids.as_slice() {
             [] => Err(self.unknown(prefix)),
             [only] => Ok(only.clone()),
-            several if several.iter().any(|id| id == prefix) => Ok(prefix.into()),
             _ => Err(StoreError::Ambiguous { prefix: prefix.into(), ids }),
         }
     }
@@ -229,6 +238,15 @@ fn remove_file(path: &Path) -> Result<Removed, StoreError> {
 }
 
 /// Whether `id` is made of letters, digits and hyphens only, so that it can lead to no other directory.
+/// Whether a file that is no run was one, or was to be one: by its name, or by how it begins.
+fn looks_like_run(path: &Path) -> bool {
+    let is_named = stem(path).is_some_and(|stem| stem.len() == UUID_LENGTH && is_plain_id(&stem));
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
+    let has_schema = || start.windows(SCHEMA_START.len()).any(|window| window == SCHEMA_START);
+    path.is_file() && (is_named || (read.is_ok() && has_schema()))
+}
+
 fn is_plain_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     !id.is_empty() && id.len() <= ID_LENGTH_MAX && id.bytes().all(plain)
@@ -329,9 +347,12 @@ mod tests {
         store.save(&old).unwrap();
         assert_eq!(store.remove_before(Some("2025-12-31T00:00:00Z")).unwrap().runs, 1);
         assert_eq!(ids(), ["aa-2"]);
-        fs::write(store.dir().join("torn.json"), "{").unwrap();
-        assert_eq!(store.remove_before(None).unwrap().runs, 2);
-        assert_eq!(fs::read_dir(store.dir()).unwrap().count(), 1);
+        fs::write(store.dir().join("01a21f09-e6c8-77af-a700-09e0389f4c50.json"), "{").unwrap();
+        fs::write(store.dir().join("torn.json"), r#"{"schema": "readpath.run/1", "#).unwrap();
+        fs::write(store.dir().join("package.json"), r#"{"name": "of another program"}"#).unwrap();
+        assert_eq!(store.remove_before(None).unwrap().runs, 3);
+        let left = fs::read_dir(store.dir()).unwrap().map(|file| file.unwrap().file_name()).collect::<BTreeSet<_>>();
+        assert_eq!(left, ["notes.txt", "package.json"].map(Into::into).into());
         assert!(dir.path().join("outside.json").exists());
     }
 

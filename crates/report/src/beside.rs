@@ -2,6 +2,8 @@
 //!
 //! Charts are put together by their names and their rows, so that an experiment needs nothing of its own for this.
 
+use std::collections::BTreeMap;
+
 use measure::compare::{ProfileComparison, Verdict, compare};
 use measure::quantity::counted;
 use measure::run::Build;
@@ -83,20 +85,29 @@ fn names(runs: &[&Run]) -> Vec<String> {
         [&|at| asked[at].join(", "), &|at| place(runs[at]), &|at| body::processor(runs[at]).unwrap_or_default()];
     let varies = |part: &&&dyn Fn(usize) -> String| (1..runs.len()).any(|at| part(at) != part(0));
     let mut varying: Vec<&dyn Fn(usize) -> String> = parts.iter().filter(varies).copied().collect();
-    let alike = |varying: &[&dyn Fn(usize) -> String], at: usize| {
-        (0..runs.len()).filter(|other| varying.iter().all(|part| part(*other) == part(at))).count()
+    let said = |varying: &[&dyn Fn(usize) -> String]| -> Vec<Vec<String>> {
+        (0..runs.len()).map(|at| varying.iter().map(|part| part(at)).collect()).collect()
     };
     let minutes: &dyn Fn(usize) -> String = &|at| minute(runs[at]);
-    if (0..runs.len()).any(|at| alike(&varying, at) > 1) && varies(&&minutes) {
+    if times_said(&said(&varying)).values().any(|times| *times > 1) && varies(&&minutes) {
         varying.push(minutes);
     }
-    let one = |at: usize| {
-        let words: Vec<String> = varying.iter().map(|part| part(at)).filter(|text| !text.is_empty()).collect();
+    let said = said(&varying);
+    let times = times_said(&said);
+    let one = |(at, parts): (usize, &Vec<String>)| {
+        let words: Vec<&str> = parts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
         let words = words.join(", ");
-        let is_alone = alike(&varying, at) == 1 && !words.is_empty();
+        let is_alone = times.get(&**parts) == Some(&1) && !words.is_empty();
         if is_alone { words } else { format!("{words} ({})", at + 1).trim().to_string() }
     };
-    (0..runs.len()).map(one).collect()
+    said.iter().enumerate().map(one).collect()
+}
+
+/// How many runs have the same said of them.
+fn times_said(said: &[Vec<String>]) -> BTreeMap<&[String], usize> {
+    let mut times = BTreeMap::new();
+    said.iter().for_each(|parts| *times.entry(&**parts).or_default() += 1);
+    times
 }
 
 /// Of each run its job, where it was asked for by one; else the parameters that all its cases share and that are not

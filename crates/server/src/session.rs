@@ -260,8 +260,9 @@ impl Session {
     /// made. After ^C each statement has a few seconds more.
     pub fn abandon(&mut self) -> Result<(), ServerError> {
         self.set_on_stop(OnStop::Finish);
-        if std::mem::take(&mut self.in_transaction) {
-            self.run("ROLLBACK")?;
+        // A wish to cancel that comes late ends this statement too: the transaction stays open then, and is known to be.
+        if self.in_transaction {
+            self.roll_back()?;
         }
         // The removal may take longer than the user's limit.
         self.set_limits(Limits { lock: self.limits.lock, ..Limits::default() })

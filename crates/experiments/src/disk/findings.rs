@@ -77,8 +77,8 @@ fn of_zone(measured: &[(Zone, Measured)], wanted: Zone, spec: &Spec) -> Option<(
     one.metric(spec).map(|metric| (metric.statistics.mean, metric.median()))
 }
 
-/// Whether place matters, next to the published disk.
-pub(super) fn zones(measured: &[(Zone, Measured)]) -> Option<Finding> {
+/// Whether place matters, next to the published disk, on which two processes read.
+pub(super) fn zones(workers: usize, measured: &[(Zone, Measured)]) -> Option<Finding> {
     let per_read = |zone: Zone| of_zone(measured, zone, &reads::IOPS).map(|(mean, _)| 1.0 / mean);
     let median = |zone: Zone| of_zone(measured, zone, &reads::READ_LATENCY).map(|(_, median)| median);
     let outer = per_read(Zone::Outer)?;
@@ -91,7 +91,11 @@ pub(super) fn zones(measured: &[(Zone, Measured)]) -> Option<Finding> {
         return None;
     }
     let clause = |(zone, ratio, published): &(Zone, f64, f64)| {
-        let place = if *zone == Zone::Inner { "in the inner zone" } else { "with one worker in each zone" };
+        let both = match workers {
+            2 => "with one worker in each zone".into(),
+            _ => format!("with {workers} workers, half of them in each zone"),
+        };
+        let place = if *zone == Zone::Inner { "in the inner zone".into() } else { both };
         format!("{} times as much {place} (the disk of 2005: {published})", three_digits(*ratio))
     };
     let clauses = ratios.iter().map(clause).collect::<Vec<_>>().join(" and ");

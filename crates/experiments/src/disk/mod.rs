@@ -23,7 +23,7 @@ use setting::Setting;
 /// Runs the experiment on every path.
 pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     parameters.check()?;
-    parameters.workload().check_memory()?;
+    views::check_memory(&parameters.workload(), &parameters.view())?;
     let (paths, named_before) = paths::each_once(&parameters.paths);
     let settings = paths.iter().map(|path| Setting::open(path, parameters)).collect::<Result<Vec<_>, _>>()?;
     let several = settings.len() > 1;

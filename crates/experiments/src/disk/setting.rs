@@ -191,5 +191,38 @@ fn span(path: &Path, size: u64, view: &View, parameters: &DiskParameters) -> Res
             size_in_words(offset)
         )));
     }
+    if matches!(view, View::Zones(_)) && size - length < offset.saturating_add(length) {
+        return Err(ExperimentError::Parameters(format!(
+            "zones of {} from offset {} on overlap on {}, which holds {}: the same blocks would be read in both; give \
+             a smaller --span or --offset",
+            size_in_words(length),
+            size_in_words(offset),
+            path.display(),
+            size_in_words(size)
+        )));
+    }
     Ok(Span { offset, length: length / block * block })
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Size;
+
+    use super::*;
+    use crate::disk::parameters::Zone;
+
+    #[test]
+    fn zones_that_overlap_are_refused_and_zones_that_touch_are_not() {
+        let zones = View::Zones(vec![Zone::Outer, Zone::Inner]);
+        let of = |offset: u64, length: u64| {
+            let parameters =
+                DiskParameters { offset: Size(offset), span: Some(Size(length)), ..DiskParameters::default() };
+            let refused = |error: ExperimentError| error.to_string();
+            span(Path::new("old.dat"), 1 << 30, &zones, &parameters).map(|span| span.length).map_err(refused)
+        };
+        assert_eq!(of(0, 1 << 29), Ok(1 << 29));
+        for (offset, length) in [(0, (1 << 29) + 8192), (0, 1 << 30), (1 << 28, 1 << 29)] {
+            assert!(of(offset, length).unwrap_err().contains("overlap"), "{length} from {offset} on");
+        }
+    }
 }

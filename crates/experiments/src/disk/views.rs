@@ -43,6 +43,15 @@ pub(super) fn run(
     Ok(None)
 }
 
+/// Refuses buffers that would drive the machine out of memory: those of the reads, and those of a sweep in sequence.
+pub(super) fn check_memory(workload: &Workload, view: &View) -> Result<(), ExperimentError> {
+    workload.check_memory()?;
+    match view {
+        View::Sweep(_) => Workload { block_size: SEQUENTIAL_BLOCK, workers: 1, ..*workload }.check_memory(),
+        _ => Ok(()),
+    }
+}
+
 fn whole(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Journal) -> Result<Measured, ExperimentError> {
     let workload = &setting.workload;
     let what = format!("the {} reads of {}", workload.pattern.name(), setting.name());
@@ -80,7 +89,7 @@ fn zones(
         }
         measured.push((*zone, one));
     }
-    journal.find_all(findings::zones(&measured));
+    journal.find_all(findings::zones(workload.workers, &measured));
     if let Some(disk) = setting.device.describe().disk {
         journal.find_all(findings::model_against_published(workload.workers, &measured));
         journal.find_all(findings::outer_half(disk.outer_part(0.5)));

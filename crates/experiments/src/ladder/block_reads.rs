@@ -126,7 +126,10 @@ fn block_cost(case: &Case, blocks_per_read: u64, depth: usize) -> Option<Metric>
         let iops = reads::IOPS.in_case(case)?;
         let samples: Vec<f64> = iops.samples.iter().filter(|rate| **rate > 0.0).map(|rate| 1e9 / rate).collect();
         let source = "time between two completions, in windows of 100 ms or more";
-        return ladder::LATENCY.of_samples(source, &samples);
+        // Reads that were over in a few windows have one rate.
+        let one =
+            (samples.is_empty() && iops.median() > 0.0).then(|| ladder::LATENCY.single(source, 1e9 / iops.median()));
+        return ladder::LATENCY.of_samples(source, &samples).or(one);
     }
     let latency = reads::READ_LATENCY.in_case(case)?;
     let statistics = scaled(latency.statistics, 1e3 / blocks_per_read as f64);

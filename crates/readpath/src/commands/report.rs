@@ -1,5 +1,6 @@
 //! `readpath report`: runs as one page for a browser, and their charts as files.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -171,7 +172,8 @@ fn one(reference: &str, context: &Context) -> Result<Run, Failure> {
 /// Writes each chart of each run, those of several runs under names with the run in them.
 fn write_charts(folder: &Path, runs: &[Run], is_forced: bool) -> Result<u64, Failure> {
     let mut charts: Vec<(PathBuf, String)> = Vec::new();
-    for run in runs {
+    let mut seen = BTreeSet::new();
+    for run in runs.iter().filter(|run| seen.insert(&run.id)) {
         let id: String = run.id.chars().filter(char::is_ascii_alphanumeric).take(ID_LENGTH).collect();
         for (name, text) in svg::files(run) {
             let name = if runs.len() > 1 { format!("{name}-{id}.svg") } else { format!("{name}.svg") };

@@ -141,13 +141,20 @@ fn said_default(parameter: &Parameter) -> Vec<String> {
 /// A word of the command line as a job file has it.
 pub(super) fn value(kind: Kind, word: &str) -> Value {
     match kind {
-        Kind::Flag | Kind::Switch => Value::Truth(["on", "true", "yes", "1"].contains(&word)),
-        Kind::Whole if word.parse::<i64>().is_ok() => Value::Number(word.into()),
-        Kind::Fraction if word.parse::<f64>().is_ok_and(f64::is_finite) && !word.starts_with(['+', '.']) => {
-            Value::Number(word.into())
+        // The words that the command line takes for it.
+        Kind::Flag | Kind::Switch => {
+            Value::Truth(["on", "true", "t", "yes", "y", "1"].contains(&word.to_ascii_lowercase().as_str()))
         }
+        Kind::Whole | Kind::Fraction => number(kind, word).map_or_else(|| Value::Text(word.into()), Value::Number),
         _ => Value::Text(word.into()),
     }
+}
+
+/// A number as TOML writes it, which takes fewer forms than the command line: no `007`, `+5` or `5.`.
+fn number(kind: Kind, word: &str) -> Option<String> {
+    let whole = word.parse::<i64>().ok().map(|number| number.to_string());
+    let fraction = || word.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| format!("{number:?}"));
+    whole.or_else(|| if kind == Kind::Fraction { fraction() } else { None })
 }
 
 fn example(parameter: &Parameter) -> Value {

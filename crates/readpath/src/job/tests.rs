@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::experiment::{Experiment, experiments};
+use super::blank::value;
+use super::experiment::{Experiment, Kind, experiments};
 use super::{Plan, plan, source};
 use crate::cli;
 
@@ -109,6 +110,22 @@ proptest! {
         prop_assert_eq!((disk.get_flag("buffered"), disk.get_one::<bool>("huge_pages")), (buffered, Some(&pages)));
         let found = disk.get_many::<std::path::PathBuf>("paths").unwrap().cloned().collect::<Vec<_>>();
         prop_assert_eq!(found, vec![std::path::PathBuf::from(path)]);
+    }
+}
+
+#[test]
+fn what_the_command_line_takes_is_written_as_toml_takes_it() {
+    let written = |kind: Kind, word: &str| value(kind, word).toml();
+    for word in ["on", "ON", "true", "t", "yes", "y", "1"] {
+        assert_eq!(written(Kind::Switch, word), "true", "{word}");
+    }
+    assert_eq!(["off", "n", "0"].map(|word| written(Kind::Switch, word)), ["false"; 3]);
+    assert_eq!(["007", "+5", "12"].map(|word| written(Kind::Whole, word)), ["7", "5", "12"]);
+    let fractions = ["5.", ".5", "1e300", "100", "0.25"].map(|word| written(Kind::Fraction, word));
+    assert_eq!(fractions, ["5.0", "0.5", "1e300", "100", "0.25"]);
+    for word in ["007", "5.", "1e300"] {
+        let line = format!("x = {}", written(Kind::Fraction, word));
+        assert!(toml::from_str::<toml::Table>(&line).is_ok(), "{line}");
     }
 }
 

@@ -57,9 +57,9 @@ pub(super) fn heat(chart: &Chart, across: &Axis, columns: &[HeatColumn], picture
                 group.leaf("rect", &attributes);
             });
         }
-        let text = cut(&column.label, (wide * 2.0).max(60.0), SMALL);
+        let text = cut(&column.label, (wide * 2.0).max(60.0).min(picture - 2.0 * EDGE), SMALL);
         let (middle, half) = (x + wide / 2.0, width(&text, SMALL) / 2.0);
-        let middle = middle.clamp(EDGE + half, picture - half);
+        let middle = middle.min(picture - half).max(EDGE + half);
         if middle - half > free {
             label(&mut markup, &text, (middle, area.bottom + 16.0), "tick middle");
             free = middle + half + 8.0;

@@ -427,6 +427,19 @@ fn hostile(text: &str) -> Run {
 }
 
 #[test]
+fn a_heat_map_of_one_column_with_a_long_name_is_drawn() {
+    let (_, mut run) = kept().into_iter().find(|(name, _)| name == "disk-places").unwrap();
+    run.cases.truncate(2);
+    let paths = ["/srv/databases/production/tablespaces/data/orders_2026_01.dbf", "model:fixed-latency"];
+    for (case, path) in run.cases.iter_mut().zip(paths) {
+        case.parameters = [("path".to_string(), json!(path))].into_iter().collect();
+    }
+    run.cases[1].metrics.iter_mut().for_each(|metric| metric.histogram.clear());
+    let page = html::report(&[run], &[]);
+    assert!(page.contains("How latencies are distributed"), "{page}");
+}
+
+#[test]
 fn a_chart_says_by_itself_on_what_it_was_measured_and_how_it_was_read() {
     let file = |run: &Run, name: &str| svg::files(run).into_iter().find(|(known, _)| *known == name).unwrap().1;
     let sweep = documents::disk_sweep();

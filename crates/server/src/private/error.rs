@@ -46,6 +46,13 @@ pub enum PrivateServerError {
     /// The archive cannot be unpacked, or not safely.
     #[error("the archive of PostgreSQL was not unpacked: {0}")]
     BadArchive(String),
+    /// A folder for programs that others can change.
+    #[error(
+        "programs of PostgreSQL are not kept in {}, because others can write to it: set HOME or XDG_CACHE_HOME to a \
+         folder of your own",
+        without_account(.0)
+    )]
+    Exposed(PathBuf),
     /// A directory without a server in it.
     #[error(
         "{} holds no PostgreSQL server ({reason}): name the directory with `postgres` and `initdb`, or its parent",

@@ -1,7 +1,8 @@
 //! The programs of one version of PostgreSQL: in the cache, or in a directory that the user names.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -67,6 +68,27 @@ impl Installation {
         }
         let installation = Installation::at(&folder)?;
         Ok(Installation { tree: Some(folder), ..installation })
+    }
+
+    /// A folder for programs in one for temporary files, which other users of the machine can write to, for a user
+    /// without a cache: made where it is not there.
+    ///
+    /// # Errors
+    /// Where what has that name is no folder of this user alone: its programs could be anyone's.
+    pub fn cache_in(scratch: &Path) -> Result<PathBuf, PrivateServerError> {
+        let user = rustix::process::geteuid().as_raw();
+        let folder = scratch.join(format!("readpath-programs-{user}"));
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(PrivateServerError::at(&folder)(error));
+            }
+            _ => {}
+        }
+        let data = fs::symlink_metadata(&folder).map_err(PrivateServerError::at(&folder))?;
+        if data.is_dir() && data.uid() == user && data.mode() & 0o022 == 0 {
+            return Ok(folder);
+        }
+        Err(PrivateServerError::Exposed(folder))
     }
 
     /// Whether the programs of a major version are in the cache, so that no network is needed.
@@ -165,6 +187,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = Installation::at(folder.path()).unwrap_err().to_string();
         assert!(error.contains("there is no initdb") && error.contains("name the directory"), "{error}");
+    }
+
+    #[test]
+    fn programs_are_kept_among_temporary_files_only_where_no_one_else_can_write() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = Installation::cache_in(scratch.path()).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(Installation::cache_in(scratch.path()).unwrap(), folder, "made before");
+        fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        let refusal = Installation::cache_in(scratch.path()).unwrap_err().to_string();
+        assert!(refusal.contains("others can write to it"), "{refusal}");
+        fs::remove_dir(&folder).unwrap();
+        std::os::unix::fs::symlink("/etc", &folder).unwrap();
+        assert!(Installation::cache_in(scratch.path()).is_err());
     }
 
     #[test]

@@ -75,7 +75,11 @@ impl PrivateServer {
     /// Stops the server, which writes everything it holds to its files, and starts it again with other settings and
     /// empty buffers. Sessions end.
     pub fn restart(&mut self, settings: ServerSettings, stop: &AtomicBool) -> Result<(), PrivateServerError> {
-        self.stop(stop)?;
+        if let Err(error) = self.stop(stop) {
+            // It is on its way out, and is not asked any more.
+            self.end();
+            return Err(error);
+        }
         self.settings = settings;
         self.run(stop)
     }

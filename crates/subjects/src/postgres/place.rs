@@ -219,7 +219,10 @@ fn installation(place: &server::Place, opening: &mut Opening<'_>) -> Result<Inst
         server::Place::Given(_) => return Err(PrivateServerError::UnknownVersion(0)),
     };
     let Environment { cache, scratch, proxy, .. } = opening.environment;
-    let cache = cache.as_ref().unwrap_or(scratch).join("postgres");
+    let cache = match cache {
+        Some(cache) => cache.join("postgres"),
+        None => Installation::cache_in(scratch)?,
+    };
     if !Installation::is_cached(major, &cache) {
         (opening.progress)(&format!("fetching PostgreSQL {major}"), FETCH_TIME);
     }

@@ -132,14 +132,18 @@ fn against() -> Vec<Reading> {
 fn places() -> Vec<Reading> {
     let zones = reading(
         row::ANSWER_ZONES,
-        [zone(), zone(), zone()],
-        |times| zones(&in_zones(*times)),
-        |times| {
+        (2..5_usize, [zone(), zone(), zone()]),
+        |(workers, times)| zones(*workers, &in_zones(*times)),
+        |(workers, times)| {
             let [outer, inner, both] = *times;
+            let workers = match workers {
+                2 => "with one worker in each zone".into(),
+                more => format!("with {more} workers, half of them in each zone"),
+            };
             let others: Vec<(f64, f64)> = [inner, both].into_iter().flatten().collect();
             let costs =
                 |place: &str, time: Time| Some(format!("{} times as much {place}", three_digits(time?.0 / outer?.0)));
-            let clauses = [costs("in the inner zone", inner), costs("with one worker in each zone", both)];
+            let clauses = [costs("in the inner zone", inner), costs(&workers, both)];
             let place = place(outer?, &others);
             (!others.is_empty()).then(|| clauses.into_iter().flatten().chain([place.into()]).collect())
         },

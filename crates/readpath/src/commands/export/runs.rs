@@ -9,6 +9,7 @@ use ::measure::Run;
 use ::measure::quantity::counted;
 use clap::ArgMatches;
 
+use crate::commands::measure::interrupted;
 use crate::commands::show::refuse_store_of_files;
 use crate::commands::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
@@ -35,7 +36,7 @@ pub(super) fn export(
     let mut written = BTreeSet::new();
     for reference in &references {
         if let Some(signal) = signals.received() {
-            return Ok(Exit::Interrupted { signal });
+            return Err(interrupted(signal));
         }
         match context.load(reference) {
             Ok(run) if written.contains(&run.id) => {
@@ -46,13 +47,16 @@ pub(super) fn export(
                 written.insert(run.id);
             }
             // A name that is not there is a mistake of the command line: a file without it would hide that.
-            Err(failure) if failure.exit == Exit::WrongCommandLine => return Err(failure),
+            Err(failure) if failure.exit == Exit::WrongCommandLine && !named.is_empty() => return Err(failure),
             Err(failure) => complaints.push(failure.message),
         }
     }
     complaints.iter().for_each(|complaint| output::complain(complaint));
     if written.is_empty() {
         return Err(Failure::new(Exit::Failed, "no run was read, so nothing was written."));
+    }
+    if let Some(signal) = signals.received() {
+        return Err(interrupted(signal));
     }
     let rows = writer.finish()?;
     let (rows, runs) = (counted(rows, "row", "rows"), counted(written.len() as u64, "run", "runs"));

@@ -308,7 +308,10 @@ fn start(
     let installation = match place {
         Place::Installed { directory } => Installation::at(directory)?,
         Place::Private { major } => {
-            let cache = context.settings.cache_dir.as_ref().unwrap_or(&scratch).join("postgres");
+            let cache = match &context.settings.cache_dir {
+                Some(cache) => cache.join("postgres"),
+                None => Installation::cache_in(&scratch)?,
+            };
             if !Installation::is_cached(*major, &cache) {
                 journal.step(&format!("fetching PostgreSQL {major}"), FETCH_TIME);
             }

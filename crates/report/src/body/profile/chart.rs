@@ -7,6 +7,7 @@ use measure::{Run, Unit};
 
 use super::readings::{ACCESSES, TIERS};
 use super::row::{Row as Fact, rows, session_rows, summary};
+use super::statements::OTHERS;
 use super::time::{served, title};
 use crate::body::drawing::{Drawing, figure};
 use crate::page::{Axis, Chart, Datum, Key, Line, Place, Plot, Row, Shape};
@@ -49,7 +50,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     });
     let mut statements = statements(run);
     statements.truncate(1);
-    let whole: f64 = rows(run, "statement").map(|row| own(&row).max(0.0)).sum();
+    let whole = of_all(run);
     let first = statements.first().filter(|_| whole > 0.0).map(|(id, micros)| {
         let share = Datum::made(100.0 * micros / whole, "own time of the statement over that of all");
         figure(format!("of the statements' time: {id}"), &percent, &share)
@@ -103,14 +104,21 @@ pub(super) fn place_in(order: &[String], class: &str) -> usize {
     order.iter().position(|known| known == class).unwrap_or(order.len())
 }
 
-/// Time of a statement without the client's think time.
+/// Time of a statement without the client's think time and idle waits, as its table has it.
 fn own(row: &Fact) -> f64 {
-    row.value("response_time").unwrap_or(0.0) - row.value("think_time").unwrap_or(0.0)
+    let value = |name: &str| row.value(name).unwrap_or(0.0);
+    value("response_time") - value("think_time") - value("idle")
 }
 
-/// The statements with their time, largest first.
+/// The time of all statements.
+fn of_all(run: &Run) -> f64 {
+    rows(run, "statement").map(|row| own(&row).max(0.0)).sum()
+}
+
+/// The statements with their time, largest first. All others together are none of them.
 fn statements(run: &Run) -> Vec<(String, f64)> {
     let mut all: Vec<(String, f64)> = rows(run, "statement")
+        .filter(|row| row.text("id") != OTHERS)
         .map(|row| (row.text("id").to_string(), own(&row)))
         .filter(|(_, time)| *time > 0.0)
         .collect();
@@ -120,8 +128,7 @@ fn statements(run: &Run) -> Vec<(String, f64)> {
 
 /// How much of the time the first statements take together.
 fn pareto(run: &Run) -> Option<Chart> {
-    let all = statements(run);
-    let whole: f64 = all.iter().map(|(_, time)| time).sum();
+    let (all, whole) = (statements(run), of_all(run));
     let mut sum = 0.0;
     let mut points = vec![(0.0, Datum::made(0.0, "no statement"))];
     for (index, (id, time)) in all.iter().take(STATEMENTS_MAX).enumerate() {

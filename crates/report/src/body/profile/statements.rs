@@ -16,7 +16,7 @@ use crate::page::{Align, Table};
 const TOP: usize = 10;
 
 /// The id of the row of all statements that have no row of their own.
-const OTHERS: &str = "(others)";
+pub(super) const OTHERS: &str = "(others)";
 
 /// By what the run ranks its statements.
 #[derive(Clone, Copy)]
