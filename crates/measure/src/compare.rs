@@ -98,7 +98,7 @@ pub enum Verdict {
     Disturbed,
     /// The interval of the ratio includes 1.
     WithinNoise,
-    /// A side has samples, but not enough for an interval.
+    /// A side has samples, but not enough for an interval; of reads, no windows that stand for them.
     TooFewSamples,
     /// Each side is one value, so that nothing is known of its noise.
     OneSampleEach,

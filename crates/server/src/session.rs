@@ -260,7 +260,7 @@ impl Session {
     /// made. After ^C each statement has a few seconds more.
     pub fn abandon(&mut self) -> Result<(), ServerError> {
         self.set_on_stop(OnStop::Finish);
-        // A wish to cancel that comes late ends this statement too: the transaction stays open then, and is known to be.
+        // A late wish to cancel ends this statement too: the transaction stays open then, and is known to be.
         if self.in_transaction {
             self.roll_back()?;
         }

@@ -82,7 +82,7 @@ impl TracedServer {
         self.at(Instant::now())
     }
 
-    /// A moment in µs since 1970, by the wall clock as it is now: where it was set meanwhile, that of the server was too.
+    /// A moment in µs since 1970, by the wall clock as it is now: where it was set, so was that of the server.
     fn at(&self, moment: Instant) -> i64 {
         let (then, wall) = self.clock;
         let wall = wall.saturating_add(since_1970().saturating_sub(self.ahead) / 1_000);

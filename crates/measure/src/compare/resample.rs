@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::metric::Metric;
 use crate::random::SplitMix64;
+use crate::schema::reads;
 use crate::unit::Unit;
 
 /// Draws of the bootstrap; the 2.5th percentile is then the 50th smallest, steady to about half a percentile.
@@ -115,7 +116,16 @@ fn sound(samples: Vec<f64>) -> Option<Vec<f64>> {
     (samples.len() >= SAMPLES_MIN && samples.iter().all(|sample| sample.is_finite())).then_some(samples)
 }
 
+/// Whether a metric is of single reads whose windows no timeline has: what they would give as independent reads is an
+/// interval far too narrow.
+fn lacks_windows(metric: &Metric) -> bool {
+    [reads::SERVICE_TIME, reads::SUBMISSION_LATENESS].iter().any(|spec| metric.name == spec.name)
+}
+
 fn histogram(metric: &Metric) -> Option<Evidence> {
+    if lacks_windows(metric) {
+        return None;
+    }
     let mut total = 0_u64;
     let mut cumulative = |count: u64| {
         total = total.saturating_add(count);

@@ -125,6 +125,24 @@ fn single_values_and_few_samples_get_no_verdict() {
 }
 
 #[test]
+fn reads_without_windows_are_not_taken_as_independent() {
+    let of = |spec: &Spec, scale: f64| {
+        let mut case = with_windows(scale, &mut SplitMix64::new(5));
+        let mut metric = spec.of_samples("clock", &[scale * 100.0; 9]).unwrap();
+        metric.samples.clear();
+        metric.histogram = vec![(scale * 90.0, 4000), (scale * 100.0, 9000), (scale * 110.0, 4000)];
+        case.metrics = vec![metric];
+        case
+    };
+    for spec in [reads::SERVICE_TIME, reads::SUBMISSION_LATENESS] {
+        assert_eq!(verdict_of(of(&spec, 1.0), of(&spec, 1.05)), Verdict::TooFewSamples, "{}", spec.name);
+        let case = of(&spec, 1.0);
+        assert_eq!(estimate(&case, &case.metrics[0], 0).interval, None, "{}", spec.name);
+    }
+    assert_eq!(verdict_of(of(&reads::READ_LATENCY, 1.0), of(&reads::READ_LATENCY, 1.5)), Verdict::Differs);
+}
+
+#[test]
 fn a_figure_of_another_build_is_not_taken_for_a_change_of_the_machine() {
     let built = |commit: &str| Run { build: Some(Build::new("0.1.0", commit, "release")), ..run_of(Vec::new()) };
     let changes = |before, after| compare(&before, &after).changes;

@@ -138,7 +138,6 @@ impl Cut {
             problems: whole.problems,
             unread: whole.unread,
             clocks: whole.first_clock.zip(whole.last_clock),
-            ..Accounted::default()
         };
         ingested.profile = self.collector.finish(accounted);
         Ok(Side { name, ingested, executions: self.executions })
@@ -260,7 +259,8 @@ impl Cut {
             let inclusive = Cost { elapsed: since_root + inside, ..Cost::default() };
             self.collector.root(context, &Root { session: segment.session, inclusive, depth: 1, calls: 1 });
         }
-        self.collector.segment(context, &Segment { first: Ticks::ZERO, last: total, ..*segment });
+        let (session, first, unrecorded) = (segment.session, Ticks::ZERO, Vec::new());
+        self.collector.segment(context, &Segment { session, first, last: total, unrecorded });
     }
 }
 
@@ -334,6 +334,6 @@ impl Observer for Cut {
         let (before, last) = (known.before.take(), known.last.take());
         let first = before.unwrap_or(segment.first).clamp(segment.first, segment.last);
         let Some(last) = last.map(|last| last.min(segment.last)).filter(|last| *last >= first) else { return };
-        self.collector.segment(context, &Segment { first, last, ..*segment });
+        self.collector.segment(context, &segment.part(first, last));
     }
 }

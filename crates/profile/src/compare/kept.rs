@@ -12,6 +12,7 @@ use super::amount::amount;
 use super::change::{by_difference, change};
 use super::plans::{PlansOfSide, plan_change};
 use super::sample::Sample;
+use super::statements::{UNDECLARED, is_position};
 use crate::document::OTHERS;
 use crate::event::{CallKind, Ticks};
 use crate::tables::{Plan, PlanRow};
@@ -21,9 +22,32 @@ struct Kept {
     side: ProfileSide,
     /// Count and time by class, and by event in it.
     times: BTreeMap<(String, Option<String>), (u64, Ticks)>,
-    statements: HashMap<String, Amount>,
+    statements: HashMap<String, Statement>,
     texts: HashMap<String, String>,
     plans: HashMap<String, Vec<Plan>>,
+    /// The statement and the number of the plan whose lines are read.
+    plan: (String, u64),
+}
+
+/// What its amount is made of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Statement {
+    time: Ticks,
+    executions: u64,
+    rows: u64,
+}
+
+impl Statement {
+    fn amount(&self) -> Amount {
+        amount(self.time, self.executions, (self.executions, self.rows))
+    }
+}
+
+/// The identifier under which a statement is held against its partner: cursors that were not declared are one, because
+/// their numbers are those of one trace.
+fn key_of(id: &str) -> &str {
+    let is_undeclared = id.starts_with("undeclared-") || id == "other unknown cursors";
+    if is_undeclared { UNDECLARED } else { id }
 }
 
 /// Compares the profiles that two runs kept.
@@ -75,8 +99,8 @@ fn add_statements(found: &mut ProfileComparison, sides: &[Kept; 2]) {
     let text = |side: &Kept, id: &str| side.texts.get(id).filter(|text| !text.is_empty()).cloned();
     let mut both: Vec<TimeChange> = Vec::new();
     for (id, second) in &after.statements {
-        let Some(first) = before.statements.get(id) else { continue };
-        let change = change(id, (*first, Sample::default()), (*second, Sample::default()));
+        let Some(first) = before.statements.get(id).filter(|_| !is_position(id)) else { continue };
+        let change = change(id, (first.amount(), Sample::default()), (second.amount(), Sample::default()));
         both.push(TimeChange { text: text(after, id).or_else(|| text(before, id)), ..change });
     }
     sorting::by(&mut both, |one, other| by_difference(one, other).then(one.name.cmp(&other.name)));
@@ -84,9 +108,13 @@ fn add_statements(found: &mut ProfileComparison, sides: &[Kept; 2]) {
     found.plans = plans.collect();
     found.statements = both;
     let alone = |side: &Kept, other: &Kept| {
-        let alone = side.statements.iter().filter(|(id, _)| !other.statements.contains_key(*id));
-        let row =
-            |(id, amount): (&String, &Amount)| StatementAlone { id: id.clone(), text: text(side, id), amount: *amount };
+        let is_paired = |id: &String| !is_position(id) && other.statements.contains_key(id);
+        let alone = side.statements.iter().filter(|(id, _)| !is_paired(id));
+        let row = |(id, one): (&String, &Statement)| StatementAlone {
+            id: id.clone(),
+            text: text(side, id),
+            amount: one.amount(),
+        };
         let mut rows: Vec<StatementAlone> = alone.map(row).collect();
         sorting::by(&mut rows, |one, other| {
             other.amount.total_us.total_cmp(&one.amount.total_us).then(one.id.cmp(&other.id))
@@ -104,6 +132,7 @@ impl Kept {
             statements: HashMap::new(),
             texts: HashMap::new(),
             plans: HashMap::new(),
+            plan: (String::new(), 0),
         };
         let is_of_whole = |case: &&Case| !case.parameters.contains_key("session");
         for case in run.cases.iter().filter(is_of_whole) {
@@ -122,9 +151,10 @@ impl Kept {
             }
             "statement" if id() != OTHERS => {
                 let time = time(case, "response_time") - time(case, "think_time") - time(case, "idle");
-                let executions = count(case, "executions");
-                let amount = amount(time, executions, (executions, count(case, "rows")));
-                self.statements.insert(id(), amount);
+                let one = self.statements.entry(key_of(&id()).into()).or_default();
+                one.time += time;
+                one.executions += count(case, "executions");
+                one.rows += count(case, "rows");
             }
             "statement_text" => drop(self.texts.insert(id(), text("text"))),
             "plan_line" => self.add_plan_line(id(), case),
@@ -135,8 +165,10 @@ impl Kept {
     /// The lines of a plan come one behind the other, those of a statement's first plan first.
     fn add_plan_line(&mut self, id: String, case: &Case) {
         let number = |name: &str| case.parameters.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0);
-        let plans = self.plans.entry(id).or_default();
-        if plans.len() as u64 != number("plan") {
+        let plans = self.plans.entry(key_of(&id).into()).or_default();
+        let plan = (id, number("plan"));
+        if self.plan != plan {
+            self.plan = plan;
             let blocks = count(case, "blocks_of_lines");
             plans.push(Plan { plan_hash: number("plan_hash"), blocks, ..Plan::default() });
         }
@@ -187,4 +219,72 @@ fn count(case: &Case, name: &str) -> u64 {
 /// Microseconds of the document, in ticks.
 fn time(case: &Case, name: &str) -> Ticks {
     Ticks((value(case, name) * Ticks::PER_MICROSECOND as f64) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Parameters;
+    use measure::run::{Host, SCHEMA};
+    use measure::schema::profile as schema;
+
+    use super::*;
+
+    /// A run with these statements: identifier, text, executions and µs.
+    fn run(statements: &[(&str, &str, u64, f64)]) -> Run {
+        let case = |parameters: &[(&str, &str)], metrics| {
+            let parameters: Parameters =
+                parameters.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect();
+            Case { metrics, ..Case::new(parameters) }
+        };
+        let mut cases = Vec::new();
+        for (id, text, executions, micros) in statements {
+            let metrics = vec![
+                schema::RESPONSE_TIME.single("trace", *micros),
+                schema::EXECUTIONS.count("trace", *executions),
+                schema::ROWS.count("trace", *executions),
+            ];
+            cases.push(case(&[("table", "statement"), ("id", id)], metrics));
+            cases.push(case(&[("table", "statement_text"), ("id", id), ("text", text)], Vec::new()));
+        }
+        Run {
+            schema: SCHEMA.into(),
+            id: "a".into(),
+            command: Vec::new(),
+            started: String::new(),
+            finished: None,
+            build: None,
+            job: None,
+            host: Host::default(),
+            own_cost: Vec::new(),
+            experiment: "profile".into(),
+            subject: Parameters::new(),
+            cases,
+            findings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn statements_that_have_the_same_number_in_two_traces_are_not_taken_for_one() {
+        let before = run(&[
+            ("undeclared-1", "", 2, 10.0),
+            ("undeclared-3", "", 3, 20.0),
+            ("folded-1", "select ?", 5, 7.0),
+            ("parse-error-4", "selec", 0, 1.0),
+            ("9qf3hs81ntb6d", "select 1", 1, 2.0),
+        ]);
+        let after = run(&[
+            ("undeclared-3", "", 5, 60.0),
+            ("other unknown cursors", "", 1, 30.0),
+            ("folded-1", "delete ?", 5, 7.0),
+            ("parse-error-4", "delet", 0, 1.0),
+            ("9qf3hs81ntb6d", "select 1", 1, 5.0),
+        ]);
+        let found = compare_kept(&before, &after, 10);
+        let both: Vec<(&str, f64, f64)> =
+            found.statements.iter().map(|one| (&*one.name, one.before.total_us, one.after.total_us)).collect();
+        assert_eq!(both, [(UNDECLARED, 30.0, 90.0), ("9qf3hs81ntb6d", 2.0, 5.0)]);
+        let texts = |alone: &[StatementAlone]| alone.iter().filter_map(|one| one.text.clone()).collect::<Vec<_>>();
+        assert_eq!(texts(&found.vanished), ["select ?", "selec"]);
+        assert_eq!(texts(&found.new), ["delete ?", "delet"]);
+    }
 }

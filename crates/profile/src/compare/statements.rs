@@ -15,7 +15,12 @@ use crate::tables::folding::fold_text;
 use crate::tables::{CallSums, Profile, StatementProfile};
 
 /// The identifier of all cursors that were opened before a trace began: which is which, no trace says.
-const UNDECLARED: &str = "(undeclared cursors)";
+pub(super) const UNDECLARED: &str = "(undeclared cursors)";
+
+/// Whether an identifier is a position in one trace: another trace has another statement there.
+pub(super) fn is_position(id: &str) -> bool {
+    ["folded-", "parse-error-"].iter().any(|start| id.starts_with(start))
+}
 
 /// A statement of one profile.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +110,8 @@ fn add_executions(
 /// number than a later one.
 pub(super) fn pairs<'a>(before: Vec<Measured<'a>>, after: Vec<Measured<'a>>) -> Pairs<'a> {
     let mut pairs = Pairs { before, after, both: Vec::new() };
-    let names: [fn(&Measured<'a>) -> &'a str; 2] = [|one| one.id, |one| one.text.trim()];
+    let names: [fn(&Measured<'a>) -> &'a str; 2] =
+        [|one| if is_position(one.id) { "" } else { one.id }, |one| one.text.trim()];
     for name in names {
         let mut partners: HashMap<&str, Measured> = HashMap::new();
         let mut rest = Vec::new();
@@ -127,4 +133,20 @@ pub(super) fn pairs<'a>(before: Vec<Measured<'a>>, after: Vec<Measured<'a>>) -> 
         pairs.after.extend(partners.into_values());
     }
     pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_one_trace_pair_no_statement_with_another_one_of_that_number() {
+        let of = |id, text| Measured { id, text, ..Measured::default() };
+        let before = vec![of("folded-1", "select ?"), of("folded-2", "delete ?"), of("parse-error-7", "selec")];
+        let after = vec![of("folded-1", "delete ?"), of("parse-error-7", "delet")];
+        let pairs = pairs(before, after);
+        let both: Vec<(&str, &str)> = pairs.both.iter().map(|(before, after)| (before.id, after.id)).collect();
+        assert_eq!(both, [("folded-2", "folded-1")]);
+        assert_eq!((pairs.before.len(), pairs.after.len()), (2, 1));
+    }
 }

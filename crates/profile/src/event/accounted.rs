@@ -1,9 +1,6 @@
 //! What a source knows when all its inputs are read.
 
-use std::collections::BTreeMap;
-
-use super::context::{Context, SessionIndex};
-use super::ticks::Ticks;
+use super::context::Context;
 
 /// What a source knows when all its inputs are read.
 #[derive(Debug, Default)]
@@ -14,8 +11,6 @@ pub struct Accounted {
     pub problems: Vec<Problem>,
     /// Lines that no record was made of, by kind, over all files.
     pub unread: Vec<Unread>,
-    /// Time between one file of a session and the next that no line covers, by session.
-    pub holes: BTreeMap<SessionIndex, Ticks>,
     /// The wall clock at the begin and the end of all intervals, in microseconds since 1970 as if it were UTC.
     pub clocks: Option<(i64, i64)>,
 }

@@ -261,7 +261,7 @@ pub struct Transaction {
 }
 
 /// A segment of a session's time without an interruption of its clock. A session has one or more.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Segment {
     /// Whose.
     pub session: SessionIndex,
@@ -269,4 +269,21 @@ pub struct Segment {
     pub first: Ticks,
     /// End of the last timed line.
     pub last: Ticks,
+    /// Begin and end of the parts of it of which the source records nothing but calls and waits: between one file and
+    /// the next, or all of it.
+    pub unrecorded: Vec<(Ticks, Ticks)>,
+}
+
+impl Segment {
+    /// The part of it from `first` to `last`.
+    pub fn part(&self, first: Ticks, last: Ticks) -> Segment {
+        let clipped = self.unrecorded.iter().map(|(begin, end)| ((*begin).max(first), (*end).min(last)));
+        let unrecorded = clipped.filter(|(begin, end)| begin < end).collect();
+        Segment { session: self.session, first, last, unrecorded }
+    }
+
+    /// The time of which nothing is recorded.
+    pub fn unrecorded_time(&self) -> Ticks {
+        self.unrecorded.iter().map(|(begin, end)| *end - *begin).sum()
+    }
 }

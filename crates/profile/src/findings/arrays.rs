@@ -5,8 +5,9 @@ use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::profile::findings as row;
 
 use super::naming::name;
-use crate::event::{CallKind, EventIndex};
-use crate::tables::{Profile, StatementProfile};
+use crate::event::{CallKind, EventIndex, Merge};
+use crate::tables::histogram::Histogram;
+use crate::tables::{BlockSums, Profile, StatementProfile, ThinkTime};
 
 /// Fetches from which on fetching row by row is worth a word.
 const FETCHES_MIN: u64 = 100;
@@ -22,9 +23,6 @@ const ONE_BY_ONE: f64 = 2.0;
 
 /// Part of the interval that larger arrays must save to be worth a word.
 const ARRAY_SHARE: f64 = 0.01;
-
-/// A wait for the client of this many µs is no round trip, whatever the user calls think time.
-const THINKING_MICROS: f64 = 1e6;
 
 /// The query that would save most by fetching larger arrays.
 pub(super) fn larger(profile: &Profile) -> Option<Finding> {
@@ -112,20 +110,66 @@ pub(super) struct RoundTrips {
 /// The round trips of a statement; `None` where there are none.
 pub(super) fn round_trips(profile: &Profile, statement: &StatementProfile) -> Option<RoundTrips> {
     let is_client = |index: &EventIndex| profile.context.event(*index).is_some_and(|event| event.is_client);
-    let (mut count, mut total, mut squares) = (0.0, 0.0, 0.0);
+    let (mut count, mut total, mut lengths) = (0.0, 0.0, Histogram::default());
     for (_, sums) in statement.waits.iter().filter(|(event, _)| is_client(event)) {
         count += sums.count as f64;
         total += sums.total.micros();
-        for (_, bucket) in sums.histogram.iter() {
-            let mean = bucket.total.micros() / bucket.count.max(1) as f64;
-            // The think time is taken off below.
-            let is_short = mean < THINKING_MICROS;
-            squares += if is_short { bucket.count as f64 * mean * mean } else { 0.0 };
-        }
+        lengths.merge(&sums.histogram);
     }
     let think = statement.think_time;
     let (count, total) = (count - think.count as f64, total - think.total.micros());
     let mean = total / count;
-    let variance = (squares / count - mean * mean).max(0.0);
+    let variance = (squares_without(&lengths, think) / count - mean * mean).max(0.0);
     (count >= 1.0).then(|| RoundTrips { count, mean, error: (variance / count).sqrt() })
+}
+
+/// The sum of the squares of waits, in µs², without think time: that is the longest of them, from the user's bound on.
+fn squares_without(lengths: &Histogram, mut think: ThinkTime) -> f64 {
+    let mut squares = 0.0;
+    let buckets: Vec<&BlockSums> = lengths.iter().map(|(_, bucket)| bucket).collect();
+    for bucket in buckets.into_iter().rev() {
+        // Where the bound lies within the bucket, all think time that is left is in it.
+        let is_all = think.count >= bucket.count;
+        let thought = if is_all { ThinkTime { count: bucket.count, total: bucket.total } } else { think };
+        think = ThinkTime { count: think.count - thought.count, total: think.total - thought.total };
+        let (count, total) = ((bucket.count - thought.count) as f64, (bucket.total - thought.total).micros());
+        squares += if count > 0.0 { total * total / count } else { 0.0 };
+    }
+    squares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Accounted, Observer, Ticks};
+    use crate::observe::collector::Collector;
+    use crate::observe::tests::{context, wait};
+
+    /// The round trips of a statement by its waits for the client: how many of how many µs each.
+    fn trips(think_time: i64, waits: &[(usize, i64)]) -> RoundTrips {
+        let context = context(&[("SQL*Net message from client", &[])]);
+        let mut collector = Collector::new(Ticks::from_micros(think_time));
+        for (count, micros) in waits {
+            (0..*count).for_each(|_| collector.wait(&context, &wait(0, *micros, [0; 3])));
+        }
+        let profile = collector.finish(Accounted { context, ..Accounted::default() });
+        round_trips(&profile, &profile.statements[0]).unwrap()
+    }
+
+    #[test]
+    fn the_error_of_a_round_trip_is_of_the_waits_that_its_mean_is_of() {
+        let is_of = |trips: RoundTrips, waits: &[(usize, i64)]| {
+            let sum = |of: fn(f64) -> f64| waits.iter().map(|(n, micros)| *n as f64 * of(*micros as f64)).sum::<f64>();
+            let (count, mean) = (sum(|_| 1.0), sum(|micros| micros) / sum(|_| 1.0));
+            let error = ((sum(|micros| micros * micros) / count - mean * mean) / count).sqrt();
+            let differs = |one: f64, other: f64| (one - other).abs() > 1e-6 * other;
+            assert!(trips.count == count && !differs(trips.mean, mean) && !differs(trips.error, error), "{trips:?}");
+        };
+        let [short, long, longest] = [(100, 1_000), (50, 40_000), (7, 3_000_000)];
+        // A wait that is think time may stand in the same bucket as one that is none.
+        let thought = [(10, 60_000), (3, 600_000)];
+        is_of(trips(50_000, &[short, long, longest, thought[0], thought[1]]), &[short, long]);
+        is_of(trips(1_000_000, &[short, long, longest]), &[short, long]);
+        is_of(trips(10_000_000, &[short, long, longest]), &[short, long, longest]);
+    }
 }

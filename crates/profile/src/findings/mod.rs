@@ -194,8 +194,7 @@ fn transactions(profile: &Profile, served: Ticks) -> Option<Finding> {
         counted(ends.rollbacks, "rollback", "rollbacks"),
         counted(ends.read_only, "end of a transaction", "ends of transactions")
     );
-    let seconds = profile.whole.interval.micros() / 1e6;
-    if ends.commits > 0 && seconds > 0.0 {
+    if let Some(seconds) = elapsed_seconds(profile).filter(|_| ends.commits > 0) {
         text += &format!("; {} commits a second", three_digits(ends.commits as f64 / seconds));
     }
     let named = profile.whole.events.iter().filter(|(event, _)| profile.context.event_name(**event) == LOG_SYNC);
@@ -206,6 +205,14 @@ fn transactions(profile: &Profile, served: Ticks) -> Option<Finding> {
     }
     let finding = if matters(total, served) { row::ANSWER_TRANSACTIONS } else { row::TRANSACTIONS };
     Some(finding.of(text + "."))
+}
+
+/// How long all of it took; `None` where that is not known. The intervals of sessions that ran side by side add up to
+/// more.
+fn elapsed_seconds(profile: &Profile) -> Option<f64> {
+    let by_clock = profile.first_clock.zip(profile.last_clock).map(|(first, last)| last.saturating_sub(first) as f64);
+    let by_interval = (profile.session_count() <= 1).then(|| profile.whole.interval.micros());
+    [by_clock, by_interval].into_iter().flatten().find(|micros| *micros > 0.0).map(|micros| micros / 1e6)
 }
 
 /// The advice for the classes that matter: the largest saving first, then the largest class.

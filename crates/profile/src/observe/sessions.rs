@@ -47,6 +47,7 @@ pub(super) struct SessionSums {
     think_time: BTreeMap<EventIndex, ThinkTime>,
     transactions: Transactions,
     interval: Ticks,
+    unrecorded: Ticks,
     segments: u64,
     pub(super) roots: u64,
     pub(super) orphans: u64,
@@ -54,7 +55,7 @@ pub(super) struct SessionSums {
 }
 
 merged! {
-    SessionSums: calls, events, think_time, transactions, interval, segments, roots, orphans, roots_elapsed;
+    SessionSums: calls, events, think_time, transactions, interval, unrecorded, segments, roots, orphans, roots_elapsed;
 }
 
 /// The sums of all sessions.
@@ -141,6 +142,7 @@ impl Sessions {
         mark(&mut self.has_segment, segment.session.0 as usize);
         let sums = self.sums(segment.session);
         sums.interval += segment.last - segment.first;
+        sums.unrecorded += segment.unrecorded_time();
         sums.segments += 1;
     }
 
@@ -179,11 +181,10 @@ impl Sessions {
 
     /// The profiles of the sessions that have a call or a wait, in the order of their first lines.
     pub(super) fn finish(self, accounted: &mut Accounted) -> Finished {
-        let holes = |place: u32| accounted.holes.get(&SessionIndex(place)).copied().unwrap_or_default();
         let folded = || (0..).zip(&self.is_folded).filter(|(_, is_folded)| **is_folded).map(|(place, _)| place);
         let has_segment = |place: &u32| is_marked(&self.has_segment, SessionIndex(*place));
-        let others = self.others.finish(OTHERS_INDEX, folded().map(holes).sum(), folded().filter(has_segment).count());
-        let own = (0..).zip(self.all).filter_map(|(place, sums)| sums.finish(SessionIndex(place), holes(place), 1));
+        let others = self.others.finish(OTHERS_INDEX, folded().filter(has_segment).count());
+        let own = (0..).zip(self.all).filter_map(|(place, sums)| sums.finish(SessionIndex(place), 1));
         let mut finished = Finished { sessions: own.collect(), statements: Vec::new(), folded: self.folded };
         if finished.sessions.len() + usize::from(others.is_some()) > 1 {
             let one = |((session, statement), sums)| SessionStatement { session, statement, sums };
@@ -220,9 +221,8 @@ impl SessionSums {
         self.roots_elapsed + self.events.values().map(|sums| sums.between).sum()
     }
 
-    /// The profile of a session, or of several, of whose time `holes` lie between one file and the next; `None` where
-    /// there is neither a call nor a wait.
-    fn finish(self, index: SessionIndex, holes: Ticks, sessions: usize) -> Option<SessionProfile> {
+    /// The profile of a session, or of several; `None` where there is neither a call nor a wait.
+    fn finish(self, index: SessionIndex, sessions: usize) -> Option<SessionProfile> {
         if self.calls.is_empty() && self.events.is_empty() {
             return None;
         }
@@ -249,7 +249,7 @@ impl SessionSums {
         profile.unaccounted_within = profile.response_time - profile.cpu - profile.waits;
         profile.unaccounted_between = profile.interval - profile.response_time;
         // Time that calls and waits took cannot be unrecorded, however the clocks stand.
-        profile.unrecorded = holes.min(profile.unaccounted_between).max(Ticks::ZERO);
+        profile.unrecorded = self.unrecorded.min(profile.unaccounted_between).max(Ticks::ZERO);
         Some(profile)
     }
 }

@@ -9,6 +9,7 @@ mod given_records;
 mod mixtures;
 mod mixtures_made;
 mod odd_traces;
+mod postgres_logs;
 mod postgres_plans;
 mod postgres_server;
 mod readings;

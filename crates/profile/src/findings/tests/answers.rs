@@ -10,7 +10,7 @@ use sides::{Reading, reading, says};
 use super::made::{add, calls, found, found_in, micros, profile, query, with_unaccounted};
 use crate::document::Order;
 use crate::event::{CallKind, Cost};
-use crate::tables::{CallSums, Profile, Transactions};
+use crate::tables::{CallSums, Profile, SessionProfile, Transactions};
 
 pub(super) fn readings() -> Vec<Reading> {
     let [answers, elsewhere] = transactions();
@@ -137,19 +137,22 @@ fn logical_read() -> Reading {
     })
 }
 
-/// Commits, rollbacks and ends without a change; waits for the log and their time in µs; µs of CPU.
-type Ends = ([u64; 3], u64, i64, i64);
+/// Commits, rollbacks and ends without a change; waits for the log and their time in µs; µs of CPU; how many sessions
+/// had them side by side, and in how many µs of the wall clock, if there are stamps.
+type Ends = ([u64; 3], u64, i64, i64, (usize, Option<i64>));
 
-fn of_ends((ends, waits, waited, cpu): &Ends) -> Vec<measure::Finding> {
+fn of_ends((ends, waits, waited, cpu, (sessions, elapsed)): &Ends) -> Vec<measure::Finding> {
     let waited = if *waits > 0 { *waited } else { 0 };
     let mut made = profile(*cpu, &[("log file sync", waited)]);
     made.whole.events.values_mut().for_each(|sums| sums.count = *waits);
     let [commits, rollbacks, read_only] = *ends;
     made.whole.transactions = Transactions { commits, rollbacks, read_only };
+    made.sessions = vec![SessionProfile::default(); *sessions];
+    (made.first_clock, made.last_clock) = (elapsed.map(|_| 1_000), elapsed.map(|elapsed| 1_000 + elapsed));
     found(&made)
 }
 
-fn says_of_ends((ends, waits, waited, cpu): &Ends) -> (bool, Vec<String>) {
+fn says_of_ends((ends, waits, waited, cpu, (sessions, elapsed)): &Ends) -> (bool, Vec<String>) {
     let waited = if *waits > 0 { *waited } else { 0 };
     let [commits, rollbacks, read_only] = *ends;
     let mut said = says![format!(
@@ -158,8 +161,12 @@ fn says_of_ends((ends, waits, waited, cpu): &Ends) -> (bool, Vec<String>) {
         counted(rollbacks, "rollback", "rollbacks"),
         counted(read_only, "end of a transaction", "ends of transactions")
     )];
-    if commits > 0 && cpu + waited > 0 {
-        said.push(format!("; {} commits a second", three_digits(commits as f64 / ((cpu + waited) as f64 / 1e6))));
+    // Without stamps, the time of several sessions is not how long they took.
+    let took = elapsed.filter(|elapsed| *elapsed > 0).or((*sessions == 1).then_some(cpu + waited));
+    match took.filter(|took| commits > 0 && *took > 0) {
+        Some(took) => said.push(format!("; {} commits a second", three_digits(commits as f64 / (took as f64 / 1e6)))),
+        None if *waits > 0 => said.push(format!("without a change; {} of log", grouped(*waits))),
+        None => said.push("without a change.".into()),
     }
     if *waits > 0 {
         let each = format_nanos(1e3 * waited as f64 / *waits as f64);
@@ -169,7 +176,8 @@ fn says_of_ends((ends, waits, waited, cpu): &Ends) -> (bool, Vec<String>) {
 }
 
 fn transactions() -> [Reading; 2] {
-    let values = (uniform3(0..2_u64), 0..3_u64, 0..30_i64, 0..300_i64);
+    let took = select(vec![(1, None), (1, Some(250)), (3, None), (3, Some(0)), (3, Some(250))]);
+    let values = (uniform3(0..2_u64), 0..3_u64, 0..30_i64, 0..300_i64, took);
     let is_any = |ends: &Ends| ends.0.iter().any(|count| *count > 0);
     let answers = reading(row::ANSWER_TRANSACTIONS, values.clone(), of_ends, move |ends| {
         let (matters, said) = says_of_ends(ends);

@@ -52,9 +52,4 @@ impl SessionState {
     pub(crate) fn leap(&mut self, start: Ticks, end: Ticks) {
         self.clock.leap(start, end);
     }
-
-    /// The time between files of the segment that no line covers.
-    pub(crate) fn take_holes(&mut self) -> Ticks {
-        self.holes.drain(..).map(|(begin, end)| end - begin).sum()
-    }
 }

@@ -12,6 +12,7 @@ pub mod json;
 pub mod jsonlog;
 pub mod message;
 pub mod number;
+mod order;
 pub mod plan;
 pub mod source;
 pub mod stderr;

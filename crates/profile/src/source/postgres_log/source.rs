@@ -19,12 +19,14 @@ use super::findings::{LogSummary, findings};
 use super::format::{LogFormat, detect};
 use super::json::Fault;
 use super::message::{PlanMessage, plan_message};
+use super::order::by_first_stamp;
 use super::plan::{Blocks, IoTimes, Node, PlanDocument, read_plan};
 use crate::event::{
-    Accounted, Call, CallKind, Context, Cost, Event, EventIndex, Observer, Placement, PlanFigures, PlanLine, Root,
-    Scope, ScopeIndex, Segment, Session, SessionIndex, Statement, StatementIndex, Ticks, Unread, Wait,
+    Accounted, Call, CallKind, Context, Cost, Event, EventIndex, Observer, Placement, PlanFigures, PlanLine, Problem,
+    ProblemKind, Root, Scope, ScopeIndex, Segment, Session, SessionIndex, Statement, StatementIndex, Ticks, Unread,
+    Wait,
 };
-use crate::input::Problem;
+use crate::input;
 use crate::input::bytes::Bytes;
 use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Meter, Reading, Source, SourceFile, SourceRow};
@@ -58,6 +60,16 @@ const NESTING_TOLERANCE: Ticks = Ticks::from_micros(10_000);
 /// The same where a prefix has whole seconds.
 const NESTING_TOLERANCE_SECONDS: Ticks = Ticks::from_micros(1_010_000);
 
+/// Most statements, sessions and scopes that are kept apart; further ones share one.
+const STATEMENTS_MAX: usize = 1 << 14;
+const SESSIONS_MAX: usize = 1 << 16;
+const SCOPES_MAX: usize = 1 << 12;
+
+/// The names that these share.
+const OTHER_STATEMENTS: &str = "other statements";
+const OTHER_SESSIONS: &str = "other sessions";
+const OTHERS: &str = "others";
+
 /// Executions that are known by their plans; the logs of a server that repeat later ones count them again.
 const KNOWN_MAX: usize = 1_000_000;
 
@@ -87,6 +99,9 @@ pub struct LogSource {
     statements: HashMap<String, u32>,
     scopes: HashMap<Scope, u32>,
     states: Vec<SessionState>,
+    /// Executions of statements and of sessions that have none of their own.
+    shared_statements: u64,
+    shared_sessions: u64,
     summary: LogSummary,
     calls: u64,
     /// The executions of several logs, where there are several.
@@ -180,25 +195,31 @@ impl LogSource {
 
     /// Emits what waited for more to come, and returns what is known of the whole.
     pub fn end(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
-        let mut holes = BTreeMap::new();
         for index in 0..self.states.len() {
             let mut state = std::mem::take(&mut self.states[index]);
             let session = SessionIndex(index as u32);
             state.waiting.values().flatten().for_each(|inner| self.root(session, inner, observer));
             if let Some((first, last)) = state.clock.end() {
-                // What a session did between two logged plans, no log of plans says: all of it is not recorded.
-                holes.insert(session, last - first);
-                observer.segment(&self.context, &Segment { session, first, last });
+                observer.segment(&self.context, &segment(session, first, last));
             }
         }
         let accounted = Accounted {
+            problems: self.problems(),
             context: self.context,
             unread: self.summary.unread.clone(),
             clocks: self.clocks,
-            holes,
-            ..Accounted::default()
         };
         (accounted, self.summary)
+    }
+
+    /// What found no room of its own.
+    fn problems(&self) -> Vec<Problem> {
+        let all = [
+            (ProblemKind::SessionsShared, self.shared_sessions),
+            (ProblemKind::StatementsShared, self.shared_statements),
+        ];
+        let problem = |(kind, count)| Problem { kind, count, first_file: 0, first_offset: 0 };
+        all.into_iter().filter(|(_, count)| *count > 0).map(problem).collect()
     }
 
     /// Emits what an entry says; the kind of what is not read.
@@ -408,7 +429,7 @@ impl LogSource {
         let ended = if clock.moves_back(end) { clock.move_back(end) } else { None };
         clock.extend(start, end);
         if let Some((first, last)) = ended {
-            observer.segment(&self.context, &Segment { session, first, last });
+            observer.segment(&self.context, &segment(session, first, last));
         }
     }
 
@@ -446,6 +467,9 @@ impl LogSource {
 
     fn session(&mut self, id: &str) -> SessionIndex {
         let LogSource { context, sessions, states, .. } = self;
+        let is_shared = is_full(sessions, id, SESSIONS_MAX);
+        self.shared_sessions += u64::from(is_shared);
+        let id = if is_shared { OTHER_SESSIONS } else { id };
         SessionIndex(place(sessions, id, || {
             states.push(SessionState::default());
             push(&mut context.sessions, Session { id: id.into() })
@@ -453,6 +477,9 @@ impl LogSource {
     }
 
     fn scope(&mut self, scope: &Scope) -> ScopeIndex {
+        let others =
+            is_full(&self.scopes, scope, SCOPES_MAX).then(|| Scope { module: OTHERS.into(), ..Scope::default() });
+        let scope = others.as_ref().unwrap_or(scope);
         ScopeIndex(place(&mut self.scopes, scope, || push(&mut self.context.scopes, scope.clone())))
     }
 
@@ -464,6 +491,12 @@ impl LogSource {
             Some(id) => id.to_string(),
             None => format!("text-{:016x}", hash(fold_text(&document.query).as_bytes())),
         };
+        if is_full(&self.statements, &*id, STATEMENTS_MAX) {
+            self.shared_statements += 1;
+            return StatementIndex(place(&mut self.statements, OTHER_STATEMENTS, || {
+                push(&mut self.context.statements, Statement { id: OTHER_STATEMENTS.into(), ..Statement::default() })
+            }));
+        }
         StatementIndex(place(&mut self.statements, &*id, || {
             let text = document.query[..document.query.floor_char_boundary(TEXT_BYTES_MAX)].to_string();
             let text_bytes = document.query.len() as u64;
@@ -483,6 +516,15 @@ where
         Some(place) => *place,
         None => *known.entry(key.to_owned()).or_insert_with(add),
     }
+}
+
+/// Whether `key` is new where there is no room for another one besides the one that all further ones share.
+fn is_full<K, Q>(known: &HashMap<K, u32>, key: &Q, most: usize) -> bool
+where
+    K: Borrow<Q> + Eq + Hash,
+    Q: Eq + Hash + ?Sized,
+{
+    known.len() + 1 >= most && !known.contains_key(key)
 }
 
 /// Adds to a list; the place there.
@@ -530,10 +572,10 @@ fn of_caller(caller: [i64; 5], mut inner: [i64; 5]) -> [i64; 5] {
 impl Source for LogSource {
     fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
         self.known = (inputs.len() > 1).then(HashMap::new);
-        inputs
+        by_first_stamp(inputs)
     }
 
-    fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
+    fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, input::Problem> {
         let (name, head_hash) = (input.given.name(), input.head_hash);
         let bytes = input.open()?;
         reading.begin_file(&name);
@@ -589,13 +631,29 @@ fn io_of(nodes: &[Node], figures: &[NodeFigures]) -> ([Ticks; 5], i64) {
 fn depth(context: &[u8]) -> u16 {
     let is_function =
         |line: &&[u8]| memchr::memmem::find(line, b" function ").is_some() || line.starts_with(b"SQL function");
-    let functions = context.split(|byte| *byte == b'\n').filter(is_function).count();
-    let depth = if context.is_empty() { 0 } else { functions.max(1) };
+    let lines = context.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    // The values of the client's statement come last, and may have several lines.
+    let lines: Vec<&[u8]> = lines.take_while(|line| !is_of_parameters(line)).collect();
+    let functions = lines.iter().filter(|line| is_function(line)).count();
+    // A trigger that checks a foreign key has a context, and no line of a function.
+    let depth = if lines.is_empty() { 0 } else { functions.max(1) };
     u16::try_from(depth).unwrap_or(u16::MAX)
+}
+
+/// Whether a line of a context has the values of a client's statement, such as `unnamed portal with parameters: $1 =
+/// '7'`: it is in no function.
+fn is_of_parameters(line: &[u8]) -> bool {
+    let portals: [&[u8]; 3] = [b"unnamed portal ", b"portal \"", b"extended query "];
+    portals.iter().any(|portal| line.starts_with(portal)) && memchr::memmem::find(line, b"with parameters:").is_some()
 }
 
 fn root(session: SessionIndex, inner: &Inner) -> Root {
     Root { session, inclusive: inner.cost, depth: inner.depth, calls: 1 }
+}
+
+/// What a session did between two logged plans, no log of plans says: all of the segment is unrecorded.
+fn segment(session: SessionIndex, first: Ticks, last: Ticks) -> Segment {
+    Segment { session, first, last, unrecorded: vec![(first, last)] }
 }
 
 /// The waits of an execution for one kind of I/O: their sum, because a plan has no single one. Somewhere within the
@@ -659,7 +717,7 @@ mod tests {
             self.lines.push(line.clone());
         }
         fn segment(&mut self, _: &Context, segment: &Segment) {
-            self.segments.push(*segment);
+            self.segments.push(segment.clone());
         }
     }
 
@@ -725,6 +783,34 @@ mod tests {
     }
 
     #[test]
+    fn a_new_statement_and_a_new_session_in_every_entry_fill_no_memory() {
+        let (mut source, mut kept) = (LogSource::new(), Kept::default());
+        let entry = |number: usize| Entry {
+            session: format!("{:x}", number / 2),
+            scope: Scope { module: number.to_string(), ..Scope::default() },
+            query_id: Some(number as i64 + 1),
+            message: b"duration: 1.0 ms  plan:\n{\"Query Text\": \"x\", \"Plan\": {\"Node Type\": \"Result\"}}".into(),
+            ..Entry::default()
+        };
+        let entries = 2 * (SESSIONS_MAX + 5);
+        for number in (0..entries).chain([0]) {
+            source.entry(&entry(number), LogFormat::Csv, &mut kept).unwrap();
+        }
+        let (accounted, _) = source.end(&mut kept);
+        let context = accounted.context;
+        let most = (STATEMENTS_MAX, SESSIONS_MAX, SCOPES_MAX);
+        assert_eq!((context.statements.len(), context.sessions.len(), context.scopes.len()), most);
+        let problems: Vec<(ProblemKind, u64)> = accounted.problems.iter().map(|one| (one.kind, one.count)).collect();
+        let shared = (entries - STATEMENTS_MAX + 1) as u64;
+        assert_eq!(problems, [(ProblemKind::SessionsShared, 12), (ProblemKind::StatementsShared, shared)]);
+        let [beyond, again] = [entries - 1, entries].map(|at| &kept.calls[at]);
+        assert_eq!(context.statements[beyond.statement.0 as usize].id, OTHER_STATEMENTS);
+        assert_eq!(context.sessions[beyond.session.0 as usize].id, OTHER_SESSIONS);
+        let first = (StatementIndex(0), SessionIndex(0), ScopeIndex(0));
+        assert_eq!((again.statement, again.session, again.scope), first, "it is still known");
+    }
+
+    #[test]
     fn an_inner_statement_is_taken_off_its_caller_and_off_no_other() {
         let context = "2026-11-21 10:45:01.000 UTC [7] me@shop CONTEXT:  PL/pgSQL function f() line 3 at PERFORM\n";
         let inner = entry(1000, 7, "4.000", "select inner", FIGURES) + context;
@@ -739,6 +825,20 @@ mod tests {
         let (kept, _, summary) = read(&(inner + &late));
         assert_eq!((kept.roots.len(), summary.orphans), (2, 1));
         assert_eq!(kept.calls[1].own.elapsed, Ticks::from_micros(9000));
+    }
+
+    #[test]
+    fn values_of_parameters_make_no_statement_of_the_client_an_inner_one() {
+        for portal in ["unnamed portal", "portal \"fetched\"", "extended query", "extended query \"fetched\""] {
+            let values = format!("{portal} with parameters: $1 = 'a\nb function c'");
+            assert_eq!(depth(values.as_bytes()), 0, "{portal}");
+            let within = format!("PL/pgSQL function f() line 3 at PERFORM\n{values}");
+            assert_eq!(depth(within.as_bytes()), 1, "{portal}");
+        }
+        assert_eq!(depth(b"while checking a foreign key"), 1, "a context of another kind is one level");
+        let context = "2026-11-21 10:45:01.000 UTC [7] me@shop CONTEXT:  unnamed portal with parameters: $1 = '7'\n";
+        let (kept, _, summary) = read(&(entry(1000, 7, "4.000", "select 1", FIGURES) + context));
+        assert_eq!((kept.calls[0].depth, kept.roots[0].depth, summary.orphans), (0, 0, 0));
     }
 
     #[test]

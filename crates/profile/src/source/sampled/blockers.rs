@@ -143,15 +143,8 @@ impl Blockers {
 
     /// The tree: each session that blocks and waits for none, with those that wait for it below, by time.
     pub(super) fn rows(&self, context: &Context) -> Vec<BlockerRow> {
-        let waiters = sorting::set(self.edges.keys().map(|edge| edge.waiter));
-        let blockers = sorting::set(self.edges.keys().map(|edge| edge.blocker));
-        let mut roots: Vec<u32> = blockers.difference(&waiters).copied().collect();
-        if roots.is_empty() {
-            // Each waited for another at some time: the tree begins with any of them.
-            roots.extend(blockers.first());
-        }
         let mut tree = Tree { blockers: self, context, rows: Vec::new() };
-        let mut ranked: Vec<(Sums, u32)> = roots.into_iter().map(|root| (self.below(root), root)).collect();
+        let mut ranked: Vec<(Sums, u32)> = self.roots().into_iter().map(|root| (self.below(root).0, root)).collect();
         sorting::by_key(&mut ranked, |(sums, root)| (std::cmp::Reverse(sums.time), *root));
         for (sums, root) in ranked {
             tree.root(root, sums);
@@ -159,8 +152,27 @@ impl Blockers {
         tree.rows
     }
 
-    /// The time of all that waits for a session, directly or not.
-    fn below(&self, root: u32) -> Sums {
+    /// The sessions with which the tree begins: all that wait for none, and one of each circle that is not below them.
+    fn roots(&self) -> Vec<u32> {
+        let waiters = sorting::set(self.edges.keys().map(|edge| edge.waiter));
+        let blockers = sorting::set(self.edges.keys().map(|edge| edge.blocker));
+        let mut roots: Vec<u32> = blockers.difference(&waiters).copied().collect();
+        let mut reached = BTreeSet::new();
+        roots.iter().for_each(|root| reached.extend(self.below(*root).1));
+        for blocker in blockers {
+            if !reached.contains(&blocker) {
+                // Each waited for another at some time: the tree begins with any of them.
+                let below = self.below(blocker).1;
+                roots.retain(|root| !below.contains(root));
+                roots.push(blocker);
+                reached.extend(below);
+            }
+        }
+        roots
+    }
+
+    /// The time of all that waits for a session, directly or not, and who they are, itself among them.
+    fn below(&self, root: u32) -> (Sums, BTreeSet<u32>) {
         let (mut sums, mut seen, mut next) = (Sums::default(), BTreeSet::from([root]), vec![root]);
         while let Some(blocker) = next.pop() {
             for (edge, more) in self.edges.iter().filter(|(edge, _)| edge.blocker == blocker) {
@@ -170,7 +182,7 @@ impl Blockers {
                 }
             }
         }
-        sums
+        (sums, seen)
     }
 
     /// Time of waits for locks of which it is not known who held them.

@@ -182,7 +182,7 @@ impl Seen {
     pub(super) fn close(mut self, hearing: &mut Hearing<'_>) -> f64 {
         let last = self.last();
         self.close_open(hearing);
-        let segment = Segment { session: self.index, first: self.first, last };
+        let segment = Segment { session: self.index, first: self.first, last, unrecorded: Vec::new() };
         hearing.observer.segment(hearing.context, &segment);
         self.variance(last)
     }

@@ -12,7 +12,7 @@ use crate::observe::instruments::Instruments;
 use crate::outcome::{Outcome, outcome};
 use crate::tables::active_over_time::ActiveOverTime;
 use crate::tables::class_sums::class_sums;
-use crate::tables::sampled::Counters;
+use crate::tables::sampled::{BlockerRow, Counters};
 
 const LOOK: Ticks = Ticks::from_micros(10_000);
 
@@ -300,6 +300,26 @@ fn sessions_that_wait_for_each_other_make_no_endless_tree() {
     (0..3).for_each(|_| profile.look(LOOK, &samples));
     let (ingested, _) = profile.snapshot(&Observed::default());
     assert!((2..5).contains(&ingested.profile.sampled.as_ref().unwrap().blockers.len()));
+}
+
+#[test]
+fn sessions_that_wait_for_each_other_are_not_lost_beside_one_that_waits_for_none() {
+    let waiting = |pid: u32| active(pid, i64::from(pid), Some("Lock:transactionid"));
+    let samples = vec![silent(9, State::IdleInTransaction), waiting(3), waiting(5), waiting(6), waiting(7), waiting(8)];
+    let mut profile = sampled([]);
+    // 7 and 8 wait for each other, and 5 for them; 9 has nothing to do with it.
+    let answer = [(3, vec![9]), (5, vec![8]), (6, vec![5]), (7, vec![8]), (8, vec![7])];
+    profile.blocking(&answer, &samples);
+    (0..3).for_each(|_| profile.look(LOOK, &samples));
+    let (ingested, _) = profile.snapshot(&Observed::default());
+    let tree = &ingested.profile.sampled.as_ref().unwrap().blockers;
+    let roots: Vec<(&str, f64)> =
+        tree.iter().filter(|row| row.level == 0).map(|row| (row.process.as_str(), row.time.micros() / 1e3)).collect();
+    assert_eq!(roots, [("7 shop@db", 120.0), ("9 shop@db", 30.0)]);
+    for pid in [3, 5, 6, 7, 8] {
+        let waits = |row: &&BlockerRow| row.level > 0 && row.process == format!("{pid} shop@db");
+        assert_eq!(tree.iter().filter(waits).count(), 1, "{pid}");
+    }
 }
 
 #[test]

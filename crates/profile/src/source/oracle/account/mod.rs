@@ -174,7 +174,6 @@ impl Accounting {
             context: self.context,
             problems: self.problems.into_values().collect(),
             unread: self.unread,
-            holes: self.holes,
             clocks: self.clocks,
         }
     }

@@ -118,7 +118,7 @@ impl Accounting {
         segment: Option<(Ticks, Ticks)>,
         observer: &mut O,
     ) {
-        let Accounting { context, sessions, pending_waits, budget, holes, wall_clock, clocks, .. } = self;
+        let Accounting { context, sessions, pending_waits, budget, wall_clock, clocks, .. } = self;
         let session = &mut sessions[place];
         let index = session.index;
         *pending_waits -= session.loose.len();
@@ -134,10 +134,10 @@ impl Accounting {
         for waiting in session.recursion.drain() {
             observer.root(context, &root_of(index, &waiting));
         }
-        let unrecorded = session.take_holes();
+        let unrecorded = std::mem::take(&mut session.holes);
         for (first, last) in session.clock.take_left() {
             if budget.interval(last - first) {
-                observer.segment(context, &Segment { session: index, first, last });
+                observer.segment(context, &Segment { session: index, first, last, unrecorded: Vec::new() });
             }
         }
         if let Some((first, last)) = segment {
@@ -146,10 +146,7 @@ impl Accounting {
                 *clocks = Some((earliest.min(begin), latest.max(end)));
             }
             if budget.interval(last - first) {
-                if unrecorded > Ticks::ZERO {
-                    *holes.entry(index).or_default() += unrecorded;
-                }
-                observer.segment(context, &Segment { session: index, first, last });
+                observer.segment(context, &Segment { session: index, first, last, unrecorded });
             } else {
                 self.problem(ProblemKind::TooLarge, 1, 0);
             }

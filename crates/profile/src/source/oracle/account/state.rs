@@ -38,7 +38,6 @@ pub struct Accounting {
     pub(super) scale: TimeScale,
     pub(super) problems: BTreeMap<ProblemKind, Problem>,
     pub(super) unread: Vec<Unread>,
-    pub(super) holes: BTreeMap<SessionIndex, Ticks>,
     pub(super) clocks: Option<(i64, i64)>,
     pub(super) wall_clock: WallClock,
     /// Files begun.

@@ -1,0 +1,51 @@
+//! In which order logs are read: by when they begin, so that a session that goes on in another log goes on in time.
+//! Names that repeat each week, and lists with the newest log first, say nothing of it.
+
+use std::io::Read;
+
+use measure::sorting;
+
+use super::entry::{Entry, Lines};
+use super::format::detect;
+use crate::event::Unread;
+use crate::input;
+use crate::source::contract::Input;
+
+/// Bytes at the beginning of a log in which its first stamp is looked for.
+const HEAD_BYTES: u64 = 256 << 10;
+
+/// The logs by their first stamps. One without a stamp, and a pipe, of which nothing can be read twice, keep their
+/// places.
+pub(super) fn by_first_stamp(inputs: Vec<Input>) -> Vec<Input> {
+    if inputs.len() < 2 {
+        return inputs;
+    }
+    let (mut stamped, mut places) = (Vec::new(), Vec::new());
+    for input in inputs {
+        match first_stamp(&input) {
+            Some(stamp) => {
+                stamped.push((stamp, input));
+                places.push(None);
+            }
+            None => places.push(Some(input)),
+        }
+    }
+    sorting::by_key(&mut stamped, |(stamp, _)| *stamp);
+    let mut stamped = stamped.into_iter().map(|(_, input)| input);
+    places.into_iter().filter_map(|kept| kept.or_else(|| stamped.next())).collect()
+}
+
+fn first_stamp(input: &Input) -> Option<i64> {
+    if input.bytes.is_some() {
+        return None;
+    }
+    let mut lines = Lines::new(input::open(&input.given).ok()?.take(HEAD_BYTES));
+    let mut assembler = detect(lines.head().ok()?)?.assembler();
+    let mut first = None;
+    let mut sink = |found: Result<&Entry, Unread>| first = first.or(found.ok().and_then(|entry| entry.time));
+    while let Some(line) = lines.read_line().ok()? {
+        assembler.line(&line, &mut sink);
+    }
+    assembler.finish(&mut sink);
+    first
+}

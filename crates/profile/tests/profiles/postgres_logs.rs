@@ -1,0 +1,89 @@
+//! Logs of PostgreSQL that are made for a test: their time, whole, in parts, and read in any order.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use profile::choice::{Period, WallClock};
+use profile::compare::{Cut, Interval};
+use profile::event::{Observer, Ticks};
+use profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
+use profile::observe::collector::THINK_TIME;
+use profile::observe::instruments::Instruments;
+use profile::source::{BindValues, ReadOptions, SourceSettings};
+use profile::tables::SessionProfile;
+use tempfile::TempDir;
+
+/// A log with an execution of 4 ms that ends at each of these seconds of a minute, all of one session.
+fn log(seconds: &[u32]) -> String {
+    let entry = |second: &u32| {
+        format!(
+            "2026-11-21 10:45:{second:02}.000 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:\n\t{{\n\t  \"Query \
+             Text\": \"select 1\",\n\t  \"Plan\": {{\"Node Type\": \"Result\", \"Actual Total Time\": 4.0, \
+             \"Actual Rows\": 1, \"Actual Loops\": 1}}\n\t}}\n"
+        )
+    };
+    seconds.iter().map(entry).collect()
+}
+
+fn read(paths: &[PathBuf], more: &mut (dyn Observer + Send)) -> Ingested {
+    let reading = ReadOptions { workers: 1, chunk_bytes: 1 << 20 };
+    let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() };
+    let settings = IngestSettings { think_time: THINK_TIME, source };
+    ingest(Chosen::of(paths), &settings, more, &mut |_, _| ControlFlow::Continue(()))
+}
+
+/// The logs in a folder, each by its name, and the folder.
+fn written(logs: &[(&str, String)]) -> (TempDir, Vec<PathBuf>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |(name, text): &(&str, String)| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("room for a small file");
+        path
+    };
+    let paths = logs.iter().map(write).collect();
+    (folder, paths)
+}
+
+fn millis(millis: i64) -> Ticks {
+    Ticks::from_micros(1000 * millis)
+}
+
+/// What holds for the time of any log of plans.
+fn assert_none_is_response_time_between_calls(whole: &SessionProfile) {
+    assert!(whole.unaccounted_between > Ticks::ZERO, "{whole:?}");
+    assert_eq!(whole.unrecorded, whole.unaccounted_between);
+}
+
+#[test]
+fn time_before_a_clock_was_set_back_is_no_response_time() {
+    let (_folder, paths) = written(&[("pg.log", log(&[30, 40, 41, 5, 6, 9]))]);
+    let whole = read(&paths, &mut Instruments::default()).profile.whole;
+    assert_eq!((whole.interruptions, whole.interval), (1, millis(11_004 + 4_004)));
+    assert_none_is_response_time_between_calls(&whole);
+}
+
+#[test]
+fn time_in_a_part_of_a_log_is_no_response_time() {
+    let (_folder, paths) = written(&[("pg.log", log(&[10, 20, 22, 25, 40]))]);
+    let at = |second: u32| Some(format!("2026-11-21T10:45:{second}").parse::<WallClock>().expect("a time"));
+    let mut cut = Cut::new(Interval { since: at(15), until: at(30) }, None, THINK_TIME);
+    let ingested = read(&paths, &mut cut);
+    assert_eq!(ingested.profile.whole.interval, millis(30_004));
+    let part = cut.finish("pg.log", ingested).expect("calls of these times").ingested.profile.whole;
+    assert_eq!((part.interval, part.response_time), (millis(15_000), millis(12)));
+    assert_none_is_response_time_between_calls(&part);
+}
+
+#[test]
+fn logs_that_are_given_newest_first_are_read_in_the_order_of_their_times() {
+    let (_folder, paths) = written(&[
+        ("postgresql-Fri.log", log(&[20, 21])),
+        ("postgresql-Sat.log", log(&[40, 41])),
+        ("postgresql-Thu.log", log(&[5, 6])),
+    ]);
+    for turn in 0..paths.len() {
+        let given: Vec<PathBuf> = paths.iter().cycle().skip(turn).take(paths.len()).cloned().collect();
+        let whole = read(&given, &mut Instruments::default()).profile.whole;
+        assert_eq!((whole.interruptions, whole.interval), (0, millis(36_004)), "{given:?}");
+    }
+}
