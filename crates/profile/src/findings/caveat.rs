@@ -94,8 +94,9 @@ fn unrecorded(profile: &Profile) -> Option<Finding> {
     let unrecorded = profile.whole.unrecorded;
     (unrecorded > Ticks::ZERO).then(|| {
         let message = format!(
-            "{} lie between the end of one file and the beginning of the next of the same session: a file in between \
-             is missing, or tracing was off. They have a row of their own and are no part of the response time.",
+            "{} of the sessions' time are not recorded. In traces they lie between the end of one file and the \
+             beginning of the next: a file in between is missing, or tracing was off. In a log they lie between the \
+             plans that it has. They have a row of their own and are no part of the response time.",
             format_nanos(nanos(unrecorded))
         );
         row::UNRECORDED.of(message)
