@@ -240,11 +240,15 @@ fn remove_file(path: &Path) -> Result<Removed, StoreError> {
 /// Whether `id` is made of letters, digits and hyphens only, so that it can lead to no other directory.
 /// Whether a file that is no run was one, or was to be one: by its name, or by how it begins.
 fn looks_like_run(path: &Path) -> bool {
+    // A pipe is not opened: that would wait for a writer.
+    if !path.is_file() {
+        return false;
+    }
     let is_named = stem(path).is_some_and(|stem| stem.len() == UUID_LENGTH && is_plain_id(&stem));
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
     let has_schema = || start.windows(SCHEMA_START.len()).any(|window| window == SCHEMA_START);
-    path.is_file() && (is_named || (read.is_ok() && has_schema()))
+    is_named || (read.is_ok() && has_schema())
 }
 
 fn is_plain_id(id: &str) -> bool {
@@ -350,9 +354,11 @@ mod tests {
         fs::write(store.dir().join("01a21f09-e6c8-77af-a700-09e0389f4c50.json"), "{").unwrap();
         fs::write(store.dir().join("torn.json"), r#"{"schema": "readpath.run/1", "#).unwrap();
         fs::write(store.dir().join("package.json"), r#"{"name": "of another program"}"#).unwrap();
+        let pipe = std::process::Command::new("mkfifo").arg(store.dir().join("pipe.json")).status().unwrap();
+        assert!(pipe.success());
         assert_eq!(store.remove_before(None).unwrap().runs, 3);
         let left = fs::read_dir(store.dir()).unwrap().map(|file| file.unwrap().file_name()).collect::<BTreeSet<_>>();
-        assert_eq!(left, ["notes.txt", "package.json"].map(Into::into).into());
+        assert_eq!(left, ["notes.txt", "package.json", "pipe.json"].map(Into::into).into());
         assert!(dir.path().join("outside.json").exists());
     }
 

@@ -7,7 +7,7 @@ use measure::{Run, Unit};
 
 use super::readings::{ACCESSES, TIERS};
 use super::row::{Row as Fact, rows, session_rows, summary};
-use super::statements::OTHERS;
+use super::statements::{OTHERS, response_time};
 use super::time::{served, title};
 use crate::body::drawing::{Drawing, figure};
 use crate::page::{Axis, Chart, Datum, Key, Line, Place, Plot, Row, Shape};
@@ -104,22 +104,16 @@ pub(super) fn place_in(order: &[String], class: &str) -> usize {
     order.iter().position(|known| known == class).unwrap_or(order.len())
 }
 
-/// Time of a statement without the client's think time and idle waits, as its table has it.
-fn own(row: &Fact) -> f64 {
-    let value = |name: &str| row.value(name).unwrap_or(0.0);
-    value("response_time") - value("think_time") - value("idle")
-}
-
 /// The time of all statements.
 fn of_all(run: &Run) -> f64 {
-    rows(run, "statement").map(|row| own(&row).max(0.0)).sum()
+    rows(run, "statement").map(|row| response_time(&row).max(0.0)).sum()
 }
 
 /// The statements with their time, largest first. All others together are none of them.
 fn statements(run: &Run) -> Vec<(String, f64)> {
     let mut all: Vec<(String, f64)> = rows(run, "statement")
         .filter(|row| row.text("id") != OTHERS)
-        .map(|row| (row.text("id").to_string(), own(&row)))
+        .map(|row| (row.text("id").to_string(), response_time(&row)))
         .filter(|(_, time)| *time > 0.0)
         .collect();
     sorting::by(&mut all, |one, other| other.1.total_cmp(&one.1));

@@ -50,7 +50,7 @@ fn ranking(run: &Run) -> Ranking {
 const RESPONSE_TIME: &str = "response time";
 
 /// Response time without think time and idle waits: they are no work of the statement.
-fn response_time(row: &Row) -> f64 {
+pub(super) fn response_time(row: &Row) -> f64 {
     let value = |name: &str| row.value(name).unwrap_or(0.0);
     value("response_time") - value("think_time") - value("idle")
 }
