@@ -19,7 +19,7 @@ const AS_GOOD: f64 = 0.85;
 
 /// The better of the two known sets is advised where it gains this part of what the best set does: of the many that are
 /// nearly as good, each run finds another one best.
-const KNOWN_AS_GOOD: f64 = 0.7;
+const KNOWN_AS_GOOD: f64 = 0.5;
 
 /// Where neither known set is as good, sets that are the same in each run and harm no query come before others.
 /// Measured ones, which differ from run to run, stand where this part of what the best of them gains is still more than
@@ -213,13 +213,13 @@ fn unclear(judged: &Judged, state: State) -> String {
     if judged.few > 0 {
         let option = if state == State::Cold { "--cold-rounds" } else { "--rounds" };
         return format!(
-            "plans of {} ran in fewer than {RUNS_MIN} turns, too few for a verdict: {option} {RUNS_MIN} or more tells",
+            "plans of {} ran in fewer than {RUNS_MIN} turns, too few for a verdict: use {option} {RUNS_MIN} or more",
             queries(judged.few)
         );
     }
     if judged.ended > 0 {
         return format!(
-            "{} reached the time limit and may take any time beyond it: a larger --time-limit tells",
+            "{} reached the time limit and may take any time beyond it: use a larger --time-limit",
             queries(judged.ended)
         );
     }
@@ -368,8 +368,8 @@ fn report_concurrency(sweep: &Sweep, journal: &mut dyn Journal) {
     };
     let Some(plateau) = concurrency::plateau(sweep) else {
         journal.find(absent.of(format!(
-            "{name} did not come out: the times went up and down with it, because something else used the device. \
-             Repeat the run when it is quiet."
+            "{name} could not be determined: the times rose and fell as it grew, because something else used the \
+             device. Repeat the run when it is quiet."
         )));
         return;
     };

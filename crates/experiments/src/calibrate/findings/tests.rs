@@ -54,7 +54,12 @@ fn a_set_that_differs_from_run_to_run_is_advised_only_where_it_is_clearly_better
     use Decision::{Change, Keep, Undecided};
     assert_eq!(advised((Change, 0.7), (Change, 0.68), (Change, 0.72)), (Change, "random-1.1"));
     assert_eq!(advised((Change, 0.49), (Change, 0.48), (Change, 0.72)), (Change, "cached"));
-    assert_eq!(advised((Change, 0.9), (Change, 0.5), (Change, 0.7)), (Change, "safe"));
+    assert_eq!(
+        advised((Change, 0.9), (Change, 0.5), (Change, 0.69)),
+        (Change, "random-1.1"),
+        "more than half the gain"
+    );
+    assert_eq!(advised((Change, 0.9), (Change, 0.5), (Change, 0.72)), (Change, "safe"), "less than half");
     assert_eq!(advised((Keep, 1.1), (Change, 0.9), (Undecided, 0.6)), (Change, "safe"));
     assert_eq!(advised((Keep, 1.1), (Keep, 1.0), (Undecided, 1.0)), (Keep, "cached"));
     assert_eq!(advised((Undecided, 1.1), (Keep, 1.0), (Keep, 1.0)), (Undecided, "cached"));
@@ -83,7 +88,7 @@ fn a_measured_set_has_to_gain_more_than_the_best_that_is_the_same_in_each_run_an
         let all: Vec<Judged> = all.map(|(decision, ratio)| judged(decision, ratio, 9)).collect();
         sets[Advice::of(&sets, &all, "cached").set].name
     };
-    assert_eq!([0.45, 0.4, 0.36].map(advised), ["random-1.1", "random-1.1", "cached"]);
+    assert_eq!([0.45, 0.4, 0.24].map(advised), ["random-1.1", "random-1.1", "cached"]);
 }
 
 /// Ten queries in a state of which a set halves all but those that it makes three times as slow.
@@ -244,7 +249,7 @@ fn no_verdict_of_plans_that_ran_seldom_or_were_ended_near_the_limit_names_the_op
     }
     let ended = halved_and(3, [Variant::of(&[0], &[9000.0; 3]), Variant::ended(&[1], 10_000.0)], None);
     assert!(ended.contains("undecided, because 1 query reached the time limit"), "{ended}");
-    assert!(ended.contains("a larger --time-limit tells"), "{ended}");
+    assert!(ended.contains("use a larger --time-limit"), "{ended}");
     let slower = halved_and(3, [Variant::of(&[0], &[3000.0; 3]), Variant::ended(&[1], 10_000.0)], None);
     assert!(slower.contains("keep the server's own constants"), "{slower}");
 }
@@ -447,7 +452,7 @@ fn reads_ahead(setting: ReadAhead, [absent, answer]: [FindingSpec; 2]) -> [Readi
         Kept::found(|journal| report(&Constants { all: Vec::new(), sweeps }, "postgres 18.6", journal))
     };
     let absent = reading(absent, sweep(), found, move |times| {
-        times.filter(|times| plateau(times).is_none()).map(|_| says![format!("{name} did not come out")])
+        times.filter(|times| plateau(times).is_none()).map(|_| says![format!("{name} could not be determined")])
     });
     let answer = reading(answer, sweep(), found, move |times| {
         let times = (*times)?;
@@ -481,7 +486,7 @@ fn withheld() -> Reading {
         let names: Vec<&str> = CONSTANTS.into_iter().zip(*given).filter(is_withheld).map(|(name, _)| name).collect();
         (!names.is_empty()).then(|| {
             says![format!(
-                "more than 1.5 times or the interval, of the cost or of a row's, holds 0: {}. The",
+                "more than 1.5 times or the interval, of the cost or of a row's, contains 0: {}. The",
                 names.join(", ")
             )]
         })
