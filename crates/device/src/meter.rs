@@ -39,6 +39,11 @@ impl Meter {
         self.histogram.len()
     }
 
+    /// The longest latency; zero before the first read.
+    pub fn longest(&self) -> Nanos {
+        Nanos(self.exact.max)
+    }
+
     /// The windows.
     pub fn windows(&self) -> &Windows {
         &self.windows

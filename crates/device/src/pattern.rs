@@ -11,8 +11,8 @@ pub enum Pattern {
     Random,
     /// Ascending, from the span's start again after its end.
     Sequential,
-    /// Each read this many bytes behind the one before, from a random start again after the span's end: what a seek
-    /// over that distance costs.
+    /// Each read this many bytes behind the one before, from a random start, and again from one after the span's end:
+    /// what a seek over that distance costs.
     Apart(u64),
 }
 
@@ -90,7 +90,12 @@ impl Offsets {
         };
         let round = working_set.unwrap_or(blocks).clamp(1, blocks);
         let repeats = working_set.is_some();
-        Offsets { span, block_size: block_size as u64, round, repeats, next: 0, order }
+        let mut offsets = Offsets { span, block_size: block_size as u64, round, repeats, next: 0, order };
+        // Workers with seeds of their own do not begin in the same place.
+        if let Order::Apart { step, keys } = &mut offsets.order {
+            offsets.next = keys.below(*step);
+        }
+        offsets
     }
 
     /// The next byte offset.
@@ -174,6 +179,14 @@ mod tests {
         let wrong = |pair: &&[u64]| pair[1] > pair[0] && pair[1] - pair[0] != 512 * 300;
         assert!(reads.iter().all(|offset| *offset < span.length));
         assert_eq!(reads.windows(2).filter(wrong).count(), 0);
+    }
+
+    #[test]
+    fn workers_that_read_apart_do_not_follow_one_another_over_the_same_blocks() {
+        let span = Span { offset: 0, length: 512 * 100_000 };
+        let first = |seed| Offsets::new(Pattern::Apart(512 * 3000), span, 512, seed, None).advance();
+        let firsts: std::collections::HashSet<u64> = (1..=8).map(first).collect();
+        assert!(firsts.len() > 5, "{firsts:?}");
     }
 
     #[test]

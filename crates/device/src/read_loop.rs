@@ -30,6 +30,8 @@ pub struct LoopOutcome {
     pub issued: u64,
     /// Length of the measurement: to the end of the last counted read, or the time that was set.
     pub elapsed: Nanos,
+    /// The longest latency of a read that ended after the time was up, and is in no meter; zero where there is none.
+    pub late: Nanos,
     /// The read that failed, if one did; what ended before it is counted.
     pub failure: Option<ReadFailure>,
 }
@@ -98,6 +100,8 @@ struct Phase {
     latency: Meter,
     open: Option<OpenLoop>,
     last_end: Nanos,
+    /// The longest read that ended after the deadline.
+    late: Nanos,
     /// Whether the time that was set has passed.
     ran_out: bool,
 }
@@ -123,7 +127,8 @@ impl Phase {
             service: Meter::starting(start, None),
             lateness: Meter::starting(start, None),
         });
-        Phase { start, limit, issued: 0, latency: Meter::starting(start, cpu), open, last_end: start, ran_out: false }
+        let (latency, last_end, late) = (Meter::starting(start, cpu), start, Nanos::ZERO);
+        Phase { start, limit, issued: 0, latency, open, last_end, late, ran_out: false }
     }
 
     fn deadline(&self) -> Option<Nanos> {
@@ -144,6 +149,7 @@ impl Phase {
     #[inline]
     fn record(&mut self, now: Nanos, slot: &SlotTimes) {
         if self.deadline().is_some_and(|deadline| now > deadline) {
+            self.late = self.late.max(now.since(slot.submitted));
             return;
         }
         self.last_end = now;
@@ -158,9 +164,11 @@ impl Phase {
     }
 
     fn outcome(mut self, warm_up: Meter, issued: u64, failure: Option<ReadFailure>) -> LoopOutcome {
+        let has_stalled = failure.is_none() && self.late > Nanos::ZERO;
         let end = match self.deadline() {
-            // An open loop waits on purpose: its time is the time that was set.
-            Some(deadline) if self.open.is_some() && self.ran_out => deadline,
+            // An open loop waits on purpose, and a read that stalls until after the end is no shorter run: the time is
+            // the time that was set.
+            Some(deadline) if self.ran_out && (self.open.is_some() || has_stalled) => deadline,
             Some(deadline) if failure.is_none() && self.last_end + crate::windows::WINDOW >= deadline => deadline,
             _ => self.last_end,
         };
@@ -174,6 +182,7 @@ impl Phase {
             warm_up,
             issued,
             elapsed: end.since(self.start),
+            late: self.late,
             failure,
         }
     }

@@ -77,6 +77,8 @@ pub struct Windows {
     current_end: Nanos,
     cpu: CpuClock,
     cpu_before: Nanos,
+    /// From the start to the end of the last closed window, which may be cut; `None` before the windows are finished.
+    covered: Option<Nanos>,
 }
 
 impl Windows {
@@ -92,6 +94,7 @@ impl Windows {
             current_end: start + WINDOW,
             cpu,
             cpu_before: cpu.map_or(Nanos::ZERO, |now| now()),
+            covered: None,
         }
     }
 
@@ -110,9 +113,11 @@ impl Windows {
     pub fn finish(&mut self, end: Nanos) {
         self.close_until(end);
         let lasted = (end + self.width).since(self.current_end);
-        if lasted.0 * 2 >= self.width.0 {
+        let is_kept = lasted.0 * 2 >= self.width.0;
+        if is_kept {
             self.close();
         }
+        self.covered = Some(if is_kept { end.since(self.start) } else { self.whole(self.closed.len()) });
     }
 
     /// The closed windows.
@@ -139,11 +144,26 @@ impl Windows {
                 None => self.closed.push(window.clone()),
             }
         }
+        self.covered = self.covered.max(other.covered);
     }
 
     /// Reads per second in each closed window.
     pub fn rates(&self) -> Vec<f64> {
-        self.closed.iter().map(|window| window.reads() as f64 / self.width.as_seconds()).collect()
+        let rate = |(at, window): (usize, &Window)| window.reads() as f64 / self.elapsed(at..at + 1).as_seconds();
+        self.closed.iter().enumerate().map(rate).collect()
+    }
+
+    /// How long these closed windows lasted: their width each, but for the last one of all, which is cut where the
+    /// reads ended.
+    pub fn elapsed(&self, windows: Range<usize>) -> Nanos {
+        let end = self.whole(windows.end);
+        let cut = self.covered.filter(|_| windows.end == self.closed.len());
+        cut.map_or(end, |covered| covered.min(end)).since(self.whole(windows.start))
+    }
+
+    /// What this number of windows lasts that are not cut.
+    fn whole(&self, windows: usize) -> Nanos {
+        Nanos(self.width.0 * windows as u64)
     }
 
     /// Some of the windows as the run document carries them; `None` when there is none.
@@ -207,6 +227,27 @@ mod tests {
         let timeline = windows.timeline(0..4).unwrap();
         assert_eq!(timeline.reads, [1, 0, 0, 1]);
         assert_eq!(timeline.median_us, [80.0, 0.0, 0.0, 120.0]);
+    }
+
+    #[test]
+    fn a_window_that_is_cut_has_the_rate_of_the_time_that_it_lasted() {
+        let of = |reads: u64| {
+            let mut windows = Windows::starting(Nanos::ZERO, None);
+            (1..=reads).for_each(|read| windows.record(Nanos::from_micros(read * 100), Nanos::from_micros(100)));
+            windows.finish(Nanos::from_micros(reads * 100));
+            windows
+        };
+        let close = |rates: Vec<f64>| rates.iter().all(|rate| (rate / 10_000.0 - 1.0).abs() < 0.002);
+        // 560 and 540 ms: the last window is kept in one and dropped in the other.
+        for (reads, windows, elapsed) in [(5_600, 6, 560), (5_400, 5, 500)] {
+            let all = of(reads);
+            assert_eq!((all.closed().len(), all.elapsed(0..windows)), (windows, Nanos::from_millis(elapsed)));
+            assert!(close(all.rates()), "{:?}", all.rates());
+        }
+        let mut halved = of(656_060);
+        assert!(halved.width() > WINDOW && close(halved.rates()), "{:?}", halved.rates());
+        halved.merge(of(656_060));
+        assert!(halved.rates().iter().all(|rate| (rate / 20_000.0 - 1.0).abs() < 0.002), "{:?}", halved.rates());
     }
 
     #[test]

@@ -102,6 +102,7 @@ fn merge_two(mut one: LoopOutcome, other: LoopOutcome) -> LoopOutcome {
     one.lateness = merge_optional(one.lateness, other.lateness);
     one.issued += other.issued;
     one.elapsed = one.elapsed.max(other.elapsed);
+    one.late = one.late.max(other.late);
     one.failure = one.failure.or(other.failure);
     one
 }

@@ -9,7 +9,7 @@ use measure::quantity::{counted, three_digits};
 use measure::schema::reads::findings as row;
 use measure::{Finding, Unit};
 use sys::file::extents::{self, Extents};
-use sys::file::{Kind, Target};
+use sys::file::{Caching, Kind, Target};
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -30,10 +30,18 @@ pub fn check(
     journal: &mut dyn Journal,
 ) -> Result<f64, ExperimentError> {
     let never_written = check_extents(target, span, journal);
-    // Another order than the measured one, so that the sample does not warm the first blocks of the run.
-    let sample = content::sample(target, span, block_size, SAMPLE_BLOCKS, !seed)?;
+    // Past the page cache where that can be, and in another order than the measured one: what is looked at here is not
+    // to be warmer afterwards.
+    let direct = target.reopen(Caching::Direct).ok().filter(|direct| takes(direct, span, block_size));
+    let sample = content::sample(direct.as_ref().unwrap_or(target), span, block_size, SAMPLE_BLOCKS, !seed)?;
     report_sample(target, sample, journal);
     Ok(never_written)
+}
+
+/// Whether blocks of the span can be read as direct I/O requires it.
+fn takes(direct: &Target, span: Span, block_size: usize) -> bool {
+    let alignment = u64::from(direct.alignment().offset.max(1));
+    span.offset.is_multiple_of(alignment) && (block_size as u64).is_multiple_of(alignment)
 }
 
 /// Asks the file system what part of `span` was never written: 0 where the file system does not know.

@@ -59,6 +59,17 @@ fn a_set_time_counts_the_reads_that_ended_within_it() {
 }
 
 #[test]
+fn a_read_that_stalls_until_after_the_end_is_in_no_rate_and_leaves_a_trace() {
+    let parameters = FixedParameters { latency_us: 700_000.0, ..FixedParameters::default() };
+    let shared = SharedModel::new(Box::new(FixedLatency::new(parameters)), 1);
+    let (mut method, clock) = (shared.client(0, 1, 8192, None), shared.clock().clone());
+    let plan = plan(1, StopAfter::Time(Nanos::from_millis(1000)));
+    let outcome = read_loop::run(&mut method, &clock, &plan, &AtomicBool::new(false));
+    assert_eq!((outcome.latency.reads(), outcome.late), (1, Nanos::from_millis(700)));
+    assert_eq!(outcome.elapsed, Nanos::from_millis(1000));
+}
+
+#[test]
 fn warm_up_reads_are_kept_apart() {
     let mut plan = plan(4, StopAfter::Reads(100));
     plan.warm_up = StopAfter::Reads(40);

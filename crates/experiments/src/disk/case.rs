@@ -4,7 +4,7 @@ use device::plan::ReadPlan;
 use measure::Parameters;
 use measure::schema::reads;
 
-use super::setting::Setting;
+use super::setting::{Setting, spans};
 use super::workload::Workload;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -31,15 +31,17 @@ pub(super) fn measure(
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
     journal.step(&ask.what, setting.expected(&setting.workload, ask.cases_left));
+    let (cached_before, regions) = (setting.page_cached(&ask.plans), spans(&ask.plans));
     let mut measured = read(setting, &setting.workload, ask, machine, journal)?;
     if let Some(first) = measured.cases.first_mut() {
         let before = "cachestat or mincore over the region, before the reads";
-        first.metrics.extend(setting.cached_before.map(|share| reads::CACHED_BEFORE.single(before, share * 100.0)));
+        first.metrics.extend(cached_before.map(|share| reads::CACHED_BEFORE.single(before, share * 100.0)));
     }
     if let Some(last) = measured.cases.last_mut() {
         let after = "preadv2 with RWF_NOWAIT on a sample of blocks, after the reads";
-        last.metrics
-            .extend(setting.answered_at_once().map(|share| reads::NOWAIT_ANSWERED.single(after, share * 100.0)));
+        last.metrics.extend(
+            setting.answered_at_once(&regions).map(|share| reads::NOWAIT_ANSWERED.single(after, share * 100.0)),
+        );
     }
     measured.keep(journal)?;
     Ok(measured)

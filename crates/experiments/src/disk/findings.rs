@@ -166,13 +166,15 @@ pub(super) fn spread(what: &str, is_virtual: bool, measured: &[Measured]) -> Opt
     let ratio = most / least.max(f64::MIN_POSITIVE);
     let says = match (ratio < PLACE_MATTERS, is_virtual) {
         (true, _) => "there is no arm to move, or a layer in between hides it".into(),
-        (false, true) => format!("a model has no noise, so that it is the {what}, and which blocks were drawn there"),
+        (false, true) => {
+            format!("a model has no noise, so the difference comes from the {what} and from the blocks drawn there")
+        }
         (false, false) => "repeat the run to separate seeks from noise".to_string(),
     };
     let message = match (micros(least), micros(most)) {
         (least, most) if least == most => format!("The median latency is {least} at every {what}: {says}."),
         (least, most) => format!(
-            "The median latency ranges from {least} to {most} over every {what}, {} times: {says}.",
+            "The median latency ranges from {least} to {most} over all {what}s, a factor of {}: {says}.",
             three_digits(ratio)
         ),
     };

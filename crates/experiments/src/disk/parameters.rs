@@ -52,9 +52,9 @@ words! {
 }
 
 words! {
-    /// How the kernel is asked: the rows of `sys::read::METHODS`, and the choice among them.
+    /// How reads are submitted to the kernel: the rows of `sys::read::METHODS`, and the choice among them.
     pub enum IoMethod ("I/O method") {
-        /// The cheapest that holds the depth
+        /// The cheapest that can keep that many reads in flight
         Auto = "auto",
         /// One preadv2 after the other
         Sync = "sync",
@@ -113,7 +113,7 @@ pub struct DiskParameters {
     pub depth: usize,
     /// Completions to wait for at once; `None` for what suits the depth.
     pub reap_batch: Option<usize>,
-    /// How the kernel is asked.
+    /// How reads are submitted to the kernel.
     pub io_method: IoMethod,
     /// Through the page cache, and not past it.
     pub buffered: bool,

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use device::Device;
 use device::pattern::{Offsets, Pattern, Span};
+use device::plan::ReadPlan;
 use measure::Parameters;
 use measure::quantity::size_in_words;
+use measure::random::mix;
 use measure::schema::disk::parameters;
 use measure::schema::reads;
 use serde_json::json;
@@ -35,7 +37,6 @@ pub(super) struct Setting<'a> {
     /// The region, or one zone's worth of it at its start.
     pub(super) span: Span,
     evict: bool,
-    pub(super) cached_before: Option<f64>,
     pub(super) never_written: f64,
 }
 
@@ -47,10 +48,8 @@ impl<'a> Setting<'a> {
         device::check_block_size(device.as_ref(), workload.block_size as u64)?;
         let span = span(path, device.size(), &view, parameters)?;
         let evict = parameters.evict;
-        let mut setting =
-            Setting { path, device, workload, view, span, evict, cached_before: None, never_written: 0.0 };
+        let setting = Setting { path, device, workload, view, span, evict, never_written: 0.0 };
         setting.check()?;
-        setting.cached_before = setting.page_cached();
         Ok(setting)
     }
 
@@ -115,23 +114,27 @@ impl<'a> Setting<'a> {
         if self.device.describe().is_virtual { Duration::ZERO } else { workload.expected().saturating_mul(cases) }
     }
 
-    /// Share of the region in the page cache, where reads go through one.
-    fn page_cached(&self) -> Option<f64> {
+    /// Share of what these plans read that is in the page cache, where reads go through one.
+    pub(super) fn page_cached(&self, plans: &[ReadPlan]) -> Option<f64> {
         let witnesses = self.device.witnesses();
         let target = witnesses.target().filter(|target| target.caching() == Caching::Buffered)?;
-        let cached = witness::cached(target, self.span.offset, self.span.length).ok()?;
-        Some(cached.pages as f64 / cached.of.max(1) as f64)
+        let (mut pages, mut of) = (0, 0);
+        for span in spans(plans) {
+            let cached = witness::cached(target, span.offset, span.length).ok()?;
+            pages += cached.pages;
+            of += cached.of;
+        }
+        Some(pages as f64 / of.max(1) as f64)
     }
 
-    /// Share of a sample of blocks that the kernel returns without waiting for storage, for buffered reads; taken
+    /// Share of a sample of these blocks that the kernel returns without waiting for storage, for buffered reads; taken
     /// after them, because a refused read starts the fetch.
-    pub(super) fn answered_at_once(&self) -> Option<f64> {
+    pub(super) fn answered_at_once(&self, spans: &[Span]) -> Option<f64> {
         let witnesses = self.device.witnesses();
         let target = witnesses.target().filter(|target| target.caching() == Caching::Buffered)?;
         let Workload { block_size, seed, .. } = self.workload;
-        let mut offsets = Offsets::new(Pattern::Random, self.span, block_size, !seed, None);
-        let blocks = NOWAIT_SAMPLE.min(self.span.blocks(block_size));
-        let sample: Vec<u64> = (0..blocks).map(|_| offsets.advance()).collect();
+        let of_each = (NOWAIT_SAMPLE / spans.len().max(1) as u64).max(1);
+        let sample: Vec<u64> = spans.iter().flat_map(|span| probed(*span, block_size, seed, of_each)).collect();
         let probe = witness::nowait_hits(target, &sample, block_size).ok()?;
         Some(probe.answered as f64 / sample.len().max(1) as f64)
     }
@@ -165,6 +168,20 @@ impl<'a> Setting<'a> {
         });
         always.into_iter().chain(kernel.into_iter().flatten()).chain(rate).collect()
     }
+}
+
+/// The regions that plans read, each once.
+pub(super) fn spans(plans: &[ReadPlan]) -> Vec<Span> {
+    let mut spans: Vec<Span> = plans.iter().map(|plan| plan.span).collect();
+    spans.dedup();
+    spans
+}
+
+/// Blocks to ask for without waiting: in another order than the reads and than the sample of the contents, which has
+/// brought its own blocks into the page cache.
+fn probed(span: Span, block_size: usize, seed: u64, count: u64) -> Vec<u64> {
+    let mut offsets = Offsets::new(Pattern::Random, span, block_size, mix(!seed), None);
+    (0..count.min(span.blocks(block_size))).map(|_| offsets.advance()).collect()
 }
 
 /// The region that the parameters ask for, of a device of `size` bytes.
@@ -210,6 +227,16 @@ mod tests {
 
     use super::*;
     use crate::disk::parameters::Zone;
+
+    #[test]
+    fn blocks_that_the_sample_of_the_contents_has_read_do_not_answer_for_the_region() {
+        let (span, block_size, seed) = (Span { offset: 0, length: 1 << 30 }, 4096, 1);
+        let mut sampled = Offsets::new(Pattern::Random, span, block_size, !seed, None);
+        let sampled: Vec<u64> = (0..64).map(|_| sampled.advance()).collect();
+        let probed = probed(span, block_size, seed, NOWAIT_SAMPLE);
+        assert_eq!(probed.len() as u64, NOWAIT_SAMPLE);
+        assert!(probed.iter().filter(|block| sampled.contains(block)).count() <= 1, "{probed:?}");
+    }
 
     #[test]
     fn zones_that_overlap_are_refused_and_zones_that_touch_are_not() {

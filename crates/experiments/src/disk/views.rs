@@ -72,14 +72,15 @@ fn zones(
     let inner = Span { offset: (setting.device.size() - outer.length) / block * block, length: outer.length };
     let mut measured = Vec::new();
     for (index, zone) in zones.iter().enumerate() {
-        let span_of = |worker: usize| match zone {
-            Zone::Outer => outer,
-            Zone::Inner => inner,
-            Zone::Both if worker < workload.workers / 2 => outer,
-            Zone::Both => inner,
+        let (in_outer, first) = match zone {
+            Zone::Outer => (workload.workers, outer),
+            Zone::Inner => (0, inner),
+            Zone::Both if workload.workers > 1 => (workload.workers / 2, outer),
+            Zone::Both => (0, inner),
         };
-        let plans = (0..workload.workers).map(|worker| workload.plan(span_of(worker), worker)).collect();
-        let mut case = setting.case(workload, span_of(0));
+        let mut plans = workload.plans_of(outer, 0..in_outer);
+        plans.extend(workload.plans_of(inner, in_outer..workload.workers));
+        let mut case = setting.case(workload, first);
         case.extend([parameters::ZONE.of(zone.name())]);
         let what = format!("the reads of {} in zone {}", setting.name(), zone.name());
         let ask = Ask { case, what, plans, cases_left: (zones.len() - index) as u32 };

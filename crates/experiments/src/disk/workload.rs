@@ -1,5 +1,6 @@
 //! The reads of one case: how many, how large, how many at once.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use device::Slots;
@@ -37,15 +38,24 @@ pub(super) struct Workload {
 impl Workload {
     /// One plan a worker on `span`, each with its own seed and its own part of a sequential span.
     pub(super) fn plans(&self, span: Span) -> Vec<ReadPlan> {
+        self.plans_of(span, 0..self.workers)
+    }
+
+    /// The plans of some of the workers, who have the span to themselves.
+    pub(super) fn plans_of(&self, span: Span, workers: Range<usize>) -> Vec<ReadPlan> {
+        let count = workers.len() as u64;
         let part = |index: usize| match self.pattern {
-            Pattern::Sequential if self.workers > 1 => span.part(index as u64, self.workers as u64, self.block_size),
+            // Of fewer blocks than workers, no part would hold one.
+            Pattern::Sequential if (2..=span.blocks(self.block_size)).contains(&count) => {
+                span.part(index as u64, count, self.block_size)
+            }
             _ => span,
         };
-        (0..self.workers).map(|index| self.plan(part(index), index)).collect()
+        workers.clone().map(|index| self.plan(part(index - workers.start), index)).collect()
     }
 
     /// The plan of worker `index` on a span of its own.
-    pub(super) fn plan(&self, span: Span, index: usize) -> ReadPlan {
+    fn plan(&self, span: Span, index: usize) -> ReadPlan {
         ReadPlan {
             pattern: self.pattern,
             block_size: self.block_size,
@@ -90,5 +100,25 @@ impl Workload {
             ))),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::parameters::DiskParameters;
+
+    #[test]
+    fn workers_in_sequence_never_read_the_same_blocks_of_a_zone() {
+        let workload = Workload { pattern: Pattern::Sequential, workers: 5, ..DiskParameters::default().workload() };
+        let [outer, inner] = [0, 1 << 30].map(|offset| Span { offset, length: 64 << 20 });
+        let mut plans = workload.plans_of(outer, 0..2);
+        plans.extend(workload.plans_of(inner, 2..5));
+        let mut spans: Vec<Span> = plans.iter().map(|plan| plan.span).collect();
+        spans.sort_unstable_by_key(|span| span.offset);
+        assert!(spans.windows(2).all(|pair| pair[0].offset + pair[0].length <= pair[1].offset), "{spans:?}");
+        assert_eq!(spans.iter().map(|span| span.length).sum::<u64>(), 128 << 20);
+        let seeds: std::collections::HashSet<u64> = plans.iter().map(|plan| plan.seed).collect();
+        assert_eq!(seeds.len(), 5, "each worker keeps its own");
     }
 }

@@ -67,8 +67,8 @@ fn report_gathering(
     let join = if best.group.name.is_empty() { "with" } else { "and" };
     let ahead = best.way.size.map_or(String::new(), |size| format!(" {join} {} ahead", counted(size, "read", "reads")));
     let message = format!(
-        "On {name}, {} and {rand} % of the rows out of order, gathering gains a factor of {}: {} by {}, which reads \
-         one block at a time, {} by {}{}{ahead}.{beside}",
+        "On {name}, {} and {rand} % of the rows out of order, batching or prefetching gains a factor of {}: {} by {}, \
+         which reads one block at a time, {} by {}{}{ahead}.{beside}",
         if direct { "past the page cache" } else { "through the page cache" },
         three_digits(gain),
         format_nanos(alone.elapsed() * 1e6),
@@ -80,7 +80,7 @@ fn report_gathering(
     journal.find(row::ANSWER_SERVER_GAIN.of(message).with("gain", gain, Unit::Ratio));
 }
 
-/// Where gathering gains nothing, because reads are handed over one after the other.
+/// Where gathering gains nothing, because reads are submitted one after the other.
 fn report_serialized(found: &[Measured], journal: &mut dyn Journal) {
     for alone in found.iter().filter(|case| case.group.is_direct && !case.way.is_gathered) {
         let beside = || found.iter().filter(|case| case.is_beside(alone));
@@ -91,8 +91,8 @@ fn report_serialized(found: &[Measured], journal: &mut dyn Journal) {
         let Some(best) = gains.max_by(f64::total_cmp).filter(|best| *best < SAME) else { continue };
         let and = if alone.group.name.is_empty() { String::new() } else { format!(" and {}", alone.group.name) };
         let message = format!(
-            "With direct reads{and}, gathering gains nothing ({} times at best): blocks are known ahead and read one \
-             after the other all the same.",
+            "With direct reads{and}, batching or prefetching gains nothing ({} times at best): blocks are known ahead \
+             and read one after the other all the same.",
             three_digits(best)
         );
         journal.find(row::ANSWER_SERVER_SERIALIZED.of(message));
@@ -112,8 +112,8 @@ fn report_storage(found: &[Measured], journal: &mut dyn Journal) {
     );
     journal.find(if block < PAGE_CACHE_MICROS {
         row::ANSWERED_BY_PAGE_CACHE.of(format!(
-            "{takes}: the page cache answered, not the storage, and what gathering gains there is not what it \
-                 gains on a device. Take a larger table with --rows, or a private server."
+            "{takes}: the page cache answered, not the storage, and what batching or prefetching gains there is not \
+                 what it gains on a device. Take a larger table with --rows, or a private server."
         ))
     } else {
         row::ANSWERED_BY_STORAGE.of(format!("{takes}: the storage answered."))

@@ -45,9 +45,14 @@ impl<'a> Bench<'a> {
         Keys::of_turn(number, *outer_rows, asked.rows, facts.keys_may_repeat)
     }
 
+    /// How many rows a join looks up: no more than there are, where keys may not repeat.
+    pub(super) fn looked_up(&self, table: InnerTable, facts: &InnerFacts) -> u64 {
+        Keys::of_turn(0, self.parameters.outer_rows, table.rows, facts.keys_may_repeat).count
+    }
+
     /// The parameters that all cases of a table have.
     pub(super) fn labels(&self, table: InnerTable, facts: &InnerFacts, group: &Group) -> Parameters {
-        let outer_rows = Keys::of_turn(0, self.parameters.outer_rows, table.rows, facts.keys_may_repeat).count;
+        let outer_rows = self.looked_up(table, facts);
         let subject = self.names_subject.then(|| parameters::SUBJECT.of(self.name.as_str()));
         let mut labels: Parameters = subject.into_iter().collect();
         labels.extend([
@@ -112,8 +117,8 @@ pub(super) fn absent_gain<'a>(rand: u8, measured: impl Iterator<Item = &'a Measu
     let fewest = few.min_by(f64::total_cmp)?;
     let blocks = counted(fewest as u64, "block", "blocks");
     Some(row::ABSENT_GAIN.of(format!(
-        "With {rand} % of the rows out of order, a join read {blocks}, and from fewer than {} no gain of gathering \
-         follows: ask for more --outer-rows, and --rows if the table has no more.",
+        "With {rand} % of the rows out of order, a join read {blocks}, and fewer than {} are too few to show a gain \
+         from batching: ask for more --outer-rows, and --rows if the table has no more.",
         join::BLOCKS_MIN
     )))
 }

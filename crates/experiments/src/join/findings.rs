@@ -58,7 +58,7 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
     };
     let finding = row::ANSWER_GAIN.of(format!(
         "With {rand} % of the rows out of order, waiting for reads one at a time takes this many times as long as \
-             with gathering: {}; {depths}. The whole join, with the processor's work: {}.",
+             with batching or prefetching: {}; {depths}. The whole join, with the processor's work: {}.",
         in_words(&waits),
         in_words(&whole)
     ));
@@ -67,8 +67,8 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
     // The mistake to make: rows are gathered, and their blocks read one after the other all the same.
     if device.depth == 1 && waits.iter().all(|(_, ratio)| (1.0 / SAME..SAME).contains(ratio)) {
         let message = format!(
-            "With {rand} % of the rows out of order all methods took the same time within 10 %: where reads are handed \
-             over one after the other, gathering them gains nothing. Asynchronous reads are what it lives on."
+            "With {rand} % of the rows out of order all methods took the same time within 10 %: where reads are \
+             submitted one after the other, batching them gains nothing. Batching pays only with asynchronous reads."
         );
         journal.find(row::ANSWER_SERIALIZED.of(message));
     }

@@ -47,7 +47,7 @@ pub(super) fn cases(
         let mut case = Case::new(bench.labels(table, facts, group));
         case.parameters.extend([parameters::METHOD.of(way.method)]);
         case.parameters.extend(way.parameters.clone());
-        case.metrics = metrics((bench.parameters.outer_rows, facts), samples, (alone, costs));
+        case.metrics = metrics((bench.looked_up(table, facts), facts), samples, (alone, costs));
         journal.keep(case.clone())?;
         measured.push(Measured { rand: table.rand, group: group.clone(), way: way.clone(), case });
     }
@@ -101,8 +101,8 @@ fn report_scatter(rand: u8, measured: &[Measured], journal: &mut dyn Journal) {
     }
     journal.find(row::JOINS_SCATTER.of(format!(
         "With {rand} % of the rows out of order, the joins by {} differ among themselves by more than half of \
-             their median: gains between them say little. Something else uses this storage, or it serves what it has \
-             not served for long more slowly: run again, with a larger --repeat.",
+             their median: gains between them say little. Something else uses this storage, or it is slower with \
+             blocks that were not read for a long time: run again, with a larger --repeat.",
         methods.join(", ")
     )));
 }

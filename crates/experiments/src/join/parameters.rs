@@ -63,10 +63,10 @@ impl JoinParameters {
             return refuse("--rows must be at least 1".into());
         }
         if self.outer_rows == 0 || u32::try_from(self.outer_rows).is_err() {
-            return refuse(format!("--outer-rows {} cannot be: give 1 to {}", self.outer_rows, u32::MAX));
+            return refuse(format!("--outer-rows {} is out of range: give 1 to {}", self.outer_rows, u32::MAX));
         }
         if let Some(rand) = self.rands.iter().find(|rand| **rand > 100) {
-            return refuse(format!("--rand {rand} cannot be: it is a percentage, 0 to 100"));
+            return refuse(format!("--rand {rand} is out of range: give a percentage, 0 to 100"));
         }
         if batch_sizes.contains(&0) {
             return refuse("--batch-size must be at least 1".into());
@@ -75,7 +75,7 @@ impl JoinParameters {
             return refuse("--look-ahead must be at least 1".into());
         }
         if !(1..=DEPTH_MAX).contains(depth) {
-            return refuse(format!("--depth {depth} cannot be: give 1 to {DEPTH_MAX}"));
+            return refuse(format!("--depth {depth} is out of range: give 1 to {DEPTH_MAX}"));
         }
         let shape = KeyedShape { rand: 0, pad: *pad };
         shape.check().map_err(|error| ExperimentError::Parameters(format!("--pad {pad}: {error}")))

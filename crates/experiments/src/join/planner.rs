@@ -122,7 +122,7 @@ pub(super) fn report(
     let (Some(alone), Some(best), Some(costs)) = (alone, best, costs) else { return };
     if costs.blocks < BLOCKS_MIN {
         let message = format!(
-            "The table has {}, and from fewer than {BLOCKS_MIN} no cost of a planner follows: ask for more --rows.",
+            "The table has {}; fewer than {BLOCKS_MIN} are too few to derive a planner cost: ask for more --rows.",
             counted(costs.blocks, "block", "blocks")
         );
         return journal.find(row::ABSENT_PLANNER_VIEW.of(message));
@@ -190,8 +190,8 @@ fn random_page_cost(alone: f64, gathered: f64, sequential: f64, name: &str) -> S
         _ => "right".into(),
     };
     format!(
-        " PostgreSQL's random_page_cost, usually {RANDOM_PAGE_COST} sequential blocks for rows gathered or not, \
-         compares with {} measured one at a time and {} by {name}, where it is {error}.",
+        " PostgreSQL's random_page_cost, usually {RANDOM_PAGE_COST} sequential blocks for single and batched reads \
+         alike, compares with {} measured one at a time and {} by {name}, where it is {error}.",
         three_digits(alone / sequential),
         three_digits(pages)
     )

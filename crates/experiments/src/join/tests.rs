@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use ::measure::schema::join;
 use ::measure::schema::subjects::findings as row;
-use ::measure::{Finding, Nanos, Parameters};
+use ::measure::{Finding, Metric, Nanos, Parameters};
 use subjects::nested_loops::{
     Asked, BlockCost, DeviceReads, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, NestedLoops, ScanCost,
     Sources, Way,
@@ -29,6 +30,8 @@ pub(super) struct Fake {
     name: &'static str,
     /// Whether it sees only from outside what its joins wait for.
     pub(super) is_apart: bool,
+    /// CPU time of a join.
+    pub(super) cpu: Option<Nanos>,
     /// Groups, of which the last cannot be measured where there is a reason.
     groups: Vec<Group>,
     absence: Option<&'static str>,
@@ -59,6 +62,7 @@ impl Fake {
         Fake {
             name,
             is_apart: false,
+            cpu: None,
             groups,
             absence,
             not_from_storage: None,
@@ -131,7 +135,7 @@ impl NestedLoops for Fake {
         let blocks = BlockCost { read: 200, waiting, ..BlockCost::default() };
         let explained = explained.map(|_| Explained { read: 400, hits: 0, waiting: Some(elapsed) });
         let sum = Some(table.sum(keys)? + self.error);
-        Ok(JoinCost { sum, elapsed, table: blocks, index: blocks, explained, ..JoinCost::default() })
+        Ok(JoinCost { sum, elapsed, cpu: self.cpu, table: blocks, index: blocks, explained, ..JoinCost::default() })
     }
 
     fn scan(&mut self) -> Result<Option<ScanCost>, SubjectError> {
@@ -147,8 +151,12 @@ impl NestedLoops for Fake {
 }
 
 fn run(parameters: JoinParameters, subjects: Vec<Fake>, stop: Stop) -> (Result<(), ExperimentError>, Kept) {
+    run_all(JoinParameters { outer_rows: 300, ..parameters }, subjects, stop)
+}
+
+fn run_all(parameters: JoinParameters, subjects: Vec<Fake>, stop: Stop) -> (Result<(), ExperimentError>, Kept) {
     let asked = Asked { rows: ROWS, ..Asked::default() };
-    let parameters = JoinParameters { outer_rows: 300, repeat: Some(2), asked, ..parameters };
+    let parameters = JoinParameters { repeat: Some(2), asked, ..parameters };
     let openers = subjects
         .into_iter()
         .map(|fake| -> Opener<'_, dyn NestedLoops> { Opener::new(Box::new(|_| Ok(Box::new(fake)))) });
@@ -178,6 +186,17 @@ fn ways_take_turns_in_a_rotating_order_and_each_join_takes_keys_of_its_own() {
     assert!(kept.cases.iter().all(|case| !case.parameters.contains_key("subject")), "one alone has no name");
     assert!(kept.message("answer-gain").unwrap().contains("batch 4.00; random reads"), "{:?}", kept.findings);
     assert!(kept.message("planner-view").is_some());
+}
+
+#[test]
+fn a_join_of_more_keys_than_there_are_is_divided_by_those_that_it_looked_up() {
+    let fake = Fake { is_apart: true, cpu: Some(Nanos::from_millis(ROWS)), ..Fake::new("here", &Log::default()) };
+    let parameters = JoinParameters { outer_rows: 2 * ROWS, ..JoinParameters::default() };
+    let (outcome, kept) = run_all(parameters, vec![fake], Stop::default());
+    outcome.unwrap();
+    let cpu = kept.cases.iter().filter_map(|case| join::CPU_PER_LOOKUP.in_case(case)).map(Metric::median);
+    let cpu: Vec<f64> = cpu.collect();
+    assert!(!cpu.is_empty() && cpu.iter().all(|micros| *micros == 1000.0), "{cpu:?}");
 }
 
 #[test]

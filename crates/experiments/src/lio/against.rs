@@ -45,8 +45,8 @@ fn first_scans(found: &[Measured], journal: &mut dyn Journal) {
     let Some((first, settled, ratio)) = pairs.max_by(|one, other| one.2.total_cmp(&other.2)) else { return };
     let meaning = match ratio > 1.0 {
         true => {
-            "it looks up each row's transaction and stores the result in the row. VACUUM after a load saves the first \
-             reader that work."
+            "it looks up each row's transaction and sets its hint bits. VACUUM after a load saves the first reader \
+             that work."
         }
         false => "looking up each row's transaction costs nothing that can be seen here.",
     };

@@ -33,7 +33,7 @@ pub struct LioParameters {
     pub row_lengths: Vec<u32>,
     /// Columns of a row.
     pub columns: Vec<u32>,
-    /// Ways to the block; empty for the default, which depends on what is measured.
+    /// How blocks are accessed; empty for the default, which depends on what is measured.
     pub accesses: Vec<Access>,
     /// What is touched; empty for the default, which depends on what is measured.
     pub touches: Vec<TouchAxis>,

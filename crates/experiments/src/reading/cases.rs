@@ -101,7 +101,7 @@ fn of_segment(outcome: &LoopOutcome, part: Range<usize>, (job, source): (&Job<'_
         Meter::metric_of_windows(meter.windows().closed().get(part.clone())?, spec, source)
     });
     let count: u64 = own.iter().map(Window::reads).sum();
-    let elapsed = Nanos(windows.width().0 * own.len() as u64);
+    let elapsed = windows.elapsed(part.clone());
     let mut case = case((job, source), latencies, &windows.rates()[part.clone()], (count, elapsed));
     case.timeline = windows.timeline(part);
     if let Some(cpu) = own.iter().filter_map(|window| window.cpu).reduce(|one, other| one + other) {

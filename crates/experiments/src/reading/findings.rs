@@ -3,7 +3,7 @@
 use device::meter::Meter;
 use device::read_loop::LoopOutcome;
 use device::tier::{Evidence, Tier, Verdict};
-use device::windows::Window;
+use device::windows::{WINDOW, Window};
 use device::workers::Reading;
 use measure::change_point::{Segment, is_change};
 use measure::quantity::{format_nanos, three_digits};
@@ -18,6 +18,9 @@ use crate::machine::Machine;
 
 /// Share of the rate asked for that counts as reached.
 const RATE_REACHED: f64 = 0.95;
+
+/// A read this long is a stall of the storage.
+const STALL: Nanos = WINDOW;
 
 /// What a device delivers over what was read, from which on others were reading.
 const DELIVERED_MAX: f64 = 1.1;
@@ -44,6 +47,8 @@ pub(super) fn report(
         let reached = outcome.latency.reads() as f64 / outcome.elapsed.as_seconds().max(1e-9);
         journal.find_all(rate_not_reached(asked, reached));
     }
+    let counted = outcome.service.as_ref().unwrap_or(&outcome.latency).longest();
+    journal.find_all(stalled_at_end(outcome.late, counted, &job.what));
     let levels: Vec<Level> = segments.iter().filter_map(|segment| Level::of(outcome, segment)).collect();
     journal.find_all(levels.windows(2).map(|pair| changed([&pair[0], &pair[1]], &job.what)));
 }
@@ -66,6 +71,21 @@ fn rate_not_reached(asked: f64, reached: f64) -> Option<Finding> {
     );
     let finding = row::RATE_NOT_REACHED.of(message).with("asked", asked, Unit::PerSecond);
     Some(finding.with("reached", reached, Unit::PerSecond))
+}
+
+/// A stall that outlasted the measurement. Reads that end after it are no part of its rate; one that took far longer
+/// than all that counted would be seen nowhere.
+fn stalled_at_end(late: Nanos, counted: Nanos, what: &str) -> Option<Finding> {
+    if late < STALL || late.0 / 2 < counted.0 {
+        return None;
+    }
+    let took = late.as_seconds();
+    let [late, longest] = [late, counted].map(|time| format_nanos(time.0 as f64));
+    let message = format!(
+        "Of {what}, one that was in flight when the time was up took {late}; the longest that counted took {longest}. \
+         No latency includes it: run again, for longer."
+    );
+    Some(row::STALLED_AT_END.of(message).with("took", took, Unit::Seconds))
 }
 
 /// What served the reads, where it was not what the reading is about; `what` is the reading in words.

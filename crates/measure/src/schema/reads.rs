@@ -33,6 +33,7 @@ findings! {
     "Reads of a file or a device";
     METHOD_FALLBACK = Info "method-fallback", "another I/O method read than the one asked for";
     RATE_NOT_REACHED = Warning "rate-not-reached", "less than 95 % of the rate asked for was reached";
+    STALLED_AT_END = Warning "stalled-at-end", "a read in flight at the end took longer than all that counted";
     RATE_CHANGED = Warning "rate-changed", "the rate of reads changed within a measurement and stayed there";
     LATENCY_CHANGED = Warning "latency-changed", "with `rate`: the latency of reads changed and stayed there";
     DEVICE_SAW_FEWER_READS = Warning "device-saw-fewer-reads", "a layer below the kernel's cache served reads";

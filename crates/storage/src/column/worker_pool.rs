@@ -123,7 +123,9 @@ impl WorkerPool<'_> {
 
 impl Board {
     fn announce(&self, job: &Arc<Job>) {
-        *locked(&self.job) = Some(Arc::clone(job));
+        // Under the lock: otherwise a thread could look just before and go to sleep just after.
+        let mut current = locked(&self.job);
+        *current = Some(Arc::clone(job));
         self.announced.fetch_add(1, Ordering::Release);
         self.news.notify_all();
     }

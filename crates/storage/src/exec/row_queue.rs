@@ -118,7 +118,8 @@ impl<'a, A: PageAccess, S: RowSink> RowQueue<'a, A, S> {
         }
         if self.got > WALKED_MAX {
             self.waiting.drain(..self.got);
-            self.announced -= self.got;
+            // Without looking ahead, less was announced than was got.
+            self.announced = self.announced.saturating_sub(self.got);
             self.got = 0;
         }
         Ok(())

@@ -113,7 +113,10 @@ fn lap(session: &Session<'_>, table: &HeapTable, pass: &Pass, part: &Part) -> Re
     let as_of = pass.as_of.map(|snapshot| ChangeNumber(snapshot.0));
     match (part, kernel(pass.touch)) {
         (Part::Pages(pages), None) => get_only(session, pages.clone().map(|number| table.page(number))),
-        (Part::Rows(rows), None) => get_only(session, rows.iter().map(|row| row.page)),
+        // As a fetch by rowid does, which gets a page once for the rows on it that follow one another.
+        (Part::Rows(rows), None) => {
+            get_only(session, rows.chunk_by(|one, next| one.page == next.page).map(|on| on[0].page))
+        }
         (Part::FirstPage(times), None) => get_only(session, (0..*times).map(|_| table.page(0))),
         (Part::Pages(pages), Some(touch)) => scan(session, table, &Scan { pages: pages.clone(), touch, as_of }),
         (Part::Rows(rows), Some(touch)) => {

@@ -121,7 +121,7 @@ fn against() -> Vec<Reading> {
         };
         let range = match (micros(least), micros(most)) {
             (least, most) if least == most => format!("latency is {least} at every {what}"),
-            (least, most) => format!("from {least} to {most} over every {what}"),
+            (least, most) => format!("from {least} to {most} over all {what}s"),
         };
         Some(says![range, means])
     });

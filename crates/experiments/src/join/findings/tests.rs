@@ -84,7 +84,8 @@ fn gains() -> [Reading; 2] {
             (_, false) => "is not known, because the storage did not serve all of them: 96 % stayed. The whole join",
         };
         // The processor's part makes all joins longer alike.
-        Some(says![format!("as with gathering: {clauses}; "), reads, format!("the processor's work: {clauses}.")])
+        let waits = format!("as with batching or prefetching: {clauses}; ");
+        Some(says![waits, reads, format!("the processor's work: {clauses}.")])
     });
     let serialized = reading(row::ANSWER_SERIALIZED, waits(), of_waits, |waits| {
         let is_same = |(_, ratio): &(&str, f64)| (1.0 / 1.1..1.1).contains(ratio);
@@ -162,7 +163,8 @@ fn gathered() -> [Reading; 3] {
             let with = if *is_named { "with io_method worker and" } else { "with" };
             let [alone_said, best_said] = [alone, best].map(|millis| format_nanos(millis * 1e6));
             let worth = format!(
-                "{through} the page cache and 100 % of the rows out of order, gathering gains a factor of {}:",
+                "{through} the page cache and 100 % of the rows out of order, batching or prefetching gains a factor \
+                 of {}:",
                 three_digits(alone / best)
             );
             let one_by_one = format!(": {alone_said} by nested-loop, which reads one block at a time");
@@ -177,8 +179,9 @@ fn gathered() -> [Reading; 3] {
         |([alone, small, large], _, is_named, is_direct, _)| {
             let best = alone / small.min(*large);
             let and = if *is_named { " and io_method worker" } else { "" };
+            let best_said = three_digits(best);
             let said =
-                format!("With direct reads{and}, gathering gains nothing ({} times at best)", three_digits(best));
+                format!("With direct reads{and}, batching or prefetching gains nothing ({best_said} times at best)");
             (*is_direct && best < 1.1).then(|| says![said])
         },
     );
@@ -325,7 +328,7 @@ fn planner() -> [Reading; 2] {
     });
     let absent = reading(row::ABSENT_PLANNER_VIEW, values(), of, |((_, blocks, _), has_costs)| {
         let table = counted(*blocks, "block", "blocks");
-        (*has_costs && *blocks < 256).then(|| says![format!("The table has {table}, and from fewer than 256 no cost")])
+        (*has_costs && *blocks < 256).then(|| says![format!("The table has {table}; fewer than 256 are too few")])
     });
     [seen, absent]
 }
@@ -353,7 +356,7 @@ fn few_blocks() -> Reading {
     reading(row::ABSENT_GAIN, values, of, |(blocks, _)| {
         let fewest = blocks[0].min(blocks[1]);
         let read = format!("a join read {}", counted(fewest as u64, "block", "blocks"));
-        (fewest < 256.0).then(|| says![read, "from fewer than 256 no gain of gathering follows"])
+        (fewest < 256.0).then(|| says![read, "fewer than 256 are too few to show a gain from batching"])
     })
 }
 

@@ -113,6 +113,16 @@ fn manner() -> Vec<Reading> {
             (*asked > 0.0 && *part < 0.95).then(|| says![figures()])
         },
     );
+    let stalled = reading(
+        row::STALLED_AT_END,
+        [0_u64..10_000, 0..3_000],
+        |[late, counted]| stalled_at_end(Nanos::from_millis(*late), Nanos::from_millis(*counted), "the reads"),
+        |[late, counted]| {
+            let [took, longest] = [late, counted].map(|millis| format_nanos(*millis as f64 * 1e6));
+            let stands = *late >= 100 && late / 2 >= *counted;
+            stands.then(|| says![format!("took {took}; the longest that counted took {longest}")])
+        },
+    );
     let fallback = reading(
         row::METHOD_FALLBACK,
         0..3_usize,
@@ -132,7 +142,7 @@ fn manner() -> Vec<Reading> {
     };
     let counters =
         reading(row::NO_DEVICE_COUNTERS, any::<Option<u64>>(), counted, |delivered| delivered.is_none().then(Vec::new));
-    vec![rate_changed, latency_changed, not_reached, fallback, buffers, counters]
+    vec![rate_changed, latency_changed, not_reached, stalled, fallback, buffers, counters]
 }
 
 /// What the region holds.
