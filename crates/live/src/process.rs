@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use server::session::is_serving;
+
 /// Why the server's processes are of no use where they cannot be seen.
 const UNSEEN: &str = "the server's processes cannot be seen from here";
 
@@ -9,8 +11,7 @@ const UNSEEN: &str = "the server's processes cannot be seen from here";
 /// on, or from another namespace of processes, the server's numbers are those of other processes here, with other
 /// titles.
 pub(crate) fn check_session(process: u32, user: &str) -> Result<(), String> {
-    let title = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    if title.starts_with("postgres") && title.contains(user) { Ok(()) } else { Err(UNSEEN.into()) }
+    if is_serving(process, user) { Ok(()) } else { Err(UNSEEN.into()) }
 }
 
 /// The first process of the server whose process serves our session as this user.

@@ -96,7 +96,7 @@ pub struct Watch {
     sampler: Option<SqlSampler>,
     /// `Err` holds the reason why the server's memory is not read.
     memory: Result<MemorySampler, String>,
-    /// The memory as it was read until it could be read no more: it knows the names of waits.
+    /// The memory as it was read until it could no longer be read: it knows the names of waits.
     former: Option<MemorySampler>,
     looked: Option<Instant>,
     /// When the last look was due.
@@ -341,7 +341,7 @@ impl Watch {
                 false => self.ended = Some("there were more changes than can be kept".into()),
             }
             if self.memory.is_err() {
-                self.ended.get_or_insert_with(|| "the server's memory could be read no more".into());
+                self.ended.get_or_insert_with(|| "the server's memory could no longer be read".into());
             }
             if each(self).is_break() {
                 break;
@@ -547,7 +547,7 @@ impl Watch {
         }
         let look = memory.look(texts, &mut self.samples);
         if let Err(error) = &look {
-            let read_no_more = Err(format!("it could be read no more: {error}"));
+            let read_no_more = Err(format!("it could no longer be read: {error}"));
             self.former = std::mem::replace(&mut self.memory, read_no_more).ok();
             let subject = self.subject();
             // What comes now is sampled in another way.

@@ -298,10 +298,7 @@ fn what_leans_on_the_page_cache_is_found_before_what_reads_from_the_device() {
         Reader::Statement(index) => index,
         _ => unreachable!(),
     });
-    assert!(
-        sentence.starts_with(&format!("Switching the file-system cache off would cost statement {id} ")),
-        "{sentence}"
-    );
+    assert!(sentence.starts_with(&format!("Switching the page cache off would cost statement {id} ")), "{sentence}");
     assert!(sentence.contains("shared_buffers"), "{sentence}");
     let names: Vec<&str> = tiers(&found).relations.iter().map(|row| row.name.as_str()).collect();
     assert!(names.contains(&"public.rows") && names.contains(&"public.other"), "{names:?}");

@@ -42,6 +42,10 @@ pub fn sweep(dir: &Path) -> io::Result<()> {
 
 /// A file that cannot be locked or removed stays: it does no harm.
 fn sweep_one(path: &Path) {
+    // To open a pipe would wait for its other end.
+    if !fs::symlink_metadata(path).is_ok_and(|data| data.is_file()) {
+        return;
+    }
     let Ok(file) = File::open(path) else { return };
     if file.try_lock().is_ok() {
         let _ = fs::remove_file(path);
@@ -57,8 +61,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Creates a draft in the directory of `path`, so that a place that cannot be written fails before the work.
+    /// Creates a draft in the directory of `path`, so that a place that cannot be written fails before the work. The
+    /// drafts that killed processes left there are removed.
     pub fn beside(path: &Path) -> io::Result<Draft> {
+        let _ = sweep(directory_of(path));
         Draft::in_directory(directory_of(path))
     }
 
@@ -147,6 +153,16 @@ mod tests {
         sweep(dir.path()).unwrap();
         assert!(!abandoned.exists());
         assert!(living.path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_beside_a_file_goes_with_the_next_one_and_a_pipe_of_that_name_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let [abandoned, pipe] = ["1-0", "1-1"].map(|name| dir.path().join(format!("{TEMPORARY_PREFIX}{name}")));
+        fs::write(&abandoned, "half").unwrap();
+        assert!(process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        replace(&dir.path().join("page.html"), b"whole").unwrap();
+        assert!(!abandoned.exists() && pipe.exists());
     }
 
     #[test]

@@ -59,7 +59,7 @@ const BATCH: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// It does not begin as a segment does.
-    #[error("it is no segment of a recording")]
+    #[error("it is not a segment of a recording")]
     Foreign,
     /// It was changed or cut after it was written.
     #[error("it is damaged: its bytes are not those that were written ({0} bytes)")]

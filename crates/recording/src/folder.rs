@@ -112,7 +112,6 @@ impl Folder {
         let draft = self.path.join(DRAFT);
         let written = self.write(&draft, name, bytes);
         if written.is_err() {
-            // The next segment is written over it otherwise.
             let _ = fs::remove_file(&draft);
         }
         written.map_err(|source| match source.kind() {
@@ -126,6 +125,8 @@ impl Folder {
     }
 
     fn write(&self, draft: &Path, name: SegmentName, bytes: &[u8]) -> io::Result<()> {
+        // Nothing that stands there is written to, neither a draft that could not be removed nor a link.
+        remove_draft(&self.path)?;
         let mut file = create(draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
@@ -192,7 +193,8 @@ fn remove_draft(folder: &Path) -> io::Result<()> {
 
 /// Makes the file that is being written.
 fn create(draft: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)
+    // Through a link, another file would be written to, and a pipe would wait for a reader.
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)
 }
 
 /// The segments of a folder with their bytes, in their order.

@@ -249,6 +249,19 @@ fn what_a_killed_recorder_was_writing_is_gone_and_its_segments_go_on_counting() 
 }
 
 #[test]
+fn a_link_in_the_place_of_the_draft_is_not_written_through() {
+    let place = tempfile::tempdir().unwrap();
+    let victim = place.path().join("victim");
+    fs::write(&victim, "kept").unwrap();
+    let mut folder = Folder::open(&place.path().join("recording")).unwrap();
+    std::os::unix::fs::symlink(&victim, folder.path().join(".readpath-segment.partial")).unwrap();
+    let bytes = encode(&segment(1, 2)).unwrap();
+    folder.publish(named(1), &bytes).unwrap();
+    assert_eq!(fs::read(&victim).unwrap(), b"kept");
+    assert_eq!(fs::read(folder.path().join(named(1).to_string())).unwrap(), bytes);
+}
+
+#[test]
 fn keep_removes_the_oldest_segments_of_ours_and_nothing_else() {
     let place = tempfile::tempdir().unwrap();
     let mut folder = Folder::open(place.path()).unwrap();

@@ -109,7 +109,7 @@ fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 }
 
 fn unreadable(file: &Path, reason: &str) -> String {
-    format!("the authorities in {} cannot be read ({reason})", file.display())
+    format!("the certificate authorities in {} cannot be read ({reason})", file.display())
 }
 
 /// Accepts the certificates that prove what is asked, and no signature that the certificate did not make.

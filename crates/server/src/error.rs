@@ -5,10 +5,15 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio_postgres::error::SqlState;
 
+use crate::identifier::name_to_paste;
 use crate::one_line::one_line;
 
 /// Characters of a statement that a sentence repeats.
 const STATEMENT_CHARACTERS: usize = 100;
+
+/// Why a certificate is not accepted that was issued by none that is trusted here.
+const UNKNOWN_ISSUER: &str =
+    "its certificate was not issued by a certificate authority that is trusted here (UnknownIssuer)";
 
 /// What went wrong with a server.
 #[derive(Debug, Error)]
@@ -36,8 +41,9 @@ pub enum ServerError {
     },
     /// No connection is encrypted as the server or the user asks for.
     #[error(
-        "{server} cannot be reached as it or its address asks for: {reason}; sslmode= and sslrootcert= after the \
-        address set whether a connection is encrypted, and which authority has to vouch for the server"
+        "{server} cannot be reached with the encryption that it or its address requires: {reason}; sslmode= and \
+        sslrootcert= after the address set whether a connection is encrypted, and which certificate authority is \
+        trusted"
     )]
     Encryption {
         /// The server's address, without its password.
@@ -46,7 +52,7 @@ pub enum ServerError {
         reason: String,
     },
     /// Older than the versions that are known.
-    #[error("{server} is PostgreSQL {version}: versions from 13 on are known")]
+    #[error("{server} is PostgreSQL {version}: versions from 13 on are supported")]
     Version {
         /// The server's address, without its password.
         server: String,
@@ -55,8 +61,9 @@ pub enum ServerError {
     },
     /// A pooler stands between and hands out another session for each transaction or statement.
     #[error(
-        "{server} is a pooler in transaction or statement mode: each statement may meet another session, and settings \
-         would stay behind in sessions of others; give the address of the server itself, or a pool in session mode"
+        "{server} is a pooler in transaction or statement mode: each statement may run in another session, and \
+         settings would stay behind in sessions of others; give the address of the server itself, or a pool in session \
+         mode"
     )]
     Pooler {
         /// The pooler's address, without its password.
@@ -132,7 +139,9 @@ pub enum ServerError {
     /// No right to make the schema.
     #[error(
         "{user} may not create the schema readpath in the database {database}, where all that is measured would lie: \
-         let its owner say GRANT CREATE ON DATABASE {database} TO {user}"
+         have its owner run GRANT CREATE ON DATABASE {} TO {}",
+        name_to_paste(database),
+        name_to_paste(user)
     )]
     NoRight {
         /// Who is connected.
@@ -191,8 +200,8 @@ pub enum ServerError {
     /// Sorting takes more temporary files than the role may have.
     #[error(
         "sorting takes up to {} kB of temporary files at one time and {user} may have {} kB (temp_file_limit): ask for \
-         a smaller --payload or fewer --rows, or let a superuser say ALTER ROLE {user} SET temp_file_limit = '{} kB'",
-        needed.div_ceil(1024), limit >> 10, needed.div_ceil(1024)
+         a smaller --payload or fewer --rows, or have a superuser run ALTER ROLE {} SET temp_file_limit = '{} kB'",
+        needed.div_ceil(1024), limit >> 10, name_to_paste(user), needed.div_ceil(1024)
     )]
     Temporary {
         /// Bytes.
@@ -258,7 +267,7 @@ impl ServerError {
                 },
                 _ if error.to_string().starts_with("error performing TLS handshake") => {
                     let reason = match reason.contains("UnknownIssuer") {
-                        true => "no authority that is known here vouches for its certificate (UnknownIssuer)".into(),
+                        true => UNKNOWN_ISSUER.into(),
                         false => reason,
                     };
                     ServerError::Encryption { server, reason }

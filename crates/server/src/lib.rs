@@ -10,6 +10,7 @@ mod encryption;
 pub mod error;
 pub mod explain;
 pub mod facts;
+pub mod identifier;
 mod link;
 mod listing;
 mod live;

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 pub(crate) const REMARK: &str = "-- ";
 
 /// What a reader of the list has to know.
-const HEAD: &str = "-- Each statement stands here once, in the order in which they are first sent; behind it stands \
-                    how often it is sent, and with which other values.";
+const HEAD: &str = "-- Each statement is listed once, in the order of first use, with how many times it is sent and \
+                    its other values.";
 
 /// A statement with all that it was sent with.
 struct Entry<'a> {

@@ -202,7 +202,7 @@ impl Parameters {
 
 /// The user and password in front of the hosts, and the rest. To libpq the first `@` ends them; a password that holds
 /// one goes on to the last one before the database, and is not taken for a host.
-fn account_of(rest: &str) -> Option<(&str, &str)> {
+pub(crate) fn account_of(rest: &str) -> Option<(&str, &str)> {
     let at = rest.find(['@', '/']).filter(|at| rest[*at..].starts_with('@'))?;
     let hosts = &rest[at + 1..];
     let hosts = &hosts[..hosts.find(['/', '?']).unwrap_or(hosts.len())];
@@ -220,7 +220,7 @@ fn host_and_port(chunk: &str) -> (&str, &str) {
 }
 
 /// A text with its `%2F` and the like replaced by what they stand for; a `%` without digits stands for itself.
-fn decoded(written: &str) -> Result<String, String> {
+pub(crate) fn decoded(written: &str) -> Result<String, String> {
     let mut parts = written.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {

@@ -11,7 +11,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::encryption::Encryption;
 use crate::error::ServerError;
-use crate::parameters::{Defaults, Parameters, SOCKET_FOLDER};
+use crate::parameters::{Defaults, Parameters, SOCKET_FOLDER, account_of, decoded};
 
 pub use crate::parameters::SCHEMES;
 
@@ -57,7 +57,7 @@ impl FromStr for Place {
         match own.and_then(|version| version.parse().ok()) {
             Some(major) => Ok(Place::Private { major }),
             None => Err(ServerError::Place(format!(
-                "'{}' names no server: write postgres://USER@HOST:PORT/DATABASE for one that is there, or \
+                "'{}' names no server: write postgres://USER@HOST:PORT/DATABASE for an existing server, or \
                  postgres:VERSION, such as postgres:18, or postgres:DIRECTORY with an installed one's programs, \
                  for one that is started for the run",
                 without_password(word, &SCHEMES)
@@ -233,13 +233,16 @@ fn without_first_password(word: &str, schemes: &[&str]) -> String {
         return word.into();
     };
     let (scheme, rest) = word.split_at(start);
-    let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
-    // A password may hold what ends a host name; it ends at the last `@`.
+    // A password may hold what ends a host name, or the address itself; it ends at the last `@`.
+    let host = account_of(rest).map_or(0, |(account, _)| account.len());
+    let end = rest[host..].find('?').map_or(rest.len(), |at| host + at);
+    let (place, query) = (&rest[..end], rest.get(end + 1..));
     let place = match place.rsplit_once('@') {
         Some((account, host)) => format!("{}@{host}", account.split(':').next().unwrap_or_default()),
         None => without_word_for_port(place),
     };
-    let kept = |pair: &&str| !pair.to_ascii_lowercase().starts_with("password=");
+    let is_password = |keyword: &str| decoded(keyword).is_ok_and(|word| word.eq_ignore_ascii_case("password"));
+    let kept = |pair: &&str| !is_password(pair.split('=').next().unwrap_or_default());
     let query = query.map(|query| query.split('&').filter(kept).collect::<Vec<_>>().join("&"));
     match query.filter(|query| !query.is_empty()) {
         Some(query) => format!("{scheme}{place}?{query}"),
@@ -271,6 +274,9 @@ mod tests {
             ("--on=postgres://me:se@cret@host/db", "--on=postgres://me@host/db"),
             ("postgresql:///db?password=secret&user=me", "postgresql:///db?user=me"),
             ("postgresql:///db?Password=secret", "postgresql:///db"),
+            ("postgresql:///db?pass%77ord=secret", "postgresql:///db"),
+            ("postgres://me:1se?cret@db/shop?user=me", "postgres://me@db/shop?user=me"),
+            ("postgres://me:secret?tail@db", "postgres://me@db"),
             ("postgres://me:secret", "postgres://me"),
             ("postgres://host:5433/db", "postgres://host:5433/db"),
             ("lio", "lio"),

@@ -89,7 +89,13 @@ impl Schema {
     /// remain. The caller repeats its settings.
     pub fn reopen(&mut self) -> Result<(), ServerError> {
         self.session = self.session.another()?;
-        lock(&mut self.session)
+        let locked = lock(&mut self.session);
+        // Another run took the lock between the two sessions: what stands there now is its own.
+        if matches!(locked, Err(ServerError::InUse { .. })) {
+            self.is_there = false;
+            self.note(false);
+        }
+        locked
     }
 
     /// Leaves the removal to the end of the server: for a private one, which goes with all it holds and may no longer

@@ -3,6 +3,7 @@
 //! Statements go as simple queries: nothing is prepared, so that nothing remains, and a statement's cost is all of its
 //! cost. Settings change in the session only.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::error::ServerError;
 use crate::explain::{self, Plan};
 use crate::facts::{self, ServerFacts};
+pub use crate::identifier::identifier;
 use crate::link::Link;
 use crate::live::Live;
 use crate::place::Address;
@@ -189,6 +191,14 @@ impl Session {
     /// How to reach the server.
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Whether the server runs on this machine, so that its files and processes can be looked at from here.
+    ///
+    /// A local address is not enough: the port may be passed on, to a container or through a tunnel. The numbers of its
+    /// processes are then those of other processes here. A rehearsal assumes that a local address tells.
+    pub fn is_on_this_machine(&self) -> bool {
+        self.address.is_local() && (self.is_rehearsal() || is_serving(self.facts.process, &self.facts.user))
     }
 
     /// The flag that ends statements of this session when it is raised.
@@ -381,9 +391,10 @@ pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// A name as an identifier of SQL.
-pub fn identifier(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+/// Whether a process of this machine has the title of the one that serves a session of this user.
+pub fn is_serving(process: u32, user: &str) -> bool {
+    let title = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    title.starts_with("postgres") && title.contains(user)
 }
 
 #[cfg(test)]

@@ -44,8 +44,10 @@ fn free(session: &Session) -> FreeSpace {
     let Some(place) = &session.facts().data_directory else {
         return FreeSpace::Unknown("the server shows its data directory only to members of pg_read_all_settings");
     };
-    if !session.address().is_local() {
-        return FreeSpace::Unknown("the server runs on another machine");
+    if !session.is_on_this_machine() {
+        return FreeSpace::Unknown(
+            "the server runs on another machine, or where its processes cannot be seen from here",
+        );
     }
     match rustix::fs::statvfs(Path::new(place)) {
         Ok(system) => FreeSpace::Known(system.f_bavail.saturating_mul(system.f_frsize)),

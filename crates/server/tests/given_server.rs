@@ -110,6 +110,20 @@ fn what_is_made_is_gone_and_nothing_else_is() {
 }
 
 #[test]
+fn a_schema_that_another_run_made_between_two_sessions_stays() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();
+    // As for the moment between two sessions, no session holds the lock.
+    made.session().run("SELECT pg_advisory_unlock_all()").unwrap();
+    let other = Schema::create(open(&trial.url()).unwrap()).unwrap();
+    assert!(made.reopen().unwrap_err().to_string().contains("another readpath is at work"));
+    drop(made);
+    assert_eq!(trial.value(SCHEMAS), "readpath");
+    other.finish().unwrap();
+    assert_eq!(trial.value(SCHEMAS), "");
+}
+
+#[test]
 fn a_schema_of_another_user_stays_as_it_is() {
     let Some(trial) = Trial::start(&[]) else { return };
     trial.run("CREATE SCHEMA readpath; CREATE TABLE readpath.theirs (a integer)");
@@ -156,7 +170,7 @@ fn a_limit_of_temporary_files_that_sorting_would_break_is_known_before_it_does()
     assert!(check("shop", 1 << 40).is_ok() && check("clerk", 64 << 10).is_ok());
     let refused = check("clerk", (64 << 10) + 1).unwrap_err().to_string();
     assert!(refused.contains("clerk may have 64 kB (temp_file_limit)"), "{refused}");
-    let advice = refused.split_once("let a superuser say ").unwrap().1;
+    let advice = refused.split_once("have a superuser run ").unwrap().1;
     trial.run(advice);
     assert!(check("clerk", (64 << 10) + 1).is_ok(), "{advice}");
 }

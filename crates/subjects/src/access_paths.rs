@@ -30,7 +30,7 @@ measure::words! {
         FullScanCompressed = "full-scan-compressed",
         /// Columns in memory, with the predicate
         ColumnScan = "column-scan",
-        /// Columns in memory, without
+        /// Columns in memory, without a predicate
         ColumnCount = "column-count",
         /// By an index that holds both columns of the question; on a server
         IndexOnlyScan = "index-only-scan",
@@ -71,7 +71,7 @@ measure::words! {
 pub struct AccessSettings {
     /// Rows of the table.
     pub rows: u64,
-    /// What the rows depend on.
+    /// Seed of the generated rows.
     pub seed: u64,
     /// What is asked.
     pub asked: Asked,

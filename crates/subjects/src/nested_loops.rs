@@ -37,7 +37,7 @@ measure::words! {
 }
 
 measure::words! {
-    /// How reads are handed over.
+    /// How reads are submitted.
     pub enum Io ("io") {
         /// Many reads at once
         Async = "async",
@@ -62,7 +62,7 @@ pub struct Asked {
     pub look_ahead: usize,
     /// Whether it always looks ahead that far.
     pub fixed_look_ahead: bool,
-    /// How reads are handed over.
+    /// How reads are submitted.
     pub io: Io,
     /// Whether reads go through the page cache, which is emptied before each join.
     pub buffered: bool,

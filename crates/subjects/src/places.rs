@@ -36,7 +36,7 @@ const SUBJECTS: &[Row] = &[
         parse: |word| if word == ENGINE { Ok(Arc::new(EnginePlace)) } else { Err(unknown(word)) },
     },
     Row {
-        written: "postgres://USER@HOST:PORT/DATABASE for a server that is there, or postgres:VERSION, such as \
+        written: "postgres://USER@HOST:PORT/DATABASE for an existing server, or postgres:VERSION, such as \
                   postgres:18, or postgres:DIRECTORY with an installed one's programs, for one that is started for the \
                   run",
         claims: |word| SCHEMES.iter().any(|scheme| word.starts_with(scheme)),
@@ -45,7 +45,7 @@ const SUBJECTS: &[Row] = &[
     },
     Row {
         written: "sqlite for a database of its own with pages of 4 KiB, sqlite?page_size=8192 with others, or \
-                  sqlite:FILE for one that is there and only read",
+                  sqlite:FILE for an existing one, which is only read",
         claims: sqlite::place::claims,
         addresses: &[],
         parse: |word| Ok(Arc::new(SqlitePlace::parse(word)?)),

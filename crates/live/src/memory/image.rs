@@ -30,7 +30,7 @@ impl Variables {
         let maps = fs::read_to_string(format!("/proc/{process}/maps")).map_err(cannot)?;
         let begin = beginning(&maps, inode).ok_or("the program is not mapped from its beginning")?;
         let file: ElfFile64 =
-            ElfFile64::parse(&*program).map_err(|error| format!("the program is no ELF file: {error}"))?;
+            ElfFile64::parse(&*program).map_err(|error| format!("the program is not an ELF file: {error}"))?;
         let first = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
         // Pages are mapped whole.
         let bias = begin.wrapping_sub(first & !0xfff);

@@ -31,11 +31,11 @@ Examples:
   readpath show last --job > again.toml           one that repeats a run";
 
 const ABOUT: &str = "\
-Makes the runs that a job file asks for
+Executes the runs of a job file
 
 A job file is TOML. Each table is a job: its experiment, and the parameters as `readpath init EXPERIMENT` lists them, \
-under the names of the options. [defaults] is for all jobs that know its keys, and [NAME.matrix] makes one run for \
-each combination of its lists.
+under the names of the options. [defaults] applies to all jobs that have its keys, and [NAME.matrix] makes one run \
+for each combination of its lists.
 
 All is checked before anything is measured. Each run is its command line, in a process of its own, and is kept with \
 the job and the file's hash. If a run fails, the others are made nevertheless, and the exit code is 1.";
@@ -51,7 +51,7 @@ struct Arguments {
     /// Only these jobs of the file
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     name: Vec<String>,
-    /// Set a parameter of all jobs that know it, or of one, in the place of what the file says
+    /// Set a parameter in all jobs that have it, or in one job, instead of the file's value
     #[arg(long, value_name = "[JOB.]KEY=VALUE")]
     set: Vec<String>,
     /// Print the command line of each run, and measure nothing
@@ -122,7 +122,8 @@ fn named(runs: Vec<PlannedRun>, arguments: &Arguments) -> Result<Vec<PlannedRun>
 fn listed(runs: &[PlannedRun]) -> String {
     let line = |run: &PlannedRun| {
         let words: Vec<String> = run.words().unwrap_or_default().iter().map(|word| without_password(word)).collect();
-        format!("readpath {}  # {}\n", of_shell(&words), run.name)
+        // A control character in a name from a file ends no comment and hides no line of a terminal.
+        format!("readpath {}  # {}\n", of_shell(&words), run.name.replace(char::is_control, "?"))
     };
     runs.iter().map(line).collect()
 }

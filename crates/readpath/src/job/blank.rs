@@ -48,8 +48,8 @@ const EXAMPLES: &[(&str, &str)] = &[
 
 /// What stands at the head of the file, after what the experiment does.
 const HEAD: [&str; 3] = [
-    "This is a job file: `readpath run FILE` makes its runs, `readpath run FILE --dry-run` lists them. Each table is a \
-     job, under a name of your choice; what stands below [defaults] is for all jobs that know it.",
+    "This is a job file: `readpath run FILE` executes its runs, `readpath run FILE --dry-run` lists them. Each table \
+     is a job, under a name of your choice; what stands below [defaults] applies to all jobs that have its keys.",
     "A parameter that is commented out shows its default, or an example where it has none. A size is written \"8KiB\" \
      or \"1GiB\", or as a number of bytes; a time \"500ms\" or \"5s\"; a list [1, 2], or as its only value.",
     "A matrix makes one run for each value of its list, or for each combination of several lists:",

@@ -201,7 +201,7 @@ impl<'a> Planner<'a> {
         if found.is_none() {
             let (name, key) = (experiment.name, entry.key.as_str());
             let sentence = match OF_THE_COMMAND.contains(&key) {
-                true => format!("'{key}' is no parameter of a job: give --{key} to `readpath run`"),
+                true => format!("'{key}' is not a parameter of a job: give --{key} to `readpath run`"),
                 false => {
                     let meant =
                         if self.problems.len() < MEANT_MAX { meant(key, experiment.names()) } else { String::new() };

@@ -66,9 +66,21 @@ pub(crate) fn of_shell<'a>(words: impl IntoIterator<Item = &'a String>) -> Strin
 
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:=+@%".contains(letter);
+    if word.contains(char::is_control) {
+        return format!("$'{}'", word.chars().map(escaped).collect::<String>());
+    }
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.into(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// A letter between `$'` and `'`: what a terminal would act on is written as a number.
+fn escaped(letter: char) -> String {
+    match letter {
+        '\'' | '\\' => format!("\\{letter}"),
+        _ if letter.is_control() => letter.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        _ => letter.into(),
     }
 }
 
@@ -80,5 +92,11 @@ mod tests {
     fn a_shell_gets_every_word_whole() {
         let words = ["disk", "/data/old file", "it's", "", "$HOME", "--depth=4"].map(String::from);
         assert_eq!(of_shell(&words), r"disk '/data/old file' 'it'\''s' '' '$HOME' --depth=4");
+    }
+
+    #[test]
+    fn a_control_character_reaches_the_shell_and_no_terminal() {
+        let words = ["a\nreboot".to_string(), "it's\u{1b}[2K\u{9b}".to_string()];
+        assert_eq!(of_shell(&words), r"$'a\x0areboot' $'it\'s\x1b[2K\xc2\x9b'");
     }
 }

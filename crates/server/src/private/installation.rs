@@ -11,6 +11,7 @@ use sys::file::OwnFolder;
 
 use super::archive::Archive;
 use super::error::PrivateServerError;
+use super::room::folder_in_room;
 use super::unpacked::unpack;
 
 /// Prefix of the names of folders in which an archive is being unpacked; the process number and a count follow.
@@ -136,7 +137,7 @@ fn finish(unfinished: &Path, folder: &Path) -> io::Result<()> {
 fn lay(tree: &Path, directory: &Path) -> io::Result<()> {
     fs::create_dir(directory)?;
     // The server's account must be able to enter, whatever the umask is.
-    fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    folder_in_room(directory)?.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     for entry in fs::read_dir(tree)? {
         let entry = entry?;
         let (from, to) = (entry.path(), directory.join(entry.file_name()));
@@ -146,10 +147,17 @@ fn lay(tree: &Path, directory: &Path) -> io::Result<()> {
         } else if kind.is_symlink() {
             std::os::unix::fs::symlink(fs::read_link(&from)?, &to)?;
         } else if fs::hard_link(&from, &to).is_err() {
-            fs::copy(&from, &to)?;
+            copy(&from, &to)?;
         }
     }
     Ok(())
+}
+
+/// Copies a file with its permissions to where there is none.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let (mut source, mut copy) = (fs::File::open(from)?, fs::File::create_new(to)?);
+    io::copy(&mut source, &mut copy)?;
+    copy.set_permissions(source.metadata()?.permissions())
 }
 
 /// Asks `postgres` for its version.

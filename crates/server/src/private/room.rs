@@ -1,7 +1,8 @@
 //! The directory of a private server: made for it, locked as long as this process lives, removed with all it holds.
 
-use std::fs;
-use std::os::unix::fs::chown;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, chown, fchown};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,10 +51,32 @@ impl Room {
         self.0.path()
     }
 
+    /// A new file of this name in it, in the place of an earlier one.
+    ///
+    /// Other processes of the server's account may put a link there, which this process, as root, must not follow.
+    pub(super) fn file(&self, name: &str) -> Result<File, PrivateServerError> {
+        let path = self.path().join(name);
+        let _ = fs::remove_file(&path);
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        options.open(&path).map_err(PrivateServerError::at(&path))
+    }
+
     /// The directory of the server's files.
     pub(super) fn data(&self) -> PathBuf {
         self.path().join("data")
     }
+}
+
+/// A folder in a room, opened to be changed: what another process put there in its place is not followed.
+pub(super) fn folder_in_room(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NOFOLLOW;
+    File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+/// Gives a folder in a room to the account that the server runs as.
+pub(super) fn give(path: &Path, account: Credentials) -> io::Result<()> {
+    fchown(folder_in_room(path)?, Some(account.user), Some(account.group))
 }
 
 /// The directories of servers that killed processes left in `parent`; where they are to be removed, with the servers,
@@ -97,6 +120,20 @@ mod tests {
         let gone = tempfile::tempdir().unwrap().path().join("gone");
         let error = Room::new(&gone, None).unwrap_err().to_string();
         assert!(error.contains("/gone: No such file") && error.contains("in TMPDIR"), "{error}");
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_log_or_of_a_folder_is_not_followed() {
+        let parent = tempfile::tempdir().unwrap();
+        let victim = parent.path().join("victim");
+        fs::write(&victim, "kept").unwrap();
+        let room = Room::new(parent.path(), None).unwrap();
+        std::os::unix::fs::symlink(&victim, room.path().join("log")).unwrap();
+        std::os::unix::fs::symlink(parent.path(), room.path().join("folder")).unwrap();
+        room.file("log").unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "kept");
+        assert!(folder_in_room(&room.path().join("folder")).is_err());
+        assert!(folder_in_room(room.path()).is_ok());
     }
 
     #[test]

@@ -228,10 +228,9 @@ impl PrivateServer {
         })
     }
 
-    /// A log that each start truncates, so that an error shows only lines of its own start.
+    /// A log that each start begins anew, so that an error shows only lines of its own start.
     fn log(&self) -> Result<File, PrivateServerError> {
-        let path = self.room.path().join("log");
-        File::create(&path).map_err(PrivateServerError::at(&path))
+        self.room.file("log")
     }
 
     fn not_started(&self) -> PrivateServerError {

@@ -5,9 +5,8 @@
 //! exactly. What is counted is everything from the first instruction to the last: one statement's cost is the
 //! difference of two counts, with it and without it.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::chown;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -18,6 +17,7 @@ use sys::process::bind;
 use sys::valgrind::{Callgrind, Part, Simulated};
 
 use super::error::PrivateServerError;
+use super::room::give;
 use super::running::PrivateServer;
 
 /// The user's variables that would change what the backend does.
@@ -46,8 +46,8 @@ impl PrivateServer {
     ) -> Result<CountedStatements, PrivateServerError> {
         self.stop(stop)?;
         let room = self.room.path().to_path_buf();
-        let (script, messages) = (room.join("statements"), room.join("messages"));
-        fs::write(&script, lines(statements)).map_err(PrivateServerError::at(&script))?;
+        let (script, mut messages) = (self.room.file("statements")?, self.room.file("messages")?);
+        (&script).write_all(lines(statements).as_bytes()).map_err(PrivateServerError::at(&room))?;
         let mut words = vec![self.installation.programs().join("postgres").into_os_string()];
         words.extend(["--single", "-D", "data"].map(Into::into));
         words.extend(self.settings.arguments().into_iter().map(Into::into));
@@ -56,7 +56,8 @@ impl PrivateServer {
         let callgrind = Callgrind { words: &words, part: Part::Whole, scratch: &room, limit: Some(limit), last_cache };
         let prepare = |command: &mut Command, folder: &Path| self.prepare(command, folder, &script, &messages);
         let counted = callgrind.run_prepared(Stdio::piped(), stop, prepare)?;
-        let said = fs::read(&messages).map_err(PrivateServerError::at(&messages))?;
+        let mut said = Vec::new();
+        messages.rewind().and_then(|()| messages.read_to_end(&mut said)).map_err(PrivateServerError::at(&room))?;
         if let Some(complaint) = complaint(&String::from_utf8_lossy(&said)) {
             return Err(PrivateServerError::SingleUser(complaint));
         }
@@ -68,15 +69,18 @@ impl PrivateServer {
     }
 
     /// Gives the folder and the input to the account that the backend runs as.
-    fn prepare(&self, command: &mut Command, folder: &Path, script: &Path, messages: &Path) -> io::Result<()> {
+    fn prepare(&self, command: &mut Command, folder: &Path, script: &File, messages: &File) -> io::Result<()> {
         if let Some(account) = self.account {
-            chown(folder, Some(account.user), Some(account.group))?;
+            give(folder, account)?;
         }
         for name in FOREIGN {
             command.env_remove(name);
         }
         command.env("LC_ALL", "C").env("TZ", "UTC").current_dir(self.room.path());
-        command.stdin(File::open(script)?).stderr(File::create(messages)?);
+        let mut input = script.try_clone()?;
+        input.rewind()?;
+        messages.set_len(0)?;
+        command.stdin(input).stderr(messages.try_clone()?);
         // This thread waits for its end, so that it cannot end before.
         bind(command, self.account, Signal::KILL);
         Ok(())

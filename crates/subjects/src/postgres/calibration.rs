@@ -387,7 +387,7 @@ impl Calibration {
 
     /// Whether the server runs on this machine.
     pub fn is_local(&mut self) -> bool {
-        self.session().address().is_local()
+        self.session().is_on_this_machine()
     }
 
     /// Whether nothing is sent, and results are assumed.

@@ -195,13 +195,14 @@ impl Cold {
                 Ok(false)
             }
             Emptying::Buffers(extension) => {
-                let nodes: Vec<String> =
-                    relations.iter().map(|relation| format!("pg_relation_filenode('{relation}'::regclass)")).collect();
+                let wanted: Vec<String> = relations.iter().map(|relation| format!("'{relation}'::regclass")).collect();
+                // The number of a file is unique within its tablespace alone.
                 schema.session().rows(&format!(
                     "SELECT count({extension}.pg_buffercache_evict(bufferid)) FROM {extension}.pg_buffercache WHERE \
-                     reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relfilenode \
-                     IN ({})",
-                    nodes.join(", ")
+                     (reldatabase, reltablespace, relfilenode) IN (SELECT d.oid, \
+                     coalesce(nullif(c.reltablespace, 0), d.dattablespace), pg_relation_filenode(c.oid) FROM pg_class \
+                     c, pg_database d WHERE d.datname = current_database() AND c.oid IN ({}))",
+                    wanted.join(", ")
                 ))?;
                 Ok(false)
             }
@@ -250,11 +251,11 @@ fn of_given(session: &mut Session) -> Result<Emptying, ServerError> {
         let (major, minor) = script;
         return Ok(Emptying::Never(format!(
             "the extension {EXTENSION} is of version {major}.{minor}, older than the server, which does not carry out \
-             its way to empty buffers any more: a superuser may say ALTER EXTENSION {EXTENSION} UPDATE"
+             its way to empty buffers any more: a superuser may run ALTER EXTENSION {EXTENSION} UPDATE"
         )));
     }
     if !facts.is_superuser {
-        return Ok(Emptying::Never(format!("{} is no superuser, and only those may empty buffers", facts.user)));
+        return Ok(Emptying::Never(format!("{} is not a superuser, and only those may empty buffers", facts.user)));
     }
     let place = format!(
         "SELECT nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE \

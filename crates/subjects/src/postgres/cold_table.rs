@@ -7,6 +7,7 @@ use std::time::Duration;
 use measure::Finding;
 use measure::quantity::{counted, grouped};
 use measure::schema::subjects::findings as row;
+use server::identifier::name_to_paste;
 use server::private::PrivateServer;
 use server::{Schema, ServerError, Session, space};
 use sys::file::witness::Cached;
@@ -142,7 +143,8 @@ pub(super) fn absent_io_time(untimed: Option<&str>, user: &str) -> Option<Findin
     let reason = untimed?;
     Some(row::ABSENT_IO_TIME.of(format!(
         "The server did not time its reads, because track_io_timing is off and may not be set ({reason}): how long it \
-         waited for them is not known. A superuser may allow it with GRANT SET ON PARAMETER track_io_timing TO {user}."
+         waited for them is not known. A superuser may allow it with GRANT SET ON PARAMETER track_io_timing TO {}.",
+        name_to_paste(user)
     )))
 }
 

@@ -3,6 +3,7 @@
 use measure::quantity::{size_in_words, three_digits};
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Unit};
+use server::identifier::name_to_paste;
 use server::{ServerError, Session, schema};
 
 /// The extension that shows what is in shared buffers.
@@ -35,7 +36,7 @@ impl Displaced {
             _ if session.is_rehearsal() => Ok("public".into()),
             (Some(_), _) => {
                 let user = &session.facts().user;
-                Err(format!("{user} may not look: GRANT pg_monitor TO {user} adds it"))
+                Err(format!("{user} may not look: GRANT pg_monitor TO {} adds it", name_to_paste(user)))
             }
             (None, _) => Err(format!("the database has no extension {EXTENSION}")),
         };

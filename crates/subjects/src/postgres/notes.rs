@@ -7,6 +7,7 @@ use measure::schema::subjects::findings as row;
 use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::{Value, json};
 use server::activity::Activity;
+use server::identifier::name_to_paste;
 use server::place::word_of_shell;
 use server::space::{self, FreeSpace};
 use server::{Schema, ServerFacts, Session};
@@ -226,7 +227,8 @@ pub(super) fn absent_activity(facts: &ServerFacts) -> Option<Finding> {
     let user = &facts.user;
     let message = format!(
         "Whether other sessions were at work is not known, because {user} may not see them: GRANT pg_read_all_stats TO \
-         {user} adds it."
+         {} adds it.",
+        name_to_paste(user)
     );
     (!facts.reads_all_stats).then(|| row::ABSENT_ACTIVITY.of(message))
 }

@@ -11,7 +11,7 @@ const GRANTED_SINCE: u32 = 15;
 pub(super) fn turn_on(session: &mut Session) -> Result<Option<String>, ServerError> {
     let (right, reason) = match session.facts().major() >= GRANTED_SINCE {
         true => ("has_parameter_privilege('track_io_timing', 'SET')", "the role lacks the privilege SET on it"),
-        false => ("current_setting('is_superuser')::boolean", "the role is no superuser"),
+        false => ("current_setting('is_superuser')::boolean", "the role is not a superuser"),
     };
     if session.truth(&format!("SELECT {right}"), true)? {
         return match session.set("track_io_timing", "on") {

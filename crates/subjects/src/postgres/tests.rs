@@ -239,14 +239,14 @@ fn emptying() -> impl Strategy<Value = Emptying> {
         Emptying::Private,
         Emptying::Relation("public".into()),
         Emptying::Buffers("public".into()),
-        Emptying::Never("user is no superuser".into()),
+        Emptying::Never("user is not a superuser".into()),
     ])
 }
 
 /// What stayed in caches.
 fn caches() -> Vec<Reading> {
     let never = |emptying: &Emptying| matches!(emptying, Emptying::Never(_));
-    let reason = "Shared buffers could not be emptied, because user is no superuser";
+    let reason = "Shared buffers could not be emptied, because user is not a superuser";
     let kept = reading(row::PAGE_CACHE_NOT_EMPTIED, emptying(), nested_loops::not_emptied, move |emptying| {
         let said = "The table left shared buffers before each join. Blocks that are not in shared buffers may";
         (!never(emptying) && *emptying != Emptying::Private).then(|| says![said])

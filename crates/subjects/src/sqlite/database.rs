@@ -117,7 +117,8 @@ impl Database {
         let (path, bytes) = (file.path().to_path_buf(), file.bytes());
         let database = Database::of(connection, path, Owner::Given(file), stop)?;
         let available = host::available_memory().map_or(u64::MAX, |memory| memory / 100 * MEMORY_SHARE);
-        database.run(&cache_setting(bytes.min(available)))?;
+        // The setting is twice as much.
+        database.run(&cache_setting(bytes.min(available / 2)))?;
         // The first page is looked at here, and shows whether the file is a database.
         database.number("SELECT count(*) FROM sqlite_schema")?;
         Ok(database)
@@ -323,7 +324,7 @@ fn failure(path: &Path, error: &rusqlite::Error) -> SubjectError {
         Some(ErrorCode::OperationInterrupted) => SubjectError::Stopped,
         Some(ErrorCode::DiskFull) => SubjectError::Failed(format!("there is no room left for {file}: {ADVICE}")),
         Some(ErrorCode::NotADatabase) => {
-            SubjectError::Parameters(format!("{file} is no database of SQLite, or an encrypted one: name another file"))
+            SubjectError::Parameters(format!("{file} is not an SQLite database, or is encrypted: name another file"))
         }
         Some(ErrorCode::DatabaseCorrupt) => SubjectError::Failed(format!(
             "{file} is damaged ({error}): `sqlite3 FILE 'PRAGMA integrity_check'` shows where"

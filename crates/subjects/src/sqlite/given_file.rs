@@ -37,7 +37,7 @@ impl GivenFile {
             Err(error) => return refuse(path, &format!("{error}; name the file of a database")),
         };
         let Some(state) = state(&real) else {
-            return refuse(&real, "it is no plain file; name the file of a database");
+            return refuse(&real, "it is not a regular file; name the file of a database");
         };
         for ending in JOURNALS {
             let mut journal = real.clone().into_os_string();

@@ -333,9 +333,11 @@ impl LogicalReads for SqliteReads {
         if !self.database.is_given() {
             return Ok(self.asked.cells.iter().copied().map(Table::Made).collect());
         }
-        // A table without row numbers is an index, and one that is virtual may be anything.
-        let ordinary = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT wr AND \
-                        name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+        // A table without row numbers is an index, and one that is virtual may be anything. Where a column has the
+        // name of the row numbers, they cannot be asked for.
+        let ordinary = "SELECT name FROM pragma_table_list AS t WHERE schema = 'main' AND type = 'table' AND NOT wr \
+                        AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND NOT EXISTS (SELECT 1 FROM \
+                        pragma_table_xinfo(t.name) WHERE lower(name) = '_rowid_')";
         let mut tables = Vec::new();
         for name in self.database.texts(ordinary, 0)? {
             let last = format!("SELECT ifnull(max(_rowid_), 0) FROM main.{}", identifier(&name));

@@ -84,7 +84,8 @@ impl Bench {
         let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) ";
         let make = format!(
             "CREATE TABLE orders (id INTEGER PRIMARY KEY, text TEXT); CREATE TABLE \"odd \"\"name\" (a, b UNIQUE); \
-             CREATE TABLE plain (k TEXT PRIMARY KEY) WITHOUT ROWID; CREATE VIEW v AS SELECT 1; {rows} INSERT INTO \
+             CREATE TABLE plain (k TEXT PRIMARY KEY) WITHOUT ROWID; CREATE VIEW v AS SELECT 1; \
+             CREATE TABLE hides (_RowId_ TEXT); {rows} INSERT INTO \
              orders SELECT i, hex(randomblob(50)) FROM n; {rows} INSERT INTO \"odd \"\"name\" SELECT NULL, i FROM n"
         );
         connection.execute_batch(&make).unwrap();
@@ -206,7 +207,7 @@ fn whatever_is_no_database_that_can_be_read_is_refused_in_a_sentence() {
     };
     assert!(refusal(&bench.folder.path().join("missing.db")).contains("No such file"));
     assert!(!bench.folder.path().join("missing.db").exists());
-    assert!(refusal(&bench.scratch()).contains("no plain file"));
+    assert!(refusal(&bench.scratch()).contains("not a regular file"));
     assert!(refusal(&file("empty.db", b"")).contains("holds no table"));
     assert!(refusal(&file("text.db", &b"no database at all. ".repeat(500))).contains("encrypted"));
     let mut torn = fs::read(bench.given("shop.db")).unwrap();

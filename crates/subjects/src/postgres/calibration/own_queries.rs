@@ -85,7 +85,7 @@ pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
         }
     }
     if all.is_empty() {
-        return Err(format!("{} holds no query: write each with a semicolon behind it", path.display()));
+        return Err(format!("{} holds no query: end each one with a semicolon", path.display()));
     }
     Ok(all)
 }
@@ -187,6 +187,10 @@ pub fn split(text: &str, file: &str) -> Vec<OwnQuery> {
         if !body.is_empty() {
             let name = name.unwrap_or_else(|| format!("{file} {}", all.len() + 1));
             all.push(OwnQuery { name, text: body.into() });
+            // One more than are taken tells that there are too many.
+            if all.len() > QUERIES_MAX {
+                break;
+            }
         }
         at += 1;
         start = at;
@@ -287,6 +291,11 @@ mod tests {
             assert_eq!(texts(&format!("{text};\n")), [text]);
         }
         assert_eq!(texts(&one.join(";\n")), one);
+    }
+
+    #[test]
+    fn a_file_of_more_queries_than_are_taken_is_not_split_to_its_end() {
+        assert_eq!(split(&"a;".repeat(QUERIES_MAX * 3), "file").len(), QUERIES_MAX + 1);
     }
 
     #[test]
