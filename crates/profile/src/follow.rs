@@ -86,7 +86,7 @@ impl Followed {
 
 /// Why pages read all of what is followed.
 const WHOLE: &str = "Each page reads all of what is followed again: only one plain trace is read on where the page \
-                     before ended, and not several files, a packed one, or a server's log.";
+                     before ended, and not several files, a compressed one, or a server's log.";
 
 /// Most times that a trace begins anew which a page names.
 const ANEW_MAX: usize = 8;

@@ -1,5 +1,7 @@
 //! Two runs side by side: medians, ratio, its interval, and whether the samples support a difference.
 
+use std::collections::HashSet;
+
 use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unmatched, Verdict};
 use measure::sorting;
 use measure::{Finding, Parameters, Run, Unit};
@@ -8,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::beside;
 use crate::body::subject as subject_of;
 use crate::page::number::{range, ratio};
-use crate::page::parameters::{phrase, shown};
+use crate::page::parameters::{phrase, shown, varying_among};
 use crate::page::{Align, Cell, Key, Page, Section, Table};
 
 /// Metrics that say what a run did and not what a read costs: in JSON and CSV, not on the page.
@@ -27,11 +29,11 @@ const BOOKKEEPING: [&str; 11] = [
 ];
 
 /// What the last column means, once for the whole table.
-const LEGEND: &str = "Medians, of rates means. Ratios are second over first, with the 95 % interval from resampling \
-                      each run's own samples. Differences between runs that no run can see (placement, neighbours, \
-                      temperature) are not in it: repeat both runs to be sure. A side with one sample or too few of \
-                      them has no interval: repeat the case. What a run did (reads, bytes) and the state of the core \
-                      (core_clock in GHz, core_additions a cycle) are in --format json and csv.";
+const LEGEND: &str = "Medians; for rates, means. Ratios are second over first, with the 95 % interval from \
+                      resampling each run's own samples. Differences between runs that no run can see (placement, \
+                      neighbours, temperature) are not in it: repeat both runs to be sure. A side with one sample or \
+                      too few of them has no interval: repeat the case. What a run did (reads, bytes) and the state \
+                      of the core (core_clock in GHz, core_additions a cycle) are in --format json and csv.";
 
 /// Two runs and their comparison. A program gets the comparison alone: it has the runs.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +56,7 @@ const DISTURBED: &str = "Disturbed: according to the warnings below whose number
                          that run.";
 
 /// What a number behind any other verdict means.
-const NAMED: &str = "A number behind a verdict is that of a warning below which concerns the case.";
+const NAMED: &str = "A number after a verdict is the number of the warning below that concerns the case.";
 
 /// The rung of a ladder that stands in front already.
 const BEST_DEPTH: &str = "device-random-best-depth";
@@ -118,8 +120,8 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     let (first, second) = &comparison.experiments;
     if first != second {
         let sentence = format!(
-            "The first run is of {first}, the second of {second}: they measure different things, and nothing of them \
-             compares. Name two runs of one experiment; `readpath runs` lists them."
+            "The first run is of {first}, the second of {second}: they measure different things and cannot be \
+             compared. Name two runs of one experiment; `readpath runs` lists them."
         );
         return Page { sections: vec![head(comparison), Section::Text(sentence)] };
     }
@@ -320,13 +322,6 @@ fn alone(title: &str, unmatched: &[Unmatched], names: &[&str]) -> Option<Section
 fn varying_names(comparison: &Comparison) -> Vec<&str> {
     let alone = comparison.only_before.iter().chain(&comparison.only_after).map(|one| &one.parameters);
     let all: Vec<&Parameters> = comparison.cases.iter().map(|case| &case.parameters).chain(alone).collect();
-    let is_set_aside = |name: &str| comparison.changes.iter().any(|change| change.parameter == name);
-    let mut names: Vec<&str> = Vec::new();
-    for (name, value) in all.iter().flat_map(|parameters| parameters.iter()) {
-        let is_shared = all.iter().all(|parameters| parameters.get(name) == Some(value));
-        if !is_shared && !is_set_aside(name) && !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    names
+    let set_aside: HashSet<&str> = comparison.changes.iter().map(|change| change.parameter.as_str()).collect();
+    varying_among(&all).into_iter().filter(|name| !set_aside.contains(name)).collect()
 }

@@ -19,19 +19,20 @@ const MATTERS: f64 = 0.001;
 const PLAN_LINES_MAX: usize = 30;
 
 /// What the columns mean, once for the page.
-const LEGEND: &str = "A change is second less first, × second by first. The time of an execution is the total divided \
-                      by the executions: of a statement its own, else the client's; of a row likewise. Spread: beyond \
-                      where the time of an execution differs by more than the executions among themselves explain \
-                      (95 %, Welch's test), within where it lies within the executions' own spread, – where that is \
-                      not known: a side has no execution, neither has two, or the time passed between calls and no \
-                      line says which execution it belongs to. What else differs between two traces (load, data, \
-                      caches) is not in it.";
+const LEGEND: &str = "A change is second minus first; × is second divided by first. The time of an execution is the \
+                      total divided by the executions: for a statement, its own; otherwise, the client's. The time of \
+                      a row is calculated in the same way. Spread: beyond where the time of an execution differs by \
+                      more than the executions among themselves explain (95 %, Welch's test), within where it lies \
+                      within the executions' own spread, – where that is not known: a side has no execution, neither \
+                      has two, or the time passed between calls and no line says which execution it belongs to. What \
+                      else differs between two traces (load, data, caches) is not in it.";
 
 /// What they mean of kept runs.
-const LEGEND_OF_KEPT: &str = "A change is second less first, × second by first. The time of an execution is the total \
-                              divided by the executions: of a statement its own, else the client's; of a row likewise. \
-                              Kept runs do not hold how executions spread, so that no difference is held against it: \
-                              compare the traces themselves for that.";
+const LEGEND_OF_KEPT: &str = "A change is second minus first; × is second divided by first. The time of an execution \
+                              is the total divided by the executions: for a statement, its own; otherwise, the \
+                              client's. The time of a row is calculated in the same way. Kept runs do not hold how \
+                              executions spread, so that no difference is held against it: compare the traces \
+                              themselves for that.";
 
 /// What is said of two sides that were sampled unequally long.
 const RATES: &str = "The lengths are unequal: below, all times but those of an execution and of a row are divided by \

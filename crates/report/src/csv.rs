@@ -1,4 +1,4 @@
-//! CSV for spreadsheets and scripts: one row a metric, numbers at full precision, absent values empty.
+//! CSV for spreadsheets and scripts: one row per metric, numbers at full precision, absent values empty.
 
 use std::io::{self, Write};
 
@@ -7,12 +7,14 @@ use measure::compare::{Amount, Comparison, MetricComparison, ProfileComparison, 
 use measure::store::Listing;
 use measure::{Case, Metric, Parameters, Run};
 
+use crate::page::parameters::parameter_names;
 use crate::renderer::{Media, Renderer, Shown};
 use crate::runs::subject;
 use crate::style::Style;
 
 /// The row of the table of renderers.
-pub(crate) const RENDERER: Renderer = Renderer { name: "csv", help: "One row a metric", media: Media::Document, write };
+pub(crate) const RENDERER: Renderer =
+    Renderer { name: "csv", help: "One row per metric", media: Media::Document, write };
 
 /// Columns of every metric, after the parameters.
 const METRIC_COLUMNS: [&str; 12] =
@@ -35,7 +37,7 @@ fn write(shown: Shown<'_>, _style: &Style, out: &mut dyn Write) -> io::Result<()
     writer.flush()
 }
 
-/// A run, one row a metric: run id, experiment, all parameters of all cases, then the metric.
+/// A run, one row per metric: run id, experiment, all parameters of all cases, then the metric.
 fn run(run: &Run) -> Vec<Vec<String>> {
     let names = parameter_names(run.cases.iter().map(|case| &case.parameters));
     let heading = ["run", "experiment"].into_iter().chain(names.iter().copied()).chain(METRIC_COLUMNS);
@@ -46,7 +48,7 @@ fn run(run: &Run) -> Vec<Vec<String>> {
     rows
 }
 
-/// A comparison, one row a metric that both runs have.
+/// A comparison, one row per metric that both runs have.
 fn comparison(comparison: &Comparison) -> Vec<Vec<String>> {
     let names = parameter_names(comparison.cases.iter().map(|case| &case.parameters));
     let columns = ["metric", "unit", "before", "after", "ratio", "ratio_low", "ratio_high", "verdict"];
@@ -137,17 +139,6 @@ fn compared(metric: &MetricComparison) -> [String; 8] {
         number(metric.interval.map(|interval| interval.1)),
         verdict,
     ]
-}
-
-/// The names of all parameters of all cases, in the order of their first appearance.
-fn parameter_names<'a>(cases: impl Iterator<Item = &'a Parameters>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for name in cases.flat_map(|parameters| parameters.keys()) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    names
 }
 
 fn parameters<'a>(parameters: &'a Parameters, names: &'a [&str]) -> impl Iterator<Item = String> + 'a {

@@ -70,12 +70,22 @@ fn number_of_listed(name: &str) -> Option<&str> {
     (number.parse::<i64>().is_ok() && text.parse::<u64>().is_err()).then_some(number)
 }
 
-/// A server's message without what it quotes of the statement.
+/// Why a query was refused, without what that quotes of its text. The server's own words stand in brackets at the end,
+/// and none of them stay: which marks they quote by is a matter of the server's language, and a text can have such
+/// marks too. A statement stands in backquotes.
 fn without_quotes(message: &str) -> String {
+    let message = without_between(&without_between(message, '`', '`'), '(', ')');
     let parts: Vec<&str> = message.split('"').collect();
     let quoted = |at: usize| at % 2 == 1;
     let part = |(at, part): (usize, &&str)| if quoted(at) { "\"…\"".to_string() } else { part.to_string() };
     parts.iter().enumerate().map(part).collect()
+}
+
+/// A message with an ellipsis for all between the first `open` and the last `close`, or its end where it has none.
+fn without_between(message: &str, open: char, close: char) -> String {
+    let Some((before, quoted)) = message.split_once(open) else { return message.into() };
+    let after = quoted.rsplit_once(close).map_or("", |(_, after)| after);
+    format!("{before}{open}…{close}{after}")
 }
 
 #[cfg(test)]
@@ -119,6 +129,22 @@ mod tests {
         let left = serde_json::to_string(&run).unwrap();
         assert!(!left.contains("secret") && !left.contains("vault"), "{left}");
         assert_eq!(run.findings[0].message, "1 of 2 is all: 7wd0.");
+    }
+
+    #[test]
+    fn nothing_of_a_servers_words_is_left_whatever_marks_they_quote_by() {
+        let words = [
+            "invalid input syntax for type integer: \"se\"cret\"",
+            "ungültige Eingabesyntax für Typ integer: »secret«",
+            "syntaxe en entrée invalide pour le type integer : « secret »",
+            "syntax error at or near \"secret)(secret\"",
+            "a part of `secret",
+        ];
+        for words in words {
+            assert_eq!(without_quotes(&format!("the server refuses it ({words})")), "the server refuses it (…)");
+        }
+        assert_eq!(without_quotes("`SELECT 'a`secret', (1` took longer than 3 s"), "`…` took longer than 3 s");
+        assert_eq!(without_quotes("it calls nextval, which is volatile"), "it calls nextval, which is volatile");
     }
 
     #[test]

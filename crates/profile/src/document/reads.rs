@@ -18,7 +18,7 @@ use crate::tables::read_tiers::{
 const FROM_TRACEPOINTS: &str = "tracepoints of the kernel";
 const FROM_BOTH: &str = "tracepoints of the kernel, samples of the sessions";
 const FROM_PRICE: &str = "tracepoints of the kernel: mean of the device's reads of that length";
-const FROM_HILLS: &str = "hills of the device's latency";
+const FROM_HILLS: &str = "peaks of the device's latency";
 
 /// Most statements and relations that have a row: those with most time.
 const ROWS_MAX: usize = 100;

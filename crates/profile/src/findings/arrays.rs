@@ -34,8 +34,8 @@ pub(super) fn larger(profile: &Profile) -> Option<Finding> {
     let shown = |micros: f64| format_nanos(1e3 * micros);
     let worth = match saving.micros > 0.0 {
         true => format!(
-            "Arrays of {ARRAY} save {} of {}: {} if each takes as long whatever it carries (0 to {}: nothing where it \
-             grows with its rows).",
+            "Arrays of {ARRAY} save {} of {}: {} if a round trip takes the same time for any number of rows (0 to {}: \
+             nothing if its time grows with the rows).",
             counted(saving.trips, "round trip", "round trips"),
             shown(saving.trip_micros),
             shown(saving.micros),
@@ -64,7 +64,7 @@ pub(crate) struct ArraySaving {
     pub(crate) trips: u64,
     /// The mean time of a round trip.
     pub(crate) trip_micros: f64,
-    /// What would be saved if a round trip took as long whatever it carries; 0 where none has a time.
+    /// What would be saved if a round trip took the same time for any number of rows; 0 where none has a time.
     pub(crate) micros: f64,
     /// Its range. Nothing is saved if a round trip takes as long as what it carries, since the rows stay the same; the
     /// most is by the error of the mean, 19 of 20 times.

@@ -94,9 +94,9 @@ fn unrecorded(profile: &Profile) -> Option<Finding> {
     let unrecorded = profile.whole.unrecorded;
     (unrecorded > Ticks::ZERO).then(|| {
         let message = format!(
-            "{} of the sessions' time are not recorded. In traces they lie between the end of one file and the \
-             beginning of the next: a file in between is missing, or tracing was off. In a log they lie between the \
-             plans that it has. They have a row of their own and are no part of the response time.",
+            "{} of the sessions' time is not recorded. In traces it lies between the end of one file and the \
+             beginning of the next: a file in between is missing, or tracing was off. In a log it lies between the \
+             plans that it has. It has a row of its own. It is not part of the response time.",
             format_nanos(nanos(unrecorded))
         );
         row::UNRECORDED.of(message)

@@ -87,7 +87,7 @@ fn what_to_do(
             "Execute it less often: one statement for many rows instead of one row at a time."
         }
         () if gets > 0 && micros_per_get <= LIO_USUAL_MAX => {
-            "Let it touch fewer blocks: a fitting index, rows clustered in the order in which they are read."
+            "Let it touch fewer blocks: a suitable index, rows clustered in the order in which they are read."
         }
         () => "Gets do not explain that much CPU: look at the lines of its plan and at the functions that it calls.",
     };

@@ -75,8 +75,8 @@ fn same_content(files: &[SourceFile]) -> Vec<Finding> {
         let known = *first.entry((hash, file.bytes)).or_insert(&file.name);
         if known != file.name && findings.len() < NAMED_MAX {
             let message = format!(
-                "{known} and {} begin alike and have as many bytes: they seem to be the same, and each call and wait \
-                 is counted twice. Give one of them.",
+                "{known} and {} begin with the same bytes and have the same size: they seem to be the same, and each \
+                 call and wait is counted twice. Give one of them.",
                 file.name
             );
             findings.push(row::SAME_CONTENT.of(message));
@@ -123,7 +123,7 @@ fn evidence(scale: &TimeScale) -> String {
         Evidence::Assumed => "assumed".into(),
         Evidence::Given => "as given on the command line".into(),
         Evidence::Version => "its release is older than 9".into(),
-        Evidence::Epoch => "only so does the clock agree with a stamp of the wall clock".into(),
+        Evidence::Epoch => "only then does the clock agree with a stamp of the wall clock".into(),
         Evidence::Slope { seconds, ratio } => {
             format!("against the wall clock a unit lasts {ratio:.4} µs, over {seconds:.0} s")
         }

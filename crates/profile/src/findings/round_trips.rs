@@ -43,8 +43,8 @@ fn saving(profile: &Profile, one: &StatementProfile) -> Option<Saving> {
     let trips = round_trips(profile, one).filter(|trips| trips.mean > 0.0)?;
     if let Some(saving) = array_saving(profile, one) {
         let sentence = format!(
-            "{} is fetched {} rows at a time: arrays of {ARRAY} save {}, {} if each takes as long whatever it carries \
-             (0 to {}).",
+            "{} is fetched {} rows at a time: arrays of {ARRAY} save {}, {} if a round trip takes the same time for \
+             any number of rows (0 to {}).",
             name(profile, one),
             three_digits(saving.rows_each),
             counted(saving.trips, "round trip", "round trips"),
@@ -92,13 +92,16 @@ fn longest(of: &Of<'_>) -> Option<String> {
     let time = |trips: &RoundTrips| trips.count * trips.mean;
     let (one, trips) = all.max_by(|(_, one), (_, other)| time(one).total_cmp(&time(other)))?;
     let total = of.sums.total.micros();
+    // Samples tell how long the client paused, not how often.
+    let is_counted = of.profile.sampled.as_ref().is_none_or(|sampled| sampled.is_exact);
+    let what = match is_counted {
+        true => {
+            let trips = (counted(trips.count as u64, "round trip", "round trips"), format_nanos(1e3 * trips.mean));
+            format!("{} of {}", trips.0, trips.1)
+        }
+        false => "pauses of the client".into(),
+    };
     (time(&trips) >= PART * total).then(|| {
-        format!(
-            "{} % of it is {} of {} after calls of {}.",
-            percent(time(&trips), total),
-            counted(trips.count as u64, "round trip", "round trips"),
-            format_nanos(1e3 * trips.mean),
-            name(of.profile, one)
-        )
+        format!("{} % of it is {what} after calls of {}.", percent(time(&trips), total), name(of.profile, one))
     })
 }

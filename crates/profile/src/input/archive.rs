@@ -45,7 +45,11 @@ pub(crate) fn unpack(file: File) -> io::Result<Bytes> {
         let is_deflated = match entry.compression() {
             CompressionMethod::Stored => false,
             CompressionMethod::Deflated => true,
-            other => return Err(io::Error::other(format!("its entry {name} is packed by {other}, which is not read"))),
+            other => {
+                return Err(io::Error::other(format!(
+                    "its entry {name} is compressed with {other}, which is not read"
+                )));
+            }
         };
         if entry.encrypted() {
             return Err(io::Error::other(format!("its entry {name} is encrypted")));
@@ -81,7 +85,7 @@ impl Read for Entries {
             }
             if checksum.sum() != entry.checksum {
                 return Err(io::Error::other(format!(
-                    "its entry {} is damaged: the checksum is another one",
+                    "its entry {} is damaged: the checksum does not match",
                     entry.name
                 )));
             }
@@ -98,7 +102,7 @@ const HEADER: &[u8] = b"PK\x03\x04";
 const DESCRIPTOR: &[u8] = b"PK\x07\x08";
 
 /// What an archive says that ends before the list of its entries.
-const CUT: &str = "the zip archive is cut: the list of its entries, which stands at its end, is not there";
+const CUT: &str = "the zip archive is truncated: its central directory, at the end, is missing";
 
 /// The entries of an archive that was cut, by the headers before them, up to the cut; then the error that says so.
 struct WithoutList {
@@ -229,7 +233,7 @@ mod tests {
             let mut all = Vec::new();
             let error = unpack(file).unwrap().read_to_end(&mut all).unwrap_err().to_string();
             assert_eq!(String::from_utf8_lossy(&all), "one\n".repeat(1000) + expected, "cut at {cut}");
-            assert!(error.contains("zip archive is cut"), "{error}");
+            assert!(error.contains("zip archive is truncated"), "{error}");
         }
     }
 }

@@ -28,8 +28,8 @@ impl<R: Read> UpToCut<R> {
     fn sentence(&self, error: io::Error) -> io::Error {
         let sentence = match error.kind() {
             _ if error.raw_os_error().is_some() => return error,
-            io::ErrorKind::UnexpectedEof => format!("what {} packed is cut, and the rest is missing", self.packing),
-            _ => format!("what {} packed is damaged ({error})", self.packing),
+            io::ErrorKind::UnexpectedEof => format!("the {} data is truncated", self.packing),
+            _ => format!("the {} data is damaged ({error})", self.packing),
         };
         io::Error::new(error.kind(), sentence)
     }

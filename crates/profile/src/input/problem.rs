@@ -40,7 +40,7 @@ pub enum Problem {
         first: String,
     },
     /// A pattern that no file has.
-    #[error("no file is named like {pattern}")]
+    #[error("no file matches {pattern}")]
     NoMatch {
         /// The pattern.
         pattern: String,
@@ -48,7 +48,7 @@ pub enum Problem {
     /// A folder without a trace.
     #[error(
         "the folder {name} holds no file named like a trace (*.trc) or a server log (*.log, *.csv, *.json), plain or \
-         packed by gzip, zstd, xz, bzip2 or zip, and no segment of a recording"
+         compressed with gzip, zstd, xz, bzip2 or zip, and no segment of a recording"
     )]
     NoTraces {
         /// The folder.
@@ -67,7 +67,7 @@ pub enum Problem {
         sentence: String,
     },
     /// An input of another source than the others.
-    #[error("{name} is not {noun} like the other inputs: profile it apart")]
+    #[error("{name} is not {noun} like the other inputs: profile it separately")]
     OtherSource {
         /// The input.
         name: String,
@@ -94,7 +94,7 @@ impl Problem {
 /// Of `count` files that are named like server logs none is one.
 fn no_logs(count: usize, first: &str) -> String {
     match count {
-        1 => format!("{first} is named like a server log and is none"),
-        _ => format!("{count} files are named like server logs, and none is one: {first} is the first of them"),
+        1 => format!("{first} has the name of a server log but is not one"),
+        _ => format!("{count} files have the names of server logs but none is one: {first} is the first of them"),
     }
 }

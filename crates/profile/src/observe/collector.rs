@@ -274,7 +274,8 @@ impl Collector {
     }
 
     fn add_think_time(&mut self, wait: &Wait) {
-        let one = ThinkTime { count: 1, total: wait.elapsed };
+        // As its class counts it: a pause that was sampled by its samples.
+        let one = ThinkTime { count: wait.count(), total: wait.elapsed };
         self.sessions.add_think_time(wait, &one);
         self.statement(wait.statement).think_time.get_or_insert_default().merge(&one);
     }

@@ -58,7 +58,7 @@ impl Instruments {
         findings.extend(self.logical_io(profile).iter().flat_map(LogicalIo::findings));
         if self.files > 1 && curve.reads() > 0 {
             let message = "The miss curve takes the blocks of all files as those of one database: give the traces of \
-                           each database apart.";
+                           each database separately.";
             findings.push(row::MISS_CURVE_OF_SEVERAL_FILES.of(message));
         }
         findings.extend(curve.findings(block_bytes));

@@ -18,7 +18,7 @@ const CONSTANTS: [&str; 5] =
     ["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"];
 
 /// How the column of samples reads.
-const SAMPLES: &str = "samples: of one value, the largest over the least; of the value where they are furthest apart";
+const SAMPLES: &str = "samples: the largest divided by the smallest, for the value where they are furthest apart";
 
 /// The page.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -154,7 +154,8 @@ fn costs(cases: &[&Case]) -> Option<Table> {
     let spread = |case: &Case| case.metric("passes_spread").map(Metric::median);
     let has_passes = costs.iter().any(|case| spread(case).is_some_and(|spread| spread != 1.0));
     let title = "Constants in the unit of the server's cpu_tuple_cost, by what is in the caches";
-    let about_passes = " (passes: the largest over the least, each with tables of its own but in system)";
+    let about_passes = " (passes: the largest divided by the smallest; each pass has tables of its own, except in \
+                        state system)";
     let table = Table::over(&costs)
         .column("cost", Align::Left, |case| cell(case, "constant").trim_end_matches("_cost").to_string())
         .column("state", Align::Left, |case| cell(case, "state"))
@@ -187,7 +188,7 @@ fn tablespaces(cases: &[&Case]) -> Option<Table> {
         .times("one costs", |case| calibrate::TIME.nanos(case).filter(|nanos| *nanos > 0.0))
         .titled(
             "Constants of each tablespace, in proportion to the one that this run's tables were made in (rounds: the \
-             largest ratio over the least):",
+             largest ratio divided by the smallest):",
         )
         .unless_empty()
 }

@@ -50,7 +50,7 @@ fn table(case: &Case) -> Table {
     Table::over(&counts)
         .column("counter", Align::Word, |metric| metric.name.replace('_', "-"))
         .column("count", Align::Right, |metric| value(metric))
-        .column("a CPU s", Align::Right, |metric| per_cpu_second(case, metric))
+        .column("/ CPU s", Align::Right, |metric| per_cpu_second(case, metric))
         .optional()
         .column("that is", Align::Left, |metric| meaning(case, metric).unwrap_or_default())
         .column("counted", Align::Right, |metric| counted(case, metric))

@@ -1,7 +1,9 @@
 //! Parameters of cases: which vary, which are common to all, and how they read.
 
-use measure::Case;
+use std::collections::HashSet;
+
 use measure::case::plain;
+use measure::{Case, Parameters};
 use serde_json::Value;
 
 use super::number::{bytes, grouped};
@@ -31,14 +33,23 @@ pub(crate) fn constant(cases: &[Case]) -> impl Iterator<Item = (&str, &Value)> {
 
 /// The names of the parameters that differ between cases, in the order of their first appearance.
 pub(crate) fn varying<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for (name, value) in cases.iter().flat_map(|case| &case.parameters) {
-        let is_shared = cases.iter().all(|case| case.parameters.get(name) == Some(value));
-        if !is_shared && !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    names
+    let all: Vec<&Parameters> = cases.iter().map(|case| &case.parameters).collect();
+    varying_among(&all)
+}
+
+/// The names that differ between sets of parameters. Each is looked up once in each set.
+pub(crate) fn varying_among<'a>(all: &[&'a Parameters]) -> Vec<&'a str> {
+    let is_shared = |name: &str| {
+        let value = all.first().and_then(|first| first.get(name));
+        value.is_some() && all.iter().all(|parameters| parameters.get(name) == value)
+    };
+    parameter_names(all.iter().copied()).into_iter().filter(|name| !is_shared(name)).collect()
+}
+
+/// The names of all parameters, in the order of their first appearance.
+pub(crate) fn parameter_names<'a>(all: impl Iterator<Item = &'a Parameters>) -> Vec<&'a str> {
+    let mut seen: HashSet<&str> = HashSet::new();
+    all.flat_map(|parameters| parameters.keys()).map(String::as_str).filter(|name| seen.insert(*name)).collect()
 }
 
 /// A parameter's value as a table shows it.
@@ -82,7 +93,33 @@ pub(crate) fn heading(name: &str) -> String {
 }
 
 /// The varying parameters of a case in one phrase.
-pub(crate) fn phrase(case_parameters: &measure::Parameters, names: &[&str]) -> String {
+pub(crate) fn phrase(case_parameters: &Parameters, names: &[&str]) -> String {
     let known = names.iter().filter_map(|name| Some(described(name, case_parameters.get(*name)?)));
     known.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn case(parameters: &Value) -> Case {
+        Case::new(parameters.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn a_parameter_varies_where_a_case_lacks_it_or_has_another_value() {
+        let cases = [json!({"a": 1, "b": 1, "c": 1}), json!({"d": 1, "c": 2, "a": 1})].map(|one| case(&one));
+        let cases: Vec<&Case> = cases.iter().collect();
+        assert_eq!(varying(&cases), ["b", "c", "d"]);
+        assert_eq!(varying(&cases[..1]), [""; 0]);
+        assert_eq!(varying(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn what_fifty_thousand_cases_share_is_not_compared_in_pairs() {
+        let cases: Vec<Case> = (0..50_000).map(|at| case(&json!({"shared": "x", "at": at}))).collect();
+        assert_eq!(varying(&cases.iter().collect::<Vec<_>>()), ["at"]);
+    }
 }

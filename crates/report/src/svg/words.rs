@@ -7,17 +7,26 @@ const DESCRIBED_MAX: usize = 12;
 
 /// Width of a text in a font of this size: a little more than any of the usual fonts needs.
 pub(super) fn width(text: &str, size: f64) -> f64 {
-    let of = |character: char| match character {
+    points(text.chars().map(share).sum(), size)
+}
+
+/// Width of letters that have this sum of shares.
+fn points(shares: f64, size: f64) -> f64 {
+    shares * size * 1.06
+}
+
+/// The part of the font's size that a letter is wide.
+fn share(letter: char) -> f64 {
+    match letter {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '|' | '\'' | '(' | ')' | '[' | ']' | '!' | 'f' | 't' | 'r' => {
             0.36
         }
         ' ' | '\u{202f}' => 0.3,
         'm' | 'w' | 'M' | 'W' | '%' | '@' | '–' => 0.9,
         'A'..='Z' => 0.7,
-        _ if character as u32 >= 0x1100 => 1.1,
+        _ if letter as u32 >= 0x1100 => 1.1,
         _ => 0.6,
-    };
-    text.chars().map(of).sum::<f64>() * size * 1.06
+    }
 }
 
 /// A text that takes at most `most` points; its end is left out where it is longer.
@@ -25,11 +34,13 @@ pub(super) fn cut(text: &str, most: f64, size: f64) -> String {
     if width(text, size) <= most {
         return text.into();
     }
-    let mut short: String = text.into();
-    while !short.is_empty() && width(&short, size) + size > most {
-        short.pop();
-    }
-    format!("{}…", short.trim_end())
+    let mut shares = 0.0;
+    let ends = |letter: char| {
+        shares += share(letter);
+        points(shares, size) + size > most
+    };
+    let end = text.find(ends).unwrap_or(text.len());
+    format!("{}…", text[..end].trim_end())
 }
 
 /// A text in lines of at most `most` points.
@@ -112,5 +123,12 @@ mod tests {
         assert!(lines.len() > 1 && lines.iter().all(|line| width(line, 12.0) <= 100.0), "{lines:?}");
         assert!(cut("a-name-without-an-end-to-it", 80.0, 12.0).ends_with('…'));
         assert_eq!(cut("short", 80.0, 12.0), "short");
+    }
+
+    #[test]
+    fn a_megabyte_in_one_word_is_cut_in_one_walk() {
+        let beginning = cut(&"a".repeat(100), 80.0, 12.0);
+        assert_eq!(cut(&"a".repeat(1 << 20), 80.0, 12.0), beginning);
+        assert!(width(&beginning, 12.0) <= 80.0, "{beginning}");
     }
 }

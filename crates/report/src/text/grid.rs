@@ -57,7 +57,9 @@ pub(super) fn render(table: &Table, style: &Style) -> String {
         let Some(last) = grid.columns.iter().rposition(|column| column.is_optional) else { break };
         left_out.insert(0, grid.columns.remove(last).heading);
     }
-    while grid.width() > style.width && grid.shorten_widest_text(style) {}
+    if grid.width() > style.width {
+        grid.shorten_texts(style);
+    }
     if grid.names() < names {
         grid.columns = whole;
         return grid.records(style);
@@ -84,6 +86,32 @@ impl Column {
 
     fn is_shortened(&self) -> bool {
         matches!(self.align, Align::Left | Align::Path)
+    }
+
+    /// Shortens the texts to at most `columns` of the terminal.
+    fn shorten(&mut self, columns: usize, style: &Style) {
+        let shortened = if self.align == Align::Path { Style::shorten_path } else { Style::shorten };
+        self.heading = style.shorten(&self.heading, columns);
+        self.cells.iter_mut().for_each(|cell| *cell = shortened(style, cell, columns));
+    }
+
+    /// For each width up to `most`, whether texts that are shortened to it take all of it: paths lose whole folders.
+    fn widths(&self, most: usize, style: &Style) -> Vec<bool> {
+        let mut is_taken = vec![false; most + 1];
+        // Of what is no folder any width is taken.
+        let mut any = width(&self.heading);
+        for cell in &self.cells {
+            let mut text = cell.as_str();
+            if self.align == Align::Path {
+                let whole = width(cell);
+                let ends = style.path_ends(cell, whole.min(most)).map(|(_, columns)| columns);
+                ends.chain((whole <= most).then_some(whole)).for_each(|columns| is_taken[columns] = true);
+                text = cell.rsplit('/').next().unwrap_or(cell);
+            }
+            any = any.max(width(text));
+        }
+        is_taken[..=any.min(most)].fill(true);
+        is_taken
     }
 }
 
@@ -126,18 +154,22 @@ impl Grid<'_> {
         self.columns.first().map_or(0, |column| column.cells.iter().collect::<HashSet<_>>().len())
     }
 
-    /// Takes one column of the terminal from the widest text column; false when all are at their least.
-    fn shorten_widest_text(&mut self, style: &Style) -> bool {
-        let texts = self.columns.iter_mut().filter(|column| column.is_shortened());
-        let Some(widest) = texts.max_by_key(|column| column.width()) else { return false };
-        let columns = widest.width();
-        if columns <= TEXT_COLUMNS_MIN {
-            return false;
+    /// Takes columns of the terminal from texts, each from the column that is widest then, until the table fits or all
+    /// are at their least. The widths are found first, since each text of a million can be a long one.
+    fn shorten_texts(&mut self, style: &Style) {
+        let most = style.width.max(TEXT_COLUMNS_MIN);
+        let texts = self.columns.iter().enumerate().filter(|(_, column)| column.is_shortened());
+        let texts: Vec<(usize, Vec<bool>)> = texts.map(|(at, column)| (at, column.widths(most, style))).collect();
+        let mut widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
+        while total(&widths) > style.width {
+            let Some((at, is_taken)) = texts.iter().max_by_key(|(at, _)| widths[*at]) else { break };
+            if widths[*at] <= TEXT_COLUMNS_MIN {
+                break;
+            }
+            let narrower = 0..widths[*at].min(most + 1);
+            widths[*at] = narrower.rev().find(|columns| is_taken[*columns]).unwrap_or(0);
         }
-        let shortened = if widest.align == Align::Path { Style::shorten_path } else { Style::shorten };
-        widest.heading = style.shorten(&widest.heading, columns - 1);
-        widest.cells.iter_mut().for_each(|cell| *cell = shortened(style, cell, columns - 1));
-        true
+        texts.iter().for_each(|(at, _)| self.columns[*at].shorten(widths[*at], style));
     }
 
     /// Columns of the terminal below which the table cannot go without spoiling what it says.
@@ -151,7 +183,7 @@ impl Grid<'_> {
 
     /// Columns of the terminal that the table takes.
     fn width(&self) -> usize {
-        self.columns.iter().map(|column| column.width() + GAP).sum::<usize>().saturating_sub(GAP)
+        total(&self.columns.iter().map(Column::width).collect::<Vec<_>>())
     }
 
     /// The lines of text over a row.
@@ -226,6 +258,11 @@ impl Grid<'_> {
         }
         lines.join("\n")
     }
+}
+
+/// Columns of the terminal that a table takes whose columns have these widths.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().map(|width| width + GAP).sum::<usize>().saturating_sub(GAP)
 }
 
 /// A cell without the spaces that aligned it.
@@ -402,5 +439,42 @@ mod tests {
         let rendered = at_width(&table(&columns, &[&[&one, &other]]), 40);
         assert!(rendered.lines().all(|line| width(line) <= 40), "{rendered}");
         assert_eq!(rendered.lines().count(), 2);
+    }
+
+    #[test]
+    fn texts_of_a_quarter_of_a_megabyte_are_shortened_at_once() {
+        let long = "x".repeat(1 << 18);
+        let columns = [("a", Align::Left, false), ("b", Align::Path, false)];
+        let rendered = at_width(&table(&columns, &[&[&long, "a"], &["b", &long]]), 40);
+        assert_eq!(rendered.lines().map(width).max(), Some(40), "{rendered}");
+    }
+
+    /// Takes one column of the terminal from the widest text column; false when all are at their least.
+    fn shorten_widest(grid: &mut Grid<'_>, style: &Style) -> bool {
+        let texts = grid.columns.iter_mut().filter(|column| column.is_shortened());
+        let widest = texts.max_by_key(|column| column.width()).unwrap();
+        let columns = widest.width();
+        widest.shorten(if columns > TEXT_COLUMNS_MIN { columns - 1 } else { columns }, style);
+        columns > TEXT_COLUMNS_MIN
+    }
+
+    #[test]
+    fn texts_are_shortened_at_once_to_what_is_left_of_them_column_after_column() {
+        let columns = [("path of it", Align::Path, false), ("text", Align::Left, false), ("n", Align::Right, false)];
+        let table = table(
+            &columns,
+            &[
+                &["/var/lib/database/files/0001.dbf", "words that go on until they are cut off", "1"],
+                &["/srv/a/way/longer/than/others/to/orders_2026.dbf", "few words", "22"],
+                &["model:fixed-latency", "some more words than a few", "3"],
+            ],
+        );
+        for (width, unicode) in (20..=100).flat_map(|width| [(width, true), (width, false)]) {
+            let style = Style { width, unicode, ..Style::default() };
+            let (mut at_once, mut in_steps) = (Grid::of(&table, &style), Grid::of(&table, &style));
+            at_once.shorten_texts(&style);
+            while in_steps.width() > width && shorten_widest(&mut in_steps, &style) {}
+            assert_eq!(at_once.lines(&style), in_steps.lines(&style), "{width}");
+        }
     }
 }

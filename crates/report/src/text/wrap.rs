@@ -69,10 +69,21 @@ impl Style {
         if width(&path) <= columns {
             return path;
         }
-        let ends = path.char_indices().filter(|(index, letter)| *letter == '/' && *index > 0).map(|(index, _)| index);
-        let shorter = ends.map(|index| format!("{}{}", self.ellipsis(), &path[index..]));
-        let whole = shorter.into_iter().find(|short| width(short) <= columns);
+        let ends: Vec<usize> = self.path_ends(&path, columns).map(|(index, _)| index).collect();
+        let shorter = |index: &usize| format!("{}{}", self.ellipsis(), &path[*index..]);
+        let whole = ends.iter().rev().map(shorter).find(|short| width(short) <= columns);
         whole.unwrap_or_else(|| self.shorten(path.rsplit('/').next().unwrap_or(&path), columns))
+    }
+
+    /// Where those ends of a path begin that take at most `columns` behind an ellipsis, the shortest first, each with
+    /// what both take. A path can be a megabyte of slashes, so that no more of it is looked at than fits.
+    pub(super) fn path_ends(&self, path: &str, columns: usize) -> impl Iterator<Item = (usize, usize)> {
+        let mut used = width(self.ellipsis());
+        let fitting = path.char_indices().rev().map_while(move |(index, letter)| {
+            used += letter.width().unwrap_or(0);
+            (used <= columns).then_some((index, letter, used))
+        });
+        fitting.filter(|(index, letter, _)| *letter == '/' && *index > 0).map(|(index, _, used)| (index, used))
     }
 }
 
@@ -146,6 +157,11 @@ mod tests {
         assert_eq!(shorten_path(path, 18), "…/readpath/tables");
         assert_eq!(shorten_path(path, 16), "…/tables");
         assert_eq!(shorten_path("/var/lib/0123456789.dbf", 9), "0123….dbf");
+    }
+
+    #[test]
+    fn a_megabyte_of_slashes_is_shortened_at_once() {
+        assert_eq!(Style::default().shorten_path(&"/".repeat(1 << 20), 10), "…/////////");
     }
 
     #[test]

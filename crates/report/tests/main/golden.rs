@@ -313,7 +313,7 @@ fn a_warning_that_names_a_case_has_its_number_behind_every_verdict_of_that_case(
         ["l1", "l2", "l3", "device-sequential"].map(verdict),
         ["differs", "differs (1)", "too few", "too few (2)"]
     );
-    assert!(page.contains("A number behind a verdict is that of a warning below"), "{page}");
+    assert!(page.contains("A number after a verdict is the number of the warning below"), "{page}");
 }
 
 #[test]

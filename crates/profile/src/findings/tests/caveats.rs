@@ -114,7 +114,7 @@ fn unrecorded() -> Reading {
         read(&[&first, &second])
     };
     reading(row::UNRECORDED, 900..1100_i64, of, |pause| {
-        let said = format!("{} of the sessions' time are not recorded", format_nanos(1e6 * *pause as f64));
+        let said = format!("{} of the sessions' time is not recorded", format_nanos(1e6 * *pause as f64));
         (*pause >= 1000).then(|| says![said])
     })
 }

@@ -118,7 +118,8 @@ fn same_content() -> Reading {
     let values = (file(), file()).prop_map(|(one, other)| [one, other]);
     reading(row::SAME_CONTENT, values, of, |[one, other]| {
         let is_same = one == other && one.0.is_some() && one.1 > 0;
-        is_same.then(|| says!["a.trc and b.trc begin alike and have as many bytes: they seem to be the same"])
+        let said = "a.trc and b.trc begin with the same bytes and have the same size: they seem to be the same";
+        is_same.then(|| says![said])
     })
 }
 
@@ -129,7 +130,7 @@ const EVIDENCE: [(Evidence, &str); 6] = [
     (Evidence::Assumed, "(assumed) and"),
     (Evidence::Given, "(as given on the command line) and"),
     (Evidence::Version, "(its release is older than 9) and"),
-    (Evidence::Epoch, "(only so does the clock agree with a stamp of the wall clock) and"),
+    (Evidence::Epoch, "(only then does the clock agree with a stamp of the wall clock) and"),
     (
         Evidence::Slope { seconds: 61.4, ratio: 1.02399 },
         "(against the wall clock a unit lasts 1.0240 µs, over 61 s) and",

@@ -141,7 +141,7 @@ fn of_several_files() -> Reading {
         instruments.findings(&Profile { context, ..Profile::default() })
     };
     reading(row::MISS_CURVE_OF_SEVERAL_FILES, (0..4_usize, 0..2_usize, 0..2_usize), of, |(files, cached, _)| {
-        (*files > 1 && *cached > 0).then(|| says!["give the traces of each database apart."])
+        (*files > 1 && *cached > 0).then(|| says!["give the traces of each database separately."])
     })
 }
 
@@ -149,11 +149,8 @@ fn of_several_files() -> Reading {
 const NOUNS: [&str; 2] = ["single-block reads", "multi-block reads"];
 
 /// A time in µs and what it says of the level that served the read, of one block and of eight.
-const LEVELS: [(i64, &str); 3] = [
-    (30, "(memory of this host: the file-system cache)"),
-    (500, "(the storage's cache, or flash)"),
-    (9000, "(a disk)"),
-];
+const LEVELS: [(i64, &str); 3] =
+    [(30, "(memory of this host: the page cache)"), (500, "(the storage's cache, or flash)"), (9000, "(a disk)")];
 
 /// Reads of a kind, and the µs that each took.
 fn reads_of(event: u32, micros: i64, count: i64) -> impl Iterator<Item = Wait> {

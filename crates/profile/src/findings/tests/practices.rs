@@ -119,7 +119,7 @@ fn hot_spots() -> [Reading; 2] {
     };
     let block = reading(row::PRACTICE, values.clone(), of_block, move |waits| {
         let hot = format!("Block 4:7 (data block) of object 55 has {}.", share(waits));
-        let see = "--by block,statement --where class=concurrency shows the rest. buffer busy waits: Sessions meet";
+        let see = "--by block,statement --where class=concurrency shows the rest. buffer busy waits: Sessions contend";
         are_hot(waits).then(|| says![hot, see])
     });
     let of_object = |(count, each, other): &(i64, i64, i64)| {

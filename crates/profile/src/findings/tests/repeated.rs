@@ -146,8 +146,8 @@ impl Fetched {
             0 => counted(trips, "call", "calls"),
             _ => {
                 let trips = counted(trips, "round trip", "round trips");
-                let assumed = "if each takes as long whatever it carries";
-                format!("{trips} of {trip}: {saved} {assumed} (0 to {saved}: nothing where it grows with its rows)")
+                let assumed = "if a round trip takes the same time for any number of rows";
+                format!("{trips} of {trip}: {saved} {assumed} (0 to {saved}: nothing if its time grows with the rows)")
             }
         };
         let fetches = grouped(self.fetches);

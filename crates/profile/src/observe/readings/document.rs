@@ -25,7 +25,7 @@ const READS_MIN: u64 = 40;
 const WAIT_LINES: &str = "wait lines of the trace";
 const CALL_LINES: &str = "call lines of the trace but parses, recursive children taken off";
 const LEAST_SQUARES: &str = "least squares over statements, CPU = a × gets + b × rows";
-const HILLS: &str = "hills of the latency on a logarithmic scale";
+const HILLS: &str = "peaks of the latency on a logarithmic scale";
 
 /// Reads that sessions wait for, with what sentences call them. The wait for a read past the cache is only what
 /// was left of it when the session began to wait.
@@ -186,7 +186,7 @@ fn tiers_finding(answered: &Answered) -> Finding {
 
 fn in_words(label: TierLabel) -> &'static str {
     match label {
-        TierLabel::FileSystemCache => "memory of this host: the file-system cache",
+        TierLabel::FileSystemCache => "memory of this host: the page cache",
         TierLabel::StorageCache => "the storage's cache, or flash",
         TierLabel::Disk => "a disk",
     }
@@ -196,8 +196,8 @@ fn memory_behind_reads(answered: &Answered) -> Option<Finding> {
     let from_memory = answered.tiers.iter().filter(|tier| tier.label == TierLabel::FileSystemCache);
     let share = from_memory.map(|tier| tier.count).sum::<u64>() as f64 / answered.reads as f64;
     let message = format!(
-        "{:.0} % of the {} were as fast as memory: the database expects to read a disk, and the file-system cache \
-         probably serves the reads. Direct I/O would send them to the storage; a larger buffer cache would save them.",
+        "{:.0} % of the {} were as fast as memory: the database expects to read a disk, and the page cache probably \
+         serves the reads. Direct I/O would send them to the storage; a larger buffer cache would save them.",
         100.0 * share,
         answered.noun
     );

@@ -114,14 +114,18 @@ static DIMENSIONS: [Row; 24] = [
     row(named::P1, Kind::Number, |context, item| parameter(context, item, 0)),
     row(named::P2, Kind::Number, |context, item| parameter(context, item, 1)),
     row(named::P3, Kind::Number, |context, item| parameter(context, item, 2)),
-    // The CPU time of a call is no latency.
     row(named::LATENCY, Kind::Time, |_, item| {
-        item.event.map(|_| Value::Number(latency_bucket(item.time.0.div_euclid(125))))
+        has_latency(item).then(|| Value::Number(latency_bucket(item.time.0.div_euclid(125))))
     }),
     row(named::DEPTH, Kind::Number, |_, item| item.depth.map(|depth| Value::Number(depth.into()))),
     row(named::SECOND, Kind::Clock, |context, item| clock(context, item, 1)),
     row(named::MINUTE, Kind::Clock, |context, item| clock(context, item, 60)),
 ];
+
+/// Whether an item is one wait, whose time is its latency: neither the CPU time of a call nor the time of many is.
+pub(crate) fn has_latency(item: &Item<'_>) -> bool {
+    item.event.is_some() && item.sum_of.is_none()
+}
 
 /// What a dimension's values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use measure::quantity::parse_time;
 
 use crate::event::{Call, Context, Ticks, Wait};
-use crate::observe::skew::dimension::{Dimension, Kind, SkewError, Value};
+use crate::observe::skew::dimension::{Dimension, Kind, SkewError, Value, has_latency};
 use crate::observe::skew::item::Item;
 use crate::source::clock::timestamp;
 
@@ -132,7 +132,10 @@ impl Term {
     /// Whether the condition holds; what has no value in the dimension is only `!=` to something.
     fn accepts(&self, context: &Context, item: &Item<'_>) -> bool {
         if let Operand::Nanos(nanos) = self.operand {
-            return self.operator.holds(i128::from(item.time.0) * 8, nanos);
+            return match has_latency(item) {
+                true => self.operator.holds(i128::from(item.time.0) * 8, nanos),
+                false => self.operator == Operator::NotEqual,
+            };
         }
         let Some(value) = self.dimension.value(context, item) else {
             return self.operator == Operator::NotEqual;

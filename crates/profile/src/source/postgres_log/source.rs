@@ -86,7 +86,7 @@ const READ: usize = 0;
 const SCAN: usize = 4;
 
 /// What plans are counted as whose figures cannot be true.
-const BEYOND_BELIEF: &str = "plans with figures beyond belief";
+const BEYOND_BELIEF: &str = "plans with implausible figures";
 
 /// Greatest sum of any figure over all logs: what is beyond is damage, and would overflow the sums of a profile.
 const SUM_MAX: i64 = 1 << 60;
@@ -250,11 +250,14 @@ impl LogSource {
         Ok(())
     }
 
-    /// Whether a log of another format held this execution: the same plan, to its last figure, in the same second. A
+    /// Whether a log of another format held this execution: the same plan, to its last figure, in the same second of a
+    /// quarter of an hour. A
     /// server may well run a statement twice in a second: it is repeated as often as the other log has it.
     fn is_repeated(&mut self, entry: &Entry, plan: (Option<Ticks>, &[u8]), format: LogFormat) -> bool {
         let (Some(known), Some(time)) = (&mut self.known, entry.time) else { return false };
-        let key = self.hasher.hash_one((time.div_euclid(1_000_000), plan));
+        // One log may have the time in UTC and the other in a time zone: zones differ by quarters of an hour.
+        let second = time.div_euclid(1_000_000).rem_euclid(15 * 60);
+        let key = self.hasher.hash_one((second, plan));
         if known.len() >= KNOWN_MAX && !known.contains_key(&key) {
             return false;
         }
@@ -347,6 +350,10 @@ impl LogSource {
         if !root.has_blocks {
             return;
         }
+        // The blocks of parallel processes are counted together, and their time is that of one.
+        if figures.iter().any(|node| node.processes > 1) {
+            return;
+        }
         if nodes.iter().any(|node| node.io.is_some()) {
             // Inner statements are in their caller's figures too, so only outer ones count.
             if inner.depth == 0 {
@@ -405,16 +412,20 @@ impl LogSource {
     }
 
     /// An execution's figures without those of the statements that ran inside it, which are claimed. What waited and
-    /// began before it has no caller in the log: a `CALL` or `DO`, which no plan is written of.
+    /// began before a statement of the client has no caller in the log: a `CALL` or `DO`, which no plan is written of.
     fn without_inner(&mut self, session: SessionIndex, execution: &Inner, observer: &mut dyn Observer) -> Inner {
         let mut own = *execution;
         let Some(deeper) = execution.depth.checked_add(1) else { return own };
         let claimed = self.states[session.0 as usize].waiting.split_off(&deeper);
-        for inner in claimed.values().flatten() {
-            if inner.is_inside(execution) {
-                own.take_off(inner);
+        for (depth, mut waiting) in claimed {
+            // Statements of one depth follow one another: those inside are the last ones.
+            let first = waiting.iter().rposition(|inner| !inner.is_inside(execution)).map_or(0, |last| last + 1);
+            waiting.drain(first..).for_each(|inner| own.take_off(&inner));
+            // What ran before this one in the same function waits for the caller of both.
+            if execution.depth > 0 && !waiting.is_empty() {
+                self.states[session.0 as usize].waiting.insert(depth, waiting);
             } else {
-                self.root(session, inner, observer);
+                waiting.iter().for_each(|inner| self.root(session, inner, observer));
             }
         }
         let is_below = |time: &Ticks| time.0 < 0;
@@ -629,8 +640,15 @@ fn io_of(nodes: &[Node], figures: &[NodeFigures]) -> ([Ticks; 5], i64) {
 
 /// In how many functions an entry was written: 0 for a statement of the client.
 fn depth(context: &[u8]) -> u16 {
-    let is_function =
-        |line: &&[u8]| memchr::memmem::find(line, b" function ").is_some() || line.starts_with(b"SQL function");
+    // `PL/pgSQL function f() line 3 at PERFORM`; the text of a statement may have the word too.
+    let is_language = |before: &[u8]| {
+        let word = before.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+        word.starts_with(b"PL/") || word == b"SQL"
+    };
+    let is_function = |line: &&[u8]| {
+        let at = memchr::memmem::find(line, b" function ");
+        at.is_some_and(|at| is_language(&line[..at])) || line.starts_with(b"SQL function")
+    };
     let lines = context.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     // The values of the client's statement come last, and may have several lines.
     let lines: Vec<&[u8]> = lines.take_while(|line| !is_of_parameters(line)).collect();
@@ -825,6 +843,44 @@ mod tests {
         let (kept, _, summary) = read(&(inner + &late));
         assert_eq!((kept.roots.len(), summary.orphans), (2, 1));
         assert_eq!(kept.calls[1].own.elapsed, Ticks::from_micros(9000));
+    }
+
+    #[test]
+    fn a_deeper_statement_waits_for_the_caller_that_it_shares_with_the_next_one() {
+        let line = "PL/pgSQL function f() line 3 at PERFORM";
+        let context = |lines: &str| format!("2026-11-21 10:45:01.000 UTC [7] me@shop CONTEXT:  {lines}\n");
+        let deep = entry(1000, 7, "4.000", "select deep", FIGURES) + &context(&format!("{line}\n\t{line}"));
+        let body = entry(1020, 7, "1.000", "select body", FIGURES) + &context(line);
+        let outer = entry(1030, 7, "40.000", "select f()", FIGURES);
+        let (kept, _, summary) = read(&(deep + &body + &outer));
+        let elapsed: Vec<Ticks> = kept.calls.iter().map(|call| call.own.elapsed).collect();
+        assert_eq!(elapsed, [4000, 1000, 35_000].map(Ticks::from_micros));
+        assert_eq!((kept.roots.len(), summary.orphans), (1, 0));
+    }
+
+    #[test]
+    fn the_text_of_a_statement_is_no_function() {
+        let context = "SQL statement \"select 1 -- one function call\"\nPL/pgSQL function f() line 3 at PERFORM";
+        assert_eq!(depth(context.as_bytes()), 1);
+        assert_eq!(depth(b"SQL function \"f\" statement 1\nPL/Python function \"g\""), 2);
+    }
+
+    #[test]
+    fn blocks_of_parallel_processes_are_not_divided_by_the_time_of_one() {
+        let node = |name: &str, time: &str, loops: u32| {
+            format!(
+                "\"Node Type\": \"{name}\", \"Actual Total Time\": {time}, \"Actual Rows\": 1, \"Actual Loops\": \
+                 {loops}, \"Shared Hit Blocks\": 12000, \"I/O Read Time\": 0.000"
+            )
+        };
+        let plan = format!(
+            "2026-11-21 10:45:01.000 UTC [7] me@shop LOG:  duration: 12.500 ms  plan:\n\t{{\"Query Text\": \"select \
+             1\", \"Plan\": {{{}, \"Workers Launched\": 2, \"Plans\": [{{\"Parallel Aware\": true, {}}}]}}}}\n",
+            node("Gather", "12.000", 1),
+            node("Seq Scan", "9.000", 3)
+        );
+        let (kept, _, summary) = read(&plan);
+        assert_eq!((kept.calls.len(), summary.parallel, summary.micros_per_get_at_most()), (1, 1, None));
     }
 
     #[test]

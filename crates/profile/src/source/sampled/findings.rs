@@ -134,16 +134,12 @@ fn blocked(root: &BlockerRow, below: u64, statement: &str, unknown: Ticks) -> St
     } else {
         String::new()
     };
-    format!(
-        "Session {}{state}{last} made others wait for locks for {} ({waits}).{rest}",
-        root.process,
-        shown(root.time)
-    )
+    format!("Session {}{state}{last} blocked others for {} ({waits}).{rest}", root.process, shown(root.time))
 }
 
 fn scarce(samples: u64) -> Option<Finding> {
     if samples == 0 {
-        let message = "No sample met a session at work: there is no time to divide. Sample when there is work.";
+        let message = "No sample found a session at work: there is no time to divide. Sample when there is work.";
         return Some(row::SCARCE_SAMPLES.of(message));
     }
     (samples < SAMPLES_MIN).then(|| {
@@ -226,8 +222,8 @@ fn idle_in_transaction(idle: Ticks, time: Ticks) -> Option<Finding> {
     let part = idle.0 as f64 / time.0.max(1) as f64;
     (part >= IDLE_PART).then(|| {
         let message = format!(
-            "Sessions kept transactions open without asking for anything for {}, {} on average: they hold their locks \
-             and old row versions meanwhile. Commit before the program waits for anything else.",
+            "Sessions were idle in transaction for {}, {} on average: they hold their locks and old row versions \
+             meanwhile. Commit before the program waits for anything else.",
             shown(idle),
             three_digits(part)
         );

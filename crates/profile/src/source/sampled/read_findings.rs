@@ -104,8 +104,8 @@ impl TracedReads<'_> {
         let sentences: Vec<String> =
             rows.iter().take(LEANERS_MAX).map(|(index, row)| self.gainer(*index, row)).collect();
         let message = format!(
-            "{} What the cache holds of these would be free for shared_buffers ({} now); how much faster such reads \
-             become without the copy, a test has to show.",
+            "{} What the cache holds of these would be free for shared_buffers ({} now); only a test shows how much \
+             faster such reads become without the copy.",
             sentences.join(" "),
             whole_mebibytes(self.tiers.buffer_bytes)
         );
@@ -116,8 +116,8 @@ impl TracedReads<'_> {
         let device = device(row);
         let id = self.context.statement_id(index);
         format!(
-            "Statement {id} would lose next to nothing without the file-system cache, and may gain: the device \
-             answered {} of its {}, {} in all, and the cache only {} from what it held ({} passed through it).",
+            "Statement {id} would lose next to nothing without the page cache, and may gain: the device answered {} of \
+             its {}, {} in all, and the cache only {} from what it held ({} passed through it).",
             grouped(device.reads),
             counted(row.tiers.known(), "read", "reads"),
             shown(device.time),
@@ -135,14 +135,14 @@ impl TracedReads<'_> {
         let reads = format!("{}{ahead}", counted(leaning.reads, "read", "reads"));
         let cost = match leaning.more() {
             Some(more) => format!(
-                "Switching the file-system cache off would cost statement {id} {} more {}: the cache answered {reads}, \
-                 and the device takes {} for one here",
+                "Switching the page cache off would cost statement {id} {} more {}: the cache answered {reads}, and \
+                 the device takes {} for one here",
                 shown(more),
                 self.per(index, more),
                 self.device.1.map_or_else(String::new, shown),
             ),
             None => format!(
-                "The file-system cache answered {reads} for statement {id}; what they would cost from the device is \
+                "The page cache answered {reads} for statement {id}; what they would cost from the device is \
                  not known, because the device answered only {} here ({READS_MIN} would show it)",
                 counted(self.device.0, "read", "reads")
             ),
@@ -193,7 +193,7 @@ fn hills(tiers: &ReadTiers) -> Option<Finding> {
     let all: u64 = tiers.hills.iter().map(|hill| hill.requests).sum();
     let share = 100.0 * first.requests as f64 / all.max(1) as f64;
     let message = format!(
-        "The device's own latency has {} hills: {} % of its requests took about {}, and the slowest hill is at {}. \
+        "The device's own latency has {} peaks: {} % of its requests took about {}, and the slowest peak is at {}. \
          That suggests a cache of the storage before its media; it is inferred from the latency alone.",
         tiers.hills.len(),
         three_digits(share),

@@ -38,7 +38,7 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
                 let written = exceptions(run, set) + &ways(run, state, &changed(run, set));
                 text += &if is_one_of_several(state) { commented(state, &written) } else { written };
             }
-            None => text += &format!("-- {state}: nothing to set; the server's own constants stay\n"),
+            None => text += &format!("-- {}: nothing to set; the server's own constants stay\n", in_one_line(state)),
         }
     }
     text + &of_tablespaces(run) + &reads_ahead(run)
@@ -53,7 +53,20 @@ fn commented(state: &str, statements: &str) -> String {
         _ => "the server stays as it was found",
     };
     let line = |line: &str| if line.is_empty() { "\n".to_string() } else { format!("-- {line}\n") };
-    format!("-- {state}: only where {fits}\n{}", statements.lines().map(line).collect::<String>())
+    // A carriage return in a name ends a comment too.
+    let lines = statements.lines().flat_map(|line| line.split('\r'));
+    format!("-- {}: only where {fits}\n{}", in_one_line(state), lines.map(line).collect::<String>())
+}
+
+/// A remark under a comment. A name in it can hold an end of a line, behind which a statement would be run: each line
+/// gets dashes of its own.
+fn remark(text: &str) -> String {
+    text.split(['\n', '\r']).map(|line| format!("--   {line}\n")).collect()
+}
+
+/// A name that stands in a comment.
+fn in_one_line(name: &str) -> String {
+    name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The constants of a set that differ from the server's own.
@@ -77,9 +90,8 @@ fn exceptions(run: &Run, set: &Case) -> String {
     if names.is_empty() {
         return String::new();
     }
-    // A name can hold a line of its own, which would be run.
-    let name = |name: &String| format!("--   {}\n", name.split_whitespace().collect::<Vec<_>>().join(" "));
-    let own = |(setting, _): &Setting| Some(format!("--   SET LOCAL {setting} = {};\n", plain(now(run, setting)?)));
+    let name = |name: &String| remark(&in_one_line(name));
+    let own = |(setting, _): &Setting| Some(remark(&format!("SET LOCAL {setting} = {};", plain(now(run, setting)?))));
     format!(
         "-- first, because the constants below make these queries slower, or may:\n{}\
          -- in the transaction of each, or by ALTER ROLE for a role of their own:\n{}\n",
@@ -90,6 +102,7 @@ fn exceptions(run: &Run, set: &Case) -> String {
 
 /// The ways to set settings: for a session, for a database, for the server.
 fn ways(run: &Run, what: &str, settings: &[Setting]) -> String {
+    let what = in_one_line(what);
     let database = run.subject.get("database").and_then(Value::as_str).unwrap_or("DATABASE");
     let database = format!("ALTER DATABASE {} ", quoted(database, '"'));
     let server = "ALTER SYSTEM ";
@@ -97,7 +110,7 @@ fn ways(run: &Run, what: &str, settings: &[Setting]) -> String {
         settings.iter().map(|(name, value)| format!("{before}SET {name} = {value};\n")).collect()
     };
     let undo = |before: &str, former: Option<&Value>| -> String {
-        settings.iter().map(|(name, _)| format!("--   {before}{}\n", undone(run, name, former))).collect()
+        settings.iter().map(|(name, _)| remark(&format!("{before}{}", undone(run, name, former)))).collect()
     };
     let [of_database, of_server] = ["database_settings", "server_settings"].map(|name| run.subject.get(name));
     let unknown = |former: Option<&Value>, by: &str| match former.is_some_and(Value::is_object) {
@@ -142,16 +155,17 @@ fn of_tablespaces(run: &Run) -> String {
     for case in part(run, "tablespace") {
         let value = |name: &str| Some(plain(case.metric(name)?.median()));
         let (Some(now), Some(given)) = (value("now"), value("given")) else { continue };
-        if now == given {
+        let name = cell(case, "constant");
+        // A document from elsewhere can have a statement in the place of a constant's name.
+        if now == given || !CONSTANTS.contains(&name.as_str()) {
             continue;
         }
         let space = quoted(&cell(case, "tablespace"), '"');
-        let name = cell(case, "constant");
         // What the tablespace has of its own comes back by its value, and what it has from the server by RESET.
         let has_own = case.metric("now").is_some_and(|metric| metric.source.contains("spcoptions"));
         let undo = if has_own { format!("SET ({name} = {now})") } else { format!("RESET ({name})") };
         text += &format!("ALTER TABLESPACE {space} SET ({name} = {given});\n");
-        text += &format!("--   ALTER TABLESPACE {space} {undo}; -- it was {now}\n");
+        text += &remark(&format!("ALTER TABLESPACE {space} {undo}; -- it was {now}"));
     }
     match text.is_empty() {
         true => text,
@@ -203,4 +217,66 @@ fn plain(value: f64) -> String {
     let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
     let text = format!("{value:.*}", (5.0 - magnitude).clamp(0.0, 12.0) as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Host;
+    use measure::schema::calibrate;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A name with statements behind both characters that end a comment.
+    const LINES: &str = "a\nDROP TABLE t; --\rDROP TABLE u; --";
+
+    fn run(database: &str, cases: Vec<Case>) -> Run {
+        Run {
+            schema: String::new(),
+            id: String::new(),
+            command: Vec::new(),
+            started: String::new(),
+            finished: None,
+            build: None,
+            job: None,
+            host: Host::default(),
+            own_cost: Vec::new(),
+            experiment: "calibrate".into(),
+            subject: [("database".to_string(), json!(database))].into_iter().collect(),
+            cases,
+            findings: Vec::new(),
+        }
+    }
+
+    fn tablespace(name: &str, constant: &str) -> Case {
+        let parameters = json!({"part": "tablespace", "tablespace": name, "constant": constant});
+        let mut case = Case::new(parameters.as_object().unwrap().clone());
+        case.metrics.push(calibrate::NOW.single("pg_settings", 4.0));
+        case.metrics.push(calibrate::GIVEN.single("t", 40.0));
+        case
+    }
+
+    fn is_commented(text: &str) -> bool {
+        text.split(['\n', '\r']).all(|line| line.is_empty() || line.starts_with("--"))
+    }
+
+    #[test]
+    fn a_name_with_the_end_of_a_line_does_not_end_a_comment() {
+        let run = run(LINES, vec![tablespace(LINES, "random_page_cost")]);
+        let text = of_tablespaces(&run);
+        let undo = text.split_once(" SET (random_page_cost = 40);\n").map(|(_, undo)| undo);
+        assert!(undo.is_some_and(is_commented), "{text}");
+        let text = ways(&run, LINES, &[("seq_page_cost".into(), "2".into())]);
+        assert!(text.starts_with("-- a DROP TABLE t; -- DROP TABLE u; --, for one session"), "{text}");
+        let undo = text.split_once("what undoes it:\n").and_then(|(_, rest)| rest.split_once("\nALTER DATABASE"));
+        assert!(undo.is_some_and(|(undo, _)| undo.contains("RESET") && is_commented(undo)), "{text}");
+        let text = commented(LINES, "ALTER DATABASE \"a\rDROP TABLE t; --\" SET seq_page_cost = 2;\n");
+        assert!(is_commented(&text), "{text}");
+    }
+
+    #[test]
+    fn a_constant_that_the_planner_does_not_have_becomes_no_statement() {
+        let run = run("shop", vec![tablespace("fast", "x=1); DROP TABLE t; --")]);
+        assert_eq!(of_tablespaces(&run), "");
+    }
 }

@@ -62,7 +62,7 @@ fn statements(run: &Run) -> Option<Chart> {
     let chart = Chart::new("read-tiers", "Which tier answered the reads of statements", value, Plot::Stack(drawn));
     let unmet = rows(run, "read_statement").any(|row| row.text("reader") == "unmet");
     let note = [
-        unmet.then_some("A statement is not known where no sample met the process while it read."),
+        unmet.then_some("A statement is not known where no sample found the process while it read."),
         rows(run, "statement_text").next().map(|_| "After the text stands the identifier that the tables have."),
         in_flight(&chart).then_some(IN_FLIGHT),
     ];

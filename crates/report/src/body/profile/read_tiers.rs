@@ -110,14 +110,14 @@ fn statements(run: &Run) -> Option<Table> {
     let name = |row: &Row| match row.text("reader") {
         "statement" => row.text("id").to_string(),
         "process" => format!("({})", row.text("process")),
-        "unmet" => "(no sample met it)".into(),
+        "unmet" => "(no sample found it)".into(),
         _ => "(others)".into(),
     };
     let estimated: f64 = all.iter().filter_map(|row| row.value("estimated_reads")).sum();
     let note = if estimated > 0.0 {
         format!(
             "{} of these reads are charged by an estimate: I/O workers did them while a session waited, or no sample \
-             met them, and the one before showed the statement at work.",
+             found them, and the one before showed the statement at work.",
             number::grouped(estimated as u64)
         )
     } else {

@@ -25,7 +25,7 @@ const DIRECT: &str = "direct-";
 
 /// Tiers with the names of tables.
 pub(super) const TIERS: [(&str, &str); 3] =
-    [("file-system-cache", "file-system cache"), ("storage-cache", "storage's cache, or flash"), ("disk", "disk")];
+    [("file-system-cache", "page cache"), ("storage-cache", "storage's cache, or flash"), ("disk", "disk")];
 
 /// Statements whose cost of a logical I/O is shown.
 const STATEMENTS_MAX: usize = 5;
@@ -87,7 +87,8 @@ fn tiers(run: &Run) -> Vec<Table> {
     };
     let mut tables: Vec<Table> = ACCESSES.iter().filter_map(of_kind).collect();
     if let Some(last) = tables.last_mut() {
-        last.note = Some("Inferred from the hills of their latency: a trace does not name the tier.".into());
+        let note = "Inferred from the peaks of their latency distribution: a trace does not name the tier.";
+        last.note = Some(note.into());
     }
     tables
 }

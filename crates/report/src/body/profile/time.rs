@@ -125,7 +125,7 @@ fn below_zero(run: &Run, lines: &[Line]) -> &'static str {
         return "Below zero: CPU that was burned inside timed waits is in both rows.";
     }
     if is_below("unaccounted-between") && sampling(run).is_some() {
-        return "Below zero: the samples met more than the server's own account has.";
+        return "Below zero: the samples found more than the server's own account has.";
     }
     if is_below("unaccounted-between") && !is_told("negative-unaccounted-between") {
         return "Below zero: the times of some calls and waits overlap.";

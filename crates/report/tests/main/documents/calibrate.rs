@@ -206,7 +206,7 @@ pub(crate) fn calibrate() -> Run {
     run.cases.push(case(parameters("refused", why), Vec::new()));
     let remedy = json!({
         "query": "orders of a city", "node_now": nodes[0], "node_then": "Nested Loop",
-        "advice": "rows of Seq Scan on orders are off by 40 times: ANALYZE, or CREATE STATISTICS",
+        "advice": "the row estimate of Seq Scan on orders is off by a factor of 40: ANALYZE, or CREATE STATISTICS",
     });
     let times = vec![millis("time_now", 80.0), millis("time_then", 12.0), ratio("estimate_off", 40.0)];
     run.cases.push(case(parameters("remedy", remedy), times));

@@ -38,10 +38,9 @@ const PAUSE_MAX: Ticks = Ticks::from_micros(60_000_000);
 const OTHER_SESSIONS: &str = "other sessions";
 
 /// Events that happen between calls, for waits without a time and for those that could not be kept.
-const BETWEEN_CALLS: [&str; 7] = [
+const BETWEEN_CALLS: [&str; 6] = [
     "SQL*Net message from client",
     "SQL*Net message to client",
-    "SQL*Net message from dblink",
     "pmon timer",
     "smon timer",
     "rdbms ipc message",

@@ -42,7 +42,7 @@ fn of_sessions() -> Vec<Reading> {
         |count| judged(&|_, sampled, _| sampled.samples = *count),
         |count| {
             let said = match count {
-                0 => "No sample met a session at work: there is no time to divide.".into(),
+                0 => "No sample found a session at work: there is no time to divide.".into(),
                 1 => "1 sample of".into(),
                 count => format!("{count} samples of"),
             };
@@ -57,7 +57,7 @@ fn of_sessions() -> Vec<Reading> {
                 (accounting.idle_in_transaction, sampled.time) = (micros(*idle), micros(10_000_000));
             })
         },
-        |idle| (*idle >= 1_000_000).then(|| says!["transactions open"]),
+        |idle| (*idle >= 1_000_000).then(|| says!["idle in transaction"]),
     );
     let blockers = reading(
         row::BLOCKERS,
@@ -77,7 +77,7 @@ fn of_sessions() -> Vec<Reading> {
         },
         |waiters| {
             let waits = if *waiters == 1 { "(1 wait)".to_string() } else { format!("({waiters} waits)") };
-            (*waiters > 0).then(|| says!["Session 4711 shop made others wait", "2.00 s", waits])
+            (*waiters > 0).then(|| says!["Session 4711 shop blocked others", "2.00 s", waits])
         },
     );
     vec![hidden, disabled, scarce, in_transaction, blockers]

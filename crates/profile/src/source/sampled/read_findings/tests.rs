@@ -103,7 +103,7 @@ fn all() -> Vec<Reading> {
             let slow = Hill { requests: 100, mode_micros: 6_000.0, below_micros: None, ..hill };
             found(&|tiers| tiers.hills = [hill, slow][..2 * count].to_vec())
         },
-        |count| (*count > 0).then(|| says!["2 hills", "75.0 %", "80.0 µs", "6.00 ms", "inferred"]),
+        |count| (*count > 0).then(|| says!["2 peaks", "75.0 %", "80.0 µs", "6.00 ms", "inferred"]),
     );
     let lost = reading(
         tiers::findings::LOST_RECORDS_FOUND,
