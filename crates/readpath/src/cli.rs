@@ -21,18 +21,18 @@ use crate::version;
 /// What stands at the end of `readpath --help`.
 const EXAMPLES: &str = "\
 Examples:
-  readpath ladder                what one read costs at every level of this machine
-  readpath disk PATH             random and sequential reads by place
-  readpath roundtrip PATH        the path to the storage, and which level served each read
-  readpath lio                   the cost of a block that is cached
-  readpath counters -- COMMAND   what the processor did for a command
-  readpath scan                  one question answered by six access paths
-  readpath profile FILE          where the time of a traced program went
-  readpath record                what a server's sessions do, for later questions
-  readpath run JOB.toml          the runs that a job file asks for
-  readpath runs                  the runs that are kept, newest first
-  readpath show last             the newest run again
-  readpath compare last~1 last   what changed between the two newest runs";
+  readpath ladder                       what one read costs at every level of this machine
+  readpath disk PATH                    random and sequential reads by place
+  readpath roundtrip PATH               the path to the storage, and which level served each read
+  readpath lio                          the cost of a logical I/O, by the shape of the rows
+  readpath counters -- COMMAND          what the processor did for a command
+  readpath scan                         one query by six access paths
+  readpath profile FILE                 where the response time of traced sessions went
+  readpath record --on SERVER --to DIR  what a server's sessions do, to profile later
+  readpath run JOB.toml                 the runs of a job file
+  readpath runs                         the runs that are kept, newest first
+  readpath show last                    the newest run again
+  readpath compare last~1 last          what changed between the two newest runs";
 
 /// Widest help: longer lines of prose are hard to read.
 const HELP_WIDTH_MAX: usize = 100;
@@ -74,7 +74,9 @@ fn take_negative_values(option: Arg) -> Arg {
 pub(crate) fn reason(answer: &clap::Error) -> Option<String> {
     let reason = answer.source()?.to_string();
     if is_list(answer) {
-        return Some("write one number: a job file, which `readpath init` begins, runs one after the other".into());
+        let reason = "write one number; to run several values one after the other, use a job file (`readpath init` \
+                      writes one)";
+        return Some(reason.into());
     }
     let range = reason.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
     Some(match (reason.as_str(), range) {

@@ -15,29 +15,29 @@ const BLOCKS_SCATTERED: f64 = 0.5;
 pub(super) fn advice(now: &Plan, fast: &Plan) -> String {
     if let Some((step, off)) = worst_estimate(now) {
         return format!(
-            "rows of {step} are off by {} times: ANALYZE, CREATE STATISTICS over columns that depend on each other, or \
-             a condition that the planner can estimate",
+            "the row estimate of {step} is off by a factor of {}: ANALYZE, CREATE STATISTICS over columns that depend \
+             on each other, or a condition that the planner can estimate",
             off.round()
         );
     }
     let has = |plan: &Plan, kind: &str| plan.top.find(kind).is_some();
     let reads = now.top.buffers.is_some_and(|buffers| buffers.reads > buffers.hits / 10);
     if reads && has(fast, "Bitmap Heap Scan") {
-        return "a bitmap scan asks for its blocks ahead of their use, which no cost says: raise \
-                effective_io_concurrency"
+        return "a bitmap scan prefetches its blocks, which no cost constant reflects: raise effective_io_concurrency"
             .into();
     }
     if has(now, "Index Scan") || has(fast, "Index Scan") || has(fast, "Bitmap Heap Scan") {
         return lying(blocks_a_row(fast).or_else(|| blocks_a_row(now)));
     }
-    "the estimates of rows are right and the costs are not: no advice".into()
+    "the row estimates are right and the costs are wrong: no advice".into()
 }
 
 /// How the rows that a scan finds lie in the table, by the blocks that it asked for a row, and what would help.
 fn lying(found: Option<(String, f64)>) -> String {
     let Some((step, blocks)) = found else {
-        return "the rows may lie in another order than the planner takes for the whole table, which no step shows \
-                here: CLUSTER, an index that holds all columns of the query, or a larger statistics target may help"
+        return "the rows may lie in a different order from the one that the planner assumes for the whole table, which \
+                no step shows here: CLUSTER, an index that holds all columns of the query, or a larger statistics \
+                target may help"
             .into();
     };
     let blocks_shown = format!("{blocks:.2}");
@@ -48,8 +48,8 @@ fn lying(found: Option<(String, f64)>) -> String {
         );
     }
     format!(
-        "the rows of {step} lie together, {blocks_shown} blocks a row, which the planner may not take them to do: \
-         CLUSTER, or a larger statistics target"
+        "the rows of {step} lie together, {blocks_shown} blocks a row, which the planner may not assume: CLUSTER, or a \
+         larger statistics target"
     )
 }
 
@@ -198,14 +198,14 @@ mod tests {
         let mut single = scan("Index Scan", 4000);
         (single.top.planned_rows, single.top.rows, single.top.loops) = (Some(1.0), Some(1.0), Some(1000.0));
         let unknown = advice(&single, &full);
-        assert!(unknown.contains("may lie in another order") && unknown.contains("no step shows"), "{unknown}");
+        assert!(unknown.contains("may lie in a different order") && unknown.contains("no step shows"), "{unknown}");
     }
 
     #[test]
     fn each_reason_has_an_advice_of_its_own() {
         let full = scan("Seq Scan", 500);
         let wrong = Plan { top: off().remove(0), ..Plan::default() };
-        assert!(advice(&wrong, &full).contains("off by 100 times: ANALYZE"));
+        assert!(advice(&wrong, &full).contains("off by a factor of 100: ANALYZE"));
         let mut reading = scan("Index Scan", 0);
         reading.top.buffers = Some(Buffers { reads: 900, ..Buffers::default() });
         assert!(advice(&reading, &scan("Bitmap Heap Scan", 10)).contains("effective_io_concurrency"));

@@ -249,7 +249,7 @@ fn case(bench: &Bench<'_>, one: &Measured) -> Case {
                 Some(State::System) => "each with other rows at random of one table",
                 _ => "each with tables of its own",
             };
-            let source = format!("the largest of {passes} passes over the least, {tables}");
+            let source = format!("the largest of {passes} passes divided by the smallest, {tables}");
             case.metrics.push(calibrate::PASSES_SPREAD.single(&source, spread));
         }
         if is_given && sets::CONSTANTS.contains(&one.name) {
@@ -270,8 +270,8 @@ pub(super) fn withheld(constants: &Constants, journal: &mut dyn Journal) {
         return;
     }
     journal.find(row::WITHHELD_CONSTANTS.of(format!(
-        "Not given, because passes differ by more than {} times or the interval, of the cost or of a row's, holds 0: \
-             {}. The server's own ratio to the neighbouring constant is used instead.",
+        "Not given, because passes differ by more than {} times or the interval, of the cost or of a row's, contains \
+             0: {}. The server's own ratio to the neighbouring constant is used instead.",
         sets::SPREAD_MAX,
         withheld.join(", ")
     )));
@@ -279,8 +279,8 @@ pub(super) fn withheld(constants: &Constants, journal: &mut dyn Journal) {
 
 /// The finding where nothing shows whether constants repeat themselves.
 pub(super) fn one_pass(passes: usize) -> Option<Finding> {
-    let message = "All costs were measured in one pass: whether they come out the same in another one is not known, \
-                   and none is withheld for it. --passes 3 tells.";
+    let message = "All costs were measured in one pass, so it is not known whether they repeat, and none is withheld \
+                   for that. Use --passes 3.";
     (passes == 1).then(|| row::ONE_PASS.of(message))
 }
 
@@ -317,7 +317,7 @@ fn keep_concurrency(bench: &mut Bench<'_>, sweep: &Sweep, journal: &mut dyn Jour
     case.metrics.push(calibrate::NOW_COUNT.single("pg_settings of the session", now));
     case.metrics.push(calibrate::FROM_COUNT.single(source, f64::from(plateau.from)));
     case.metrics.push(calibrate::TO_COUNT.single(source, f64::from(plateau.to)));
-    let source = "the largest sample of a value over its least, the most of all values";
+    let source = "the largest sample of a value divided by its smallest, the most of all values";
     case.metrics.extend(concurrency::spread(sweep).map(|spread| calibrate::PASSES_SPREAD.single(source, spread)));
     Ok(journal.keep(case)?)
 }

@@ -1,5 +1,5 @@
-//! Which path to rows is the fastest by their number, timed with the planner's other ways closed, and where the planner
-//! changes from one to another by its own constants and by the measured ones.
+//! Which path to rows is the fastest by their number, timed with the planner's other methods disabled, and where the
+//! planner changes from one to another by its own constants and by the measured ones.
 
 use std::time::Duration;
 
@@ -341,11 +341,12 @@ fn of_point(bench: &Bench<'_>, point: &Point, total: u64) -> Case {
     case.parameters.extend(chosen_by.into_iter().chain(point.left_out.as_deref().map(|why| VERDICT.of(why))));
     let share = point.rows as f64 / total as f64 * 100.0;
     case.metrics.push(calibrate::SHARE.single("the rows of the table", share));
-    let source = "execution time by EXPLAIN, the planner's other ways closed, each run after one that is not counted";
+    let source =
+        "execution time by EXPLAIN, the planner's other methods disabled, each run after one that is not counted";
     case.metrics.extend(calibrate::PATH_TIME.of_samples(source, &point.millis));
     let counted = point.counted.map(|rows| calibrate::ROWS.count("rows of the scan by EXPLAIN ANALYZE", rows));
     case.metrics.extend(counted);
-    let source = "EXPLAIN with the planner's other ways closed";
+    let source = "EXPLAIN with the planner's other methods disabled";
     let costs = [calibrate::COST_NOW, calibrate::COST_THEN].into_iter().zip(&point.costs);
     case.metrics.extend(costs.filter_map(|(spec, cost)| Some(spec.single(source, (*cost)?))));
     case

@@ -72,7 +72,7 @@ pub fn run(
         recorder
             .remark("of the queries below, those whose plan some set changes are run, in further rounds like these");
         if queries == QueryUse::Run {
-            recorder.remark("then each of yours is run, and its plans with some ways closed to the planner");
+            recorder.remark("then each of yours is run, and its plans with some planner methods disabled");
         }
         recorder.bound();
         if parameters.on.in_use().next().is_none() {
@@ -355,9 +355,10 @@ fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> 
         _ if comparison.others == Others::Busy => {
             Some("other sessions were at work while it was measured; repeat the run when the server is quiet")
         }
-        _ if bench.tables.has_hidden() => {
-            Some("rows could not be marked as visible to all, so that no index does alone; repeat the run later")
-        }
+        _ if bench.tables.has_hidden() => Some(
+            "rows could not be marked all-visible, so every index-only scan also reads the table; repeat the run \
+                 later",
+        ),
         _ if !comparison.is_timed && (bench.parameters.run || !is_own) => {
             Some("the run was ended before all plans were timed")
         }

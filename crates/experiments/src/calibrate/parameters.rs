@@ -32,11 +32,11 @@ pub struct CalibrateParameters {
     pub payload: Option<Size>,
     /// The user's queries: a file, a folder, or `pg_stat_statements:N`.
     pub queries: Option<String>,
-    /// Whether they are run: in turns those whose plan changes, and all that can be with ways closed to the planner.
+    /// Whether they are run: in turns those whose plan changes, and all that can be with planner methods disabled.
     pub run: bool,
     /// Seconds that one of them may take.
     pub time_limit: f64,
-    /// How often all costs are measured, each time with tables of their own.
+    /// How many times all costs are measured, each time with new tables.
     pub passes: usize,
     /// Samples of what is cached, in a pass.
     pub repeat: usize,

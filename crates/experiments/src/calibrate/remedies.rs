@@ -142,7 +142,7 @@ fn keep(
     let mut case = bench.case("remedy", parameters);
     case.metrics.push(calibrate::TIME_NOW.single("the least time of the plans by all sets of constants", best));
     case.metrics
-        .push(calibrate::TIME_THEN.single("median of the plan when other ways are closed to the planner", millis));
+        .push(calibrate::TIME_THEN.single("median of the plan when other planner methods are disabled", millis));
     if let Some((_, off)) = worst_estimate(now) {
         case.metrics.push(calibrate::ESTIMATE_OFF.single("rows of EXPLAIN ANALYZE and those that were expected", off));
     }

@@ -177,7 +177,8 @@ fn case(bench: &Bench<'_>, one: &SpaceCost, (state, stayed): (State, Option<f64>
         let source = "the server's own, times the median of what a block takes here over what it takes in the \
                       tablespace that the tables are made in";
         case.metrics.push(calibrate::VALUE.single(source, one.now * ratio));
-        case.metrics.push(calibrate::PASSES_SPREAD.single("the largest of these ratios over the least", spread));
+        let source = "the largest of these ratios divided by the smallest";
+        case.metrics.push(calibrate::PASSES_SPREAD.single(source, spread));
     }
     if let Some(given) = one.given() {
         let source = "the server's own where the ratio is within 1.5 of 1, else the value at one of ten steps a decade";

@@ -69,8 +69,8 @@ fn physical_against_logical(found: &Found) -> Option<Finding> {
     let (single, logical) = found.single.zip(found.logical)?;
     let ranged = found.sequential.map_or(String::new(), |sequential| {
         format!(
-            " A block of {SEQUENTIAL_BLOCKS}-block reads costs {} of a scan ({} over {} in block order; published: \
-             about {}).",
+            " A block of a {SEQUENTIAL_BLOCKS}-block read costs {} logical I/Os of a full scan ({} over {} in block \
+             order; published: about {}).",
             three_digits(sequential / logical.in_order),
             format_nanos(sequential),
             format_nanos(logical.in_order),

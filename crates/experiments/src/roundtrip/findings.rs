@@ -68,7 +68,8 @@ fn published(hot: Statistics, cached: Option<Statistics>, again: &Measured) -> O
         return None;
     }
     let cached = cached.map_or(String::new(), |cached| {
-        format!("; its page cache {} µs, here {}", roundtrip::PAGE_CACHE.value, micros(cached.median))
+        let published = roundtrip::PAGE_CACHE.value;
+        format!("; the published page cache took {published} µs, this one {}", micros(cached.median))
     });
     let (san, nfs) = (roundtrip::SAN.value / hot.median, roundtrip::NFS.value / hot.median);
     let message = format!(

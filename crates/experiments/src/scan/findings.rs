@@ -250,7 +250,7 @@ impl Report<'_, '_> {
             let Some(alone) = found.iter().find(|one| one.threads == 1 && one.path == many.path) else { continue };
             let times = alone.elapsed() / many.elapsed();
             let limit = if alone.elapsed() < SHORT {
-                " There is too little to share: give more --rows, and --no-zone-maps where those answer.".into()
+                " There is too little to share: give more --rows, and --no-zone-maps where zone maps answer.".into()
             } else if alone.busy().min(many.busy()) < BUSY {
                 " Its threads waited for a processor: repeat the run on a quiet machine.".into()
             } else if times < TIMES_WORTH_IT * many.threads as f64 {
@@ -297,7 +297,7 @@ impl Report<'_, '_> {
         let skipped = of(found, AccessPath::ColumnScan).and_then(units).filter(|(unread, _)| *unread > 0.0);
         if let Some((unread, read)) = skipped.filter(|_| self.bench.parameters.zone_maps) {
             let sentence = format!(
-                "the least and greatest values answered for {} of {} of column-scan, and their codes were not read: \
+                "the minimum and maximum answered for {} of {} of column-scan, and their codes were not read: \
                  --no-zone-maps shows the scan itself.",
                 grouped(unread as u64),
                 counted((unread + read) as u64, "unit", "units")

@@ -43,7 +43,7 @@ pub struct ScanParameters {
     pub repeat: usize,
     /// Memory that the run may take; `None`: 95 % of what is free.
     pub memory: Option<Size>,
-    /// What the rows depend on.
+    /// Seed of the generated rows.
     pub seed: u64,
 }
 

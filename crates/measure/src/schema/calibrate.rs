@@ -38,7 +38,7 @@ metrics! {
     VALUE = "value", Ratio, "the measured constant in the unit of the server's `cpu_tuple_cost`";
     VALUE_LOW = "value_low", Ratio, "lower end of the interval of 95 % of one pass";
     VALUE_HIGH = "value_high", Ratio, "upper end of the interval of 95 % of one pass";
-    PASSES_SPREAD = "passes_spread", Ratio, "the largest pass, or sample of a value in a sweep, over the least";
+    PASSES_SPREAD = "passes_spread", Ratio, "the largest pass (in a sweep, sample of a value) divided by the smallest";
     GIVEN = "given", Ratio, "the value in the sets of constants; absent where it is withheld";
     NOW_BYTES = "now", Bytes, "the server's setting of `effective_cache_size`";
     VALUE_BYTES = "value", Bytes, "what the server has cached of the database";
@@ -109,8 +109,8 @@ findings! {
     ABSENT_STATE = Info "absent-state", "the server's counters do not tell what it finds cached";
     ABSENT_BEYOND = Info "absent-beyond", "no table beyond the shared buffers was made";
     ABSENT_CONSTANTS = Warning "absent-constants", "no block has a cost above the noise";
-    ABSENT_CONCURRENCY = Warning "absent-concurrency", "effective_io_concurrency did not come out";
-    ABSENT_MAINTENANCE = Warning "absent-maintenance", "maintenance_io_concurrency did not come out";
+    ABSENT_CONCURRENCY = Warning "absent-concurrency", "effective_io_concurrency could not be determined";
+    ABSENT_MAINTENANCE = Warning "absent-maintenance", "maintenance_io_concurrency could not be determined";
     ABSENT_PARALLEL = Info "absent-parallel", "the constants of parallel plans were not measured";
 }
 

@@ -100,8 +100,8 @@ metrics! {
     FETCHED_ROWS = "fetched_rows", Count, "rows of fetch calls";
     ROUND_TRIP = "round_trip", Microseconds, "mean wait for the client that is no think time";
     ROUND_TRIPS_SAVED = "round_trips_saved", Count, "fetches that arrays of 100 rows would save";
-    ARRAY_SAVING = "array_saving", Microseconds, "the time of these round trips, if one takes as long whatever it \
-        carries";
+    ARRAY_SAVING = "array_saving", Microseconds, "the time of these round trips, if one takes the same time for \
+        any number of rows";
     ARRAY_SAVING_LOW = "array_saving_low", Microseconds, "its least: 0, if a round trip takes as long as \
         what it carries";
     ARRAY_SAVING_HIGH = "array_saving_high", Microseconds, "its most, by the error of the mean";
@@ -206,7 +206,7 @@ findings! {
     FILES_NOT_CHOSEN = Info "files-not-chosen", "files with another name or time than was asked for";
     FILE_CUT_SHORT = Warning "file-cut-short", "a file that was read in part";
     OTHER_PART_MISSING = Warning "other-part-missing", "the trace comes from, or goes on in, a file that was not given";
-    SAME_CONTENT = Warning "same-content", "two files with as many bytes that begin alike";
+    SAME_CONTENT = Warning "same-content", "two files of the same size that begin with the same bytes";
     TIME_UNIT = Info "time-unit", "times are in other units than microseconds";
     UNREAD_LINES = Info "unread-lines", "lines that were not read";
     LARGER_CACHE_GAINS = Info "larger-cache-gains", "the smallest cache that avoids 80 % of what any size avoids";

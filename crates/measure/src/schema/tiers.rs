@@ -30,7 +30,7 @@ findings! {
         reads would cost from the device, and what the buffers would have to hold";
     GAINS_WITHOUT_CACHE = Info "answer-without-page-cache-gains", "the statements that lean least on the page cache: \
         the device answers nearly all of their reads";
-    DEVICE_HILLS = Info "device-hills", "the device's latency has several hills: a cache of the storage and its media, \
+    DEVICE_HILLS = Info "device-hills", "the device's latency has several peaks: a cache of the storage and its media, \
         by inference";
     LOST_RECORDS_FOUND = Warning "lost-records", "records of the kernel's tracepoints were lost";
 }

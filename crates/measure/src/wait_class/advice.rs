@@ -2,7 +2,7 @@
 
 use super::names::{begins, is_same};
 
-/// Events of sessions that meet in a block.
+/// Events of sessions that contend for a block.
 const IN_BLOCKS: &[&str] = &[
     "buffer busy waits",
     "buffer busy",
@@ -18,8 +18,8 @@ const IN_BLOCKS: &[&str] = &[
 const ADVICE: &[(&[&str], &str)] = &[
     (
         IN_BLOCKS,
-        "Sessions meet in the same blocks, and none of them stands out in the trace: touch them less often, and from \
-         fewer sessions at a time.",
+        "Sessions contend for the same blocks, and none of them stands out in the trace: touch them less often, and \
+         from fewer sessions at a time.",
     ),
     (
         &["enq: TX - index contention"],
@@ -83,27 +83,27 @@ const ADVICE: &[(&[&str], &str)] = &[
 ];
 
 /// What makes the waits for one block fewer, by the number of its class; `None` where sessions that wait for the event
-/// do not meet in a block. From 15 on, headers of undo segments have odd numbers and their blocks even ones.
+/// do not contend for a block. From 15 on, headers of undo segments have odd numbers and their blocks even ones.
 pub fn block_advice(event: &str, class: Option<i64>) -> Option<&'static str> {
     let sentence = match class {
         Some(4 | 6) => {
-            "Sessions meet in the header of a segment: let the segment manage its space by bitmaps (ASSM), or give it \
+            "Sessions contend for the segment header: let the segment manage its space by bitmaps (ASSM), or give it \
              more free lists, and extend it in larger extents."
         }
         Some(8..=12) => {
-            "Sessions meet in the bitmaps of a segment's space: larger extents, partitions by hash for inserts."
+            "Sessions contend for a segment's bitmap blocks: larger extents, partitions by hash for inserts."
         }
-        Some(13) => "Sessions meet in the header of a file: larger extents, allocated ahead of the load.",
+        Some(13) => "Sessions contend for the file header: larger extents, allocated ahead of the load.",
         Some(undo) if undo >= 15 && undo % 2 == 1 => {
-            "Sessions meet in the header of an undo segment: let the database manage undo, with room for more segments."
+            "Sessions contend for the undo segment header: let the database manage undo, with room for more segments."
         }
         Some(15..) => {
-            "Sessions meet in undo blocks: queries build old versions of rows that others are changing. Run them \
+            "Sessions contend for undo blocks: queries build old versions of rows that others are changing. Run them \
              apart, or commit the changes sooner."
         }
         _ => {
-            "Sessions meet in the same block. Spread what is hot: fewer rows in a block, partitions by hash, another \
-             key for an index that grows at its end."
+            "Sessions contend for the same block. Spread what is hot: fewer rows in a block, partitions by hash, \
+             another key for an index that grows at its end."
         }
     };
     is_one_of(IN_BLOCKS, event).then_some(sentence)

@@ -123,7 +123,7 @@ mod tests {
         let of = |class: i64| block_advice("buffer busy waits", Some(class)).unwrap();
         assert!(of(1).contains("Spread what is hot"));
         assert!(of(4).contains("ASSM") && !of(4).contains("fewer rows"));
-        assert!(of(17).contains("header of an undo segment") && of(18).contains("undo blocks"));
+        assert!(of(17).contains("undo segment header") && of(18).contains("undo blocks"));
         assert!(block_advice("buffer busy waits", None).unwrap().contains("Spread"));
         assert_eq!(block_advice("os thread startup", Some(1)), None);
     }

@@ -90,7 +90,7 @@ wait_classes! {
         title: "CPU",
         is_idle: false,
         practices: [
-            "Find the statements with most logical reads and let them touch fewer blocks: a fitting index, rows \
+            "Find the statements with most logical reads and let them touch fewer blocks: a suitable index, rows \
              clustered in the order in which they are read, no work row by row.",
             "Stop repeating identical calls, and compute sums once.",
             "Where CPU is high and gets are few, the time is in sorting, hashing, functions or PL/SQL: look there.",

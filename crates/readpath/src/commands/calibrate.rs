@@ -27,9 +27,10 @@ const ON: &str = "Measure on this PostgreSQL server: postgres://USER@HOST:PORT/D
 const ON_IN_FULL: &str = "\
 Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18
 
-Everything that is made lies in a schema readpath of its own, which is removed at the end, after ^C and after errors. \
-What the address leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service file; these, \
-and sslmode=, sslrootcert= and connect_timeout= after the address, mean what they mean to PostgreSQL's own programs.
+Everything that readpath creates on a server is in one schema, readpath, which is removed at the end, after ^C and \
+after errors. What the address leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the \
+service file; these, and sslmode=, sslrootcert= and connect_timeout= after the address, mean what they mean to \
+PostgreSQL's own programs.
 
 postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary \
 files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.";
@@ -44,31 +45,32 @@ struct Arguments {
     /// Those with parameters ($1) are explained by their generic plans, which fit any values
     #[arg(long, value_name = "FILE|DIR|pg_stat_statements[:N]")]
     queries: Option<String>,
-    /// Run your queries in read-only transactions: those whose plan changes in turns, and each a few times more, also
-    /// with ways closed to the planner, for plans that no constants lead to. Without this they are only explained.
-    /// Queries with parameters, as pg_stat_statements lists them, are not run: give a file with values in their place
+    /// Run your queries in read-only transactions. Queries whose plan changes are run in turns; then each query is run
+    /// a few more times, also with planner methods disabled, to find plans that no constants lead to. Without this they
+    /// are only explained. Queries with parameters, as pg_stat_statements lists them, are not run: give a file with
+    /// values in their place
     #[arg(long)]
     run: bool,
     /// How long one of your queries may take, with --run: a time with its unit, or a number of seconds
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     #[arg(default_value_t = CalibrateParameters::default().time_limit)]
     time_limit: f64,
-    /// How often all costs are measured, each time with tables of their own
+    /// How many times all costs are measured, each time with new tables
     #[arg(long, default_value_t = CalibrateParameters::default().passes)]
     passes: usize,
     /// Samples of what is cached, in a pass
     #[arg(long, default_value_t = CalibrateParameters::default().repeat)]
     repeat: usize,
-    /// How often each plan of a query is run; a verdict takes 3
+    /// How many times each plan of a query is run; a verdict needs at least 3
     #[arg(long, default_value_t = CalibrateParameters::default().rounds)]
     rounds: usize,
     /// Samples of what is not cached, each after a restart; on a private server [default: 3]
     #[arg(long)]
     cold_samples: Option<usize>,
-    /// How often each plan of each query is run cold; 0 leaves that out; on a private server [default: 3]
+    /// How many times each plan of each query is run cold; 0 leaves that out; on a private server [default: 3]
     #[arg(long)]
     cold_rounds: Option<usize>,
-    /// End with what is advised as SET, ALTER DATABASE, ALTER SYSTEM and ALTER TABLESPACE, with how to undo it
+    /// Print the advice as SET, ALTER DATABASE, ALTER SYSTEM and ALTER TABLESPACE at the end, and how to undo it
     #[arg(long)]
     sql: bool,
     /// Picks the order of the rows

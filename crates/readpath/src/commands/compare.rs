@@ -1,4 +1,4 @@
-//! `readpath compare`: what differs between two runs, two traces, or two times of one trace, and whether that is more
+//! `readpath compare`: what differs between two runs, two traces, or two periods of one trace, and whether that is more
 //! than noise.
 
 mod traces;
@@ -32,7 +32,7 @@ Examples:
   readpath compare a.trc --at '2026-11-22 09:30'     one trace before and after a time
   readpath compare a.trc --first ..2026-11-21 --second 2026-11-22..
   readpath compare a.trc b.trc --where 'event=db file sequential read'
-  readpath compare DIR --first 09:00..09:30 --second 10:00..10:30   two times of a recording";
+  readpath compare DIR --first 09:00..09:30 --second 10:00..10:30   two periods of a recording";
 
 #[derive(Args)]
 struct Arguments {
@@ -44,7 +44,7 @@ struct Arguments {
     #[arg(value_name = "SECOND")]
     after: Option<String>,
     /// Of traces and recordings: compare what ended from this time on, by the server's wall clock, with what ended
-    /// before it; of a recording as `profile --from` has it
+    /// before it; for a recording, write the time as for profile --from
     #[arg(long, value_name = "TIME", conflicts_with_all = ["first", "second"])]
     at: Option<Moment>,
     /// Of the first trace, only the calls and waits that ended in this time, such as
@@ -54,8 +54,8 @@ struct Arguments {
     /// Of the second trace, only the calls and waits that ended in this time
     #[arg(long, value_name = "TIME..TIME")]
     second: Option<Period>,
-    /// Of traces: only the CPU time of calls and the waits for which this holds, as `profile` has it; all calls still
-    /// count as executions
+    /// Of traces: only the CPU time of calls and the waits for which this holds, written as for profile --where; all
+    /// calls still count as executions
     #[arg(id = "where", long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
     conditions: Vec<Condition>,
     #[command(flatten)]
@@ -115,8 +115,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 /// One name, where there have to be two of something.
 fn alone(first: &str) -> Failure {
     let sentence = format!(
-        "two are compared, and {first} is one: `readpath compare last~1 last` takes the two newest runs, and --at, or \
-         --first and --second, two times of one trace or recording."
+        "compare needs two runs or traces, and {first} is only one: `readpath compare last~1 last` takes the two \
+         newest runs, and --at, or --first and --second, two periods of one trace or recording."
     );
     Failure::new(Exit::WrongCommandLine, sentence)
 }

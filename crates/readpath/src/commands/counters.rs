@@ -31,7 +31,7 @@ command takes about fifty times as long, and runs a second time: do not use it f
 
 #[derive(Args)]
 struct Arguments {
-    /// The command to count, with its arguments, behind `--`
+    /// The command to count, with its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "pid", conflicts_with = "pid")]
     command: Vec<PathBuf>,
     /// Count a process that runs, with all its threads

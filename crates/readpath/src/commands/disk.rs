@@ -40,7 +40,7 @@ struct Arguments {
     /// Order of the reads
     #[arg(long, value_parser = word::<Order>(), default_value_t = DiskParameters::default().pattern)]
     pattern: Order,
-    /// Bytes a read
+    /// Bytes per read
     #[arg(long, default_value_t = DiskParameters::default().block_size)]
     block_size: Size,
     /// Bytes of the region, or of a zone [default: all; zones: 2GiB or a third]
@@ -55,7 +55,7 @@ struct Arguments {
     /// Time of a case [default: 3s; a place of a sweep or a distance: 500ms]
     #[arg(long)]
     duration: Option<Nanos>,
-    /// Time before the measurement, its reads kept apart [default: 200ms; with --count: none]
+    /// Time before the measurement, its reads recorded separately [default: 200ms; with --count: none]
     #[arg(long)]
     warm_up: Option<Nanos>,
     /// Order of the random reads [default: a different one each run, so that no cache remembers it]
@@ -70,7 +70,7 @@ struct Arguments {
     /// Completions to wait for at once [default: 1; from depth 16 on, half the depth, at most 16]
     #[arg(long, value_name = "N")]
     reap_batch: Option<usize>,
-    /// How the kernel is asked
+    /// How reads are submitted to the kernel
     #[arg(long, value_parser = word::<IoMethod>(), default_value_t = DiskParameters::default().io_method)]
     io_method: IoMethod,
     /// Past the page cache (default)
@@ -79,7 +79,7 @@ struct Arguments {
     /// Through the page cache
     #[arg(long)]
     buffered: bool,
-    /// One case a zone: outer, inner, both
+    /// One case per zone: outer, inner, both
     #[arg(long, value_parser = word::<Zone>(), value_delimiter = ',')]
     zones: Vec<Zone>,
     /// N places from the first byte to the last

@@ -34,7 +34,7 @@ Examples:
   readpath export --events orcl_ora_4711.trc --output events     five Parquet files in the folder events
   readpath export --sql summary                                  the SQL of a profile's summary over them
   cd events && duckdb -c \"$(readpath export --sql statements)\"
-  readpath export --events traces/ --output events --force       in the place of an earlier export
+  readpath export --events traces/ --output events --force       replacing an earlier export
   readpath export --runs --output rows.parquet                   the numbers of all kept runs
   readpath export --runs last~1 last --output rows.csv           those of two
   readpath export --runs here.json there.json -o rows.parquet    those of run documents";

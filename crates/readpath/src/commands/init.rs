@@ -27,10 +27,10 @@ struct Arguments {
     /// The experiment
     #[arg(value_name = "EXPERIMENT", value_parser = PossibleValuesParser::new(LISTED))]
     experiment: String,
-    /// File to write, in the place of standard output
+    /// File to write, instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }

@@ -1,4 +1,4 @@
-//! `readpath join`: what gathering the look-ups of a nested loop is worth.
+//! `readpath join`: how much a nested loop gains when its look-ups are batched or prefetched.
 
 use std::path::{Path, PathBuf};
 
@@ -22,13 +22,13 @@ const EXAMPLES: &str = "\
 Examples:
   readpath join                                      five methods on this storage
   readpath join --repeat 100                         as often as in the published experiment
-  readpath join --io sync                            gathered, and read one after the other
+  readpath join --io sync                            batched, and read one after the other
   readpath join --method one-at-a-time,awaited-batch --batch-size 4,16,64   what a batch is worth by its size
   readpath join --rand 0,10,50,100 --method one-at-a-time,batched-rowid
   readpath join --on model:hdd-7200                  on a modelled disk, in virtual time
   readpath join --on /mnt/data                       on the storage of that directory
-  readpath join --on postgres:18                     a private PostgreSQL, and the engine beside it
-  readpath join --on postgres:18 --alone             it alone
+  readpath join --on postgres:18                     a private PostgreSQL, with the engine for comparison
+  readpath join --on postgres:18 --alone             without the engine
   readpath join --on sqlite?page_size=8192           SQLite with the engine's page size
   readpath join --on postgres://me@db.example/shop --rows 50000 --dry-run   every statement that would be sent";
 
@@ -51,7 +51,7 @@ struct Arguments {
     /// Rows that are joined
     #[arg(long, default_value_t = JoinParameters::default().outer_rows)]
     outer_rows: u64,
-    /// How the inner rows are gathered [default: all]
+    /// How the inner rows are fetched [default: all]
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...", value_parser = word::<JoinMethod>())]
     method: Vec<JoinMethod>,
     /// Rows of a batch [default: 256 for batches, 1024 for batched-rowid]
@@ -63,7 +63,7 @@ struct Arguments {
     /// Always look ahead that far, even where blocks are cached
     #[arg(long)]
     fixed_look_ahead: bool,
-    /// How reads are handed over
+    /// How reads are submitted
     #[arg(long, default_value_t = Asked::default().io, value_parser = word::<Io>())]
     io: Io,
     /// Read past the page cache, which is the default
@@ -81,7 +81,8 @@ struct Arguments {
     /// Joins of each case; 100 is the published number [default: 20, with a server 3]
     #[arg(long)]
     repeat: Option<usize>,
-    /// A directory for the tables, a modelled device, or subjects beside the engine, such as a PostgreSQL server
+    /// A directory for the tables, a modelled device, or other subjects to compare with the engine, such as a
+    /// PostgreSQL server
     ///
     /// Tables stay in a directory that is named here or with --dir; `readpath clean` does not know of it: remove them
     /// yourself.
@@ -89,8 +90,8 @@ struct Arguments {
     /// In virtual time: model:NAME, model:FILE.toml. A server: postgres://USER@HOST:PORT/DATABASE, or postgres:18.
     /// SQLite, in a database that is made for the run in the folder for temporary files: sqlite, sqlite?page_size=8192.
     ///
-    /// All that is made on a PostgreSQL server lies in a schema readpath of its own, which is removed at the end, after
-    /// ^C and after errors. PGPASSWORD or the password file gives the password that the address does not.
+    /// Everything that readpath creates on a PostgreSQL server is in one schema, readpath, which is removed at the end,
+    /// after ^C and after errors. PGPASSWORD or the password file gives the password that the address does not.
     /// postgres:VERSION (15 to 18) starts a private server for the run.
     #[arg(long, value_name = "WHERE")]
     on: Option<String>,
@@ -112,7 +113,7 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Measures what gathering the look-ups of a nested loop is worth on this storage";
+    let about = "Measures how much a nested loop gains on this storage when its look-ups are batched or prefetched";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
@@ -212,14 +213,14 @@ fn on(word: &str) -> Result<On, Failure> {
         return Ok(On { device: Some(path), ..On::default() });
     }
     if !path.is_dir() {
-        return Err(wrong(format!("--on {word}: there is no such directory, and it is no model:NAME")));
+        return Err(wrong(format!("--on {word}: there is no such directory, and it is not a model (model:NAME)")));
     }
     Ok(On { directory: Some(path), ..On::default() })
 }
 
 /// A word of `--rand`; what is over 100 is refused with the other parameters.
 fn parse_percent(word: &str) -> Result<u8, String> {
-    word.parse().map_err(|_| format!("'{word}' is no whole percentage: write 0 to 100, without a sign"))
+    word.parse().map_err(|_| format!("'{word}' is not a whole percentage: write 0 to 100, without a sign"))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ struct Arguments {
     /// Size of the test file [default: 1GiB, with --on 128MiB]
     #[arg(long)]
     size: Option<Size>,
-    /// Measure the device rungs on this file, block device or model (model:NAME), first and second touch apart; a
+    /// Measure the device rungs on this file, block device or model (model:NAME), first and second touch separately; a
     /// database is measured by `readpath roundtrip --on`
     #[arg(long, value_name = "PATH")]
     on: Option<PathBuf>,

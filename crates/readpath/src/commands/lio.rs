@@ -31,10 +31,10 @@ Examples:
   readpath lio --columns 25 --touch column-last --flamegraph walk.svg
   readpath lio --columns 25 --touch column-2,column-13,column-19
   readpath lio --on postgres://me@db.example/shop --dry-run        every statement that would be sent
-  readpath lio --on postgres://me@db.example/shop --payload 64MiB  a server, and the engine beside it
-  readpath lio --on postgres:18 --alone                            a private server of version 18, and no engine
-  readpath lio --on postgres:15,postgres:18                        two of them, and the engine beside them
-  readpath lio --on sqlite                                         SQLite's pages of 4 KiB, and the engine beside it
+  readpath lio --on postgres://me@db.example/shop --payload 64MiB  a server, with the engine for comparison
+  readpath lio --on postgres:18 --alone                            a private server of version 18, without the engine
+  readpath lio --on postgres:15,postgres:18                        two of them, with the engine for comparison
+  readpath lio --on sqlite                                         SQLite's 4 KiB pages, with the engine for comparison
   readpath lio --on sqlite?page_size=8192                          its pages as large as the engine's
   readpath lio --on sqlite:shop.db                                 tables of a database file, which is only read";
 
@@ -52,7 +52,7 @@ struct Arguments {
     /// Columns of a row [default: 1,5,25]
     #[arg(long, value_delimiter = ',', value_name = "COUNT,...")]
     columns: Vec<u32>,
-    /// Ways to the block [default: full-scan, with --on full-scan,rowid,index]
+    /// How blocks are accessed [default: full-scan, with --on full-scan,rowid,index]
     #[arg(long, value_delimiter = ',', value_name = "ACCESS,...", value_parser = word::<Access>())]
     access: Vec<Access>,
     /// What is touched of a row: directory, rows, column-N, column-last [default: rows, with --on rows,column-last]
@@ -78,7 +78,7 @@ struct Arguments {
     /// Write where the CPU time of the passes went
     #[arg(long, value_name = "FILE.svg")]
     flamegraph: Option<PathBuf>,
-    /// Replace a flame graph that is there
+    /// Overwrite an existing flame graph
     #[arg(long, requires = "flamegraph")]
     force: bool,
     /// Load the tables again
@@ -91,7 +91,7 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Measures the cost of a logical I/O: a block that is cached, by the shape of its rows";
+    let about = "Measures the cost of a logical I/O (a get of a cached block), by the shape of the block's rows";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
@@ -135,13 +135,13 @@ impl Picture {
     /// same reason.
     fn begin(path: &Path, is_forced: bool) -> Result<Picture, Failure> {
         if !sys::process::sampler::knows_names() {
-            let sentence = "this readpath has no names of functions, as those of packages, so that a flame graph would \
-                            show none; one from cargo build --release has them";
+            let sentence = "this readpath has no function names, like those in packages, so a flame graph would show \
+                            none; one from cargo build --release has them";
             return Err(Failure::new(Exit::Failed, sentence));
         }
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
         if path.exists() && !path.is_file() {
-            let sentence = format!("{} is no plain file and stays as it is; name another file", path.display());
+            let sentence = format!("{} is not a regular file and stays as it is; name another file", path.display());
             return Err(Failure::new(Exit::Failed, sentence));
         }
         refuse_to_replace(&path, is_forced)?;
@@ -195,5 +195,5 @@ fn given<T>(list: Vec<T>, usual: Vec<T>) -> Vec<T> {
 
 /// A word of `--changed-rows`; what is over 100 is refused with the other parameters.
 fn parse_percent(word: &str) -> Result<u32, String> {
-    word.parse().map_err(|_| format!("'{word}' is no whole percentage: write 0 to 100, without a sign"))
+    word.parse().map_err(|_| format!("'{word}' is not a whole percentage: write 0 to 100, without a sign"))
 }

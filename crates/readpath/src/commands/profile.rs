@@ -43,7 +43,7 @@ Examples:
   readpath profile a.trc --sort physical-reads --top 20
   readpath profile a.trc --statement 5ncdvm4r9w3cx   the whole story of one statement
   readpath profile a.trc --by object --where 'event=db file sequential read'
-  readpath profile a.trc --follow                    a page that renews itself while the trace is written
+  readpath profile a.trc --follow                    a page that refreshes while the trace is written
   readpath profile a.trc --format json               the run document
   readpath profile --on postgres://me@host/db        where the time of a running PostgreSQL goes, for a minute
   readpath profile --on postgres:18 -- pgbench -i    what a command does on a private server
@@ -53,8 +53,8 @@ Examples:
 #[command(override_usage = "readpath profile [OPTIONS] [FILE]... [-- COMMAND...]")]
 #[command(group = clap::ArgGroup::new("input").args(["files", "on", "command"]).required(true).multiple(true))]
 struct Arguments {
-    /// Traces (event 10046) or server logs of PostgreSQL, plain or packed by gzip, zstd, xz, bzip2 or zip, folders of
-    /// them, patterns, or - for standard input; or the folder of a recording (`readpath record`)
+    /// Traces (event 10046) or server logs of PostgreSQL, plain or compressed with gzip, zstd, xz, bzip2 or zip,
+    /// folders of them, patterns, or - for standard input; or the folder of a recording (`readpath record`)
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -96,12 +96,12 @@ struct Arguments {
     explain_unread: bool,
     #[command(flatten)]
     skew: skew::SkewArguments,
-    /// Follow a trace that is being written: renew the page on a terminal until ^C, or until nothing was written for
-    /// this long
+    /// Follow a trace that is being written: refresh the page on a terminal until ^C, or until nothing has been written
+    /// for this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "3600s", value_parser = quantity::parse_time)]
     follow: Option<::measure::Nanos>,
-    /// Threads that read [default: one a processor, 4 at most]
+    /// Threads that read [default: one per processor, 4 at most]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: Option<u16>,
 }
@@ -116,11 +116,11 @@ enum Folding {
 
 /// A number of rows.
 fn rows(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| format!("'{text}' is no number of rows: write a whole number, such as 10"))
+    text.parse().map_err(|_| format!("'{text}' is not a number of rows: write a whole number, such as 10"))
 }
 
 fn define(command: Command) -> Command {
-    let about = "Shows where the response time of a traced program or a running server goes, and what to do about it";
+    let about = "Shows where the response time of traced sessions or a running server goes, and what to do about it";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 

@@ -65,11 +65,11 @@ struct Arguments {
     /// Remove the oldest segments when all together exceed this size
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "2GiB")]
     max_size: u64,
-    /// How long a segment is, from 1s to 60s: what a reboot or a kill loses at most
+    /// Length of a segment, from 1s to 60s: the most that a reboot or a kill can lose
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     segment: Nanos,
-    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, and else 50; at
-    /// most 100 then]
+    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, otherwise 50, and
+    /// then at most 100]
     #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
     rate: Option<f64>,
     /// Write no texts of statements, which have literals in them
@@ -108,7 +108,7 @@ fn address(word: &str) -> Result<String, String> {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Records what the sessions of a running server do, until ^C, so that any time of it can be profiled";
+    let about = "Records what the sessions of a running server do, until ^C, so that any period can be profiled later";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 

@@ -193,14 +193,14 @@ fn write_charts(folder: &Path, runs: &[Run], is_forced: bool) -> Result<u64, Fai
 /// place no file takes.
 pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Failure> {
     if path == Path::new(STANDARD_OUTPUT) {
-        let sentence = "standard output is not what this is written to: name a file, ./- if it is to have that name.";
+        let sentence = "this cannot be written to standard output: name a file, or ./- for a file called -.";
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }
     // A link is followed; one that leads nowhere stands for itself.
     let sentence = match fs::metadata(path).or_else(|_| fs::symlink_metadata(path)) {
         Ok(data) if data.is_dir() => format!("{} is a folder: name a file.", path.display()),
         Ok(data) if !data.is_file() && !data.is_symlink() => {
-            format!("{} is no plain file and stays as it is: name another file.", path.display())
+            format!("{} is not a regular file and stays as it is: name another file.", path.display())
         }
         Ok(_) if !is_forced => {
             format!("{} is there already. Name another file, or replace it with --force.", path.display())

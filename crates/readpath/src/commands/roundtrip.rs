@@ -20,9 +20,9 @@ const ON: &str = "Measure through SQL on these PostgreSQL servers: postgres://US
 const ON_IN_FULL: &str = "\
 Measure through SQL on these PostgreSQL servers: postgres://USER@HOST:PORT/DATABASE, or postgres:18
 
-All that is made on a server lies in a schema readpath of its own, which is removed at the end, after ^C and after \
-errors. What an address leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service file; \
-these, and sslmode=, sslrootcert= and connect_timeout= after an address, mean what they mean to PostgreSQL's own \
+Everything that readpath creates on a server is in one schema, readpath, which is removed at the end, after ^C and \
+after errors. What an address leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service \
+file; these, and sslmode=, sslrootcert= and connect_timeout= after an address, mean what they mean to PostgreSQL's own \
 programs.
 
 postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary \
@@ -45,7 +45,7 @@ struct Arguments {
     /// Blocks read singly; the passes of 8 and 128 blocks a request read as many, in at least 16 requests
     #[arg(long, default_value_t = RoundtripParameters::default().blocks)]
     blocks: u64,
-    /// Bytes a block [default: 8KiB]; a server reads blocks of its own size
+    /// Bytes per block [default: 8KiB]; a server reads blocks of its own size
     #[arg(long, conflicts_with = "on")]
     block_size: Option<Size>,
     /// Which blocks [default: different ones each run; repeated ones would have been touched before]

@@ -49,7 +49,7 @@ struct Removal {
 
 fn define(command: Command) -> Command {
     let removal = Removal::augment_args(Command::new(REMOVE))
-        .about("Removes kept runs, without asking, and says how much that was")
+        .about("Removes kept runs without asking for confirmation, and prints how much they held")
         .after_help(EXAMPLES_OF_REMOVAL);
     command
         .about("Lists the runs that are kept, newest first, or removes some")
@@ -61,12 +61,14 @@ fn define(command: Command) -> Command {
 fn began_before(age: &str) -> Result<Timestamp, String> {
     let before = |span: Span| Timestamp::now().to_zoned(TimeZone::UTC).checked_sub(span).ok();
     let moment = age.parse::<Span>().ok().filter(|span| !span.is_negative()).and_then(before);
-    moment.map(|moment| moment.timestamp()).ok_or_else(|| format!("'{age}' is no span of time: write 12h, 30d or 2w"))
+    let moment = moment.map(|moment| moment.timestamp());
+    moment.ok_or_else(|| format!("'{age}' is not a period of time: write 12h, 30d or 2w"))
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if let Some((REMOVE, matches)) = matches.subcommand() {
-        refuse_unused(matches, &[("format", false, "a removal is said in a sentence, and is no run")])?;
+        let reason = "removing runs prints one sentence, and there is no run to format";
+        refuse_unused(matches, &[("format", false, reason)])?;
         return remove(&arguments(matches)?, context);
     }
     let listing = context.store_to_read()?.list()?;

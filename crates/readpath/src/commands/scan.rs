@@ -1,4 +1,4 @@
-//! `readpath scan`: the same question by several access paths.
+//! `readpath scan`: one query by several access paths.
 
 use std::env;
 use std::ffi::OsString;
@@ -30,10 +30,10 @@ Examples:
   readpath scan --question half-pass --path full-scan,column-scan
   readpath scan --path full-scan-compressed --level archive-low
   readpath scan --rows 1000000 --memory 2GiB
-  readpath scan --on postgres:18                     a private server, and the engine beside it
-  readpath scan --on postgres:15,postgres:18         two of them, and the engine beside them
-  readpath scan --on postgres:18 --alone             the planner's paths, and no engine
-  readpath scan --on sqlite                          SQLite's paths over the same rows, and the engine's beside them
+  readpath scan --on postgres:18                     a private server, with the engine for comparison
+  readpath scan --on postgres:15,postgres:18         two of them, with the engine for comparison
+  readpath scan --on postgres:18 --alone             the planner's paths, without the engine
+  readpath scan --on sqlite                          SQLite's paths over the same rows, with the engine's for comparison
   readpath scan --on postgres://me@db.example/shop --dry-run   every statement that would be sent";
 
 /// Longest time of the scan under valgrind by default.
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     /// Numbers of threads, for full-scan, full-scan-compressed and column-scan
     #[arg(long, value_delimiter = ',', value_name = "COUNT,...", default_values_t = defaults().threads)]
     threads: Vec<usize>,
-    /// Read the codes of every unit of columns, also where its least and greatest value would answer
+    /// Read the codes of every unit of columns, even where their minimum and maximum would answer
     #[arg(long, action = ArgAction::SetTrue)]
     no_zone_maps: bool,
     /// How hard columnar units are compressed
@@ -66,7 +66,7 @@ pub(super) struct Arguments {
     /// Memory that the run may take [default: 95 % of what is free]
     #[arg(long, value_name = "SIZE")]
     memory: Option<Size>,
-    /// What the rows depend on
+    /// Seed of the generated rows
     #[arg(long, default_value_t = defaults().seed)]
     seed: u64,
     /// Leave instructions out where the processor does not count them, instead of scanning once more under valgrind
@@ -86,7 +86,7 @@ fn defaults() -> ScanParameters {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Asks one question of the same rows by several access paths, all cached";
+    let about = "Runs one query over the same rows by several access paths, all cached";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 

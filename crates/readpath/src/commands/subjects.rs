@@ -27,8 +27,8 @@ const MARK: &str = "-- ";
 
 /// What a reader of a dry run has to know.
 const REMARKS: [&str; 3] = [
-    "What follows would be sent if every answer is as expected; nothing was sent. How often a statement is repeated on \
-     a private server depends on how long it takes.",
+    "What follows would be sent if every answer is as expected; nothing was sent. How many times a statement is \
+     repeated on a private server depends on how long it takes.",
     "The version of a given server is not asked, and is taken to be 18: --on postgres:15 --dry-run prints what is sent \
      to 15.",
     "What names pg_buffercache is sent only where the database has that extension and the role may use it.",
@@ -40,8 +40,8 @@ const REMARKS: [&str; 3] = [
 pub(super) struct SubjectArguments {
     /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18, sqlite, sqlite:FILE
     ///
-    /// The engine is measured as well; lio, scan and join leave it out with --alone. All that is made on a server
-    /// lies in a schema readpath of its own, which is removed at the end, after ^C and after errors. What an address
+    /// The engine is measured as well; lio, scan and join leave it out with --alone. Everything that readpath creates
+    /// on a server is in one schema, readpath, which is removed at the end, after ^C and after errors. What an address
     /// leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service file; these, and
     /// sslmode=, sslrootcert= and connect_timeout= after an address, mean what they mean to PostgreSQL's own programs.
     ///
@@ -49,8 +49,8 @@ pub(super) struct SubjectArguments {
     /// files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.
     ///
     /// sqlite makes a database with pages of 4 KiB in the folder for temporary files and removes it at the end;
-    /// sqlite?page_size=8192 gives it the engine's page size. sqlite:FILE reads the tables of a database that is there,
-    /// and writes nothing.
+    /// sqlite?page_size=8192 gives it the engine's page size. sqlite:FILE reads the tables of an existing database, and
+    /// writes nothing.
     ///
     /// A comma separates two subjects where engine, postgres or sqlite follows it; other commas belong to an address or
     /// a file.

@@ -34,11 +34,11 @@ Examples:
   readpath top --on postgres://me@db.example/shop --dry-run     the statements that would be sent";
 
 const ABOUT: &str = "\
-Shows what the sessions of a running PostgreSQL do now, and did in the last hour, on a terminal
+Shows on a terminal what the sessions of a running PostgreSQL do, with up to an hour of history since top started
 
 Sessions at work by wait class as bars over time, and below them statements, sessions, wait events, who waits for \
 whose lock, or which tier answered the reads. ? shows the keys. It is sampled as by `readpath profile --on`: from the \
-server's shared memory where that can be read, and else with one statement 50 times a second. Nothing is made or \
+server's shared memory where that can be read, otherwise with one statement 50 times a second. Nothing is made or \
 changed on the server, and nothing is kept.";
 
 /// A time without samples that is said.
@@ -55,8 +55,8 @@ struct Arguments {
     /// The PostgreSQL server: postgres://USER@HOST:PORT/DATABASE
     #[arg(long, value_name = "SERVER")]
     on: Place,
-    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, and else 50; at
-    /// most 100 then]
+    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, otherwise 50, and
+    /// then at most 100]
     #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
     rate: Option<f64>,
     /// Show statements by their identifiers, without their texts

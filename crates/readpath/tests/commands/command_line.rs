@@ -479,9 +479,9 @@ fn a_negative_value_is_a_wrong_value_and_no_unknown_option() {
     let trace = user.file("t.trc", include_bytes!("../traces/shop_ora_4711.trc"));
     for (words, sentence) in [
         (format!("profile {trace} --think-time -1s"), "'-1s' is not a time"),
-        (format!("profile {trace} --top -1"), "'-1' is no number of rows"),
-        (format!("profile {trace} --top x"), "'x' is no number of rows"),
-        ("runs rm --older-than -1d".into(), "'-1d' is no span of time"),
+        (format!("profile {trace} --top -1"), "'-1' is not a number of rows"),
+        (format!("profile {trace} --top x"), "'x' is not a number of rows"),
+        ("runs rm --older-than -1d".into(), "'-1d' is not a period of time"),
         ("lio --on postgres:15 --statement-timeout -1s".into(), "'-1s'"),
         ("null --pause -1s".into(), "'-1s' is not a time"),
         ("disk model:ssd --duration -1s".into(), "write a number with its unit and without a sign"),

@@ -145,7 +145,7 @@ fn two_times_of_one_trace_add_up_to_the_whole() {
         assert_eq!(by_both["classes"], document["classes"], "{halves}");
     }
     for (words, sentence) in [
-        (format!("compare {SHOP}"), "two times of one trace"),
+        (format!("compare {SHOP}"), "two periods of one trace"),
         (format!("compare {SHOP} --first ..2026-01-01 --second ..2026-01-01"), "the same time"),
         (format!("compare {SHOP} {SHOP} --first 2026-01-01"), "two times with .. between"),
         ("compare - --at 2026-01-01".into(), "read once"),
@@ -225,7 +225,7 @@ fn a_run_and_a_trace_or_a_trace_and_a_log_are_refused_in_one_sentence() {
     for (words, sentence) in [
         (format!("compare {run} {SHOP}"), "is a run and"),
         (format!("compare {SHOP} {run}"), "is a run and"),
-        (format!("compare {SHOP} {log}"), "nothing of them compares"),
+        (format!("compare {SHOP} {log}"), "cannot be compared"),
     ] {
         let output = user.run(&words);
         let said = complaint(&output);

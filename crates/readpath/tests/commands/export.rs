@@ -126,7 +126,7 @@ fn a_folder_of_server_logs_is_read_with_what_is_rotated_and_packed() {
     let mixed = said(&user.run(&["profile", "logs", "--no-store"]));
     assert!(mixed.contains("a.trc") || mixed.contains("1 session"), "{mixed}");
     let words = mixed.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("postgresql.log is not a trace like the other inputs: profile it apart"), "{mixed}");
+    assert!(words.contains("postgresql.log is not a trace like the other inputs: profile it separately"), "{mixed}");
     fs::remove_file(logs.join("a.trc")).unwrap();
     fs::remove_file(logs.join("postgresql.log")).unwrap();
     fs::remove_file(logs.join("postgresql.log.1")).unwrap();
@@ -147,7 +147,7 @@ fn a_trace_among_logs_is_named_and_left_out() {
     let user = user();
     let output = user.run(&["profile", "server.log", "a.trc", "--no-store"]);
     let text = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(output.status.code() == Some(1) && text.contains("profile it apart"), "{text}");
+    assert!(output.status.code() == Some(1) && text.contains("profile it separately"), "{text}");
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn a_file_that_is_named_and_is_a_pipe_is_refused_and_not_waited_for() {
         let output = ended(command);
         let said = complaint(&output);
         assert!(matches!(output.status.code(), Some(1 | 2)), "{words}: {said}");
-        assert!(said.contains("no plain file"), "{words}: {said}");
+        assert!(said.contains("not a regular file"), "{words}: {said}");
     }
 }
 

@@ -148,7 +148,7 @@ fn what_cannot_be_is_refused_as_wrong_words() {
         ("--rand 0.5", "whole percentage"),
         ("--pad 9000", "does not fit into a page"),
         ("--rows 0", "--rows"),
-        ("--outer-rows 0", "--outer-rows 0 cannot be"),
+        ("--outer-rows 0", "--outer-rows 0 is out of range"),
         ("--outer-rows 4294967296", "--outer-rows"),
         ("--batch-size 0", "--batch-size"),
         ("--look-ahead 0", "--look-ahead"),

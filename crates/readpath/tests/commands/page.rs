@@ -146,7 +146,7 @@ fn no_output_takes_the_place_of_what_is_no_plain_file_and_a_link_is_followed() {
     for path in [&socket, &link] {
         for words in ["report last -o", "init disk -o"] {
             let complaint = user.refused(&format!("{words} {} --force", path.display()), 2);
-            assert!(complaint.contains("no plain file"), "{complaint}");
+            assert!(complaint.contains("not a regular file"), "{complaint}");
         }
     }
     fs::remove_file(&link).unwrap();

@@ -179,7 +179,7 @@ fn what_is_no_trace_is_called_what_it_is_and_nothing_is_kept() {
         (user.file("binary.trc", b"\x7fELF\x00\x01\x02"), "binary"),
         (user.file("optimizer.trc", b"Trace file x\nQUERY BLOCK SIGNATURE\n"), "10053"),
         (user.home.path().join("missing.trc").to_str().unwrap().into(), "No such file"),
-        (user.home.path().join("nothing*.trc").to_str().unwrap().into(), "no file is named like"),
+        (user.home.path().join("nothing*.trc").to_str().unwrap().into(), "no file matches"),
     ];
     for (path, word) in &samples {
         let complaint = user.refused(&["profile", path], 1);

@@ -56,7 +56,8 @@ fn a_removal_that_a_script_wants_as_json_is_refused_and_removes_nothing() {
     said(&user, PROFILE);
     for words in ["runs rm --all --format json", "runs --format json rm last", "--format json runs rm --all"] {
         let refusal = user.refused(words, 2);
-        assert!(refusal.contains("--format has no effect here: a removal is said in a sentence"), "{words}: {refusal}");
+        let said = "--format has no effect here: removing runs prints one sentence";
+        assert!(refusal.contains(said), "{words}: {refusal}");
     }
     assert_eq!(names(&user.home.path().join(".local/share/readpath/runs")).len(), 1);
     said(&user, "runs rm --all");

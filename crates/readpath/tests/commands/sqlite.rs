@@ -71,7 +71,7 @@ fn what_names_no_database_is_refused_in_a_sentence() {
     let word = format!("lio --on sqlite:{} {SMALL}", path.display());
     assert!(user.refused(&word, 2).contains("shop.db"));
     fs::write(&path, "no database").unwrap();
-    assert!(user.refused(&word, 2).contains("no database of SQLite"));
+    assert!(user.refused(&word, 2).contains("not an SQLite database"));
     assert!(user.refused("lio --on sqlite?page_size=4000", 2).contains("page_size=8192"));
     assert!(user.refused("lio --on sqlite --dry-run", 2).contains("--dry-run"));
     assert!(user.refused(&format!("scan --on sqlite:{}", path.display()), 2).contains("--on sqlite"));

@@ -65,8 +65,8 @@ impl Screen {
     pub(crate) fn check(&self, lines: usize) {
         assert!(self.rises >= 4, "{} times: {}", self.rises, self.written);
         assert!(self.kept <= lines + ROWS, "{} lines were kept of a page of {lines}: {}", self.kept, self.written);
-        assert!(self.written.contains("... the page goes on"), "{}", self.written);
-        let whole = self.written.rfind("... the page goes on").map(|at| &self.written[at..]).unwrap_or_default();
+        assert!(self.written.contains("... the page continues"), "{}", self.written);
+        let whole = self.written.rfind("... the page continues").map(|at| &self.written[at..]).unwrap_or_default();
         assert_eq!(whole.matches("where the time went").count(), 1, "{}", self.written);
     }
 }

@@ -17,7 +17,7 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !kind.is_file() {
-        return Err(io::Error::other("it is a pipe or a device, and no plain file"));
+        return Err(io::Error::other("it is a pipe or a device, and not a regular file"));
     }
     let mut bytes = Vec::new();
     file.take(max + 1).read_to_end(&mut bytes)?;
@@ -39,7 +39,7 @@ mod tests {
         let pipe = folder.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         for path in [pipe.as_path(), Path::new("/dev/zero")] {
-            assert!(read(path, 1 << 20).unwrap_err().to_string().contains("no plain file"), "{}", path.display());
+            assert!(read(path, 1 << 20).unwrap_err().to_string().contains("not a regular file"), "{}", path.display());
         }
         assert_eq!(read(folder.path(), 1 << 20).unwrap_err().kind(), io::ErrorKind::IsADirectory);
     }

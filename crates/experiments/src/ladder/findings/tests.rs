@@ -39,7 +39,9 @@ fn what_the_ladder_says_follows_from_its_rungs() {
             reading(row::ANSWER_RATIO, found(), of, |found| {
                 let (single, logical) = found.single.zip(found.logical)?;
                 let costs = format!("costs {} logical I/Os here", three_digits(single / logical.random));
-                let of_a_scan = |sequential| format!("costs {} of a scan", three_digits(sequential / logical.in_order));
+                let of_a_scan = |sequential: f64| {
+                    format!("costs {} logical I/Os of a full scan", three_digits(sequential / logical.in_order))
+                };
                 Some([costs].into_iter().chain(found.sequential.map(of_a_scan)).collect())
             }),
             reading(row::ANSWER_SINGLE_AGAINST_SEQUENTIAL, found(), of, |found| {

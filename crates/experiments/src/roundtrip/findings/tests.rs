@@ -49,8 +49,9 @@ fn again() -> Vec<Reading> {
     });
     let published = reading(row::ANSWER_PUBLISHED, values(), of, |(again, cached, tier)| {
         let times = |published: f64, again: f64| three_digits(published / again);
-        let beside =
-            cached.map_or(" times.".into(), |cached| format!(" times; its page cache 40 µs, here {}.", micros(cached)));
+        let beside = cached.map_or(" times.".into(), |cached| {
+            format!(" times; the published page cache took 40 µs, this one {}.", micros(cached))
+        });
         let said = |again| {
             says![
                 format!("The published SAN took {} times that", times(478.0, again)),

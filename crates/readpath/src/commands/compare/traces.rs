@@ -1,4 +1,4 @@
-//! Two traces or logs, folders or patterns of them, or two times of one: each is profiled, and the profiles are
+//! Two traces or logs, folders or patterns of them, or two periods of one: each is profiled, and the profiles are
 //! compared.
 
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(super) fn compare(
 ) -> Result<Exit, Failure> {
     let is_input = paths[0] == paths[1] && paths[0].as_os_str() == "-";
     if is_input {
-        let sentence = "standard input is read once: give a file to compare two times of it.";
+        let sentence = "standard input is read once: give a file to compare two periods of it.";
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }
     let signals = signals()?;
@@ -59,8 +59,8 @@ pub(super) fn compare(
         is_all_there &= side.ingested.has_all_named(&[path]);
         sides.push(side);
     }
-    let [before, after] = <[Side; 2]>::try_from(sides)
-        .map_err(|_| Failure::new(Exit::Failed, "two traces are needed to be compared."))?;
+    let [before, after] =
+        <[Side; 2]>::try_from(sides).map_err(|_| Failure::new(Exit::Failed, "a comparison needs two traces."))?;
     refuse_two_sources(&before, &after)?;
     let settings = CompareSettings { top: arguments.top, hides_texts: arguments.no_text };
     let comparison = compare_profiles(before, after, settings);
@@ -76,7 +76,7 @@ fn periods(arguments: &Arguments) -> Result<[Period; 2], Failure> {
     }
     let [first, second] = [first, second].map(|period| period.unwrap_or_default());
     if after.is_none() && first == second {
-        let sentence = "--first and --second are the same time of one trace: give two times, or a second trace.";
+        let sentence = "--first and --second are the same period of one trace: give two periods, or a second trace.";
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }
     Ok([first, second])
@@ -139,7 +139,7 @@ fn refuse_two_sources(before: &Side, after: &Side) -> Result<(), Failure> {
         Some(_) => "a log of PostgreSQL",
     };
     let sentence = format!(
-        "{} is {} and {} is {}: they count different things, and nothing of them compares.",
+        "{} is {} and {} is {}: they measure different things and cannot be compared.",
         before.name,
         kind(before),
         after.name,

@@ -1,4 +1,4 @@
-//! `--follow`: a page that renews itself while a trace is written.
+//! `--follow`: a page that refreshes while a trace is written.
 
 use std::fs;
 use std::ops::ControlFlow;

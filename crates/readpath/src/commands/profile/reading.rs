@@ -24,7 +24,7 @@ pub(in crate::commands) struct ReadingArguments {
     /// Of files that are given or found, only those of this name, such as '*_ora_4711*'
     #[arg(long, value_name = "GLOB")]
     pub(in crate::commands) name: Option<FileName>,
-    /// Of traces, only those that were still written at this time on the server's wall clock: '2026-11-22 09:00'
+    /// Of traces, only those that were still being written at this time on the server's wall clock: '2026-11-22 09:00'
     #[arg(long, value_name = "TIME")]
     pub(in crate::commands) since: Option<WallClock>,
     /// Of traces, only those that were begun by this time

@@ -18,7 +18,7 @@ const LINE_CLEARED: &str = "\u{1b}[K";
 const REST_CLEARED: &str = "\u{1b}[J";
 
 /// Stands below a page that is longer than the terminal.
-const GOES_ON: &str = "... the page goes on: all of it is printed at the end, which ^C brings";
+const GOES_ON: &str = "... the page continues: ^C ends the profile and prints all of it";
 
 /// What stands on the terminal of the page.
 #[derive(Debug, Default)]
@@ -105,7 +105,8 @@ mod tests {
         assert_eq!(screenful("a\nb\nc\nd\n", SMALL), ["a", "b", "c", "d"]);
         let lines = screenful("a\nb\nc\nd\ne\n", SMALL);
         assert!(lines.len() == 4 && lines[..3] == ["a", "b", "c"], "{lines:?}");
-        assert!(lines[3].starts_with("... the page goes on") && lines[3].chars().count() <= SMALL.columns, "{lines:?}");
+        assert!(lines[3].starts_with("... the page continues"), "{lines:?}");
+        assert!(lines[3].chars().count() <= SMALL.columns, "{lines:?}");
         assert_eq!(screenful("a\nb\n", TerminalSize { rows: 1, columns: 3 }), ["..."]);
     }
 

@@ -62,7 +62,7 @@ const OF_FILES: [(&str, &str); 12] = [
     ("binds", "samples hold no values of parameters"),
     ("explain_unread", "a running server has no lines"),
     ("fold_literals", "the server tells its statements apart by itself, or their texts without literals do"),
-    ("follow", "on a terminal the page of a running server renews itself"),
+    ("follow", "on a terminal the page of a running server refreshes by itself"),
     ("statement", "samples hold no calls of one statement: --top shows more of them"),
 ];
 
@@ -77,13 +77,13 @@ pub(super) struct RunningArguments {
     /// For how long [default: 60s, with --exact 5s; with COMMAND until it ends]
     #[arg(long, visible_alias = "for", value_name = "TIME", value_parser = ::measure::quantity::parse_time)]
     duration: Option<Nanos>,
-    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, and else 50; at
-    /// most 100 then]
+    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, otherwise 50, and
+    /// then at most 100]
     #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
     rate: Option<f64>,
-    /// See every wait of these sessions from its beginning to its end, instead of samples: numbers of processes, or
-    /// all. Each wait costs its session some 2 µs, and some 20 µs under a hypervisor; one that would lose a fifth of
-    /// its time by that is left alone. This requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE
+    /// See every wait of these sessions from its beginning to its end, instead of samples: process IDs, or all. Each
+    /// wait costs its session some 2 µs, and some 20 µs under a hypervisor; one that would lose a fifth of its time by
+    /// that is left alone. This requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE
     #[arg(long, value_name = "PID,...|all", value_parser = chosen, conflicts_with = "rate")]
     exact: Option<Chosen>,
     /// Do not trace which tier answered each read of a file: tracing, which requires root or CAP_PERFMON, makes
@@ -93,8 +93,8 @@ pub(super) struct RunningArguments {
     /// Print every statement that would be sent to the server, and send none
     #[arg(long)]
     dry_run: bool,
-    /// The load of a private server, behind `--`: PGHOST, PGPORT, PGUSER, PGDATABASE and DATABASE_URL name it. Without
-    /// --on further FILEs
+    /// The load of a private server, after `--`: PGHOST, PGPORT, PGUSER, PGDATABASE and DATABASE_URL name it. Without
+    /// --on, these are further FILEs
     #[arg(last = true, value_name = "COMMAND")]
     pub(super) command: Vec<PathBuf>,
 }
@@ -105,7 +105,7 @@ fn chosen(word: &str) -> Result<Chosen, String> {
         return Ok(Chosen::All);
     }
     let numbers: Result<Vec<u32>, _> = word.split(',').map(str::parse).collect();
-    numbers.map(Chosen::Processes).map_err(|_| "give numbers of processes with commas between, or all".into())
+    numbers.map(Chosen::Processes).map_err(|_| "give process IDs separated by commas, or all".into())
 }
 
 /// Refuses a rate that is too low or too high.
@@ -154,7 +154,7 @@ impl RunningArguments {
                     .into(),
             ),
             (false, true) if !self.dry_run => wrong(
-                "a private server does nothing by itself: give a command behind --, such as \
+                "a private server does nothing by itself: give a command after --, such as \
                  `readpath profile --on postgres:18 -- sh -c 'pgbench -i && pgbench -T 20'`."
                     .into(),
             ),

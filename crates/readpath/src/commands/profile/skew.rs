@@ -14,7 +14,7 @@ pub(super) struct SkewArguments {
     /// latency, depth, second, minute; p1 to p3 are the wait's parameters
     #[arg(long, value_name = "DIM[,DIM]", value_parser = Dimensions::parse)]
     by: Option<Dimensions>,
-    /// Only of calls and waits for which this holds, such as 'event=db file sequential read and latency>5ms'; with =,
+    /// Only calls and waits for which this holds, such as 'event=db file sequential read and latency>5ms'; with =,
     /// !=, ~ (contains), <, <=, >, >=; given several times, all must hold [with no --by: by event]
     #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
     conditions: Vec<Condition>,
