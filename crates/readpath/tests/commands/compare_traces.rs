@@ -146,7 +146,7 @@ fn two_times_of_one_trace_add_up_to_the_whole() {
     }
     for (words, sentence) in [
         (format!("compare {SHOP}"), "two periods of one trace"),
-        (format!("compare {SHOP} --first ..2026-01-01 --second ..2026-01-01"), "the same time"),
+        (format!("compare {SHOP} --first ..2026-01-01 --second ..2026-01-01"), "the same period"),
         (format!("compare {SHOP} {SHOP} --first 2026-01-01"), "two times with .. between"),
         ("compare - --at 2026-01-01".into(), "read once"),
     ] {
