@@ -341,8 +341,10 @@ impl<'a> Drawn<'a> {
             }
         }
         // Sessions that wait for each other in a circle stand below none.
-        while let Some(one) = self.sums.blocked.iter().find(|one| !self.reached(&roots).contains(&Some(one.waiter.pid)))
-        {
+        loop {
+            let reached = self.reached(&roots);
+            let beyond = self.sums.blocked.iter().find(|one| !reached.contains(&Some(one.waiter.pid)));
+            let Some(one) = beyond else { break };
             roots.push(one.blocker);
         }
         let mut lines = Vec::new();

@@ -77,6 +77,12 @@ impl History {
         }
     }
 
+    /// What the wall clock showed when the next look's time began: added up from the looks, it would fall behind by
+    /// seconds in an hour, and by all of a suspended machine's sleep.
+    pub fn set_clock(&mut self, micros: i64) {
+        self.now = micros;
+    }
+
     /// Takes a look at all processes, which stands for the time `since` the look before.
     pub fn look(&mut self, since: Duration, samples: &[Sample]) {
         self.now += i64::try_from(since.as_micros()).unwrap_or(0);

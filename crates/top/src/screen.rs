@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event};
@@ -26,7 +26,8 @@ const DRAW_EVERY: Duration = Duration::from_secs(1);
 
 /// The terminal while it is ours. Dropping it, and a panic of any thread, give it back.
 pub struct Screen {
-    terminal: DefaultTerminal,
+    /// `None` while it is given back.
+    terminal: Option<DefaultTerminal>,
     /// Where its keys come from, which is where the library reads them.
     keyboard: OwnedFd,
 }
@@ -41,7 +42,7 @@ impl Screen {
             stdin if stdin.is_terminal() => stdin.as_fd().try_clone_to_owned()?,
             _ => File::open("/dev/tty")?.into(),
         };
-        Ok(Screen { terminal: ratatui::try_init()?, keyboard })
+        Ok(Screen { terminal: Some(ratatui::try_init()?), keyboard })
     }
 
     /// Shows the history until the reader or `stop` ends it; raises `stop` at the end.
@@ -59,14 +60,16 @@ impl Screen {
         let (mut drawn, mut seconds) = (None::<Instant>, 0);
         while !stop.load(Ordering::Relaxed) {
             let is_due = drawn.is_none_or(|drawn| drawn.elapsed() >= DRAW_EVERY);
-            {
-                let history = history.lock().unwrap_or_else(PoisonError::into_inner);
-                if is_due || history.ever() != seconds {
-                    let facts = facts();
-                    let what = Drawn::new(&history, &view, &facts);
-                    self.terminal.draw(|frame| what.draw(frame))?;
-                    (drawn, seconds) = (Some(Instant::now()), history.ever());
-                }
+            let ever = locked(history).ever();
+            if let Some(terminal) = self.terminal.as_mut().filter(|_| is_due || ever != seconds) {
+                let facts = facts();
+                // The history is let go before the terminal is written to: a terminal that takes nothing would hold up
+                // the looks.
+                terminal.draw(|frame| {
+                    let history = locked(history);
+                    Drawn::new(&history, &view, &facts).draw(frame);
+                })?;
+                (drawn, seconds) = (Some(Instant::now()), ever);
             }
             // Waited for here: the library's own wait never ends once the terminal is gone.
             if is_closed_within(self.keyboard.as_fd(), LOOK_EVERY)? {
@@ -76,7 +79,7 @@ impl Screen {
                 continue;
             }
             if let Event::Key(key) = event::read()? {
-                let history = history.lock().unwrap_or_else(PoisonError::into_inner);
+                let history = locked(history);
                 if view.press(key, history.seconds().len(), history.ever()) == Asked::End {
                     return Ok(());
                 }
@@ -90,6 +93,16 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        ratatui::restore();
+        let Some(mut terminal) = self.terminal.take() else { return };
+        // Where the terminal is gone, what the library prints about it is a panic, also when its own part is dropped.
+        let is_there = terminal.show_cursor().is_ok();
+        let _ = ratatui::try_restore();
+        if !is_there {
+            std::mem::forget(terminal);
+        }
     }
+}
+
+fn locked(history: &Mutex<History>) -> MutexGuard<'_, History> {
+    history.lock().unwrap_or_else(PoisonError::into_inner)
 }

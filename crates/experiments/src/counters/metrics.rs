@@ -116,8 +116,13 @@ fn derived(observed: &Observed, metrics: &mut Metrics) {
     let (of_cycles, of_instructions) = (schema::EVENT.of("cycles"), schema::EVENT.of("instructions"));
     let counted = metrics.value(&of_cycles);
     let task_clock = metrics.value(&counters::TASK_CLOCK).filter(|nanos| *nanos > 0.0);
-    if let Some((cycles, clock)) = counted.zip(task_clock) {
-        metrics.add(&counters::CORE_GHZ, "cycles over task clock", cycles / clock);
+    // Cycles of user mode alone are those of its time alone.
+    let (time, what) = match observed.rings {
+        Rings::UserAndKernel => (task_clock, "cycles over task clock"),
+        Rings::User => (observed.times.user.map(|(user, _)| user.0 as f64), "cycles in user mode over user time"),
+    };
+    if let Some((cycles, time)) = counted.zip(time.filter(|nanos| *nanos > 0.0)) {
+        metrics.add(&counters::CORE_GHZ, what, cycles / time);
     }
     let measured = metrics.value(&conditions::CORE_CLOCK).filter(|_| counted.is_none());
     let by_valgrind =

@@ -209,17 +209,25 @@ fn follow(watch: &mut Watch, shared: &Shared) {
     watch.run(FOR_EVER, &mut |watch| {
         let (since, samples) = watch.seen();
         let silent = shared.silent();
+        let begun = |passed: Duration| {
+            Timestamp::now().as_microsecond().saturating_sub(i64::try_from(passed.as_micros()).unwrap_or(i64::MAX))
+        };
         let mut history = shared.history.lock().unwrap_or_else(PoisonError::into_inner);
         match watch.looks() > looks {
             true => {
                 // A gap of which the watch knows nothing stands for no time either.
                 if since.is_zero() && silent >= GAP {
+                    history.set_clock(begun(silent));
                     history.lose(silent);
                 }
+                history.set_clock(begun(since));
                 history.look(since, samples);
             }
             // After a time that was lost the first look only begins the next.
-            false if silent >= SILENCE => history.lose(silent),
+            false if silent >= SILENCE => {
+                history.set_clock(begun(silent));
+                history.lose(silent);
+            }
             false => return ControlFlow::Continue(()),
         }
         // An answer that was given before is of waits that may be over.

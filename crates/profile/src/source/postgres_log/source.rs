@@ -350,13 +350,10 @@ impl LogSource {
         if !root.has_blocks {
             return;
         }
-        // The blocks of parallel processes are counted together, and their time is that of one.
-        if figures.iter().any(|node| node.processes > 1) {
-            return;
-        }
         if nodes.iter().any(|node| node.io.is_some()) {
-            // Inner statements are in their caller's figures too, so only outer ones count.
-            if inner.depth == 0 {
+            // Inner statements are in their caller's figures too, so only outer ones count. The blocks of parallel
+            // processes are counted together, and their time is that of one.
+            if inner.depth == 0 && figures.iter().all(|node| node.processes <= 1) {
                 let time = inner.cost.elapsed.0.saturating_sub(inner.io[READ].0).saturating_sub(inner.io[SCAN].0);
                 summary.time_without_reads = Ticks(summary.time_without_reads.0.saturating_add(time));
                 summary.gets_of_timed = summary.gets_of_timed.saturating_add(inner.cost.consistent_gets);
