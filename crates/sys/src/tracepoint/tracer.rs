@@ -232,7 +232,8 @@ mod tests {
         naps(40);
         tracer.drain_rest(&mut batch);
         all.append(&mut batch.records);
-        assert!(all.len() >= 200 && all.len() < 240, "{} sleeps of 200", all.len());
+        // On a busy machine, a nap may be over before the thread has gone to sleep.
+        assert!((180..240).contains(&all.len()), "{} sleeps of 200", all.len());
         assert!(all.is_sorted_by_key(|record| record.time));
         assert!(all.iter().all(|record| record.thread == own && record.values[0] == u64::from(own)));
         let now = monotonic_nanos();
