@@ -12,8 +12,8 @@ use crate::metric::Metric;
 /// Name and version of the run document's schema.
 pub const SCHEMA: &str = "readpath.run/1";
 
-/// One run of one measuring command.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// One run of one measuring command. The default is an empty one, of which a test fills in what it is about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Always [`SCHEMA`].
     pub schema: String,

@@ -268,7 +268,7 @@ fn steps_before_last(reference: &str) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::case::Case;
-    use crate::run::{Host, SCHEMA};
+    use crate::run::SCHEMA;
     use proptest::prelude::*;
 
     fn run(id: &str) -> Run {
@@ -277,15 +277,8 @@ mod tests {
             id: id.into(),
             command: vec!["readpath".into(), "disk".into()],
             started: "2026-01-01T00:00:00Z".into(),
-            finished: None,
-            build: None,
-            job: None,
-            host: Host::default(),
-            own_cost: Vec::new(),
             experiment: "disk".into(),
-            subject: serde_json::Map::new(),
-            cases: Vec::new(),
-            findings: Vec::new(),
+            ..Run::default()
         }
     }
 

@@ -162,25 +162,12 @@ impl Journal for RunJournal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::Parameters;
     use measure::schema::lio;
-    use measure::{Host, Parameters};
 
     fn journal() -> RunJournal {
-        let run = Run {
-            schema: measure::run::SCHEMA.into(),
-            id: "a".into(),
-            command: Vec::new(),
-            started: String::new(),
-            finished: None,
-            build: None,
-            job: None,
-            host: Host::default(),
-            own_cost: Vec::new(),
-            experiment: "null".into(),
-            subject: Parameters::new(),
-            cases: Vec::new(),
-            findings: Vec::new(),
-        };
+        let run =
+            Run { schema: measure::run::SCHEMA.into(), id: "a".into(), experiment: "null".into(), ..Run::default() };
         RunJournal::new(run, None, Progress::none())
     }
 

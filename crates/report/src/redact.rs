@@ -90,29 +90,15 @@ fn without_between(message: &str, open: char, close: char) -> String {
 
 #[cfg(test)]
 mod tests {
+    use measure::Case;
     use measure::schema::calibrate::findings::ANSWER_ADVICE;
     use measure::schema::profile::findings::ANSWER_STATEMENTS;
-    use measure::{Case, Host};
     use serde_json::json;
 
     use super::*;
 
     fn run() -> Run {
-        Run {
-            schema: String::new(),
-            id: String::new(),
-            command: Vec::new(),
-            started: String::new(),
-            finished: None,
-            build: None,
-            job: None,
-            host: Host::default(),
-            own_cost: Vec::new(),
-            experiment: "profile".into(),
-            subject: measure::Parameters::new(),
-            cases: Vec::new(),
-            findings: Vec::new(),
-        }
+        Run { experiment: "profile".into(), ..Run::default() }
     }
 
     fn case(parameters: &Value) -> Case {

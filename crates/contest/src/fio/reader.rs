@@ -86,7 +86,7 @@ fn reading(run: &Run) -> Result<Reading, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::run::{Host, SCHEMA};
+    use measure::run::SCHEMA;
 
     fn case(iops: &[f64], seconds: f64, latency_us: f64) -> Case {
         let metrics = [
@@ -99,21 +99,7 @@ mod tests {
     }
 
     fn run(cases: Vec<Case>) -> Run {
-        Run {
-            schema: SCHEMA.into(),
-            id: String::new(),
-            command: Vec::new(),
-            started: String::new(),
-            finished: None,
-            build: None,
-            job: None,
-            host: Host::default(),
-            own_cost: Vec::new(),
-            experiment: "disk".into(),
-            subject: serde_json::Map::new(),
-            cases,
-            findings: Vec::new(),
-        }
+        Run { schema: SCHEMA.into(), experiment: "disk".into(), cases, ..Run::default() }
     }
 
     #[test]

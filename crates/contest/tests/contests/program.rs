@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use measure::run::{Host, SCHEMA};
+use measure::run::SCHEMA;
 use measure::schema::check;
 use measure::store::read_run;
 use measure::{Case, Run};
@@ -74,17 +74,10 @@ pub(crate) fn run_document(experiment: &str, cases: Vec<Case>) -> String {
     let run = Run {
         schema: SCHEMA.into(),
         id: "0197c0de-0000-7000-8000-000000000000".into(),
-        command: Vec::new(),
         started: "2026-11-20T00:00:00Z".into(),
-        finished: None,
-        build: None,
-        job: None,
-        host: Host::default(),
-        own_cost: Vec::new(),
         experiment: experiment.into(),
-        subject: serde_json::Map::new(),
         cases,
-        findings: Vec::new(),
+        ..Run::default()
     };
     serde_json::to_string(&run).expect("a run document")
 }

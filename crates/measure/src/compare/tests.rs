@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::random::SplitMix64;
-use crate::run::{Host, SCHEMA};
+use crate::run::SCHEMA;
 use crate::schema::conditions::CORE_ADDITIONS;
 use crate::schema::conditions::findings::CORE_SHARED;
 use crate::schema::ladder::findings::JUST_WRITTEN;
@@ -16,21 +16,7 @@ use serde_json::json;
 const TRIALS: u64 = 200;
 
 fn run_of(cases: Vec<Case>) -> Run {
-    Run {
-        schema: SCHEMA.into(),
-        id: "a".into(),
-        command: Vec::new(),
-        started: String::new(),
-        finished: None,
-        build: None,
-        job: None,
-        host: Host::default(),
-        own_cost: Vec::new(),
-        experiment: "disk".into(),
-        subject: Parameters::new(),
-        cases,
-        findings: Vec::new(),
-    }
+    Run { schema: SCHEMA.into(), id: "a".into(), experiment: "disk".into(), cases, ..Run::default() }
 }
 
 fn case_of(parameters: &[(&str, serde_json::Value)], metrics: Vec<Metric>) -> Case {

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::case::Case;
     use crate::finding::{Finding, Severity};
-    use crate::run::{Host, SCHEMA};
+    use crate::run::SCHEMA;
     use crate::schema::every;
     use crate::schema::lio::{self, parameters};
 
@@ -92,17 +92,9 @@ mod tests {
         Run {
             schema: SCHEMA.into(),
             id: "test".into(),
-            command: Vec::new(),
-            started: String::new(),
-            finished: None,
-            build: None,
-            job: None,
-            host: Host::default(),
-            own_cost: Vec::new(),
             experiment: experiment.into(),
-            subject: serde_json::Map::new(),
             cases: vec![case],
-            findings: Vec::new(),
+            ..Run::default()
         }
     }
 

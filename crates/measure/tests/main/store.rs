@@ -13,7 +13,7 @@ use measure::random::SplitMix64;
 use measure::run::SCHEMA;
 use measure::schema::reads;
 use measure::store::{Store, StoreError, read_run};
-use measure::{Case, Host, Run};
+use measure::{Case, Run};
 
 const CHILD_STORE: &str = "READPATH_TEST_STORE";
 const KILLS: u64 = 25;
@@ -32,15 +32,9 @@ fn run_of_cases(count: usize) -> Run {
         id: ID.into(),
         command: vec!["readpath".into()],
         started: "2026-01-01T00:00:00Z".into(),
-        finished: None,
-        build: None,
-        job: None,
-        host: Host::default(),
-        own_cost: Vec::new(),
         experiment: "disk".into(),
-        subject: serde_json::Map::new(),
         cases: vec![Case { metrics, ..Case::default() }; count],
-        findings: Vec::new(),
+        ..Run::default()
     }
 }
 

@@ -224,7 +224,7 @@ fn time(case: &Case, name: &str) -> Ticks {
 #[cfg(test)]
 mod tests {
     use measure::Parameters;
-    use measure::run::{Host, SCHEMA};
+    use measure::run::SCHEMA;
     use measure::schema::profile as schema;
 
     use super::*;
@@ -246,21 +246,7 @@ mod tests {
             cases.push(case(&[("table", "statement"), ("id", id)], metrics));
             cases.push(case(&[("table", "statement_text"), ("id", id), ("text", text)], Vec::new()));
         }
-        Run {
-            schema: SCHEMA.into(),
-            id: "a".into(),
-            command: Vec::new(),
-            started: String::new(),
-            finished: None,
-            build: None,
-            job: None,
-            host: Host::default(),
-            own_cost: Vec::new(),
-            experiment: "profile".into(),
-            subject: Parameters::new(),
-            cases,
-            findings: Vec::new(),
-        }
+        Run { schema: SCHEMA.into(), id: "a".into(), experiment: "profile".into(), cases, ..Run::default() }
     }
 
     #[test]

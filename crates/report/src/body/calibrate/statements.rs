@@ -221,7 +221,6 @@ fn plain(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use measure::Host;
     use measure::schema::calibrate;
     use serde_json::json;
 
@@ -232,19 +231,10 @@ mod tests {
 
     fn run(database: &str, cases: Vec<Case>) -> Run {
         Run {
-            schema: String::new(),
-            id: String::new(),
-            command: Vec::new(),
-            started: String::new(),
-            finished: None,
-            build: None,
-            job: None,
-            host: Host::default(),
-            own_cost: Vec::new(),
             experiment: "calibrate".into(),
             subject: [("database".to_string(), json!(database))].into_iter().collect(),
             cases,
-            findings: Vec::new(),
+            ..Run::default()
         }
     }
 
