@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use measure::atomic_file::Existing;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sys::file::OwnFolder;
 
@@ -13,15 +14,6 @@ use crate::rows::TABLES;
 
 /// Prefix of the working names of folders.
 const PREFIX: &str = ".readpath-export-";
-
-/// What to do where the place is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
-    /// Leave it and fail.
-    Refuse,
-    /// Put the new folder in its place, if it is one of exported events.
-    Replace,
-}
 
 /// A folder under its working name. Dropped before [`Folder::publish`], it leaves nothing.
 #[derive(Debug)]
@@ -33,6 +25,7 @@ pub struct Folder {
 
 impl Folder {
     /// Makes an empty folder next to `place`, so that a place that cannot be used is an error before anything is read.
+    /// Only a folder of exported events is replaced.
     ///
     /// # Errors
     /// Where the place is taken, or its parent cannot be written.

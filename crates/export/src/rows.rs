@@ -170,7 +170,7 @@ pub(crate) fn statement(row: &mut Row<'_>, index: usize, statement: &Statement) 
     row.count("text_bytes", statement.text_bytes);
     row.integer("command", statement.command);
     row.integer("depth", statement.depth.into());
-    row.integer("user", statement.user);
+    row.optional("user", statement.user);
 }
 
 /// Every session, with the time from its first to its last line.

@@ -218,6 +218,11 @@ fn a_file_that_does_not_come_to_an_end_leaves_nothing_and_what_is_there_stays() 
     assert_eq!(fs::read_to_string(folder.path().join("rows.csv")).unwrap(), "years of work");
     assert_eq!(begin("rows.csv", Existing::Replace).unwrap().finish().unwrap(), 0);
     assert!(fs::read_to_string(folder.path().join("rows.csv")).unwrap().starts_with("run,name,job,experiment,"));
+    let late = begin("late.csv", Existing::Refuse).unwrap();
+    fs::write(folder.path().join("late.csv"), "another's").unwrap();
+    assert!(matches!(late.finish(), Err(RunsError::Exists(_))), "it appeared meanwhile");
+    assert_eq!(fs::read_to_string(folder.path().join("late.csv")).unwrap(), "another's");
+    fs::remove_file(folder.path().join("late.csv")).unwrap();
     assert!(matches!(begin("rows.json", Existing::Refuse), Err(RunsError::Ending(_))));
     assert!(matches!(begin("rows", Existing::Refuse), Err(RunsError::Ending(_))));
     assert!(matches!(begin("none/rows.csv", Existing::Refuse), Err(RunsError::NotWritten { .. })));

@@ -3,20 +3,32 @@
 //! A database adds a statement's time up when the statement ends, and a second later. What was under way at either end
 //! is taken off or added by the time since it was begun.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use profile::event::Ticks;
-use server::{ServerError, Session};
+use server::{Row, ServerError, Session};
 
 use crate::statements::{ACTIVE_TIME, WITH_QUERY_ID};
 
 /// The account at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Account {
-    /// Active time so far, statements under way included, in µs.
+    /// By the databases' numbers: with one that is dropped, its account is gone.
+    databases: BTreeMap<u32, OfDatabase>,
+    /// Time of statements under way, in µs.
+    under_way: f64,
+    /// When the server was started.
+    started: String,
+}
+
+/// The account of one database.
+#[derive(Clone, Debug, PartialEq)]
+struct OfDatabase {
+    /// Active time so far, in µs.
     micros: f64,
-    /// What changes when the account is begun anew.
-    begun: String,
+    /// When it was begun anew; empty where it never was.
+    reset: String,
 }
 
 impl Account {
@@ -25,39 +37,92 @@ impl Account {
         if session.facts().major() < WITH_QUERY_ID {
             return Ok(Err("PostgreSQL counts active time from version 14 on".into()));
         }
-        let row = match session.rows(ACTIVE_TIME) {
-            Ok(rows) => rows.into_iter().next(),
-            Err(error) if error.is_of_statement() => return Ok(Err(error.to_string())),
-            Err(error) => return Err(error),
-        };
-        let of_row = |row: server::Row| {
-            let number = |at: usize| row.get(at)?.as_deref()?.parse::<f64>().ok();
-            let micros = number(0)? * 1e3 + number(1)? * 1e6;
-            Some(Account { micros, begun: row.get(2)?.clone()? })
-        };
-        Ok(row.and_then(of_row).ok_or_else(|| "its answer has another shape".into()))
+        match session.rows(ACTIVE_TIME) {
+            Ok(rows) => Ok(Account::of(&rows).ok_or_else(|| "its answer has another shape".into())),
+            Err(error) if error.is_of_statement() => Ok(Err(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The account in the rows of an answer; `None` where they have another shape.
+    fn of(rows: &[Row]) -> Option<Account> {
+        let first = rows.first()?;
+        let (under_way, started) = (number(first, 3)? * 1e6, text(first, 4)?.to_string());
+        let mut databases = BTreeMap::new();
+        for row in rows {
+            let reset = text(row, 2).unwrap_or_default().to_string();
+            databases.insert(text(row, 0)?.parse().ok()?, OfDatabase { micros: number(row, 1)? * 1e3, reset });
+        }
+        Some(Account { databases, under_way, started })
     }
 
     /// The time since `earlier` of all sessions but ours, for which the server worked so long meanwhile.
     pub(crate) fn since(&self, earlier: &Account, own: Duration) -> Result<Ticks, String> {
-        if self.begun != earlier.begun {
-            return Err("the server was restarted, or its statistics were reset meanwhile".into());
+        if self.started != earlier.started {
+            return Err("the server was restarted meanwhile".into());
         }
-        let micros = self.micros - earlier.micros - own.as_secs_f64() * 1e6;
+        for (number, before) in &earlier.databases {
+            match self.databases.get(number) {
+                None => return Err("a database was dropped meanwhile, and its account with it".into()),
+                // Some versions note a beginning when a database is first used.
+                Some(now) if now.reset != before.reset && before.micros > 0.0 => {
+                    return Err("its statistics were reset meanwhile".into());
+                }
+                Some(_) => {}
+            }
+        }
+        let micros = self.micros() - earlier.micros() - own.as_secs_f64() * 1e6;
         Ok(Ticks::from_micros(micros.max(0.0) as i64))
     }
+
+    /// Active time so far, statements under way included, in µs.
+    fn micros(&self) -> f64 {
+        self.databases.values().map(|one| one.micros).sum::<f64>() + self.under_way
+    }
+}
+
+fn text(row: &Row, at: usize) -> Option<&str> {
+    row.get(at)?.as_deref()
+}
+
+fn number(row: &Row, at: usize) -> Option<f64> {
+    text(row, at)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// An account of databases, each with its number, its active seconds and when it was begun anew, of a server that
+    /// was started at this time.
+    fn account(started: &str, databases: &[(u32, f64, Option<&str>)]) -> Account {
+        let row = |(number, seconds, reset): &(u32, f64, Option<&str>)| -> Row {
+            let cells = [Some(number.to_string()), Some((seconds * 1e3).to_string()), reset.map(String::from)];
+            cells.into_iter().chain([Some("0.5".into()), Some(started.into())]).collect()
+        };
+        Account::of(&databases.iter().map(row).collect::<Vec<Row>>()).unwrap()
+    }
+
     #[test]
     fn our_own_session_is_taken_off_and_an_account_that_was_begun_anew_is_none() {
-        let at = |seconds: f64, begun: &str| Account { micros: seconds * 1e6, begun: begun.into() };
+        let at = |seconds: f64, started: &str| account(started, &[(0, 0.0, None), (5, seconds, None)]);
         let taken = at(12.5, "a").since(&at(10.0, "a"), Duration::from_millis(500));
         assert_eq!(taken, Ok(Ticks::from_micros(2_000_000)));
         assert_eq!(at(10.1, "a").since(&at(10.0, "a"), Duration::from_secs(1)), Ok(Ticks::ZERO));
         assert!(at(3.0, "b").since(&at(10.0, "a"), Duration::ZERO).unwrap_err().contains("restarted"));
+        let reset = account("a", &[(0, 0.0, None), (5, 11.0, Some("today"))]);
+        assert!(reset.since(&at(10.0, "a"), Duration::ZERO).unwrap_err().contains("reset"));
+        assert_eq!(reset.since(&at(0.0, "a"), Duration::ZERO), Ok(Ticks::from_micros(11_000_000)));
+        assert_eq!(Account::of(&[]), None);
+    }
+
+    #[test]
+    fn the_time_of_a_database_that_was_dropped_is_not_taken_off_that_of_others() {
+        let two = account("a", &[(5, 10.0, None), (6, 300.0, None)]);
+        let one = account("a", &[(5, 25.0, None)]);
+        assert!(one.since(&two, Duration::ZERO).unwrap_err().contains("a database was dropped"));
+        // One that was created meanwhile brings all of its time.
+        let three = account("a", &[(5, 11.0, None), (6, 300.0, None), (7, 2.0, Some("today"))]);
+        assert_eq!(three.since(&two, Duration::ZERO), Ok(Ticks::from_micros(3_000_000)));
     }
 }

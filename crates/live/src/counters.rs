@@ -18,12 +18,23 @@ const OWN_MARK: &str = "readpath_sample";
 /// What was counted, by the statement's identifier, with the statement's text.
 pub(crate) type Counted = BTreeMap<i64, (Counters, String)>;
 
+/// A row of the extension: it counts a statement for each role and each database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    statement: i64,
+    role: u32,
+    database: u32,
+}
+
+/// What the rows have counted so far, with the statements' texts.
+type Rows = BTreeMap<Place, (Counters, String)>;
+
 /// Where the counters are, and what they were when the profile began.
 #[derive(Clone, Debug)]
 pub(crate) struct CounterSource {
     schema: String,
     has_toplevel: bool,
-    before: BTreeMap<i64, Counters>,
+    before: BTreeMap<Place, Counters>,
     /// The identifiers of our own statements, as far as they were looked for.
     own: Option<BTreeSet<i64>>,
     /// Whether what is counted until it is asked next is of a longer time than that is asked for.
@@ -48,7 +59,7 @@ impl CounterSource {
         let mut source = CounterSource { schema, has_toplevel, before, own, is_stale: false };
         match source.read(session, Texts::Left) {
             Ok(rows) => {
-                source.before = rows.into_iter().map(|(id, (counted, _))| (id, counted)).collect();
+                source.before = without_texts(rows);
                 Ok(Ok(source))
             }
             // It counts nothing where the server was started without its library.
@@ -59,16 +70,14 @@ impl CounterSource {
 
     /// What was counted since it was opened, with the texts; our own statements are left out.
     pub(crate) fn since(&self, session: &mut Session) -> Result<Result<Counted, String>, ServerError> {
-        let mut now = match self.read(session, Texts::Brought) {
+        let now = match self.read(session, Texts::Brought) {
             Ok(now) => now,
             Err(error) if error.is_of_statement() => return Ok(Err(error.to_string())),
             Err(error) => return Err(error),
         };
-        for (id, (counted, _)) in &mut now {
-            take_off(counted, self.before.get(id));
-        }
-        now.retain(|_, (counted, text)| *counted != Counters::default() && !text.contains(OWN_MARK));
-        Ok(Ok(now))
+        let mut counted = difference(now, &self.before);
+        counted.retain(|_, (counted, text)| *counted != Counters::default() && !text.contains(OWN_MARK));
+        Ok(Ok(counted))
     }
 
     /// What was counted since it was asked last, without texts: they come with samples.
@@ -86,16 +95,13 @@ impl CounterSource {
             Err(error) => return Err(error),
         };
         let own = self.own.get_or_insert_with(|| {
-            now.iter().filter(|(_, (_, text))| text.contains(OWN_MARK)).map(|(id, _)| *id).collect()
+            now.iter().filter(|(_, (_, text))| text.contains(OWN_MARK)).map(|(place, _)| place.statement).collect()
         });
-        let mut counted = now.clone();
-        let before = std::mem::take(&mut self.before);
-        for (id, (counted, text)) in &mut counted {
-            take_off(counted, before.get(id));
-            text.clear();
-        }
+        let now = without_texts(now);
+        let textless = now.iter().map(|(place, counted)| (*place, (counted.clone(), String::new())));
+        let mut counted = difference(textless, &self.before);
         counted.retain(|id, (counted, _)| *counted != Counters::default() && !own.contains(id));
-        self.before = now.into_iter().map(|(id, (counted, _))| (id, counted)).collect();
+        self.before = now;
         match std::mem::take(&mut self.is_stale) {
             true => Ok(Err("some of what was counted is from before".into())),
             false => Ok(Ok(counted)),
@@ -107,10 +113,35 @@ impl CounterSource {
         self.is_stale = true;
     }
 
-    fn read(&self, session: &mut Session, texts: Texts) -> Result<Counted, ServerError> {
+    fn read(&self, session: &mut Session, texts: Texts) -> Result<Rows, ServerError> {
         let rows = session.rows(&counters(&self.schema, self.has_toplevel, texts))?;
         Ok(sorting::map(rows.iter().filter_map(counted)))
     }
+}
+
+fn without_texts(rows: Rows) -> BTreeMap<Place, Counters> {
+    rows.into_iter().map(|(place, (counted, _))| (place, counted)).collect()
+}
+
+/// What was counted since `before`, by statement. Each row is held against itself: one of them may have been begun
+/// anew, and a sum of all would not show it.
+fn difference(
+    now: impl IntoIterator<Item = (Place, (Counters, String))>,
+    before: &BTreeMap<Place, Counters>,
+) -> Counted {
+    let mut all = Counted::new();
+    for (place, (mut counted, text)) in now {
+        take_off(&mut counted, before.get(&place));
+        let (sum, known) = all.entry(place.statement).or_default();
+        sum.executions += counted.executions;
+        sum.rows += counted.rows;
+        sum.hits += counted.hits;
+        sum.reads += counted.reads;
+        if known.is_empty() {
+            *known = text;
+        }
+    }
+    all
 }
 
 /// Takes off what was counted before. Counters below those before were begun anew.
@@ -129,16 +160,38 @@ fn number(version: &str) -> (u32, u32) {
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
-fn counted(row: &Row) -> Option<(i64, (Counters, String))> {
+fn counted(row: &Row) -> Option<(Place, (Counters, String))> {
     let text = |at: usize| row.get(at)?.as_deref();
     let count = |at: usize| text(at)?.parse::<u64>().ok();
-    let counted = Counters { executions: count(1)?, rows: count(2)?, hits: count(3)?, reads: count(4)? };
-    Some((text(0)?.parse().ok()?, (counted, text(5).unwrap_or_default().to_string())))
+    let number = |at: usize| text(at)?.parse::<u32>().ok();
+    let place = Place { statement: text(0)?.parse().ok()?, role: number(1)?, database: number(2)? };
+    let counted = Counters { executions: count(3)?, rows: count(4)?, hits: count(5)?, reads: count(6)? };
+    Some((place, (counted, text(7).unwrap_or_default().to_string())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Rows of statement 7, each with its role, its database and its executions, of which each returned two rows.
+    fn rows<const COUNT: usize>(rows: [(u32, u32, u64); COUNT]) -> Rows {
+        let of = |(role, database, executions): (u32, u32, u64)| {
+            let cells = [7, u64::from(role), u64::from(database), executions, 2 * executions, 0, 0];
+            let cells = cells.map(|cell| cell.to_string()).into_iter().chain(["SELECT $1".to_string()]);
+            counted(&cells.map(Some).collect()).unwrap()
+        };
+        rows.map(of).into()
+    }
+
+    #[test]
+    fn a_row_that_was_begun_anew_takes_nothing_off_those_of_other_roles_and_databases() {
+        let before = without_texts(rows([(1, 5, 1000), (1, 6, 70), (2, 5, 4)]));
+        // That of the first role in the first database was removed and made again.
+        let now = rows([(1, 5, 3), (1, 6, 90), (2, 5, 4), (3, 5, 1)]);
+        let found = difference(now, &before);
+        let expected = Counters { executions: 3 + 20 + 1, rows: 2 * 24, ..Counters::default() };
+        assert_eq!(found, Counted::from([(7, (expected, "SELECT $1".into()))]));
+    }
 
     #[test]
     fn a_tenth_script_is_newer_than_a_ninth() {

@@ -37,6 +37,9 @@ pub trait Listener {
     /// Whether the texts of all statements are wanted with the next look.
     fn takes_texts(&mut self) -> bool;
 
+    /// A sentence for the user.
+    fn say(&mut self, sentence: String);
+
     /// The server went away.
     fn away(&mut self);
 

@@ -200,6 +200,10 @@ impl Listener for Recorder {
         self.sums.takes_texts()
     }
 
+    fn say(&mut self, sentence: String) {
+        say(&mut self.news.lock().unwrap_or_else(PoisonError::into_inner), sentence);
+    }
+
     fn away(&mut self) {
         let over = self.over.take();
         self.write(over);

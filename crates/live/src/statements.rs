@@ -44,13 +44,14 @@ pub(crate) fn execute(since: Option<i64>) -> String {
 pub(crate) const BLOCKING: &str = "SELECT pid, array_to_string(pg_blocking_pids(pid), ',') FROM pg_stat_activity \
     WHERE wait_event_type = 'Lock' AND pid <> pg_backend_pid()";
 
-/// The server's account of its sessions' time: active time of all databases in ms, that of statements under way, which
-/// is added when they end, and what shows that the account was begun anew.
-pub(crate) const ACTIVE_TIME: &str = "SELECT coalesce(sum(active_time), 0)::float8, \
+/// The server's account of its sessions' time, a row for each database: its number, its active time in ms, and what
+/// shows that its account was begun anew. Each row repeats the time in s of all statements under way, which is added
+/// when they end, and when the server was started.
+pub(crate) const ACTIVE_TIME: &str = "SELECT datid, coalesce(active_time, 0)::float8, stats_reset, \
     (SELECT coalesce(sum(extract(epoch FROM clock_timestamp() - state_change)), 0)::float8 FROM pg_stat_activity \
     WHERE backend_type = 'client backend' AND state IN ('active', 'fastpath function call') \
     AND pid <> pg_backend_pid()), \
-    concat(pg_postmaster_start_time(), ' ', max(stats_reset)) FROM pg_stat_database";
+    pg_postmaster_start_time() FROM pg_stat_database";
 
 /// Blocks that sessions of all databases found in the buffers.
 pub(crate) const HITS: &str = "SELECT coalesce(sum(blks_hit), 0)::int8 FROM pg_stat_database";
@@ -59,18 +60,17 @@ pub(crate) const HITS: &str = "SELECT coalesce(sum(blks_hit), 0)::int8 FROM pg_s
 pub(crate) const COUNTERS_PLACE: &str = "SELECT quote_ident(nspname) FROM pg_extension \
     JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_stat_statements'";
 
-/// The counters of all statements, with their texts or without. Statements within functions are counted in those that
-/// called them, where the extension's version tells them apart.
+/// The counters of all statements, a row for each with its role and its database, with their texts or without.
+/// Statements within functions are counted in those that called them, where the extension's version tells them apart.
 pub(crate) fn counters(schema: &str, has_toplevel: bool, texts: Texts) -> String {
     let (shows, text) = match texts {
         Texts::Left => ("false", ""),
-        Texts::Brought => ("true", ", min(query)"),
+        Texts::Brought => ("true", ", query"),
     };
     let top = if has_toplevel { " AND toplevel" } else { "" };
     format!(
-        "SELECT queryid, sum(calls)::int8, sum(rows)::int8, sum(shared_blks_hit)::int8, \
-         sum(shared_blks_read)::int8{text} FROM {schema}.pg_stat_statements({shows}) \
-         WHERE queryid IS NOT NULL{top} GROUP BY queryid"
+        "SELECT queryid, userid, dbid, calls, rows, shared_blks_hit, shared_blks_read{text} \
+         FROM {schema}.pg_stat_statements({shows}) WHERE queryid IS NOT NULL{top}"
     )
 }
 
@@ -90,7 +90,7 @@ mod tests {
         assert!(!prepare(13).contains("query_id") && prepare(13).contains(", NULL,"));
         assert!(prepare(14).contains(", query_id,"));
         assert!(!counters("public", false, Texts::Left).contains("toplevel"));
-        assert!(counters("public", true, Texts::Brought).contains("min(query)"));
+        assert!(counters("public", true, Texts::Brought).contains(", query FROM"));
     }
 
     #[test]

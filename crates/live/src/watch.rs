@@ -492,7 +492,10 @@ impl Watch {
     fn hear(&mut self, moment: Instant) {
         let Some((at, traced)) = self.tracing.look(moment) else { return };
         match &mut self.listener {
-            Some(listener) => listener.trace((at, &self.samples), traced, self.tracing.names()),
+            Some(listener) => {
+                listener.trace((at, &self.samples), traced, self.tracing.names());
+                self.tracing.take_warning().into_iter().for_each(|sentence| listener.say(sentence));
+            }
             None => self.profile.trace(at, &self.samples, traced),
         }
     }
@@ -827,6 +830,7 @@ impl Watch {
             ),
         });
         said.push(self.tracing.level());
+        said.extend(self.tracing.limit());
         said
     }
 }

@@ -265,6 +265,22 @@ fn a_restart_in_the_middle_costs_its_time_and_nothing_else() {
 }
 
 #[test]
+fn a_database_that_is_dropped_meanwhile_ends_no_watch_and_takes_no_time_off_that_of_others() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE DATABASE passing");
+    let busy = Busy::on(&trial, HEAVY);
+    let mut watch = open(&trial.url()).unwrap();
+    watch.run(Duration::from_secs(1), &mut |_| ControlFlow::Continue(()));
+    trial.run("DROP DATABASE passing");
+    watch.run(Duration::from_secs(1), &mut |_| ControlFlow::Continue(()));
+    assert_eq!(watch.ended(), None);
+    let found = watch.finish(None).0;
+    drop(busy);
+    let account = said(&found, "no-db-time").unwrap();
+    assert!(account.contains("a database was dropped"), "{account}");
+}
+
+#[test]
 fn a_server_that_does_not_come_back_leaves_what_was_sampled() {
     let Some(mut trial) = Trial::start(&[]) else { return };
     let busy = Busy::on(&trial, HEAVY);

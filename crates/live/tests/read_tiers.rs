@@ -275,18 +275,39 @@ fn an_exact_watch_shows_the_reads_inside_each_wait() {
     panic!("reads of the statement, those within its waits, and the waits: {seen:?}");
 }
 
+const LEANER: &str = "SELECT count(rest) AS leaner FROM other";
+
+/// A statement whose table alone is in the page cache, beside one that reads from the device. A run is made again, five
+/// times at most, where records found no room, no sample met a statement, or the kernel had dropped some of the table.
+#[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+fn leaner_and_reader(trial: &Trial) -> Option<Ingested> {
+    for _ in 0..5 {
+        drop_caches(trial);
+        trial.run("SELECT count(rest) FROM other");
+        let mut kernels = Vec::new();
+        let found = watched(trial, || {
+            thread::scope(|scope| {
+                scope.spawn(|| kernels.extend((0..5).map(|_| run_counted(trial, Cache::Warm, LEANER))));
+                scope.spawn(|| trial.run(FEW));
+            });
+        });
+        let is_cached = kernels.iter().all(|kernel| kernel.storage < kernel.brought / 100);
+        let is_met = ["leaner", "AS reader"].iter().all(|part| found_of_statement(&found, part).is_some());
+        if tiers(&found).lost == 0 && is_cached && is_met {
+            return Some(found);
+        }
+    }
+    println!(
+        "skipped: this machine is too busy: records were lost, no sample met a statement, or the kernel had dropped \
+         pages of one, in each of five runs"
+    );
+    None
+}
+
 #[test]
 fn what_leans_on_the_page_cache_is_found_before_what_reads_from_the_device() {
     let Some((trial, _alone)) = traced_server(&SMALL) else { return };
-    drop_caches(&trial);
-    // It alone is in the page cache.
-    trial.run("SELECT count(rest) FROM other");
-    let found = watched(&trial, || {
-        thread::scope(|scope| {
-            scope.spawn(|| (0..5).for_each(|_| trial.run("SELECT count(rest) AS leaner FROM other")));
-            scope.spawn(|| trial.run(FEW));
-        });
-    });
+    let Some(found) = leaner_and_reader(&trial) else { return };
     let (leaner, reader) = (of_statement(&found, "leaner"), of_statement(&found, "AS reader"));
     let cached = |row: &ReaderRow| row.tiers.of(ReadTier::PageCache).reads;
     assert!(cached(leaner) * 100 >= leaner.tiers.all().reads * 99, "{:?}", leaner.tiers);

@@ -15,10 +15,24 @@ const TEMPORARY_PREFIX: &str = ".readpath-writing-";
 /// Bytes that [`probe`] writes: about a run document with its timelines.
 const PROBE_BYTES: usize = 64 << 10;
 
+/// What to do where the place of a file is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Leave what is there and fail, also where it appeared while the file was written.
+    Refuse,
+    /// Put the file in its place.
+    Replace,
+}
+
 /// Puts `bytes` at `path`, whole or not at all, and durable on return. Those may read the file who may read its
 /// directory, as far as the umask leaves that.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    Draft::beside(path)?.publish(path, bytes)
+    write(path, bytes, Existing::Replace)
+}
+
+/// Like [`replace`]; with [`Existing::Refuse`] the error is `AlreadyExists` where the place is taken.
+pub fn write(path: &Path, bytes: &[u8], existing: Existing) -> io::Result<()> {
+    Draft::beside(path)?.publish(path, bytes, existing)
 }
 
 /// Fails if no file can be created and filled in `dir`.
@@ -90,17 +104,36 @@ impl Draft {
     }
 
     /// Writes `bytes` and gives the file the name `path`, which lies in the draft's directory.
-    pub fn publish(mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    pub fn publish(mut self, path: &Path, bytes: &[u8], existing: Existing) -> io::Result<()> {
         self.fill(bytes)?;
-        self.publish_as_it_is(path)
+        self.publish_as_it_is(path, existing)
     }
 
     /// Gives the file the name `path`, with what was written to it and brought to the disk.
-    pub fn publish_as_it_is(mut self, path: &Path) -> io::Result<()> {
-        fs::rename(&self.path, path)?;
-        self.published = true;
+    pub fn publish_as_it_is(mut self, path: &Path, existing: Existing) -> io::Result<()> {
+        match existing {
+            Existing::Replace => self.rename(path)?,
+            Existing::Refuse => self.link(path)?,
+        }
         // Without this the new name may be lost with the power although its content is on the device.
         File::open(directory_of(path))?.sync_all()
+    }
+
+    fn rename(&mut self, path: &Path) -> io::Result<()> {
+        fs::rename(&self.path, path)?;
+        self.published = true;
+        Ok(())
+    }
+
+    /// A second name for the file, since a link takes the place of no other one; the first name goes with the draft.
+    fn link(&mut self, path: &Path) -> io::Result<()> {
+        match fs::hard_link(&self.path, path) {
+            // A file system without links, such as that of a memory card, leaves a moment for another file to appear.
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists && fs::symlink_metadata(path).is_err() => {
+                self.rename(path)
+            }
+            linked => linked,
+        }
     }
 
     fn fill(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -169,8 +202,26 @@ mod tests {
     fn a_writer_that_fails_leaves_no_file() {
         let dir = tempfile::tempdir().unwrap();
         let nowhere = dir.path().join("missing/run.json");
-        assert!(Draft::in_directory(dir.path()).unwrap().publish(&nowhere, b"{}").is_err());
+        for existing in [Existing::Refuse, Existing::Replace] {
+            assert!(Draft::in_directory(dir.path()).unwrap().publish(&nowhere, b"{}", existing).is_err());
+        }
         assert!(replace(&nowhere, b"{}").is_err());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_or_a_link_that_appears_while_another_is_written_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let [file, link, free] = ["file.svg", "link.svg", "free.svg"].map(|name| dir.path().join(name));
+        let drafts = [&file, &link, &free].map(|path| (Draft::beside(path).unwrap(), path));
+        fs::write(&file, "another's").unwrap();
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        let published =
+            drafts.map(|(draft, path)| draft.publish(path, b"whole", Existing::Refuse).map_err(|e| e.kind()));
+        let taken = Err(io::ErrorKind::AlreadyExists);
+        assert_eq!(published, [taken, taken, Ok(())]);
+        assert_eq!([&file, &free].map(|path| fs::read_to_string(path).unwrap()), ["another's", "whole"]);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3, "no draft is left");
     }
 }

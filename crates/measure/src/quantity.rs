@@ -95,6 +95,9 @@ pub enum QuantityError {
         sign = without_sign(.0)
     )]
     Size(String),
+    /// More bytes than 64 bits count.
+    #[error("'{0}' is too large: write a size below 16384PiB")]
+    TooLarge(String),
     /// Not a time.
     #[error(
         "'{0}' is not a time: write a number with its unit{sign}, such as 500us, 200ms, 5s, 2m",
@@ -122,12 +125,16 @@ pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
         "p" | "pb" | "pib" => 1 << 50,
         _ => return Err(error()),
     };
+    let too_large = || QuantityError::TooLarge(text.into());
     if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor).ok_or_else(error);
+        return whole.checked_mul(factor).ok_or_else(too_large);
     }
     let bytes = number.parse::<f64>().map_err(|_| error())? * factor as f64;
-    let representable = bytes.is_finite() && (0.0..9e18).contains(&bytes) && bytes.fract() == 0.0;
-    if representable { Ok(bytes as u64) } else { Err(error()) }
+    // As a fraction the greatest number of bytes is rounded to the first one beyond it.
+    if bytes >= u64::MAX as f64 {
+        return Err(too_large());
+    }
+    if bytes.fract() == 0.0 { Ok(bytes as u64) } else { Err(error()) }
 }
 
 /// The time of `text`: a number with ns, us, ms, s, m, h or d.
@@ -264,9 +271,20 @@ mod tests {
         for (text, bytes) in [("4k", 4096), ("8KB", 8192), ("64m", 64 << 20), ("2T", 2 << 40), ("1PiB", 1 << 50)] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
-        for wrong in ["", "KiB", "8kbit", "-1", "1e3", "8 KiBs", "99999999999TiB", "0.3", "1.2.3KiB"] {
+        for wrong in ["", "KiB", "8kbit", "-1", "1e3", "8 KiBs", "0.3", "1.2.3KiB"] {
             assert_eq!(parse_size(wrong), Err(QuantityError::Size(wrong.into())), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_size_that_is_too_large_is_called_that() {
+        let digits = "9".repeat(400);
+        for large in ["99999999999TiB", "16384PiB", "16384.5PiB", "18446744073709551616", digits.as_str()] {
+            assert_eq!(parse_size(large), Err(QuantityError::TooLarge(large.into())), "{large}");
+        }
+        let said = parse_size("99999999999TiB").unwrap_err().to_string();
+        assert!(said.contains("too large") && !said.contains("not a size"), "{said}");
+        assert_eq!((parse_size("18446744073709551615"), parse_size("16383PiB")), (Ok(u64::MAX), Ok(16_383 << 50)));
     }
 
     #[test]

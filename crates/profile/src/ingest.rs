@@ -67,19 +67,33 @@ impl Ingested {
         }
     }
 
-    /// Whether each of the arguments that names a single file was read. Problems within a folder, and a file that was
-    /// named twice, are a matter of the findings alone.
+    /// Whether each of the arguments that names a single file, or a folder as a whole, was read. Problems within a
+    /// folder, and a file that was named twice, are a matter of the findings alone.
     pub fn has_all_named(&self, arguments: &[PathBuf]) -> bool {
-        let is_named = |name: &str| arguments.iter().any(|argument| argument.as_os_str() == name);
-        !self.problems.iter().any(|problem| match problem {
-            Problem::Unreadable { name, .. } | Problem::NotATrace { name, .. } | Problem::OtherSource { name, .. } => {
-                is_named(name)
-            }
-            Problem::NoMatch { .. } | Problem::NoneChosen { .. } | Problem::NotRecorded { .. } => true,
-            Problem::Unlisted { .. } | Problem::Repeated { .. } | Problem::NoLogs { .. } | Problem::NoTraces { .. } => {
-                false
-            }
-        })
+        let read: Vec<&str> = self.files.iter().map(|file| file.name.as_str()).collect();
+        !self.problems.iter().any(|problem| leaves_out_named(problem, arguments, &read))
+    }
+}
+
+/// Whether a problem is that of what one of the arguments names, where these files were read.
+fn leaves_out_named(problem: &Problem, arguments: &[PathBuf], read: &[&str]) -> bool {
+    // Problems name what they are about as it is shown: standard input in words, other bytes than UTF-8 replaced.
+    let is_named = |name: &str| arguments.iter().any(|argument| Given::of_argument(argument).name() == name);
+    let is_below = |folder: &Path, name: &str| Path::new(name).starts_with(folder);
+    match problem {
+        Problem::Unreadable { name, .. } | Problem::NotATrace { name, .. } | Problem::Unlisted { name, .. } => {
+            is_named(name)
+        }
+        Problem::OtherSource { name, .. } => {
+            // A shell that had replaced the pattern would have named the file.
+            let is_matched = |argument: &PathBuf| input::is_matched(argument, name);
+            let is_all_of_folder = |argument: &PathBuf| {
+                argument.is_dir() && is_below(argument, name) && !read.iter().any(|read| is_below(argument, read))
+            };
+            is_named(name) || arguments.iter().any(|argument| is_matched(argument) || is_all_of_folder(argument))
+        }
+        Problem::NoMatch { .. } | Problem::NoneChosen { .. } | Problem::NotRecorded { .. } => true,
+        Problem::Repeated { .. } | Problem::NoLogs { .. } | Problem::NoTraces { .. } => false,
     }
 }
 
@@ -173,6 +187,8 @@ impl Chosen {
 struct Recognised {
     input: Input,
     place: Option<usize>,
+    /// Whether its name alone tells the place: its bytes are those of no source.
+    is_by_name: bool,
 }
 
 /// The place of the source that takes what no other one recognises.
@@ -191,7 +207,6 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     if let (true, true, Some(first)) = (given.is_empty(), logs.is_empty(), first) {
         problems.push(Problem::NoLogs { count, first });
     }
-    let first_of = |inputs: &[Recognised]| inputs.iter().filter_map(|one| one.place).min().unwrap_or(LAST);
     if given.is_empty() || first_of(&given) < LAST {
         given.append(&mut logs);
     }
@@ -202,6 +217,13 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
         given.into_iter().partition(|one| one.place.is_none_or(|of| of == place));
     problems.extend(logs.iter().chain(&others).map(other));
     Chosen { row, inputs: inputs.into_iter().map(|one| one.input).collect(), problems, left_out: 0 }
+}
+
+/// The source of inputs: the first of the table that recognises any by its bytes, and else by its name.
+fn first_of(inputs: &[Recognised]) -> usize {
+    let first =
+        |is_by_name: bool| inputs.iter().filter(|one| one.is_by_name == is_by_name).filter_map(|one| one.place).min();
+    first(false).or_else(|| first(true)).unwrap_or(LAST)
 }
 
 /// Whether the beginning of a file is a log's, which only some sources can tell from any other text.
@@ -219,11 +241,19 @@ fn recognise(given: Given) -> Recognised {
     let (head, bytes) = source.map(first_bytes).unwrap_or_default();
     let name = given.name();
     let claimed = SOURCES.iter().position(|row| (row.recognises)(&name, &head));
-    let place = claimed.or(can_be_opened.then_some(LAST));
+    let by_name = if claimed.is_none() && can_be_opened { place_by_name(&given) } else { None };
+    let place = claimed.or(by_name).or(can_be_opened.then_some(LAST));
     let head_hash = can_be_opened.then(|| foreign::hash_of_head(&head));
     let again = |rest: Bytes| Bytes::from_reader(io::Cursor::new(head).chain(rest));
     let bytes = bytes.filter(|_| !is_plain).map(again);
-    Recognised { input: Input { given, bytes, head_hash }, place }
+    Recognised { input: Input { given, bytes, head_hash }, place, is_by_name: by_name.is_some() }
+}
+
+/// The place of the source whose files alone have such a name. A file that has lost its first bytes, or all of them,
+/// has nothing else of its source, which says what is wrong with it.
+fn place_by_name(given: &Given) -> Option<usize> {
+    let Given::File(path) = given else { return None };
+    SOURCES.iter().position(|row| (row.names)(path))
 }
 
 /// The first bytes of a source, and the rest.
@@ -237,7 +267,9 @@ fn first_bytes(mut source: Bytes) -> (Vec<u8>, Option<Bytes>) {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
     use std::ops::ControlFlow;
+    use std::os::unix::ffi::OsStrExt;
 
     use super::*;
     use crate::document::Order;
@@ -296,6 +328,27 @@ mod tests {
         let estimate = found.iter().find(|finding| finding.id == "estimated-times").unwrap();
         let end = "IO:DataFileRead, 1.60 s with a standard error of 100 ms.";
         assert!(estimate.message.ends_with(end), "{}", estimate.message);
+    }
+
+    #[test]
+    fn what_an_argument_names_and_is_not_read_is_missed_however_it_is_named() {
+        let foreign: PathBuf = OsStr::from_bytes(b"a\xff.trc").into();
+        let arguments: [PathBuf; 4] = ["-".into(), foreign.clone(), "folder".into(), "logs/*.log".into()];
+        let is_missed = |problem: Problem| leaves_out_named(&problem, &arguments, &[]);
+        let error = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let unlisted = |name: &str| Problem::Unlisted { name: name.into(), error: error() };
+        let other = |name: &str| Problem::OtherSource { name: name.into(), noun: "a server log" };
+        for given in [Given::StandardInput, Given::File(foreign)] {
+            assert!(is_missed(Problem::unreadable(&given, error())), "{given:?}");
+        }
+        assert!(is_missed(unlisted("folder")) && is_missed(other("logs/a.log")));
+        assert!(!is_missed(unlisted("folder/below")) && !is_missed(other("logs/below/a.log")), "within a folder");
+        assert!(!is_missed(Problem::unreadable(&Given::File("folder/a.trc".into()), error())), "within a folder");
+        let folder = tempfile::tempdir().unwrap();
+        let name = |name: &str| folder.path().join(name).display().to_string();
+        let is_missed = |read: &[&str]| leaves_out_named(&other(&name("a.trc")), &[folder.path().into()], read);
+        assert!(is_missed(&[]) && is_missed(&["elsewhere/a.log"]), "a folder of which nothing was read");
+        assert!(!is_missed(&[&name("b.log")]));
     }
 
     #[test]

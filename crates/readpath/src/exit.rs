@@ -52,6 +52,16 @@ of a running server, profile --follow) ends with 0, once there is a page
 be run. `readpath run` ends with 1 if a run of the job file failed, and with 2 if the file is wrong.";
 
 impl Exit {
+    /// How a command ends that did the rest of what it was asked for. What failed in the store counts more than what
+    /// failed in a file.
+    pub(crate) fn of_rest(failures: &[Failure]) -> Exit {
+        match failures {
+            [] => Exit::Done,
+            some if some.iter().any(|failure| failure.exit == Exit::NotKept) => Exit::NotKept,
+            _ => Exit::Failed,
+        }
+    }
+
     /// The process's exit code.
     pub(crate) fn code(self) -> ExitCode {
         ExitCode::from(match self {

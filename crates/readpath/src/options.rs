@@ -1,6 +1,7 @@
 //! What stands below every command: its row in the table, the options that all commands share, and what each one gets.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -56,7 +57,12 @@ pub(crate) struct Context {
     pub(crate) purpose: Purpose,
     /// The job that asks for the run.
     pub(crate) job: Option<Job>,
+    /// Of one of several runs: the heading under which the one before printed its rows, and what hears this one's.
+    pub(crate) rows_under: Option<(String, Hearer)>,
 }
+
+/// What hears under which heading rows were printed.
+pub(crate) type Hearer = fn(&str) -> io::Result<()>;
 
 /// What becomes of a command that would measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +88,8 @@ impl Context {
         // The command line is kept and shown: no password of a server's address goes there.
         let command_line = line.iter().map(|word| without_password(&word.to_string_lossy())).collect();
         let globals = arguments(innermost)?;
-        Ok(Context { globals, settings, command_line, definition, purpose: Purpose::Run, job: None })
+        let (purpose, job, rows_under) = (Purpose::Run, None, None);
+        Ok(Context { globals, settings, command_line, definition, purpose, job, rows_under })
     }
 
     /// The directory of the store, for commands that need one.

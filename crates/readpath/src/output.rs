@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use report::Shown;
+use report::{Media, Shown};
 
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
@@ -50,9 +50,27 @@ pub(crate) fn waited() -> Option<Duration> {
 /// Prints a result in the format that was asked for.
 pub(crate) fn print_result(result: Shown<'_>, context: &Context) -> Result<(), Failure> {
     check_open()?;
+    let (renderer, style) = (context.globals.format, &context.settings.style);
+    if let (Some((heading, tell)), Media::Rows) = (&context.rows_under, renderer.media) {
+        let mut rows = Vec::new();
+        let written = (renderer.write)(result, style, &mut rows);
+        return reached(written.and_then(|()| print_rows(&rows, heading, tell)));
+    }
     let mut stdout = BufWriter::new(Output::lock());
-    let written = (context.globals.format.write)(result, &context.settings.style, &mut stdout);
+    let written = (renderer.write)(result, style, &mut stdout);
     reached(written.and_then(|()| stdout.flush()))
+}
+
+/// Prints rows with the heading that is their first line, unless they continue those that stand under the same heading.
+fn print_rows(rows: &[u8], heading: &str, tell: &dyn Fn(&str) -> io::Result<()>) -> io::Result<()> {
+    let end = rows.iter().position(|byte| *byte == b'\n').map_or(rows.len(), |at| at + 1);
+    let (own, below) = rows.split_at(end);
+    let is_same = own == heading.as_bytes();
+    let mut stdout = Output::lock();
+    stdout.write_all(if is_same { below } else { rows }).and_then(|()| stdout.flush())?;
+    // Where it cannot be told, the next run repeats its heading.
+    let _ = tell(&String::from_utf8_lossy(own));
+    Ok(())
 }
 
 /// Prints text as it is. `| head -1` closes the pipe early and has what it wanted.

@@ -98,6 +98,9 @@ pub fn read(path: &Path) -> io::Result<(Segment, u64)> {
 /// # Errors
 /// Where they are not those of a whole one.
 pub fn decode(bytes: Vec<u8>) -> Result<Segment, Damage> {
+    if bytes.is_empty() {
+        return Err(Damage::Changed(0));
+    }
     if !is_segment(&bytes) {
         return Err(Damage::Foreign);
     }

@@ -1,6 +1,6 @@
 //! Two runs side by side: medians, ratio, its interval, and whether the samples support a difference.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unmatched, Verdict};
 use measure::sorting;
@@ -57,6 +57,9 @@ const DISTURBED: &str = "Disturbed: according to the warnings below whose number
 
 /// What a number behind any other verdict means.
 const NAMED: &str = "A number after a verdict is the number of the warning below that concerns the case.";
+
+/// Values of a parameter that a sentence names.
+const VALUES_NAMED: usize = 4;
 
 /// The rung of a ladder that stands in front already.
 const BEST_DEPTH: &str = "device-random-best-depth";
@@ -115,14 +118,59 @@ fn names_words(sentence: &str, words: &str) -> bool {
     })
 }
 
-/// The page of a comparison.
-pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
+/// Why nothing of two runs compares; `None` where something does, or where both are the same run.
+pub fn nothing_compared(comparison: &Comparison) -> Option<String> {
+    let is_any = comparison.best_depth.is_some() || comparison.cases.iter().any(|case| !case.metrics.is_empty());
+    different_experiments(comparison).or_else(|| (!is_any && !is_same(comparison)).then(|| no_case(comparison)))
+}
+
+fn different_experiments(comparison: &Comparison) -> Option<String> {
     let (first, second) = &comparison.experiments;
-    if first != second {
-        let sentence = format!(
+    let sentence = || {
+        format!(
             "The first run is of {first}, the second of {second}: they measure different things and cannot be \
              compared. Name two runs of one experiment; `readpath runs` lists them."
-        );
+        )
+    };
+    (first != second).then(sentence)
+}
+
+/// That the runs have no case in common, with each parameter that has other values in one run than in the other.
+fn no_case(comparison: &Comparison) -> String {
+    let names = varying_names(comparison).into_iter();
+    let apart: Vec<String> = names.filter_map(|name| values_apart(comparison, name)).collect();
+    if apart.is_empty() {
+        return "The runs have no case in common: no two of their cases have the same parameters.".into();
+    }
+    format!(
+        "The runs have no case in common: their cases differ in {}. Name two runs with the same parameters.",
+        apart.join(" and in ")
+    )
+}
+
+/// The values of a parameter in each run, where they have none in common.
+fn values_apart(comparison: &Comparison, name: &str) -> Option<String> {
+    let values = |cases: &[Unmatched]| -> BTreeSet<String> {
+        let value = |case: &Unmatched| case.parameters.get(name).map_or("none".into(), |value| shown(name, value));
+        cases.iter().map(value).collect()
+    };
+    let (first, second) = (values(&comparison.only_before), values(&comparison.only_after));
+    let is_apart = !first.is_empty() && !second.is_empty() && first.is_disjoint(&second);
+    is_apart.then(|| format!("{name} (first {}; second {})", some_of(&first), some_of(&second)))
+}
+
+/// Values in a sentence, the first of many.
+fn some_of(values: &BTreeSet<String>) -> String {
+    let named: Vec<&str> = values.iter().take(VALUES_NAMED).map(String::as_str).collect();
+    match values.len().saturating_sub(VALUES_NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// The page of a comparison.
+pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
+    if let Some(sentence) = different_experiments(comparison) {
         return Page { sections: vec![head(comparison), Section::Text(sentence)] };
     }
     let mut sections = vec![head(comparison)];
@@ -151,7 +199,7 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     if cases.iter().any(|case| !case.metrics.is_empty()) {
         sections.extend([Section::Table(table(&cases, &warnings, &names)), Section::Note(LEGEND.into())]);
     } else {
-        sections.push(Section::Text("The runs have no case in common.".into()));
+        sections.push(Section::Text(no_case(comparison)));
     }
     let all = || comparison.best_depth.iter().chain(&comparison.cases);
     let is_disturbed = all().flat_map(shown_metrics).any(|metric| metric.verdict == Verdict::Disturbed);

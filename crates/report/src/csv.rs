@@ -13,8 +13,7 @@ use crate::runs::subject;
 use crate::style::Style;
 
 /// The row of the table of renderers.
-pub(crate) const RENDERER: Renderer =
-    Renderer { name: "csv", help: "One row per metric", media: Media::Document, write };
+pub(crate) const RENDERER: Renderer = Renderer { name: "csv", help: "One row per metric", media: Media::Rows, write };
 
 /// Columns of every metric, after the parameters.
 const METRIC_COLUMNS: [&str; 12] =

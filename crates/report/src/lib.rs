@@ -25,7 +25,7 @@ pub mod page;
 
 pub use beside::{CompareProfiles, name as name_of_run};
 pub use body::place as place_of_run;
-pub use compare::Compared;
+pub use compare::{Compared, nothing_compared};
 pub use redact::without_texts;
 pub use renderer::{Media, Renderer, Shown};
 pub use style::Style;

@@ -32,6 +32,8 @@ pub enum Media {
     Terminal,
     /// A program, for which other output in the same stream would spoil it.
     Document,
+    /// The same, of rows below a heading: several outputs in one stream are one table if their headings are the same.
+    Rows,
     /// A browser, for which one stream is one page.
     Page,
 }

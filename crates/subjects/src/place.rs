@@ -94,7 +94,12 @@ pub trait Place: fmt::Debug + Send + Sync {
 
     /// Opens the subject for the experiment on round trips.
     fn round_trip(&self, _asked: &round_trip::Asked) -> Offer<'_, dyn RoundTrip> {
-        Err(self.without("round trips"))
+        let refusal = self.without("round trips");
+        let refusal = refusal.trim_end_matches('.');
+        Err(format!(
+            "{refusal}: name a PostgreSQL server with --on postgres://USER@HOST:PORT/DATABASE, or --on postgres:18 for \
+             a private one."
+        ))
     }
 
     /// Why an experiment is refused that this place has no subject for.

@@ -53,6 +53,8 @@ fn audit(open: impl Fn() -> Result<Box<dyn ReadMethod>, MethodError>, target: &T
     Some((said, process_io()?.since(before).read_bytes))
 }
 
+/// Reads as often as it takes until the kernel has booked nothing else meanwhile: it also books a page of this program
+/// that it had dropped from memory. Bytes that a method miscounts are there every time.
 #[test]
 fn direct_reads_are_booked_by_the_kernel_to_the_byte() {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -70,9 +72,13 @@ fn direct_reads_are_booked_by_the_kernel_to_the_byte() {
                 continue;
             }
             let open = || (row.open)(Setup { target: &target, depth, slot_bytes: BLOCK, pages: Pages::Huge });
-            let Some((said, booked)) = audit(open, &target) else { continue };
-            assert_eq!(said, READS * BLOCK as u64, "{} depth {depth}", row.name);
-            assert_eq!(said, booked, "{} depth {depth}", row.name);
+            let mut seen = Vec::new();
+            while seen.last().is_none_or(|(said, booked)| said != booked) {
+                let Some((said, booked)) = audit(open, &target) else { break };
+                assert_eq!(said, READS * BLOCK as u64, "{} depth {depth}", row.name);
+                seen.push((said, booked));
+                assert!(seen.len() < 6 || said == booked, "{} depth {depth}: said and booked {seen:?}", row.name);
+            }
         }
     }
 }

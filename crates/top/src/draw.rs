@@ -104,8 +104,9 @@ impl<'a> Drawn<'a> {
         Drawn { history, view, facts, seen, sums }
     }
 
-    /// Draws all of it; the help takes the place of the chart and the tables.
-    pub(crate) fn draw(&self, frame: &mut Frame<'_>) {
+    /// Draws all of it; the help takes the place of the chart and the tables. Gives the first line of the table that is
+    /// seen: keys may have moved it further than it has lines.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>) -> usize {
         let area = frame.area();
         let width = usize::from(area.width);
         let rows = [Constraint::Length(1), Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)];
@@ -113,21 +114,20 @@ impl<'a> Drawn<'a> {
         let line = |frame: &mut Frame<'_>, line: Line<'_>, part: Rect| frame.render_widget(Paragraph::new(line), part);
         line(frame, self.title(width), parts[0]);
         line(frame, self.headline(width), parts[1]);
-        let keys = match self.view.pane {
+        let (keys, first) = match self.view.pane {
             Pane::Help => {
                 let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::from(*line)).collect();
                 frame.render_widget(Paragraph::new(lines), parts[2]);
-                KEYS_OF_HELP
+                (KEYS_OF_HELP, self.view.first)
             }
-            _ => {
-                self.chart_and_table(frame, parts[2], area.height);
-                KEYS
-            }
+            _ => (KEYS, self.chart_and_table(frame, parts[2], area.height)),
         };
         line(frame, Line::from(keys).style(self.dim()), parts[3]);
+        first
     }
 
-    fn chart_and_table(&self, frame: &mut Frame<'_>, area: Rect, height: u16) {
+    /// Gives the first line of the table that is seen.
+    fn chart_and_table(&self, frame: &mut Frame<'_>, area: Rect, height: u16) -> usize {
         // With the line of marks an odd number: half of the axis is at the top of a line.
         let chart = (height.saturating_sub(8) / 2).clamp(3, 14) | 1;
         let legend =
@@ -144,6 +144,7 @@ impl<'a> Drawn<'a> {
         let skipped = self.view.first.min(lines.len().saturating_sub(1));
         let lines: Vec<Line<'_>> = head.into_iter().chain(lines.into_iter().skip(skipped)).collect();
         frame.render_widget(Paragraph::new(lines), parts[4]);
+        skipped
     }
 
     fn bold(&self) -> Style {

@@ -93,8 +93,8 @@ impl Gathering {
     /// The second that is over at this moment, in microseconds since 1970.
     pub(crate) fn finish(&mut self, ended: i64) -> Second {
         let done = std::mem::take(self);
-        let statements = done.statements.into_iter().map(|(key, classes)| {
-            let classes = most(classes.into_iter().collect(), |(_, time)| *time, usize::MAX);
+        let statements = pairs(done.statements).into_iter().map(|(key, classes)| {
+            let classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
             StatementSums { key, time: classes.iter().map(|(_, time)| *time).sum(), classes }
         });
         Second {
@@ -102,18 +102,28 @@ impl Gathering {
             time: done.time,
             lost: done.lost,
             looks: done.looks,
-            classes: most(done.classes.into_iter().collect(), |(_, time)| *time, usize::MAX),
-            events: most(done.events.into_iter().collect(), |(_, time)| *time, EVENTS_MAX),
+            classes: most(pairs(done.classes), |(_, time)| *time, usize::MAX),
+            events: most(pairs(done.events), |(_, time)| *time, EVENTS_MAX),
             statements: most(statements.collect(), |sums| sums.time, STATEMENTS_MAX),
-            sessions: most(done.sessions.into_values().collect(), |sums| sums.time, SESSIONS_MAX),
-            blocked: most(done.blocked.into_values().collect(), |sums| sums.time, BLOCKED_MAX),
+            sessions: most(values(done.sessions), |sums| sums.time, SESSIONS_MAX),
+            blocked: most(values(done.blocked), |sums| sums.time, BLOCKED_MAX),
             reads: None,
             hits: None,
         }
     }
 }
 
-/// Those that took most time, at most this many.
+/// Sums in the order of their keys: those that are equal then keep their places from one second to the next.
+pub(crate) fn pairs<K: Ord, V>(sums: HashMap<K, V>) -> Vec<(K, V)> {
+    sorting::map(sums).into_iter().collect()
+}
+
+/// The same without the keys.
+pub(crate) fn values<K: Ord, V>(sums: HashMap<K, V>) -> Vec<V> {
+    sorting::map(sums).into_values().collect()
+}
+
+/// Those that took most time, at most this many; those of the same time stay in their order.
 pub(crate) fn most<T>(mut all: Vec<T>, time: impl Fn(&T) -> Duration, at_most: usize) -> Vec<T> {
     sorting::by_key(&mut all, |one| std::cmp::Reverse(time(one)));
     all.truncate(at_most);

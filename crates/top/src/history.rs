@@ -11,12 +11,13 @@ use profile::tables::folding::fold_text;
 use profile::tables::read_tiers::ByTier;
 
 use crate::gathering::{Gathering, Said};
+use crate::recent::Recent;
 use crate::second::{Second, StatementKey};
 
 /// Seconds that are kept.
 const SECONDS_MAX: usize = 3600;
 
-/// Texts, and names of events, that are kept.
+/// Texts that are kept, and as many of what identifies them; names of events.
 const TEXTS_MAX: usize = 1 << 12;
 const EVENTS_MAX: usize = 1 << 10;
 
@@ -39,9 +40,9 @@ pub struct History {
     gathering: Gathering,
     /// The clock of the looks, in microseconds since 1970.
     now: i64,
-    texts: HashMap<StatementKey, Arc<str>>,
+    texts: Recent<StatementKey, Arc<str>>,
     /// By what stands for a text: the identifier that the server computed later.
-    identified: HashMap<StatementKey, StatementKey>,
+    identified: Recent<StatementKey, StatementKey>,
     classes: HashMap<Arc<str>, Class>,
     /// By process: the execution that was seen last, with its statement.
     executions: HashMap<u32, (Option<i64>, StatementKey)>,
@@ -64,8 +65,8 @@ impl History {
             ever: 0,
             gathering: Gathering::default(),
             now: wall_clock,
-            texts: HashMap::new(),
-            identified: HashMap::new(),
+            texts: Recent::new(TEXTS_MAX),
+            identified: Recent::new(TEXTS_MAX),
             classes: HashMap::new(),
             executions: HashMap::new(),
             blockers: HashMap::new(),
@@ -182,9 +183,12 @@ impl History {
         let known = self.executions.get(&pid).filter(|(start, _)| *start == sample.query_start).map(|(_, key)| *key);
         let key = match (sample.query_id, &sample.text, known) {
             (Some(id), text, _) => {
-                if let Some(text) = text.as_ref().filter(|_| !self.texts.contains_key(&id)) {
+                if let Some(text) = text.as_ref().filter(|_| self.texts.get(&id).is_none()) {
                     let folded = fold_text(text);
-                    self.identified.entry(key_of(&folded)).or_insert(id);
+                    let of_text = key_of(&folded);
+                    if self.identified.touch(&of_text).is_none() {
+                        self.identified.insert(of_text, id);
+                    }
                     self.learn(id, &folded);
                 }
                 Some(id)
@@ -193,7 +197,7 @@ impl History {
             (None, Some(text), None) => {
                 let folded = fold_text(text);
                 let key = key_of(&folded);
-                let key = self.identified.get(&key).copied().unwrap_or(key);
+                let key = self.identified.touch(&key).copied().unwrap_or(key);
                 self.learn(key, &folded);
                 Some(key)
             }
@@ -206,7 +210,7 @@ impl History {
     }
 
     fn learn(&mut self, key: StatementKey, folded: &str) {
-        if self.texts.len() < TEXTS_MAX && !self.texts.contains_key(&key) {
+        if self.texts.touch(&key).is_none() {
             let line = folded.split_whitespace().collect::<Vec<_>>().join(" ");
             let shown: String = line.chars().filter(|letter| !letter.is_control()).take(TEXT_MAX).collect();
             self.texts.insert(key, shown.into());
@@ -224,10 +228,22 @@ impl History {
         let of_second = reads.zip(*before).map(|(now, before)| now.since(&before));
         *before = *reads;
         let (hits, hits_before) = &mut self.hits;
-        let hits_of_second = hits.zip(*hits_before).map(|(now, before)| now.saturating_sub(before));
+        // A count that is lower than before was begun anew, or is without a database that was dropped.
+        let hits_of_second = hits.zip(*hits_before).and_then(|(now, before)| now.checked_sub(before));
         *hits_before = *hits;
         let second = self.gathering.finish(self.now);
+        self.use_texts(&second);
         self.seconds.push_back(Second { reads: of_second, hits: hits_of_second, ..second });
+    }
+
+    /// Notes that the texts of what a second shows are used.
+    fn use_texts(&mut self, second: &Second) {
+        let of_statements = second.statements.iter().map(|one| one.key);
+        let of_sessions = second.sessions.iter().filter_map(|one| one.statement);
+        let of_waiters = second.blocked.iter().filter_map(|one| one.statement);
+        for key in of_statements.chain(of_sessions).chain(of_waiters) {
+            self.texts.touch(&key);
+        }
     }
 }
 
@@ -314,8 +330,26 @@ mod tests {
         for pid in 0..20_000 {
             history.look(TENTH, &[sample(pid, &format!("select c{pid}"), Some(&format!("Extension:E{pid}")))]);
         }
-        assert!(history.executions.len() <= 10 && history.texts.len() <= TEXTS_MAX);
+        assert!(history.executions.len() <= 10 && history.texts.count() <= TEXTS_MAX);
         assert!(history.classes.len() <= EVENTS_MAX && history.blockers.is_empty());
+    }
+
+    #[test]
+    fn thousands_of_statements_take_no_text_from_one_that_goes_on_nor_from_the_newest() {
+        let mut history = History::new(0);
+        history.look(TENTH, &[sample(0, "select a from goes_on", None)]);
+        let numbers = 1..3 * TEXTS_MAX as u32;
+        for number in numbers.clone() {
+            let mut other = sample(number, &format!("select c{number}"), None);
+            // Every second one has an identifier.
+            other.query_id = number.is_multiple_of(2).then_some(i64::from(number));
+            history.look(TENTH, &[sample(0, "", None), other]);
+        }
+        let text = |key: StatementKey| history.text(key);
+        assert_eq!(text(key_of(&fold_text("select a from goes_on"))), Some("select a from goes_on"));
+        let (first, newest) = (2, i64::from(numbers.end - 2));
+        assert_eq!((text(first), text(newest)), (None, Some(format!("select c{newest}").as_str())));
+        assert!(history.texts.count() <= TEXTS_MAX && history.identified.count() <= TEXTS_MAX);
     }
 
     #[test]
@@ -342,5 +376,7 @@ mod tests {
         history.reads(None, Some(9_000));
         assert_eq!(second(&mut history, 9_000), None);
         assert_eq!(second(&mut history, 9_050), Some(50));
+        // A database with many of them was dropped.
+        assert_eq!((second(&mut history, 700), second(&mut history, 710)), (None, Some(10)));
     }
 }

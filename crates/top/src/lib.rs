@@ -8,8 +8,10 @@ mod chart;
 mod draw;
 mod gathering;
 mod history;
+mod keyboard;
 mod palette;
 mod reads;
+mod recent;
 #[cfg(test)]
 mod samples;
 mod screen;

@@ -1,35 +1,29 @@
 //! The terminal: taken, drawn on, and given back as it was on every way out.
 
-use std::fs::File;
-use std::io::{self, IsTerminal};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossterm::event::{self, Event};
+use crossterm::event::Event;
 use ratatui::DefaultTerminal;
-use sys::file::awaited::is_closed_within;
 
 use crate::draw::{Drawn, Facts};
 use crate::history::History;
+use crate::keyboard::Keyboard;
 use crate::view::{Asked, View};
 
 /// How often it is looked for a new second and for the wish to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// How long a key that has come may take to be read. The library's wait reads nothing in no time at all.
-const KEY_WITHIN: Duration = Duration::from_millis(1);
-
 /// How often all is drawn where nothing changed.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
 
-/// The terminal while it is ours. Dropping it, and a panic of any thread, give it back.
+/// The terminal while it is ours. The end of what is shown, dropping it, and a panic of any thread give it back.
 pub struct Screen {
     /// `None` while it is given back.
     terminal: Option<DefaultTerminal>,
-    /// Where its keys come from, which is where the library reads them.
-    keyboard: OwnedFd,
+    keyboard: Keyboard,
 }
 
 impl Screen {
@@ -38,20 +32,19 @@ impl Screen {
     /// # Errors
     /// Where there is none.
     pub fn take() -> io::Result<Screen> {
-        let keyboard = match io::stdin() {
-            stdin if stdin.is_terminal() => stdin.as_fd().try_clone_to_owned()?,
-            _ => File::open("/dev/tty")?.into(),
-        };
+        let keyboard = Keyboard::open()?;
         Ok(Screen { terminal: Some(ratatui::try_init()?), keyboard })
     }
 
-    /// Shows the history until the reader or `stop` ends it; raises `stop` at the end.
+    /// Shows the history until the reader or `stop` ends it; then raises `stop` and gives the terminal back.
     ///
     /// # Errors
     /// Those of the terminal, as when it is closed.
     pub fn show(&mut self, history: &Mutex<History>, facts: &dyn Fn() -> Facts, stop: &AtomicBool) -> io::Result<()> {
         let shown = self.show_until(history, facts, stop);
         stop.store(true, Ordering::Relaxed);
+        // At once: the watch may wait for its server for seconds, and a second signal ends the process meanwhile.
+        self.give_back();
         shown
     }
 
@@ -63,36 +56,31 @@ impl Screen {
             let ever = locked(history).ever();
             if let Some(terminal) = self.terminal.as_mut().filter(|_| is_due || ever != seconds) {
                 let facts = facts();
+                let mut first = view.first;
                 // The history is let go before the terminal is written to: a terminal that takes nothing would hold up
                 // the looks.
                 terminal.draw(|frame| {
                     let history = locked(history);
-                    Drawn::new(&history, &view, &facts).draw(frame);
+                    first = Drawn::new(&history, &view, &facts).draw(frame);
                 })?;
+                view.first = first;
                 (drawn, seconds) = (Some(Instant::now()), ever);
             }
-            // Waited for here: the library's own wait never ends once the terminal is gone.
-            if is_closed_within(self.keyboard.as_fd(), LOOK_EVERY)? {
-                return Err(io::Error::new(io::ErrorKind::BrokenPipe, "it was closed"));
-            }
-            if !event::poll(KEY_WITHIN)? {
-                continue;
-            }
-            if let Event::Key(key) = event::read()? {
+            for event in self.keyboard.wait(LOOK_EVERY)? {
+                // A key, or another size, is answered at once.
+                drawn = None;
+                let Event::Key(key) = event else { continue };
                 let history = locked(history);
                 if view.press(key, history.seconds().len(), history.ever()) == Asked::End {
                     return Ok(());
                 }
             }
-            // A key, or another size, is answered at once.
-            drawn = None;
         }
         Ok(())
     }
-}
 
-impl Drop for Screen {
-    fn drop(&mut self) {
+    fn give_back(&mut self) {
+        self.keyboard.end();
         let Some(mut terminal) = self.terminal.take() else { return };
         // Where the terminal is gone, what the library prints about it is a panic, also when its own part is dropped.
         let is_there = terminal.show_cursor().is_ok();
@@ -100,6 +88,12 @@ impl Drop for Screen {
         if !is_there {
             std::mem::forget(terminal);
         }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.give_back();
     }
 }
 

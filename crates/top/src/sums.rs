@@ -8,7 +8,7 @@ use measure::wait_class::Class;
 use profile::event::Merge;
 use profile::tables::read_tiers::ByTier;
 
-use crate::gathering::{add, most};
+use crate::gathering::{add, most, pairs, values};
 use crate::second::{Blocked, Second, SessionSums, StatementKey, StatementSums};
 
 /// The sums, each list by time.
@@ -60,15 +60,15 @@ impl Sums {
             second.sessions.iter().for_each(|one| add_session(&mut sessions, one));
             second.blocked.iter().for_each(|one| add_blocked(&mut blocked, one));
         }
-        let statements = statements.into_iter().map(|(key, classes)| {
-            let classes = most(classes.into_iter().collect(), |(_, time)| *time, usize::MAX);
+        let statements = pairs(statements).into_iter().map(|(key, classes)| {
+            let classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
             StatementSums { key, time: classes.iter().map(|(_, time)| *time).sum(), classes }
         });
-        sums.classes = most(classes.into_iter().collect(), |(_, time)| *time, usize::MAX);
-        sums.events = most(events.into_iter().collect(), |(_, time)| *time, usize::MAX);
+        sums.classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
+        sums.events = most(pairs(events), |(_, time)| *time, usize::MAX);
         sums.statements = most(statements.collect(), |one| one.time, usize::MAX);
-        sums.sessions = most(sessions.into_values().collect(), |one| one.time, usize::MAX);
-        sums.blocked = most(blocked.into_values().collect(), |one| one.time, usize::MAX);
+        sums.sessions = most(values(sessions), |one| one.time, usize::MAX);
+        sums.blocked = most(values(blocked), |one| one.time, usize::MAX);
         sums
     }
 
@@ -121,6 +121,17 @@ mod tests {
         let times: Vec<_> = sums.blocked.iter().map(|one| (one.blocker, one.time.as_secs())).collect();
         assert_eq!(times, [(None, 3), (Some(1), 1)]);
         assert!((sums.part(Duration::from_secs(2)) - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn sessions_statements_and_waits_of_the_same_time_stand_in_one_order_and_do_not_change_places() {
+        // More than a second keeps.
+        let session = |pid: u32| sample(pid, &format!("select c{pid}"), Some(&format!("Extension:E{pid}")));
+        let sums = Sums::over(seconds_of(2, &(1..=60).map(session).collect::<Vec<_>>()).seconds().iter());
+        assert!(sums.sessions.len() > 40 && sums.statements.len() > 20 && sums.events.len() > 20);
+        assert!(sums.sessions.is_sorted_by_key(|one| one.backend.pid) && sums.sessions[0].backend.pid == 1);
+        assert!(sums.statements.is_sorted_by_key(|one| one.key));
+        assert!(sums.events.is_sorted_by(|one, other| one.0 <= other.0));
     }
 
     #[test]

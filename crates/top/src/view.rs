@@ -91,6 +91,10 @@ impl View {
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
             return Asked::End;
         }
+        // A letter with Ctrl or Alt is another key: in many terminals, Ctrl+Q resumes the output.
+        if !KeyModifiers::SHIFT.contains(key.modifiers) {
+            return Asked::Nothing;
+        }
         match key.code {
             KeyCode::Char('q') | KeyCode::Esc if self.pane == Pane::Help => self.pane = Pane::default(),
             KeyCode::Char('q') => return Asked::End,
@@ -189,6 +193,21 @@ mod tests {
         assert_eq!(press(&mut view, KeyCode::Char('q')), Asked::End);
         let interrupt = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
         assert_eq!(view.press(interrupt, 1, 1), Asked::End);
+    }
+
+    #[test]
+    fn a_key_with_ctrl_or_alt_does_nothing_and_shift_makes_it_no_other_key() {
+        for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT, KeyModifiers::CONTROL | KeyModifiers::SHIFT] {
+            for code in [KeyCode::Char('q'), KeyCode::Char('h'), KeyCode::Char('2'), KeyCode::Left, KeyCode::Down] {
+                let mut view = View::default();
+                let asked = view.press(KeyEvent::new(code, modifiers), 100, 100);
+                assert_eq!(asked, Asked::Nothing, "{modifiers:?} {code:?}");
+                assert_eq!(view, View::default(), "{modifiers:?} {code:?}");
+            }
+        }
+        let mut view = View::default();
+        view.press(KeyEvent::new(KeyCode::Left, KeyModifiers::SHIFT), 100, 100);
+        assert_eq!(view.after(100, 100), 1);
     }
 
     #[test]

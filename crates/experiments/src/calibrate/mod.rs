@@ -133,7 +133,7 @@ fn measure_all(
         // A rehearsal, which knows no plan, would take each for a plan of its own.
         let tries = bench.parameters.run && !bench.tables.is_rehearsal();
         let candidates = if tries { constants.candidates(&sets) } else { sets.clone() };
-        judge_own(bench, asked, &candidates, told, journal)?;
+        judge_own(bench, asked, &candidates, &caches, journal)?;
     }
     if takes_ours {
         verify(bench, &sets, told, journal)?;
@@ -262,9 +262,10 @@ fn judge_own(
     bench: &mut Bench<'_>,
     asked: &Asked,
     sets: &[ConstantSet],
-    told: Option<State>,
+    caches: &ServerCaches,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
+    let told = told_state::of(caches);
     let own = prepare(bench, asked, journal)?;
     let mut comparison = comparison::plan(bench, State::AsFound, own.queries, sets, journal)?;
     comparison.refused.extend(own.refused);
@@ -273,6 +274,7 @@ fn judge_own(
         return cases::keep(bench, &comparison, &advice, journal);
     }
     time(bench, &mut comparison, told, journal)?;
+    journal.find_all(told_state::timed_cached(caches, &comparison));
     let refused = remedies::look(bench, &comparison, journal)?;
     cases::keep_refused(bench, State::AsFound, &refused, journal)
 }

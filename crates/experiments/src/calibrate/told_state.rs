@@ -7,6 +7,7 @@ use measure::{Finding, Unit};
 use subjects::postgres::calibration::server_caches::ServerCaches;
 
 use super::bench::{Bench, State};
+use super::comparison::Comparison;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
@@ -18,6 +19,10 @@ const FILES_CACHED: f64 = 0.95;
 
 /// Microseconds of a read below which it came from the page cache: no device answers so soon on average.
 const READ_SYSTEM: f64 = 30.0;
+
+/// Timed runs that lack less than this part of the share of blocks that the server's own work lacks are warmer than
+/// that.
+const WARMER: f64 = 0.5;
 
 /// The state; `None` where the counters do not tell.
 pub(super) fn of(caches: &ServerCaches) -> Option<State> {
@@ -100,6 +105,74 @@ pub(super) fn finding(caches: &ServerCaches) -> Finding {
             .into(),
     };
     row::ANSWER_STATE.of(message).with("hits", hits * 100.0, Unit::Percent)
+}
+
+/// Blocks of one timed run of each query, with the server's own constants.
+#[derive(Clone, Copy, Debug, Default)]
+struct TimedBlocks {
+    hits: f64,
+    reads: f64,
+    /// Of reads in queries whose reads the server timed.
+    read_micros: f64,
+    reads_timed: f64,
+}
+
+impl TimedBlocks {
+    fn of(comparison: &Comparison) -> TimedBlocks {
+        let plans = comparison.compared.iter().map(|one| &one.variants[0]).filter(|plan| !plan.millis.is_empty());
+        plans.fold(TimedBlocks::default(), |mut sum, variant| {
+            let top = &variant.plan.top;
+            let Some(buffers) = top.buffers else { return sum };
+            sum.hits += buffers.hits as f64;
+            sum.reads += buffers.reads as f64;
+            if let Some(millis) = top.read_ms {
+                sum.read_micros += millis * 1e3;
+                sum.reads_timed += buffers.reads as f64;
+            }
+            sum
+        })
+    }
+
+    /// Microseconds of a block that was not in the buffers.
+    fn read(self) -> Option<f64> {
+        (self.reads_timed > 0.0).then(|| self.read_micros / self.reads_timed)
+    }
+}
+
+/// That the user's queries were timed with more of their blocks in memory than the server's own work finds there. The
+/// times then hold for cached queries alone: each query runs several times in a row.
+pub(super) fn timed_cached(caches: &ServerCaches, comparison: &Comparison) -> Option<Finding> {
+    let (_, hits) = caches.hits.filter(|_| of(caches) == Some(State::Cold))?;
+    let own = match (caches.read_micros, caches.read_micros_least) {
+        (Some(micros), _) => format!("{} µs", three_digits(micros)),
+        (None, least) => format!("{} µs or more", three_digits(least?)),
+    };
+    let timed = TimedBlocks::of(comparison);
+    let gets = timed.hits + timed.reads;
+    if !comparison.is_timed || gets == 0.0 {
+        return None;
+    }
+    let is_warmer = timed.reads / gets < (1.0 - hits) * WARMER;
+    let read = timed.read().filter(|micros| is_warmer || *micros < READ_SYSTEM);
+    if !is_warmer && read.is_none() {
+        return None;
+    }
+    let share = timed.hits / gets * 100.0;
+    let others =
+        read.map_or(String::new(), |micros| format!(" and read the others in {} µs each", three_digits(micros)));
+    let message = format!(
+        "The timed runs found {} % of their blocks in the shared buffers{others}, because each query runs several \
+         times in a row; in its own work, this database finds {} % there and reads the others in {own} each. The \
+         ratios hold for queries whose blocks are cached. Set the constants for one role first (ALTER ROLE ... SET), \
+         and compare the times of its statements in pg_stat_statements.",
+        three_digits(share),
+        three_digits(hits * 100.0)
+    );
+    Some(row::TIMED_CACHED.of(message).with("timed_hits", share, Unit::Percent).with(
+        "hits",
+        hits * 100.0,
+        Unit::Percent,
+    ))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What the disk experiment's numbers say, in sentences.
 
+use device::Description;
 use device::model::hard_disk::OuterPart;
+use device::pattern::Pattern;
 use device::tier::Tier;
 use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
 use measure::schema::disk::findings as row;
@@ -77,8 +79,14 @@ fn of_zone(measured: &[(Zone, Measured)], wanted: Zone, spec: &Spec) -> Option<(
     one.metric(spec).map(|metric| (metric.statistics.mean, metric.median()))
 }
 
-/// Whether place matters, next to the published disk, on which two processes read.
-pub(super) fn zones(workers: usize, measured: &[(Zone, Measured)]) -> Option<Finding> {
+/// Whether the reads are those of the published disk: random ones of 8 KiB by two workers, each with one in flight.
+fn is_published(workload: &Workload) -> bool {
+    let Workload { pattern, block_size, workers, depth, rate, .. } = *workload;
+    (pattern, block_size, workers, depth, rate) == (Pattern::Random, 8192, 2, 1, None)
+}
+
+/// Whether place matters, next to the published disk where the reads are the same.
+pub(super) fn zones(workload: &Workload, measured: &[(Zone, Measured)]) -> Option<Finding> {
     let per_read = |zone: Zone| of_zone(measured, zone, &reads::IOPS).map(|(mean, _)| 1.0 / mean);
     let median = |zone: Zone| of_zone(measured, zone, &reads::READ_LATENCY).map(|(_, median)| median);
     let outer = per_read(Zone::Outer)?;
@@ -90,13 +98,15 @@ pub(super) fn zones(workers: usize, measured: &[(Zone, Measured)]) -> Option<Fin
     if ratios.is_empty() {
         return None;
     }
+    let is_published = is_published(workload);
     let clause = |(zone, ratio, published): &(Zone, f64, f64)| {
-        let both = match workers {
+        let both = match workload.workers {
             2 => "with one worker in each zone".into(),
-            _ => format!("with {workers} workers, half of them in each zone"),
+            workers => format!("with {workers} workers, half of them in each zone"),
         };
         let place = if *zone == Zone::Inner { "in the inner zone".into() } else { both };
-        format!("{} times as much {place} (the disk of 2005: {published})", three_digits(*ratio))
+        let beside = if is_published { format!(" (the disk of 2005: {published})") } else { String::new() };
+        format!("{} times as much {place}{beside}", three_digits(*ratio))
     };
     let clauses = ratios.iter().map(clause).collect::<Vec<_>>().join(" and ");
     // Mean and median both, and the same way: a few slow reads in one zone are noise, not a seek.
@@ -116,15 +126,16 @@ pub(super) fn zones(workers: usize, measured: &[(Zone, Measured)]) -> Option<Fin
     Some(ratios.iter().fold(finding, with))
 }
 
-/// The model's zones next to the published ones, and what the model lacks: nothing of it was fitted to them.
-pub(super) fn model_against_published(workers: usize, measured: &[(Zone, Measured)]) -> Option<Finding> {
+/// The model's zones next to the published ones, where the reads are the same, and what the model lacks: nothing of it
+/// was fitted to them.
+pub(super) fn model_against_published(workload: &Workload, measured: &[(Zone, Measured)]) -> Option<Finding> {
     let published = [(Zone::Outer, disk::OUTER), (Zone::Inner, disk::INNER), (Zone::Both, disk::BOTH)];
     let figures = published.into_iter().filter_map(|(zone, published): (Zone, Published)| {
         let (rate, _) = of_zone(measured, zone, &reads::IOPS)?;
         Some((zone, 1e3 / rate, published.value))
     });
     let figures: Vec<(Zone, f64, f64)> = figures.collect();
-    if figures.is_empty() {
+    if figures.is_empty() || !is_published(workload) {
         return None;
     }
     let clause = |(zone, millis, published): &(Zone, f64, f64)| {
@@ -136,7 +147,7 @@ pub(super) fn model_against_published(workers: usize, measured: &[(Zone, Measure
          these years, read in zones of 2 GB by two processes of 1000 reads each; the model is not fitted to them. It \
          has seek, rotation, zones and a queue, and lacks remapped sectors, repeated reads, vibration and the host's \
          adapter. The published disk is slower inside than geometry explains; the model is not.",
-        counted(workers as u64, "worker", "workers")
+        counted(workload.workers as u64, "worker", "workers")
     );
     let with =
         |finding: Finding, (zone, millis, _): &(Zone, f64, f64)| finding.with(zone.name(), *millis, Unit::Milliseconds);
@@ -157,19 +168,52 @@ pub(super) fn outer_half(half: OuterPart) -> Option<Finding> {
     (half.rate_gain > 1.0).then(|| row::ANSWER_OUTER_HALF.of(message).with("gain", half.rate_gain, Unit::Ratio))
 }
 
+/// What is known of the arm of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arm {
+    /// The device models a disk, which has one.
+    Modelled,
+    /// It models something else, whose reads wait for no arm, or for none that a cache does not hide.
+    NotModelled,
+    /// Of a device of a machine nothing is known.
+    Unknown,
+}
+
+impl Arm {
+    pub(super) fn of(device: &Description) -> Arm {
+        match (device.disk.is_some(), device.is_virtual) {
+            (true, _) => Arm::Modelled,
+            (false, true) => Arm::NotModelled,
+            (false, false) => Arm::Unknown,
+        }
+    }
+
+    /// Why latency is about the same over all places or distances. Reads within a place move an arm little wherever the
+    /// place lies.
+    fn without_spread(self, what: &str) -> &'static str {
+        match (what, self) {
+            (_, Arm::NotModelled) => "the model has no arm that moves, or a cache hides it",
+            ("place", Arm::Modelled) => "reads within a place move the arm little (--seek-distances shows its seeks)",
+            ("place", Arm::Unknown) => "reads within a place move an arm little (--seek-distances shows seeks)",
+            (_, Arm::Modelled) => "the arm takes about as long for each of them",
+            (_, Arm::Unknown) => "there is no arm to move, or a layer in between hides it",
+        }
+    }
+}
+
 /// How far latency spreads over places or distances, and what that says about seeks.
-pub(super) fn spread(what: &str, is_virtual: bool, measured: &[Measured]) -> Option<Finding> {
+pub(super) fn spread(what: &str, arm: Arm, measured: &[Measured]) -> Option<Finding> {
     let mut medians: Vec<f64> =
         measured.iter().filter_map(|one| Some(one.metric(&reads::READ_LATENCY)?.median())).collect();
     sorting::by(&mut medians, f64::total_cmp);
     let (least, most) = (*medians.first()?, *medians.last()?);
     let ratio = most / least.max(f64::MIN_POSITIVE);
-    let says = match (ratio < PLACE_MATTERS, is_virtual) {
-        (true, _) => "there is no arm to move, or a layer in between hides it".into(),
-        (false, true) => {
+    let says = match (ratio < PLACE_MATTERS, arm) {
+        (true, _) => arm.without_spread(what).to_string(),
+        (false, Arm::Modelled | Arm::NotModelled) => {
             format!("a model has no noise, so the difference comes from the {what} and from the blocks drawn there")
         }
-        (false, false) => "repeat the run to separate seeks from noise".to_string(),
+        (false, Arm::Unknown) => "repeat the run to separate seeks from noise".to_string(),
     };
     let message = match (micros(least), micros(most)) {
         (least, most) if least == most => format!("The median latency is {least} at every {what}: {says}."),

@@ -8,7 +8,7 @@ use measure::schema::disk::parameters;
 use measure::schema::reads;
 
 use super::case::{Ask, measure, read};
-use super::findings;
+use super::findings::{self, Arm};
 use super::parameters::{View, Zone};
 use super::setting::Setting;
 use super::workload::Workload;
@@ -90,9 +90,9 @@ fn zones(
         }
         measured.push((*zone, one));
     }
-    journal.find_all(findings::zones(workload.workers, &measured));
+    journal.find_all(findings::zones(workload, &measured));
     if let Some(disk) = setting.device.describe().disk {
-        journal.find_all(findings::model_against_published(workload.workers, &measured));
+        journal.find_all(findings::model_against_published(workload, &measured));
         journal.find_all(findings::outer_half(disk.outer_part(0.5)));
     }
     Ok(())
@@ -125,7 +125,7 @@ fn sweep(
         place.keep(journal)?;
         measured.push(place);
     }
-    journal.find_all(findings::spread("place", setting.device.describe().is_virtual, &measured));
+    journal.find_all(findings::spread("place", Arm::of(&setting.device.describe()), &measured));
     Ok(())
 }
 
@@ -176,6 +176,6 @@ fn seek_distances(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Jo
         }
         measured.push(one);
     }
-    journal.find_all(findings::spread("distance", setting.device.describe().is_virtual, &measured));
+    journal.find_all(findings::spread("distance", Arm::of(&setting.device.describe()), &measured));
     Ok(())
 }

@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn the_engine_has_no_round_trip_and_says_so() {
         let refused = SubjectTripParameters::default().check().unwrap_err().to_string();
-        assert_eq!(refused, "engine cannot measure round trips.");
+        assert!(refused.starts_with("engine cannot measure round trips: name a "), "{refused}");
     }
 
     #[test]

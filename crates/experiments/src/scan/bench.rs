@@ -6,11 +6,8 @@ use subjects::access_paths::AccessPath;
 use sys::memory::{Pages, Stream};
 
 use super::counted::{CountedChild, CountedPaths};
-use super::parameters::ScanParameters;
+use super::parameters::{STREAM_BYTES, ScanParameters};
 use crate::machine::Machine;
-
-/// Memory that is read in sequence to learn its bandwidth: many times the last cache of most processors.
-pub(super) const STREAM_BYTES: u64 = 512 << 20;
 
 /// The subject that is measured, and what is known of all.
 pub(super) struct Bench<'a> {

@@ -28,11 +28,12 @@ use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
 use crate::subject_run::{self, Descriptions};
-use bench::{Bench, STREAM_BYTES};
+use bench::Bench;
 use counted::CountedPaths;
 pub use counted::{COUNTED_ROWS, CountedChild, CountedPass, scan_counted};
 use findings::SubjectCases;
 use measuring::Measured;
+use parameters::STREAM_BYTES;
 pub use parameters::{PUBLISHED_ROWS, ROWS, ROWS_BESIDE, ScanParameters};
 
 /// Share of the available memory that a run may take, in percent: the rest of the machine wants some too.

@@ -1,11 +1,12 @@
 //! The parameters of the experiment, their defaults, and which of them cannot be.
 
-use measure::quantity::Size;
+use measure::quantity::{Size, size_in_words};
 use measure::schema::scan;
 use measure::words::Word;
 use serde::{Deserialize, Serialize};
 use subjects::Places;
 use subjects::access_paths::{AccessPath, AccessSettings, Asked, Level, Watch};
+use subjects::engine::access_paths::AccessEngine;
 
 use crate::error::ExperimentError;
 
@@ -17,6 +18,9 @@ pub const ROWS: u64 = 7_000_000;
 
 /// Rows by default where others are measured too: loading them takes some ten seconds on a server.
 pub const ROWS_BESIDE: u64 = 1_000_000;
+
+/// Memory that is read in sequence to learn its bandwidth: many times the last cache of most processors.
+pub(super) const STREAM_BYTES: u64 = 512 << 20;
 
 /// Most threads of a scan.
 const THREADS_MAX: usize = 1024;
@@ -97,6 +101,15 @@ impl ScanParameters {
                  one, or leave --threads out"
                     .into(),
             );
+        }
+        AccessEngine::check_rows(self.rows(), self.seed)?;
+        if let Some(memory) = self.memory.filter(|memory| memory.0 < STREAM_BYTES) {
+            return refuse(format!(
+                "--memory gives {}, and measuring the bandwidth of the memory alone takes {}: give more, or leave \
+                 --memory out",
+                size_in_words(memory.0),
+                size_in_words(STREAM_BYTES)
+            ));
         }
         match (&self.path[..], self.question) {
             ([AccessPath::ColumnCount], Some(Asked::AllPass)) => refuse(

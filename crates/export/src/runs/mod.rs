@@ -59,6 +59,7 @@ pub enum RunsError {
 pub struct RunWriter {
     place: PathBuf,
     draft: Draft,
+    existing: Existing,
     sink: Sink,
     rows: u64,
 }
@@ -87,7 +88,7 @@ impl RunWriter {
         let _ = atomic_file::sweep(folder);
         let draft = Draft::beside(place).map_err(failed)?;
         let sink = Sink::new(ending, draft.file().try_clone().map_err(failed)?).map_err(failed)?;
-        Ok(RunWriter { place: place.into(), draft, sink, rows: 0 })
+        Ok(RunWriter { place: place.into(), draft, existing, sink, rows: 0 })
     }
 
     /// Writes the rows of a run.
@@ -108,9 +109,12 @@ impl RunWriter {
     /// # Errors
     /// Those of the file.
     pub fn finish(self) -> Result<u64, RunsError> {
-        let RunWriter { place, draft, sink, rows } = self;
-        let published = sink.finish().and_then(|()| draft.publish_as_it_is(&place));
-        published.map_err(|source| failure(&place, source))?;
+        let RunWriter { place, draft, existing, sink, rows } = self;
+        let published = sink.finish().and_then(|()| draft.publish_as_it_is(&place, existing));
+        published.map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => RunsError::Exists(place),
+            _ => failure(&place, source),
+        })?;
         Ok(rows)
     }
 }

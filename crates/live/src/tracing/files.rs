@@ -6,6 +6,8 @@ use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sys::file::DeviceNumber;
+
 use super::window::Ended;
 
 /// The bytes of a segment of a relation, but for servers that were built with others.
@@ -62,7 +64,10 @@ pub(super) struct Files {
     names: HashMap<String, Arc<str>>,
     /// Names that have not been handed out yet.
     fresh: Vec<Arc<str>>,
-    walked: HashMap<u64, PathBuf>,
+    /// The paths of relations' files by their file systems and their numbers there.
+    walked: HashMap<(DeviceNumber, u64), PathBuf>,
+    /// File systems of these files whose own numbers records need not have.
+    anonymous: Vec<DeviceNumber>,
     next_walk: u64,
 }
 
@@ -80,6 +85,7 @@ impl Files {
             names: HashMap::new(),
             fresh: Vec::new(),
             walked: HashMap::new(),
+            anonymous: Vec::new(),
             next_walk: 0,
             root,
         };
@@ -113,12 +119,12 @@ impl Files {
     fn by_number(&mut self, number: (u64, u64), read: &Ended) -> Option<Place> {
         if let Some(known) = self.by_number.get_mut(&number) {
             let is_fresh = read.end.saturating_sub(known.checked) < NUMBER_NANOS;
-            if is_fresh || has_number(&known.path, number.0) {
+            if is_fresh || has_number(&known.path, number) {
                 known.checked = if is_fresh { known.checked } else { read.end };
                 return known.place.clone();
             }
         }
-        let (path, place) = match self.find(number.0, read) {
+        let (path, place) = match self.find(number, read) {
             Some((path, text)) => (path, self.classified(&text)),
             None => (PathBuf::new(), Some(Place { file: self.shared(GONE), first_block: 0 })),
         };
@@ -129,8 +135,9 @@ impl Files {
         place
     }
 
-    /// The path of the file with this number, as this process reaches it and as the server's processes name it.
-    fn find(&mut self, number: u64, read: &Ended) -> Option<(PathBuf, String)> {
+    /// The path of the file with this number on this file system, as this process reaches it and as the server's
+    /// processes name it.
+    fn find(&mut self, number: (u64, u64), read: &Ended) -> Option<(PathBuf, String)> {
         let link = PathBuf::from(format!("/proc/{}/fd/{}", read.process, read.descriptor));
         if has_number(&link, number) {
             let text = fs::read_link(&link).ok()?.to_string_lossy().into_owned();
@@ -140,8 +147,14 @@ impl Files {
         }
         // Its process has closed it meanwhile, or has gone.
         self.walk(read.end);
-        let below = self.walked.get(&number)?;
+        let below = self.walked_with(number)?;
         Some((self.root.join(below), format!("{}/{}", self.folder, below.display())))
+    }
+
+    /// The relation's file with this number on this file system, as it was found last.
+    fn walked_with(&self, (number, system): (u64, u64)) -> Option<&PathBuf> {
+        let known = self.walked.get(&(DeviceNumber::of_record(system), number));
+        known.or_else(|| self.anonymous.iter().find_map(|system| self.walked.get(&(*system, number))))
     }
 
     fn by_descriptor(&mut self, read: &Ended) -> Option<Place> {
@@ -171,6 +184,7 @@ impl Files {
         let begun = std::time::Instant::now();
         self.find_tablespaces();
         self.walked.clear();
+        self.anonymous.clear();
         let mut folders: Vec<PathBuf> = vec!["global".into()];
         folders.extend(below(&self.root, Path::new("base")));
         for (_, link) in &self.tablespaces {
@@ -179,9 +193,14 @@ impl Files {
             }
         }
         for folder in folders {
-            for entry in fs::read_dir(self.root.join(&folder)).into_iter().flatten().flatten() {
+            let path = self.root.join(&folder);
+            let Ok(system) = fs::metadata(&path).map(|metadata| DeviceNumber::of(metadata.dev())) else { continue };
+            if is_anonymous(system) && !self.anonymous.contains(&system) {
+                self.anonymous.push(system);
+            }
+            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
                 if self.walked.len() < 16 * KNOWN_MAX {
-                    self.walked.insert(entry.ino(), folder.join(entry.file_name()));
+                    self.walked.insert((system, entry.ino()), folder.join(entry.file_name()));
                 }
             }
         }
@@ -230,8 +249,23 @@ fn named(below: &str, segment_blocks: u64) -> (&str, u64) {
     }
 }
 
-fn has_number(path: &Path, number: u64) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.ino() == number)
+/// Whether the file of a path may have this number on this file system, as a record gives both.
+fn has_number(path: &Path, (number, system): (u64, u64)) -> bool {
+    let may_have = |metadata: fs::Metadata| {
+        metadata.ino() == number && may_be(DeviceNumber::of(metadata.dev()), DeviceNumber::of_record(system))
+    };
+    fs::metadata(path).is_ok_and(may_have)
+}
+
+/// Whether a file system that calls give this number may be that of a record.
+fn may_be(system: DeviceNumber, of_record: DeviceNumber) -> bool {
+    system == of_record || is_anonymous(system)
+}
+
+/// Whether a file system stands on no device of its own. On such ones, as btrfs and overlayfs, calls give other numbers
+/// than records.
+fn is_anonymous(system: DeviceNumber) -> bool {
+    system.major == 0
 }
 
 /// The folders in a folder, by their paths below `root`.
@@ -257,6 +291,11 @@ mod tests {
         assert_eq!(of("pg_wal/0000000100000000000000A1"), ("pg_wal", 0));
         assert_eq!(of("base/pgsql_tmp/pgsql_tmp12.3"), (TEMPORARY, 0));
         assert_eq!(of("base/pgsql_tmp/pgsql_tmp1.fileset/o1of8.p0.0"), (TEMPORARY, 0));
+    }
+
+    /// The number of a file system as records have it.
+    fn of_record(major: u32, minor: u32) -> u64 {
+        (u64::from(major) << 20) | u64::from(minor)
     }
 
     fn read(inode: Option<(u64, u64)>, descriptor: u32, end: u64) -> Ended {
@@ -290,7 +329,9 @@ mod tests {
         fs::write(&path, "rows").unwrap();
         let file = fs::File::open(&path).unwrap();
         let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file).cast_unsigned();
-        let number = (file.metadata().unwrap().ino(), 0);
+        let metadata = file.metadata().unwrap();
+        let DeviceNumber { major, minor } = DeviceNumber::of(metadata.dev());
+        let number = (metadata.ino(), of_record(major, minor));
         let expected = Some(Place { file: "base/5/100".into(), first_block: 131_072 });
         let mut files = files(folder.path());
         assert_eq!(files.place(&read(None, descriptor, 0)), expected);
@@ -305,6 +346,37 @@ mod tests {
         assert_eq!(walking.place(&later), Some(Place { file: "base/5/200".into(), first_block: 0 }));
         let gone = walking.place(&Ended { inode: Some((u64::MAX, 0)), ..other }).unwrap();
         assert_eq!(&*gone.file, GONE);
+    }
+
+    #[test]
+    fn a_file_of_another_file_system_with_the_number_of_a_relations_file_is_not_the_relation() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut files = files(folder.path());
+        let on = |minor: u32| (DeviceNumber { major: 8, minor }, 77);
+        files.walked.insert(on(1), "base/5/100".into());
+        files.walked.insert(on(2), "base/6/200".into());
+        // The folders, which are not there, are not looked through.
+        files.next_walk = u64::MAX;
+        let mut found = |minor: u32| {
+            let other = Ended { process: u32::MAX, ..read(Some((77, of_record(8, minor))), 9999, 0) };
+            files.place(&other).unwrap().file.to_string()
+        };
+        assert_eq!([found(1), found(2)], ["base/5/100", "base/6/200"]);
+        // A log on a disk of its own.
+        assert_eq!(found(3), GONE);
+    }
+
+    #[test]
+    fn a_file_system_without_a_device_may_have_another_number_in_records() {
+        let [disk, other, btrfs] = [(8, 1), (8, 2), (0, 45)].map(|(major, minor)| DeviceNumber { major, minor });
+        assert!(may_be(disk, disk) && !may_be(disk, other) && !may_be(disk, btrfs));
+        assert!(may_be(btrfs, btrfs) && may_be(btrfs, disk));
+        let folder = tempfile::tempdir().unwrap();
+        let mut files = files(folder.path());
+        (files.anonymous, files.next_walk) = (vec![btrfs], u64::MAX);
+        files.walked.insert((btrfs, 77), "base/5/100".into());
+        let found = files.walked_with((77, of_record(8, 1)));
+        assert_eq!(found.map(PathBuf::as_path), Some(Path::new("base/5/100")));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use measure::quantity::{counted, grouped};
 use server::{ServerError, Session};
 
 /// Files that one question names, and how often a file is asked for that has no name yet.
@@ -34,6 +35,9 @@ pub(crate) struct Relations {
     names: BTreeMap<String, String>,
     wanted: VecDeque<(Arc<str>, u8)>,
     seen: BTreeSet<Arc<str>>,
+    /// Files of relations that were met when no more could be known.
+    beyond: u64,
+    has_warned: bool,
     databases: BTreeMap<u32, String>,
     own: Option<u32>,
 }
@@ -42,10 +46,35 @@ impl Relations {
     /// Notes files that were read.
     pub(crate) fn want(&mut self, files: Vec<Arc<str>>) {
         for file in files {
-            if self.seen.len() < KNOWN_MAX && self.seen.insert(Arc::clone(&file)) && node(&file).is_some() {
-                self.wanted.push_back((file, 0));
+            // Files of other kinds, such as those of temporary tables, take no room.
+            if node(&file).is_none() || self.seen.contains(&file) {
+                continue;
             }
+            if self.seen.len() >= KNOWN_MAX {
+                self.beyond += 1;
+                continue;
+            }
+            self.seen.insert(Arc::clone(&file));
+            self.wanted.push_back((file, 0));
         }
+    }
+
+    /// How many files found no room, as a sentence, where some did.
+    pub(crate) fn limit(&self) -> Option<String> {
+        (self.beyond > 0).then(|| {
+            let met = counted(self.beyond, "file that was met later is", "files that were met later are");
+            let known = grouped(KNOWN_MAX as u64);
+            format!("Relations are named for the first {known} of their files; {met} shown by path.")
+        })
+    }
+
+    /// That files begin to find no room, as a sentence, once.
+    pub(crate) fn take_warning(&mut self) -> Option<String> {
+        if self.beyond == 0 || std::mem::replace(&mut self.has_warned, true) {
+            return None;
+        }
+        let known = grouped(KNOWN_MAX as u64);
+        Some(format!("relations are named for the first {known} of their files; further ones are recorded by path."))
     }
 
     /// The names that are known.
@@ -184,5 +213,21 @@ mod tests {
         relations.want(vec!["base/5/1".into(), "pg_wal".into(), "base/5/1".into()]);
         relations.want(vec!["base/5/1".into()]);
         assert_eq!(relations.wanted.len(), 1);
+    }
+
+    #[test]
+    fn relations_that_find_no_room_are_counted_and_files_of_temporary_tables_take_none() {
+        let mut relations = Relations::default();
+        relations.want((0..KNOWN_MAX).map(|number| format!("base/5/t3_{number}").into()).collect());
+        let mut want = |count: usize| {
+            relations.want((0..count).map(|number| format!("base/5/{number}").into()).collect());
+            (relations.wanted.len(), relations.limit())
+        };
+        assert_eq!(want(KNOWN_MAX), (KNOWN_MAX, None));
+        let (wanted, limit) = want(KNOWN_MAX + 7);
+        let limit = limit.unwrap();
+        assert_eq!(wanted, KNOWN_MAX);
+        assert!(limit.contains("; 7 files that were met later are shown by path"), "{limit}");
+        assert!(relations.take_warning().is_some() && relations.take_warning().is_none(), "it is said once");
     }
 }

@@ -122,6 +122,16 @@ impl TracedServer {
         self.relations.names()
     }
 
+    /// That not all relations have names, as a sentence, where that is so.
+    pub(crate) fn limit(&self) -> Option<String> {
+        self.relations.limit()
+    }
+
+    /// The same once, when it begins.
+    pub(crate) fn take_warning(&mut self) -> Option<String> {
+        self.relations.take_warning()
+    }
+
     /// The reads so far by the tier that answered; why they are not traced, where they are not.
     pub(crate) fn tiers(&self) -> Result<&ByTier, &str> {
         self.follower.as_ref().map(|_| &self.tiers).map_err(String::as_str)

@@ -174,6 +174,8 @@ findings! {
     CLOCK_WENT_BACK = Warning "clock-went-back", "the clock of the trace went back by over a second";
     FOLD_STRADDLED = Warning "fold-straddled", "too many calls awaited a parent";
     PLACED_BY_NAME = Warning "placed-by-name", "waits were put inside or between calls by their names";
+    PLACED_BY_NEIGHBOUR = Warning "placed-by-neighbour", "calls and waits whose time is not known, of an interval that \
+        was asked for";
     SIZE_LIMIT = Warning "size-limit", "the trace reached its greatest size";
     FILE_RECREATED = Warning "file-recreated", "the trace was removed and begun again";
     FOLLOWED_ANEW = Warning "followed-anew", "the file that was followed was read from its beginning again, and why";
@@ -223,6 +225,7 @@ findings! {
     NO_TIMELINE = Info "no-timeline", "the sessions at work are not known over time, and why";
     SKEW_MERGED = Warning "skew-merged", "a breakdown with too many values to keep apart";
     SKEW_WITHOUT_CPU = Info "skew-without-cpu", "calls whose CPU time the source does not know";
+    SKEW_WITHOUT_VALUE = Info "skew-without-value", "dimensions in which nothing of a breakdown has a value";
     SKEW_EMPTY = Warning "skew-empty", "no wait passes the filter, and no call of known CPU time";
 }
 

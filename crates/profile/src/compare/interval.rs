@@ -9,8 +9,8 @@
 use super::executions::Executions;
 use super::side::Side;
 use crate::event::{
-    Accounted, Call, Child, Context, Cost, Failure, Observer, Placement, PlanLine, Root, Segment, SessionIndex, Ticks,
-    Transaction, Wait,
+    Accounted, Call, Child, Context, Cost, Failure, Observer, Placement, PlanLine, Problem, ProblemKind, Root, Segment,
+    SessionIndex, Ticks, Transaction, Wait,
 };
 use crate::ingest::Ingested;
 use crate::observe::collector::Collector;
@@ -133,9 +133,11 @@ impl Cut {
             });
         }
         let whole = std::mem::take(&mut ingested.profile);
+        let (kind, count) = (ProblemKind::PlacedByNeighbour, self.unstamped);
+        let unplaced = (count > 0).then_some(Problem { kind, count, first_file: 0, first_offset: 0 });
         let accounted = Accounted {
             context: whole.context,
-            problems: whole.problems,
+            problems: whole.problems.into_iter().chain(unplaced).collect(),
             unread: whole.unread,
             clocks: whole.first_clock.zip(whole.last_clock),
         };

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::sorting;
+use measure::wait_class::Class;
 use measure::{Case, Metric};
 use serde_json::Value;
 
@@ -72,7 +73,8 @@ fn set(profile: &Profile, of: &SessionProfile, session: Option<&str>) -> Vec<Cas
     let mut cases = vec![case("summary", Vec::new(), summary(of))];
     let classes = class_sums(of, &profile.context);
     for (class, sums) in &classes {
-        let metrics = vec![schema::CALLS.count(FROM_CALLS, sums.calls), time(&schema::TOTAL, FROM_WAITS, sums.total)];
+        let source = source_of(*class);
+        let metrics = vec![schema::CALLS.count(source, sums.calls), time(&schema::TOTAL, source, sums.total)];
         cases.push(case("class", vec![named::CLASS.of(class.key())], metrics));
     }
     for (class, sums) in &classes {
@@ -93,6 +95,16 @@ fn set(profile: &Profile, of: &SessionProfile, session: Option<&str>) -> Vec<Cas
         cases.push(case("call", parameters, call_metrics(sums)));
     }
     cases
+}
+
+/// Where the numbers of a class come from: only CPU is on the lines of calls.
+fn source_of(class: Class) -> &'static str {
+    match class {
+        Class::Cpu | Class::CpuParse => FROM_CALLS,
+        Class::UnaccountedWithin | Class::UnaccountedBetween => FROM_DIFFERENCE,
+        Class::Unrecorded => FROM_CLOCK,
+        _ => FROM_WAITS,
+    }
 }
 
 /// The events of a class by name: releases spell the parameters of an event differently, and it is one event still.

@@ -227,9 +227,10 @@ fn text(profile: &Profile, one: &StatementProfile, is_whole: bool) -> Case {
         named::TEXT.of(text),
         named::COMMAND.of(known.command),
         named::DEPTH.of(known.depth),
-        named::USER.of(known.user),
-        named::GOAL.of(GOALS.get(usize::from(one.goal)).copied().unwrap_or_default()),
     ];
+    let goal = named::GOAL.of(GOALS.get(usize::from(one.goal)).copied().unwrap_or_default());
+    let user = known.user.map(|user| named::USER.of(user));
+    let parameters = parameters.into_iter().chain(user).chain([goal]);
     let mut metrics = vec![schema::TEXT_BYTES.count("trace: declaration", known.text_bytes)];
     metrics.extend(cost_metrics(schema::OWN, &one.own));
     metrics.extend(cost_metrics(schema::INCLUSIVE, &one.inclusive));

@@ -70,6 +70,8 @@ pub enum ProblemKind {
     FoldStraddled,
     /// Too many waits were pending, so the oldest were placed by their event's name instead of by time.
     PlacedByName,
+    /// Calls and waits whose time is not known where an interval was asked for: they went where the line before went.
+    PlacedByNeighbour,
     /// A cursor that the file does not declare; its calls are kept under the unknown cursor.
     UnknownCursor,
     /// Unknown cursors beyond those that have a statement of their own: they share one.

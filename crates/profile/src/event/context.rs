@@ -56,8 +56,8 @@ pub struct Statement {
     pub command: i64,
     /// Depth at its first declaration.
     pub depth: u16,
-    /// Parsing schema, 0 where not known.
-    pub user: i64,
+    /// Parsing schema, 0 for SYS; `None` where the source does not say.
+    pub user: Option<i64>,
     /// What stands behind it.
     pub kind: StatementKind,
 }

@@ -34,11 +34,12 @@ pub(super) fn larger(profile: &Profile) -> Option<Finding> {
     let shown = |micros: f64| format_nanos(1e3 * micros);
     let worth = match saving.micros > 0.0 {
         true => format!(
-            "Arrays of {ARRAY} save {} of {}: {} if a round trip takes the same time for any number of rows (0 to {}: \
-             nothing if its time grows with the rows).",
+            "Arrays of {ARRAY} save {} of {}: {}{} if a round trip takes the same time for any number of rows (0 to \
+             {}: nothing if its time grows with the rows).",
             counted(saving.trips, "round trip", "round trips"),
             shown(saving.trip_micros),
             shown(saving.micros),
+            if saving.is_all() { ", all of its waits for the client," } else { "" },
             shown(saving.range.1),
         ),
         false => format!("Arrays of {ARRAY} save {}.", counted(saving.trips, "call", "calls")),
@@ -64,11 +65,19 @@ pub(crate) struct ArraySaving {
     pub(crate) trips: u64,
     /// The mean time of a round trip.
     pub(crate) trip_micros: f64,
-    /// What would be saved if a round trip took the same time for any number of rows; 0 where none has a time.
+    /// What would be saved if a round trip took the same time for any number of rows; 0 where none has a time. It is no
+    /// more than the waits for the client took: not every fetch has one.
     pub(crate) micros: f64,
     /// Its range. Nothing is saved if a round trip takes as long as what it carries, since the rows stay the same; the
     /// most is by the error of the mean, 19 of 20 times.
     pub(crate) range: (f64, f64),
+}
+
+impl ArraySaving {
+    /// Whether that is less than these round trips of the mean time: there are fewer waits than round trips.
+    fn is_all(&self) -> bool {
+        self.micros < self.trips as f64 * self.trip_micros
+    }
 }
 
 /// What arrays of [`ARRAY`] rows would save a query of the client; `None` where it fetches few rows an execution, or
@@ -86,8 +95,9 @@ pub(crate) fn array_saving(profile: &Profile, statement: &StatementProfile) -> O
     if trips == 0 || rows_each >= ARRAY as f64 / 2.0 {
         return None;
     }
-    let RoundTrips { mean, error, .. } = round_trips(profile, statement).unwrap_or_default();
-    let saved = |micros: f64| trips as f64 * micros.max(0.0);
+    let RoundTrips { count, mean, error } = round_trips(profile, statement).unwrap_or_default();
+    let waited = count * mean.max(0.0);
+    let saved = |micros: f64| (trips as f64 * micros.max(0.0)).min(waited);
     Some(ArraySaving {
         rows_each,
         fetches: fetch.calls,

@@ -31,7 +31,7 @@ pub(super) fn between(of: &Of<'_>) -> Advice {
     let after = format!("{} after each of {}", format_nanos(1e3 * mean), counted(gaps, "call", "calls"));
     if !is_traced(profile) {
         let what = format!("Waits were not traced: it holds round trips to the client and think time, {after}.");
-        let saving = larger_arrays(profile, mean);
+        let saving = larger_arrays(of, mean);
         let worth = saving.as_ref().map_or(0.0, |(_, micros)| *micros);
         return Advice { sentences: [what].into_iter().chain(saving.map(|(text, _)| text)).collect(), worth };
     }
@@ -54,11 +54,12 @@ pub(super) fn within(of: &Of<'_>) -> Advice {
     Advice { sentences: (!is_traced(of.profile)).then(|| text.into()).into_iter().collect(), worth: 0.0 }
 }
 
-/// The query that larger arrays would save most gaps.
-fn larger_arrays(profile: &Profile, mean: f64) -> Option<(String, f64)> {
+/// The query that larger arrays would save most gaps: no more than all of them take.
+fn larger_arrays(of: &Of<'_>, mean: f64) -> Option<(String, f64)> {
+    let profile = of.profile;
     let savings = profile.statements.iter().filter_map(|one| Some((one, array_saving(profile, one)?)));
     let (one, saving) = savings.max_by_key(|(_, saving)| saving.trips)?;
-    let micros = saving.trips as f64 * mean;
+    let micros = (saving.trips as f64 * mean).min(of.sums.total.micros());
     let text = format!(
         "{} is fetched {} rows at a time: arrays of {ARRAY} save {} of these gaps, up to {}.",
         name(profile, one),

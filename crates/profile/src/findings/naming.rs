@@ -19,7 +19,7 @@ pub(super) fn name(profile: &Profile, statement: &StatementProfile) -> String {
 /// Whether the database runs a statement by itself, such as to look into its dictionary: no program can prepare it, or
 /// execute it less often.
 pub(super) fn is_of_the_dictionary(profile: &Profile, statement: &StatementProfile) -> bool {
-    profile.context.statement(statement.statement).is_some_and(|known| known.depth > 0 && known.user == 0)
+    profile.context.statement(statement.statement).is_some_and(|known| known.depth > 0 && known.user == Some(0))
 }
 
 /// Whether a statement stands for several texts that differ in their literals, which are question marks then.

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use glob::{MatchOptions, Pattern};
 use recording::SegmentName;
 
 use crate::input::given::Given;
@@ -41,18 +42,31 @@ pub struct Expansion {
 pub fn expand(arguments: &[PathBuf]) -> Expansion {
     let mut found = Found::default();
     for argument in arguments {
-        if argument.as_os_str() == "-" {
-            found.add(Given::StandardInput);
+        let given = Given::of_argument(argument);
+        if given == Given::StandardInput {
+            found.add(given);
         } else if argument.is_dir() {
             found.folder(argument);
-        } else if argument.exists() || !has_pattern(argument) || is_address(argument) {
-            // A file that is not there is a problem when it is opened, with the system's own reason.
-            found.add(Given::File(argument.clone()));
-        } else {
+        } else if is_pattern(argument) {
             found.pattern(argument);
+        } else {
+            // A file that is not there is a problem when it is opened, with the system's own reason.
+            found.add(given);
         }
     }
     found.expansion
+}
+
+/// Whether an argument is a pattern that a file of this name matches by itself, and not by a folder above it.
+pub(crate) fn is_matched(argument: &Path, name: &str) -> bool {
+    let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+    let pattern = || Pattern::new(&argument.to_string_lossy()).ok();
+    is_pattern(argument) && pattern().is_some_and(|pattern| pattern.matches_with(name, options))
+}
+
+/// Whether an argument is taken for a pattern, and for no name of a file that is there.
+fn is_pattern(argument: &Path) -> bool {
+    !argument.exists() && has_pattern(argument) && !is_address(argument)
 }
 
 #[derive(Default)]

@@ -1,6 +1,9 @@
 //! One thing to read, by its name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The argument that stands for standard input.
+const STANDARD_INPUT: &str = "-";
 
 /// One thing to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +15,11 @@ pub enum Given {
 }
 
 impl Given {
+    /// What an argument names that is no pattern: `-` is standard input.
+    pub(crate) fn of_argument(argument: &Path) -> Given {
+        if argument.as_os_str() == STANDARD_INPUT { Given::StandardInput } else { Given::File(argument.into()) }
+    }
+
     /// How it is named to a person.
     pub fn name(&self) -> String {
         match self {

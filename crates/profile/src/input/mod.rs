@@ -19,6 +19,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 pub use compression::Compression;
+pub(crate) use expand::is_matched;
 pub use expand::{Expansion, expand};
 pub use given::Given;
 pub use problem::Problem;

@@ -1,6 +1,7 @@
 //! What a source of profiles is: it recognises its input and emits calls, waits and statements.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use measure::Finding;
 
@@ -20,6 +21,8 @@ pub struct SourceRow {
     /// Whether an input is this source's, by its name and its first bytes. The bytes are empty where the name cannot be
     /// opened as a file.
     pub recognises: fn(&str, &[u8]) -> bool,
+    /// Whether a file has a name that only this source's files have.
+    pub names: fn(&Path) -> bool,
     /// Options that have no effect on it, each by its name with the reason; commands refuse them.
     pub unused: &'static [(&'static str, &'static str)],
     /// A source that has read nothing.

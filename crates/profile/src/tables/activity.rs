@@ -16,6 +16,10 @@ const STEPS_MIN: usize = 3;
 /// Widths of a step in seconds; beyond the last each is four times the one before.
 const WIDTHS: [i64; 13] = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600, 86_400, 604_800];
 
+/// A step at an end of which less than one part of this many is covered is none of its own: a call that began some
+/// microseconds before a full second would begin the course a second early.
+const SLIVER: i64 = 100;
+
 /// Ticks of a second.
 const SECOND: i64 = 1_000_000 * Ticks::PER_MICROSECOND;
 
@@ -65,6 +69,13 @@ impl Default for Activity {
 impl Default for Step {
     fn default() -> Step {
         Step { covered: Ticks::ZERO, classes: [Ticks::ZERO; CLASSES.len()] }
+    }
+}
+
+impl Step {
+    fn merge(&mut self, other: &Step) {
+        self.covered += other.covered;
+        self.classes.iter_mut().zip(other.classes).for_each(|(sum, more)| *sum += more);
     }
 }
 
@@ -118,18 +129,44 @@ impl Activity {
 
     /// The course of time; `None` where it has too few steps.
     pub fn timeline(&self) -> Option<Timeline> {
-        let covered: Vec<Ticks> = (0..self.steps.len()).map(|place| self.covered(place)).collect();
+        let (first, steps) = self.steps_without_slivers();
+        let covered: Vec<Ticks> = steps.iter().map(|step| step.covered).collect();
         let is_seen = |covered: &&Ticks| **covered > Ticks::ZERO;
         if covered.iter().filter(is_seen).count() < STEPS_MIN {
             return None;
         }
         let active = |class: Class| -> Vec<f64> {
-            let steps = self.steps.iter().zip(&covered);
-            steps.map(|(step, covered)| step.classes[class as usize].0 as f64 / covered.0.max(1) as f64).collect()
+            let part = |step: &Step| step.classes[class as usize].0 as f64 / step.covered.0.max(1) as f64;
+            steps.iter().map(part).collect()
         };
         let classes = CLASSES.iter().map(|row| (row.class, active(row.class)));
         let classes = classes.filter(|(_, active)| active.iter().any(|one| *one > 0.0)).collect();
-        Some(Timeline { first_second: self.first * self.width, step_seconds: self.width, covered, classes })
+        Some(Timeline { first_second: first * self.width, step_seconds: self.width, covered, classes })
+    }
+
+    /// The number of the first step, and the steps with what is covered of each. A step at an end that is hardly
+    /// covered is added to its neighbour.
+    fn steps_without_slivers(&self) -> (i64, Vec<Step>) {
+        let covered = |(place, step): (usize, &Step)| Step { covered: self.covered(place), ..step.clone() };
+        let mut steps: Vec<Step> = self.steps.iter().enumerate().map(covered).collect();
+        let is_sliver = |edge: &Step, neighbour: &Step| {
+            edge.covered > Ticks::ZERO && edge.covered.0 < self.ticks() / SLIVER && neighbour.covered > Ticks::ZERO
+        };
+        let mut first = self.first;
+        if let [edge, neighbour, ..] = steps.as_mut_slice()
+            && is_sliver(edge, neighbour)
+        {
+            neighbour.merge(edge);
+            steps.remove(0);
+            first += 1;
+        }
+        if let [.., neighbour, edge] = steps.as_mut_slice()
+            && is_sliver(edge, neighbour)
+        {
+            neighbour.merge(edge);
+            steps.pop();
+        }
+        (first, steps)
     }
 
     /// How much of a step is covered.
@@ -196,8 +233,7 @@ impl Activity {
         for (step, number) in self.steps.iter().zip(self.first..) {
             let place = (number.div_euclid(factor) - first) as usize;
             steps.resize_with(steps.len().max(place + 1), Step::default);
-            steps[place].covered += step.covered;
-            steps[place].classes.iter_mut().zip(step.classes).for_each(|(sum, more)| *sum += more);
+            steps[place].merge(step);
         }
         (self.width, self.first, self.steps) = (wider, first, steps);
     }
@@ -242,6 +278,18 @@ mod tests {
         assert_eq!(of(&activity, Class::Cpu), [3.0, 3.0, 0.0, 0.0, 0.0, 3.0]);
         let none = Ticks::ZERO;
         assert_eq!(activity.timeline().unwrap().covered, [at(0.5), at(0.5), none, none, none, at(0.5)]);
+    }
+
+    #[test]
+    fn a_call_that_began_just_before_a_full_second_begins_no_second() {
+        let mut activity = Activity::default();
+        activity.add((at(9.999), at(13.002)), [(Class::Cpu, at(3.003))]);
+        let timeline = activity.timeline().unwrap();
+        let covered: Vec<f64> = timeline.covered.iter().map(|covered| covered.micros()).collect();
+        assert_eq!((timeline.first_second, covered), (10, vec![1_001_000.0, 1_000_000.0, 1_002_000.0]));
+        assert_eq!(of(&activity, Class::Cpu), [1.0; 3]);
+        activity.add((at(9.9), at(10.0)), [(Class::Cpu, at(0.1))]);
+        assert_eq!(activity.timeline().unwrap().first_second, 9, "a tenth of a second is a part of its step");
     }
 
     #[test]

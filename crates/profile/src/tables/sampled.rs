@@ -58,15 +58,19 @@ impl Sampled {
         self.db_time_error + Ticks((self.active.mean * LATE.0 as f64) as i64)
     }
 
-    /// What the server's account has more than the samples; `None` where it has none, or is behind: it adds the time of
-    /// sessions that touch no table long after they worked.
+    /// What the server's account has more than the samples; `None` where it has none, is behind, or says nothing of so
+    /// short a time. It is behind where it has less than chance explains: it is late, and adds the time of sessions
+    /// that touch no table long after they worked. The samples did meet that time, and it is not taken off.
     pub fn missed(&self) -> Option<Ticks> {
         if self.is_exact {
             // It closes by itself. The server's account begins and ends a little later than a request does.
             return None;
         }
-        let missed = self.db_time_of_server? - self.db_time;
-        (missed >= -self.stated_error()).then_some(missed)
+        let (missed, error) = (self.db_time_of_server? - self.db_time, self.stated_error());
+        let is_behind = missed < -self.db_time_error;
+        // Of a second or so the account may lack all, and have as much of what was before.
+        let is_unclear = missed <= error && error >= self.db_time;
+        (!is_behind && !is_unclear).then_some(missed)
     }
 }
 

@@ -267,6 +267,24 @@ fn times_of_a_plan_that_contradict_each_other_are_said_and_left_out() {
 }
 
 #[test]
+fn a_class_has_the_source_of_its_numbers_and_not_of_another_class() {
+    let mut trace = Trace::new();
+    trace.query(1, "aaaaaaaaaaaaa");
+    trace.call(1, "EXEC", 0, [10, 30, 0, 0, 0]);
+    trace.client(1, 100);
+    trace.call(1, "FETCH", 0, [10, 10, 0, 0, 0]);
+    let outcome = one(trace.text);
+    let sources = |class: &str| {
+        let row = rows(&outcome, "class").find(|row| row.parameter("class").as_deref() == Some(class));
+        let row = row.unwrap_or_else(|| panic!("no {class} in {:?}", outcome.cases));
+        ["calls", "total"].map(|name| row.metric(name).expect("every class has both").source.clone())
+    };
+    assert_eq!(sources("cpu"), ["trace: call lines"; 2]);
+    assert_eq!(sources("network"), ["trace: wait lines"; 2]);
+    assert_eq!(sources("unaccounted-within"), ["difference of the others"; 2]);
+}
+
+#[test]
 fn what_larger_arrays_save_is_said_with_its_range() {
     let mut trace = Trace::new();
     trace.query(1, "aaaaaaaaaaaaa");
@@ -287,6 +305,25 @@ fn what_larger_arrays_save_is_said_with_its_range() {
     assert!(low < saving && saving < high && (saving - 180_000.0).abs() < 500.0, "{low} {saving} {high}");
     assert_eq!(low, 0.0, "a larger message may take longer in each round trip");
     assert!(high - saving < 0.05 * saving, "a pause of a person is no round trip");
+}
+
+#[test]
+fn larger_arrays_save_no_more_than_was_waited_for_the_client() {
+    let mut trace = Trace::new();
+    trace.query(1, "aaaaaaaaaaaaa");
+    trace.call(1, "EXEC", 0, [10, 10, 0, 0, 0]);
+    for number in 0..200 {
+        trace.call(1, "FETCH", 0, [10, 20, 1, 10, 0]);
+        if number % 4 == 0 {
+            trace.client(1, 1000);
+        }
+    }
+    let outcome = one(trace.text);
+    let said = finding(&outcome, "small-arrays").expect("a saving");
+    let saved = "Arrays of 100 save 180 round trips of 1.00 ms: 50.0 ms, all of its waits for the client, if";
+    assert!(said.contains(saved) && said.contains("(0 to 50.0 ms:"), "{said}");
+    let row = rows(&outcome, "statement").find(|row| row.metric("array_saving").is_some()).expect("it");
+    assert_eq!((value(row, "array_saving"), value(row, "array_saving_high")), (50_000.0, 50_000.0));
 }
 
 #[test]

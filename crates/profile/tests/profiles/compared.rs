@@ -4,16 +4,21 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use measure::compare::{ProfileComparison, Spread};
-use profile::choice::Period;
-use profile::compare::{CompareSettings, Executions, Side, compare};
+use profile::choice::{Period, WallClock};
+use profile::compare::{CompareSettings, Cut, Executions, Interval, Side, compare};
+use profile::event::ProblemKind;
 use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
 use profile::source::{BindValues, ReadOptions, SourceSettings};
 
-fn side(path: &Path) -> Side {
+fn settings() -> IngestSettings {
     let reading = ReadOptions { workers: 1, chunk_bytes: 1 << 20 };
     let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() };
-    let settings = IngestSettings { think_time: THINK_TIME, source };
+    IngestSettings { think_time: THINK_TIME, source }
+}
+
+fn side(path: &Path) -> Side {
+    let settings = settings();
     let mut executions = Executions::new(THINK_TIME);
     let chosen = Chosen::of(&[path.to_path_buf()]);
     let ingested = ingest(chosen, &settings, &mut executions, &mut |_, _| ControlFlow::Continue(()));
@@ -43,6 +48,32 @@ fn assert_adds_up(comparison: &ProfileComparison) {
         assert!(interval.is_none_or(|((low, high), of)| low <= of && of <= high), "{change:?}");
         assert!(change.spread != Spread::None || change.difference_us == 0.0, "{change:?}");
     }
+}
+
+#[test]
+fn waits_that_an_interval_cannot_place_by_their_own_time_are_counted() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("9i.trc");
+    let line = |second: i64| {
+        format!(
+            "EXEC #1:c=0,e=100,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=4,tim={}\n\
+             WAIT #1: nam='SQL*Net message from client' ela= 500 p1=1 p2=1 p3=0\n",
+            second * 1_000_000
+        )
+    };
+    let begin = "*** 2003-05-06 10:00:00.000\n*** SESSION ID:(9.1) 2003-05-06 10:00:00.000\n".to_string();
+    std::fs::write(&path, begin + &[1, 5, 9].map(line).concat()).expect("room for a small file");
+    let unplaced = |since: &str| {
+        let since = Some(since.parse::<WallClock>().expect("a time"));
+        let mut cut = Cut::new(Interval { since, until: None }, None, THINK_TIME);
+        let chosen = Chosen::of(std::slice::from_ref(&path));
+        let ingested = ingest(chosen, &settings(), &mut cut, &mut |_, _| ControlFlow::Continue(()));
+        let profile = cut.finish("9i.trc", ingested).expect("calls of this time").ingested.profile;
+        let found = profile.problems.iter().find(|problem| problem.kind == ProblemKind::PlacedByNeighbour);
+        (found.map(|problem| problem.count), profile.whole.events.values().map(|sums| sums.count).sum::<u64>())
+    };
+    // Each wait goes with the execution before it: the first execution lies before the interval.
+    assert_eq!(unplaced("2003-05-06 10:00:03"), (Some(3), 2));
 }
 
 #[test]

@@ -277,6 +277,30 @@ fn a_file_cut_at_both_ends_loses_nothing() {
 }
 
 #[test]
+fn a_cursor_whose_parse_waited_ahead_of_its_declaration_is_declared() {
+    let parse = [
+        &*wait(9, "library cache lock", 100, 900),
+        &declare(9, 0, 11, "select 1 from dual"),
+        &line("PARSE", 9, 0, (10, 200), 1000),
+    ];
+    let profile = one(&parse.concat());
+    assert_eq!(problem(&profile, ProblemKind::UnknownCursor), None);
+    let known = &profile.context.statements;
+    assert_eq!((known.len(), profile.statements.len()), (1, 1), "{known:?}");
+    assert_eq!(statement(&profile, "11").inside, micros(100));
+    // What was waited for before the parse was of another statement, which had the number.
+    let before = [&*wait(9, "SQL*Net message from client", 100, 500), &parse.concat()].concat();
+    let profile = one(&before);
+    assert_eq!(problem(&profile, ProblemKind::UnknownCursor).map(|problem| problem.count), Some(1));
+    assert_eq!(statement(&profile, "undeclared-1").between, micros(100));
+    assert_eq!(statement(&profile, "11").inside, micros(100));
+    // No declaration follows.
+    let profile = one(&[&*wait(9, "db file sequential read", 100, 500), &line("EXEC", 8, 0, (1, 2), 700)].concat());
+    assert_eq!(problem(&profile, ProblemKind::UnknownCursor).map(|problem| problem.count), Some(2));
+    assert_eq!(profile.whole.events.values().map(|sums| sums.total).sum::<Ticks>(), micros(100));
+}
+
+#[test]
 fn errors_are_counted_under_their_statement() {
     let text = [
         &*declare(1, 0, 11, "insert into t values (1)"),

@@ -17,6 +17,7 @@ use profile::event::Ticks;
 use profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use profile::observe::collector::THINK_TIME;
 use profile::observe::instruments::Instruments;
+use profile::observe::skew::{Dimension, Filter, Skew};
 use profile::source::recorded::{Sums, SumsSettings};
 use profile::source::sampled::{
     Backend, CLIENT, Observed, ProcessorTime, Sample, SampledProfile, State, Traced, TracedRead,
@@ -137,14 +138,27 @@ fn both(folder: &Path, sessions: u32, seconds: i64) -> Ingested {
 }
 
 fn recorded(folder: &Path, period: &str) -> Ingested {
+    heard(folder, period, &mut Instruments::default())
+}
+
+fn heard(folder: &Path, period: &str, instruments: &mut Instruments) -> Ingested {
     let period = if period.is_empty() { Period::default() } else { period.parse().unwrap() };
     let source =
         SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped, period };
     let settings = IngestSettings { think_time: THINK_TIME, source };
-    let mut instruments = Instruments::default();
     let chosen = Chosen::of(&[PathBuf::from(folder)]);
     assert_eq!(chosen.row.noun, "a recording");
-    ingest(chosen, &settings, &mut instruments, &mut |_, _| ControlFlow::Continue(()))
+    ingest(chosen, &settings, instruments, &mut |_, _| ControlFlow::Continue(()))
+}
+
+/// The time of a recording second by second, in seconds.
+fn by_second(folder: &Path) -> Vec<f64> {
+    let skew = Skew::new(Dimension::parse_list("second").unwrap(), Filter::default(), THINK_TIME);
+    let mut instruments = Instruments::new(Some(skew));
+    let ingested = heard(folder, "", &mut instruments);
+    let cases = instruments.cases(&ingested.profile);
+    let rows = cases.iter().filter(|case| case.parameter("second").is_some());
+    rows.map(|row| row.metric("total").unwrap().median() / 1e6).collect()
 }
 
 fn classes(ingested: &Ingested) -> Vec<(Class, f64)> {
@@ -237,6 +251,36 @@ fn a_time_is_cut_out_to_the_second_and_parts_add_up() {
     );
 }
 
+#[test]
+fn the_time_of_samples_stands_in_the_second_in_which_it_was_spent() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    // 33 or 34 looks a second, which stand for 0.99 s or 1.02 s.
+    let (since, mut segments, mut spent) = (30_000, Vec::new(), vec![0.0; 91]);
+    let backend = backend(3);
+    for look in 1..=3_000_i64 {
+        let event = if look % 4 < 2 { "IO:DataFileRead" } else { "IO:WALSync" };
+        let working = Sample {
+            backend: Arc::clone(&backend),
+            state: State::Active,
+            event: Some(event.into()),
+            query_id: Some(7),
+            query_start: Some(BEGIN),
+            text: None,
+            processor: None,
+        };
+        segments.extend(sums.look(BEGIN + look * since, Ticks::from_micros(since), &[working]));
+        spent[(look * since / SECOND) as usize] += since as f64 / 1e6;
+    }
+    segments.extend(sums.take(BEGIN + 3_000 * since));
+    write(folder.path(), segments);
+    let found = by_second(folder.path());
+    assert_eq!(found.len(), spent.len(), "{found:?}");
+    for (second, (spent, found)) in spent.into_iter().zip(found).enumerate() {
+        assert_near(spent, found, &format!("second {second}"));
+    }
+}
+
 fn said<'a>(findings: &'a [Finding], id: &str) -> Vec<&'a str> {
     findings.iter().filter(|finding| finding.id == id).map(|finding| finding.message.as_str()).collect()
 }
@@ -304,9 +348,17 @@ fn a_segment_that_is_damaged_is_a_sentence_and_the_rest_is_read() {
     let sampled = read.profile.sampled.as_ref().unwrap();
     let (time, lost) = (sampled.time.micros() / 1e6, sampled.lost.micros() / 1e6);
     assert!((85.0..95.0).contains(&time) && (59.0..61.0).contains(&lost), "{time} s, {lost} s lost");
-    // One that is there and is none of ours, or empty, is no other.
-    fs::write(&second, "").unwrap();
-    assert_eq!(recorded(folder.path(), "").files.len(), 2);
+    // One that has lost its first bytes, or all of them, is still named like a segment.
+    for (left, says) in [(&b""[..], "it is damaged"), (&whole[8..], "it is not a segment")] {
+        fs::write(&second, left).unwrap();
+        let read = recorded(folder.path(), "");
+        let said: Vec<String> = read.problems.iter().map(ToString::to_string).collect();
+        assert!(said.len() == 1 && said[0].contains(&format!("could not be read: {says}")), "{said:?}");
+        assert_eq!(read.files.len(), 2);
+    }
+    all.iter().for_each(|(name, _)| fs::write(folder.path().join(name.to_string()), "").unwrap());
+    let read = recorded(folder.path(), "");
+    assert!(read.files.is_empty() && read.problems.len() == all.len(), "{:?}", read.problems);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ::measure::quantity::parse_time;
 use clap::{ArgMatches, Args, Command};
 use experiments::calibrate::{self, CalibrateParameters};
 
-use super::subjects::{SubjectArguments, measure_on};
+use super::subjects::{SubjectArguments, measure_on, servers};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
@@ -89,7 +89,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 fn define(command: Command) -> Command {
     let about = "Measures a planner's cost constants, and whether it chooses better with them";
     let command = Arguments::augment_args(command).about(about).after_help(EXAMPLES);
-    command.mut_arg("on", |on| on.value_name("URL").help(ON).long_help(ON_IN_FULL))
+    command.mut_arg("on", |on| on.value_name("URL").value_parser(servers).help(ON).long_help(ON_IN_FULL))
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

@@ -3,11 +3,12 @@
 
 mod traces;
 
+use ::measure::Run;
 use ::measure::compare::compare;
 use ::profile::choice::{Moment, Period};
 use ::profile::compare::compare_kept;
 use clap::{ArgMatches, Args, Command};
-use report::{Compared, Shown};
+use report::{Compared, Media, Shown, nothing_compared};
 
 use super::named::{Named, named};
 use super::profile::reading::ReadingArguments;
@@ -95,12 +96,9 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
                     comparison.hide_texts();
                 }
                 output::print_result(Shown::Profiles(&comparison), context)?;
-            } else {
-                let compared = Compared { comparison: &compare(&first, &second), runs: [&first, &second] };
-                output::print_result(Shown::Comparison(compared), context)?;
+                return Ok(Exit::Done);
             }
-            // The page says that nothing compares.
-            Ok(if first.experiment == second.experiment { Exit::Done } else { Exit::WrongCommandLine })
+            compare_runs(&first, &second, context)
         }
         (Named::Profiled(first), Named::Profiled(second)) => {
             let reason = "traces are read from files, and none from a store";
@@ -110,6 +108,19 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         (Named::Run(_), _) => Err(mixed(before, after)),
         _ => Err(mixed(after, before)),
     }
+}
+
+/// Prints what differs between two runs that are no profiles.
+fn compare_runs(first: &Run, second: &Run, context: &Context) -> Result<Exit, Failure> {
+    let comparison = compare(first, second);
+    let compared = Compared { comparison: &comparison, runs: [first, second] };
+    output::print_result(Shown::Comparison(compared), context)?;
+    let Some(reason) = nothing_compared(&comparison) else { return Ok(Exit::Done) };
+    // A page says it itself, and what a program reads has no place for it.
+    if matches!(context.globals.format.media, Media::Document | Media::Rows) {
+        output::complain(&reason);
+    }
+    Ok(Exit::WrongCommandLine)
 }
 
 /// One name, where there have to be two of something.

@@ -60,7 +60,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
     let output = match context.globals.format.media {
         Media::Terminal => CommandOutput::Output,
-        Media::Document | Media::Page => CommandOutput::Error,
+        Media::Document | Media::Rows | Media::Page => CommandOutput::Error,
     };
     let surroundings = Surroundings { output, scratch: env::temp_dir() };
     let mut outcome = Outcome::None;

@@ -18,6 +18,7 @@ use ::profile::source::{BindValues, ReadOptions, SourceSettings};
 use clap::{ArgMatches, Args, Command};
 
 use super::measure::{interrupted, signals};
+use super::profile::reading::refuse_nothing;
 use super::refuse_options_of_runs;
 use super::time_scale::TimeScale;
 use super::unused::refuse_unused_of_source;
@@ -117,6 +118,9 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     complain(&ingested);
     if ingested.files.is_empty() && !ingested.is_broken_off {
         return Err(Failure::new(Exit::Failed, "no trace was read, so nothing was written."));
+    }
+    if !ingested.is_broken_off {
+        refuse_nothing(&ingested)?;
     }
     let written = writer.finish(&ingested.profile.context)?;
     output::print(&sentence(&written, &place))?;

@@ -7,7 +7,7 @@ use ::measure::atomic_file;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, Args, Command};
 
-use super::report::refuse_to_replace;
+use super::report::{existing, refuse_to_replace};
 use crate::exit::{Exit, Failure};
 use crate::job::blank::blank;
 use crate::job::experiment::{LISTED, experiments};
@@ -55,7 +55,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     };
     // The file that a link leads to, not the link.
     let target = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-    atomic_file::replace(&target, text.as_bytes()).map_err(failed)?;
+    atomic_file::write(&target, text.as_bytes(), existing(force)).map_err(failed)?;
     output::print(&format!("{}\n", path.display()))?;
     Ok(Exit::Done)
 }

@@ -1,7 +1,10 @@
 //! `readpath job-run`: the process that `readpath run` starts for each run of a job file, so that each is measured as
 //! its command line would be. What it is to do comes on standard input: a password in it is on no command line.
+//! Standard input is a file without a name, and takes what the next run has to know.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 
 use ::measure::run::Job;
 use clap::{ArgMatches, Command};
@@ -23,6 +26,8 @@ pub(super) struct Order {
     pub(super) line: Vec<String>,
     /// The job that asks for it.
     pub(super) job: Job,
+    /// The heading under which the run before printed its rows; empty where none did.
+    pub(super) heading: String,
 }
 
 fn define(command: Command) -> Command {
@@ -38,5 +43,11 @@ fn run(_matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let line: Vec<_> = order.line.iter().map(Into::into).collect();
     let matches = (context.definition)().try_get_matches_from(&line).map_err(|error| wrong(error.to_string()))?;
     let own = Context::new(&matches, context.settings.clone(), &line, context.definition)?;
-    super::run(&matches, &Context { job: Some(order.job), ..own })
+    super::run(&matches, &Context { job: Some(order.job), rows_under: Some((order.heading, tell)), ..own })
+}
+
+/// Tells the process that makes the runs under which heading this one printed its rows, behind what it was to do.
+fn tell(heading: &str) -> io::Result<()> {
+    let own = io::stdin().as_fd().try_clone_to_owned()?;
+    File::from(own).write_all(heading.as_bytes())
 }

@@ -124,7 +124,12 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let parameters = arguments.parameters(cache)?;
     beside.refuse(matches, &parameters.on, &OF_ENGINE)?;
     refuse(matches, &parameters)?;
-    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    let refused = |error| Failure::new(Exit::WrongCommandLine, error);
+    parameters.check().map_err(refused)?;
+    // The places of a dry run lack the engine, and it takes the options of its run.
+    if !beside.is_alone() {
+        JoinParameters { on: Places::default(), ..parameters.clone() }.check().map_err(refused)?;
+    }
     measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
         let parameters = JoinParameters { on: on.clone(), ..parameters.clone() };
         join::run(&parameters, environment, machine, journal)

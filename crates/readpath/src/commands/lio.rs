@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ::measure::atomic_file::Draft;
+use ::measure::atomic_file::{Draft, Existing};
 use ::measure::quantity::Size;
 use clap::{ArgMatches, Args, Command};
 use experiments::lio::{self, LioParameters};
 use subjects::logical_reads::{Access, TouchAxis};
 use subjects::{Place, Places};
 
-use super::report::refuse_to_replace;
+use super::report::{existing, refuse_to_replace};
 use super::subjects::{EngineBeside, SubjectArguments, measure_on};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
@@ -126,6 +126,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 struct Picture {
     path: PathBuf,
     draft: Draft,
+    existing: Existing,
 }
 
 impl Picture {
@@ -148,12 +149,12 @@ impl Picture {
         let draft = Draft::beside(&path).map_err(|error| {
             Failure::new(Exit::Failed, format!("{} cannot be written: {error}; name another file", path.display()))
         })?;
-        Ok(Picture { path, draft })
+        Ok(Picture { path, draft, existing: existing(is_forced) })
     }
 
     /// Puts the picture in its place, and says where that is.
     fn finish(self, svg: &str) -> Result<PathBuf, Failure> {
-        self.draft.publish(&self.path, svg.as_bytes()).map_err(|error| {
+        self.draft.publish(&self.path, svg.as_bytes(), self.existing).map_err(|error| {
             Failure::new(Exit::Failed, format!("{} could not be written: {error}", self.path.display()))
         })?;
         Ok(self.path)

@@ -127,6 +127,7 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let mut arguments = arguments::<Arguments>(matches)?;
     arguments.running.refuse(matches)?;
+    arguments.refuse_ranking(matches)?;
     if arguments.running.is_asked_for() {
         return run_on_server(&arguments, context);
     }
@@ -163,6 +164,18 @@ fn run_on_server(arguments: &Arguments, context: &Context) -> Result<Exit, Failu
 }
 
 impl Arguments {
+    /// Refuses what is said of the list of statements where a breakdown or one statement stands in its place.
+    fn refuse_ranking(&self, matches: &ArgMatches) -> Result<(), Failure> {
+        let (is_one, is_breakdown) = (self.statement.is_some(), self.skew.is_asked_for());
+        let one = "--statement shows one statement";
+        let options = [
+            ("sort", !is_breakdown, "--by and --where show a breakdown, which ranks no statements"),
+            ("sort", !is_one, one),
+            ("top", !is_one || is_breakdown, one),
+        ];
+        refuse_unused(matches, &options)
+    }
+
     /// From when to when a recording is read.
     fn period(&self) -> Period {
         Period { from: self.from, to: self.to }

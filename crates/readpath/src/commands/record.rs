@@ -19,6 +19,7 @@ use server::facts::ASSUMED_MAJOR;
 use server::{Address, Place, ServerError, Statements};
 
 use super::measure::signals;
+use super::subjects::server_that_runs;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, Purpose, arguments, fresh_seed};
 use crate::output;
@@ -100,10 +101,9 @@ impl Arguments {
 
 /// Refuses what names no server, and a private one: it would do nothing.
 fn address(word: &str) -> Result<String, String> {
-    match word.parse::<Place>() {
-        Ok(Place::Given(_)) => Ok(word.into()),
-        Ok(_) => Err("a recorder watches a server that runs: name it as postgres://USER@HOST/DATABASE".into()),
-        Err(error) => Err(error.to_string()),
+    match server_that_runs(word)? {
+        Place::Given(_) => Ok(word.into()),
+        _ => Err("a recorder watches a server that runs: name it as postgres://USER@HOST/DATABASE".into()),
     }
 }
 

@@ -5,8 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ::measure::Run;
+use ::measure::atomic_file::{self, Existing};
 use ::measure::quantity::counted;
-use ::measure::{Run, atomic_file};
+use ::measure::store::Unreadable;
 use ::profile::compare::compare_kept;
 use ::report::{html, svg, without_texts};
 use clap::parser::ValueSource;
@@ -85,11 +87,13 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if let Some(page) = arguments.file() {
         refuse_to_replace(page, arguments.force)?;
     }
-    let (mut runs, complaints) = runs(&arguments, context)?;
+    let (mut runs, failures) = runs(&arguments, context)?;
+    let exit = Exit::of_rest(&failures);
+    let complaints: Vec<String> = failures.into_iter().map(|failure| failure.message).collect();
     complaints.iter().for_each(|complaint| output::complain(complaint));
     if runs.is_empty() {
-        let nothing = "there is no run to show, so nothing was written.";
-        return Err(Failure::new(Exit::Failed, nothing));
+        let exit = if exit == Exit::Done { Exit::Failed } else { exit };
+        return Err(Failure::new(exit, "there is no run to show, so nothing was written."));
     }
     if arguments.no_text {
         runs.iter_mut().for_each(without_texts);
@@ -98,7 +102,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let profiles = |before: &Run, after: &Run| compare_kept(before, after, STATEMENTS);
     let page_of = |runs: &[Run]| html::report_comparing(runs, &complaints, Some(&profiles));
     if let Some(page) = arguments.file() {
-        write(page, &page_of(&runs))?;
+        write(page, &page_of(&runs), arguments.force)?;
         output::print(&format!("{}\n", page.display()))?;
     } else if arguments.output.is_some() {
         output::print(&page_of(&runs))?;
@@ -112,7 +116,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         let is_free = arguments.output.is_none() || arguments.file().is_some();
         if is_free { output::print(&written)? } else { output::announce(&written) }
     }
-    Ok(if complaints.is_empty() { Exit::Done } else { Exit::Failed })
+    Ok(exit)
 }
 
 impl Arguments {
@@ -122,8 +126,8 @@ impl Arguments {
     }
 }
 
-/// The runs that are named, and a sentence for each that could not be read: the others are shown.
-fn runs(arguments: &Arguments, context: &Context) -> Result<(Vec<Run>, Vec<String>), Failure> {
+/// The runs that are named, and why each of the rest could not be read: the others are shown.
+fn runs(arguments: &Arguments, context: &Context) -> Result<(Vec<Run>, Vec<Failure>), Failure> {
     if arguments.all {
         return all(context);
     }
@@ -131,34 +135,35 @@ fn runs(arguments: &Arguments, context: &Context) -> Result<(Vec<Run>, Vec<Strin
         return Ok((vec![context.load("last")?], Vec::new()));
     }
     let mut runs = Vec::new();
-    let mut complaints = Vec::new();
+    let mut failures = Vec::new();
     for reference in &arguments.runs {
         match one(reference, context) {
             Ok(run) => runs.push(run),
-            // A name that is not there is a mistake of the command line: a page without it would hide that.
-            Err(failure) if failure.exit == Exit::WrongCommandLine => return Err(failure),
-            Err(failure) => complaints.push(failure.message),
+            Err(failure) if matches!(failure.exit, Exit::Failed | Exit::NotKept) => failures.push(failure),
+            // A name that is not there is a mistake of the command line: a page without it would hide that. After ^C
+            // there is no page at all.
+            Err(failure) => return Err(failure),
         }
     }
-    Ok((runs, complaints))
+    Ok((runs, failures))
 }
 
-fn all(context: &Context) -> Result<(Vec<Run>, Vec<String>), Failure> {
+fn all(context: &Context) -> Result<(Vec<Run>, Vec<Failure>), Failure> {
     let store = context.store_to_read()?;
     let listing = store.list()?;
-    let mut complaints: Vec<String> = listing
-        .unreadable
-        .iter()
-        .map(|file| format!("{} is not read: {}.", file.path.display(), file.reason))
-        .collect();
+    let unread = |file: &Unreadable| {
+        Failure::new(Exit::NotKept, format!("{} is not read: {}.", file.path.display(), file.reason))
+    };
+    let mut failures: Vec<Failure> = listing.unreadable.iter().map(unread).collect();
     let mut runs = Vec::new();
     for summary in listing.runs.iter().rev() {
         match store.load(&summary.id) {
             Ok(run) => runs.push(run),
-            Err(error) => complaints.push(error.to_string()),
+            // The store listed it: what is wrong with it is no mistake of the command line.
+            Err(error) => failures.push(Failure::new(Exit::NotKept, error)),
         }
     }
-    Ok((runs, complaints))
+    Ok((runs, failures))
 }
 
 /// A run of the store, of a file, or of a trace.
@@ -185,7 +190,7 @@ fn write_charts(folder: &Path, runs: &[Run], is_forced: bool) -> Result<u64, Fai
         return Ok(0);
     }
     fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
-    charts.iter().try_for_each(|(path, text)| write(path, text))?;
+    charts.iter().try_for_each(|(path, text)| write(path, text, is_forced))?;
     Ok(charts.len() as u64)
 }
 
@@ -211,9 +216,14 @@ pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Fail
 }
 
 /// Writes a file whole or not at all; the file that a link leads to, where it is one.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str, is_forced: bool) -> Result<(), Failure> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
-    atomic_file::replace(&target, text.as_bytes()).map_err(|error| not_written(path, &error))
+    atomic_file::write(&target, text.as_bytes(), existing(is_forced)).map_err(|error| not_written(path, &error))
+}
+
+/// What becomes of a file that [`refuse_to_replace`] let pass, or that has appeared since.
+pub(super) fn existing(is_forced: bool) -> Existing {
+    if is_forced { Existing::Replace } else { Existing::Refuse }
 }
 
 fn not_written(path: &Path, error: &io::Error) -> Failure {

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use ::measure::Size;
-use clap::{ArgMatches, Args, Command};
+use clap::{Arg, ArgMatches, Args, Command};
 use experiments::roundtrip::{self, RoundtripParameters, SubjectTripParameters};
 
 use super::measure::measure;
-use super::subjects::{SubjectArguments, measure_on, refuse_databases};
+use super::subjects::{SubjectArguments, measure_on, refuse_databases, servers};
 use super::unused::refuse_unread;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
@@ -61,7 +61,8 @@ struct Arguments {
 fn define(command: Command) -> Command {
     let about = "Measures the round trip to the storage: first touch, storage's cache, page cache";
     let command = Arguments::augment_args(command).about(about).after_help(EXAMPLES);
-    let command = command.mut_arg("on", |on| on.value_name("URL,...").help(ON).long_help(ON_IN_FULL));
+    let on = |on: Arg| on.value_name("URL,...").value_parser(servers).help(ON).long_help(ON_IN_FULL);
+    let command = command.mut_arg("on", on);
     // What conflicts with `on` takes the requirement of it away, so that a path alone would pass.
     ["dry_run", "statement_timeout"]
         .into_iter()

@@ -163,13 +163,29 @@ fn limit(word: &str) -> Result<Nanos, String> {
     }
 }
 
+/// Reads the words of `--on` where only servers are measured: what names no subject is answered with those alone.
+pub(super) fn servers(words: &str) -> Result<Places, String> {
+    let of_server = || words.parse::<server::Place>().err().map(|error| error.to_string());
+    words.parse::<Places>().map_err(|error| of_server().unwrap_or_else(|| error.to_string()))
+}
+
+/// Reads what names a server that runs. A private one would do nothing, so that no sentence proposes one.
+pub(super) fn server_that_runs(word: &str) -> Result<server::Place, String> {
+    let is_address = server::place::SCHEMES.iter().any(|scheme| word.starts_with(scheme));
+    word.parse::<server::Place>().map_err(|error| match is_address {
+        true => error.to_string(),
+        false => format!("'{}' names no server: write postgres://USER@HOST:PORT/DATABASE", without_password(word)),
+    })
+}
+
 /// Refuses databases where files and block devices are read: `--on` means something else there.
 pub(super) fn refuse_databases<'a>(command: &str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Failure> {
     let is_database = |path: &&PathBuf| !path.exists() && path.to_str().is_some_and(Places::claim);
     let Some(path) = paths.into_iter().find(is_database) else { return Ok(()) };
     let sentence = format!(
         "'{}' names a database, and readpath {command} reads a file or a block device. For the path to the storage \
-         through a database give `readpath roundtrip --on`; lio, scan, join and calibrate measure databases too.",
+         through a PostgreSQL server give `readpath roundtrip --on`; lio, scan and join measure databases too, and \
+         calibrate PostgreSQL servers.",
         without_password(&path.to_string_lossy())
     );
     Err(Failure::new(Exit::WrongCommandLine, sentence))

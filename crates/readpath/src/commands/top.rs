@@ -19,6 +19,7 @@ use sys::threads;
 
 use super::measure::{interrupted, progress, signals};
 use super::profile::running::{REMARK, refuse_rate};
+use super::subjects::server_that_runs;
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
@@ -53,7 +54,7 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 #[derive(Args)]
 struct Arguments {
     /// The PostgreSQL server: postgres://USER@HOST:PORT/DATABASE
-    #[arg(long, value_name = "SERVER")]
+    #[arg(long, value_name = "SERVER", value_parser = server_that_runs)]
     on: Place,
     /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, otherwise 50, and
     /// then at most 100]

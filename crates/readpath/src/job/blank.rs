@@ -170,7 +170,9 @@ fn example(parameter: &Parameter) -> Value {
 fn example_of(kind: Kind, parameter: &Parameter) -> Value {
     let text = |text: &str| Value::Text(text.into());
     match kind {
-        Kind::Flag | Kind::Switch => Value::Truth(false),
+        // What holds anyway is shown as it holds.
+        Kind::Flag => Value::Truth(parameter.opposite.is_some()),
+        Kind::Switch => Value::Truth(false),
         Kind::Size => text("1GiB"),
         Kind::Time => text("5s"),
         Kind::Whole => Value::Number("1".into()),

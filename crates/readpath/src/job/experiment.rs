@@ -35,6 +35,8 @@ pub(super) struct Parameter {
     pub(super) kind: Kind,
     /// Whether it takes several values.
     pub(super) is_list: bool,
+    /// Of a flag that says what holds anyway: the flag that turns it off, since making it false turns nothing off.
+    pub(super) opposite: Option<String>,
     pub(super) arg: Arg,
 }
 
@@ -66,7 +68,7 @@ impl Experiment {
     fn of(name: &'static str, command: &Command) -> Experiment {
         let args = command.get_arguments().filter(|arg| !APART.contains(&arg.get_id().as_str()));
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        Experiment { name, about, parameters: args.map(Parameter::of).collect() }
+        Experiment { name, about, parameters: args.map(|arg| Parameter::of(arg, command)).collect() }
     }
 
     /// The parameter of this name.
@@ -81,10 +83,10 @@ impl Experiment {
 }
 
 impl Parameter {
-    fn of(arg: &Arg) -> Parameter {
+    fn of(arg: &Arg, command: &Command) -> Parameter {
         let name = arg.get_long().map_or_else(|| hyphenated(arg.get_id().as_str()), String::from);
         let is_list = matches!(arg.get_action(), ArgAction::Append);
-        Parameter { name, kind: Kind::of(arg), is_list, arg: arg.clone() }
+        Parameter { name, kind: Kind::of(arg), is_list, opposite: opposite(arg, command), arg: arg.clone() }
     }
 
     /// Whether it can stand without a value, which then has a meaning of its own.
@@ -126,4 +128,15 @@ impl Kind {
 
 fn is<T: 'static>(parser: &ValueParser) -> bool {
     parser.type_id() == TypeId::of::<T>()
+}
+
+/// The flag that a flag excludes whose help calls it the default.
+fn opposite(arg: &Arg, command: &Command) -> Option<String> {
+    let is_flag = |arg: &Arg| !arg.get_action().takes_values();
+    let is_default = || arg.get_help().is_some_and(|help| help.to_string().contains("default"));
+    if !is_flag(arg) || !is_default() {
+        return None;
+    }
+    let mut flags = command.get_arg_conflicts_with(arg).into_iter().filter(|other| is_flag(other));
+    flags.find_map(Arg::get_long).map(String::from)
 }

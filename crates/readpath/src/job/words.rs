@@ -7,7 +7,14 @@ use super::value::Value;
 pub(super) fn of_option(parameter: &Parameter, value: &Value) -> Result<Vec<String>, String> {
     let option = format!("--{}", parameter.name);
     match (parameter.kind, value) {
-        (Kind::Flag, Value::Truth(is_given)) => Ok(if *is_given { vec![option] } else { Vec::new() }),
+        (Kind::Flag, Value::Truth(is_given)) => match (*is_given, &parameter.opposite) {
+            (true, _) => Ok(vec![option]),
+            (false, None) => Ok(Vec::new()),
+            (false, Some(opposite)) => Err(format!(
+                "'{}' is the default, and false does not turn it off: write {opposite} = true",
+                parameter.name
+            )),
+        },
         (Kind::Flag, _) => Err(mistaken(parameter, value)),
         (Kind::Switch, Value::Truth(is_on)) => Ok(vec![option, if *is_on { "on" } else { "off" }.into()]),
         (_, Value::Truth(is_given)) if parameter.has_optional_value() => {

@@ -119,6 +119,26 @@ fn runs_of_different_experiments_are_told_apart_and_not_compared() {
     let page = String::from_utf8(output.stdout).unwrap();
     assert!(page.contains("measure different things") && page.contains("null") && page.contains("ladder"), "{page}");
     assert!(!page.contains("Only in"), "{page}");
+    for format in ["csv", "json"] {
+        let output = user.run(&format!("compare last {} --format {format}", other.display()));
+        assert_eq!(output.status.code(), Some(2), "{format}");
+        assert!(complaint(&output).contains("measure different things"), "{format}: {}", complaint(&output));
+    }
+}
+
+#[test]
+fn runs_without_a_case_in_common_say_by_which_parameter_they_differ() {
+    let user = User::new();
+    let document = user.ok("null --cases 2 --format json");
+    let renumbered = document.replace("\"repetition\": 1", "\"repetition\": 7");
+    let other = user.file("other.json", renumbered.replace("\"repetition\": 2", "\"repetition\": 8").as_bytes());
+    let reason = "The runs have no case in common: their cases differ in repetition (first 1, 2; second 7, 8).";
+    let output = user.run(&format!("compare last {other}"));
+    let page = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.status.code() == Some(2) && page.contains(reason), "{page}");
+    let output = user.run(&format!("compare last {other} --format csv"));
+    assert_eq!(output.status.code(), Some(2), "nothing was compared");
+    assert!(complaint(&output).contains(reason), "{}", complaint(&output));
 }
 
 #[test]
@@ -126,6 +146,28 @@ fn completions_and_manual_are_printed() {
     let user = User::new();
     assert!(user.ok("completions bash").contains("complete"));
     assert!(user.ok("man").contains(".TH readpath"));
+}
+
+#[test]
+fn a_shell_and_the_manual_name_no_command_that_the_help_leaves_out() {
+    let user = User::new();
+    let texts = ["completions bash", "completions zsh", "completions fish", "man"].map(|words| user.ok(words));
+    for name in ["job-run", "counted-scan"] {
+        let help = user.ok("--help");
+        assert!(!help.contains(&format!("\n  {name} ")), "{name} is in the help");
+        for text in &texts {
+            let is_name = |part: &str| part.trim_matches(['\'', '"', '(', ')']) == name;
+            assert!(!text.split_whitespace().any(is_name), "{name} in {text}");
+        }
+    }
+    assert!(texts.iter().all(|text| text.contains("roundtrip")), "the others are named");
+}
+
+#[test]
+fn the_manual_refers_to_no_page_that_is_not_there() {
+    let page = User::new().ok("man").replace("\\-", "-");
+    assert!(page.contains("\nreadpath calibrate\n") && !page.contains("readpath-"), "{page}");
+    assert!(page.contains("readpath COMMAND --help"), "{page}");
 }
 
 #[test]
@@ -518,7 +560,21 @@ fn several_numbers_and_a_server_that_a_command_does_not_take_are_sent_to_where_t
 }
 
 #[test]
-fn the_help_of_a_command_names_no_subject_that_it_refuses() {
-    let help = User::new().ok("roundtrip --help");
+fn a_command_names_no_subject_that_it_refuses() {
+    let user = User::new();
+    let help = user.ok("roundtrip --help");
     assert!(!help.contains("sqlite") && !help.contains("engine"), "{help}");
+    for words in ["roundtrip --on", "calibrate --on", "record --to folder --on", "top --on"] {
+        for server in ["foo", "sqlite?"] {
+            let said = user.refused(&format!("{words} {server}"), 2);
+            assert!(said.contains(&format!("'{server}' names no server: write postgres://")), "{words}: {said}");
+            assert!(!said.contains("engine") && !said.contains("sqlite for"), "{words}: {said}");
+        }
+    }
+    for words in ["record --to folder --on foo", "top --on foo"] {
+        let said = user.refused(words, 2);
+        assert!(!said.contains("postgres:18"), "none is started: {said}");
+    }
+    let said = user.refused("roundtrip --on engine", 2);
+    assert!(said.contains("cannot measure round trips") && said.contains("--on postgres:18"), "{said}");
 }

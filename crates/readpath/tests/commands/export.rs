@@ -64,6 +64,17 @@ fn an_export_that_reads_nothing_leaves_nothing() {
 }
 
 #[test]
+fn an_export_of_a_log_without_a_plan_says_what_to_set_and_leaves_nothing() {
+    let user = User::new();
+    let log = "2026-11-21 10:45:00.000 UTC [7] LOG:  starting PostgreSQL 18.0\n\
+               2026-11-21 10:45:01.004 UTC [7] LOG:  duration: 4.000 ms  statement: select 1\n";
+    user.file("plain.log", log.as_bytes());
+    let complaint = user.refused("export --events plain.log --output events", 1);
+    assert!(complaint.contains("plain.log") && complaint.contains("auto_explain.log_format = json"), "{complaint}");
+    assert_eq!(fs::read_dir(user.home.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn an_export_takes_the_unit_of_time_that_it_is_given() {
     let user = user();
     let words = ["export", "--events", "a.trc", "--output", "events", "--time-scale"];
@@ -145,9 +156,13 @@ fn a_log_comes_through_a_pipe_as_well() {
 #[test]
 fn a_trace_among_logs_is_named_and_left_out() {
     let user = user();
-    let output = user.run(&["profile", "server.log", "a.trc", "--no-store"]);
-    let text = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(output.status.code() == Some(1) && text.contains("profile it separately"), "{text}");
+    user.file("traces/a.trc", TRACE.as_bytes());
+    // As a shell gives the names, as a pattern that no shell has replaced, and as a folder.
+    for others in [&["a.trc", "server.log"][..], &["[as]*.[tl]*"], &["server.log", "traces"]] {
+        let output = user.run(&[&["profile", "--no-store"], others].concat());
+        let text = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.code() == Some(1) && text.contains("profile it separately"), "{others:?}: {text}");
+    }
 }
 
 #[test]
@@ -200,7 +215,7 @@ fn a_run_that_cannot_be_read_is_named_and_the_others_are_exported() {
     let newer = user.file("newer.json", br#"{"schema": "readpath.run/9", "id": "x"}"#);
     let output = user.run("export --runs --output rows.csv");
     let text = said(&output);
-    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert_eq!(output.status.code(), Some(3), "a run in the store cannot be used: {text}");
     assert!(
         text.contains("0197c0de-0000-7000-8000-000000000001.json is not read") && text.contains("of 2 runs"),
         "{text}"

@@ -178,6 +178,20 @@ fn what_can_only_be_read_as_a_whole_is_followed_and_says_so() {
 }
 
 #[test]
+fn what_is_waited_for_is_told_where_the_page_goes_to_a_file() {
+    let user = User::new();
+    let path = trace(&user);
+    write(&path, SHOP);
+    let page = user.home.path().join("page");
+    let words = format!("profile {} --follow=3s --no-store > {}", path.display(), page.display());
+    let Some(script) = terminal::begin(&user, &words) else { return };
+    let output = script.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("waiting for more of "), "{told}");
+    assert!(fs::read_to_string(page).unwrap().contains("where the time went"), "{told}");
+}
+
+#[test]
 fn a_terminal_has_one_page_in_place_of_the_other_and_the_whole_once_at_the_end() {
     let user = User::new();
     let path = trace(&user);

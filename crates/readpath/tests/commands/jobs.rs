@@ -58,6 +58,8 @@ fn every_mistake_in_a_job_file_is_one_sentence_with_its_line_and_nothing_is_meas
         ("[disk]\npaths = 'null:'\nblock-size = '8 KiX'\n", 3, vec!["'block-size'", "is not a size"]),
         ("[disk]\npaths = 'null:'\nduration = 5\n", 3, vec!["'duration'", "is not a time"]),
         ("[disk]\npaths = 'null:'\nseek-distances = 'yes'\n", 3, vec!["'seek-distances' takes true or false", "yes"]),
+        ("[disk]\npaths = 'data'\ndirect = false\n", 3, vec!["'direct' is the default", "buffered = true"]),
+        ("[join]\ndirect = false\n", 2, vec!["'direct' is the default", "buffered = true"]),
         ("[disk]\npaths = 'null:'\ndepth = 0\n", 3, vec!["smallest --depth is 1"]),
         ("[disk]\npaths = 'null:'\ncount = 1\nduration = '1s'\n", 3, vec!["'count'", "'duration'", "conflicts with"]),
         ("[disk]\npaths = 'null:'\nio-method = 'sync'\n", 3, vec!["--io-method has no effect", "null:"]),
@@ -346,6 +348,23 @@ fn documents_of_several_runs_stand_one_after_the_other_and_nothing_else_does() {
 }
 
 #[test]
+fn rows_of_several_runs_have_one_heading_as_long_as_their_columns_are_the_same() {
+    let user = User::new();
+    user.file("a.toml", THREE.as_bytes());
+    let text = user.ok("run a.toml --format csv --no-store");
+    assert!(text.starts_with("run,experiment,repetition,metric,"), "{text}");
+    assert_eq!(
+        (text.matches("run,experiment,").count(), text.lines().count()),
+        (1, 1 + 2 + 1 + 3 + 4 + 3 + 4),
+        "{text}"
+    );
+    let other = "[null]\ncases = 1\n[counters]\ncommand = ['true']\n[again]\nexperiment = 'null'\ncases = 1\n";
+    user.file("b.toml", other.as_bytes());
+    let text = user.ok("run b.toml --format csv --no-store");
+    assert_eq!(text.matches("run,experiment,").count(), 3, "{text}");
+}
+
+#[test]
 fn a_store_that_cannot_be_used_is_found_before_the_first_run() {
     let user = User::new();
     user.file("a.toml", THREE.as_bytes());
@@ -411,6 +430,7 @@ fn a_file_to_begin_with_has_every_option_and_every_default_is_taken() {
     let mut wrong = Vec::new();
     for experiment in EXPERIMENTS {
         let text = user.ok(&format!("init {experiment}")).replace("/data/old.dbf", "data/old.dbf");
+        assert!(!text.contains("direct = false"), "what holds anyway is shown as it holds: {text}");
         user.file("a.toml", text.as_bytes());
         let plain = user.ok("run a.toml --dry-run");
         assert!(plain.starts_with(&format!("readpath {experiment}")), "{plain}");

@@ -156,6 +156,7 @@ fn what_cannot_be_is_refused_as_wrong_words() {
         ("--repeat 0", "--repeat"),
         ("--pool 8KiB", "--pool"),
         ("--pool 900TiB", "--pool"),
+        ("--rows 18446744073709551615", "--rows 18446744073709551615: "),
         ("--method index", "batched-rowid"),
         ("--direct --buffered", "--buffered"),
         ("--on model:tape", "hdd-7200"),
@@ -174,6 +175,28 @@ fn what_cannot_be_is_refused_as_wrong_words() {
         assert!(complaint.contains(says), "{words}: {complaint}");
     }
     assert!(!user.home.path().join(".cache").exists(), "a table was made for a wrong command line");
+}
+
+#[test]
+fn a_dry_run_refuses_what_the_run_refuses() {
+    let user = User::new();
+    let server = "--on postgres://me@127.0.0.1:1/db --dry-run";
+    for (words, says) in [
+        ("join --pool 0", "--pool 0: a buffer pool"),
+        ("join --rows 18446744073709551615", "--rows 18446744073709551615: "),
+        ("scan --memory 1", "--memory gives 1 byte"),
+        ("scan --rows 200000000000", "is not possible"),
+    ] {
+        let complaint = user.refused(&format!("{words} {server}"), 2);
+        assert!(complaint.contains(says), "{words}: {complaint}");
+        let (command, options) = words.split_once(" --").unwrap();
+        let (key, value) = options.split_once(' ').unwrap();
+        user.file("job.toml", format!("[{command}]\n{key} = '{value}'\n").as_bytes());
+        let complaint = user.refused("run job.toml --dry-run", 2);
+        assert!(complaint.contains(says), "{words} in a job file: {complaint}");
+    }
+    let alone = user.ok(&format!("join --rows 2000 --outer-rows 100 --repeat 1 --pool 0 --alone {server}"));
+    assert!(alone.contains("CREATE "), "without the engine its pool does not matter: {alone}");
 }
 
 #[test]

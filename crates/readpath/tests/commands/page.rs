@@ -77,6 +77,25 @@ fn all_runs_stand_beside_each_other_and_a_damaged_one_is_named() {
 }
 
 #[test]
+fn a_missing_store_and_a_damaged_run_of_it_end_with_the_code_that_the_help_promises() {
+    let user = with_runs();
+    for words in ["report last", "report last~1 last", "report --all", "report"] {
+        let complaint = user.refused(&format!("{words} --store missing -o none.html"), 3);
+        assert!(complaint.contains("there is no directory missing"), "{words}: {complaint}");
+    }
+    let damaged = user.store().join("0197c0de-0000-7000-8000-000000000001.json");
+    fs::write(damaged, "{\"schema\": \"readpath.run/1\"").unwrap();
+    for words in ["report --all -o all.html", "report last 0197c0de -o two.html"] {
+        let output = user.run(words);
+        assert_eq!(output.status.code(), Some(3), "{words}: {}", complaint(&output));
+        assert!(complaint(&output).contains("0197c0de-0000"), "{words}: {}", complaint(&output));
+    }
+    assert!(page_of(&user, "all.html").contains("disk: 2 runs side by side"), "the others are shown");
+    assert!(page_of(&user, "two.html").contains("How long a read takes by zone"), "the others are shown");
+    assert!(!user.home.path().join("none.html").exists());
+}
+
+#[test]
 fn a_run_of_an_older_and_one_of_a_newer_readpath_are_a_sentence_each_and_the_rest_is_shown() {
     let user = with_runs();
     let home = user.home.path().display();

@@ -2,8 +2,10 @@
 
 // What stands beside the tests of this file is called by them alone.
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -160,6 +162,21 @@ fn statements_are_ranked_as_asked() {
 }
 
 #[test]
+fn a_ranking_is_refused_where_no_statements_are_ranked() {
+    let user = User::new();
+    for (words, option) in [
+        (&["--by", "event", "--sort", "cpu"][..], "--sort"),
+        (&["--where", "latency>5ms", "--sort", "cpu"], "--sort"),
+        (&["--statement", "9qf3", "--sort", "cpu"], "--sort"),
+        (&["--statement", "9qf3", "--top", "3"], "--top"),
+    ] {
+        let refusal = user.refused(&[&["profile", TRACE], words].concat(), 2);
+        assert!(refusal.contains(&format!("{option} has no effect here")), "{words:?}: {refusal}");
+    }
+    user.ok(&["profile", TRACE, "--statement", "9qf3", "--by", "event", "--top", "3", "--no-store"]);
+}
+
+#[test]
 fn a_unit_of_time_that_the_user_gives_is_used_and_said() {
     let user = User::new();
     let [plain, scaled] = ["1", "1.024"].map(|scale| user.document(&["profile", TRACE, "--time-scale", scale]));
@@ -188,6 +205,21 @@ fn what_is_no_trace_is_called_what_it_is_and_nothing_is_kept() {
     assert!(user.refused(&["profile"], 2).contains("FILE"));
     assert!(user.refused(&["profile", TRACE, "--workers", "0"], 2).contains("workers"));
     assert!(user.ok(&["runs"]).contains("No runs are kept yet"));
+}
+
+#[test]
+fn an_input_that_is_named_and_not_read_is_a_failure_whatever_its_name_is() {
+    let user = User::new();
+    let ends = |name: &[u8]| {
+        let mut command = user.command(&["profile", TRACE, "--no-store"]);
+        let output = command.arg(OsStr::from_bytes(name)).output().unwrap();
+        let page = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(page.contains("where the time went"), "the other one is shown: {page}");
+        output.status.code()
+    };
+    user.file("traces/broken.trc", b"\x00\x01\x02");
+    assert_eq!([&b"-"[..], b"missing-\xff.trc", b"missing.trc"].map(ends), [Some(1); 3]);
+    assert_eq!(ends(b"traces"), Some(0), "what is within a folder is a matter of the page");
 }
 
 #[test]

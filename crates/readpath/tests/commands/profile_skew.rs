@@ -101,6 +101,7 @@ fn what_cannot_be_read_is_refused_with_what_to_write() {
         (["--where", "event"], "no operator"),
         (["--where", "latency>5"], "500us"),
         (["--where", "file=four"], "'four' is not a number"),
+        (["--where", "file=4 or file=5"], "join them with 'and'"),
     ] {
         let complaint = user.refused(&words, 2);
         assert!(complaint.contains(said), "{words:?}: {complaint}");

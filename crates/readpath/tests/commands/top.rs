@@ -64,10 +64,12 @@ impl Terminal {
 fn every_way_out_leaves_the_terminal_as_it_was() {
     let Some(trial) = Trial::start(&[]) else { return };
     let words = format!("--on {}", trial.url());
-    let ways: [(&str, &[&[u8]], &str); 3] = [
+    let ways: [(&str, &[&[u8]], &str); 4] = [
         ("", &[b"2", b"q"], "ended with 0"),
         ("", &[b"\x03"], "ended with 0"),
         ("timeout --foreground -s TERM 4", &[], "ended with 124"),
+        // Alt+[ is how a sequence begins that never ends.
+        ("timeout --foreground --kill-after=5 -s TERM 6", &[b"\x1b["], "ended with 124"),
     ];
     for (before, keys, ending) in ways {
         let user = User::new();

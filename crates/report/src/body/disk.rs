@@ -124,12 +124,12 @@ fn zone_label(case: &Case) -> String {
     }
 }
 
-/// Mean latency as a multiple of that of the first outer case; empty for the outer one itself.
+/// Elapsed time per read as a multiple of that of the first outer case, which is one over the rate, as the finding on
+/// zones and the published figures have it; empty for the outer one itself.
 fn against_outer(case: &Case, cases: &[&Case]) -> Option<Cell> {
     let is_outer = |case: &Case| parameters::ZONE.in_case(case).as_deref() == Some("outer");
-    let mean = |case: &Case| latency(case, |metric| Some(metric.statistics.mean));
-    let outer = mean(cases.iter().find(|case| is_outer(case))?).filter(|outer| *outer > 0.0)?;
-    let times = mean(case)? / outer;
+    let rate = |case: &Case| Some(reads::IOPS.in_case(case)?.statistics.mean).filter(|rate| *rate > 0.0);
+    let times = rate(cases.iter().find(|case| is_outer(case))?)? / rate(case)?;
     (!is_outer(case)).then(|| Cell::number(ratio(times), times, Unit::Ratio))
 }
 

@@ -1,5 +1,7 @@
 //! Several subjects of one run side by side: a column for each, whatever they are.
 
+use std::collections::{HashMap, HashSet};
+
 use measure::Case;
 use measure::sorting;
 
@@ -36,13 +38,8 @@ pub(super) fn name(subject: &str) -> String {
 
 /// The different texts of cases, in the order of their first appearance.
 pub(super) fn values(cases: &[&Case], text: impl Fn(&Case) -> String) -> Vec<String> {
-    let mut values = Vec::new();
-    for value in cases.iter().map(|case| text(case)) {
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    values
+    let mut seen: HashSet<String> = HashSet::new();
+    cases.iter().map(|case| text(case)).filter(|value| seen.insert(value.clone())).collect()
 }
 
 /// One metric of all subjects: a row for each `row` text, a column for each subject, and one for the published figures
@@ -55,9 +52,11 @@ pub(super) fn comparison(
 ) -> Option<Table> {
     let cases: Vec<&Case> = cases.iter().copied().filter(|case| value(case).is_some()).collect();
     let rows = values(&cases, row);
-    let of_row = |text: &String| cases.iter().copied().filter(|case| row(case) == *text).collect::<Vec<&Case>>();
+    let mut by_row: HashMap<String, Vec<&Case>> = HashMap::new();
+    cases.iter().for_each(|case| by_row.entry(row(case)).or_default().push(case));
+    let of_row = |text: &String| by_row.get(text).into_iter().flatten().copied();
     let cell_of = |text: &String, subject: &String| {
-        Cell::or_absent(of_row(text).into_iter().find(|case| self::subject(case) == *subject).and_then(value))
+        Cell::or_absent(of_row(text).find(|case| self::subject(case) == *subject).and_then(value))
     };
     let table = Table::over(&rows).column(heading, Align::Left, |text| text.clone());
     let table = table.each(subjects(&cases), |table, subject| {
@@ -65,7 +64,7 @@ pub(super) fn comparison(
     });
     let has_published = cases.iter().any(|case| published(case).is_some());
     let table = table.each(has_published.then_some("published"), |table, heading| {
-        table.column(heading, Align::Right, |text| Cell::or_absent(of_row(text).into_iter().find_map(published)))
+        table.column(heading, Align::Right, |text| Cell::or_absent(of_row(text).find_map(published)))
     });
     table.unless_empty()
 }
@@ -76,6 +75,14 @@ mod tests {
     use measure::{Parameters, Unit};
 
     use super::*;
+
+    #[test]
+    fn the_texts_of_many_cases_stand_once_each_in_their_order() {
+        let case = |path: u32| Case::new(Parameters::from_iter([parameters::PATH.of(path.to_string())]));
+        let cases: Vec<Case> = (0..20_000).chain(0..20_000).map(case).collect();
+        let found = values(&cases.iter().collect::<Vec<_>>(), |case| cell(case, "path"));
+        assert_eq!(found, (0..20_000).map(|path| path.to_string()).collect::<Vec<_>>());
+    }
 
     #[test]
     fn a_subject_without_a_case_has_a_dash_and_not_the_number_of_another() {

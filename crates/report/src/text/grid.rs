@@ -2,7 +2,7 @@
 //!
 //! This is the one place that decides what happens to columns that the width does not hold.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::bar;
 use super::wrap::width;
@@ -186,9 +186,11 @@ impl Grid<'_> {
         total(&self.columns.iter().map(Column::width).collect::<Vec<_>>())
     }
 
-    /// The lines of text over a row.
-    fn over(&self, row: usize) -> impl Iterator<Item = String> {
-        self.groups.iter().filter(move |(over, _)| *over == row).map(|(_, text)| text.clone())
+    /// The lines of text over each row that has any.
+    fn over(&self) -> HashMap<usize, Vec<&str>> {
+        let mut over: HashMap<usize, Vec<&str>> = HashMap::new();
+        self.groups.iter().for_each(|(row, text)| over.entry(*row).or_default().push(text));
+        over
     }
 
     /// Each row as a line with its first cell and one line for each further cell, behind its heading. What the first
@@ -207,8 +209,9 @@ impl Grid<'_> {
         let wrap = |text: &str, width: usize| Style { width, ..*style }.wrap(text, 0);
         let first = columns.first().filter(|column| column.is_text() && !column.heading.is_empty());
         let mut lines: Vec<String> = first.map(|column| format!("{}:", column.heading)).into_iter().collect();
+        let over = self.over();
         for row in 0..self.rows {
-            lines.extend(self.over(row).map(|text| style.wrap(&text, INDENT)));
+            lines.extend(over.get(&row).into_iter().flatten().map(|text| style.wrap(text, INDENT)));
             for (number, column) in columns.iter().enumerate() {
                 let cell = single_spaced(&column.cells[row]);
                 let heading = &column.heading;
@@ -251,9 +254,10 @@ impl Grid<'_> {
         let longest = |index: usize| self.columns[index].cells.iter().map(|cell| width(cell)).max().unwrap_or(0);
         let rule = |index: usize| if Some(index) == amounts { "-".repeat(longest(index)) } else { String::new() };
         let mut lines = vec![style.bold(&line(&|index| self.columns[index].heading.clone()))];
+        let (over, rules) = (self.over(), self.rules.iter().collect::<HashSet<_>>());
         for row in 0..self.rows {
-            lines.extend(self.over(row).map(|text| style.wrap(&text, INDENT)));
-            lines.extend(self.rules.contains(&row).then(|| line(&rule)));
+            lines.extend(over.get(&row).into_iter().flatten().map(|text| style.wrap(text, INDENT)));
+            lines.extend(rules.contains(&row).then(|| line(&rule)));
             lines.push(line(&|index| self.columns[index].cells[row].clone()));
         }
         lines.join("\n")
@@ -374,6 +378,18 @@ mod tests {
         let table = Table::over(&rows).column("what", Align::Left, |row| row.0);
         let table = table.column("seconds", Align::Right, |row| row.1).rules(|row| row.0 == "sum").done();
         assert_eq!(at_width(&table, 40), "what  seconds\na       1.000\n       ------\nsum    10.000");
+    }
+
+    #[test]
+    fn a_line_over_each_of_many_rows_stands_over_its_own() {
+        let rows: Vec<String> = (0..20_000).map(|row| row.to_string()).collect();
+        let table = Table::over(&rows).column("n", Align::Right, |row| row.clone()).groups(|row| format!("of {row}"));
+        let rendered = at_width(&table.done(), 40);
+        let lines: Vec<&str> = rendered.lines().skip(1).map(str::trim).collect();
+        assert_eq!(lines.len(), 2 * rows.len());
+        for (pair, row) in lines.chunks(2).zip(&rows) {
+            assert_eq!(pair, [format!("of {row}"), row.clone()]);
+        }
     }
 
     #[test]

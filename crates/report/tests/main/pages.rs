@@ -205,6 +205,19 @@ fn a_page_says_why_sessions_are_not_shown_over_time() {
     assert!(!report::render(&run, &WIDE).contains("clocks of their own"), "a page of text has no charts");
 }
 
+#[test]
+fn a_breakdown_of_samples_has_no_column_of_calls_that_are_0() {
+    let mut run = documents::profile_breakdown();
+    for case in run.cases.iter_mut().filter(|case| case.is("table", "skew")) {
+        case.metrics.retain(|metric| !["calls", "mean", "min", "max"].contains(&metric.name.as_str()));
+    }
+    let page = report::render(&run, &WIDE);
+    let heading = page.lines().find(|line| line.contains("by file")).unwrap();
+    assert!(!heading.contains("calls") && !heading.contains("mean"), "{page}");
+    let words: Vec<&str> = page.split_whitespace().collect();
+    assert!(words.join(" ").contains("Samples do not tell how many calls and waits there were."), "{page}");
+}
+
 /// Charts of values that were made of others: shares, ratios and sums, which no metric of the run has.
 const MADE: [&str; 9] = [
     "contest-bars",

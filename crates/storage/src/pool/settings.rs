@@ -42,6 +42,11 @@ impl PoolSettings {
         PoolSettings { bytes, segments_max: 64, io_method, read_depth, blocks_per_read, blocks_per_gather: 1 }
     }
 
+    /// Refuses settings that no pool can have, before any memory is taken.
+    pub fn check(&self) -> Result<(), StorageError> {
+        self.frames().map(drop)
+    }
+
     /// Most blocks of reads under way.
     pub(super) fn at_once(&self) -> usize {
         self.read_depth.saturating_mul(self.blocks_per_gather).max(self.blocks_per_read)

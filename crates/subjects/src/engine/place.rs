@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::access_paths::AccessEngine;
 use super::logical_reads::{Engine, check_cell};
-use super::nested_loops::EngineLoops;
+use super::nested_loops::{EngineLoops, JoinEngine};
 use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::logical_reads::{Access, Asked, LogicalReads};
 use crate::nested_loops::{self, NestedLoops};
@@ -49,6 +49,7 @@ impl Place for EnginePlace {
     }
 
     fn nested_loops(&self, asked: &nested_loops::Asked) -> Offer<'_, dyn NestedLoops> {
+        JoinEngine::check(asked).map_err(|error| error.to_string())?;
         let asked = asked.clone();
         Ok(Opener::new(Box::new(move |opening| {
             Ok(Box::new(EngineLoops::new(asked, opening.clock, opening.stop.clone())?))

@@ -140,9 +140,11 @@ fn software_events_are_counted_around_a_pass_and_what_is_not_counted_has_its_rea
         let cost = engine.scan(&ScanPass { laps: 50, ..pass(threads) }).unwrap();
         match cost.tally.of("task_clock") {
             Ok(clock) => {
-                // The counters run from just before the clock is read until just after.
+                // The counters run from just before the clock is read until just after. Where the host takes the
+                // processor away, its clock may go on, and the time of the thread does not.
                 let (cpu, clock) = (cost.cpu.0 as f64, clock.value());
-                assert!((cpu * 0.9..cpu * 2.0 + 1e6).contains(&clock), "{path:?} {threads}: {clock} of {cpu} ns");
+                let most = cost.elapsed.0 as f64 * threads as f64 * 1.1 + 1e6;
+                assert!((cpu * 0.9..most).contains(&clock), "{path:?} {threads}: {clock} of {cpu} ns, {most} at most");
             }
             Err(reason) => println!("skipped: {reason}"),
         }

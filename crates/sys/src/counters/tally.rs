@@ -48,8 +48,10 @@ impl Tally {
     /// The count of the event of this name, or why there is none.
     pub fn of(&self, name: &str) -> Result<Count, Absence> {
         let counted = self.counts.iter().find(|(event, _)| event.name == name).map(|(_, count)| *count);
-        // One uncounted thread of many would make the sum too small, unnoticed.
-        match self.absent.iter().find(|(event, _)| event.name == name) {
+        // One uncounted thread of many would make the sum too small, unnoticed. One that ended before its counter was
+        // opened ran for next to no time, whether the threads that were counted stand before it or after it.
+        let matters = |reason: Absence| reason != Absence::Gone || counted.is_none();
+        match self.absent.iter().find(|(event, reason)| event.name == name && matters(*reason)) {
             Some((_, reason)) => Err(*reason),
             None => counted.filter(|count| count.running > 0).ok_or(Absence::NeverRan),
         }
@@ -84,10 +86,7 @@ impl Tally {
 
     /// Notes that one thread has no count.
     pub fn add_absent(&mut self, event: Event, reason: Absence) {
-        // A thread that ended before its counter was opened ran for next to no time.
-        if reason != Absence::Gone || !self.counts.iter().any(|(known, _)| *known == event) {
-            self.absent.push((event, reason));
-        }
+        self.absent.push((event, reason));
     }
 }
 
@@ -128,6 +127,20 @@ mod tests {
         tally.add_absent(cycles, Absence::Forbidden);
         assert_eq!(tally.of("cycles"), Err(Absence::Forbidden));
         assert_eq!(tally.of("instructions"), Err(Absence::NeverRan));
+    }
+
+    #[test]
+    fn a_thread_that_had_ended_spoils_no_sum_whether_it_comes_first_or_last() {
+        let cycles = HARDWARE_EVENTS[0];
+        let (mut counted, mut gone) = (Tally::default(), Tally::default());
+        counted.add(cycles, Raw { value: 100, enabled: 10, running: 10 });
+        gone.add_absent(cycles, Absence::Gone);
+        for (first, last) in [(&gone, &counted), (&counted, &gone)] {
+            let mut sum = first.clone();
+            sum.add_all(last);
+            assert_eq!(sum.of("cycles").map(|count| count.value()), Ok(100.0));
+        }
+        assert_eq!(gone.of("cycles"), Err(Absence::Gone), "no thread was counted");
     }
 
     #[test]

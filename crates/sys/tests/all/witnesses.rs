@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::fs::FallocateFlags;
 use sys::file::extents::{Extents, ExtentsError, coverage};
-use sys::file::witness::{WitnessError, cached, evict, nowait_hits};
+use sys::file::witness::{Cached, WitnessError, cached, evict, nowait_hits};
 use sys::file::{BlockDevice, Caching, Target, TestFile};
 
 const MIB: u64 = 1 << 20;
@@ -87,10 +87,15 @@ fn cached_and_evicted_are_told_apart() {
     assert_eq!(pages(&target), 0, "a fresh test file is not in the page cache");
     // Without read-ahead, whose pages could still be on their way when they are to be evicted.
     rustix::fs::fadvise(&target, 0, None, rustix::fs::Advice::Random).unwrap();
-    let mut block = vec![0; MIB as usize];
-    rustix::io::pread(&target, &mut block, 0).unwrap();
-    let first = cached(&target, 0, MIB).unwrap();
-    assert_eq!((first.pages, first.of), (MIB / 4096, MIB / 4096), "{first:?}");
+    // A kernel that reclaims memory may drop a page that was read a moment ago, but not in each of five looks.
+    let read_and_look = || {
+        let mut block = vec![0; MIB as usize];
+        rustix::io::pread(&target, &mut block, 0).unwrap();
+        cached(&target, 0, MIB).unwrap()
+    };
+    let looks: Vec<_> = (0..5).map(|_| read_and_look()).collect();
+    let is_whole = |look: &Cached| (look.pages, look.of) == (MIB / 4096, MIB / 4096);
+    assert!(looks.iter().any(is_whole), "{looks:?}");
     // A range that begins and ends inside a page means the pages around it.
     assert_eq!(cached(&target, 4095, 2).unwrap().of, 2);
     assert_eq!(cached(&target, 100 * MIB, 5).unwrap().of, 0);
@@ -125,12 +130,16 @@ fn a_read_that_may_not_wait_hits_what_is_cached_and_perturbs_only_what_it_asked_
     println!("{cold:?} of a cold file, and then {} pages of it are cached", pages(&target));
     assert_eq!((cold.answered, cold.refused + cold.fetched), (0, 16), "nothing was cached");
     assert!(pages(&target) <= 2 * 16, "read-ahead went beyond the blocks asked for");
-    let mut block = vec![0; 8192];
-    for offset in &offsets {
-        rustix::io::pread(&buffered, &mut block, *offset).unwrap();
-    }
-    let warm = nowait_hits(&target, &offsets, 8192).unwrap();
-    assert_eq!((warm.answered, warm.refused, warm.fetched), (16, 0, 0));
+    // As above, some pages may be dropped between the read and the question.
+    let warm = |_| {
+        let mut block = vec![0; 8192];
+        for offset in &offsets {
+            rustix::io::pread(&buffered, &mut block, *offset).unwrap();
+        }
+        nowait_hits(&target, &offsets, 8192).unwrap()
+    };
+    let warm: Vec<_> = (0..5).map(warm).collect();
+    assert!(warm.iter().any(|hits| (hits.answered, hits.refused, hits.fetched) == (16, 0, 0)), "{warm:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use profile::tables::read_tiers::{ByTier, ReadSums, ReadTier};
 
 use super::*;
 use crate::samples::{sample, seconds_of};
+use crate::view::Asked;
 
 fn history() -> History {
     let mut samples = vec![
@@ -30,7 +31,11 @@ fn facts() -> Facts {
 
 fn drawn(history: &History, view: &View, facts: &Facts, (width, height): (u16, u16)) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| Drawn::new(history, view, facts).draw(frame)).unwrap();
+    terminal
+        .draw(|frame| {
+            Drawn::new(history, view, facts).draw(frame);
+        })
+        .unwrap();
     let buffer = terminal.backend().buffer();
     let line = |y: u16| (0..width).map(|x| buffer[(x, y)].symbol().to_string()).collect::<String>();
     (0..height).map(|y| line(y).trim_end().to_string()).collect()
@@ -119,6 +124,22 @@ fn reads_are_shown_by_the_tier_that_answered_or_the_reason_why_not() {
     let page = lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(page.contains("is not known: the kernel lets this process trace no other one"), "{lines:#?}");
     assert!(page.contains("1000 shared buffers"), "{lines:#?}");
+}
+
+#[test]
+fn a_table_that_was_moved_beyond_its_last_line_moves_back_at_the_first_key() {
+    let (history, facts) = (history(), facts());
+    let key = |code| KeyEvent::new(code, KeyModifiers::NONE);
+    let mut view = View::default();
+    (0..1000).for_each(|_| assert_eq!(view.press(key(KeyCode::Down), 7, 7), Asked::Nothing));
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    let mut first = 0;
+    terminal.draw(|frame| first = Drawn::new(&history, &view, &facts).draw(frame)).unwrap();
+    // Two statements were at work.
+    assert_eq!((view.first, first), (1000, 1));
+    view.first = first;
+    view.press(key(KeyCode::Up), 7, 7);
+    assert_eq!(view.first, 0);
 }
 
 #[test]

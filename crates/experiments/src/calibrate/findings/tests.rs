@@ -9,6 +9,7 @@ use sides::proptest::option;
 use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
 use sides::proptest::sample::select;
 use sides::{Reading, both_sides, reading, says};
+use subjects::postgres::calibration::Buffers;
 use subjects::postgres::calibration::own_queries::Listed;
 use subjects::postgres::calibration::server_caches::ServerCaches;
 use subjects::postgres::calibration::tablespaces::Tablespace;
@@ -381,6 +382,40 @@ fn state() -> [Reading; 2] {
     [absent, told]
 }
 
+/// The share of hits of the server's own work and the microseconds of its reads, and of the timed runs the hits among a
+/// thousand blocks and the microseconds of their reads.
+type TimedIn = (f64, f64, u64, Option<f64>);
+
+fn timed_cached() -> Reading {
+    let values = (0.5..1.0, 10.0..500.0, 0..1001_u64, option::of(1.0..500.0));
+    let found = |(hits, micros, timed_hits, read): &TimedIn| {
+        let reads = 1000 - *timed_hits;
+        let mut variant = Variant::of(&[0], &[10.0; 3]);
+        variant.plan.top.buffers = Some(Buffers { hits: *timed_hits, reads, ..Buffers::default() });
+        variant.plan.top.read_ms = read.map(|micros| micros * reads as f64 / 1e3);
+        let comparison = Comparison::timed(State::AsFound, vec![set("now")], vec![Compared::of("q", vec![variant])]);
+        let caches = ServerCaches { hits: Some((1e6, *hits)), read_micros: Some(*micros), ..ServerCaches::default() };
+        told_state::timed_cached(&caches, &comparison)
+    };
+    reading(row::TIMED_CACHED, values, found, |(hits, micros, timed_hits, read)| {
+        let (reads, is_cold) = (1000 - *timed_hits, *hits < 0.99 && *micros >= 30.0);
+        let is_warmer = (reads as f64) < 500.0 * (1.0 - hits);
+        let read = read.filter(|_| reads > 0);
+        let is_of_cache = read.is_some_and(|micros| micros < 30.0);
+        (is_cold && (is_warmer || is_of_cache)).then(|| {
+            let others =
+                read.map(|micros| format!(" and read the others in {} µs each, because", three_digits(micros)));
+            let own = format!(
+                "this database finds {} % there and reads the others in {} µs each.",
+                three_digits(hits * 100.0),
+                three_digits(*micros)
+            );
+            let timed = format!("The timed runs found {} % of", three_digits(*timed_hits as f64 / 10.0));
+            [timed, own].into_iter().chain(others).collect()
+        })
+    })
+}
+
 /// A cost of a block in a state: the constant and microseconds.
 fn block(name: &'static str, state: State, cost: Option<(f64, f64)>) -> Measured {
     let settled = |(value, _): (f64, f64)| Settled {
@@ -680,7 +715,7 @@ fn crossovers() -> [Reading; 2] {
 fn what_a_calibration_says_follows_from_what_was_measured() {
     let all = lacks()
         .into_iter()
-        .chain([advice_of_states(), random_page(), withheld()])
+        .chain([advice_of_states(), random_page(), withheld(), timed_cached()])
         .chain(of_tablespaces())
         .chain(crossovers())
         .chain(state())

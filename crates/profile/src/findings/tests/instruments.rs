@@ -3,6 +3,7 @@
 use measure::Finding;
 use measure::quantity::{format_nanos, size_in_words, three_digits};
 use measure::schema::profile::findings as row;
+use sides::proptest::option;
 use sides::proptest::prelude::any;
 use sides::proptest::sample::select;
 use sides::{Reading, reading, says};
@@ -20,10 +21,10 @@ use crate::tables::Profile;
 pub(super) fn readings() -> Vec<Reading> {
     let [gains, gains_little] = larger_cache();
     let [tiers, memory] = tiers();
-    let [merged, without_cpu, empty] = breakdown();
+    let [merged, without_cpu, without_value, empty] = breakdown();
     vec![gains, gains_little, sampled(), leaves_out(), of_several_files(), tiers, memory, below_zero(), by_rows()]
         .into_iter()
-        .chain([merged, without_cpu, empty, no_timeline()])
+        .chain([merged, without_cpu, without_value, empty, no_timeline()])
         .collect()
 }
 
@@ -224,7 +225,7 @@ fn filtered((known, unknown, reads, passes): &Heard) -> Vec<Finding> {
     broken_down(skew, &calls, &vec![wait(0, 100, [4, 7, 1]); *reads])
 }
 
-fn breakdown() -> [Reading; 3] {
+fn breakdown() -> [Reading; 4] {
     let of = |blocks: &i64| {
         let by_block = Dimension::parse_list("block").unwrap();
         let skew = Skew::with_keys_max(by_block, Filter::default(), micros(1_000_000), 100);
@@ -250,7 +251,22 @@ fn breakdown() -> [Reading; 3] {
         };
         (!passes || known + reads == 0).then(|| says![said])
     });
-    [merged, without_cpu, empty]
+    [merged, without_cpu, without_value(), empty]
+}
+
+/// The user of a statement, where the source says it, and its reads.
+fn without_value() -> Reading {
+    let of = |(user, reads): &(Option<i64>, usize)| {
+        let (mut context, by) = (events(), Dimension::parse_list("event,user").unwrap());
+        context.statements[0].user = *user;
+        let mut instruments = Instruments::new(Some(Skew::new(by, Filter::default(), micros(1_000_000))));
+        (0..*reads).for_each(|_| instruments.wait(&context, &wait(0, 100, [4, 7, 1])));
+        instruments.findings(&Profile { context, ..Profile::default() })
+    };
+    reading(row::SKEW_WITHOUT_VALUE, (option::of(0..3_i64), 0..3_usize), of, |(user, reads)| {
+        let said = says!["has a value in user: the source does not say it", "PostgreSQL are in the dimension client."];
+        (user.is_none() && *reads > 0).then_some(said)
+    })
 }
 
 /// Files with a wait of some seconds each, whether the waits have an end, and whether a stamp says what time it was.

@@ -22,13 +22,18 @@ pub(super) fn readings() -> Vec<Reading> {
 /// A kind of problem, its finding, and what is said of one and of several.
 type Kind = (ProblemKind, FindingSpec, [&'static str; 2]);
 
-const KINDS: [Kind; 20] = [
+const KINDS: [Kind; 21] = [
     (TooLarge, row::NUMBER_TOO_LARGE, ["1 line with numbers", "lines with numbers"]),
     (NegativeElapsed, row::NEGATIVE_ELAPSED, ["1 line with an elapsed time", "lines with an elapsed time"]),
     (ClockWentBack, row::CLOCK_WENT_BACK, ["over a second, 1 time (", " times ("]),
     (ClockLeapt, row::CLOCK_LEAPT, ["leapt ahead 1 time where", " times where"]),
     (FoldStraddled, row::FOLD_STRADDLED, ["Children of 1 call may", " calls may"]),
     (PlacedByName, row::PLACED_BY_NAME, ["1 wait was put", "waits were put"]),
+    (
+        PlacedByNeighbour,
+        row::PLACED_BY_NEIGHBOUR,
+        ["1 call or wait has no time by the wall clock", "calls and waits have no time by the wall clock"],
+    ),
     (SizeLimit, row::SIZE_LIMIT, ["reached its greatest size (first"; 2]),
     (Recreated, row::FILE_RECREATED, ["removed and begun again (first"; 2]),
     (TextCut, row::TEXT_CUT, ["1 text of a statement ends early", "texts of statements end early"]),
@@ -50,7 +55,8 @@ const KINDS: [Kind; 20] = [
 ];
 
 /// Kinds whose place in a file is not known.
-const NOWHERE: [ProblemKind; 5] = [SessionsShared, SessionsFolded, BlocksRefused, PlansLeftOut, FilesShared];
+const NOWHERE: [ProblemKind; 6] =
+    [PlacedByNeighbour, SessionsShared, SessionsFolded, BlocksRefused, PlansLeftOut, FilesShared];
 
 /// Kinds whose count says nothing.
 const UNCOUNTED: [ProblemKind; 2] = [SizeLimit, Recreated];

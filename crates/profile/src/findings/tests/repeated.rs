@@ -42,7 +42,7 @@ fn parsed_and_executed(made: &mut Profile, known: Statement, parses: u64, execut
 fn parsed() -> Reading {
     let of = |(parses, executions, depth, user): &(u64, u64, u16, i64)| {
         let mut made = profile(10, &[]);
-        let known = Statement { depth: *depth, user: *user, ..query("s0") };
+        let known = Statement { depth: *depth, user: Some(*user), ..query("s0") };
         parsed_and_executed(&mut made, known, *parses, *executions);
         found(&made)
     };

@@ -7,11 +7,14 @@ use measure::schema::profile::parameters as named;
 use thiserror::Error;
 
 use crate::event::block_wait::{BlockAddress, block_class};
-use crate::event::{Context, Scope, StatementKind, Ticks};
+use crate::event::{Context, Scope, Ticks};
 use crate::observe::skew::item::Item;
 
 /// Most dimensions of one breakdown.
 pub const DIMENSIONS_MAX: usize = 3;
+
+/// What stands between conditions of which one is to hold, in small letters.
+pub(super) const ALTERNATIVE: &str = " or ";
 
 /// A breakdown that could not be read; the sentence says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -28,6 +31,13 @@ pub enum SkewError {
     /// A condition without an operator.
     #[error("'{0}' has no operator: write DIMENSION=VALUE with =, !=, ~ (contains), <, <=, > or >=")]
     NoOperator(String),
+    /// Conditions of which one is to hold.
+    #[error(
+        "'{0}' joins conditions with '{word}', which is not supported: join them with 'and' where all must hold, and \
+         give each alternative a command of its own; a value with such words in it goes in quotation marks",
+        word = ALTERNATIVE.trim()
+    )]
+    Alternatives(String),
     /// An operator that the dimension does not have.
     #[error(
         "'{operator}' means nothing for {dimension}: texts take =, != and ~, numbers and times =, !=, <, <=, >, >="
@@ -98,10 +108,7 @@ static DIMENSIONS: [Row; 24] = [
     row(named::PLAN_HASH, Kind::Number, |_, item| {
         (item.plan_hash > 0).then(|| Value::Number(item.plan_hash.cast_signed()))
     }),
-    row(named::USER, Kind::Number, |context, item| {
-        let statement = context.statement(item.statement)?;
-        (statement.kind == StatementKind::Declared).then_some(Value::Number(statement.user))
-    }),
+    row(named::USER, Kind::Number, |context, item| context.statement(item.statement)?.user.map(Value::Number)),
     row(named::SESSION, Kind::Text, |context, item| {
         Some(Value::Text(&context.sessions.get(item.session.0 as usize)?.id))
     }),

@@ -50,12 +50,23 @@ impl Breakdown {
             let message = format!("{calls} not in the breakdown: the source does not know {whose} CPU time.");
             row::SKEW_WITHOUT_CPU.of(message)
         });
+        let without_value = (!self.without_value.is_empty()).then(|| {
+            let names: Vec<&str> = self.without_value.iter().map(|dimension| dimension.name()).collect();
+            let is_user = self.without_value.iter().any(|dimension| dimension.parameter() == named::USER);
+            let message = format!(
+                "No call and no wait of the breakdown has a value in {}: the source does not say it, or they have \
+                 none.{}",
+                names.join(" or "),
+                if is_user { " The roles of PostgreSQL are in the dimension client." } else { "" }
+            );
+            row::SKEW_WITHOUT_VALUE.of(message)
+        });
         let nothing = match self.calls_without_cpu {
             0 => "No call and no wait passes the filter. Look at its names with --by event.",
             _ => "The breakdown is empty: no wait passes the filter, and no call of known CPU time.",
         };
         let nothing = (self.all.count == 0).then(|| row::SKEW_EMPTY.of(nothing));
-        merged.into_iter().chain(without_cpu).chain(nothing).collect()
+        merged.into_iter().chain(without_cpu).chain(without_value).chain(nothing).collect()
     }
 
     /// Everything that has no case of its own, and how many values that is.

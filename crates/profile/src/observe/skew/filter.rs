@@ -3,7 +3,7 @@
 use measure::quantity::parse_time;
 
 use crate::event::{Call, Context, Ticks, Wait};
-use crate::observe::skew::dimension::{Dimension, Kind, SkewError, Value, has_latency};
+use crate::observe::skew::dimension::{ALTERNATIVE, Dimension, Kind, SkewError, Value, has_latency};
 use crate::observe::skew::item::Item;
 use crate::source::clock::timestamp;
 
@@ -102,6 +102,13 @@ fn conditions(text: &str) -> Vec<&str> {
     conditions
 }
 
+/// Whether a value goes on with a condition as an alternative, which would be taken for a part of it.
+fn has_alternative(value: &str) -> bool {
+    // Letters that are none of ASCII keep their places.
+    let small = value.to_ascii_lowercase();
+    small.match_indices(ALTERNATIVE).any(|(at, word)| begins_condition(&value[at + word.len()..]))
+}
+
 /// Whether the text begins with a word and an operator.
 fn begins_condition(text: &str) -> bool {
     let rest = text.trim_start().trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
@@ -117,7 +124,11 @@ impl Term {
             return Err(SkewError::NoOperator(text.trim().into()));
         };
         let dimension = Dimension::parse(&text[..position])?;
-        let written = unquoted(text[position + sign.len()..].trim());
+        let value = text[position + sign.len()..].trim();
+        let written = unquoted(value);
+        if written == value && has_alternative(value) {
+            return Err(SkewError::Alternatives(text.trim().into()));
+        }
         let is_order = !matches!(operator, Operator::Equal | Operator::NotEqual | Operator::Contains);
         let is_wrong = match dimension.kind() {
             Kind::Text => is_order,
@@ -248,6 +259,20 @@ mod tests {
         assert_eq!(filter.terms[0].operand, Operand::Text("Search and rescue".into()));
         let separate = Filter::parse(&["module=x", "file>3"]).unwrap();
         assert_eq!(separate.terms.len(), 2);
+    }
+
+    #[test]
+    fn an_alternative_is_refused_and_no_part_of_a_value_unless_it_is_quoted() {
+        for text in
+            ["event=x or event=y", "file=4 OR file=5", "module=x and event=y or latency>5ms", "latency>1s or x~y"]
+        {
+            let refused = Filter::parse(&[text]).unwrap_err();
+            assert!(matches!(refused, SkewError::Alternatives(_)), "{text}: {refused}");
+            assert!(refused.to_string().contains("with 'or'") && refused.to_string().contains("'and'"), "{refused}");
+        }
+        for (text, value) in [("module=now or never", "now or never"), ("module='a or b=1'", "a or b=1")] {
+            assert_eq!(Filter::parse(&[text]).unwrap().terms[0].operand, Operand::Text(value.into()));
+        }
     }
 
     #[test]

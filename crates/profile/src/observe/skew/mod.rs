@@ -64,6 +64,8 @@ pub struct Breakdown {
     pub merged: Option<Merged>,
     /// Calls that pass the filter and are not in it, because their CPU time is not known.
     pub calls_without_cpu: u64,
+    /// The dimensions in which none of its rows has a value.
+    pub without_value: Vec<Dimension>,
 }
 
 /// A row of a breakdown.
@@ -128,7 +130,14 @@ impl Skew {
             all: self.all,
             merged: self.groups.merged(),
             calls_without_cpu: self.calls_without_cpu,
+            without_value: self.without_value(),
         }
+    }
+
+    fn without_value(&self) -> Vec<Dimension> {
+        let is_without = |place: usize| self.groups.iter().all(|(key, _)| key[place] == Part::None);
+        let places = self.dimensions.iter().enumerate().filter(|(place, _)| self.all.count > 0 && is_without(*place));
+        places.map(|(_, dimension)| *dimension).collect()
     }
 
     fn values(&self, context: &Context, key: &Key) -> Vec<String> {
@@ -264,6 +273,13 @@ mod tests {
     fn the_object_of_a_wait_that_is_no_block_access_is_not_believed() {
         assert_eq!(rows("object", "event~client"), expected(&[("–", 2e6)]));
         assert_eq!(rows("call,depth", "event~client"), expected(&[("between calls –", 2e6)]));
+    }
+
+    #[test]
+    fn a_user_that_the_source_does_not_say_is_absent_and_not_0() {
+        assert_eq!(rows("user", ""), expected(&[("–", 2_001_650.0)]));
+        let names = |by: &str| breakdown(by, "").without_value.iter().map(|one| one.name()).collect::<Vec<_>>();
+        assert_eq!((names("user,event"), names("statement,event")), (vec!["user"], vec![]));
     }
 
     #[test]

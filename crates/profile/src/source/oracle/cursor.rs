@@ -6,6 +6,10 @@ use foldhash::fast::RandomState;
 
 use crate::event::{StatementIndex, Ticks, Wait};
 
+/// The statement of a cursor that no line but waits has named, and of these waits: a parse writes its waits ahead of
+/// the declaration.
+pub(crate) const UNDECIDED: StatementIndex = StatementIndex(u32::MAX);
+
 /// A wait that does not know yet whether it lies inside a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingWait {
@@ -28,6 +32,8 @@ pub(crate) struct Cursor {
     pub(crate) pending: Vec<PendingWait>,
     /// Time of waits that were placed inside its next call ahead of it.
     pub(crate) placed: Ticks,
+    /// Its number, as long as it may have waits whose statement is [`UNDECIDED`].
+    pub(crate) undecided: Option<u64>,
 }
 
 /// The cursors of a session by number.
@@ -119,7 +125,8 @@ impl Cursors {
     }
 
     fn make(&mut self, statement: StatementIndex) -> usize {
-        self.all.push(Cursor { statement, plan_hash: 0, depth: 0, pending: Vec::new(), placed: Ticks::ZERO });
+        let (pending, placed) = (Vec::new(), Ticks::ZERO);
+        self.all.push(Cursor { statement, plan_hash: 0, depth: 0, pending, placed, undecided: None });
         self.all.len() - 1
     }
 }

@@ -152,7 +152,7 @@ impl Registry {
             },
             command: declaration.command,
             depth: declaration.depth,
-            user: declaration.user,
+            user: Some(declaration.user),
             ..Statement::default()
         });
         let is_new = context.statements.len() > before && entry.given_up != Some(ProblemKind::StatementsShared);

@@ -24,6 +24,7 @@ pub const ROW: SourceRow = SourceRow {
     name: None,
     // A trace can begin with anything: its calls and waits are what makes it one.
     recognises: |_, _| false,
+    names: |_| false,
     unused: &[
         ("from", "--since and --until choose traces by their time, and compare takes a part of one"),
         ("to", "--since and --until choose traces by their time, and compare takes a part of one"),

@@ -38,6 +38,7 @@ pub const ROW: SourceRow = SourceRow {
     noun: "a server log",
     name: Some("PostgreSQL server log"),
     recognises: |_, head| detect(head).is_some(),
+    names: |_| false,
     unused: &[
         ("time_scale", "times of a PostgreSQL log are in milliseconds"),
         ("think_time", "a PostgreSQL log does not show how long a session waited for its client"),

@@ -56,7 +56,7 @@ pub(super) fn replay(
         rest = after;
         let pieces = replay.pieces(now, accounting);
         let parts: Vec<Part<'_>> = pieces.iter().map(Piece::part).collect();
-        accounting.stretch((ticks(one.time), one.looks), &parts, observer);
+        accounting.stretch(one.at, (ticks(one.time), one.looks), &parts, observer);
         rows += parts.len() as u64;
         let of_second = answers.iter().filter(|answer| answer.at == one.at);
         let answer: Vec<(u32, Vec<u32>)> = of_second.map(|answer| (answer.pid, vec![answer.blocker])).collect();

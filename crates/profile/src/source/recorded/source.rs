@@ -25,6 +25,7 @@ pub const ROW: SourceRow = SourceRow {
     noun: "a recording",
     name: Some(SAMPLED_SOURCE),
     recognises: |_, head| recording::is_segment(head),
+    names: |path| SegmentName::of(path).is_some(),
     unused: &[
         ("time_scale", "times of a recording are in nanoseconds"),
         ("since", "a recording is read from one time to another: --from and --to"),

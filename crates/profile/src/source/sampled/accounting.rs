@@ -48,6 +48,8 @@ pub struct Accounting {
     now: Ticks,
     /// What the last look stood for.
     since: Ticks,
+    /// When that ended which the last look did not meet any more.
+    ended: Ticks,
     calls: u64,
     /// The variance of the time at work of sessions that have ended, in ticks².
     variance: f64,
@@ -111,6 +113,7 @@ impl Accounting {
             begun,
             now: begun,
             since: Ticks::ZERO,
+            ended: begun,
             calls: 0,
             variance: 0.0,
             samples: 0,
@@ -140,6 +143,7 @@ impl Accounting {
         self.settle(|at| at < samples.len() && rest.get(at) == Some(&true));
         self.looks += 1;
         self.met = 0;
+        self.ended = self.now;
         self.now += since;
         self.since = since;
         self.totals.add(since);
@@ -189,10 +193,12 @@ impl Accounting {
         }
     }
 
-    /// Takes what was recorded of a second, or of another short time, as sums of looks. The parts of a process stand
-    /// together. What goes on is ended with it, so that each time stands where it was.
+    /// Takes what was recorded of the second that begins at this time of the wall clock, in microseconds since 1970, as
+    /// sums of looks. The parts of a process stand together. All of them end within the second, so that each time
+    /// stands where it was.
     pub(in crate::source) fn stretch(
         &mut self,
+        second: i64,
         (time, looks): (Ticks, u64),
         parts: &[Part<'_>],
         observer: &mut dyn Observer,
@@ -205,6 +211,7 @@ impl Accounting {
         self.met = 0;
         self.now += time;
         self.since = time;
+        self.ended = self.last_within(second);
         let mut counted = Counted::default();
         let mut last = None;
         for part in parts {
@@ -218,12 +225,20 @@ impl Accounting {
             self.take((part.sample, Some(part.statement)), weight, (&mut counted, &mut *observer));
         }
         self.end_look(&counted, &mut *observer);
-        let Accounting { names, calls, now, sessions, .. } = self;
-        // The last tick of the second: the next one belongs to the second after it.
-        let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - Ticks(1) };
+        let Accounting { names, calls, ended, sessions, .. } = self;
+        let mut hearing = Hearing { context: &names.context, observer, calls, now: *ended };
         let mut open: Vec<&mut Seen> = sessions.values_mut().map(|seen| &mut **seen).collect();
         sorting::by_key(&mut open, |seen| seen.index);
         open.into_iter().for_each(|seen| seen.close_open(&mut hearing));
+    }
+
+    /// The last tick of the looks so far, as far as it lies within the second that begins at this time of the wall
+    /// clock. The looks of a second stand for a little more or less time than the second, so that their sum ends beside
+    /// it now and then.
+    fn last_within(&self, second: i64) -> Ticks {
+        let (wall_clock, at) = self.names.context.clock.unwrap_or_default();
+        let begin = at + Ticks::from_micros(second - wall_clock);
+        (self.now - Ticks(1)).clamp(begin, begin + Ticks::from_micros(1_000_000) - Ticks(1))
     }
 
     /// A sample of a process; `statement` is known of one that was recorded.
@@ -269,7 +284,7 @@ impl Accounting {
         self.settle(|_| false);
         self.is_exact = true;
         self.looks += 1;
-        (self.since, self.now) = (ended - begun, ended);
+        (self.since, self.now, self.ended) = (ended - begun, ended, begun);
         match sample.state {
             State::Active | State::Idle | State::IdleInTransaction => {
                 self.client((sample, None), Weight { time: ended - begun, looks: 1 }, observer);
@@ -398,9 +413,8 @@ impl Accounting {
         if sample.state == State::Active {
             self.add_active(&spent);
         }
-        let Accounting { names, calls, now, .. } = self;
-        // What ends, ended before this look.
-        let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - since };
+        let Accounting { names, calls, ended, .. } = self;
+        let mut hearing = Hearing { context: &names.context, observer, calls, now: *ended };
         seen.add(doing, &spent, &mut hearing);
         // Once for each session, whatever the number of its samples.
         self.met += usize::from(seen.look != self.looks);

@@ -178,6 +178,27 @@ fn shares_have_the_error_of_their_samples_and_no_count_of_waits() {
 }
 
 #[test]
+fn a_class_that_has_all_samples_has_an_error_all_the_same() {
+    let outcome = document(&sampled((0..400).map(|_| vec![active(1, 7, None)])), &Observed::default());
+    let error = value(&outcome, "class", ("class", "cpu"), "share_error").unwrap();
+    // The rule of three: 3 of 400, to within a hundredth.
+    assert!((0.74..0.75).contains(&error), "{error} points");
+}
+
+#[test]
+fn an_account_that_is_late_takes_no_time_off_that_samples_met() {
+    let interval = |looks: usize, of_server: i64| {
+        let observed = Observed { db_time: Some(Ok(Ticks::from_micros(of_server))), ..Observed::default() };
+        let outcome = document(&sampled((0..looks).map(|_| vec![active(1, 7, None)])), &observed);
+        value(&outcome, "summary", ("", ""), "interval")
+    };
+    assert_eq!(interval(50, 100_000), Some(500_000.0), "half a second may be missing in the account as a whole");
+    assert_eq!(interval(300, 2_400_000), Some(3_000_000.0));
+    assert_eq!(interval(300, 3_400_000), Some(3_400_000.0), "what it has more no sample met");
+    assert_eq!(interval(50, 3_000_000), Some(3_000_000.0), "more than its delay explains");
+}
+
+#[test]
 fn a_process_that_is_ready_and_does_not_run_waits_for_a_processor() {
     let ready = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100), ..ProcessorTime::default() });
     let looks = (0..100).map(|_| vec![Sample { processor: ready, ..active(1, 7, None) }]);

@@ -7,6 +7,7 @@ use ::export::folder::Existing;
 use ::export::runs::{RunWriter, RunsError, Words};
 use ::measure::Run;
 use ::measure::quantity::counted;
+use ::measure::store::Unreadable;
 use clap::ArgMatches;
 
 use crate::commands::measure::interrupted;
@@ -29,7 +30,7 @@ pub(super) fn export(
     if !named.is_empty() {
         refuse_store_of_files(matches, &named.iter().collect::<Vec<_>>())?;
     }
-    let (references, mut complaints) = references(named, context)?;
+    let (references, mut failures) = references(named, context)?;
     let mut writer = RunWriter::begin(place, existing)?;
     let signals =
         Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
@@ -40,7 +41,8 @@ pub(super) fn export(
         }
         match context.load(reference) {
             Ok(run) if written.contains(&run.id) => {
-                complaints.push(format!("{reference} is the run {}, which is written already.", run.id));
+                let sentence = format!("{reference} is the run {}, which is written already.", run.id);
+                failures.push(Failure::new(Exit::Failed, sentence));
             }
             Ok(run) => {
                 writer.write(&run, &words(&run))?;
@@ -48,12 +50,14 @@ pub(super) fn export(
             }
             // A name that is not there is a mistake of the command line: a file without it would hide that.
             Err(failure) if failure.exit == Exit::WrongCommandLine && !named.is_empty() => return Err(failure),
-            Err(failure) => complaints.push(failure.message),
+            Err(failure) => failures.push(failure),
         }
     }
-    complaints.iter().for_each(|complaint| output::complain(complaint));
+    failures.iter().for_each(|failure| output::complain(&failure.message));
+    let exit = Exit::of_rest(&failures);
     if written.is_empty() {
-        return Err(Failure::new(Exit::Failed, "no run was read, so nothing was written."));
+        let exit = if exit == Exit::Done { Exit::Failed } else { exit };
+        return Err(Failure::new(exit, "no run was read, so nothing was written."));
     }
     if let Some(signal) = signals.received() {
         return Err(interrupted(signal));
@@ -61,20 +65,21 @@ pub(super) fn export(
     let rows = writer.finish()?;
     let (rows, runs) = (counted(rows, "row", "rows"), counted(written.len() as u64, "run", "runs"));
     output::print(&format!("{}: {rows} of {runs}\n", place.display()))?;
-    Ok(if complaints.is_empty() { Exit::Done } else { Exit::Failed })
+    Ok(exit)
 }
 
-/// The runs to write, and a sentence for each file of the store that is none.
-fn references(named: &[String], context: &Context) -> Result<(Vec<String>, Vec<String>), Failure> {
+/// The runs to write, and a failure for each file of the store that is none.
+fn references(named: &[String], context: &Context) -> Result<(Vec<String>, Vec<Failure>), Failure> {
     if !named.is_empty() {
         return Ok((named.to_vec(), Vec::new()));
     }
     let store = context.store_to_read()?;
     let listing = store.list()?;
-    let complaints =
-        listing.unreadable.iter().map(|file| format!("{} is not read: {}.", file.path.display(), file.reason));
-    let complaints: Vec<String> = complaints.collect();
-    if listing.runs.is_empty() && complaints.is_empty() {
+    let unread = |file: &Unreadable| {
+        Failure::new(Exit::NotKept, format!("{} is not read: {}.", file.path.display(), file.reason))
+    };
+    let failures: Vec<Failure> = listing.unreadable.iter().map(unread).collect();
+    if listing.runs.is_empty() && failures.is_empty() {
         let sentence = format!(
             "no runs are kept in {}, so nothing was written. A measuring command keeps one; --store DIR names another \
              directory.",
@@ -82,7 +87,7 @@ fn references(named: &[String], context: &Context) -> Result<(Vec<String>, Vec<S
         );
         return Err(Failure::new(Exit::Failed, sentence));
     }
-    Ok((listing.runs.into_iter().rev().map(|run| run.id).collect(), complaints))
+    Ok((listing.runs.into_iter().rev().map(|run| run.id).collect(), failures))
 }
 
 fn words(run: &Run) -> Words {

@@ -29,7 +29,8 @@ fn context(store_dir: Option<&str>, store: Option<&str>, no_store: bool) -> Cont
     let settings = Settings { store_dir: store_dir.map(Into::into), ..Settings::from_environment() };
     let globals = Globals { format: &RENDERERS[0], store: store.map(Into::into), no_store, quiet: true };
     let definition = || clap::Command::new("readpath");
-    Context { globals, settings, command_line: Vec::new(), definition, purpose: Purpose::Run, job: None }
+    let (purpose, job, rows_under) = (Purpose::Run, None, None);
+    Context { globals, settings, command_line: Vec::new(), definition, purpose, job, rows_under }
 }
 
 fn journal(store: Option<Store>) -> RunJournal {

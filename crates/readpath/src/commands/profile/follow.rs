@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,8 @@ pub(super) fn follow(
     let mut source = Source::of(arguments)?;
     let mut pages = Pages::before(journal.run());
     let mut written = Instant::now();
+    let what = followed(&arguments.files);
+    journal.step(&format!("reading {what}"), Duration::ZERO);
     loop {
         // What was written before the signal is on the last page; without any page the signal ends the reading too.
         let is_last = stop.requested();
@@ -77,6 +80,7 @@ pub(super) fn follow(
         if is_last || written.elapsed() >= idle {
             break;
         }
+        journal.step(&format!("waiting for more of {what}"), Duration::ZERO);
         let looked = Instant::now();
         while !stop.requested() && looked.elapsed() < RENEWAL.min(idle) {
             thread::sleep(NAP);
@@ -90,6 +94,15 @@ pub(super) fn follow(
         }
         (None, Some(nothing)) => Err(nothing),
         (None, None) => Err(Failure::new(Exit::Failed, "no call and no wait was written while it was followed.")),
+    }
+}
+
+/// What is followed, in a few words.
+fn followed(files: &[PathBuf]) -> String {
+    let first = files.first().map_or(String::new(), |file| file.display().to_string());
+    match files.len() {
+        0 | 1 => first,
+        count => format!("{first} and {} more", count - 1),
     }
 }
 

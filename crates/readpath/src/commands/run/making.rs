@@ -3,7 +3,7 @@
 
 use std::env;
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -31,6 +31,8 @@ pub(super) struct Making<'a> {
     context: &'a Context,
     file: &'a Path,
     sha256: String,
+    /// The heading under which the last run printed its rows.
+    heading: String,
 }
 
 /// How a run's process ended.
@@ -45,11 +47,11 @@ enum Ended {
 impl<'a> Making<'a> {
     /// Runs of this file, which holds these bytes.
     pub(super) fn new(context: &'a Context, file: &'a Path, bytes: &[u8]) -> Making<'a> {
-        Making { context, file, sha256: source::hash(bytes) }
+        Making { context, file, sha256: source::hash(bytes), heading: String::new() }
     }
 
     /// Makes the runs, and says which of them failed.
-    pub(super) fn all(&self, runs: &[PlannedRun]) -> Result<Exit, Failure> {
+    pub(super) fn all(&mut self, runs: &[PlannedRun]) -> Result<Exit, Failure> {
         // A store that cannot be used is found before the first run.
         store(self.context)?;
         let signals = signals()?;
@@ -83,14 +85,18 @@ impl<'a> Making<'a> {
         }
     }
 
-    fn one(&self, run: &PlannedRun, signals: &Signals) -> Result<Ended, Failure> {
+    fn one(&mut self, run: &PlannedRun, signals: &Signals) -> Result<Ended, Failure> {
         let not_started = |error: io::Error| {
             Failure::new(Exit::Failed, format!("the process of run {} could not be started: {error}", run.name))
         };
-        let child = self.order(run).and_then(|order| start(&order)).map_err(not_started)?;
+        let (child, mut sheet) = self.order(run).and_then(|order| start(&order)).map_err(not_started)?;
         let mut sent = None;
         loop {
             if let Some(status) = child.wait(NAP) {
+                // A run that printed no rows leaves the heading of the one before.
+                if let Some(heading) = sheet.added().filter(|heading| !heading.is_empty()) {
+                    self.heading = heading;
+                }
                 return Ok(ended(status, sent));
             }
             // Each signal once: the process takes a second one for the wish to end at once.
@@ -113,7 +119,7 @@ impl<'a> Making<'a> {
         };
         // Before the words, among which those of another command may stand.
         let line = [program].into_iter().chain(self.globals()?).chain(words).collect();
-        Ok(Order { line, job })
+        Ok(Order { line, job, heading: self.heading.clone() })
     }
 
     /// The options that all commands share, as they were given to this one.
@@ -133,14 +139,32 @@ impl<'a> Making<'a> {
     }
 }
 
-/// Starts the process of a run. What it is to do stands in a file without a name, which is its standard input.
-fn start(order: &Order) -> io::Result<BoundChild> {
+/// A file without a name that holds what a run is to do, and behind that what its process has to tell.
+struct Sheet {
+    file: File,
+    /// Bytes of what it is to do.
+    order: u64,
+}
+
+impl Sheet {
+    /// What the process has added; `None` where that cannot be read.
+    fn added(&mut self) -> Option<String> {
+        let mut text = String::new();
+        self.file.seek(SeekFrom::Start(self.order)).and_then(|_| self.file.read_to_string(&mut text)).ok()?;
+        Some(text)
+    }
+}
+
+/// Starts the process of a run, whose standard input is the sheet with what it is to do.
+fn start(order: &Order) -> io::Result<(BoundChild, Sheet)> {
+    let order = serde_json::to_vec(order)?;
     let mut file = File::from(memfd_create("job", MemfdFlags::CLOEXEC)?);
-    file.write_all(&serde_json::to_vec(order)?)?;
+    file.write_all(&order)?;
     file.rewind()?;
+    let sheet = Sheet { file: file.try_clone()?, order: order.len() as u64 };
     let mut command = Command::new(env::current_exe()?);
     command.arg(JOB_RUN).stdin(Stdio::from(file));
-    BoundChild::spawn(command, None, Signal::TERM)
+    Ok((BoundChild::spawn(command, None, Signal::TERM)?, sheet))
 }
 
 /// What the end of a process says.

@@ -21,8 +21,9 @@ use tempfile::TempDir;
 use trial::Trial;
 use witness::{Outcome, Witness};
 
-/// Commands that no user calls: `scan` and `run` start them, with words of their own choice.
-const INTERNAL: [&str; 2] = ["counted-scan", "job-run"];
+/// Commands that users can call and completions leave out. Two more are called by `scan` and `run` alone, with words of
+/// their own choice.
+const HIDDEN: [&str; 3] = ["null", "completions", "man"];
 
 /// Options of every command that end it with a text.
 const TEXTS: [&str; 2] = ["--help", "--version"];
@@ -48,7 +49,8 @@ const ELSEWHERE: [(&str, &str); 8] = [
 /// Runs at the same time.
 const WORKERS: usize = 4;
 
-/// The options of each command, from the completions that its definition gives a shell.
+/// The options of each command, from the completions that its definition gives a shell, and from its help where those
+/// leave it out.
 fn options() -> BTreeMap<String, BTreeSet<String>> {
     let output = User::new().run("completions bash");
     let script = String::from_utf8(output.stdout).unwrap();
@@ -58,14 +60,18 @@ fn options() -> BTreeMap<String, BTreeSet<String>> {
         let words = pair[1].strip_prefix("opts=\"")?.trim_end_matches('"').split(' ');
         let words = words.filter(|word| word.starts_with("--") && !TEXTS.contains(word));
         let is_wanted = !name.split(' ').any(|word| word == "help");
-        is_wanted.then(|| {
-            (
-                name.replace("counted scan", "counted-scan").replace("job run", "job-run"),
-                words.map(String::from).collect(),
-            )
-        })
+        is_wanted.then(|| (name, words.map(String::from).collect()))
     };
-    lines.windows(2).filter_map(command).collect()
+    let hidden = HIDDEN.iter().map(|name| (name.to_string(), options_of_help(name)));
+    lines.windows(2).filter_map(command).chain(hidden).collect()
+}
+
+/// The options of a command, from the lines of its help that begin with one.
+fn options_of_help(name: &str) -> BTreeSet<String> {
+    let help = User::new().ok(&[name, "-h"]);
+    let lines = help.lines().map(str::trim).filter(|line| line.starts_with('-'));
+    let option = |line: &str| line.split([' ', ',', '[', '=']).find(|word| word.starts_with("--")).map(String::from);
+    lines.filter_map(option).filter(|option| !TEXTS.contains(&option.as_str())).collect()
 }
 
 /// What the table is tried on.
@@ -295,7 +301,7 @@ fn every_option_has_an_effect_or_is_refused_with_the_reason() {
 fn every_option_of_the_command_line_is_in_the_table_on_every_kind_of_subject() {
     let (options, sections) = (options(), sections());
     let mut missing = Vec::new();
-    for (command, options) in options.iter().filter(|(command, _)| !INTERNAL.contains(&command.as_str())) {
+    for (command, options) in &options {
         if command == "ladder" {
             missing.extend(options.iter().filter(|option| !ladder::TRIED.contains(&option.as_str())).cloned());
             continue;

@@ -2,7 +2,7 @@
 
 use measure::schema::profile::findings::SKEW_EMPTY;
 use measure::sorting;
-use measure::{Case, Run};
+use measure::{Case, Metric, Run};
 use serde_json::Value;
 
 use super::amount::{count, scale, share};
@@ -13,6 +13,13 @@ use crate::page::{Align, Section, Table};
 /// Lines that are shown where the run does not say how many; the others are added up in the last one.
 const LINES: usize = 20;
 
+/// What is added up.
+const TIME: &str =
+    "Time is the own CPU of calls and the elapsed time of waits, think time among them; % is of their sum.";
+
+/// Why there is no number of calls.
+const UNCOUNTED: &str = "Samples do not tell how many calls and waits there were.";
+
 /// Parameters that are no dimension.
 const OTHER_PARAMETERS: [&str; 2] = ["table", "rest"];
 
@@ -20,7 +27,8 @@ const OTHER_PARAMETERS: [&str; 2] = ["table", "rest"];
 struct Line<'a> {
     names: Vec<String>,
     total: f64,
-    calls: f64,
+    /// None where the source does not count them.
+    calls: Option<f64>,
     case: Option<&'a Case>,
     is_sum: bool,
 }
@@ -44,6 +52,7 @@ fn table(run: &Run) -> Option<Table> {
     let lines = lines(&cases, &dimensions, most);
     let total: f64 = cases.iter().map(|case| value(case, "total")).sum();
     let scale = scale(total);
+    let is_counted = lines.iter().any(|line| line.calls.is_some());
     let condition = run.subject.get("where").and_then(Value::as_str).filter(|condition| !condition.is_empty());
     let table = Table::over(&lines)
         .each(dimensions.iter().enumerate(), |table, (index, dimension)| {
@@ -53,9 +62,12 @@ fn table(run: &Run) -> Option<Table> {
         })
         .column(scale.heading, Align::Right, |line| scale.cell(line.total))
         .column("%", Align::Right, |line| share(line.total, total))
-        .column("calls", Align::Right, |line| count(line.calls))
-        .times("mean", |line| nanos(line.case?, "mean"))
-        .blank(|line| line.case.is_none())
+        .each(is_counted.then_some("calls"), |table, heading| {
+            table.column(heading, Align::Right, |line| line.calls.map(count))
+        })
+        .each(is_counted.then_some("mean"), |table, heading| {
+            table.times(heading, |line| nanos(line.case?, "mean")).blank(|line| line.case.is_none())
+        })
         .times("max", |line| nanos(line.case?, "max"))
         .blank(|line| line.case.is_none())
         .optional()
@@ -63,7 +75,7 @@ fn table(run: &Run) -> Option<Table> {
         .blank(|line| line.case.is_none())
         .optional()
         .rules(|line| line.is_sum)
-        .noted("Time is the own CPU of calls and the elapsed time of waits, think time among them; % is of their sum.")
+        .noted(if is_counted { TIME.to_string() } else { format!("{TIME} {UNCOUNTED}") })
         .done();
     Some(Table { title: condition.map(|condition| format!("where {condition}")), ..table })
 }
@@ -78,7 +90,8 @@ fn lines<'a>(cases: &[&'a Case], dimensions: &[&String], most: usize) -> Vec<Lin
     let of = |places: &[usize]| places.iter().map(|place| rows[*place]).collect::<Vec<&Case>>();
     let (shown, hidden) = (of(top), of(below));
     let names = |case: &Case| dimensions.iter().map(|name| case.parameter(name).unwrap_or_default()).collect();
-    let (total, calls) = (|case: &Case| value(case, "total"), |case: &Case| value(case, "calls"));
+    let total = |case: &Case| value(case, "total");
+    let calls = |case: &Case| case.metric("calls").map(Metric::median);
     let line = |case: &&'a Case| Line {
         names: names(case),
         total: total(case),

@@ -75,12 +75,23 @@ enum Store {
     Columns(ColumnStore),
 }
 
+/// A table of this many rows, and its blocks.
+fn table(rows: u64, seed: u64) -> Result<(TableSpec, u32), SubjectError> {
+    let spec = TableSpec::new("customers", DataSet::customers(rows, seed));
+    let cannot_be = |error| SubjectError::Parameters(format!("--rows {rows} is not possible: {error}"));
+    let blocks = spec.pages().map_err(cannot_be)?;
+    Ok((spec, blocks))
+}
+
 impl AccessEngine {
+    /// Refuses a number of rows that no table can hold.
+    pub fn check_rows(rows: u64, seed: u64) -> Result<(), SubjectError> {
+        table(rows, seed).map(drop)
+    }
+
     /// An engine with nothing in memory yet. Errors when a table cannot hold `settings.rows` rows.
     pub fn new(settings: AccessSettings, clock: Clock, stop: Arc<AtomicBool>) -> Result<AccessEngine, SubjectError> {
-        let spec = TableSpec::new("customers", DataSet::customers(settings.rows, settings.seed));
-        let cannot_be = |error| SubjectError::Parameters(format!("--rows {} is not possible: {error}", settings.rows));
-        let blocks = spec.pages().map_err(cannot_be)?;
+        let (spec, blocks) = table(settings.rows, settings.seed)?;
         let description = [
             ("kind", json!(ENGINE)),
             ("rows", json!(settings.rows)),

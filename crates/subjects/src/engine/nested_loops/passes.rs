@@ -123,10 +123,32 @@ struct Opened {
     buffered: Vec<Target>,
 }
 
+/// The I/O method of reads that are gathered.
+fn method_of(asked: &Asked) -> &'static MethodRow {
+    best_method(if asked.io == Io::Sync { 1 } else { asked.depth.max(2) })
+}
+
+/// What the pool is made with.
+fn pool_settings(asked: &Asked, method: &'static MethodRow) -> PoolSettings {
+    let usual = PoolSettings::new(asked.pool.in_memory());
+    let depth = asked.depth.min(method.depth_max.unwrap_or(usize::MAX)).max(1);
+    // What is in flight at once is a quarter of the pool at most.
+    let gather = (usual.bytes / PAGE_SIZE / 4 / depth).clamp(1, GATHER_BLOCKS);
+    PoolSettings { io_method: method, read_depth: depth, blocks_per_gather: gather, segments_max: 2, ..usual }
+}
+
 impl JoinEngine {
+    /// Refuses a table and a pool that no machine can have.
+    pub fn check(asked: &Asked) -> Result<(), SubjectError> {
+        let refused = |what: String| move |error: StorageError| SubjectError::Parameters(format!("{what}: {error}"));
+        let spec = TableSpec::new("join", DataSet::keyed(asked.table(0).shape(), asked.rows, TABLE_SEED));
+        spec.pages().map_err(refused(format!("--rows {}", asked.rows)))?;
+        pool_settings(asked, method_of(asked)).check().map_err(refused(format!("--pool {}", asked.pool)))
+    }
+
     /// Errors when the pool cannot be as asked for.
     pub fn new(asked: Asked, clock: Clock) -> Result<JoinEngine, SubjectError> {
-        let method = best_method(if asked.io == Io::Sync { 1 } else { asked.depth.max(2) });
+        let method = method_of(&asked);
         let caching = if asked.buffered { Caching::Buffered } else { Caching::Direct };
         let mut engine = JoinEngine { asked, caching, clock, method, method_name: method.name, prepared: None };
         if let Some(device) = engine.open_device()? {
@@ -166,16 +188,8 @@ impl JoinEngine {
         self.caching
     }
 
-    fn pool_bytes(&self) -> usize {
-        usize::try_from(self.asked.pool.0).unwrap_or(usize::MAX)
-    }
-
     fn pool_settings(&self) -> PoolSettings {
-        let usual = PoolSettings::new(self.pool_bytes());
-        let depth = self.asked.depth.min(self.method.depth_max.unwrap_or(usize::MAX)).max(1);
-        // What is in flight at once is a quarter of the pool at most.
-        let gather = (usual.bytes / PAGE_SIZE / 4 / depth).clamp(1, GATHER_BLOCKS);
-        PoolSettings { io_method: self.method, read_depth: depth, blocks_per_gather: gather, segments_max: 2, ..usual }
+        pool_settings(&self.asked, self.method)
     }
 
     fn open(&self) -> Result<Opened, SubjectError> {
@@ -324,7 +338,7 @@ impl JoinEngine {
         let directory = &self.asked.directory;
         let path = table.path(directory);
         let target = direct_or_buffered(&path)?;
-        let pool = Pool::new(PoolSettings::new(self.pool_bytes()))?;
+        let pool = Pool::new(PoolSettings::new(self.asked.pool.in_memory()))?;
         let verify = loader::verifier(SegmentId(table.segment));
         let segment = pool.add_segment(target, table.pages, move |bytes, page| verify(bytes, page.number))?;
         let heap = HeapTable::new(table, segment);

@@ -21,7 +21,7 @@ use crate::source::contract::FileHeader;
 use crate::source::oracle::account::settle::{Within, root_of};
 use crate::source::oracle::account::state::{BatchEvent, CURSORS, SESSIONS};
 use crate::source::oracle::budget::point;
-use crate::source::oracle::cursor::PendingWait;
+use crate::source::oracle::cursor::{PendingWait, UNDECIDED};
 use crate::source::oracle::record::{Batch, Body, CallKind, CallRecord, Record, Unread, WaitRecord};
 use crate::source::oracle::recursion::Claimed;
 use crate::source::oracle::registry::Registry;
@@ -395,10 +395,31 @@ impl Accounting {
     /// Where a cursor stands; one that is not declared is made known as such.
     #[inline]
     fn cursor(&mut self, place: usize, number: u64, offset: u64) -> usize {
-        match self.sessions[place].cursors.find(number) {
-            Some(cursor) => cursor,
+        let cursors = &mut self.sessions[place].cursors;
+        match cursors.find(number) {
+            Some(cursor) if cursors.all[cursor].statement != UNDECIDED => cursor,
+            Some(cursor) => self.decide_undeclared(place, (cursor, number), offset),
             None => self.unknown_cursor(place, number, offset),
         }
+    }
+
+    /// The same for a wait, which may be that of a parse whose declaration is still to come.
+    #[inline]
+    fn cursor_of_wait(&mut self, place: usize, number: u64, offset: u64) -> usize {
+        match self.sessions[place].cursors.find(number) {
+            Some(cursor) => cursor,
+            None => self.undecided_cursor(place, number, offset),
+        }
+    }
+
+    #[cold]
+    fn undecided_cursor(&mut self, place: usize, number: u64, offset: u64) -> usize {
+        if self.cursors >= CURSORS {
+            return self.unknown_cursor(place, number, offset);
+        }
+        let cursor = self.bind(place, number, UNDECIDED);
+        self.sessions[place].cursors.all[cursor].undecided = Some(number);
+        cursor
     }
 
     #[cold]
@@ -408,11 +429,17 @@ impl Accounting {
             let entry = self.registry.unknown_shared(&mut self.context);
             return self.sessions[place].cursors.shared(entry.index);
         }
+        let statement = self.undeclared(place, number, offset);
+        self.bind(place, number, statement)
+    }
+
+    /// The statement of a cursor that is not declared.
+    fn undeclared(&mut self, place: usize, number: u64, offset: u64) -> StatementIndex {
         let session = self.sessions[place].index.0;
         let entry = self.registry.unknown(&mut self.context, self.files, session, number);
         self.problem(ProblemKind::UnknownCursor, 1, offset);
         self.give_up(entry.given_up, offset);
-        self.bind(place, number, entry.index)
+        entry.index
     }
 
     /// Binds a number of a cursor to a statement.
@@ -497,7 +524,7 @@ impl Accounting {
         }
         let cursor = match record.cursor {
             0 => None,
-            number => Some(self.cursor(place, number, offset)),
+            number => Some(self.cursor_of_wait(place, number, offset)),
         };
         let (statement, plan_hash) = match cursor {
             Some(cursor) => {

@@ -4,7 +4,7 @@ use crate::event::{
     CallKind, Context, Observer, Placement, ProblemKind, Root, Segment, SessionIndex, StatementIndex, Ticks,
 };
 use crate::source::oracle::account::state::Accounting;
-use crate::source::oracle::cursor::PendingWait;
+use crate::source::oracle::cursor::{PendingWait, UNDECIDED};
 use crate::source::oracle::recursion::Waiting;
 
 /// How far a wait may reach over the edges of its call: the two take their times one after the other.
@@ -32,6 +32,11 @@ impl Within {
         };
         wait_end <= end + TOLERANCE && wait_end - wait.elapsed >= start - TOLERANCE
     }
+
+    /// Whether a wait of its cursor lies inside: by time, or by the event's name where the wait has none.
+    fn takes(&self, wait: &PendingWait) -> bool {
+        if wait.wait.end.is_some() { self.holds(wait) } else { !wait.is_between_by_name }
+    }
 }
 
 impl Accounting {
@@ -43,6 +48,11 @@ impl Accounting {
         within: &Within,
         observer: &mut O,
     ) -> Ticks {
+        if let Some(at) = cursor
+            && self.sessions[place].cursors.all[at].undecided.is_some()
+        {
+            self.settle_undecided(place, at, Some(within));
+        }
         let Accounting { context, sessions, pending_waits, .. } = self;
         let session = &mut sessions[place];
         let is_lob = within.kind == CallKind::Lob;
@@ -59,8 +69,8 @@ impl Accounting {
             inside += std::mem::take(&mut cursor.placed);
             *pending_waits -= cursor.pending.len();
             for wait in &mut cursor.pending {
-                let is_inside = if wait.wait.end.is_some() { within.holds(wait) } else { !wait.is_between_by_name };
-                inside += hand_on(context, wait, is_inside.then_some(within), observer);
+                let call = within.takes(wait).then_some(within);
+                inside += hand_on(context, wait, call, observer);
             }
             cursor.pending.clear();
             session.cursors.give_back(place);
@@ -79,8 +89,51 @@ impl Accounting {
         inside
     }
 
+    /// Gives waits that came ahead of all other lines of their cursor a statement: where they do not lie within the
+    /// call that settles them, that of a cursor which is not declared. A declaration behind them is that of its own
+    /// parse, and does not say whose they were.
+    #[cold]
+    fn settle_undecided(&mut self, place: usize, at: usize, within: Option<&Within>) {
+        let cursor = &self.sessions[place].cursors.all[at];
+        let (Some(number), is_declared) = (cursor.undecided, cursor.statement != UNDECIDED) else { return };
+        let is_left =
+            |wait: &PendingWait| wait.wait.statement == UNDECIDED && !within.is_some_and(|within| within.takes(wait));
+        let first = cursor.pending.iter().find(|wait| is_left(wait)).map(|wait| wait.wait.offset);
+        let statement = first.map(|offset| self.undeclared(place, number, offset));
+        let cursor = &mut self.sessions[place].cursors.all[at];
+        if let Some(statement) = statement {
+            let left = cursor.pending.iter_mut().filter(|wait| is_left(wait));
+            left.for_each(|wait| wait.wait.statement = statement);
+            cursor.statement = if is_declared { cursor.statement } else { statement };
+        }
+        if is_declared || statement.is_some() {
+            cursor.undecided = None;
+        }
+    }
+
+    /// The same of all cursors of a session.
+    fn settle_all_undecided(&mut self, place: usize) {
+        for at in 0..self.sessions[place].cursors.all.len() {
+            self.settle_undecided(place, at, None);
+        }
+    }
+
+    /// Makes a cursor that only waits have named so far known as one that is not declared.
+    #[cold]
+    pub(super) fn decide_undeclared(&mut self, place: usize, (at, number): (usize, u64), offset: u64) -> usize {
+        self.settle_undecided(place, at, None);
+        if self.sessions[place].cursors.all[at].statement == UNDECIDED {
+            // Its waits have gone to an operation on a large object.
+            let statement = self.undeclared(place, number, offset);
+            let cursor = &mut self.sessions[place].cursors.all[at];
+            (cursor.statement, cursor.undecided) = (statement, None);
+        }
+        at
+    }
+
     /// Places all waits of a session that still wait for a call by their event's name.
     pub(super) fn settle_by_name<O: Observer + ?Sized>(&mut self, place: usize, offset: u64, observer: &mut O) {
+        self.settle_all_undecided(place);
         let Accounting { context, sessions, pending_waits, .. } = self;
         let session = &mut sessions[place];
         let mut placed = 0;
@@ -118,6 +171,7 @@ impl Accounting {
         segment: Option<(Ticks, Ticks)>,
         observer: &mut O,
     ) {
+        self.settle_all_undecided(place);
         let Accounting { context, sessions, pending_waits, budget, wall_clock, clocks, .. } = self;
         let session = &mut sessions[place];
         let index = session.index;
