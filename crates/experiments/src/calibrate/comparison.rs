@@ -10,7 +10,7 @@ use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::{Query, Unfinished};
 
 use super::bench::{Bench, State};
-use super::exceptions::{Pairs, judge_with_exceptions};
+use super::exceptions::{Pairs, except_too_long, judge_with_exceptions};
 use super::judgement::{Decision, Drawn, Judged, MILLIS_MIN, Pair, RUNS_MIN, judge};
 use super::sets::{ConstantSet, own};
 use crate::error::ExperimentError;
@@ -76,6 +76,8 @@ pub(super) struct Compared {
     pub(super) reached: Vec<String>,
     /// Why its plans were not timed.
     pub(super) not_timed: Option<String>,
+    /// Whether that is because it reached the time limit with the server's own constants.
+    pub(super) is_too_long: bool,
     /// Whether it could not be run any more once its plans had been timed often enough.
     pub(super) is_left: bool,
     /// The least milliseconds of the plans by all sets that were timed, of which the page shows some.
@@ -157,7 +159,8 @@ impl Compared {
                 variant.took(limit.as_secs_f64() * 1e3, self.turn);
             }
             _ if (0..self.variants.len()).all(|at| self.pair_with(at).has_enough()) => self.is_left = true,
-            Unfinished::TooLong(why) | Unfinished::Refused(why) => self.not_timed = Some(why),
+            Unfinished::TooLong(why) => (self.not_timed, self.is_too_long) = (Some(why), true),
+            Unfinished::Refused(why) => self.not_timed = Some(why),
         }
     }
 
@@ -243,7 +246,8 @@ impl Compared {
     pub(super) fn of(name: &str, variants: Vec<Variant>) -> Compared {
         let query = Query::of_verification(name.into(), "SELECT".into());
         let turn = variants.iter().filter_map(|variant| variant.turns.iter().max()).max().copied().unwrap_or(0);
-        Compared { query, variants, turn, reached: Vec::new(), not_timed: None, is_left: false, least: None }
+        let (reached, not_timed, is_too_long) = (Vec::new(), None, false);
+        Compared { query, variants, turn, reached, not_timed, is_too_long, is_left: false, least: None }
     }
 }
 
@@ -325,11 +329,20 @@ impl Comparison {
     /// How a set does, and the queries that are exceptions. Only the user's own queries can be: readpath's stand for
     /// others.
     fn judged_by(&self, set: usize) -> (Judged, Vec<usize>) {
-        let judged = self.judged_by_all(set);
+        let whole = self.judged_by_all(set);
         match self.state {
-            State::AsFound => judge_with_exceptions(&self.pairs(set), self.compared.len(), judged, self.drawn()),
-            _ => (judged, Vec::new()),
+            State::AsFound => {
+                let judged = judge_with_exceptions(&self.pairs(set), self.compared.len(), whole, self.drawn());
+                except_too_long(judged, whole, &self.too_long(set), self.compared.len())
+            }
+            _ => (whole, Vec::new()),
         }
+    }
+
+    /// The places of queries whose plan a set changes, and whose time is beyond the limit.
+    fn too_long(&self, set: usize) -> Vec<usize> {
+        let queries = self.compared.iter().enumerate();
+        queries.filter(|(_, one)| one.is_too_long && one.variant(set) > 0).map(|(at, _)| at).collect()
     }
 
     fn judged_by_all(&self, set: usize) -> Judged {
@@ -397,8 +410,8 @@ pub(super) fn plan(
         .into_iter()
         .map(|query| {
             let not_timed = query.not_run.clone();
-            let (variants, reached) = (Vec::new(), Vec::new());
-            Compared { query, variants, turn: 0, reached, not_timed, is_left: false, least: None }
+            let (variants, reached, is_too_long) = (Vec::new(), Vec::new(), false);
+            Compared { query, variants, turn: 0, reached, not_timed, is_too_long, is_left: false, least: None }
         })
         .collect();
     let mut refused = Vec::new();

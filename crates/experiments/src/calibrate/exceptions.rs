@@ -46,6 +46,27 @@ pub(super) fn judge_with_exceptions(
     }
 }
 
+/// The same with the queries that the set gives another plan, and that could not be timed within the limit, as further
+/// exceptions: the longest queries are those with which least should be risked. Where there are more of them than may
+/// be, or the set is not worth exceptions, the times do not decide.
+pub(super) fn except_too_long(
+    (judged, mut excepted): (Judged, Vec<usize>),
+    whole: Judged,
+    too_long: &[usize],
+    queries: usize,
+) -> (Judged, Vec<usize>) {
+    if judged.decision != Decision::Change || too_long.is_empty() {
+        return (judged, excepted);
+    }
+    if too_long.len() > most(queries) || judged.ratio.value > WORTH {
+        let decision = if whole.decision == Decision::Change { Decision::Undecided } else { whole.decision };
+        return (Judged { decision, ended: whole.ended + too_long.len(), ..whole }, Vec::new());
+    }
+    excepted.extend(too_long);
+    sorting::ascending(&mut excepted);
+    (Judged { excepted: excepted.len(), ..judged }, excepted)
+}
+
 /// Places of the queries that are surely slower and not among these, the slowest first.
 fn slowest(pairs: &Pairs, excepted: &[usize]) -> Vec<usize> {
     let slower = |(at, pair): &(usize, Pair)| {
@@ -112,6 +133,29 @@ mod tests {
         assert_eq!(judged(&halved_and(&[(0.3, 0.42)]), 20), Some((4, vec![4])));
         assert_eq!(judged(&halved_and(&[(0.3, 0.42), (10.0, 30.0)]), 20), Some((4, vec![4, 5])));
         assert_eq!(judged(&halved_and(&[(0.3, 0.42), (10.0, 30.0)]), 10), None);
+    }
+
+    #[test]
+    fn a_query_beyond_the_time_limit_keeps_its_plan_and_many_of_them_leave_it_undecided() {
+        let with = |times: &[(f64, f64)], too_long: &[usize], queries: usize| {
+            let pair = |(now, then): &(f64, f64)| Pair::of(&[*now; 3], &[*then; 3]);
+            let pairs: Pairs = times.iter().map(pair).enumerate().collect();
+            let whole = judge(&others(&pairs, &[]), Drawn::Runs);
+            let judged = judge_with_exceptions(&pairs, queries, whole, Drawn::Runs);
+            let (judged, excepted) = except_too_long(judged, whole, too_long, queries);
+            (judged.decision, judged.ended, excepted)
+        };
+        assert_eq!(with(&HALVED, &[], 10), (Decision::Change, 0, vec![]));
+        assert_eq!(with(&HALVED, &[7], 10), (Decision::Change, 0, vec![7]));
+        assert_eq!(
+            with(&halved_and(&[(10.0, 30.0)]), &[7], 10),
+            (Decision::Change, 0, vec![4, 7]),
+            "beside a harmed one"
+        );
+        assert_eq!(with(&HALVED, &[7], 9), (Decision::Undecided, 1, vec![]), "one of nine");
+        assert_eq!(with(&HALVED, &[7, 8], 19), (Decision::Undecided, 2, vec![]), "two of nineteen");
+        let little: Vec<(f64, f64)> = vec![(10.0, 9.3), (20.0, 18.6), (30.0, 27.9), (40.0, 37.2)];
+        assert_eq!(with(&little, &[7], 10), (Decision::Undecided, 1, vec![]), "not worth an exception");
     }
 
     #[test]

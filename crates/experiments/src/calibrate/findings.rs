@@ -1,5 +1,7 @@
 //! What to change, what it is worth here and how sure that is, in three sentences; and what else came out.
 
+use std::ptr;
+
 use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::calibrate::findings as row;
 use measure::statistics::median;
@@ -178,8 +180,9 @@ fn but_for(excepted: usize) -> String {
 fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
     let by_set = |one: &Compared| {
         let ratio = one.pair(advice.set).and_then(|pair| pair.ratio());
-        let times = ratio.map(|ratio| format!(" ({} times as long by the set)", three_digits(ratio.value)));
-        format!("{}{}", one.query.name, times.unwrap_or_default())
+        let times = ratio.map(|ratio| format!("{} times as long by the set", three_digits(ratio.value)));
+        let why = times.or_else(|| one.not_timed.as_ref().map(|why| format!("not timed: {why}")));
+        format!("{}{}", one.query.name, why.map_or(String::new(), |why| format!(" ({why})")))
     };
     let names: Vec<String> = comparison.excepted(advice.set).map(by_set).collect();
     let (keeps, its) = if names.len() == 1 { ("The exception keeps", "its") } else { ("The exceptions keep", "their") };
@@ -231,7 +234,8 @@ fn unclear(judged: &Judged, state: State) -> String {
 
 /// Queries that get a different plan with a set and were not timed, as a sentence.
 fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
-    let count = comparison.changed(set).filter(|one| one.pair(set).is_none()).count();
+    let is_excepted = |one: &Compared| comparison.excepted(set).any(|other| ptr::eq(other, one));
+    let count = comparison.changed(set).filter(|one| one.pair(set).is_none() && !is_excepted(one)).count();
     let (gets, was) = if count == 1 { ("gets", "was") } else { ("get", "were") };
     let message = format!(
         "{} more {gets} a different plan with it and {was} not timed: what becomes of {} is not known.",

@@ -163,7 +163,7 @@ pub(super) fn timed_cached(caches: &ServerCaches, comparison: &Comparison) -> Op
     let message = format!(
         "The timed runs found {} % of their blocks in the shared buffers{others}, because each query runs several \
          times in a row; in its own work, this database finds {} % there and reads the others in {own} each. The \
-         ratios hold for queries whose blocks are cached. Set the constants for one role first (ALTER ROLE ... SET), \
+         ratios hold for queries whose blocks are cached. Set the constants for one role first, by ALTER ROLE, \
          and compare the times of its statements in pg_stat_statements.",
         three_digits(share),
         three_digits(hits * 100.0)

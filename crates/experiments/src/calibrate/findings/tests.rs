@@ -243,6 +243,29 @@ fn a_change_says_how_many_queries_get_a_plan_that_was_not_timed() {
 }
 
 #[test]
+fn a_query_beyond_the_time_limit_is_an_exception_with_its_reason_and_of_few_queries_leaves_it_undecided() {
+    let said = |unchanged: usize| {
+        let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+        let halved = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])];
+        let plans = vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])];
+        let not_timed = Some("it takes longer than 10 s".to_string());
+        let long = Compared { not_timed, is_too_long: true, ..Compared::of("the longest", plans) };
+        let same = (0..unchanged).map(|_| Compared::of("same", vec![Variant::of(&[0, 1], &[])]));
+        let compared = (0..5).map(|_| Compared::of("q", halved())).chain([long]).chain(same).collect();
+        let comparison = Comparison::timed(State::AsFound, sets, compared);
+        let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+        super::advice(&comparison, &advice, "postgres 18.6").message
+    };
+    let many = said(4);
+    assert!(many.contains("set seq_page_cost = 0.500, but not for 1 of your queries."), "{many}");
+    assert!(many.contains("ALTER ROLE: the longest (not timed: it takes longer than 10 s)."), "{many}");
+    assert!(!many.contains("1 query more gets"), "{many}");
+    let few = said(3);
+    assert!(few.contains("undecided, because 1 query reached the time limit"), "{few}");
+    assert!(few.contains("use a larger --time-limit"), "{few}");
+}
+
+#[test]
 fn no_verdict_of_plans_that_ran_seldom_or_were_ended_near_the_limit_names_the_option_that_tells() {
     let seldom = halved_and(2, [Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])], None);
     for part in ["undecided, because plans of 5 queries ran in fewer than 3 turns", "--rounds 3", "Too few turns"] {
