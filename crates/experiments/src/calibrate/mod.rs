@@ -273,8 +273,8 @@ fn judge_own(
         let advice = advise(bench, &mut comparison, told, journal);
         return cases::keep(bench, &comparison, &advice, journal);
     }
-    time(bench, &mut comparison, told, journal)?;
-    journal.find_all(told_state::timed_cached(caches, &comparison));
+    let advice = time(bench, &mut comparison, told, journal)?;
+    journal.find_all(told_state::timed_cached(caches, &comparison, advice.decision));
     let refused = remedies::look(bench, &comparison, journal)?;
     cases::keep_refused(bench, State::AsFound, &refused, journal)
 }

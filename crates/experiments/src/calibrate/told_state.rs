@@ -8,6 +8,7 @@ use subjects::postgres::calibration::server_caches::ServerCaches;
 
 use super::bench::{Bench, State};
 use super::comparison::Comparison;
+use super::judgement::Decision;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
@@ -140,8 +141,9 @@ impl TimedBlocks {
 }
 
 /// That the user's queries were timed with more of their blocks in memory than the server's own work finds there. The
-/// times then hold for cached queries alone: each query runs several times in a row.
-pub(super) fn timed_cached(caches: &ServerCaches, comparison: &Comparison) -> Option<Finding> {
+/// times then hold for cached queries alone: each query runs several times in a row. What to do about it follows if a
+/// change is advised.
+pub(super) fn timed_cached(caches: &ServerCaches, comparison: &Comparison, advised: Decision) -> Option<Finding> {
     let (_, hits) = caches.hits.filter(|_| of(caches) == Some(State::Cold))?;
     let own = match (caches.read_micros, caches.read_micros_least) {
         (Some(micros), _) => format!("{} µs", three_digits(micros)),
@@ -160,11 +162,17 @@ pub(super) fn timed_cached(caches: &ServerCaches, comparison: &Comparison) -> Op
     let share = timed.hits / gets * 100.0;
     let others =
         read.map_or(String::new(), |micros| format!(" and read the others in {} µs each", three_digits(micros)));
+    let try_first = match advised {
+        Decision::Change => {
+            " Set the constants for one role first, by ALTER ROLE, and compare the times of its statements in \
+             pg_stat_statements."
+        }
+        Decision::Keep | Decision::Undecided => "",
+    };
     let message = format!(
         "The timed runs found {} % of their blocks in the shared buffers{others}, because each query runs several \
          times in a row; in its own work, this database finds {} % there and reads the others in {own} each. The \
-         ratios hold for queries whose blocks are cached. Set the constants for one role first, by ALTER ROLE, \
-         and compare the times of its statements in pg_stat_statements.",
+         ratios hold for queries whose blocks are cached.{try_first}",
         three_digits(share),
         three_digits(hits * 100.0)
     );

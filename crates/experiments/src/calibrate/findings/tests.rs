@@ -418,7 +418,9 @@ fn timed_cached() -> Reading {
         variant.plan.top.read_ms = read.map(|micros| micros * reads as f64 / 1e3);
         let comparison = Comparison::timed(State::AsFound, vec![set("now")], vec![Compared::of("q", vec![variant])]);
         let caches = ServerCaches { hits: Some((1e6, *hits)), read_micros: Some(*micros), ..ServerCaches::default() };
-        told_state::timed_cached(&caches, &comparison)
+        // A change is advised in some of the readings.
+        let advised = if *timed_hits % 2 == 0 { Decision::Change } else { Decision::Keep };
+        told_state::timed_cached(&caches, &comparison, advised)
     };
     reading(row::TIMED_CACHED, values, found, |(hits, micros, timed_hits, read)| {
         let (reads, is_cold) = (1000 - *timed_hits, *hits < 0.99 && *micros >= 30.0);
@@ -434,9 +436,24 @@ fn timed_cached() -> Reading {
                 three_digits(*micros)
             );
             let timed = format!("The timed runs found {} % of", three_digits(*timed_hits as f64 / 10.0));
-            [timed, own].into_iter().chain(others).collect()
+            let end = if *timed_hits % 2 == 0 { "by ALTER ROLE, and compare" } else { "blocks are cached." };
+            [timed, own, end.into()].into_iter().chain(others).collect()
         })
     })
+}
+
+#[test]
+fn a_role_to_try_constants_with_is_proposed_only_where_a_change_is_advised() {
+    let mut variant = Variant::of(&[0], &[10.0; 3]);
+    variant.plan.top.buffers = Some(Buffers { hits: 1000, ..Buffers::default() });
+    let comparison = Comparison::timed(State::AsFound, vec![set("now")], vec![Compared::of("q", vec![variant])]);
+    let caches = ServerCaches { hits: Some((1e6, 0.9)), read_micros: Some(400.0), ..ServerCaches::default() };
+    let proposes = |advised| {
+        let said = told_state::timed_cached(&caches, &comparison, advised).unwrap().message;
+        assert!(said.contains("found 100 % of") && said.contains("finds 90.0 % there"), "{said}");
+        said.contains("ALTER ROLE")
+    };
+    assert_eq!([Decision::Change, Decision::Keep, Decision::Undecided].map(proposes), [true, false, false]);
 }
 
 /// A cost of a block in a state: the constant and microseconds.
