@@ -41,9 +41,11 @@ impl FromStr for Programs {
             Place::Installed { directory } => Ok(Programs::Directory(directory)),
             Place::Private { major } if VERSIONS.contains(&major) => Ok(Programs::Version(major)),
             Place::Private { major } => Err(PrivateServerError::UnknownVersion(major).to_string()),
-            Place::Given(_) => Err("a contest starts its own server: name a directory of programs, or a version such \
+            Place::Given(_) | Place::Copy(_) => {
+                Err("a contest starts its own server: name a directory of programs, or a version such \
                                     as postgres:18"
-                .into()),
+                    .into())
+            }
         }
     }
 }

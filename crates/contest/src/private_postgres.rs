@@ -63,6 +63,22 @@ impl PrivatePostgres {
         emptied.and_then(|_| self.server.restart(settings, &stop)).map_err(|error| error.to_string())
     }
 
+    /// Stops the server, works with the word by which readpath starts one with these programs and bytes of shared
+    /// buffers on its files, and starts it again. Sessions end.
+    pub(crate) fn as_copy<T>(
+        &mut self,
+        programs: &Path,
+        buffer_bytes: u64,
+        work: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<T, String> {
+        self.connect()?.run(&format!("ALTER SYSTEM SET shared_buffers = {}", buffer_bytes >> 13))?;
+        let (stop, settings) = (self.interruption.flag(), self.server.settings().clone());
+        let word = format!("postgres:copy:{}?programs={}", self.server.data_directory().display(), programs.display());
+        let outcome = self.server.stop(&stop).map_err(|error| error.to_string()).and_then(|()| work(&word));
+        self.server.restart(settings, &stop).map_err(|error| error.to_string())?;
+        outcome
+    }
+
     /// A new session; its backend is a new process. Names without a schema are those of `public`.
     pub(crate) fn connect(&self) -> Result<Connection, String> {
         let address = Address::of(self.server.config());

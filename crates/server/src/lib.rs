@@ -6,6 +6,7 @@
 
 pub mod activity;
 pub mod backend;
+mod cluster;
 mod encryption;
 pub mod error;
 pub mod explain;
@@ -27,6 +28,7 @@ pub mod statements;
 mod wire;
 
 pub use backend::BackendAccount;
+pub use cluster::ClusterCopy;
 pub use error::ServerError;
 pub use explain::{Buffers, Plan};
 pub use facts::ServerFacts;

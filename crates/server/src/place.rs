@@ -9,6 +9,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::cluster::ClusterCopy;
 use crate::encryption::Encryption;
 use crate::error::ServerError;
 use crate::parameters::{Defaults, Parameters, SOCKET_FOLDER, account_of, decoded};
@@ -38,7 +39,12 @@ pub enum Place {
         /// That of `postgres` and `initdb`, or its parent.
         directory: PathBuf,
     },
+    /// A server that this program starts on a copy of a data directory.
+    Copy(ClusterCopy),
 }
+
+/// How the word of a copy begins.
+const COPY: &str = "postgres:copy:";
 
 impl FromStr for Place {
     type Err = ServerError;
@@ -50,6 +56,14 @@ impl FromStr for Place {
         let own = word.strip_prefix("postgres:");
         if own == Some("") {
             return Address::parse(SCHEMES[0]).map(Place::Given);
+        }
+        if let Some(written) = word.strip_prefix(COPY) {
+            return ClusterCopy::parse(written).map(Place::Copy).map_err(|reason| {
+                ServerError::Place(format!(
+                    "'{}' names no copy of a data directory ({reason}): write {COPY}DIRECTORY?dbname=NAME",
+                    without_password(word, &SCHEMES)
+                ))
+            });
         }
         if let Some(directory) = own.filter(|rest| rest.starts_with(['/', '.'])) {
             return Ok(Place::Installed { directory: directory.into() });

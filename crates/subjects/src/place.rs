@@ -65,6 +65,11 @@ pub trait Place: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it has tables of the user's, which the user's queries read.
+    fn has_own_tables(&self) -> bool {
+        self.is_in_use()
+    }
+
     /// Whether it makes the tables that an experiment asks for. Otherwise those that it has are read.
     fn makes_tables(&self) -> bool {
         true

@@ -38,7 +38,7 @@ const SUBJECTS: &[Row] = &[
     Row {
         written: "postgres://USER@HOST:PORT/DATABASE for an existing server, or postgres:VERSION, such as \
                   postgres:18, or postgres:DIRECTORY with an installed one's programs, for one that is started for the \
-                  run",
+                  run, or postgres:copy:DIRECTORY?dbname=NAME for one that is started on a copy of a data directory",
         claims: |word| SCHEMES.iter().any(|scheme| word.starts_with(scheme)),
         addresses: &server::place::SCHEMES,
         parse: |word| Ok(Arc::new(PostgresPlace::parse(word)?)),

@@ -39,14 +39,14 @@ pub(crate) struct Arguments {
     /// MiB of the server's shared buffers; a quarter of the data by default.
     #[arg(long)]
     buffers: Option<u64>,
-    /// How often each plan is timed warm, after once that is not counted.
+    /// How often each plan is timed warm, after once that is not counted, and the nearest to the fastest cold.
     #[arg(long, default_value_t = 3)]
     runs: u64,
-    /// Time plans with all caches emptied too, by what calibrate advises for a cold server.
+    /// Time plans with all caches emptied too, by what calibrate advises where it empties them before each run.
     #[arg(long)]
     cold: bool,
     /// Time plans with all caches emptied, and none warm.
-    #[arg(long, conflicts_with_all = ["cold", "runs"])]
+    #[arg(long, conflicts_with = "cold")]
     only_cold: bool,
     /// An earlier version's readpath, whose recommendation is timed too.
     #[arg(long)]
@@ -95,9 +95,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             questions.push(compare(&mut conductor, &mut postgres, data, (&advice, runs, "warm"))?);
         }
         if arguments.cold || arguments.only_cold {
-            let words = format!("--on postgres:{}", installation.programs().display());
-            let advice = ask(arguments, &mut conductor, &words, ("cold", "cold"), "cold")?;
-            questions.push(compare(&mut conductor, &mut postgres, data, (&advice, Caches::Cold, "cold"))?);
+            let programs = installation.programs();
+            let queries = format!("--queries {} --run", file.display());
+            let advice = postgres.as_copy(programs, buffers, |copy| {
+                let words = format!("--on {copy} {queries}");
+                ask(arguments, &mut conductor, &words, ("cold", "cold"), &format!("{}, cold", data.name()))
+            })?;
+            questions.push(compare(
+                &mut conductor,
+                &mut postgres,
+                data,
+                (&advice, Caches::Cold { runs: arguments.runs }, "cold"),
+            )?);
         }
     }
     let bars = judgement::bars(&conductor.ledger, &questions);
@@ -138,8 +147,7 @@ fn ask(
     let before = match &arguments.before {
         None => None,
         Some(before) => {
-            let server = words.split(" --queries").next().unwrap_or(words);
-            let run = run_of(&command(before, server))?;
+            let run = run_of(&command(before, &words_before(words)))?;
             Some(sets::recommended_before(&run, if state == "cold" { "cold" } else { "cached" }))
         }
     };
@@ -147,6 +155,16 @@ fn ask(
     let measured = sets::named(last, state, blocks);
     conductor.note("measured", all_measured(question, &measured));
     Ok(Advice { measured, advised, before })
+}
+
+/// The words for an earlier version, which knew no queries of the user's, and no copy of a data directory but a private
+/// server with the same programs.
+fn words_before(words: &str) -> String {
+    let server = words.split(" --queries").next().unwrap_or(words);
+    match server.split_once("programs=").filter(|_| server.contains("postgres:copy:")) {
+        Some((_, programs)) => format!("--on postgres:{programs}"),
+        None => server.into(),
+    }
 }
 
 /// What a run, counted from 0, advises.

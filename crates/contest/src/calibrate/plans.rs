@@ -52,8 +52,11 @@ pub(crate) enum Caches {
         /// How many.
         runs: u64,
     },
-    /// Once, after all caches were emptied.
-    Cold,
+    /// After all caches were emptied; the plans of contenders and those near the fastest this number of times.
+    Cold {
+        /// How many.
+        runs: u64,
+    },
 }
 
 /// A plan, with what leads to it, and its milliseconds.
@@ -117,12 +120,20 @@ pub(crate) fn time(
         // The contender that comes first.
         own = own.min(if outline == picked[0] { plan.millis } else { f64::INFINITY });
     }
-    if let Caches::Warm { runs } = caches {
-        // The limit of a plan that was ended can end one more statement of its session.
-        session = server.connect()?;
-        for (outline, millis) in in_turns(&mut session, query, &plans, (&close(&plans, &picked, own), runs))? {
-            plans.entry(outline).and_modify(|plan| plan.millis = millis);
+    let again = match caches {
+        Caches::Warm { runs } => {
+            // The limit of a plan that was ended can end one more statement of its session.
+            session = server.connect()?;
+            in_turns(&mut session, query, &plans, (&close(&plans, &picked, own), runs))?
         }
+        // What holds up a single cold run makes a plan look as slow as any.
+        Caches::Cold { .. } => {
+            let close = close(&plans, &picked, f64::INFINITY);
+            in_cold_turns((server, &mut session), query, &plans, (&close, caches))?
+        }
+    };
+    for (outline, millis) in again {
+        plans.entry(outline).and_modify(|plan| plan.millis = millis);
     }
     let best = plans.values().map(|plan| plan.millis).fold(f64::INFINITY, f64::min);
     let [by, by_grid] = [picked, of_grid].map(|all| all.iter().map(|outline| plans[outline].millis).collect());
@@ -170,6 +181,29 @@ fn in_turns(
     Ok(close.iter().cloned().zip(medians).collect())
 }
 
+/// The same cold, with the run that each plan has had.
+fn in_cold_turns(
+    (server, session): (&mut PrivatePostgres, &mut Connection),
+    query: &Query,
+    plans: &BTreeMap<String, Reached>,
+    (close, caches): (&[String], Caches),
+) -> Result<Vec<(String, f64)>, String> {
+    let Caches::Cold { runs } = caches else { return Ok(Vec::new()) };
+    let mut millis: Vec<Vec<f64>> = close.iter().map(|outline| vec![plans[outline].millis]).collect();
+    for turn in 1..runs {
+        let mut order: Vec<usize> = (0..close.len()).collect();
+        if turn % 2 == 1 {
+            order.reverse();
+        }
+        for at in order {
+            let plan = (&*plans[&close[at]].settings, f64::INFINITY);
+            millis[at].push(run(server, session, query, plan, caches)?);
+        }
+    }
+    let medians = millis.iter().map(|times| median(times).unwrap_or(f64::INFINITY));
+    Ok(close.iter().cloned().zip(medians).collect())
+}
+
 /// Settings under each toggle and each two of them, by the server's own constants and by all that were measured.
 fn toggled(contenders: &[(&str, Set)]) -> Vec<String> {
     let sets: Vec<String> = contenders.iter().take(3).map(|(_, set)| statement(set)).collect();
@@ -193,14 +227,14 @@ fn run(
 ) -> Result<f64, String> {
     let (runs, settling) = match caches {
         Caches::Warm { runs } => (runs, 1),
-        Caches::Cold => (1, 0),
+        Caches::Cold { .. } => (1, 0),
     };
     let mut millis = Vec::new();
     for number in 0..runs + settling {
         let times = if number < settling { TIMES_MAX_FIRST } else { TIMES_MAX };
         // The server takes whole milliseconds.
         let limit = (best * times).clamp(LIMIT_MIN, LIMIT_OF_PICKED).floor();
-        if caches == Caches::Cold {
+        if matches!(caches, Caches::Cold { .. }) {
             server.empty_caches()?;
             *session = server.connect()?;
         }

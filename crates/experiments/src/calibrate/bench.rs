@@ -31,6 +31,8 @@ pub(super) enum State {
     Cached,
     /// What the user's own use leaves there.
     AsFound,
+    /// Nothing, for the user's own queries on a copy of a data directory.
+    OwnCold,
 }
 
 impl State {
@@ -39,17 +41,27 @@ impl State {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            State::Cold => "cold",
+            State::Cold | State::OwnCold => "cold",
             State::System => "system",
             State::Cached => "cached",
             State::AsFound => "as-found",
         }
     }
 
+    /// Whether the queries in it are the user's own.
+    pub(super) fn is_own(self) -> bool {
+        matches!(self, State::AsFound | State::OwnCold)
+    }
+
+    /// Whether nothing is cached, so that each run takes a restart.
+    pub(super) fn is_cold(self) -> bool {
+        matches!(self, State::Cold | State::OwnCold)
+    }
+
     /// The state in a sentence.
     pub(super) fn in_words(self) -> &'static str {
         match self {
-            State::Cold => "with nothing cached",
+            State::Cold | State::OwnCold => "with nothing cached",
             State::System => "cached by the operating system",
             State::Cached => "cached by the server",
             State::AsFound => "as the server is",

@@ -72,7 +72,7 @@ pub(super) fn call_safe(case: &mut Case) {
 }
 
 fn source(state: State) -> &'static str {
-    if state == State::AsFound { "own" } else { "verification" }
+    if state.is_own() { "own" } else { "verification" }
 }
 
 fn case(bench: &Bench<'_>, part: &str, state: State) -> Case {
@@ -155,9 +155,9 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
         case.metrics.push(calibrate::EXCEPTED.count(source, excepted));
     }
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
-        let mean = match comparison.state {
-            State::AsFound => "geometric mean of the changed queries, their turns resampled",
-            _ => "geometric mean of the changed queries, resampled with their turns",
+        let mean = match comparison.state.is_own() {
+            true => "geometric mean of the changed queries, their turns resampled",
+            false => "geometric mean of the changed queries, resampled with their turns",
         };
         let verdicts = "queries whose interval lies on one side of 1";
         case.metrics.push(calibrate::FASTER.count(verdicts, judged.faster as u64));

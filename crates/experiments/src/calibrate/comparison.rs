@@ -27,6 +27,8 @@ const ROUNDS_TIME_AS_FOUND: Duration = Duration::from_secs(60);
 /// Further rounds of queries that are unclear, for each reason; and how long turns of each may begin.
 const MORE_ROUNDS: usize = 5;
 const MORE_TIME: Duration = Duration::from_secs(30);
+/// The same where each run takes a restart.
+const MORE_TIME_COLD: Duration = Duration::from_secs(120);
 
 /// A short query of the user's is repeated in its turn until its runs have taken this long together, but not more often
 /// than that: what differs from run to run is as long for it as for a long one.
@@ -330,12 +332,12 @@ impl Comparison {
     /// others.
     fn judged_by(&self, set: usize) -> (Judged, Vec<usize>) {
         let whole = self.judged_by_all(set);
-        match self.state {
-            State::AsFound => {
+        match self.state.is_own() {
+            true => {
                 let judged = judge_with_exceptions(&self.pairs(set), self.compared.len(), whole, self.drawn());
                 except_too_long(judged, whole, &self.too_long(set), self.compared.len())
             }
-            _ => (whole, Vec::new()),
+            false => (whole, Vec::new()),
         }
     }
 
@@ -374,7 +376,7 @@ impl Comparison {
     }
 
     pub(super) fn drawn(&self) -> Drawn {
-        if self.state == State::AsFound { Drawn::Runs } else { Drawn::QueriesAndRuns }
+        if self.state.is_own() { Drawn::Runs } else { Drawn::QueriesAndRuns }
     }
 
     /// The places of queries that are exceptions from some set though it does them no harm.
@@ -460,7 +462,7 @@ pub(super) fn time(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let state = comparison.state;
-    let wanted = if state == State::Cold { bench.parameters.cold_rounds() } else { bench.parameters.rounds };
+    let wanted = if state.is_cold() { bench.parameters.cold_rounds() } else { bench.parameters.rounds };
     let most = if state == State::AsFound { ROUNDS_TIME_AS_FOUND } else { ROUNDS_TIME };
     // Nothing settles where each run begins with empty caches, or with a table that does not fit.
     let settling = usize::from(state == State::Cached || state == State::AsFound);
@@ -470,12 +472,12 @@ pub(super) fn time(
         let mark = bench.recorder.as_ref().map(|recorder| recorder.mark());
         let elapsed = bench.machine.clock.now().since(started);
         // Cold rounds take minutes, and are as many as were asked for.
-        let is_limited = state != State::Cold && round >= ROUNDS_MIN + settling;
+        let is_limited = !state.is_cold() && round >= ROUNDS_MIN + settling;
         if is_limited && Duration::from_nanos(elapsed.0) > most {
             break;
         }
         let what = format!("{changed} queries whose plan changes, {}, round {}", state.in_words(), round + 1);
-        journal.step(&what, Duration::from_secs(if state == State::Cold { 120 } else { 5 }));
+        journal.step(&what, Duration::from_secs(if state.is_cold() { 120 } else { 5 }));
         for one in comparison.compared.iter_mut().filter(|one| one.is_changed() && one.can_be_timed()) {
             let plans: Vec<usize> = (0..one.variants.len()).collect();
             take_turns(
@@ -497,7 +499,7 @@ pub(super) fn time(
             break;
         }
     }
-    if state == State::AsFound && !bench.tables.is_rehearsal() {
+    if state.is_own() && !bench.tables.is_rehearsal() {
         for again in &AGAIN {
             run_again(bench, comparison, again, choice.contenders, journal)?;
         }
@@ -585,6 +587,7 @@ fn run_again(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let started = bench.machine.clock.now();
+    let most = if comparison.state.is_cold() { MORE_TIME_COLD } else { MORE_TIME };
     let mut wanted = Wanted::new();
     for number in 0..MORE_ROUNDS {
         if number == 0 || again.is_found_anew {
@@ -598,7 +601,7 @@ fn run_again(
         journal.step(&format!("{queries} {}, once more", again.which), Duration::from_secs(5));
         let round = Round { state: comparison.state, number, counted: SLOW_ROUNDS, counts: true };
         for (at, others) in &wanted {
-            if Duration::from_nanos(bench.machine.clock.now().since(started).0) > MORE_TIME {
+            if Duration::from_nanos(bench.machine.clock.now().since(started).0) > most {
                 return Ok(());
             }
             let plans: Vec<usize> = [0].into_iter().chain(others.iter().copied()).collect();
@@ -648,11 +651,11 @@ fn take_turns(
         if round.counted >= SLOW_ROUNDS && one.pair_with(at).has_enough() && one.is_slow(at) {
             continue;
         }
-        if round.state == State::Cold {
+        if round.state.is_cold() {
             bench.cool(journal)?;
         }
         bench.set_constants(&sets[one.variants[at].sets[0]].values)?;
-        if round.state == State::Cold {
+        if round.state.is_cold() {
             // What the server has to know about the tables is read here, so that the statement does not.
             let _ = bench.tables.plan_of(&one.query)?;
         }

@@ -134,7 +134,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     let state = comparison.state;
     let judged = comparison.judged.get(advice.set).filter(|_| advice.set > 0);
     let set = &comparison.sets[advice.set];
-    let whose = if state == State::AsFound { "your" } else { "readpath's" };
+    let whose = if state.is_own() { "your" } else { "readpath's" };
     let what = match advice.decision {
         Decision::Change => {
             let but = but_for(judged.map_or(0, |judged| judged.excepted));
@@ -214,7 +214,7 @@ pub(super) fn with_harm(mut said: Finding, comparison: &Comparison, advice: &Adv
 fn unclear(judged: &Judged, state: State) -> String {
     let queries = |count: usize| counted(count as u64, "query", "queries");
     if judged.few > 0 {
-        let option = if state == State::Cold { "--cold-rounds" } else { "--rounds" };
+        let option = if state.is_cold() { "--cold-rounds" } else { "--rounds" };
         return format!(
             "plans of {} ran in fewer than {RUNS_MIN} turns, too few for a verdict: use {option} {RUNS_MIN} or more",
             queries(judged.few)
@@ -253,7 +253,7 @@ fn refused(comparison: &Comparison) -> Option<String> {
         counted(count, "statement", "statements"),
         if count == 1 { "it stands" } else { "they stand" }
     );
-    (comparison.state == State::AsFound && count > 0).then_some(message)
+    (comparison.state.is_own() && count > 0).then_some(message)
 }
 
 /// That others may have been at work, where the role could not see it.
@@ -276,7 +276,7 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
         return vec![format!("Some set of constants changes the plans of {changed} of {whose} {all}.")];
     }
     let times = |value| three_digits(value);
-    let drawn = if comparison.state == State::AsFound { "turns" } else { "queries and turns" };
+    let drawn = if comparison.state.is_own() { "turns" } else { "queries and turns" };
     if judged.is_too_short() {
         return vec![format!(
             "With the set `{set}`, {} of {whose} {all} {} a different plan; {} {} instead of {} together, too short \

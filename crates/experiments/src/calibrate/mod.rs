@@ -71,7 +71,7 @@ pub fn run(
         recorder.remark("constants are set to what is measured");
         recorder
             .remark("of the queries below, those whose plan some set changes are run, in further rounds like these");
-        if queries == QueryUse::Run {
+        if queries == QueryUse::Run && parameters.on.in_use().next().is_some() {
             recorder.remark("then each of yours is run, and its plans with some planner methods disabled");
         }
         recorder.bound();
@@ -141,7 +141,7 @@ fn measure_all(
     bench.machine.note("the whole run", &conditions.changed(bench.machine), Sensitivity::Core);
     findings::report(&constants, bench.name(), journal);
     journal.find_all(crossovers);
-    if !bench.tables.is_private() {
+    if !bench.tables.is_private() || bench.tables.is_on_copy() {
         describe_server(bench, &caches, journal)?;
     }
     Ok(())
@@ -160,7 +160,7 @@ fn measure_constants(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result
     Ok(constants)
 }
 
-/// What a given server's counters tell of its queries.
+/// What a server had set before, and what a given one's counters tell of its queries.
 fn describe_server(
     bench: &mut Bench<'_>,
     caches: &ServerCaches,
@@ -171,6 +171,9 @@ fn describe_server(
     let former = bench.tables.former_settings()?;
     journal.describe_subject("database_settings", json!(former.of_database));
     journal.describe_subject("server_settings", json!(former.of_server));
+    if bench.tables.is_on_copy() {
+        return Ok(());
+    }
     constants::keep_cache_size(bench, caches, journal)?;
     told_state::keep(bench, caches, journal)
 }
@@ -267,7 +270,8 @@ fn judge_own(
 ) -> Result<(), ExperimentError> {
     let told = told_state::of(caches);
     let own = prepare(bench, asked, journal)?;
-    let mut comparison = comparison::plan(bench, State::AsFound, own.queries, sets, journal)?;
+    let state = if bench.tables.is_on_copy() { State::OwnCold } else { State::AsFound };
+    let mut comparison = comparison::plan(bench, state, own.queries, sets, journal)?;
     comparison.refused.extend(own.refused);
     if !bench.parameters.run {
         let advice = advise(bench, &mut comparison, told, journal);
@@ -275,8 +279,9 @@ fn judge_own(
     }
     let advice = time(bench, &mut comparison, told, journal)?;
     journal.find_all(told_state::timed_cached(caches, &comparison, advice.decision));
-    let refused = remedies::look(bench, &comparison, journal)?;
-    cases::keep_refused(bench, State::AsFound, &refused, journal)
+    // Each run of each further plan would take a restart.
+    let refused = if state.is_cold() { Vec::new() } else { remedies::look(bench, &comparison, journal)? };
+    cases::keep_refused(bench, state, &refused, journal)
 }
 
 /// Times queries, advises, and keeps what they say: where the run is ended meanwhile, what was timed before.
@@ -352,7 +357,7 @@ fn advise(
 
 /// Why the times give no verdict.
 fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> Option<&'static str> {
-    let is_own = comparison.state == State::AsFound;
+    let is_own = comparison.state.is_own();
     match told {
         _ if comparison.others == Others::Busy => {
             Some("other sessions were at work while it was measured; repeat the run when the server is quiet")

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use measure::Size;
 use serde::{Deserialize, Serialize};
+use subjects::place::Place;
 use subjects::postgres::calibration::own_queries::{self, OwnQuery, QuerySource};
 use subjects::postgres::calibration::{Calibration, CalibrationAsked};
 use subjects::{Opener, Places};
@@ -129,10 +130,10 @@ impl CalibrateParameters {
             return refuse("--time-limit takes seconds, up to a day");
         }
         self.source()?;
-        if self.queries.is_some() && self.on.in_use().next().is_none() {
+        if self.queries.is_some() && !self.on.iter().any(Place::has_own_tables) {
             return refuse(
-                "--queries asks a given server, such as --on postgres://me@host/db: a private one has none of your \
-                 tables",
+                "--queries asks a given server, such as --on postgres://me@host/db, or one on a copy of a data \
+                 directory, postgres:copy:DIRECTORY?dbname=NAME: a private one has none of your tables",
             );
         }
         if self.run && self.queries.is_none() {

@@ -64,6 +64,14 @@ pub enum PrivateServerError {
         /// What is missing.
         reason: String,
     },
+    /// A directory on which no server is started.
+    #[error("{}: no server is started on this copy of a data directory: {reason}", .directory.display())]
+    UnfitCopy {
+        /// The directory that was named.
+        directory: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// Root, without another user to become.
     #[error(
         "PostgreSQL refuses to run as root, and neither of the users `postgres` and `nobody` exists to run it as; \

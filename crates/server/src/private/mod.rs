@@ -2,12 +2,14 @@
 //!
 //! It listens on a socket in a directory of its own, which no other user can enter, and on nothing else. It ends with
 //! this process, `kill -9` included; the next run removes a directory that was left then ([`sweep`]). It keeps nothing
-//! safe: everything it holds was made to be measured and discarded.
+//! safe: everything it holds was made to be measured and discarded. On a copy of a data directory that the user names
+//! ([`crate::ClusterCopy`]), it leaves the directory as a server leaves it that is stopped.
 //!
 //! It judges nothing, and knows no experiment.
 
 mod account;
 mod archive;
+mod copied_cluster;
 mod error;
 mod installation;
 mod page_cache;

@@ -46,7 +46,8 @@ impl PrivateServer {
     /// Empties the shared buffers without a restart; false where the version or its extensions cannot, and nothing
     /// was done.
     pub fn empty_buffers(&self, stop: &AtomicBool) -> Result<bool, PrivateServerError> {
-        if self.version().major < EVICTS_ALL_SINCE {
+        // A copy gets no extension.
+        if self.version().major < EVICTS_ALL_SINCE || self.is_on_copy() {
             return Ok(false);
         }
         // A build without the extension is no failure: there is always a restart.

@@ -18,6 +18,7 @@ use super::error::PrivateServerError;
 use super::installation::{Installation, Version};
 use super::room::{Room, sweep};
 use super::settings::ServerSettings;
+use crate::cluster::ClusterCopy;
 use crate::place::{Address, encoded};
 use crate::wire::{Deadline, OnStop, Row, Wire};
 
@@ -28,6 +29,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(120);
 const STOP_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long it may take to end where nothing is kept.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The same where the files stay, which are written first.
+const END_ON_COPY_TIMEOUT: Duration = Duration::from_secs(60);
 const ASKED_EVERY: Duration = Duration::from_millis(10);
 
 /// How long initdb may take to tidy up when it is stopped.
@@ -49,6 +52,8 @@ pub struct PrivateServer {
     pub(super) account: Option<Credentials>,
     pub(super) settings: ServerSettings,
     pub(super) room: Room,
+    /// The copy that it runs on, with the whole path of its directory; `None` where its files are in the room.
+    copy: Option<(ClusterCopy, PathBuf)>,
 }
 
 impl PrivateServer {
@@ -66,8 +71,31 @@ impl PrivateServer {
         let account = account_of_server()?;
         let room = Room::new(parent, account)?;
         let installation = reachable(installation, &room, account)?;
-        let mut server = PrivateServer { child: None, installation, account, settings, room };
+        let mut server = PrivateServer { child: None, installation, account, settings, room, copy: None };
         server.initialise(stop)?;
+        server.run(stop)?;
+        Ok(server)
+    }
+
+    /// Starts a server on a copy of a data directory, as the directory's owner; it accepts connections when this
+    /// returns. Dropping it stops it and leaves the directory.
+    ///
+    /// # Errors
+    /// Where the directory may be in use, or leads out of itself; nothing was started or written then.
+    pub fn start_on_copy(
+        installation: &Installation,
+        copy: &ClusterCopy,
+        parent: &Path,
+        stop: &AtomicBool,
+    ) -> Result<PrivateServer, PrivateServerError> {
+        sweep(parent, Leftovers::Removed);
+        let major = installation.version().major;
+        let (whole, account) = (copy.checked(major)?, copy.account()?);
+        let room = Room::new(parent, account)?;
+        let installation = reachable(installation, &room, account)?;
+        let settings = copy.settings((&whole, &room), major)?;
+        let copy = Some((copy.clone(), whole));
+        let mut server = PrivateServer { child: None, installation, account, settings, room, copy };
         server.run(stop)?;
         Ok(server)
     }
@@ -105,14 +133,25 @@ impl PrivateServer {
     /// How to connect to it, as its superuser.
     pub fn config(&self) -> Config {
         let mut config = Config::new();
-        config.host_path(self.room.path()).user(USER).dbname(DATABASE);
+        let (user, database) = self.account_and_database();
+        config.host_path(self.room.path()).user(user).dbname(database);
         config
+    }
+
+    fn account_and_database(&self) -> (&str, &str) {
+        self.copy.as_ref().map_or((USER, DATABASE), |(copy, _)| (&copy.user, &copy.database))
+    }
+
+    /// Whether it runs on a copy of a data directory, which stays.
+    pub fn is_on_copy(&self) -> bool {
+        self.copy.is_some()
     }
 
     /// The same as a URL, for other programs of this user.
     pub fn url(&self) -> String {
         let path = encoded(self.room.path().as_os_str().as_encoded_bytes());
-        format!("postgresql://{USER}@{path}/{DATABASE}")
+        let (user, database) = self.account_and_database();
+        format!("postgresql://{}@{path}/{}", encoded(user.as_bytes()), encoded(database.as_bytes()))
     }
 
     /// What a statement gives in a session of its own.
@@ -124,7 +163,7 @@ impl PrivateServer {
 
     /// The directory of its files.
     pub fn data_directory(&self) -> PathBuf {
-        self.room.data()
+        self.copy.as_ref().map_or_else(|| self.room.data(), |(_, whole)| whole.clone())
     }
 
     /// Its version.
@@ -173,12 +212,15 @@ impl PrivateServer {
     /// Starts the server and waits until it accepts connections.
     fn run(&mut self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
         let mut command = self.program("postgres");
-        command.arg("-D").arg("data").args(self.settings.arguments());
+        // Its own files by a short name: their room may be reached by a long one.
+        let data = self.copy.as_ref().map_or_else(|| "data".into(), |(_, whole)| whole.clone());
+        command.arg("-D").arg(data).args(self.settings.arguments());
         // Last, so that no setting opens another way in.
         command.args(["-c", "listen_addresses=", "-c", "port=5432", "-c"]).arg(self.socket_setting());
         command.stderr(self.log()?);
-        // SIGQUIT: an immediate shutdown, in which the server ends its own processes and frees its memory.
-        let child = self.spawn(command, Signal::QUIT)?;
+        // SIGQUIT: an immediate shutdown, in which the server ends its own processes and frees its memory. SIGINT: a
+        // fast one, which writes all to the files, because those of a copy stay.
+        let child = self.spawn(command, if self.is_on_copy() { Signal::INT } else { Signal::QUIT })?;
         self.child = Some(child);
         self.wait_until_ready(stop)
     }
@@ -207,9 +249,12 @@ impl PrivateServer {
         Ok(())
     }
 
-    /// Ends the server without keeping anything.
+    /// Ends the server without keeping anything, but for what a copy of a data directory holds.
     fn end(&mut self) {
         if let Some(child) = self.child.take() {
+            if self.is_on_copy() && child.signal(Signal::INT).is_ok() && child.wait(END_ON_COPY_TIMEOUT).is_some() {
+                return;
+            }
             let _ = child.signal(Signal::QUIT);
             // Where this is not enough, dropping the child kills it.
             child.wait(REMOVE_TIMEOUT);

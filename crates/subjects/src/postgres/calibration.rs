@@ -12,6 +12,7 @@ pub mod server_caches;
 pub mod tablespaces;
 pub mod verification_set;
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use measure::quantity::{size_in_words, whole_mebibytes};
@@ -19,6 +20,7 @@ use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters, Unit};
 pub use server::explain::Node;
 use server::facts::ASSUMED_BUFFERS;
+use server::private::PrivateServer;
 use server::session::ROW_TIME;
 pub use server::{Buffers, Plan};
 use server::{Schema, ServerError, ServerFacts, Session, schema};
@@ -289,6 +291,8 @@ pub struct Calibration {
     verification: verification_set::VerificationRows,
     /// Whether statements are planned and run as those of other users are.
     is_as_users: bool,
+    /// What the session has prepared of the user's queries.
+    prepared: BTreeSet<String>,
     // Dropped last: the session has to end before its server.
     reached: Reached,
 }
@@ -309,8 +313,8 @@ impl Subject for Calibration {
     fn finish(self: Box<Self>) -> Closing {
         let Calibration { home, notes, reached, .. } = *self;
         let mut schema = home.into_schema();
-        // A private server goes with all it holds, and may have stopped.
-        if reached.private.is_some() {
+        // A private server goes with all it holds, and may have stopped; a copy of a data directory stays.
+        if reached.private.as_ref().is_some_and(|private| !private.is_on_copy()) {
             schema.iter_mut().for_each(Schema::forget);
         }
         let closing = notes.close(schema);
@@ -347,7 +351,8 @@ impl Calibration {
         let meter = Meter::open(schema.session())?;
         notes.note_meter(&meter);
         let home = Home::Schema(schema);
-        Ok(Calibration { home, meter, notes, sizes, seed, verification, is_as_users: false, reached })
+        let (is_as_users, prepared) = (false, BTreeSet::new());
+        Ok(Calibration { home, meter, notes, sizes, seed, verification, is_as_users, prepared, reached })
     }
 
     /// A standby, without tables.
@@ -356,8 +361,9 @@ impl Calibration {
         prepare(&mut session)?;
         let meter = Meter::open(&mut session)?;
         let (sizes, verification) = (TableSizes::default(), verification_set::VerificationRows::default());
-        let (home, seed, is_as_users) = (Home::Standby(session), 0, false);
-        Ok(Calibration { home, meter, notes, sizes, seed, verification, is_as_users, reached })
+        let (home, seed) = (Home::Standby(session), 0);
+        let (is_as_users, prepared) = (false, BTreeSet::new());
+        Ok(Calibration { home, meter, notes, sizes, seed, verification, is_as_users, prepared, reached })
     }
 
     /// Whether the server is a standby, where no table can be made and nothing but the user's queries be compared.
@@ -368,6 +374,11 @@ impl Calibration {
     /// Whether the server is a private one, whose caches can be emptied.
     pub fn is_private(&self) -> bool {
         self.reached.private.is_some()
+    }
+
+    /// Whether that server runs on a copy of a data directory, with the user's tables in it.
+    pub fn is_on_copy(&self) -> bool {
+        self.reached.private.as_ref().is_some_and(PrivateServer::is_on_copy)
     }
 
     /// What the server says about itself.
@@ -408,6 +419,7 @@ impl Calibration {
             schema.drop_table(table)?;
         }
         schema.reopen()?;
+        self.prepared.clear();
         self.prepare_session()?;
         self.seed = self.seed.wrapping_add(1);
         self.load()
@@ -587,6 +599,7 @@ impl Calibration {
         let settings = private.settings().clone();
         private.restart(settings, &stop)?;
         self.home.schema()?.reopen()?;
+        self.prepared.clear();
         self.prepare_session()?;
         Ok(left.pages as f64 / (left.of as f64).max(1.0))
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use server::place::{SCHEMES as ADDRESSES, without_password};
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source, VERSIONS};
-use server::{Address, Limits, schema, space};
+use server::{Address, ClusterCopy, Limits, schema, space};
 
 use super::access_paths::{PostgresPaths, buffers_needed, check_rows};
 use super::calibration::{Calibration, CalibrationAsked};
@@ -85,7 +85,18 @@ impl PostgresPlace {
             server::Place::Given(_) => environment.assumed_major,
             server::Place::Private { major } => *major,
             server::Place::Installed { directory } => Installation::at(directory)?.version().major,
+            server::Place::Copy(copy) => copy.major().map_err(|reason| unfit(copy, reason))?,
         })
+    }
+
+    /// Refuses an experiment that is not for a copy of a data directory: what it makes would stay there.
+    fn refuse_copy(&self, experiment: &str) -> Result<(), String> {
+        match self.place {
+            server::Place::Copy(_) => Err(format!(
+                "a copy of a data directory is for calibrate, and not for {experiment}: name a server with                  postgres://USER@HOST:PORT/DATABASE, or --on postgres:18 for a private one."
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Opens a subject, on a given server after a check that the run may make there what it `needs`, which depends on
@@ -134,7 +145,12 @@ impl Place for PostgresPlace {
         matches!(self.place, server::Place::Given(_))
     }
 
+    fn has_own_tables(&self) -> bool {
+        matches!(self.place, server::Place::Given(_) | server::Place::Copy(_))
+    }
+
     fn logical_reads(&self, asked: &logical_reads::Asked) -> Offer<'_, dyn LogicalReads> {
+        self.refuse_copy("logical reads")?;
         let asked = asked.clone();
         if let Some(absence) = super::logical_reads::unfit(&asked) {
             return Err(absence);
@@ -155,6 +171,7 @@ impl Place for PostgresPlace {
     }
 
     fn access_paths(&self, settings: &AccessSettings) -> Offer<'_, dyn AccessPaths> {
+        self.refuse_copy("access paths")?;
         access_paths::check_wanted(&self.word, &planner_paths::offers(settings.asked), settings)?;
         check_rows(settings.rows)?;
         let settings = settings.clone();
@@ -179,6 +196,7 @@ impl Place for PostgresPlace {
     }
 
     fn nested_loops(&self, asked: &nested_loops::Asked) -> Offer<'_, dyn NestedLoops> {
+        self.refuse_copy("nested loops")?;
         check_concurrencies(asked)?;
         let (asked, largest) = (asked.clone(), InnerRows::new(asked.table(0)));
         Ok(self.opener(
@@ -192,6 +210,7 @@ impl Place for PostgresPlace {
     }
 
     fn round_trip(&self, asked: &round_trip::Asked) -> Offer<'_, dyn RoundTrip> {
+        self.refuse_copy("round trips")?;
         check_blocks(asked)?;
         let rows = super::round_trip::rows(asked);
         Ok(self.opener(
@@ -208,7 +227,14 @@ fn start(place: &server::Place, buffers: u64, opening: &mut Opening<'_>) -> Resu
     let installation = installation(place, opening)?;
     (opening.progress)(&format!("starting PostgreSQL {}", installation.version().text), START_TIME);
     let scratch = &opening.environment.scratch;
+    if let server::Place::Copy(copy) = place {
+        return Ok(PrivateServer::start_on_copy(&installation, copy, scratch, &opening.stop)?);
+    }
     Ok(PrivateServer::start(&installation, scratch, ServerSettings::new(buffers), &opening.stop)?)
+}
+
+fn unfit(copy: &ClusterCopy, reason: String) -> PrivateServerError {
+    PrivateServerError::UnfitCopy { directory: copy.directory.clone(), reason }
 }
 
 /// The programs of a private server, fetched where they are not in the cache.
@@ -216,6 +242,10 @@ fn installation(place: &server::Place, opening: &mut Opening<'_>) -> Result<Inst
     let major = match place {
         server::Place::Installed { directory } => return Installation::at(directory),
         server::Place::Private { major } => *major,
+        server::Place::Copy(copy) => match &copy.programs {
+            Some(directory) => return Installation::at(directory),
+            None => copy.major().map_err(|reason| unfit(copy, reason))?,
+        },
         server::Place::Given(_) => return Err(PrivateServerError::UnknownVersion(0)),
     };
     let Environment { cache, scratch, proxy, .. } = opening.environment;

@@ -123,7 +123,13 @@ fn is_program(name: &Path) -> bool {
 
 /// Refuses what names no server.
 fn place(word: &str) -> Result<String, String> {
-    word.parse::<Place>().map(|_| word.to_string()).map_err(|error| error.to_string())
+    match word.parse::<Place>() {
+        Ok(Place::Copy(_)) => Err("a copy of a data directory is for calibrate: name a running server with \
+                                   postgres://USER@HOST:PORT/DATABASE, or postgres:18 for a private one."
+            .into()),
+        Ok(_) => Ok(word.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 impl RunningArguments {
@@ -212,6 +218,7 @@ impl RunningArguments {
         let (address, major) = match self.place()? {
             Place::Given(address) => (completed(&address, context)?, ASSUMED_MAJOR),
             Place::Private { major } => (nowhere(), major),
+            Place::Copy(copy) => (nowhere(), copy.major().map_err(|reason| failed(&reason))?),
             Place::Installed { directory } => {
                 let installation = Installation::at(&directory).map_err(|error| failed(&error))?;
                 (nowhere(), installation.version().major)
@@ -318,7 +325,7 @@ fn start(
             let proxy = context.settings.proxy.clone();
             Installation::of(*major, &Source { cache, proxy }, stop.flag())?
         }
-        Place::Given(_) => return Err(PrivateServerError::UnknownVersion(0)),
+        Place::Given(_) | Place::Copy(_) => return Err(PrivateServerError::UnknownVersion(0)),
     };
     journal.step(&format!("starting PostgreSQL {}", installation.version().text), START_TIME);
     let settings = ServerSettings::new(BUFFERS);

@@ -47,6 +47,8 @@ pub struct Query {
     pub name: String,
     /// What stands behind EXPLAIN: the statement, or the execution of a prepared one.
     statement: String,
+    /// What prepares the statement, before it is executed; `None` where nothing does.
+    preparation: Option<String>,
     /// Options of EXPLAIN where it is not run, each with a comma behind it.
     options: &'static str,
     /// Whether it is the user's.
@@ -93,7 +95,8 @@ impl Query {
     /// A query of ours, over our own tables.
     pub fn of_verification(name: String, statement: String) -> Query {
         let assumed = Assumed::Known(ASSUMED_TIME);
-        Query { name, statement, options: "", is_own: false, not_run: None, has_tables: true, assumed }
+        let preparation = None;
+        Query { name, statement, preparation, options: "", is_own: false, not_run: None, has_tables: true, assumed }
     }
 
     /// The same, of which a dry run assumes that it takes this long.
@@ -133,7 +136,7 @@ impl Calibration {
         for setting in SETTINGS.iter().map(|(setting, _)| *setting).chain(WAYS) {
             self.reset(setting)?;
         }
-        let usual: &[(&str, &str)] = if self.is_private() { &USUAL } else { &[] };
+        let usual: &[(&str, &str)] = if self.is_private() && !self.is_on_copy() { &USUAL } else { &[] };
         usual.iter().chain([&GENERIC]).try_for_each(|(setting, value)| self.set(setting, value))
     }
 
@@ -152,10 +155,11 @@ impl Calibration {
         volatile: &Volatile,
     ) -> Result<Answered<Query>, SubjectError> {
         let prepared = format!("readpath_{number}");
-        let statement = format!("PREPARE {prepared} AS {text}");
-        if let Err(why) = self.read_only(PLANNING_LIMIT, |tables| tables.session().run_one(&statement))? {
+        let preparation = format!("PREPARE {prepared} AS {text}");
+        if let Err(why) = self.read_only(PLANNING_LIMIT, |tables| tables.session().run_one(&preparation))? {
             return Ok(Err(why));
         }
+        self.prepared.insert(preparation.clone());
         let counted = format!(
             "SELECT coalesce(cardinality(parameter_types), 0) FROM pg_prepared_statements WHERE name = '{prepared}'"
         );
@@ -166,7 +170,7 @@ impl Calibration {
         let (keeping, since) = KEEPING_PARTITIONS;
         let options = if parameters > 0 && self.facts().major() >= since { keeping } else { "" };
         let query = Query::of_verification(name.into(), statement);
-        let mut query = Query { options, is_own: true, ..query };
+        let mut query = Query { options, preparation: Some(preparation), is_own: true, ..query };
         let verbose = format!("EXPLAIN ({options}VERBOSE, FORMAT JSON) {}", query.statement);
         let plan = match self.read_only(PLANNING_LIMIT, |tables| tables.session().rows(&verbose))? {
             Err(why) => return Ok(Err(why)),
@@ -197,6 +201,9 @@ impl Calibration {
 
     /// The plan of a query by the constants that are set.
     pub fn plan_of(&mut self, query: &Query) -> Result<Answered<Plan>, SubjectError> {
+        if let Err(why) = self.prepare_again(query)? {
+            return Ok(Err(why.into_sentence()));
+        }
         let statement = query.statement.clone();
         let assumed = Plan::assumed("Seq Scan", Buffers::default());
         if query.is_own {
@@ -209,6 +216,9 @@ impl Calibration {
 
     /// Runs a query by the constants that are set, and gives its plan with what each step did.
     pub fn run_query(&mut self, query: &Query, limit: Duration) -> Result<Result<Plan, Unfinished>, SubjectError> {
+        if let Err(why) = self.prepare_again(query)? {
+            return Ok(Err(why));
+        }
         let statement = query.statement.clone();
         self.assume(query.assumed);
         let mut assumed = Plan::assumed("Seq Scan", Buffers::default());
@@ -217,6 +227,18 @@ impl Calibration {
             return self.within(limit, |tables| tables.session().explain(&statement, assumed));
         }
         Ok(Ok(self.session().explain(&statement, assumed)?))
+    }
+
+    /// Prepares a query that another session had prepared.
+    fn prepare_again(&mut self, query: &Query) -> Result<Result<(), Unfinished>, SubjectError> {
+        let Some(preparation) = query.preparation.as_ref().filter(|text| !self.prepared.contains(*text)) else {
+            return Ok(Ok(()));
+        };
+        let outcome = self.within(PLANNING_LIMIT, |tables| tables.session().run_one(preparation))?;
+        if outcome.is_ok() {
+            self.prepared.insert(preparation.clone());
+        }
+        Ok(outcome)
     }
 
     /// Works in a transaction that writes nothing. What the server refuses is a sentence; a lost server is an error.
