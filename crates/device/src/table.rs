@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use sys::file::Caching;
+use sys::file::{Caching, TargetError};
 
 use crate::device::{Device, DeviceError};
 use crate::row::{DeviceRow, Files, Word};
@@ -16,15 +16,45 @@ pub const DEVICES: &[DeviceRow] = &[model::ROW, null::ROW, file::ROW];
 /// Opens the device that `word` names: a path, or a word of [`DEVICES`].
 pub fn open(word: &Path, caching: Caching) -> Result<Box<dyn Device>, DeviceError> {
     let (row, rest) = row(word);
-    (row.open)(Word { rest, caching })
+    (row.open)(Word { rest, caching }).map_err(|error| with_meant(word, error))
 }
 
 /// As [`open`], past the page cache, or through it where a file's file system refuses direct I/O.
 pub fn open_direct_or_buffered(word: &Path) -> Result<Box<dyn Device>, DeviceError> {
     match has_prefix(word) {
         true => open(word, Caching::Direct),
-        false => Ok(Box::new(file::direct_or_buffered(word)?)),
+        false => match file::direct_or_buffered(word) {
+            Ok(target) => Ok(Box::new(target)),
+            Err(error) => Err(with_meant(word, error.into())),
+        },
     }
+}
+
+/// Why there is no file of this name, with the word of the table that may have been meant.
+fn with_meant(word: &Path, error: DeviceError) -> DeviceError {
+    let meant = match error {
+        DeviceError::Target(TargetError::NotFound { .. }) => meant(word),
+        _ => Vec::new(),
+    };
+    if meant.is_empty() {
+        return error;
+    }
+    DeviceError::Word(format!(
+        "{} does not exist: write {} if you mean a device of readpath's own, or name an existing file or block device",
+        word.display(),
+        meant.join(" or ")
+    ))
+}
+
+/// The words of the table that are this one behind their prefix, or whose prefix it is without the colon.
+fn meant(word: &Path) -> Vec<String> {
+    let Some(word) = word.to_str().filter(|word| !word.is_empty()) else { return Vec::new() };
+    let of_row = |row: &DeviceRow| -> Vec<String> {
+        let is_prefix = row.prefix.strip_suffix(':') == Some(word);
+        let is_meant = |example: &String| is_prefix || example.strip_prefix(row.prefix) == Some(word);
+        (row.examples)().into_iter().filter(is_meant).collect()
+    };
+    DEVICES.iter().flat_map(of_row).collect()
 }
 
 /// Places files on the device that `word` names; an empty word leaves them where they are.
@@ -49,4 +79,24 @@ fn row(word: &Path) -> (&'static DeviceRow, &Path) {
         Some((row, Path::new(OsStr::from_bytes(rest))))
     });
     named.expect("the last row takes every word")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_without_its_prefix_is_not_only_called_a_file_that_is_missing() {
+        let refused = |word: &str| {
+            let word = Path::new(word);
+            let opened = [open(word, Caching::Direct), open_direct_or_buffered(word)];
+            let [one, other] = opened.map(|opened| opened.unwrap_err().to_string());
+            assert_eq!(one, other);
+            one
+        };
+        assert!(refused("null").starts_with("null does not exist: write null: if you mean"), "{}", refused("null"));
+        assert!(refused("ssd").contains("write model:ssd if"), "{}", refused("ssd"));
+        assert!(refused("model").contains("model:hdd-7200 or "), "{}", refused("model"));
+        assert!(refused("/absent").ends_with("/absent does not exist; name an existing file or block device"));
+    }
 }

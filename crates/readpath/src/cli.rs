@@ -14,6 +14,7 @@ use report::Style;
 
 use crate::commands::{COMMANDS, HIDDEN};
 use crate::exit::{EXIT_CODES, Exit};
+use crate::job::experiment::LISTED;
 use crate::options::{CommandRow, Globals};
 use crate::output;
 use crate::version;
@@ -74,9 +75,7 @@ fn take_negative_values(option: Arg) -> Arg {
 pub(crate) fn reason(answer: &clap::Error) -> Option<String> {
     let reason = answer.source()?.to_string();
     if is_list(answer) {
-        let reason = "write one number; to run several values one after the other, use a job file (`readpath init` \
-                      writes one)";
-        return Some(reason.into());
+        return Some("write one number".into());
     }
     let range = reason.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
     Some(match (reason.as_str(), range) {
@@ -92,29 +91,50 @@ pub(crate) fn reason(answer: &clap::Error) -> Option<String> {
 }
 
 /// Whether the value that is refused is several numbers.
-fn is_list(answer: &clap::Error) -> bool {
+pub(crate) fn is_list(answer: &clap::Error) -> bool {
     let Some(ContextValue::String(value)) = answer.get(ContextKind::InvalidValue) else { return false };
     value.contains(',') && value.split(',').all(|one| one.parse::<f64>().is_ok())
 }
 
-/// What is wrong with the command line where --on is not an option of the command: the parser's text guesses at another
-/// option, and a user of a database has to find the command.
-fn without_on(answer: &clap::Error) -> Option<String> {
-    let is_on = answer.get(ContextKind::InvalidArg) == Some(&ContextValue::String("--on".into()));
-    if answer.kind() != ErrorKind::UnknownArgument || !is_on {
-        return None;
-    }
-    let takes_it = |command: &&Command| command.get_arguments().any(|argument| argument.get_id() == "on");
+/// What follows that one number is to be written and not several: what makes a run for each; for a command that no job
+/// file runs, what its option takes.
+fn in_place_of_list(answer: &clap::Error, command_line: &[OsString]) -> Option<String> {
     let definition = definition();
-    let shown = definition.get_subcommands().filter(|command| !command.is_hide_set());
-    let names: Vec<&str> = shown.filter(takes_it).map(Command::get_name).collect();
+    let mut words = command_line.iter().skip(1).filter_map(|word| word.to_str());
+    let command = words.find_map(|word| definition.find_subcommand(word)).filter(|_| is_list(answer))?;
+    if LISTED.contains(&command.get_name()) {
+        return Some("; to run several values one after the other, use a job file (`readpath init` writes one)".into());
+    }
+    let Some(ContextValue::String(given)) = answer.get(ContextKind::InvalidArg) else { return None };
+    let name = given.strip_prefix("--")?.split(' ').next();
+    let option = command.get_arguments().find(|option| option.get_long() == name)?;
+    let help = option.get_help()?.to_string();
+    let mut letters = help.split(" [default").next()?.chars();
+    let first = letters.next()?.to_lowercase();
+    Some(format!(" ({first}{})", letters.as_str()))
+}
+
+/// What is wrong with the command line where an option is one of other commands alone: the parser's text guesses at
+/// another option or at a value, and a user has to find the command.
+fn option_of_others(answer: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(given)) = answer.get(ContextKind::InvalidArg) else { return None };
+    let name = given.strip_prefix("--").filter(|_| answer.kind() == ErrorKind::UnknownArgument)?;
+    let definition = definition();
+    let takes_it = |command: &&Command| {
+        let mut options = command.get_arguments().filter(|option| !option.is_hide_set());
+        !command.is_hide_set() && options.any(|option| option.get_long() == Some(name))
+    };
+    let names: Vec<&str> = definition.get_subcommands().filter(takes_it).map(Command::get_name).collect();
     let (last, others) = names.split_last()?;
+    let commands = if others.is_empty() { (*last).to_string() } else { format!("{} and {last}", others.join(", ")) };
     let text = answer.render().to_string();
-    let lines = text.lines().map(|line| match line.trim_start().starts_with("tip:") {
-        true => format!("  tip: --on is an option of {} and {last}", others.join(", ")),
-        false => line.into(),
-    });
-    Some(lines.collect::<Vec<_>>().join("\n") + "\n")
+    let (wrong, rest) = text.split_once('\n')?;
+    // The parser puts the option that it guesses at into the usage too.
+    let is_guessed = answer.get(ContextKind::SuggestedArg).is_some();
+    let is_of_guess = |line: &str| line.starts_with("tip:") || is_guessed && line.starts_with("Usage:");
+    let rest = rest.lines().filter(|line| !is_of_guess(line.trim_start())).skip_while(|line| line.is_empty());
+    let rest: Vec<&str> = rest.collect();
+    Some(format!("{wrong}\n\n  tip: {given} is an option of {commands}\n\n{}\n", rest.join("\n")))
 }
 
 /// What a command line says, or the answer to it: help, a version or what is wrong with it. Help is laid out for a
@@ -157,10 +177,11 @@ fn line(line: &str, width: usize) -> String {
 
 /// Prints help, a version or what is wrong with the command line: 0 for what was asked for, else 2; what was asked for
 /// and could not be printed has failed like any other result.
-pub(crate) fn print_answer(answer: &clap::Error) -> ExitCode {
+pub(crate) fn print_answer(answer: &clap::Error, command_line: &[OsString]) -> ExitCode {
     if answer.use_stderr() {
-        let text = without_on(answer).unwrap_or_else(|| answer.render().to_string());
-        let said = answer.source().map(ToString::to_string).zip(reason(answer));
+        let text = option_of_others(answer).unwrap_or_else(|| answer.render().to_string());
+        let more = in_place_of_list(answer, command_line).unwrap_or_default();
+        let said = answer.source().map(ToString::to_string).zip(reason(answer).map(|reason| reason + &more));
         output::warn(&said.map_or(text.clone(), |(given, reason)| text.replacen(&given, &reason, 1)));
         return Exit::WrongCommandLine.code();
     }

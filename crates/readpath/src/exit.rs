@@ -88,8 +88,15 @@ pub(crate) struct Failure {
 impl Failure {
     /// A failure with this exit code and sentence.
     pub(crate) fn new(exit: Exit, message: impl Display) -> Failure {
-        Failure { exit, message: message.to_string() }
+        Failure { exit, message: ended(message.to_string()) }
     }
+}
+
+/// A sentence with its full stop. One of another crate lacks it, because it may stand within a longer one. Several
+/// lines are no sentence.
+pub(crate) fn ended(sentence: String) -> String {
+    let is_ended = sentence.is_empty() || sentence.contains('\n') || sentence.ends_with(['.', '?', '!', ':', ';', '…']);
+    if is_ended { sentence } else { sentence + "." }
 }
 
 impl From<StoreError> for Failure {
@@ -175,6 +182,16 @@ mod tests {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args(["--exact", "exit::tests::child_that_panics", "--ignored", "--nocapture"]);
         command.env(CHILD_SAYS, said).output().unwrap()
+    }
+
+    #[test]
+    fn what_another_crate_says_of_a_failure_ends_as_a_sentence() {
+        let said = |message: &str| Failure::new(Exit::Failed, message).message;
+        assert_eq!(said("old.dbf is empty; name another"), "old.dbf is empty; name another.");
+        assert_eq!(said("it is on tmpfs (see above)"), "it is on tmpfs (see above).");
+        for whole in ["It is done.", "which one?", "first line\nsecond line", ""] {
+            assert_eq!(said(whole), whole);
+        }
     }
 
     #[test]

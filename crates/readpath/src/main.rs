@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let command_line: Vec<OsString> = env::args_os().collect();
     let matches = match cli::matches(&command_line, settings.style.width) {
         Ok(matches) => matches,
-        Err(answer) => return cli::print_answer(&answer),
+        Err(answer) => return cli::print_answer(&answer, &command_line),
     };
     let context = Context::new(&matches, settings, &command_line, cli::definition);
     let outcome = context.and_then(|context| commands::run(&matches, &context));

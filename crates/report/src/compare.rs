@@ -6,11 +6,12 @@ use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unm
 use measure::sorting;
 use measure::{Finding, Parameters, Run, Unit};
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::beside;
 use crate::body::subject as subject_of;
 use crate::page::number::{range, ratio};
-use crate::page::parameters::{phrase, shown, varying_among};
+use crate::page::parameters::{in_full, phrase, phrase_in_full, shown, varying_among};
 use crate::page::{Align, Cell, Key, Page, Section, Table};
 
 /// Metrics that say what a run did and not what a read costs: in JSON and CSV, not on the page.
@@ -138,13 +139,16 @@ fn different_experiments(comparison: &Comparison) -> Option<String> {
 /// That the runs have no case in common, with each parameter that has other values in one run than in the other.
 fn no_case(comparison: &Comparison) -> String {
     let names = varying_names(comparison).into_iter();
-    let apart: Vec<String> = names.filter_map(|name| values_apart(comparison, name)).collect();
+    let (names, apart): (Vec<&str>, Vec<String>) =
+        names.filter_map(|name| Some((name, values_apart(comparison, name)?))).unzip();
     if apart.is_empty() {
         return "The runs have no case in common: no two of their cases have the same parameters.".into();
     }
     format!(
-        "The runs have no case in common: their cases differ in {}. Name two runs with the same parameters.",
-        apart.join(" and in ")
+        "The runs have no case in common: their cases differ in {}. Name two runs that have values of {} in common. A \
+         parameter may differ only where each run has one value of it throughout.",
+        apart.join(" and in "),
+        names.join(" and of ")
     )
 }
 
@@ -207,8 +211,9 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     let is_other = |case: &CaseComparison| shown_metrics(case).any(|metric| metric.verdict != Verdict::Disturbed);
     let is_named = all().any(|case| is_other(case) && !warnings.of_case(case, &names).is_empty());
     sections.extend(is_named.then(|| Section::Note(NAMED.into())));
-    sections.extend(alone("Only in the first run:", &comparison.only_before, &names));
-    sections.extend(alone("Only in the second run:", &comparison.only_after, &names));
+    let (first, second) = (&comparison.only_before, &comparison.only_after);
+    sections.extend(alone("Only in the first run:", first, second, &names));
+    sections.extend(alone("Only in the second run:", second, first, &names));
     sections.extend(warnings.sections());
     Page { sections }
 }
@@ -305,9 +310,22 @@ fn head(comparison: &Comparison) -> Section {
     }
 }
 
+/// A parameter with its value in each run; in full where they would read the same.
 fn change_text(change: &Change) -> String {
-    let text = |value: &Option<_>| value.as_ref().map_or("none".into(), |value| shown(&change.parameter, value));
-    format!("{}: first {}, second {}", change.parameter, text(&change.before), text(&change.after))
+    let [first, second] = if reads_the_same(change) { texts(change, in_full) } else { texts(change, shown) };
+    format!("{}: first {first}, second {second}", change.parameter)
+}
+
+/// Whether two values are the same to the digits that are shown.
+fn reads_the_same(change: &Change) -> bool {
+    let [first, second] = texts(change, shown);
+    first == second
+}
+
+/// The value of a parameter in each run.
+fn texts(change: &Change, text: fn(&str, &Value) -> String) -> [String; 2] {
+    [&change.before, &change.after]
+        .map(|value| value.as_ref().map_or("none".into(), |value| text(&change.parameter, value)))
 }
 
 fn table(cases: &[&CaseComparison], warnings: &Warnings<'_>, names: &[&str]) -> Table {
@@ -328,11 +346,12 @@ fn table(cases: &[&CaseComparison], warnings: &Warnings<'_>, names: &[&str]) -> 
         .done()
 }
 
-/// What tells a case apart, and what both runs found of it where that differs.
+/// What tells a case apart, and what both runs found of it where that differs by more than is shown.
 fn case_text(case: &CaseComparison, names: &[&str]) -> String {
     let is_outcome = |name: &str| case.outcomes.iter().any(|change| change.parameter == name);
     let names: Vec<&str> = names.iter().copied().filter(|name| !is_outcome(name)).collect();
-    let texts = [phrase(&case.parameters, &names)].into_iter().chain(case.outcomes.iter().map(change_text));
+    let outcomes = case.outcomes.iter().filter(|change| !reads_the_same(change)).map(change_text);
+    let texts = [phrase(&case.parameters, &names)].into_iter().chain(outcomes);
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
@@ -354,15 +373,20 @@ fn verdict(case: &CaseComparison, metric: &MetricComparison, (warnings, names): 
     if numbers.is_empty() { word.into() } else { format!("{word} ({numbers})") }
 }
 
-/// The cases and metrics of one side, one a line.
-fn alone(title: &str, unmatched: &[Unmatched], names: &[&str]) -> Option<Section> {
-    let line = |one: &Unmatched| {
-        let case = Some(phrase(&one.parameters, names)).filter(|text| !text.is_empty());
+/// The cases and metrics of one side, one a line; with all digits where a line of the other side reads the same.
+fn alone(title: &str, own: &[Unmatched], other: &[Unmatched], names: &[&str]) -> Option<Section> {
+    let line = |one: &Unmatched, words: fn(&Parameters, &[&str]) -> String| {
+        let case = Some(words(&one.parameters, names)).filter(|text| !text.is_empty());
         let text = [case, one.metric.clone()].into_iter().flatten().collect::<Vec<_>>().join(": ");
         if text.is_empty() { "one case".into() } else { text }
     };
+    let others: HashSet<String> = other.iter().map(|one| line(one, phrase)).collect();
+    let told_apart = |one: &Unmatched| {
+        let text = line(one, phrase);
+        if others.contains(&text) { line(one, phrase_in_full) } else { text }
+    };
     let is_shown = |one: &&Unmatched| one.metric.as_deref().is_none_or(|metric| !BOOKKEEPING.contains(&metric));
-    let items: Vec<String> = unmatched.iter().filter(is_shown).map(line).collect();
+    let items: Vec<String> = own.iter().filter(is_shown).map(told_apart).collect();
     (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
 }
 

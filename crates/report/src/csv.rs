@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use measure::case::plain;
-use measure::compare::{Amount, Comparison, MetricComparison, ProfileComparison, TimeChange};
+use measure::compare::{Amount, CaseComparison, Change, Comparison, MetricComparison, ProfileComparison, TimeChange};
 use measure::store::Listing;
 use measure::{Case, Metric, Parameters, Run};
+use serde_json::Value;
 
 use crate::page::parameters::parameter_names;
 use crate::renderer::{Media, Renderer, Shown};
@@ -47,16 +48,61 @@ fn run(run: &Run) -> Vec<Vec<String>> {
     rows
 }
 
-/// A comparison, one row per metric that both runs have.
+/// A comparison, one row per metric that both runs have: the parameters in the first run, those that differ in the
+/// second, then the metric.
 fn comparison(comparison: &Comparison) -> Vec<Vec<String>> {
-    let names = parameter_names(comparison.cases.iter().map(|case| &case.parameters));
+    let own = parameter_names(comparison.cases.iter().map(|case| &case.parameters));
+    let changed = changed_names(comparison);
+    // The build is no parameter of a case, and what the first run lacks is none of its cases.
+    let more = changed.iter().copied().filter(|name| !own.contains(name));
+    let names: Vec<&str> = own.iter().copied().chain(more).collect();
     let columns = ["metric", "unit", "before", "after", "ratio", "ratio_low", "ratio_high", "verdict"];
-    let mut rows = vec![names.iter().copied().chain(columns).map(String::from).collect::<Vec<_>>()];
+    let after = changed.iter().map(|name| format!("after_{name}"));
+    let heading = names.iter().map(|name| (*name).to_string()).chain(after).chain(columns.map(String::from));
+    let mut rows: Vec<Vec<String>> = vec![heading.collect()];
     for case in &comparison.cases {
-        let row = |metric| parameters(&case.parameters, &names).chain(compared(metric)).collect();
+        let before = names.iter().map(|name| of_first(comparison, case, name));
+        let after = changed.iter().map(|name| of_second(comparison, case, name));
+        let parameters: Vec<String> = before.chain(after).collect();
+        let row = |metric| parameters.iter().cloned().chain(compared(metric)).collect();
         rows.extend(case.metrics.iter().map(row));
     }
     rows
+}
+
+/// The names of what differs between two runs, or between a case of one and that of the other, once each.
+fn changed_names(comparison: &Comparison) -> Vec<&str> {
+    let outcomes = comparison.cases.iter().flat_map(|case| &case.outcomes);
+    let mut names: Vec<&str> = Vec::new();
+    for change in comparison.changes.iter().chain(outcomes) {
+        if !names.contains(&change.parameter.as_str()) {
+            names.push(&change.parameter);
+        }
+    }
+    names
+}
+
+/// How a parameter of a case differs between the runs, where it does.
+fn change_of<'a>(comparison: &'a Comparison, case: &'a CaseComparison, name: &str) -> Option<&'a Change> {
+    case.outcomes.iter().chain(&comparison.changes).find(|change| change.parameter == name)
+}
+
+/// A parameter of a case in the first run.
+fn of_first(comparison: &Comparison, case: &CaseComparison, name: &str) -> String {
+    let change = change_of(comparison, case, name);
+    plain_or_empty(case.parameters.get(name).or_else(|| change?.before.as_ref()))
+}
+
+/// The same in the second run.
+fn of_second(comparison: &Comparison, case: &CaseComparison, name: &str) -> String {
+    match change_of(comparison, case, name) {
+        Some(change) => plain_or_empty(change.after.as_ref()),
+        None => plain_or_empty(case.parameters.get(name)),
+    }
+}
+
+fn plain_or_empty(value: Option<&Value>) -> String {
+    value.map_or(String::new(), plain)
 }
 
 /// Two profiles, one row a class, event or statement; what one side alone has leaves the other's columns empty.
@@ -141,5 +187,5 @@ fn compared(metric: &MetricComparison) -> [String; 8] {
 }
 
 fn parameters<'a>(parameters: &'a Parameters, names: &'a [&str]) -> impl Iterator<Item = String> + 'a {
-    names.iter().map(|name| parameters.get(*name).map_or(String::new(), plain))
+    names.iter().map(|name| plain_or_empty(parameters.get(*name)))
 }

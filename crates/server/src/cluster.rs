@@ -3,7 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::parameters::decoded;
+use crate::parameters::{decoded, encoded, encoded_path};
+
+/// How the word of a copy begins.
+pub(crate) const COPY: &str = "postgres:copy:";
+
+/// The database that is there from the beginning, and the usual name of the first superuser.
+const USUAL: &str = "postgres";
 
 /// A copy of a data directory, and how to connect to a server on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +32,7 @@ impl ClusterCopy {
         if !directory.starts_with(['/', '.']) {
             return Err("a directory begins with `/` or `.`".into());
         }
-        let usual = || "postgres".to_string();
+        let usual = || USUAL.to_string();
         let mut copy =
             ClusterCopy { directory: decoded(directory)?.into(), database: usual(), user: usual(), programs: None };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -41,6 +47,14 @@ impl ClusterCopy {
             }
         }
         Ok(copy)
+    }
+
+    /// The copy as `--on` takes it.
+    pub fn shown(&self) -> String {
+        let user = (self.user != USUAL).then(|| format!("&user={}", encoded(self.user.as_bytes())));
+        let programs = self.programs.as_ref().map(|programs| format!("&programs={}", encoded_path(programs)));
+        let (directory, database) = (encoded_path(&self.directory), encoded(self.database.as_bytes()));
+        format!("{COPY}{directory}?dbname={database}{}{}", user.unwrap_or_default(), programs.unwrap_or_default())
     }
 
     /// The major version of the server that made it. Errors, where it is no data directory, are a clause.
@@ -63,6 +77,8 @@ mod tests {
         assert_eq!(copy.directory, Path::new("/srv/a?b"));
         assert_eq!((copy.database.as_str(), copy.user.as_str()), ("my shop", "me"));
         assert_eq!(copy.programs.as_deref(), Some(Path::new("/usr/lib/postgresql/15")));
+        let shown = "postgres:copy:/srv/a%3Fb?dbname=my%20shop&user=me&programs=/usr/lib/postgresql/15";
+        assert_eq!(copy.shown(), shown);
         assert_eq!(ClusterCopy::parse("./data").unwrap().database, "postgres");
         for (written, why) in [("srv", "begins with"), ("/srv?dbname", "no value"), ("/srv?port=1", "none of dbname")] {
             let error = ClusterCopy::parse(written).unwrap_err();

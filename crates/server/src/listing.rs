@@ -9,8 +9,8 @@ use std::collections::HashMap;
 pub(crate) const REMARK: &str = "-- ";
 
 /// What a reader of the list has to know.
-const HEAD: &str = "-- Each statement is listed once, in the order of first use, with how many times it is sent and \
-                    its other values.";
+const HEAD: &str = "-- Each statement is listed once, in the order of first use, with how many times\n\
+                    -- it is sent and its other values.";
 
 /// A statement with all that it was sent with.
 struct Entry<'a> {
@@ -117,7 +117,7 @@ mod tests {
 
     fn list(lines: &[&str]) -> Vec<String> {
         let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-        listed(&lines).lines().skip(1).map(String::from).collect()
+        listed(&lines).lines().skip(2).map(String::from).collect()
     }
 
     #[test]

@@ -219,6 +219,21 @@ fn host_and_port(chunk: &str) -> (&str, &str) {
     (host, port)
 }
 
+/// A path as it stands behind an address: its slashes as they are.
+pub(crate) fn encoded_path(path: &Path) -> String {
+    let parts = path.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
+    parts.map(encoded).collect::<Vec<_>>().join("/")
+}
+
+/// A text as it stands in an address, with everything escaped that would end it.
+pub(crate) fn encoded(text: &[u8]) -> String {
+    let letter = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(*byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.iter().map(letter).collect()
+}
+
 /// A text with its `%2F` and the like replaced by what they stand for; a `%` without digits stands for itself.
 pub(crate) fn decoded(written: &str) -> Result<String, String> {
     let mut parts = written.split('%');

@@ -9,10 +9,10 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::cluster::ClusterCopy;
+use crate::cluster::{COPY, ClusterCopy};
 use crate::encryption::Encryption;
 use crate::error::ServerError;
-use crate::parameters::{Defaults, Parameters, SOCKET_FOLDER, account_of, decoded};
+use crate::parameters::{Defaults, Parameters, SOCKET_FOLDER, account_of, decoded, encoded, encoded_path};
 
 pub use crate::parameters::SCHEMES;
 
@@ -42,9 +42,6 @@ pub enum Place {
     /// A server that this program starts on a copy of a data directory.
     Copy(ClusterCopy),
 }
-
-/// How the word of a copy begins.
-const COPY: &str = "postgres:copy:";
 
 impl FromStr for Place {
     type Err = ServerError;
@@ -96,7 +93,7 @@ impl Address {
     pub fn parse(url: &str) -> Result<Address, ServerError> {
         Parameters::of_url(url).and_then(Address::of_parameters).map_err(|reason| {
             ServerError::Place(format!(
-                "'{}' cannot be read ({reason}): write postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+                "'{}' cannot be read ({reason}): write postgres://USER@HOST:PORT/DATABASE",
                 without_password(url, &SCHEMES)
             ))
         })
@@ -211,21 +208,6 @@ impl Address {
 /// An address as a word to paste into a shell, to which `?` is a pattern.
 pub fn word_of_shell(address: &str) -> String {
     if address.contains('?') { format!("'{address}'") } else { address.into() }
-}
-
-/// A path as it stands behind an address: its slashes as they are.
-fn encoded_path(path: &Path) -> String {
-    let parts = path.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
-    parts.map(encoded).collect::<Vec<_>>().join("/")
-}
-
-/// A text as it stands in an address, with everything escaped that would end it.
-pub(crate) fn encoded(text: &[u8]) -> String {
-    let letter = |byte: &u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(*byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    text.iter().map(letter).collect()
 }
 
 /// A word of a command line as it may be kept and shown: the passwords of servers' addresses are left out, whether they

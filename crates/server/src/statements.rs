@@ -189,7 +189,7 @@ mod tests {
         }
         let script = statements.script();
         let last = script.lines().last().unwrap();
-        assert_eq!((script.lines().count(), last), (3, "SELECT now();  -- 300 times"));
+        assert_eq!((script.lines().count(), last), (4, "SELECT now();  -- 300 times"));
         assert!(
             (0..299).all(|number| script.contains(&format!(" {number};"))) && script.contains("; 299\n"),
             "{script}"

@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout, reason = "a test that cannot run prints why")]
 
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
+use server::ClusterCopy;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source, sweep};
 use sys::file::own_folder::Leftovers;
 
@@ -151,6 +152,50 @@ fn programs_that_the_servers_user_cannot_reach_are_laid_into_its_directory() {
     let source = Source { cache: hidden.path().into(), proxy: None };
     assert!(Installation::is_cached(18, hidden.path()) && !Installation::is_cached(17, hidden.path()));
     lives_and_dies(&Installation::of(18, &source, &GO_ON).unwrap());
+}
+
+/// A copy in `folder` of the data directory of a server, which is stopped for it, with more lines of configuration.
+fn copy_of(server: &mut PrivateServer, folder: &Path, configuration: &str) -> ClusterCopy {
+    server.stop(&GO_ON).unwrap();
+    let copied = Command::new("cp").arg("-a").arg(server.data_directory()).arg(folder).status().unwrap();
+    assert!(copied.success());
+    let directory = folder.join("data");
+    let mut file = fs::File::options().append(true).open(directory.join("postgresql.conf")).unwrap();
+    file.write_all(configuration.as_bytes()).unwrap();
+    ClusterCopy { directory, database: "postgres".into(), user: "postgres".into(), programs: None }
+}
+
+#[test]
+fn a_server_on_a_copy_leads_to_nothing_outside_it_and_leaves_it_as_a_stopped_server_does() {
+    let Some(installation) = debian() else { return };
+    let (first, second, kept) = (folder(), folder(), folder());
+    let mut original = PrivateServer::start(&installation, first.path(), small(), &GO_ON).unwrap();
+    connect(&original).batch_execute("CREATE TABLE kept AS SELECT generate_series(1, 1000) AS i").unwrap();
+    let archived = kept.path().join("archived");
+    let outward = format!(
+        "data_directory = '{}'\nhba_file = '/nonexistent'\narchive_mode = on\narchive_command = 'touch {}'\n\
+         listen_addresses = '*'\nshared_preload_libraries = 'nonesuch'\nlogging_collector = on\nwork_mem = '7MB'\n",
+        original.data_directory().display(),
+        archived.display()
+    );
+    let copy = copy_of(&mut original, kept.path(), &outward);
+    let start = || PrivateServer::start_on_copy(&installation, &copy, second.path(), &GO_ON);
+    let mut server = start().unwrap();
+    let whole = copy.directory.canonicalize().unwrap();
+    assert_eq!(shown(&server, "data_directory"), whole.display().to_string());
+    assert_eq!((shown(&server, "listen_addresses"), shown(&server, "archive_mode")), (String::new(), "off".into()));
+    assert_eq!(shown(&server, "work_mem"), "7MB", "what queries are planned by is the copy's own");
+    let busy = start().unwrap_err().to_string();
+    assert!(busy.contains("a server runs on it"), "{busy}");
+    connect(&server).batch_execute("INSERT INTO kept VALUES (0); SELECT pg_switch_wal()").unwrap();
+    server.restart(server.settings().clone(), &GO_ON).unwrap();
+    connect(&server).batch_execute("INSERT INTO kept VALUES (0)").unwrap();
+    drop(server);
+    assert!(!copy.directory.join("postmaster.pid").exists() && !archived.exists());
+    assert_eq!(fs::read_dir(second.path()).unwrap().count(), 0);
+    let again = start().unwrap();
+    let rows: i64 = connect(&again).query_one("SELECT count(*) FROM kept", &[]).unwrap().get(0);
+    assert_eq!(rows, 1002, "what was written before it stopped is there");
 }
 
 /// What `nothing_is_left_after_a_kill` kills: it starts a server, prints where, and waits for its end.

@@ -103,7 +103,7 @@ impl History {
         }
     }
 
-    /// A time in which the server could not be asked.
+    /// A time without samples.
     pub fn lose(&mut self, time: Duration) {
         self.now += i64::try_from(time.as_micros()).unwrap_or(0);
         self.gathering.lost += time;

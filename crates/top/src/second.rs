@@ -17,7 +17,7 @@ pub(crate) struct Second {
     pub(crate) ended: i64,
     /// The time that its looks stand for.
     pub(crate) time: Duration,
-    /// Time in which the server could not be asked.
+    /// Time without samples.
     pub(crate) lost: Duration,
     pub(crate) looks: u64,
     /// Time of the sessions at work, by class.

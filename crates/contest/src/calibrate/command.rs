@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             let queries = format!("--queries {} --run", file.display());
             let advice = postgres.as_copy(programs, buffers, |copy| {
                 let words = format!("--on {copy} {queries}");
-                ask(arguments, &mut conductor, &words, ("cold", "cold"), &format!("{}, cold", data.name()))
+                ask(arguments, &mut conductor, &words, ("own-cold", "cold"), &format!("{}, cold", data.name()))
             })?;
             questions.push(compare(
                 &mut conductor,

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The table has no such name.
-    #[error("there is no model '{name}'; known: {known}, or a description in a file (model:FILE.toml)")]
+    #[error("there is no model '{name}'; known: {known}, or model:FILE.toml with a description in a file")]
     Unknown {
         /// What was asked for.
         name: String,
-        /// What there is.
+        /// What there is, as it is typed.
         known: String,
     },
     /// A file that describes none.

@@ -42,7 +42,7 @@ pub fn named(name: &str) -> Result<Model, ModelError> {
     if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
         return description::read(Path::new(name));
     }
-    let known: Vec<&str> = MODELS.iter().map(|row| row.name).collect();
+    let known: Vec<String> = MODELS.iter().map(|row| format!("model:{}", row.name)).collect();
     let unknown = || ModelError::Unknown { name: name.into(), known: known.join(", ") };
     let made = |row: &ModelRow| Model { name: row.name.into(), kind: (row.kind)(), origins: row.origins };
     MODELS.iter().find(|row| row.name == name).map(made).ok_or_else(unknown)

@@ -41,7 +41,8 @@ impl State {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            State::Cold | State::OwnCold => "cold",
+            State::Cold => "cold",
+            State::OwnCold => "own-cold",
             State::System => "system",
             State::Cached => "cached",
             State::AsFound => "as-found",

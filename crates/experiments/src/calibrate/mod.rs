@@ -69,8 +69,7 @@ pub fn run(
     subject_run::announce_with(queries, std::slice::from_ref(&opener), environment, machine, journal)?;
     if let Some(recorder) = &environment.recorder {
         recorder.remark("constants are set to what is measured");
-        recorder
-            .remark("of the queries below, those whose plan some set changes are run, in further rounds like these");
+        recorder.remark("of the queries below, those whose plan a set changes are run, in rounds");
         if queries == QueryUse::Run && parameters.on.in_use().next().is_some() {
             recorder.remark("then each of yours is run, and its plans with some planner methods disabled");
         }
@@ -257,7 +256,11 @@ fn listed_hidden(Listed { hidden, hidden_percent, .. }: &Listed, user: &str) -> 
 
 /// The state whose set is preferred for queries in this state.
 fn preferred(state: State, told: Option<State>) -> State {
-    if state == State::AsFound { told.unwrap_or(State::Cached) } else { state }
+    match state {
+        State::AsFound => told.unwrap_or(State::Cached),
+        State::OwnCold => State::Cold,
+        state => state,
+    }
 }
 
 /// Compares the user's queries, times them where that is wanted, and advises.
@@ -279,9 +282,19 @@ fn judge_own(
     }
     let advice = time(bench, &mut comparison, told, journal)?;
     journal.find_all(told_state::timed_cached(caches, &comparison, advice.decision));
-    // Each run of each further plan would take a restart.
-    let refused = if state.is_cold() { Vec::new() } else { remedies::look(bench, &comparison, journal)? };
+    journal.find_all(absent_remedies(state));
+    if state.is_cold() {
+        return Ok(());
+    }
+    let refused = remedies::look(bench, &comparison, journal)?;
     cases::keep_refused(bench, state, &refused, journal)
+}
+
+/// The finding that no plan beyond those of the sets was tried where each run takes a restart.
+fn absent_remedies(state: State) -> Option<Finding> {
+    let message = "Whether one of your queries has a faster plan that no constants lead to was not tried, because each \
+                   cold run takes a restart of the server. Use --queries with --run on a running server for that.";
+    state.is_cold().then(|| row::ABSENT_REMEDIES.of(message))
 }
 
 /// Times queries, advises, and keeps what they say: where the run is ended meanwhile, what was timed before.
@@ -362,7 +375,8 @@ fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> 
         _ if comparison.others == Others::Busy => {
             Some("other sessions were at work while it was measured; repeat the run when the server is quiet")
         }
-        _ if bench.tables.has_hidden() => Some(
+        // Of the tables of the run, which the user's queries do not read.
+        _ if bench.tables.has_hidden() && comparison.state != State::OwnCold => Some(
             "rows could not be marked all-visible, so every index-only scan also reads the table; repeat the run \
                  later",
         ),

@@ -20,6 +20,10 @@ const PAYLOAD_MIN: u64 = 1 << 20;
 /// Most of them: row numbers have four bytes.
 const PAYLOAD_MAX: u64 = 128 << 30;
 
+/// Times that each plan of the user's own queries is run cold. What a cold run takes differs more from run to run than
+/// what a cached one does, and with three, two runs in a row decided differently.
+const OWN_COLD_ROUNDS: usize = 5;
+
 /// Most passes, rounds and samples: no run ends that has more.
 const TIMES_MAX: usize = 1_000_000;
 
@@ -95,7 +99,7 @@ impl CalibrateParameters {
 
     /// Times that each plan of each query is run cold.
     pub(super) fn cold_rounds(&self) -> usize {
-        self.cold_rounds.unwrap_or(RUNS_MIN)
+        self.cold_rounds.unwrap_or(if self.run { OWN_COLD_ROUNDS } else { RUNS_MIN })
     }
 
     /// The user's queries where they come from files.
@@ -144,6 +148,20 @@ impl CalibrateParameters {
                 "--cold-samples and --cold-rounds are for a private server, such as --on postgres:18: the caches of a \
                  given one are not emptied, because its other users would pay for it",
             );
+        }
+        let is_copy = |place: &dyn Place| place.has_own_tables() && !place.is_in_use();
+        if self.on.iter().any(is_copy) {
+            if self.run && self.cold_rounds == Some(0) {
+                return refuse(
+                    "--cold-rounds 0 runs none of your queries: on a copy of a data directory they run cold",
+                );
+            }
+            if matches!(self.source()?, Some(QuerySource::Listed(_))) {
+                return refuse(
+                    "--queries pg_stat_statements asks a running server: on a copy of a data directory it is not \
+                     loaded. Write its queries with values to a file",
+                );
+            }
         }
         let (payload, has_queries) = (self.payload.map(|payload| payload.0), self.queries.is_some());
         let asked = CalibrationAsked { has_queries, payload, seed: self.seed };

@@ -4,18 +4,20 @@ use device::Description;
 use device::model::hard_disk::OuterPart;
 use device::pattern::Pattern;
 use device::tier::Tier;
+use measure::compare::ratio_interval;
 use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
 use measure::schema::disk::findings as row;
-use measure::schema::{Published, Spec, disk, reads};
+use measure::schema::{Published, disk, reads};
 use measure::sentence::capital;
 use measure::sorting;
-use measure::{Finding, Unit};
+use measure::{Case, Finding, Metric, Unit};
 
 use super::parameters::Zone;
 use super::workload::Workload;
 use crate::reading::Measured;
 
-/// Differences of place below this are noise on a shared machine.
+/// Least ratio of two places, or of two distances, that is said to matter. On a shared machine, readings of one place
+/// differ by up to as much, and a smaller gain is not worth moving data. The published disk has 1.5.
 const PLACE_MATTERS: f64 = 1.15;
 
 fn micros(value: f64) -> String {
@@ -73,28 +75,83 @@ fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured) -> O
     Some(finding.with("iops", iops.statistics.mean, Unit::PerSecond))
 }
 
-/// The mean of a metric in a zone, and its median.
-fn of_zone(measured: &[(Zone, Measured)], wanted: Zone, spec: &Spec) -> Option<(f64, f64)> {
-    let (_, one) = measured.iter().find(|(zone, _)| *zone == wanted)?;
-    one.metric(spec).map(|metric| (metric.statistics.mean, metric.median()))
-}
-
 /// Whether the reads are those of the published disk: random ones of 8 KiB by two workers, each with one in flight.
 fn is_published(workload: &Workload) -> bool {
     let Workload { pattern, block_size, workers, depth, rate, .. } = *workload;
     (pattern, block_size, workers, depth, rate) == (Pattern::Random, 8192, 2, 1, None)
 }
 
+/// What a zone is against the outer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Difference {
+    /// Too little to place data by.
+    Even,
+    /// No more than the rates of the two readings vary.
+    WithinSpread,
+    /// Its reads take longer, by mean and by median.
+    Slower,
+    /// It is faster, or its mean and its median do not say the same.
+    Other,
+}
+
+/// Elapsed time of a read in a zone as a multiple of that in the outer one, and what the difference is.
+fn against_outer(outer: &Measured, zone: &Measured) -> Option<(f64, Difference)> {
+    let (_, of_outer) = rate(outer)?;
+    let (_, of_zone) = rate(zone)?;
+    let ratio = of_outer.statistics.mean / of_zone.statistics.mean;
+    let median = |one: &Measured| one.metric(&reads::READ_LATENCY).map(|metric| metric.median());
+    // Mean and median both, and the same way: a few slow reads in one zone are noise, not a seek.
+    let is_slower = median(zone).zip(median(outer)).is_some_and(|(zone, outer)| zone >= outer * PLACE_MATTERS);
+    let difference = match ratio {
+        _ if (1.0 / PLACE_MATTERS..PLACE_MATTERS).contains(&ratio) => Difference::Even,
+        _ if is_within_spread(outer, zone) => Difference::WithinSpread,
+        _ if ratio >= PLACE_MATTERS && is_slower => Difference::Slower,
+        _ => Difference::Other,
+    };
+    Some((ratio, difference))
+}
+
+/// The rate of a reading, with its case.
+fn rate(measured: &Measured) -> Option<(&Case, &Metric)> {
+    measured.cases.last().and_then(|case| Some((case, reads::IOPS.in_case(case)?)))
+}
+
+/// Whether the rates of two zones may differ only because those of their windows do. Too few windows do not say so.
+fn is_within_spread(outer: &Measured, zone: &Measured) -> bool {
+    let interval = rate(zone).zip(rate(outer)).and_then(|(zone, outer)| ratio_interval(zone, outer));
+    interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high)
+}
+
+/// What zones say of place: the inner one, and reads in both at the same time.
+fn verdict(inner: Option<Difference>, both: Option<Difference>) -> &'static str {
+    use Difference::{Even, Slower, WithinSpread};
+    let is_all = |wanted: Difference| inner.into_iter().chain(both).all(|difference| difference == wanted);
+    match (inner, both) {
+        (Some(Slower), _) => "Place matters on this device",
+        (Some(Even), Some(Slower)) => {
+            "Where a zone lies makes no difference on this device, but the way from one to the other does, so keep \
+             what is read together in one place"
+        }
+        (None | Some(WithinSpread), Some(Slower)) => {
+            "Reads in both zones at the same time take longer on this device, so keep what is read together in one \
+             place"
+        }
+        _ if is_all(Even) => "Where a zone lies makes no difference on this device",
+        (Some(WithinSpread), _) | (_, Some(WithinSpread)) => {
+            "The zones differ by no more than their rates vary, so repeat the run with a longer --duration"
+        }
+        _ => "The zones differ, but not as place alone makes them",
+    }
+}
+
 /// Whether place matters, next to the published disk where the reads are the same.
 pub(super) fn zones(workload: &Workload, measured: &[(Zone, Measured)]) -> Option<Finding> {
-    let per_read = |zone: Zone| of_zone(measured, zone, &reads::IOPS).map(|(mean, _)| 1.0 / mean);
-    let median = |zone: Zone| of_zone(measured, zone, &reads::READ_LATENCY).map(|(_, median)| median);
-    let outer = per_read(Zone::Outer)?;
+    let of = |wanted: Zone| measured.iter().find(|(zone, _)| *zone == wanted).map(|(_, one)| one);
+    let outer = of(Zone::Outer)?;
+    let against = |zone: Zone| against_outer(outer, of(zone)?);
     let published = [(Zone::Inner, disk::INNER_RATIO.value), (Zone::Both, disk::BOTH_RATIO.value)];
-    let ratios: Vec<(Zone, f64, f64)> = published
-        .into_iter()
-        .filter_map(|(zone, published)| Some((zone, per_read(zone)? / outer, published)))
-        .collect();
+    let ratios: Vec<(Zone, f64, f64)> =
+        published.into_iter().filter_map(|(zone, published)| Some((zone, against(zone)?.0, published))).collect();
     if ratios.is_empty() {
         return None;
     }
@@ -109,18 +166,8 @@ pub(super) fn zones(workload: &Workload, measured: &[(Zone, Measured)]) -> Optio
         format!("{} times as much {place}{beside}", three_digits(*ratio))
     };
     let clauses = ratios.iter().map(clause).collect::<Vec<_>>().join(" and ");
-    // Mean and median both, and the same way: a few slow reads in one zone are noise, not a seek.
-    let slower =
-        |zone: Zone| median(zone).zip(median(Zone::Outer)).is_some_and(|(this, outer)| this >= outer * PLACE_MATTERS);
-    let matters = ratios.iter().any(|(zone, ratio, _)| *ratio >= PLACE_MATTERS && slower(*zone));
-    let is_even = |ratio: f64| (1.0 / PLACE_MATTERS..PLACE_MATTERS).contains(&ratio);
-    let says = match matters {
-        true => "Place matters on this device",
-        false if ratios.iter().all(|(_, ratio, _)| is_even(*ratio)) => {
-            "Where a zone lies makes no difference on this device"
-        }
-        false => "The zones differ, but not as place alone makes them",
-    };
+    let [inner, both] = [Zone::Inner, Zone::Both].map(|zone| against(zone).map(|(_, difference)| difference));
+    let says = verdict(inner, both);
     let finding = row::ANSWER_ZONES.of(format!("{says}: relative to the outer zone, a read costs {clauses}."));
     let with = |finding: Finding, (zone, ratio, _): &(Zone, f64, f64)| finding.with(zone.name(), *ratio, Unit::Ratio);
     Some(ratios.iter().fold(finding, with))
@@ -131,7 +178,8 @@ pub(super) fn zones(workload: &Workload, measured: &[(Zone, Measured)]) -> Optio
 pub(super) fn model_against_published(workload: &Workload, measured: &[(Zone, Measured)]) -> Option<Finding> {
     let published = [(Zone::Outer, disk::OUTER), (Zone::Inner, disk::INNER), (Zone::Both, disk::BOTH)];
     let figures = published.into_iter().filter_map(|(zone, published): (Zone, Published)| {
-        let (rate, _) = of_zone(measured, zone, &reads::IOPS)?;
+        let (_, one) = measured.iter().find(|(known, _)| *known == zone)?;
+        let rate = one.metric(&reads::IOPS)?.statistics.mean;
         Some((zone, 1e3 / rate, published.value))
     });
     let figures: Vec<(Zone, f64, f64)> = figures.collect();
@@ -158,11 +206,12 @@ pub(super) fn model_against_published(workload: &Workload, measured: &[(Zone, Me
 pub(super) fn outer_half(half: OuterPart) -> Option<Finding> {
     let message = format!(
         "Keep the data on the outer half of the capacity, because the arm then moves less far than over the whole \
-         disk. It lies on the outer {} % of the tracks, where the mean seek takes {} ms instead of {}: one read at a \
-         time gives {} times as many random reads a second.",
+         disk. It lies on the outer {} % of the tracks, where the mean seek takes {} ms instead of {}: one read of {} \
+         at a time gives {} times as many random reads a second.",
         three_digits(half.cylinders * 100.0),
         three_digits(half.seek_ms),
         three_digits(half.whole_seek_ms),
+        size_in_words(half.block),
         three_digits(half.rate_gain)
     );
     (half.rate_gain > 1.0).then(|| row::ANSWER_OUTER_HALF.of(message).with("gain", half.rate_gain, Unit::Ratio))

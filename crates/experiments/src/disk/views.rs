@@ -93,7 +93,7 @@ fn zones(
     journal.find_all(findings::zones(workload, &measured));
     if let Some(disk) = setting.device.describe().disk {
         journal.find_all(findings::model_against_published(workload, &measured));
-        journal.find_all(findings::outer_half(disk.outer_part(0.5)));
+        journal.find_all(findings::outer_half(disk.outer_part(0.5, block)));
     }
     Ok(())
 }

@@ -82,11 +82,16 @@ fn reduced(parameters: &Parameters, changes: &[Change]) -> String {
 }
 
 /// Whether a parameter is what the run found and not what it was asked: the best depth and how it is read, the tier,
-/// the huge pages that the kernel had, and the constants by which a planner takes a path.
+/// the huge pages that the kernel had, the constants by which a planner takes a path, and the offset of the inner zone
+/// or of a place of a sweep, which follows from the sizes of the device and of a block.
 fn is_outcome(parameters: &Parameters, name: &str) -> bool {
-    use crate::schema::{calibrate::parameters as plan, ladder::parameters as rung, roundtrip::parameters as pass};
+    use crate::schema::{calibrate::parameters as plan, disk::parameters as place};
+    use crate::schema::{ladder::parameters as rung, roundtrip::parameters as pass};
     let is_best = parameters.get(rung::RUNG.name).is_some_and(|rung| rung == "device-random-best-depth");
+    let is_inner = parameters.get(place::ZONE.name).is_some_and(|zone| zone == "inner");
+    let is_placed = is_inner || parameters.contains_key(place::POSITION.name);
     is_best && [rung::DEPTH.name, rung::IO_METHOD.name].contains(&name)
+        || is_placed && name == place::OFFSET.name
         || [rung::HUGE_BYTES.name, pass::TIER.name, plan::CHOSEN_BY.name].contains(&name)
 }
 

@@ -176,6 +176,33 @@ fn runs_on_two_devices_are_compared_zone_by_zone() {
     assert!(compare(&run("/dev/a"), &run("/dev/a")).changes.is_empty());
 }
 
+#[test]
+fn a_zone_and_a_place_are_compared_although_blocks_of_another_size_move_them() {
+    let case = |block: u64, offset: u64, (name, value): (&str, serde_json::Value)| {
+        let parameters = [("block_size", json!(block)), ("offset", json!(offset)), (name, value)];
+        case_of(&parameters, vec![reads::IOPS.single("count", 1.0)])
+    };
+    let zones = |block: u64, outer: u64, inner: u64| {
+        let zone = |name: &str, offset: u64| case(block, offset, ("zone", json!(name)));
+        run_of(vec![zone("outer", outer), zone("inner", inner), zone("both", outer)])
+    };
+    let first = zones(8192, 0, 1_000_000);
+    let comparison = compare(&first, &zones(65_536, 0, 999_000));
+    assert!(comparison.only_before.is_empty() && comparison.only_after.is_empty(), "{comparison:?}");
+    let moved = Change { parameter: "offset".into(), before: Some(json!(1_000_000)), after: Some(json!(999_000)) };
+    assert_eq!(comparison.cases[1].outcomes, [moved]);
+    assert!(comparison.cases[0].outcomes.is_empty());
+    let elsewhere = compare(&first, &zones(65_536, 1 << 20, 999_000));
+    assert_eq!((elsewhere.cases.len(), elsewhere.only_before.len()), (1, 2), "--offset says where the outer zone lies");
+
+    let sweep = |block: u64, last: u64| {
+        let place = |position: f64, offset: u64| case(block, offset, ("position", json!(position)));
+        run_of(vec![place(0.0, 0), place(1.0, last)])
+    };
+    let comparison = compare(&sweep(8192, 1_000_000), &sweep(65_536, 999_000));
+    assert_eq!((comparison.cases.len(), comparison.only_before.len()), (2, 0));
+}
+
 fn hostile_number() -> impl Strategy<Value = f64> {
     prop_oneof![Just(f64::NAN), Just(f64::INFINITY), Just(0.0), Just(-1.0), Just(1e308), Just(5e-324), 0.1f64..1e6]
 }

@@ -12,7 +12,8 @@ parameters! {
     TABLESPACE = "tablespace", "of a tablespace: its name";
     EFFECTIVE_IO_CONCURRENCY = "effective_io_concurrency", "of concurrency: the setting that was tried";
     MAINTENANCE_IO_CONCURRENCY = "maintenance_io_concurrency", "of concurrency: the setting that was tried";
-    STATE = "state", "what is in the caches: `cold`, `system`, `cached`; of the user's queries `as-found`";
+    STATE = "state", "what is in the caches: `cold`, `system`, `cached`; of the user's queries `as-found`, and on a \
+        copy of a data directory `own-cold`";
     SOURCE = "source", "whose queries: `verification`, `own`";
     QUERY = "query", "of a query: its name";
     CONSTANTS = "constants", "of a set: `now`, `cold`, `system`, `cached`, `between`, `safe`, `random-1.1`, \
@@ -87,7 +88,7 @@ families! {
 
 findings! {
     "calibrate";
-    ANSWER_ADVICE = Info "answer-advice-*" in ["cold", "system", "cached", "as-found"],
+    ANSWER_ADVICE = Info "answer-advice-*" in ["cold", "system", "cached", "as-found", "own-cold"],
         "what to change, what it is worth here, and how sure that is";
     ANSWER_STATE = Info "answer-state", "what the server finds cached, by its own counters";
     ANSWER_RANDOM_PAGE = Info "answer-random-page", "a block at random over one in sequence, by what is cached";
@@ -112,6 +113,7 @@ findings! {
     ABSENT_CONSTANTS = Warning "absent-constants", "no block has a cost above the noise";
     ABSENT_CONCURRENCY = Warning "absent-concurrency", "effective_io_concurrency could not be determined";
     ABSENT_MAINTENANCE = Warning "absent-maintenance", "maintenance_io_concurrency could not be determined";
+    ABSENT_REMEDIES = Info "absent-remedies", "plans that no constants lead to were not tried";
     ABSENT_PARALLEL = Info "absent-parallel", "the constants of parallel plans were not measured";
 }
 

@@ -14,7 +14,7 @@ metrics! {
     SAMPLES = "samples", Count, "samples in which a session was seen there";
     LOOKS = "looks", Count, "times that all sessions were polled";
     SAMPLED = "sampled", Microseconds, "time that the samples stand for";
-    NOT_SAMPLED = "not_sampled", Microseconds, "time of the run in which the server could not be asked";
+    NOT_SAMPLED = "not_sampled", Microseconds, "time of the run without samples";
     DB_TIME = "db_time", Microseconds, "time in which sessions of clients ran a statement, by the samples";
     DB_TIME_ERROR = "db_time_error", Microseconds, "how far it may be off by sampling, 19 of 20 times";
     DB_TIME_OF_SERVER = "db_time_of_server", Microseconds, "the same by the server's own account";
@@ -41,7 +41,7 @@ findings! {
     NO_DB_TIME = Info "no-db-time", "the server's account cannot be held against the samples, and why";
     HIDDEN_SESSIONS = Warning "hidden-sessions", "sessions whose work may not be seen";
     WITHOUT_ACTIVITY = Warning "without-activity", "sessions that do not report what they do";
-    SERVER_WENT_AWAY = Warning "server-went-away", "the server could not be asked for a while";
+    SERVER_WENT_AWAY = Warning "server-went-away", "a time without samples, and why";
     SAMPLING_ENDED = Warning "sampling-ended", "the sampling ended early, and why";
     RATE_NOT_REACHED = Warning "sampling-rate-not-reached", "under nine tenths of the samples that were asked for";
     BLOCKERS = Info "answer-blockers", "the session for which others waited most";

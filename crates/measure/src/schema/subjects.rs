@@ -35,6 +35,8 @@ findings! {
     ANSWERED_BY_STORAGE = Info "answered-by-storage", "`join`: the storage served the pages that SQLite read";
     STORAGE_NOT_PROVED = Warning "storage-not-proved", "`join`: the storage did not serve all pages that SQLite read";
     ABSENT_IO_TIME = Warning "absent-io-time", "the server's reads are not timed: track_io_timing may not be set";
+    NOT_PRELOADED = Warning "not-preloaded",
+        "`calibrate`: libraries that a copy of a data directory preloads were left out";
     ABSENT_COLD = Info "absent-cold", "`calibrate`: the caches of a given server are not emptied";
     HUGE_PAGES_NOT_GRANTED = Warning "huge-pages-not-granted", "less than half of the memory is on huge pages";
     UNKNOWN_SPACE = Info "unknown-space", "the server's free space is not known";

@@ -70,20 +70,30 @@ fn larger_arrays(of: &Of<'_>, mean: f64) -> Option<(String, f64)> {
     Some((text, micros))
 }
 
+/// The kinds of calls that a sentence counts by name.
+const KINDS: [(CallKind, &str, &str); 4] = [
+    (CallKind::Parse, "parse", "parses"),
+    (CallKind::Exec, "execution", "executions"),
+    (CallKind::Fetch, "fetch", "fetches"),
+    (CallKind::Close, "close", "closes"),
+];
+
 /// The statement with most calls, where it has many of them.
 fn most_calls(profile: &Profile) -> Option<String> {
     let calls = |one: &StatementProfile| one.calls.values().map(|sums| sums.calls).sum::<u64>();
     let most = profile.statements.iter().max_by_key(|one| calls(one))?;
     let all: u64 = profile.statements.iter().map(calls).sum();
-    let count = |kind: CallKind| most.calls_of(&profile.context, kind).calls;
-    (calls(most) as f64 >= PART * all as f64).then(|| {
-        format!(
-            "{} % of all are of {}: {}, {}, {}.",
-            percent(calls(most) as f64, all as f64),
-            name(profile, most),
-            counted(count(CallKind::Parse), "parse", "parses"),
-            counted(count(CallKind::Exec), "execution", "executions"),
-            counted(count(CallKind::Fetch), "fetch", "fetches")
-        )
-    })
+    let of_most = calls(most);
+    if (of_most as f64) < PART * all as f64 {
+        return None;
+    }
+    let share = match of_most == all {
+        true => "All calls belong".to_string(),
+        false => format!("{} % of the calls belong", percent(of_most as f64, all as f64)),
+    };
+    let named = KINDS.map(|(kind, one, many)| (most.calls_of(&profile.context, kind).calls, one, many));
+    let others = of_most.saturating_sub(named.iter().map(|(count, ..)| *count).sum());
+    let counts = named.into_iter().chain([(others, "other call", "other calls")]).filter(|(count, ..)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, one, many)| counted(count, one, many)).collect();
+    Some(format!("{share} to {}: {}.", name(profile, most), counts.join(", ")))
 }

@@ -21,7 +21,7 @@ pub struct Sampled {
     pub samples: u64,
     /// Those of them that met a session on a processor, or ready for one.
     pub on_processor: u64,
-    /// Time that the samples stand for, and time in which the server could not be asked.
+    /// Time that the samples stand for, and time without samples.
     pub time: Ticks,
     /// The same, lost.
     pub lost: Ticks,

@@ -226,10 +226,36 @@ fn small_gaps_are_counted_and_are_no_matter_of_the_machine() {
     };
     let small = with(3000, 61, "shop_ora_7.trc");
     assert!(small.contains("after each of 3 000 calls: small gaps") && small.contains("fewer calls"), "{small}");
-    assert!(small.contains("100.0 % of all are of aaaaaaaaaaaaa") && !small.contains("machine"), "{small}");
+    assert!(small.contains("All calls belong to aaaaaaaaaaaaa") && !small.contains("machine"), "{small}");
     assert!(with(300, 5000, "shop_ora_7.trc").contains("look at the machine"));
     let shared = with(300, 5000, "shop_s000_7.trc");
     assert!(shared.contains("a shared server") && !shared.contains("machine"), "{shared}");
+}
+
+#[test]
+fn the_kinds_of_calls_that_are_counted_add_up_to_all_of_them_closes_included() {
+    let mut trace = Trace::new();
+    trace.query(1, "aaaaaaaaaaaaa");
+    trace.query(2, "bbbbbbbbbbbbb");
+    for number in 0..800 {
+        trace.now += 61;
+        trace.call(1, "EXEC", 0, [20, 20, 0, 1, 0]);
+        trace.client(1, 20);
+        if number % 8 == 0 {
+            trace.now += 61;
+            trace.call(1, "UNMAP", 0, [20, 20, 0, 0, 0]);
+        }
+        trace.now += 81;
+        let now = trace.now;
+        let _ = writeln!(trace.text, "CLOSE #1:c=20,e=20,dep=0,type=0,tim={now}");
+    }
+    for _ in 0..300 {
+        trace.now += 61;
+        trace.call(2, "EXEC", 0, [20, 20, 0, 1, 0]);
+    }
+    let said = practice(&one(trace.text), "unaccounted-between");
+    let counts = ": 800 executions, 800 closes, 100 other calls.";
+    assert!(said.contains("85.0 % of the calls belong to aaaaaaaaaaaaa") && said.contains(counts), "{said}");
 }
 
 #[test]

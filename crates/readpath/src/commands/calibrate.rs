@@ -4,6 +4,7 @@ use ::measure::Size;
 use ::measure::quantity::parse_time;
 use clap::{ArgMatches, Args, Command};
 use experiments::calibrate::{self, CalibrateParameters};
+use subjects::Place;
 
 use super::subjects::{SubjectArguments, measure_on, servers};
 use super::unused::refuse_unused;
@@ -20,7 +21,8 @@ Examples:
   readpath calibrate --on postgres://me@db/shop --dry-run  every statement that would be sent
   readpath calibrate --on postgres://me@db/shop --queries shop.sql  which queries get a different plan
   readpath calibrate --on postgres://me@db/shop --queries shop.sql --run  and whether they are faster
-  readpath calibrate --on postgres://db --queries pg_stat_statements:5  which of these get a different plan";
+  readpath calibrate --on postgres://db --queries pg_stat_statements:5  which of these get a different plan
+  readpath calibrate --on postgres:copy:DIR --queries shop.sql --run  cold, on a copy of a data directory";
 
 const ON: &str = "Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18";
 
@@ -33,7 +35,12 @@ service file; these, and sslmode=, sslrootcert= and connect_timeout= after the a
 PostgreSQL's own programs.
 
 postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary \
-files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.";
+files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.
+
+postgres:copy:DIRECTORY?dbname=NAME starts a server on a copy of a data directory, such as a restored backup, and \
+stops it at the end. It empties all caches before each run of your queries. The server writes to the directory, so \
+never name one that is in use. user=NAME names a superuser other than postgres, and programs=DIRECTORY an installed \
+server's programs instead of those that are fetched; put & between them.";
 
 #[derive(Args)]
 struct Arguments {
@@ -61,13 +68,15 @@ struct Arguments {
     /// Samples of what is cached, in a pass
     #[arg(long, default_value_t = CalibrateParameters::default().repeat)]
     repeat: usize,
-    /// How many times each plan of a query is run; a verdict needs at least 3
+    /// How many times each plan of a query is run; a verdict needs at least 3. On a copy of a data directory,
+    /// --cold-rounds says how often yours are run
     #[arg(long, default_value_t = CalibrateParameters::default().rounds)]
     rounds: usize,
     /// Samples of what is not cached, each after a restart; on a private server [default: 3]
     #[arg(long)]
     cold_samples: Option<usize>,
-    /// How many times each plan of each query is run cold; 0 leaves that out; on a private server [default: 3]
+    /// How many times each plan of each query is run cold; 0 leaves that out; on a private server [default: 3, and 5 of
+    /// your own queries]
     #[arg(long)]
     cold_rounds: Option<usize>,
     /// Print the advice as SET, ALTER DATABASE, ALTER SYSTEM and ALTER TABLESPACE at the end, and how to undo it
@@ -97,6 +106,10 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     refuse_unused(matches, &[("time_limit", arguments.run, "it ends your own queries, which only --run executes")])?;
     let subjects = arguments.subjects.options().clone();
     let parameters = arguments.parameters()?;
+    let is_copy = |place: &dyn Place| place.has_own_tables() && !place.is_in_use();
+    let has_rounds = !parameters.run || !parameters.on.iter().any(is_copy);
+    let reason = "on a copy of a data directory your queries run cold: --cold-rounds says how often";
+    refuse_unused(matches, &[("rounds", has_rounds, reason)])?;
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
     measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
         let parameters = CalibrateParameters { on: on.clone(), ..parameters.clone() };
@@ -167,6 +180,7 @@ mod tests {
         assert!(refusal("").unwrap().contains("--on postgres:18"));
         assert!(refusal("--on postgres://me@host/db --cold-rounds 0").unwrap().contains("private server"));
         assert!(refusal("--on postgres:18 --queries shop.sql").unwrap().contains("none of your tables"));
+        assert_eq!(refusal("--on postgres:copy:/srv/x?dbname=shop --queries shop.sql --run --cold-rounds 4"), None);
         assert!(refusal("--on postgres://me@host/db --run").unwrap().contains("--queries"));
         assert!(refusal("--on postgres://me@host/db --queries pg_stat_statements:0").unwrap().contains("a number"));
         assert!(refusal("--on postgres://me@host/db --time-limit 0").unwrap().contains("--time-limit"));

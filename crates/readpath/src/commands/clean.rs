@@ -6,7 +6,8 @@ use std::{env, fs, io};
 
 use ::measure::quantity::size_in_words;
 use clap::{ArgMatches, Args, Command};
-use server::{Limits, Place, ServerError, Session, Statements, place::Address, schema};
+use server::place::{Address, word_of_shell};
+use server::{Limits, Place, ServerError, Session, Statements, schema};
 use storage::catalog::DirectoryLock;
 use sys::file::own_folder::Leftovers;
 
@@ -61,6 +62,11 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let address = match arguments.on {
         None => return clean_machine(context, arguments.dry_run),
         Some(Place::Given(address)) => address,
+        Some(Place::Copy(copy)) => {
+            let on = word_of_shell(&copy.shown());
+            let sentence = format!("readpath calibrate --on {on} removes what an earlier run left in this copy.");
+            return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        }
         Some(_) => return clean_private(arguments.dry_run),
     };
     let failed = |error: ServerError| Failure::new(Exit::Failed, error);

@@ -114,10 +114,14 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 fn compare_runs(first: &Run, second: &Run, context: &Context) -> Result<Exit, Failure> {
     let comparison = compare(first, second);
     let compared = Compared { comparison: &comparison, runs: [first, second] };
-    output::print_result(Shown::Comparison(compared), context)?;
-    let Some(reason) = nothing_compared(&comparison) else { return Ok(Exit::Done) };
+    let (reason, media) = (nothing_compared(&comparison), context.globals.format.media);
+    // A heading without a row is no table.
+    if reason.is_none() || media != Media::Rows {
+        output::print_result(Shown::Comparison(compared), context)?;
+    }
+    let Some(reason) = reason else { return Ok(Exit::Done) };
     // A page says it itself, and what a program reads has no place for it.
-    if matches!(context.globals.format.media, Media::Document | Media::Rows) {
+    if matches!(media, Media::Document | Media::Rows) {
         output::complain(&reason);
     }
     Ok(Exit::WrongCommandLine)

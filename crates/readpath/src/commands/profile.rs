@@ -114,9 +114,10 @@ enum Folding {
     Never,
 }
 
-/// A number of rows.
+/// A number of rows, from 1.
 fn rows(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a number of rows: write a whole number, such as 10"))
+    let rows = text.parse::<usize>().ok().filter(|rows| *rows > 0);
+    rows.ok_or_else(|| format!("'{text}' is not a number of rows: write a whole number from 1, such as 10"))
 }
 
 fn define(command: Command) -> Command {

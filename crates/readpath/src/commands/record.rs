@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use live::{Hits, Listener, News, Recorder, RecorderSettings, Settings, Watch};
 use recording::{Folder, Limits};
 use server::facts::ASSUMED_MAJOR;
-use server::{Address, Place, ServerError, Statements};
+use server::{Address, ServerError, Statements};
 
 use super::measure::signals;
 use super::subjects::server_that_runs;
@@ -99,12 +99,9 @@ impl Arguments {
     }
 }
 
-/// Refuses what names no server, and a private one: it would do nothing.
+/// Refuses what names no server that runs.
 fn address(word: &str) -> Result<String, String> {
-    match server_that_runs(word)? {
-        Place::Given(_) => Ok(word.into()),
-        _ => Err("a recorder watches a server that runs: name it as postgres://USER@HOST/DATABASE".into()),
-    }
+    server_that_runs(word).map(|_| word.into())
 }
 
 fn define(command: Command) -> Command {
@@ -232,19 +229,25 @@ fn tell(news: &Mutex<News>) {
 fn finish(arguments: &Arguments, news: &Arc<Mutex<News>>) -> Result<Exit, Failure> {
     tell(news);
     let news = news.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    output::print(&format!("{}: {}\n", arguments.to.display(), came_to(&news)))?;
+    let found = recording::segments(&arguments.to).ok();
+    let in_folder = found.map(|found| (found.len() as u64, found.iter().map(|(_, bytes)| *bytes).sum::<u64>()));
+    output::print(&format!("{}: {}\n", arguments.to.display(), came_to(&news, in_folder)))?;
     Ok(if news.segments == 0 && news.lost > 0 { Exit::Failed } else { Exit::Done })
 }
 
-/// How many segments were written, how many old ones were removed, and how many were lost.
-fn came_to(news: &News) -> String {
+/// How many segments were written, how many old ones were removed, and how many were lost; how many the folder has, and
+/// their bytes, where others are among them.
+fn came_to(news: &News, in_folder: Option<(u64, u64)>) -> String {
     let News { segments, bytes, removed, lost, .. } = *news;
+    let sized = |count, bytes| format!("{} of {}", counted(count, "segment", "segments"), size_in_words(bytes));
     let mut parts = vec![match segments {
         0 => "no segment was written".to_string(),
-        _ => format!("{} of {}", counted(segments, "segment", "segments"), size_in_words(bytes)),
+        _ => format!("{} written", sized(segments, bytes)),
     }];
     parts.extend((removed > 0).then(|| format!("{} removed", counted(removed, "old segment", "old segments"))));
     parts.extend((lost > 0).then(|| format!("{} could not be written", counted(lost, "segment", "segments"))));
+    let with_others = in_folder.filter(|(count, _)| *count != segments);
+    parts.extend(with_others.map(|(count, bytes)| format!("{} in the folder now", sized(count, bytes))));
     parts.join(", ")
 }
 
@@ -254,12 +257,19 @@ mod tests {
 
     #[test]
     fn what_a_recording_came_to_is_english_whatever_the_numbers_are() {
-        let said = |[segments, bytes, removed, lost]: [u64; 4]| {
-            came_to(&News { segments, bytes, removed, lost, ..News::default() })
+        let said = |[segments, bytes, removed, lost]: [u64; 4], in_folder| {
+            came_to(&News { segments, bytes, removed, lost, ..News::default() }, in_folder)
         };
-        assert_eq!(said([0, 0, 0, 1]), "no segment was written, 1 segment could not be written");
-        assert_eq!(said([1, 2048, 0, 0]), "1 segment of 2 KiB");
-        let all = said([3, 2048, 1, 2]);
-        assert_eq!(all, "3 segments of 2 KiB, 1 old segment removed, 2 segments could not be written");
+        assert_eq!(said([0, 0, 0, 1], None), "no segment was written, 1 segment could not be written");
+        assert_eq!(said([1, 2048, 0, 0], Some((1, 2048))), "1 segment of 2 KiB written");
+        let all = said([3, 2048, 1, 2], None);
+        assert_eq!(all, "3 segments of 2 KiB written, 1 old segment removed, 2 segments could not be written");
+    }
+
+    #[test]
+    fn segments_of_an_earlier_recorder_in_the_folder_are_counted_too() {
+        let said = |segments, in_folder| came_to(&News { segments, bytes: 2048, ..News::default() }, Some(in_folder));
+        assert_eq!(said(1, (5, 10_240)), "1 segment of 2 KiB written, 5 segments of 10 KiB in the folder now");
+        assert_eq!(said(0, (1, 2048)), "no segment was written, 1 segment of 2 KiB in the folder now");
     }
 }

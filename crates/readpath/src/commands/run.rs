@@ -38,7 +38,10 @@ under the names of the options. [defaults] applies to all jobs that have its key
 for each combination of its lists.
 
 All is checked before anything is measured. Each run is its command line, in a process of its own, and is kept with \
-the job and the file's hash. If a run fails, the others are made nevertheless, and the exit code is 1.";
+the job and the file's hash. If a run fails, the others are made nevertheless, and the exit code is 1.
+
+With --format csv, another heading is printed wherever the columns change. `readpath export --runs` makes one table of \
+runs that are kept.";
 
 /// Problems of a file that are said.
 const PROBLEMS_MAX: usize = 20;
@@ -96,7 +99,7 @@ fn refused(arguments: &Arguments, mut problems: Vec<Problem>) -> Failure {
     let (count, file) = (lines.len(), arguments.file.display());
     lines.truncate(PROBLEMS_MAX);
     if count > PROBLEMS_MAX {
-        lines.push(format!("{file}: there are {} more problems", count - PROBLEMS_MAX));
+        lines.push(format!("{file}: there are {} more problems.", count - PROBLEMS_MAX));
     }
     if count > 1 {
         lines.insert(0, format!("{file} has {count} problems, and nothing was measured:"));

@@ -25,14 +25,15 @@ use crate::output;
 /// How a line of a script begins that is no statement.
 const MARK: &str = "-- ";
 
-/// What a reader of a dry run has to know.
-const REMARKS: [&str; 3] = [
-    "What follows would be sent if every answer is as expected; nothing was sent. How many times a statement is \
-     repeated on a private server depends on how long it takes.",
-    "The version of a given server is not asked, and is taken to be 18: --on postgres:15 --dry-run prints what is sent \
-     to 15.",
-    "What names pg_buffercache is sent only where the database has that extension and the role may use it.",
-];
+/// What a reader of a dry run has to know: of any, of one with a private server, of one with a given server, and of
+/// statements that name the extension.
+const OF_ALL: &str = "What follows would be sent if every answer is as expected; nothing was sent.";
+const OF_PRIVATE: &str = "How many times a statement is repeated on a private server depends on how long it takes.";
+const OF_GIVEN: &str = "The version of a given server is not asked, and is taken to be 18: --on postgres:15 --dry-run \
+                        prints what is sent to 15.";
+const EXTENSION: &str = "pg_buffercache";
+const OF_EXTENSION: &str =
+    "What names pg_buffercache is sent only where the database has that extension and the role may use it.";
 
 /// The options of subjects.
 #[derive(Args, Clone)]
@@ -126,9 +127,10 @@ impl SubjectOptions {
         let has_server = places.iter().any(Place::takes_statements);
         match has_server {
             true if self.dry_run => Ok(places.taking_statements()),
-            false if self.dry_run => {
-                refused("--dry-run prints what is sent to a server: name one with --on postgres://USER@HOST/DATABASE.")
-            }
+            false if self.dry_run => refused(
+                "--dry-run prints what is sent to a server: name one with --on \
+                 postgres://USER@HOST:PORT/DATABASE.",
+            ),
             false if self.statement_timeout.is_some() => {
                 refused("--statement-timeout has no effect here: it ends statements on a server, and --on names none.")
             }
@@ -169,13 +171,20 @@ pub(super) fn servers(words: &str) -> Result<Places, String> {
     words.parse::<Places>().map_err(|error| of_server().unwrap_or_else(|| error.to_string()))
 }
 
-/// Reads what names a server that runs. A private one would do nothing, so that no sentence proposes one.
-pub(super) fn server_that_runs(word: &str) -> Result<server::Place, String> {
+/// Reads the address of a server that runs. A private one would do nothing, so that no sentence proposes one without a
+/// load.
+pub(super) fn server_that_runs(word: &str) -> Result<server::Address, String> {
     let is_address = server::place::SCHEMES.iter().any(|scheme| word.starts_with(scheme));
-    word.parse::<server::Place>().map_err(|error| match is_address {
-        true => error.to_string(),
-        false => format!("'{}' names no server: write postgres://USER@HOST:PORT/DATABASE", without_password(word)),
-    })
+    let shown = without_password(word);
+    match word.parse::<server::Place>() {
+        Ok(server::Place::Given(address)) => Ok(address),
+        Ok(_) => Err(format!(
+            "'{shown}' names a server to start, and not a server that runs: write postgres://USER@HOST:PORT/DATABASE; \
+             `readpath profile --on postgres:18 -- COMMAND` profiles a private one under a load"
+        )),
+        Err(error) if is_address => Err(error.to_string()),
+        Err(_) => Err(format!("'{shown}' names no server: write postgres://USER@HOST:PORT/DATABASE")),
+    }
 }
 
 /// Refuses databases where files and block devices are read: `--on` means something else there.
@@ -204,7 +213,8 @@ pub(super) fn measure_on(
     let environment = subjects.environment(context);
     if subjects.dry_run {
         let rehearsed = rehearse(&mut procedure, places, &environment, &Machine::observe(Stop::default()));
-        output::print(&script(rehearsed.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?))?;
+        let rehearsed = rehearsed.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+        output::print(&script(rehearsed, places))?;
         return Ok(Exit::Done);
     }
     measure(context, experiment, |journal, machine| {
@@ -238,15 +248,23 @@ fn rehearse(
 }
 
 /// The statements of a dry run, after what the run takes of servers that are in use.
-fn script((recorder, forecasts): (Recorder, Vec<Forecast>)) -> String {
+fn script((recorder, forecasts): (Recorder, Vec<Forecast>), places: &Places) -> String {
     let screens = forecasts
         .iter()
         .map(|forecast| screen(forecast, &Rehearsed::of((&forecast.server, ASSUMED_MAJOR), &recorder), MARK));
     let mut script: String = screens.collect();
-    for remark in REMARKS {
+    let statements = recorder.script();
+    let has_private = places.iter().any(|place| place.takes_statements() && !place.is_in_use());
+    let remarks = [
+        (true, OF_ALL),
+        (has_private, OF_PRIVATE),
+        (places.in_use().next().is_some(), OF_GIVEN),
+        (statements.contains(EXTENSION), OF_EXTENSION),
+    ];
+    for (_, remark) in remarks.iter().filter(|(is_meant, _)| *is_meant) {
         script += &paragraph(remark, MARK);
     }
-    script + &recorder.script()
+    script + &statements
 }
 
 /// Keeps the forecasts of a dry run, and nothing else.

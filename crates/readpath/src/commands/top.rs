@@ -13,8 +13,8 @@ use clap::{ArgMatches, Args, Command};
 use jiff::Timestamp;
 use live::{Hits, Settings, Watch};
 use server::facts::ASSUMED_MAJOR;
-use server::place::Address;
-use server::{Place, ServerError, Statements};
+use server::place::{Address, word_of_shell};
+use server::{ServerError, Statements};
 use sys::threads;
 
 use super::measure::{interrupted, progress, signals};
@@ -55,7 +55,7 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 struct Arguments {
     /// The PostgreSQL server: postgres://USER@HOST:PORT/DATABASE
     #[arg(long, value_name = "SERVER", value_parser = server_that_runs)]
-    on: Place,
+    on: Address,
     /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, otherwise 50, and
     /// then at most 100]
     #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
@@ -93,27 +93,31 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let wrong = |sentence: &str| Err(Failure::new(Exit::WrongCommandLine, sentence));
     refuse_rate(arguments.rate)?;
-    let Place::Given(address) = &arguments.on else {
-        return wrong(
-            "top shows a server that runs: name it as postgres://USER@HOST:PORT/DATABASE. A private one with a load \
-             is profiled by `readpath profile --on postgres:18 -- COMMAND`.",
-        );
-    };
-    let address = address.completed(&context.settings.servers).map_err(failed)?;
+    let address = arguments.on.completed(&context.settings.servers).map_err(failed)?;
     let reason = "a dry run shows no statement of the sessions";
     refuse_unused(matches, &[("no_text", !arguments.dry_run, reason)])?;
     if arguments.dry_run {
         return rehearse(&arguments, &address);
     }
-    if !context.settings.stdout_is_terminal || !context.settings.stderr_is_terminal {
-        return wrong(
-            "top needs a terminal that can be drawn on: standard output or standard error is none, or TERM is dumb. \
-             `readpath profile --on` writes a page.",
+    if let Some(stream) = not_drawn_on(context) {
+        let sentence = format!(
+            "top needs a terminal that it can draw on: {stream} is not a terminal, or TERM is dumb. `readpath profile \
+             --on {}` writes a page.",
+            word_of_shell(&address.shown())
         );
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }
     show(&arguments, &address, context)
+}
+
+/// The stream that shows nothing that is drawn.
+fn not_drawn_on(context: &Context) -> Option<&'static str> {
+    match (context.settings.stdout_is_terminal, context.settings.stderr_is_terminal) {
+        (true, true) => None,
+        (true, false) => Some("standard error"),
+        (false, _) => Some("standard output"),
+    }
 }
 
 fn failed(error: ServerError) -> Failure {

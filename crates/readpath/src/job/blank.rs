@@ -83,6 +83,7 @@ fn meaning(parameter: &Parameter) -> String {
         Kind::Time => "time",
         Kind::Whole => "whole number",
         Kind::Fraction => "number",
+        Kind::Flag if parameter.opposite.is_some() => "only true",
         Kind::Switch | Kind::Flag => "true or false",
         Kind::Choice | Kind::Path | Kind::Text => "",
     };

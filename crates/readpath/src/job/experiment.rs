@@ -89,6 +89,12 @@ impl Parameter {
         Parameter { name, kind: Kind::of(arg), is_list, opposite: opposite(arg, command), arg: arg.clone() }
     }
 
+    /// What a user writes for it.
+    pub(super) fn written(&self) -> &'static str {
+        // False would turn nothing off.
+        if self.opposite.is_some() { "true" } else { self.kind.written() }
+    }
+
     /// Whether it can stand without a value, which then has a meaning of its own.
     pub(super) fn has_optional_value(&self) -> bool {
         self.arg.get_num_args().is_some_and(|count| count.min_values() == 0 && count.max_values() > 0)
@@ -112,7 +118,7 @@ impl Kind {
     }
 
     /// What a user writes.
-    pub(super) fn written(self) -> &'static str {
+    fn written(self) -> &'static str {
         match self {
             Kind::Flag | Kind::Switch => "true or false",
             Kind::Size => "a size such as \"8KiB\" or \"1GiB\", or a number of bytes",

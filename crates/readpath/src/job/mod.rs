@@ -3,6 +3,7 @@
 
 pub(crate) mod blank;
 pub(crate) mod experiment;
+mod keys;
 pub(crate) mod plan;
 pub(crate) mod problem;
 mod refusal;
@@ -14,6 +15,7 @@ mod spelling;
 mod value;
 pub(crate) mod words;
 
+pub(crate) use keys::in_keys;
 pub(crate) use plan::{Plan, PlannedRun, plan};
 pub(crate) use problem::Problem;
 pub(crate) use refusal::{is_of_the_whole, refusal};

@@ -5,6 +5,7 @@ use std::path::Path;
 use subjects::places::without_password;
 
 use super::spelling::shortened;
+use crate::exit::ended;
 
 /// Where something stands that a user wrote.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +32,7 @@ impl Problem {
 
     /// The sentence behind its place, in the form that editors follow: `FILE:LINE: `.
     pub(crate) fn text(&self, file: &Path) -> String {
-        let sentence = &self.sentence;
+        let sentence = ended(self.sentence.clone());
         match &self.place {
             Place::File => format!("{}: {sentence}", file.display()),
             Place::Line(line) => format!("{}:{line}: {sentence}", file.display()),

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::plan::PlannedRun;
 use super::problem::Problem;
 use super::spelling::shortened;
-use crate::cli::reason;
+use crate::cli::{is_list, reason};
 
 /// The sentence of a refused command line, at the parameter that it is about.
 pub(crate) fn refusal(run: &PlannedRun, error: &Error) -> Problem {
@@ -28,6 +28,9 @@ fn sentence(run: &PlannedRun, error: &Error) -> String {
     let about = names(ContextKind::InvalidArg).join(" and ");
     let value = shortened(&run.without_passwords(&value));
     match (error.kind(), reason(error)) {
+        (ErrorKind::ValueValidation, Some(reason)) if is_list(error) => {
+            format!("{about} cannot be '{value}': {reason}; [NAME.matrix] makes one run for each value of a list")
+        }
         (ErrorKind::ValueValidation, Some(reason)) => format!("{about} cannot be '{value}': {reason}"),
         (ErrorKind::InvalidValue, _) if !known.is_empty() => format!("{about} cannot be '{value}': write {known}"),
         (ErrorKind::MissingRequiredArgument, _) if !about.is_empty() => format!("this job also needs {about}"),

@@ -63,7 +63,7 @@ pub(super) fn values(parameter: &Parameter, value: &Value) -> Result<Vec<String>
 
 fn mistaken(parameter: &Parameter, value: &Value) -> String {
     let value = super::spelling::shortened(&value.shown().toml());
-    format!("'{}' takes {}, and not {value}", parameter.name, parameter.kind.written())
+    format!("'{}' takes {}, and not {value}", parameter.name, parameter.written())
 }
 
 /// Words as a shell takes them.

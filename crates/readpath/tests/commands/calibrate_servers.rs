@@ -2,7 +2,9 @@
 //! partitions of generic plans, autovacuum at work, a lock that another session holds; and a run that is killed.
 
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -14,7 +16,7 @@ use trial::Trial;
 
 use crate::calibrate::{Meanwhile, SMALL_BUFFERS, TINY, part, shop};
 use crate::postgres_versions::cache;
-use crate::user::{SCHEMAS, User, complaint, ids, median};
+use crate::user::{DEBIAN, SCHEMAS, User, complaint, has_debian, ids, median};
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
@@ -158,6 +160,46 @@ fn on_16_queries_with_parameters_are_explained_with_all_partitions_and_the_other
 #[test]
 fn on_18_queries_with_parameters_are_explained_with_all_partitions_and_the_others_run() {
     parameters_keep_their_partitions(18);
+}
+
+#[test]
+fn on_a_copy_of_a_data_directory_the_users_queries_run_cold_and_nothing_of_the_run_stays() {
+    if !has_debian() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let installation = Installation::at(Path::new(DEBIAN)).unwrap();
+    let settings = ServerSettings::new(32 << 20);
+    let mut server = PrivateServer::start(&installation, folder.path(), settings.clone(), &GO_ON).unwrap();
+    let table = "CREATE TABLE shop AS SELECT n, hashint4(n) AS place, repeat('x', 50) AS note FROM \
+                 generate_series(1, 60000) n; CREATE INDEX shop_place ON shop (place); VACUUM ANALYZE shop";
+    table.split("; ").for_each(|statement| drop(server.ask(statement, &GO_ON).unwrap()));
+    server.stop(&GO_ON).unwrap();
+    let data = server.data_directory();
+    let mut configuration = fs::File::options().append(true).open(data.join("postgresql.conf")).unwrap();
+    configuration.write_all(b"shared_preload_libraries = 'pg_nonesuch'\n").unwrap();
+    let on = format!("postgres:copy:{}?programs={DEBIAN}", data.display());
+    let user = User::new();
+    let file = shop_queries(&user);
+    let words = format!("calibrate --on {on} --payload 1MiB --repeat 1 --passes 1 --cold-samples 1 --queries {file}");
+    let document = user.document(&format!("{words} --run --cold-rounds 1"));
+    for id in ["answer-advice-own-cold", "absent-remedies", "not-preloaded"] {
+        assert!(ids(&document).contains(&id), "no {id}: {:?}", ids(&document));
+    }
+    let own = part(&document, "query").filter(|case| case["parameters"]["state"] == "own-cold");
+    let timed: Vec<f64> = own.map(|case| median(case, "time_now")).collect();
+    assert!(!timed.is_empty() && timed.iter().all(|millis| *millis > 0.0), "{timed:?}");
+    assert!(document["subject"]["server"].as_str().unwrap().starts_with("postgres:copy:"), "{}", document["subject"]);
+    let refused = user.refused(&format!("{words} --run --rounds 3"), 2);
+    assert!(refused.contains("--cold-rounds"), "{refused}");
+    let refused = user.refused(&format!("lio --on {on}"), 2);
+    assert!(refused.contains("is for calibrate"), "{refused}");
+    server.restart(settings.with("shared_preload_libraries", ""), &GO_ON).unwrap();
+    let rows = server.ask(&format!("{SCHEMAS} UNION ALL SELECT count(*) FROM shop ORDER BY 1"), &GO_ON).unwrap();
+    assert_eq!(rows, [[Some("0".to_string())], [Some("60000".to_string())]], "no schema of ours, and the table");
+    let refused = user.refused(&format!("{words} --run"), 1);
+    assert!(refused.contains("a server runs on it"), "{refused}");
 }
 
 #[test]

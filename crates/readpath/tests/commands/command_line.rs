@@ -123,6 +123,7 @@ fn runs_of_different_experiments_are_told_apart_and_not_compared() {
         let output = user.run(&format!("compare last {} --format {format}", other.display()));
         assert_eq!(output.status.code(), Some(2), "{format}");
         assert!(complaint(&output).contains("measure different things"), "{format}: {}", complaint(&output));
+        assert_eq!(output.stdout.is_empty(), format == "csv", "a heading without a row is no table");
     }
 }
 
@@ -132,13 +133,30 @@ fn runs_without_a_case_in_common_say_by_which_parameter_they_differ() {
     let document = user.ok("null --cases 2 --format json");
     let renumbered = document.replace("\"repetition\": 1", "\"repetition\": 7");
     let other = user.file("other.json", renumbered.replace("\"repetition\": 2", "\"repetition\": 8").as_bytes());
-    let reason = "The runs have no case in common: their cases differ in repetition (first 1, 2; second 7, 8).";
+    let reason = "The runs have no case in common: their cases differ in repetition (first 1, 2; second 7, 8). Name \
+                  two runs that have values of repetition in common. A parameter may differ only where each run has \
+                  one value of it throughout.";
     let output = user.run(&format!("compare last {other}"));
     let page = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(output.status.code() == Some(2) && page.contains(reason), "{page}");
     let output = user.run(&format!("compare last {other} --format csv"));
     assert_eq!(output.status.code(), Some(2), "nothing was compared");
     assert!(complaint(&output).contains(reason), "{}", complaint(&output));
+    assert!(output.stdout.is_empty(), "a heading without a row is no table");
+}
+
+#[test]
+fn what_is_refused_ends_with_a_full_stop() {
+    let user = User::new();
+    user.file("a.toml", b"[null]\ncase = 1\ncases = 'x'\n");
+    for words in
+        ["disk model:nothing", "disk null:x", "disk null: --depth 0", "disk null", "show gone", "show gone.json"]
+    {
+        let said = user.refused(words, if words == "show gone.json" { 1 } else { 2 });
+        assert!(said.ends_with(".\n"), "{words}: {said}");
+    }
+    let said = user.refused("run a.toml", 2);
+    assert!(said.lines().skip(1).all(|line| line.ends_with('.')), "{said}");
 }
 
 #[test]
@@ -553,10 +571,29 @@ fn several_numbers_and_a_server_that_a_command_does_not_take_are_sent_to_where_t
     let user = User::new();
     let said = user.refused("disk model:ssd --depth 1,2,4", 2);
     assert!(said.contains("write one number") && said.contains("job file"), "{said}");
+    let said = user.refused("top --on postgres://localhost/x --rate 1,2", 2);
+    assert!(said.contains("write one number (samples a second, from 1 to 2000)"), "no job file runs it: {said}");
+    assert!(!said.contains("job file"), "no job file runs it: {said}");
     let said = user.refused("disk --on postgres:15", 2);
     assert!(said.contains("tip: --on is an option of ") && said.contains("roundtrip"), "{said}");
     assert!(!said.contains("--no-store"), "{said}");
     assert!(user.refused("disk model:ssd --dept 4", 2).contains("'--depth'"), "the parser's own tip");
+}
+
+#[test]
+fn an_option_of_another_command_is_not_taken_for_a_misspelt_one_or_a_value() {
+    let user = User::new();
+    for (words, tip, guess) in [
+        ("export --top 3", "--top is an option of profile and compare", "--output"),
+        ("record --duration 5s", "--duration is an option of disk, ", "--rate"),
+        ("top --duration=5s", "--duration is an option of disk, ", "--rate"),
+        ("profile t.trc --memory 1GiB", "--memory is an option of ", "as a value"),
+        ("ladder --by event", "--by is an option of profile\n", "as a value"),
+    ] {
+        let said = user.refused(words, 2);
+        assert!(said.contains(&format!("  tip: {tip}")) && said.matches("tip:").count() == 1, "{words}: {said}");
+        assert!(!said.contains(guess) && said.contains("--help"), "{words}: {said}");
+    }
 }
 
 #[test]

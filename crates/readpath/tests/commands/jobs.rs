@@ -60,9 +60,12 @@ fn every_mistake_in_a_job_file_is_one_sentence_with_its_line_and_nothing_is_meas
         ("[disk]\npaths = 'null:'\nseek-distances = 'yes'\n", 3, vec!["'seek-distances' takes true or false", "yes"]),
         ("[disk]\npaths = 'data'\ndirect = false\n", 3, vec!["'direct' is the default", "buffered = true"]),
         ("[join]\ndirect = false\n", 2, vec!["'direct' is the default", "buffered = true"]),
-        ("[disk]\npaths = 'null:'\ndepth = 0\n", 3, vec!["smallest --depth is 1"]),
+        ("[disk]\npaths = 'null:'\ndepth = 0\n", 3, vec!["smallest 'depth' is 1"]),
         ("[disk]\npaths = 'null:'\ncount = 1\nduration = '1s'\n", 3, vec!["'count'", "'duration'", "conflicts with"]),
-        ("[disk]\npaths = 'null:'\nio-method = 'sync'\n", 3, vec!["--io-method has no effect", "null:"]),
+        ("[disk]\npaths = 'null:'\nio-method = 'sync'\n", 3, vec!["'io-method' has no effect", "null:"]),
+        ("[disk]\npaths = 'null:'\ndirect = true\n", 3, vec![": 'direct' has no effect", "null:"]),
+        ("[disk]\npaths = 'null:'\ndirect = 'yes'\n", 3, vec!["'direct' takes true, and not"]),
+        ("[disk]\npaths = 'null:'\ndepth = '1,2'\n", 3, vec!["write one number; [NAME.matrix]"]),
         ("[disk]\npaths = 'nowhere'\n", 2, vec!["'paths'", "nowhere", "No such file"]),
         ("[disk]\npaths = ['data', 'model:sd']\n", 2, vec!["model 'sd'"]),
         ("[disk]\npaths = '.'\n", 2, vec!["'paths'", "directory"]),
@@ -362,6 +365,8 @@ fn rows_of_several_runs_have_one_heading_as_long_as_their_columns_are_the_same()
     user.file("b.toml", other.as_bytes());
     let text = user.ok("run b.toml --format csv --no-store");
     assert_eq!(text.matches("run,experiment,").count(), 3, "{text}");
+    let help = user.ok("run --help").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("another heading is printed wherever the columns change"), "{help}");
 }
 
 #[test]
@@ -431,6 +436,8 @@ fn a_file_to_begin_with_has_every_option_and_every_default_is_taken() {
     for experiment in EXPERIMENTS {
         let text = user.ok(&format!("init {experiment}")).replace("/data/old.dbf", "data/old.dbf");
         assert!(!text.contains("direct = false"), "what holds anyway is shown as it holds: {text}");
+        let meaning = text.lines().zip(text.lines().skip(1)).find(|(_, line)| *line == "# direct = true");
+        assert!(meaning.is_none_or(|(meaning, _)| meaning.ends_with("(only true)")), "false is refused: {text}");
         user.file("a.toml", text.as_bytes());
         let plain = user.ok("run a.toml --dry-run");
         assert!(plain.starts_with(&format!("readpath {experiment}")), "{plain}");

@@ -154,7 +154,8 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
         user.refused(&["disk", text(&path), "--block-size", "1MiB", "--duration", "1ns"], 1).contains("--duration")
     );
     assert!(user.refused(&["roundtrip", text(&path)], 2).contains("too small"));
-    assert!(user.refused(&["disk", "model:nothing"], 2).contains("fixed-latency"));
+    assert!(user.refused(&["disk", "model:nothing"], 2).contains("known: model:fixed-latency, model:hdd-7200, "));
+    assert!(user.refused(&["disk", "null"], 2).contains("null does not exist: write null: if you mean"));
     assert!(user.refused(&["disk", "model:/nowhere/at/all.toml"], 2).contains("/nowhere/at/all.toml"));
     let rated = ["disk", "model:ssd", "--workers", "2", "--rate", "100"];
     assert!(user.refused(&rated, 2).contains("--workers at 1"));

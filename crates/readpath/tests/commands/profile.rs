@@ -177,6 +177,15 @@ fn a_ranking_is_refused_where_no_statements_are_ranked() {
 }
 
 #[test]
+fn a_page_of_no_rows_is_refused_and_not_shown() {
+    let user = User::new();
+    for more in [&["--by", "event"][..], &[]] {
+        let refusal = user.refused(&[&["profile", TRACE, "--top", "0"], more].concat(), 2);
+        assert!(refusal.contains("write a whole number from 1"), "{more:?}: {refusal}");
+    }
+}
+
+#[test]
 fn a_unit_of_time_that_the_user_gives_is_used_and_said() {
     let user = User::new();
     let [plain, scaled] = ["1", "1.024"].map(|scale| user.document(&["profile", TRACE, "--time-scale", scale]));

@@ -75,6 +75,7 @@ fn a_condition_alone_breaks_down_by_event_and_stands_on_the_page() {
     assert!(page.contains("by event"), "{page}");
     assert!(!page.contains("where the time went"), "a breakdown stands alone: {page}");
     let empty = user.ok(&["--by", "block", "--where", "file=99"]);
+    assert!(empty.contains("--by file without --where"), "{empty}");
     let place = empty.find("No call and no wait passes the filter").expect("said");
     assert!(empty[..place].lines().count() <= 5, "said first: {empty}");
     assert_eq!(empty.matches("passes the filter").count(), 1, "{empty}");
@@ -101,6 +102,7 @@ fn what_cannot_be_read_is_refused_with_what_to_write() {
         (["--where", "event"], "no operator"),
         (["--where", "latency>5"], "500us"),
         (["--where", "file=four"], "'four' is not a number"),
+        (["--where", "file~4"], "'~' is no operator for file, which is a number: write =, !=, <, <=, > or >="),
         (["--where", "file=4 or file=5"], "join them with 'and'"),
     ] {
         let complaint = user.refused(&words, 2);

@@ -105,8 +105,21 @@ fn a_terminal_that_is_closed_ends_it() {
 fn where_it_cannot_draw_or_has_no_server_it_says_what_to_do() {
     let user = User::new();
     let refused = |words: &str| user.refused(words, 2);
-    assert!(refused("top --on postgres://localhost/x").contains("needs a terminal"));
+    let no_terminal = refused("top --on postgres://localhost/x");
+    assert!(no_terminal.contains("needs a terminal that it can draw on: standard output is not a terminal"));
+    assert!(no_terminal.contains("`readpath profile --on postgres://"), "{no_terminal}");
     assert!(refused("top --on postgres:18").contains("readpath profile --on postgres:18 -- COMMAND"));
     assert!(refused("top --on postgres://localhost/x --rate 5000").contains("from 1 to 2000"));
     assert!(user.ok("top --on postgres://localhost/x --dry-run").contains("pg_stat_activity"));
+}
+
+#[test]
+fn a_word_that_names_no_running_server_gets_the_same_answer_from_each_command_that_watches_one() {
+    let user = User::new();
+    for word in ["postgres:18", "postgres:/usr/lib/postgresql/15", "postgres:x", "localhost", "postgres://h:99999/x"] {
+        let [of_top, of_record] =
+            ["top", "record --to recording"].map(|command| user.refused(&format!("{command} --on {word}"), 2));
+        assert_eq!(of_top, of_record, "{word}");
+        assert!(of_top.contains("@HOST:PORT/DATABASE"), "{of_top}");
+    }
 }

@@ -74,6 +74,7 @@ fn sets(cases: &[&Case]) -> Option<Table> {
     let of = |case: &Case| format!("{} of {}", count(case, "changed"), count(case, "queries"));
     let state = |case: &Case| match cell(case, "state").as_str() {
         "as-found" => "your queries, as the server is".into(),
+        "own-cold" => "your queries, cold".into(),
         "cached" => "readpath's queries, cached by the server".into(),
         "system" => "readpath's queries, cached by the operating system".into(),
         state => format!("readpath's queries, {state}"),

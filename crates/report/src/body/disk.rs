@@ -47,7 +47,8 @@ const DISTANCES: Along = Along {
 };
 
 /// What the columns of percentiles mean.
-const PERCENTILES: &str = "p50: half of the reads take at most this long; p99: 99 of 100 do.";
+const P50: &str = "p50: half of the reads take at most this long";
+const P99: &str = "p99: 99 of 100 do";
 
 /// One table for each way in which the run looked at the device.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -92,6 +93,7 @@ fn plain(cases: &[&Case]) -> Table {
 fn zones(cases: &[&Case]) -> Table {
     let names: Vec<&str> =
         varying(cases).into_iter().filter(|name| !matches!(*name, "zone" | "offset" | "workers")).collect();
+    let is_beside_outer = cases.iter().any(|case| against_outer(case, cases).is_some());
     axes(Table::over(cases).column("zone", Align::Left, |case| zone_label(case)), &names)
         .column("reads", Align::Right, |case| whole(case, &reads::READS))
         .times("elapsed", |case| reads::ELAPSED.nanos(case))
@@ -101,7 +103,9 @@ fn zones(cases: &[&Case]) -> Table {
         .times("p99", |case| latency(case, |metric| metric.statistics.p99))
         .optional()
         .column("IOPS", Align::Right, |case| whole(case, &reads::IOPS))
-        .column("× outer", Align::Right, |case| against_outer(case, cases))
+        .each(is_beside_outer.then_some(()), |table, ()| {
+            table.column("× outer", Align::Right, |case| against_outer(case, cases))
+        })
         .done()
 }
 
@@ -136,17 +140,19 @@ fn against_outer(case: &Case, cases: &[&Case]) -> Option<Cell> {
 /// Latency and bandwidth with a bar each, against a parameter.
 fn along(cases: &[&Case], shown: &Along) -> Table {
     let is_percentile_there = cases.iter().any(|case| reads::READ_LATENCY.in_case(case).is_some());
+    let said = |meaning: &'static str| if is_percentile_there { meaning } else { "" };
     Table::over(cases)
         .cells(shown.parameter, Align::Right, places(cases, shown.parameter))
         .times(shown.median, |case| latency(case, |metric| Some(metric.median())))
+        .explained(said(P50))
         .bars("", Scale::Linear, |case| reads::READ_LATENCY.median(case))
         .times(shown.tail, |case| latency(case, |metric| metric.statistics.p99))
         .optional()
+        .explained(said(P99))
         .column(shown.bandwidth, Align::Decimal, |case| bandwidth(case))
         .optional()
         .bars("", Scale::Linear, |case| reads::BANDWIDTH.in_case(case).map(|metric| metric.statistics.mean))
         .titled(shown.title)
-        .noted(if is_percentile_there { PERCENTILES } else { "" })
         .done()
 }
 

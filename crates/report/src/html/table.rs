@@ -33,6 +33,9 @@ pub(super) fn table(markup: &mut Markup, table: &Table, name: &str) {
         let sentence = format!("{} more rows are in --format csv.", grouped((table.rows() - ROWS_MAX) as u64));
         markup.element("p", &[("class", &"quiet")], &sentence);
     }
+    if let Some(legend) = table.legend_of(|heading| columns.iter().any(|column| column.heading == heading)) {
+        markup.element("p", &[("class", &"quiet")], &legend);
+    }
     if let Some(note) = &table.note {
         markup.element("p", &[("class", &"quiet")], note);
     }

@@ -63,6 +63,14 @@ pub(crate) fn shown(name: &str, value: &Value) -> String {
     }
 }
 
+/// A parameter's value with all its digits: a number of bytes is not rounded to a larger unit.
+pub(crate) fn in_full(name: &str, value: &Value) -> String {
+    match value.as_u64() {
+        Some(count) if IN_BYTES.contains(&name) => format!("{} B", grouped(count)),
+        _ => shown(name, value),
+    }
+}
+
 /// The value of `name` in `case` as a table shows it; empty where the case does not have it.
 pub(crate) fn cell(case: &Case, name: &str) -> String {
     case.parameters.get(name).map_or(String::new(), |value| shown(name, value))
@@ -70,8 +78,11 @@ pub(crate) fn cell(case: &Case, name: &str) -> String {
 
 /// A parameter with its value, as a phrase: `depth 32`, `8 KiB blocks`, `direct`.
 pub(crate) fn described(name: &str, value: &Value) -> String {
-    let text = shown(name, value);
-    match (name, text.as_str()) {
+    worded(name, &shown(name, value))
+}
+
+fn worded(name: &str, text: &str) -> String {
+    match (name, text) {
         ("direct", "true") => "direct".into(),
         ("direct", "false") => "buffered".into(),
         ("huge_pages", "true") => "huge-page buffers".into(),
@@ -95,6 +106,12 @@ pub(crate) fn heading(name: &str) -> String {
 /// The varying parameters of a case in one phrase.
 pub(crate) fn phrase(case_parameters: &Parameters, names: &[&str]) -> String {
     let known = names.iter().filter_map(|name| Some(described(name, case_parameters.get(*name)?)));
+    known.collect::<Vec<_>>().join(", ")
+}
+
+/// The same with all digits of each.
+pub(crate) fn phrase_in_full(case_parameters: &Parameters, names: &[&str]) -> String {
+    let known = names.iter().filter_map(|name| Some(worded(name, &in_full(name, case_parameters.get(*name)?))));
     known.collect::<Vec<_>>().join(", ")
 }
 

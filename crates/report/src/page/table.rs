@@ -49,6 +49,8 @@ pub struct Table {
     pub rules: Vec<usize>,
     /// A remark under it.
     pub note: Option<String>,
+    /// What columns mean, each behind its heading: said only of a column that is shown.
+    pub legend: Vec<(String, String)>,
 }
 
 /// The scale of bars.
@@ -69,6 +71,13 @@ impl Table {
     /// How many rows it has.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
+    /// What those of its columns mean that are shown.
+    pub(crate) fn legend_of(&self, is_shown: impl Fn(&str) -> bool) -> Option<String> {
+        let shown = self.legend.iter().filter(|(heading, _)| is_shown(heading));
+        let meanings: Vec<&str> = shown.map(|(_, meaning)| meaning.as_str()).collect();
+        (!meanings.is_empty()).then(|| format!("{}.", meanings.join("; ")))
     }
 }
 
@@ -114,6 +123,13 @@ impl<R> Builder<'_, R> {
     /// Makes the last column an optional one.
     pub(crate) fn optional(mut self) -> Self {
         self.table.columns.iter_mut().rev().take(1).for_each(|column| column.is_optional = true);
+        self
+    }
+
+    /// Says under the table what the last column means.
+    pub(crate) fn explained(mut self, meaning: &str) -> Self {
+        let last = self.table.columns.last().filter(|_| !meaning.is_empty());
+        self.table.legend.extend(last.map(|column| (column.heading.clone(), meaning.to_string())));
         self
     }
 

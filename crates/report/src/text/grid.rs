@@ -48,6 +48,16 @@ struct Grid<'a> {
 /// number.
 pub(super) fn render(table: &Table, style: &Style) -> String {
     let mut grid = Grid::of(table, style);
+    let text = laid_out(&mut grid, style);
+    let is_shown = |heading: &str| grid.columns.iter().any(|column| column.heading == style.clean(heading));
+    match table.legend_of(is_shown) {
+        Some(legend) => format!("{text}\n{}", style.dim(&style.wrap(&legend, 0))),
+        None => text,
+    }
+}
+
+/// The lines of a table. Columns that they do not show are taken out of it.
+fn laid_out(grid: &mut Grid<'_>, style: &Style) -> String {
     if grid.width_min() > style.width {
         return grid.records(style);
     }
@@ -356,6 +366,18 @@ mod tests {
             at_width(&table(&columns, &[&["x", "1", "2"]]), 15),
             "a  bbbbbbbb\nx         1\nLeft out at\nthis width:\ncccccccc.\nCOLUMNS=21 or\n--format csv\nshows all."
         );
+    }
+
+    #[test]
+    fn no_column_is_explained_that_is_left_out() {
+        let rows = [("1", "2")];
+        let table = Table::over(&rows).column("p50", Align::Right, |row| row.0).explained("p50: half take less");
+        let table = table.column("p99 of all", Align::Right, |row| row.1).optional().explained("p99: 99 of 100 do");
+        let table = table.done();
+        let whole = "p50  p99 of all\n  1           2\np50: half take less; p99: 99 of 100 do.";
+        assert_eq!(at_width(&table, 40), whole);
+        let narrow = at_width(&table, 12);
+        assert!(narrow.contains("Left out") && narrow.ends_with("p50: half\ntake less."), "{narrow}");
     }
 
     #[test]

@@ -71,6 +71,19 @@ fn a_disk_is_shown_by_depth_by_zone_and_by_place() {
 }
 
 #[test]
+fn zones_without_an_outer_one_beside_them_have_no_empty_column_for_it() {
+    let page = |zones: &[&str]| {
+        let mut run = documents::disk_zones();
+        run.cases.retain(|case| zones.iter().any(|zone| case.is("zone", zone)));
+        report::render(&run, &WIDE)
+    };
+    assert!(page(&["outer", "inner"]).contains("× outer"));
+    for zones in [&["inner"][..], &["outer"], &["inner", "both"]] {
+        assert!(!page(zones).contains("× outer"), "{zones:?}");
+    }
+}
+
+#[test]
 fn a_kept_run_ends_with_the_identifier_that_other_commands_take() {
     let run = documents::disk_plain();
     check_page("disk-plain-kept", |style| report::render(Shown::Kept(&run), style));
@@ -228,6 +241,54 @@ fn two_runs_are_compared_metric_by_metric() {
         serde_json::to_value(&comparison).unwrap(),
         "the comparison without the runs"
     );
+}
+
+#[test]
+fn a_table_of_a_comparison_has_the_parameters_of_the_second_run_where_they_differ() {
+    let first = documents::disk_plain();
+    let mut second = Run { id: "0197c0de-0000-7000-8000-000000000002".into(), ..documents::disk_plain() };
+    for case in &mut second.cases {
+        case.parameters.insert("block_size".into(), json!(65_536));
+    }
+    let comparison = measure::compare::compare(&first, &second);
+    let compared = Compared { comparison: &comparison, runs: [&first, &second] };
+    let table = in_format("csv", Shown::Comparison(compared));
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|heading| *heading == name).unwrap();
+    let (before, after) = (column("block_size"), column("after_block_size"));
+    assert!(rows.len() > 10 && !table.contains("after_depth"), "{table}");
+    assert!(rows[1..].iter().all(|row| (row[before], row[after]) == ("8192", "65536")), "{table}");
+}
+
+#[test]
+fn cases_that_differ_by_less_than_is_shown_never_have_the_same_name_on_both_sides() {
+    let zones = |block: u64, outer: u64, inner: u64| {
+        let mut run = documents::disk_zones();
+        for (case, offset) in run.cases.iter_mut().zip([outer, inner, outer]) {
+            case.parameters.insert("block_size".into(), json!(block));
+            case.parameters.insert("offset".into(), json!(offset));
+        }
+        run
+    };
+    let page = |first: &Run, second: &Run| {
+        let second = &Run { id: "0197c0de-0000-7000-8000-000000000002".into(), ..second.clone() };
+        let comparison = measure::compare::compare(first, second);
+        let compared = Compared { comparison: &comparison, runs: [first, second] };
+        report::render(Shown::Comparison(compared), &WIDE)
+    };
+    let (near, far) = ((1 << 30) + 8192, 200 << 30);
+    let moved = page(&zones(8192, 0, far), &zones(65_536, 0, far - 57_344));
+    assert!(moved.contains("\ninner\n") && !moved.contains("Only in"), "a zone is the same zone: {moved}");
+    let elsewhere = page(&zones(8192, near, far), &zones(65_536, near + 8192, far));
+    let below = |title: &str| {
+        let lines = elsewhere.lines().skip_while(|line| *line != title).skip(1);
+        lines.take_while(|line| !line.is_empty()).map(String::from).collect::<Vec<_>>()
+    };
+    let (first, second) = (below("Only in the first run:"), below("Only in the second run:"));
+    assert_eq!((first.len(), second.len()), (2, 2), "{elsewhere}");
+    assert!(first.iter().all(|line| line.contains(" B") && !second.contains(line)), "{elsewhere}");
+    let settings = page(&zones(near, 0, far), &zones(near + 8192, 0, far));
+    assert!(settings.contains("block_size: first 1\u{202f}073\u{202f}750\u{202f}016 B, second"), "{settings}");
 }
 
 #[test]

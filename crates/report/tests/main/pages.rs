@@ -218,6 +218,37 @@ fn a_breakdown_of_samples_has_no_column_of_calls_that_are_0() {
     assert!(words.join(" ").contains("Samples do not tell how many calls and waits there were."), "{page}");
 }
 
+#[test]
+fn a_breakdown_says_what_it_counts_and_which_time_is_in_no_row() {
+    let said = |run: &Run| report::render(run, &WIDE).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut run = documents::profile_breakdown();
+    let filtered = said(&run);
+    assert!(filtered.contains("The column calls counts calls and waits."), "{filtered}");
+    assert!(!filtered.contains("in no row") && !filtered.contains("the rows have"), "a filter leaves out: {filtered}");
+    run.subject.remove("where");
+    let overlapping = said(&run);
+    let more = "The interval is 10.500 s, and the rows have 8.820 s more: the times of some calls and waits overlap.";
+    assert!(overlapping.contains(more), "{overlapping}");
+    run.cases.retain(|case| !(case.is("table", "skew") && case.is("file", "4")));
+    let short = said(&run);
+    assert!(short.contains("The interval is 10.500 s: 10.410 s of it is unaccounted for, and in no row."), "{short}");
+}
+
+#[test]
+fn a_breakdown_does_not_claim_that_its_statements_are_folded() {
+    use measure::schema::profile::findings as row;
+    let words = |run: &Run| report::render(run, &WIDE).split_whitespace().collect::<Vec<_>>().join(" ");
+    for mut run in [documents::profile(), documents::profile_breakdown()] {
+        run.findings.push(row::FOLDED_BY_ITSELF.of("60 of 60 statements are added up."));
+        run.findings.push(row::EXECUTED_ONCE.of("60 of 60 statements were executed once."));
+        run.findings.push(row::CLOCK_LEAPT.of("The clock leapt."));
+        let (page, is_plain) = (words(&run), !run.subject.contains_key("by"));
+        assert_eq!(page.contains("60 of 60 statements are added up."), is_plain, "{page}");
+        assert_eq!(page.contains("60 of 60 statements were executed once."), is_plain, "{page}");
+        assert!(page.contains("The clock leapt."), "what spoils a figure stands on both: {page}");
+    }
+}
+
 /// Charts of values that were made of others: shares, ratios and sums, which no metric of the run has.
 const MADE: [&str; 9] = [
     "contest-bars",

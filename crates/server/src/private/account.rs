@@ -20,6 +20,19 @@ pub(super) fn account_of_server() -> Result<Option<Credentials>, PrivateServerEr
     found.map(Some).ok_or(PrivateServerError::NoAccount)
 }
 
+/// The group that `/etc/passwd` gives a user, who is not root.
+pub(super) fn group_of(user: u32) -> Option<u32> {
+    group_in(&fs::read_to_string("/etc/passwd").ok()?, user)
+}
+
+fn group_in(accounts: &str, user: u32) -> Option<u32> {
+    accounts.lines().find_map(|line| {
+        let mut numbers = line.split(':').skip(2).map(str::parse::<u32>);
+        let (number, group) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+        (number == user && user != 0).then_some(group)
+    })
+}
+
 /// An account in the text of `/etc/passwd`; never root's.
 fn account_named(accounts: &str, name: &str) -> Option<Credentials> {
     let line = accounts.lines().find(|line| line.split(':').next() == Some(name))?;
@@ -39,5 +52,6 @@ mod tests {
         assert_eq!(account_named(accounts, "nobody"), Some(Credentials { user: 65534, group: 65533 }));
         assert_eq!(account_named(accounts, "postgres"), None);
         assert_eq!(account_named(accounts, "other"), None);
+        assert_eq!([65534, 7, 0, 8].map(|user| group_in(accounts, user)), [Some(65533), Some(7), None, None]);
     }
 }

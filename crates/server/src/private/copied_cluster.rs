@@ -1,29 +1,49 @@
 //! What a private server needs to run on a copy of a data directory.
 //!
-//! A server writes to the directory that it runs on. So nothing is started that could be, or lead to, the directory of
-//! a server in use: not where a lock file lies, not where a link leads out of the copy, and not where it would fetch
-//! what it lacks from another server.
+//! A server writes to the directory that it runs on. So none is started on what could be the directory of a server in
+//! use, or lead to its files: not where a lock file lies, where a link leads out of the copy, where a file has a second
+//! name, or where tablespaces are. Nor on what was not shut down: to recover it would mean to repeat what the original
+//! did, such as making tablespaces where it has them.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, Metadata};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use sys::process::Credentials;
 
+use super::account::group_of;
 use super::error::PrivateServerError;
 use super::room::Room;
 use super::settings::ServerSettings;
 use crate::cluster::ClusterCopy;
 
-/// Files of a data directory that is to become a standby, or to be recovered from an archive.
-const RECOVERY: [&str; 2] = ["standby.signal", "recovery.signal"];
+/// Files of a data directory that a server would not just go on with: what to do about each.
+const SIGNS: [(&str, &str); 5] = [
+    (
+        "postmaster.pid",
+        "a server runs on it, or ran when it was copied; start a server of yours on the copy once and stop it",
+    ),
+    ("standby.signal", "it would become a standby; promote it with a server of yours that has archive_mode = off"),
+    ("recovery.signal", "it would be recovered; let a server of yours do that, with archive_mode = off"),
+    ("backup_label", RECOVER),
+    ("tablespace_map", RECOVER),
+];
 
-/// The lock file of a server that runs, or ran when the copy was made.
-const LOCK_FILE: &str = "postmaster.pid";
+/// What to do with a copy that was not shut down.
+const RECOVER: &str =
+    "it has to be recovered; start a server of yours on it once, with archive_mode = off, and stop it";
 
-/// The first version with triggers at the begin of a session, which a setting disables.
-const LOGIN_TRIGGERS_SINCE: u32 = 17;
+/// Where `pg_control` has the state of the cluster, and the state of one that was shut down. Source: PostgreSQL,
+/// `src/include/catalog/pg_control.h`, `ControlFileData` and `DBState`.
+const STATE_AT: usize = 16;
+const SHUT_DOWN: u32 = 1;
+
+/// The first version with triggers at the begin of a session, and a setting that disables triggers for events.
+const EVENT_TRIGGERS_SINCE: u32 = 17;
+
+/// The first version that keeps statistics in memory, and has no setting for their files any more.
+const STATISTICS_IN_MEMORY_SINCE: u32 = 15;
 
 /// All may connect who can enter the folder of the socket: the server's user alone.
 const HBA: &str = "local all all trust\n";
@@ -36,23 +56,24 @@ impl ClusterCopy {
             return Err(self.unfit(format!("it was made by version {own}, and the programs are of {major}")));
         }
         let whole = self.directory.canonicalize().map_err(|error| self.unfit(error.to_string()))?;
-        let there = |name: &str| fs::symlink_metadata(whole.join(name)).is_ok();
-        if there(LOCK_FILE) {
-            return Err(self.unfit(format!(
-                "there is a {LOCK_FILE}, so that a server runs on it, or ran when it was copied: a copy that no server \
-                 runs on can do without this file"
-            )));
+        let is_there = |name: &str| fs::symlink_metadata(whole.join(name)).is_ok();
+        if let Some((file, why)) = SIGNS.into_iter().find(|(file, _)| is_there(file)) {
+            return Err(self.unfit(format!("there is a {file}: {why}")));
         }
-        if let Some(file) = RECOVERY.into_iter().find(|file| there(file)) {
-            return Err(self.unfit(format!("there is a {file}: let a server of yours recover and promote it first")));
+        let control = fs::read(whole.join("global/pg_control"));
+        let control = control.map_err(|error| self.unfit(format!("global/pg_control: {error}")))?;
+        let state = control.get(STATE_AT..STATE_AT + 4).and_then(|bytes| bytes.try_into().ok());
+        if state.map(u32::from_ne_bytes) != Some(SHUT_DOWN) {
+            return Err(self.unfit(format!("its server was not shut down: {RECOVER}")));
         }
-        match link_out_of(&whole) {
+        if !is_there("postgresql.conf") {
+            let why = "there is no postgresql.conf in it, by which its queries are planned and run: copy it there, \
+                       from below /etc/postgresql on Debian";
+            return Err(self.unfit(why.into()));
+        }
+        match leads_out(&whole) {
             Ok(None) => Ok(whole),
-            Ok(Some(link)) => Err(self.unfit(format!(
-                "the link {} leads out of it, possibly into the files of a server in use: put what it leads to into \
-                 its place",
-                link.display()
-            ))),
+            Ok(Some(why)) => Err(self.unfit(why)),
             Err(error) => Err(self.unfit(error.to_string())),
         }
     }
@@ -63,7 +84,10 @@ impl ClusterCopy {
         let user = rustix::process::geteuid();
         match (found.uid(), user.is_root()) {
             (0, _) => Err(self.unfit("it belongs to root, as whom PostgreSQL refuses to run".into())),
-            (owner, true) => Ok(Some(Credentials { user: owner, group: found.gid() })),
+            (owner, true) => match group_of(owner).unwrap_or(found.gid()) {
+                0 => Err(self.unfit(format!("it belongs to user {owner}, who has no group but root's"))),
+                group => Ok(Some(Credentials { user: owner, group })),
+            },
             (owner, false) if owner == user.as_raw() => Ok(None),
             (owner, false) => {
                 Err(self.unfit(format!("it belongs to user {owner}, who alone can start a server on it")))
@@ -76,25 +100,39 @@ impl ClusterCopy {
     pub(super) fn settings(
         &self,
         (whole, room): (&Path, &Room),
+        account: Option<Credentials>,
         major: u32,
     ) -> Result<ServerSettings, PrivateServerError> {
         let written = |name: &str, text: &str| {
-            room.file(name)?;
             let path = room.path().join(name);
-            fs::write(&path, text).map_err(PrivateServerError::at(&path))?;
+            let mut file = room.file(name)?;
+            let owned = account.map_or(Ok(()), |account| fchown(&file, Some(account.user), Some(account.group)));
+            owned.and_then(|()| file.write_all(text.as_bytes())).map_err(PrivateServerError::at(&path))?;
             Ok::<String, PrivateServerError>(path.display().to_string())
         };
         let mut settings = ServerSettings::of_copy()
             .with("data_directory", &whole.display().to_string())
             .with("hba_file", &written("pg_hba.conf", HBA)?)
             .with("ident_file", &written("pg_ident.conf", "")?);
-        if !whole.join("postgresql.conf").exists() {
-            settings = settings.with("config_file", &written("postgresql.conf", "")?);
+        if major < STATISTICS_IN_MEMORY_SINCE {
+            settings = settings.with("stats_temp_directory", "pg_stat_tmp");
         }
-        if major >= LOGIN_TRIGGERS_SINCE {
+        if disables_event_triggers(major) {
             settings = settings.with("event_triggers", "off");
         }
         Ok(settings)
+    }
+
+    /// Options of a session there, which come before what the copy sets for a database or a role.
+    pub(super) fn session_options(major: u32) -> String {
+        let triggers = if disables_event_triggers(major) { " -c event_triggers=off" } else { "" };
+        format!("-c session_preload_libraries= -c local_preload_libraries={triggers}")
+    }
+
+    /// The sentence about triggers that run when a schema or a table is made, where no setting disables them.
+    pub(super) fn with_triggers(&self, names: &[String]) -> PrivateServerError {
+        let names = names.join(", ");
+        self.unfit(format!("statements of this run would start its event triggers ({names}): disable them in the copy"))
     }
 
     fn unfit(&self, reason: String) -> PrivateServerError {
@@ -102,22 +140,46 @@ impl ClusterCopy {
     }
 }
 
-/// A link in a data directory, or to one of its tablespaces, that leads out of it.
-fn link_out_of(whole: &Path) -> io::Result<Option<PathBuf>> {
-    for folder in [whole.to_path_buf(), whole.join("pg_tblspc")] {
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => entries?,
-        };
-        for entry in entries {
+/// Whether a version has a setting that disables triggers for events.
+pub(super) fn disables_event_triggers(major: u32) -> bool {
+    major >= EVENT_TRIGGERS_SINCE
+}
+
+/// Why a server on this directory could write to files that are not the copy's own; `None` where it could not.
+fn leads_out(whole: &Path) -> io::Result<Option<String>> {
+    if fs::read_dir(whole.join("pg_tblspc"))?.next().is_some() {
+        return Ok(Some("it has tablespaces, which may be those of a server in use, and are not measured cold".into()));
+    }
+    let mut folders = vec![whole.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
             let path = entry?.path();
-            let is_link = fs::symlink_metadata(&path)?.is_symlink();
-            if is_link && !path.canonicalize().is_ok_and(|target| target.starts_with(whole)) {
-                return Ok(Some(path));
+            let found = fs::symlink_metadata(&path)?;
+            if let Some(why) = is_elsewhere(whole, &path, &found) {
+                return Ok(Some(why));
+            }
+            if found.is_dir() {
+                folders.push(path);
             }
         }
     }
     Ok(None)
+}
+
+/// Why what is written to this path may be written to another directory too.
+fn is_elsewhere(whole: &Path, path: &Path, found: &Metadata) -> Option<String> {
+    let shown = path.display();
+    if found.is_symlink() && !path.canonicalize().is_ok_and(|target| target.starts_with(whole)) {
+        return Some(format!(
+            "the link {shown} leads out of it, possibly into the files of a server in use: put what it leads to into \
+             its place"
+        ));
+    }
+    (found.is_file() && found.nlink() > 1).then(|| {
+        format!(
+            "{shown} has another name elsewhere (a hard link), which a server would write to as well: copy the file"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -130,28 +192,49 @@ mod tests {
         ClusterCopy::parse(directory.to_str().unwrap()).unwrap()
     }
 
+    fn control(state: u32) -> Vec<u8> {
+        [[0; STATE_AT].as_slice(), &state.to_ne_bytes(), &[0; 100]].concat()
+    }
+
     #[test]
     fn no_server_is_started_on_what_may_be_in_use_or_lead_to_what_is() {
         let folder = tempfile::tempdir().unwrap();
         let (data, elsewhere) = (folder.path().join("data"), folder.path().join("elsewhere"));
-        fs::create_dir_all(data.join("pg_tblspc")).unwrap();
-        fs::create_dir_all(data.join("inside")).unwrap();
-        fs::create_dir_all(&elsewhere).unwrap();
+        for inside in ["pg_tblspc", "inside", "base/5", "global"] {
+            fs::create_dir_all(data.join(inside)).unwrap();
+        }
+        fs::write(&elsewhere, "").unwrap();
         let why = |major| copy(&data).checked(major).map(drop).map_err(|error| error.to_string());
-        assert!(why(15).unwrap_err().contains("PG_VERSION"), "no data directory");
+        let refuses = |said: &str| {
+            let error = why(15).unwrap_err();
+            assert!(error.contains(said), "{said}: {error}");
+        };
+        refuses("PG_VERSION");
         fs::write(data.join("PG_VERSION"), "15\n").unwrap();
+        refuses("pg_control");
+        fs::write(data.join("global/pg_control"), control(6)).unwrap();
+        refuses("was not shut down");
+        fs::write(data.join("global/pg_control"), control(SHUT_DOWN)).unwrap();
+        refuses("no postgresql.conf");
+        fs::write(data.join("postgresql.conf"), "").unwrap();
         assert_eq!(why(15), Ok(()));
         assert!(why(16).unwrap_err().contains("made by version 15"));
-        symlink(data.join("inside"), data.join("pg_tblspc/1")).unwrap();
+        symlink(data.join("inside"), data.join("base/within")).unwrap();
         assert_eq!(why(15), Ok(()), "a link within");
-        for (link, target) in [("pg_tblspc/2", &elsewhere), ("pg_wal", &elsewhere), ("gone", &data.join("none"))] {
+        for (link, target) in [("base/6", &elsewhere), ("pg_wal", &elsewhere), ("base/5/7", &data.join("none"))] {
             symlink(target, data.join(link)).unwrap();
-            assert!(why(15).unwrap_err().contains("leads out of it"), "{link}");
+            refuses("leads out of it");
             fs::remove_file(data.join(link)).unwrap();
         }
-        for (file, said) in [("postmaster.pid", "a server runs on it"), ("standby.signal", "promote it first")] {
+        fs::hard_link(&elsewhere, data.join("base/5/2619")).unwrap();
+        refuses("another name");
+        fs::remove_file(data.join("base/5/2619")).unwrap();
+        fs::create_dir(data.join("pg_tblspc/16384")).unwrap();
+        refuses("tablespaces");
+        fs::remove_dir(data.join("pg_tblspc/16384")).unwrap();
+        for (file, _) in SIGNS {
             fs::write(data.join(file), "").unwrap();
-            assert!(why(15).unwrap_err().contains(said), "{file}");
+            refuses(&format!("there is a {file}"));
             fs::remove_file(data.join(file)).unwrap();
         }
         assert_eq!(why(15), Ok(()));

@@ -14,12 +14,15 @@ use sys::process::{BoundChild, Credentials};
 use tokio_postgres::Config;
 
 use super::account::account_of_server;
+use super::copied_cluster::disables_event_triggers;
 use super::error::PrivateServerError;
 use super::installation::{Installation, Version};
 use super::room::{Room, sweep};
 use super::settings::ServerSettings;
 use crate::cluster::ClusterCopy;
-use crate::place::{Address, encoded};
+use crate::error::ServerError;
+use crate::parameters::encoded;
+use crate::place::Address;
 use crate::wire::{Deadline, OnStop, Row, Wire};
 
 /// How long initdb may take, and starting.
@@ -40,8 +43,12 @@ const TIDY_TIMEOUT: Duration = Duration::from_secs(10);
 const USER: &str = "postgres";
 const DATABASE: &str = "postgres";
 
-/// Lines of the server's log that an error shows.
+/// Lines of the server's log that an error shows: the last ones, or those from the first line with one of these words.
 const LOG_LINES: usize = 3;
+const FAILURES: [&str; 2] = ["FATAL:", "PANIC:"];
+
+/// How a server says that it is starting up, recovering or shutting down.
+const NOT_READY: &str = "the database system is";
 
 /// A server of this process's own. Dropping it stops it and removes all it had.
 #[derive(Debug)]
@@ -93,11 +100,20 @@ impl PrivateServer {
         let (whole, account) = (copy.checked(major)?, copy.account()?);
         let room = Room::new(parent, account)?;
         let installation = reachable(installation, &room, account)?;
-        let settings = copy.settings((&whole, &room), major)?;
+        let settings = copy.settings((&whole, &room), account, major)?;
         let copy = Some((copy.clone(), whole));
         let mut server = PrivateServer { child: None, installation, account, settings, room, copy };
         server.run(stop)?;
+        server.refuse_triggers(stop)?;
         Ok(server)
+    }
+
+    /// Refuses a copy whose triggers would run code of its own at statements of ours.
+    fn refuse_triggers(&self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
+        let Some(copy) = self.copy().filter(|_| !disables_event_triggers(self.version().major)) else { return Ok(()) };
+        let rows = self.ask("SELECT evtname FROM pg_catalog.pg_event_trigger WHERE evtenabled <> 'D'", stop)?;
+        let names: Vec<String> = rows.into_iter().flatten().flatten().collect();
+        if names.is_empty() { Ok(()) } else { Err(copy.with_triggers(&names)) }
     }
 
     /// Stops the server, which writes everything it holds to its files, and starts it again with other settings and
@@ -135,11 +151,19 @@ impl PrivateServer {
         let mut config = Config::new();
         let (user, database) = self.account_and_database();
         config.host_path(self.room.path()).user(user).dbname(database);
+        if self.is_on_copy() {
+            config.options(ClusterCopy::session_options(self.version().major));
+        }
         config
     }
 
     fn account_and_database(&self) -> (&str, &str) {
-        self.copy.as_ref().map_or((USER, DATABASE), |(copy, _)| (&copy.user, &copy.database))
+        self.copy().map_or((USER, DATABASE), |copy| (&copy.user, &copy.database))
+    }
+
+    /// The copy of a data directory that it runs on.
+    pub fn copy(&self) -> Option<&ClusterCopy> {
+        self.copy.as_ref().map(|(copy, _)| copy)
     }
 
     /// Whether it runs on a copy of a data directory, which stays.
@@ -233,7 +257,11 @@ impl PrivateServer {
 
     fn wait_until_ready(&mut self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
         let start = Instant::now();
-        while self.ask("SELECT", stop).is_err() {
+        while let Err(error) = self.ask("SELECT", stop) {
+            if refuses_for_good(&error) {
+                self.end();
+                return Err(error);
+            }
             let child = self.child.as_ref();
             let error = match child.and_then(|child| child.wait(ASKED_EVERY)) {
                 Some(_) => Some(self.not_started()),
@@ -294,6 +322,13 @@ impl Drop for PrivateServer {
     }
 }
 
+/// Whether a server refuses a connection for another reason than that it is not ready: there is no such database, no
+/// such role, or a library is missing.
+fn refuses_for_good(error: &PrivateServerError) -> bool {
+    let PrivateServerError::Statement(error) = error else { return false };
+    matches!(&**error, ServerError::Refused { reason, .. } if !reason.contains(NOT_READY))
+}
+
 /// Waits for a child's end; `None` where it takes too long.
 fn wait(child: &BoundChild, limit: Duration, stop: &AtomicBool) -> Result<Option<ExitStatus>, PrivateServerError> {
     let start = Instant::now();
@@ -337,7 +372,9 @@ fn reachable(
 fn last_lines(log: &[u8]) -> String {
     let text = String::from_utf8_lossy(log);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
+    let is_failure = |line: &&str| FAILURES.iter().any(|word| line.contains(word));
+    let first = lines.iter().position(is_failure).unwrap_or(lines.len().saturating_sub(LOG_LINES));
+    let last = &lines[first..(first + LOG_LINES).min(lines.len())];
     if last.is_empty() { "the log is empty".into() } else { last.join("; ") }
 }
 
@@ -347,7 +384,11 @@ mod tests {
 
     #[test]
     fn an_error_shows_the_end_of_the_log_in_one_line() {
-        assert_eq!(last_lines(b"one\ntwo\n\nthree\nFATAL: four\n"), "two; three; FATAL: four");
+        assert_eq!(last_lines(b"one\ntwo\n\nthree\nfour\n"), "two; three; four");
+        assert_eq!(
+            last_lines(b"one\nFATAL: two\nHINT: three\nLOG: four\nLOG: five\n"),
+            "FATAL: two; HINT: three; LOG: four"
+        );
         assert_eq!(last_lines(b""), "the log is empty");
     }
 }

@@ -13,6 +13,7 @@ pub mod tablespaces;
 pub mod verification_set;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use measure::quantity::{size_in_words, whole_mebibytes};
@@ -85,6 +86,10 @@ const SPARE_BUFFERS: u64 = 8 << 20;
 /// What ANALYZE goes by, and the rows that it samples for each unit of it.
 const STATISTICS_TARGET: &str = "default_statistics_target";
 const ROWS_A_TARGET: u64 = 300;
+
+/// What the configuration of a copy of a data directory preloads.
+const PRELOADED: &str = "SELECT (SELECT setting FROM pg_catalog.pg_file_settings WHERE name = \
+                         'shared_preload_libraries' ORDER BY seqno DESC LIMIT 1)";
 
 /// The tables.
 const DENSE: &str = "calibrate";
@@ -311,8 +316,13 @@ impl Subject for Calibration {
     }
 
     fn finish(self: Box<Self>) -> Closing {
-        let Calibration { home, notes, reached, .. } = *self;
+        let Calibration { home, notes, mut reached, .. } = *self;
         let mut schema = home.into_schema();
+        // ^C may have come between its stop and its next start: what the run made in the copy is removed all the same.
+        if let Some(private) = reached.private.as_mut().filter(|private| private.is_on_copy() && !private.is_running())
+        {
+            let _ = private.restart(private.settings().clone(), &AtomicBool::new(false));
+        }
         // A private server goes with all it holds, and may have stopped; a copy of a data directory stays.
         if reached.private.as_ref().is_some_and(|private| !private.is_on_copy()) {
             schema.iter_mut().for_each(Schema::forget);
@@ -332,8 +342,13 @@ impl Calibration {
         seed: u64,
         opening: &mut Opening<'_>,
     ) -> Result<Calibration, SubjectError> {
-        let session = reached.connect(opening)?;
+        let mut session = reached.connect(opening)?;
         let mut notes = Notes::of(&session, opening.clock);
+        if let Some(copy) = reached.private.as_ref().and_then(PrivateServer::copy) {
+            notes.call(copy.shown());
+            let left_out = session.text(PRELOADED, None)?;
+            left_out.and_then(|libraries| not_preloaded(&libraries)).into_iter().for_each(|one| notes.find(one));
+        }
         if session.facts().is_standby {
             return Calibration::on_standby(session, notes, reached);
         }
@@ -675,6 +690,16 @@ pub(super) fn only_queries(address: &str) -> Finding {
          readpath's own was run. Your queries were compared under sets that need no measurement. For measured \
          constants, give the address of its primary."
     ))
+}
+
+/// The finding about libraries that a server on a copy of a data directory does not load.
+pub(super) fn not_preloaded(libraries: &str) -> Option<Finding> {
+    let message = format!(
+        "The server on the copy does not load what its configuration preloads ({libraries}), because such a library \
+         may run jobs of its own. If one of them changes plans, as citus and timescaledb do, these are not the plans \
+         of the original: measure on a test server that has it, with --on postgres://USER@HOST:PORT/DATABASE."
+    );
+    (!libraries.is_empty()).then(|| row::NOT_PRELOADED.of(message))
 }
 
 /// The finding that nothing is measured cold on a given server.

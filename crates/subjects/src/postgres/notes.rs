@@ -93,6 +93,12 @@ impl Notes {
         self.description.clone()
     }
 
+    /// Names the server by the word of `--on`, where it is reached by an address that goes with the run.
+    pub fn call(&mut self, word: String) {
+        self.describe("server", json!(word));
+        self.address = word;
+    }
+
     /// Adds to the description.
     pub fn describe(&mut self, key: &str, value: Value) {
         self.description.insert(key.into(), value);

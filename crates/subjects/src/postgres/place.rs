@@ -93,7 +93,8 @@ impl PostgresPlace {
     fn refuse_copy(&self, experiment: &str) -> Result<(), String> {
         match self.place {
             server::Place::Copy(_) => Err(format!(
-                "a copy of a data directory is for calibrate, and not for {experiment}: name a server with                  postgres://USER@HOST:PORT/DATABASE, or --on postgres:18 for a private one."
+                "a copy of a data directory is for calibrate, and not for {experiment}: name a server with \
+                 postgres://USER@HOST:PORT/DATABASE, or --on postgres:18 for a private one."
             )),
             _ => Ok(()),
         }

@@ -285,7 +285,17 @@ fn caches() -> Vec<Reading> {
             })
         },
     );
-    vec![kept, joins, trips, warm, cold, timing, cold_run]
+    let libraries = reading(
+        row::NOT_PRELOADED,
+        select(vec!["", "citus,pg_stat_statements"]),
+        |libraries| calibration::not_preloaded(libraries),
+        |libraries| {
+            (!libraries.is_empty()).then(|| {
+                says!["configuration preloads (citus,pg_stat_statements)", "these are not the plans of the original"]
+            })
+        },
+    );
+    vec![kept, joins, trips, warm, cold, timing, cold_run, libraries]
 }
 
 /// Counting instructions under valgrind: what it gave, or that it failed.

@@ -52,20 +52,28 @@ impl HardDiskParameters {
         Err(BrokenBounds(vec![sentence.into()]))
     }
 
-    /// What using only the outer part of the disk is worth: `share` is the part of the capacity, from 0 to 1.
-    pub fn outer_part(&self, share: f64) -> OuterPart {
+    /// What using only the outer part of the disk is worth to reads of `block` bytes: `share` is the part of the
+    /// capacity, from 0 to 1.
+    pub fn outer_part(&self, share: f64, block: u64) -> OuterPart {
         let geometry = Geometry::new(self);
         let curve = SeekCurve::new(self, geometry.cylinders());
-        let last = (self.capacity as f64 * share / SECTOR as f64) as u64;
-        let cylinders = geometry.place(last.saturating_sub(1)).cylinder + 1;
+        let [part, whole] = [share, 1.0].map(|share| (self.capacity as f64 * share / SECTOR as f64).max(1.0));
+        let [last_of_part, last] = [part, whole].map(|sectors| geometry.place(sectors as u64 - 1));
+        let cylinders = last_of_part.cylinder + 1;
         let rest = self.command_overhead_ms + self.revolution_ms() / 2.0;
-        let read_ms = |cylinders: u64| curve.mean_within(cylinders) + rest;
+        // Each track takes a revolution for its sectors and then the change to the next one: outside it has more.
+        let track_ms = self.revolution_ms() + self.track_switch_ms;
+        let transfer_ms =
+            |sectors: f64, last: Place| track_ms * (block as f64 / SECTOR as f64) * (last.track + 1) as f64 / sectors;
+        let part_ms = curve.mean_within(cylinders) + rest + transfer_ms(part, last_of_part);
+        let whole_ms = curve.mean_within(geometry.cylinders()) + rest + transfer_ms(whole, last);
         OuterPart {
             share,
+            block,
             cylinders: cylinders as f64 / geometry.cylinders() as f64,
             seek_ms: curve.mean_within(cylinders),
             whole_seek_ms: curve.mean_within(geometry.cylinders()),
-            rate_gain: read_ms(geometry.cylinders()) / read_ms(cylinders),
+            rate_gain: whole_ms / part_ms,
         }
     }
 }
@@ -75,13 +83,15 @@ impl HardDiskParameters {
 pub struct OuterPart {
     /// Part of the capacity that is used, from 0 to 1.
     pub share: f64,
+    /// Bytes of a read.
+    pub block: u64,
     /// Part of the cylinders that it lies on.
     pub cylinders: f64,
     /// Mean seek within it, in ms.
     pub seek_ms: f64,
     /// Mean seek over the whole disk, in ms.
     pub whole_seek_ms: f64,
-    /// Random reads a second against those over the whole disk, with one read at a time.
+    /// Random reads of this size a second against those over the whole disk, with one read at a time.
     pub rate_gain: f64,
 }
 

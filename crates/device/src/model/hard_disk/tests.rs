@@ -132,9 +132,18 @@ fn the_queue_shortens_the_way_of_the_arm() {
 
 #[test]
 fn half_of_the_capacity_lies_on_less_than_half_of_the_tracks() {
-    let half = disk().outer_part(0.5);
+    let half = disk().outer_part(0.5, 8192);
     assert!(half.cylinders > 0.35 && half.cylinders < 0.45, "{half:?}");
     assert!(half.seek_ms < half.whole_seek_ms && half.rate_gain > 1.2, "{half:?}");
+}
+
+#[test]
+fn what_the_outer_half_gains_is_not_the_same_for_reads_of_any_size() {
+    let of = |block: u64| disk().outer_part(0.5, block);
+    let (small, large) = (of(8192), of(64 << 20));
+    assert!((small.rate_gain - 1.254).abs() < 0.001, "{small:?}");
+    // What takes seconds to pass the head does not gain by shorter seeks, but by more sectors on a track.
+    assert!((large.rate_gain - 0.5 / large.cylinders).abs() < 0.001, "{large:?}");
 }
 
 #[test]

@@ -26,7 +26,8 @@ use crate::calibrate::sets::{CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::tablespaces::SpaceCost;
 use crate::calibrate::turn::{self, Planned, Switch, Tried, Turn};
 use crate::calibrate::{
-    absent_constants, crossover, listed_hidden, listed_without_tables, tablespaces, told_state, zero_costs,
+    absent_constants, absent_remedies, crossover, listed_hidden, listed_without_tables, tablespaces, told_state,
+    zero_costs,
 };
 use crate::journal::Kept;
 
@@ -293,7 +294,8 @@ fn a_verdict_says_that_others_at_work_could_not_be_seen() {
 }
 
 fn advice_of_states() -> Reading {
-    let states = [State::Cold, State::System, State::Cached, State::AsFound].map(Some).into_iter().chain([None]);
+    let states =
+        [State::Cold, State::System, State::Cached, State::AsFound, State::OwnCold].map(Some).into_iter().chain([None]);
     let factor = prop_oneof![0.3..0.9, 1.06..1.6];
     let values =
         (select(states.collect::<Vec<_>>()), 0..7_usize, factor, prop_oneof![3 => Just(false), 1 => Just(true)]);
@@ -307,7 +309,7 @@ fn advice_of_states() -> Reading {
             () if *factor > 1.0 => "keep the server's own constants.",
             () => "set seq_page_cost = 0.500.",
         };
-        let whose = if state == State::AsFound { "your" } else { "readpath's" };
+        let whose = if state.is_own() { "your" } else { "readpath's" };
         let times = three_digits(*factor);
         let [then, now] = [factor * 1e7, 1e7].map(|one| format_nanos(one * *changed as f64));
         let together =
@@ -601,6 +603,13 @@ fn lacks() -> Vec<Reading> {
     let beyond = reading(row::ABSENT_BEYOND, 0..2_u64, beyond, |beyond| {
         (*beyond == 0).then(|| says!["shared buffers of 8 GiB", "--payload 1GiB makes it, of "])
     });
+    let states = select(vec![State::AsFound, State::OwnCold]);
+    let remedies = reading(
+        row::ABSENT_REMEDIES,
+        states,
+        |state| absent_remedies(*state),
+        |state| (*state == State::OwnCold).then(|| says!["was not tried, because each cold run takes a restart"]),
+    );
     let parallel = |pass: &usize| constants::absent_parallel(*pass, "the server started no worker");
     let parallel = reading(row::ABSENT_PARALLEL, 0..3_usize, parallel, |pass| {
         (*pass == 0).then(|| says!["were not measured, because the server started no worker."])
@@ -633,7 +642,7 @@ fn lacks() -> Vec<Reading> {
         [false, true] => Some(says!["cpu_tuple_cost is 0 on this server"]),
     });
     let [listed, hidden] = of_listed();
-    vec![cold, beyond, parallel, sets, one_pass, zero, listed, hidden, tried()]
+    vec![cold, beyond, remedies, parallel, sets, one_pass, zero, listed, hidden, tried()]
 }
 
 /// What pg_stat_statements lists and is not used.

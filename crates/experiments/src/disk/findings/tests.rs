@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use device::plan::StopAfter;
-use measure::{Metric, Statistics};
+use measure::Statistics;
 use sides::proptest::collection::vec;
 use sides::proptest::option;
 use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -52,13 +52,18 @@ fn in_zones(times: [Time; 3]) -> Vec<(Zone, Measured)> {
 }
 
 /// What the sentence about zones must begin with, by the limit of 1.15.
-fn place(outer: (f64, f64), others: &[(f64, f64)]) -> &'static str {
-    let matters = |other: &(f64, f64)| other.0 / outer.0 >= 1.15 && other.1 / outer.1 >= 1.15;
-    let is_even = |other: &(f64, f64)| (1.0 / 1.15..1.15).contains(&(other.0 / outer.0));
-    match () {
-        () if others.iter().any(matters) => "Place matters on this device:",
-        () if others.iter().all(is_even) => "Where a zone lies makes no difference on this device:",
-        () => "The zones differ, but not as place alone makes them:",
+fn place(outer: (f64, f64), inner: Time, both: Time) -> &'static str {
+    let is_slower = |other: (f64, f64)| other.0 / outer.0 >= 1.15 && other.1 / outer.1 >= 1.15;
+    let is_even = |other: (f64, f64)| (1.0 / 1.15..1.15).contains(&(other.0 / outer.0));
+    match (inner, both) {
+        (Some(inner), _) if is_slower(inner) => "Place matters on this device:",
+        (Some(inner), Some(both)) if is_even(inner) && is_slower(both) => {
+            "Where a zone lies makes no difference on this device, but the way from one to the other does, so keep \
+             what is read together in one place:"
+        }
+        (None, Some(both)) if is_slower(both) => "Reads in both zones at the same time take longer on this device",
+        _ if inner.into_iter().chain(both).all(is_even) => "Where a zone lies makes no difference on this device:",
+        _ => "The zones differ, but not as place alone makes them:",
     }
 }
 
@@ -157,6 +162,25 @@ fn reads_of_another_kind_are_not_held_against_the_published_disk() {
     }
 }
 
+#[test]
+fn place_is_not_said_to_matter_for_a_twentieth_or_for_what_the_windows_of_a_zone_vary_by() {
+    let said = |measured: &[(Zone, Measured)]| zones(&published_with(2), measured).unwrap().message;
+    let near = said(&in_zones([(5.0, 5.0), (5.2, 5.2), (15.0, 15.0)].map(Some)));
+    assert!(near.starts_with("Where a zone lies makes no difference on this device, but the way"), "{near}");
+    let with_windows = |outer: [f64; 6], inner: [f64; 6]| {
+        let read = |(zone, rates): (Zone, [f64; 6])| {
+            let latency = reads::READ_LATENCY.single("clock", 6e6 / rates.iter().sum::<f64>());
+            (zone, Measured::of(vec![reads::IOPS.of_samples("windows", &rates).unwrap(), latency], None))
+        };
+        said(&[(Zone::Outer, outer), (Zone::Inner, inner)].map(read))
+    };
+    let steady = with_windows([199.0, 200.0, 201.0, 199.0, 200.0, 201.0], [149.0, 150.0, 151.0, 149.0, 150.0, 151.0]);
+    assert!(steady.starts_with("Place matters on this device:"), "{steady}");
+    let unsteady = with_windows([20.0, 380.0, 60.0, 340.0, 200.0, 200.0], [10.0, 290.0, 40.0, 260.0, 150.0, 150.0]);
+    assert!(unsteady.starts_with("The zones differ by no more than their rates vary, so repeat"), "{unsteady}");
+    assert!(unsteady.contains("1.33 times as much in the inner zone"), "{unsteady}");
+}
+
 /// Zones, those of a model beside the published ones, and the outer half of the model's disk.
 fn places() -> Vec<Reading> {
     let zones = reading(
@@ -173,7 +197,7 @@ fn places() -> Vec<Reading> {
             let costs =
                 |place: &str, time: Time| Some(format!("{} times as much {place}", three_digits(time?.0 / outer?.0)));
             let clauses = [costs("in the inner zone", inner), costs(&workers, both)];
-            let place = place(outer?, &others);
+            let place = place(outer?, inner, both);
             (!others.is_empty()).then(|| clauses.into_iter().flatten().chain([place.into()]).collect())
         },
     );
@@ -190,10 +214,12 @@ fn places() -> Vec<Reading> {
         stands.then(|| clauses.into_iter().chain(["With 2 workers,".into()]).collect())
     });
     let half = |gain: &f64| {
-        outer_half(OuterPart { share: 0.5, cylinders: 0.41, seek_ms: 5.5, whole_seek_ms: 8.5, rate_gain: *gain })
+        let (cylinders, seek_ms, whole_seek_ms) = (0.41, 5.5, 8.5);
+        outer_half(OuterPart { share: 0.5, block: 65_536, cylinders, seek_ms, whole_seek_ms, rate_gain: *gain })
     };
     let half = reading(row::ANSWER_OUTER_HALF, 0.8..2.0, half, |gain| {
-        (*gain > 1.0).then(|| says!["outer 41.0 % of the tracks", format!("gives {} times", three_digits(*gain))])
+        let gives = format!("one read of 64 KiB at a time gives {} times", three_digits(*gain));
+        (*gain > 1.0).then(|| says!["outer 41.0 % of the tracks", gives])
     });
     vec![zones, published, half]
 }

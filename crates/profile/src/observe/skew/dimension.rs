@@ -39,14 +39,16 @@ pub enum SkewError {
     )]
     Alternatives(String),
     /// An operator that the dimension does not have.
-    #[error(
-        "'{operator}' means nothing for {dimension}: texts take =, != and ~, numbers and times =, !=, <, <=, >, >="
-    )]
+    #[error("'{operator}' is no operator for {dimension}, which is {kind}: write {operators}")]
     WrongOperator {
-        /// The dimension.
-        dimension: &'static str,
         /// The operator as written.
         operator: &'static str,
+        /// The dimension.
+        dimension: &'static str,
+        /// What its values are.
+        kind: &'static str,
+        /// The operators that it takes.
+        operators: &'static str,
     },
     /// A number was expected.
     #[error("'{text}' is not a number: {dimension} takes whole numbers, such as {dimension}=7")]
@@ -143,6 +145,27 @@ pub(crate) enum Kind {
     Time,
     /// A second by the wall clock, or by the source's own.
     Clock,
+}
+
+impl Kind {
+    /// What a value is, in a sentence.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Kind::Text => "a text",
+            Kind::Number => "a number",
+            Kind::Block => "a block's number",
+            Kind::Time => "a length of time",
+            Kind::Clock => "a time of the clock",
+        }
+    }
+
+    /// The operators that conditions on it take, in a sentence.
+    pub(super) fn operators(self) -> &'static str {
+        match self {
+            Kind::Text => "=, != or ~ (contains)",
+            Kind::Number | Kind::Block | Kind::Time | Kind::Clock => "=, !=, <, <=, > or >=",
+        }
+    }
 }
 
 /// A value of an item in a dimension.

@@ -7,7 +7,7 @@ use measure::sorting;
 use measure::{Case, Finding, Metric};
 
 use crate::document::metrics::{case, time};
-use crate::observe::skew::{Breakdown, BreakdownRow, Sums};
+use crate::observe::skew::{Breakdown, BreakdownRow, DIMENSIONS_MAX, Sums};
 
 /// Rows that become cases; the rest is one case.
 pub(crate) const ROWS_MAX: usize = 1000;
@@ -61,9 +61,15 @@ impl Breakdown {
             );
             row::SKEW_WITHOUT_VALUE.of(message)
         });
-        let nothing = match self.calls_without_cpu {
-            0 => "No call and no wait passes the filter. Look at its names with --by event.",
-            _ => "The breakdown is empty: no wait passes the filter, and no call of known CPU time.",
+        let filtered: Vec<&str> =
+            self.filtered_by.iter().take(DIMENSIONS_MAX).map(|dimension| dimension.name()).collect();
+        let nothing = match (self.calls_without_cpu, filtered.as_slice()) {
+            (0, []) => "There is no call and no wait to break down.".to_string(),
+            (0, names) => format!(
+                "No call and no wait passes the filter. --by {} without --where shows the values that there are.",
+                names.join(",")
+            ),
+            _ => "The breakdown is empty: no wait passes the filter, and no call of known CPU time.".to_string(),
         };
         let nothing = (self.all.count == 0).then(|| row::SKEW_EMPTY.of(nothing));
         merged.into_iter().chain(without_cpu).chain(without_value).chain(nothing).collect()

@@ -72,6 +72,17 @@ impl Filter {
         Filter { terms: filters.into_iter().flat_map(|filter| filter.terms).collect() }
     }
 
+    /// Of what its conditions are, each once.
+    pub(crate) fn dimensions(&self) -> Vec<Dimension> {
+        let mut dimensions: Vec<Dimension> = Vec::new();
+        for term in &self.terms {
+            if !dimensions.contains(&term.dimension) {
+                dimensions.push(term.dimension);
+            }
+        }
+        dimensions
+    }
+
     /// Whether a call passes.
     pub(crate) fn accepts_call(&self, context: &Context, call: &Call) -> bool {
         self.accepts(context, &Item::of_call(context, call))
@@ -135,7 +146,12 @@ impl Term {
             Kind::Number | Kind::Block | Kind::Time | Kind::Clock => operator == Operator::Contains,
         };
         if is_wrong {
-            return Err(SkewError::WrongOperator { dimension: dimension.name(), operator: sign });
+            return Err(SkewError::WrongOperator {
+                operator: sign,
+                dimension: dimension.name(),
+                kind: dimension.kind().noun(),
+                operators: dimension.kind().operators(),
+            });
         }
         Ok(Term { dimension, operator, operand: operand(dimension, written)? })
     }
@@ -282,7 +298,9 @@ mod tests {
         assert!(error("evnt=x").contains("event, class, file"));
         assert!(error("event").contains("no operator"));
         assert!(error("event>x").contains("'>'"));
-        assert!(error("file~4").contains("'~'"));
+        let of_number = "'~' is no operator for user, which is a number: write =, !=, <, <=, > or >=";
+        assert_eq!(error("user~SCOTT"), of_number, "what a text takes is of no use there");
+        assert!(error("event<x").ends_with("which is a text: write =, != or ~ (contains)"), "{}", error("event<x"));
         assert!(error("file=four").contains("'four'"));
         assert!(error("latency>5").contains("500us"));
         assert!(error("").contains("no operator"));

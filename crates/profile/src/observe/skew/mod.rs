@@ -58,6 +58,8 @@ pub struct Breakdown {
     pub dimensions: Vec<Dimension>,
     /// One a combination of values, most time first.
     pub rows: Vec<BreakdownRow>,
+    /// The dimensions of the filter's conditions, each once.
+    pub filtered_by: Vec<Dimension>,
     /// Everything that passed the filter.
     pub all: Sums,
     /// What was merged because there were too many values.
@@ -127,6 +129,7 @@ impl Skew {
         Breakdown {
             dimensions: self.dimensions.clone(),
             rows,
+            filtered_by: self.filter.dimensions(),
             all: self.all,
             merged: self.groups.merged(),
             calls_without_cpu: self.calls_without_cpu,
@@ -280,6 +283,14 @@ mod tests {
         assert_eq!(rows("user", ""), expected(&[("–", 2_001_650.0)]));
         let names = |by: &str| breakdown(by, "").without_value.iter().map(|one| one.name()).collect::<Vec<_>>();
         assert_eq!((names("user,event"), names("statement,event")), (vec!["user"], vec![]));
+    }
+
+    #[test]
+    fn an_empty_breakdown_says_how_to_see_the_values_of_what_its_filter_names() {
+        let said = |filter: &str| breakdown("event", filter).findings().swap_remove(0).message;
+        let by = "No call and no wait passes the filter. --by file,module without --where shows";
+        assert!(said("file=99 and module=x and file!=7").starts_with(by), "{}", said("file=99 and module=x"));
+        assert!(said("elapsed>9s").contains("--by latency without --where"), "{}", said("elapsed>9s"));
     }
 
     #[test]

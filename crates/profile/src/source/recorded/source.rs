@@ -43,7 +43,7 @@ pub const ROW: SourceRow = SourceRow {
 const GAP: i64 = 250_000;
 
 /// Why a time is not in a recording where no segment says it.
-const NOT_RUNNING: &str = "no recorder ran";
+const NOT_RUNNING: &str = "no recorder ran, or it could not write what it saw";
 
 /// Most times without samples that are named one by one.
 const AWAY_MAX: usize = 64;

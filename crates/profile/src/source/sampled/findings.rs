@@ -194,8 +194,8 @@ fn disabled(count: u64) -> Option<Finding> {
 }
 
 fn away((why, time): &(String, Ticks)) -> Finding {
-    let message =
-        format!("The server could not be asked for {}: {why}. That time is not in the profile.", shown(*time));
+    // Nor was a server asked while no recorder ran, and what a recorder saw may not have been written.
+    let message = format!("There are no samples of {}: {why}. That time is not in the profile.", shown(*time));
     row::SERVER_WENT_AWAY.of(message)
 }
 

@@ -34,7 +34,7 @@ pub struct Observed {
     pub block_bytes: u64,
     /// Bytes of the server's buffers.
     pub buffer_bytes: u64,
-    /// Why the server could not be asked, with the time that it took to come back.
+    /// Why there are no samples of a time, and how long it was.
     pub away: Vec<(String, Ticks)>,
     /// Why the sampling ended early.
     pub ended: Option<String>,

@@ -11,8 +11,9 @@ use clap::Command;
 use sys::file::Caching;
 
 use crate::exit::Failure;
+use crate::job::experiment::{Experiment, experiments};
 use crate::job::problem::Place;
-use crate::job::{PlannedRun, Problem, is_of_the_whole, refusal};
+use crate::job::{PlannedRun, Problem, in_keys, is_of_the_whole, refusal};
 use crate::options::{Context, Purpose};
 
 /// Parameters that name what is read and has to be there.
@@ -21,13 +22,15 @@ const READ: [(&str, &str); 4] = [("disk", "paths"), ("roundtrip", "paths"), ("la
 /// Checks all runs; gives everything that is wrong with them.
 pub(super) fn all(runs: &[PlannedRun], context: &Context) -> Vec<Problem> {
     let definition = (context.definition)();
-    let mut checker = Checker { context, definition, known: BTreeMap::new() };
+    let experiments = experiments(&definition);
+    let mut checker = Checker { context, definition, experiments, known: BTreeMap::new() };
     runs.iter().flat_map(|run| checker.run(run)).collect()
 }
 
 struct Checker<'a> {
     context: &'a Context,
     definition: Command,
+    experiments: Vec<Experiment>,
     /// What is wrong with each value by itself, which the runs of a matrix have in common.
     known: BTreeMap<(Place, Vec<OsString>), Option<Problem>>,
 }
@@ -78,9 +81,11 @@ impl Checker<'_> {
         if !run.is_whole {
             return Ok(());
         }
+        let experiment = self.experiments.iter().find(|experiment| experiment.name == run.experiment);
         let refused = |failure: Failure| {
             let sentence = run.without_passwords(failure.message.trim_end_matches('.'));
-            Problem::new(run.place_of(&sentence), sentence)
+            let place = run.place_of(&sentence);
+            Problem::new(place, experiment.map_or(sentence.clone(), |experiment| in_keys(&sentence, experiment)))
         };
         let Context { settings, definition, .. } = self.context;
         let own = Context::new(&matches, settings.clone(), &line, *definition).map_err(refused)?;

@@ -137,6 +137,7 @@ fn meanings(names: &[String]) -> String {
 fn state(case: &Case) -> String {
     match cell(case, "state").as_str() {
         "as-found" => "your queries".into(),
+        "own-cold" => "your queries, nothing cached".into(),
         "system" => "cached by the operating system".into(),
         "cached" => "cached by the server".into(),
         "cold" => "nothing cached".into(),

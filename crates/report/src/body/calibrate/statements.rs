@@ -25,7 +25,8 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
     let decided = |set: Option<&Case>| set.is_some_and(|set| cell(set, "advice") != "undecided");
     let told = part(run, "state").first().map(|case| cell(case, "state"));
     // The user's own queries tell more than the server's counters.
-    let active = if decided(advice("as-found")) { Some("as-found".to_string()) } else { told };
+    let own = ["as-found", "own-cold"].into_iter().find(|state| decided(advice(state)));
+    let active = own.map(String::from).or(told);
     let mut text = String::new();
     let is_one_of_several = |state: &String| active.as_ref() != Some(state);
     if states.iter().all(is_one_of_several) && states.iter().any(|state| decided(advice(state))) {
@@ -49,7 +50,7 @@ fn commented(state: &str, statements: &str) -> String {
     let fits = match state {
         "cached" => "your blocks come from the shared buffers",
         "system" => "your blocks come from the operating system's cache",
-        "cold" => "your blocks come from the disk",
+        "cold" | "own-cold" => "your blocks come from the disk",
         _ => "the server stays as it was found",
     };
     let line = |line: &str| if line.is_empty() { "\n".to_string() } else { format!("-- {line}\n") };

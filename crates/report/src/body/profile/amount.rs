@@ -48,13 +48,17 @@ impl Scale {
         let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));
         if is_zero { text.trim_start_matches('-').to_string() } else { text }
     }
+
+    /// The same with its unit: `12.407 s`.
+    pub(super) fn with_unit(self, micros: f64) -> String {
+        let unit = if self.heading == "seconds" { "s" } else { self.heading };
+        format!("{} {unit}", self.show(micros))
+    }
 }
 
 /// A time with all digits that its scale has, and its unit: `12.407 s`.
 pub(super) fn exact_time(micros: f64) -> String {
-    let scale = scale(micros);
-    let unit = if scale.heading == "seconds" { "s" } else { scale.heading };
-    format!("{} {unit}", scale.show(micros))
+    scale(micros).with_unit(micros)
 }
 
 /// Hundredths of a whole; empty where there is no whole.

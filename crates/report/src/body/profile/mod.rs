@@ -19,7 +19,7 @@ mod time;
 mod timeline;
 mod unread;
 
-use measure::schema::profile::findings::{NO_TIMELINE, SEVERAL_SESSIONS, SKEW_EMPTY};
+use measure::schema::profile::findings::{EXECUTED_ONCE, FOLDED_BY_ITSELF, NO_TIMELINE, SEVERAL_SESSIONS, SKEW_EMPTY};
 use measure::{Finding, Run, Severity};
 use serde_json::Value;
 
@@ -45,8 +45,10 @@ const SKEW_PREFIX: &str = "skew-";
 /// Whether the page itself gives this finding.
 pub(super) fn gives(run: &Run, id: &str) -> bool {
     let is_in_table = id.strip_prefix(TIERS_PREFIX).is_some_and(|kind| readings::has_tiers(run, kind));
-    // Next to a breakdown alone, what is worth knowing of the other tables is of no use; what spoils a figure is.
-    let is_of_others = skew::is_asked_for(run) && !id.starts_with(SKEW_PREFIX) && !is_warning(run, id);
+    // Next to a breakdown alone, what is worth knowing of the other tables is of no use; what spoils a figure is. A
+    // breakdown folds no statements.
+    let is_of_tables = !is_warning(run, id) || FOLDED_BY_ITSELF.has(id) || EXECUTED_ONCE.has(id);
+    let is_of_others = skew::is_asked_for(run) && !id.starts_with(SKEW_PREFIX) && is_of_tables;
     let is_of_page = id.starts_with(ANSWER_PREFIX) || id.starts_with(PRACTICE_PREFIX) || SKEW_EMPTY.has(id);
     let is_of_page = is_of_page || NO_TIMELINE.has(id);
     is_of_page || is_in_table || is_of_others

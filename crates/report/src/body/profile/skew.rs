@@ -2,11 +2,14 @@
 
 use measure::schema::profile::findings::SKEW_EMPTY;
 use measure::sorting;
+use measure::wait_class::Class;
 use measure::{Case, Metric, Run};
 use serde_json::Value;
 
-use super::amount::{count, scale, share};
-use super::row::is_of;
+use super::amount::{Scale, count, scale, share};
+use super::row::{is_of, rows, summary};
+use super::sampled::sampling;
+use super::time::name_of_whole;
 use crate::page::number::grouped;
 use crate::page::{Align, Section, Table};
 
@@ -16,6 +19,9 @@ const LINES: usize = 20;
 /// What is added up.
 const TIME: &str =
     "Time is the own CPU of calls and the elapsed time of waits, think time among them; % is of their sum.";
+
+/// What the number of calls is.
+const COUNTED: &str = "The column calls counts calls and waits.";
 
 /// Why there is no number of calls.
 const UNCOUNTED: &str = "Samples do not tell how many calls and waits there were.";
@@ -54,6 +60,9 @@ fn table(run: &Run) -> Option<Table> {
     let scale = scale(total);
     let is_counted = lines.iter().any(|line| line.calls.is_some());
     let condition = run.subject.get("where").and_then(Value::as_str).filter(|condition| !condition.is_empty());
+    let calls = if is_counted { COUNTED } else { UNCOUNTED };
+    // A filter leaves out more than that.
+    let rest = if condition.is_none() { unaccounted(run, total, scale) } else { None };
     let table = Table::over(&lines)
         .each(dimensions.iter().enumerate(), |table, (index, dimension)| {
             table.column(format!("by {dimension}"), Align::Left, |line| {
@@ -75,9 +84,31 @@ fn table(run: &Run) -> Option<Table> {
         .blank(|line| line.case.is_none())
         .optional()
         .rules(|line| line.is_sum)
-        .noted(if is_counted { TIME.to_string() } else { format!("{TIME} {UNCOUNTED}") })
+        .noted([Some(TIME.into()), Some(calls.into()), rest].into_iter().flatten().collect::<Vec<String>>().join(" "))
         .done();
     Some(Table { title: condition.map(|condition| format!("where {condition}")), ..table })
+}
+
+/// The time that is in no row, because neither a call nor a wait has it, and the whole that it adds up to.
+fn unaccounted(run: &Run, total: f64, of: Scale) -> Option<String> {
+    let whole = summary(run)?.value("interval")?;
+    let rest = whole - total;
+    let of_whole = scale(whole);
+    let of = if of_whole.is_longer_than(of) { of_whole } else { of };
+    let (name, amount, whole) = (name_of_whole(run), of.with_unit(rest.abs()), of.with_unit(whole));
+    // Less than the last digit of the rows is no amount.
+    let is_shown = amount.contains(|digit: char| ('1'..='9').contains(&digit));
+    let has_holes = rows(run, "class").any(|row| row.text("class") == Class::Unrecorded.key());
+    let what = if has_holes { "unaccounted for or not recorded" } else { "unaccounted for" };
+    let why = if sampling(run).is_some() {
+        "the samples found more than the server's own account has"
+    } else {
+        "the times of some calls and waits overlap"
+    };
+    is_shown.then(|| match rest > 0.0 {
+        true => format!("The {name} is {whole}: {amount} of it is {what}, and in no row."),
+        false => format!("The {name} is {whole}, and the rows have {amount} more: {why}."),
+    })
 }
 
 /// The rows with most time, at most `most`, in the order of the run; then all others, and the sum.

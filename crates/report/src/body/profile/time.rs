@@ -35,6 +35,11 @@ pub(super) fn served(run: &Run, summary: &Row) -> f64 {
     summary.value("interval").unwrap_or(0.0) - idle
 }
 
+/// What the plain page calls the sum of all rows.
+pub(super) fn name_of_whole(run: &Run) -> &'static str {
+    if rows(run, "class").any(|row| is_idle(&row)) { "interval" } else { "response time" }
+}
+
 fn is_idle(row: &Row) -> bool {
     Class::with_key(row.text("class")).is_some_and(Class::is_idle)
 }

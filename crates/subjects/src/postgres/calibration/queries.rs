@@ -179,9 +179,15 @@ impl Calibration {
         if parameters > 0 && lacks_partitions(&plan) {
             return Ok(Err(without_partitions(self.facts().major())));
         }
-        query.not_run = why_not_run((text, &plan), parameters, volatile);
+        query.not_run = why_not_run((text, &plan), parameters, volatile).or_else(|| self.reads_elsewhere(&plan));
         query.has_tables = self.is_rehearsal() || has_tables(&plan) || lacks_partitions(&plan);
         Ok(Ok(query))
+    }
+
+    /// Why a query is not run on a copy of a data directory whose plan asks another server.
+    fn reads_elsewhere(&self, plan: &str) -> Option<String> {
+        let is_foreign = plan.contains("\"Node Type\": \"Foreign Scan\"");
+        (self.is_on_copy() && is_foreign).then(|| "it reads a foreign table, whose server is none of the copy's".into())
     }
 
     /// The functions, operators, aggregates and casts that may have side effects.

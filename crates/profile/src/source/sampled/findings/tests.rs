@@ -203,7 +203,7 @@ fn of_the_way() -> Vec<Reading> {
         observed(
             row::SERVER_WENT_AWAY,
             |observed| observed.away = vec![("it was closed".into(), micros(3_000_000))],
-            "could not be asked for 3.00 s: it was closed.",
+            "There are no samples of 3.00 s: it was closed.",
         ),
         observed(
             row::SAMPLING_ENDED,
