@@ -22,7 +22,7 @@ Examples:
   readpath calibrate --on postgres://me@db/shop --queries shop.sql  which queries get a different plan
   readpath calibrate --on postgres://me@db/shop --queries shop.sql --run  and whether they are faster
   readpath calibrate --on postgres://db --queries pg_stat_statements:5  which of these get a different plan
-  readpath calibrate --on postgres:copy:DIR --queries shop.sql --run  cold, on a copy of a data directory";
+  readpath calibrate --on postgres:copy:/srv/copy --queries shop.sql --run  cold, on a copy of a data directory";
 
 const ON: &str = "Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18";
 

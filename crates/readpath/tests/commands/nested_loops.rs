@@ -181,11 +181,11 @@ fn what_cannot_be_is_refused_as_wrong_words() {
 fn a_dry_run_refuses_what_the_run_refuses() {
     let user = User::new();
     let server = "--on postgres://me@127.0.0.1:1/db --dry-run";
-    for (words, says) in [
-        ("join --pool 0", "--pool 0: a buffer pool"),
-        ("join --rows 18446744073709551615", "--rows 18446744073709551615: "),
-        ("scan --memory 1", "--memory gives 1 byte"),
-        ("scan --rows 200000000000", "is not possible"),
+    for (words, says, of_job) in [
+        ("join --pool 0", "--pool 0: a buffer pool", "pool = 0: a buffer pool"),
+        ("join --rows 18446744073709551615", "--rows 18446744073709551615: ", "rows = 18446744073709551615: "),
+        ("scan --memory 1", "--memory gives 1 byte", "'memory' gives 1 byte"),
+        ("scan --rows 200000000000", "is not possible", "is not possible"),
     ] {
         let complaint = user.refused(&format!("{words} {server}"), 2);
         assert!(complaint.contains(says), "{words}: {complaint}");
@@ -193,7 +193,7 @@ fn a_dry_run_refuses_what_the_run_refuses() {
         let (key, value) = options.split_once(' ').unwrap();
         user.file("job.toml", format!("[{command}]\n{key} = '{value}'\n").as_bytes());
         let complaint = user.refused("run job.toml --dry-run", 2);
-        assert!(complaint.contains(says), "{words} in a job file: {complaint}");
+        assert!(complaint.contains(of_job), "{words} in a job file: {complaint}");
     }
     let alone = user.ok(&format!("join --rows 2000 --outer-rows 100 --repeat 1 --pool 0 --alone {server}"));
     assert!(alone.contains("CREATE "), "without the engine its pool does not matter: {alone}");

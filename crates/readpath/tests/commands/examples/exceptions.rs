@@ -25,7 +25,7 @@ pub(super) struct Exception {
 
 /// The first one with the beginning of an example holds for it. A cell of a mebibyte and 20 000 rows take seconds, and
 /// the experiments' own sizes minutes and gigabytes.
-pub(super) const EXCEPTIONS: [Exception; 19] = [
+pub(super) const EXCEPTIONS: [Exception; 20] = [
     tried("readpath ladder", "--size 64MiB", Needs::Nothing),
     tried("cargo run --release -p contest", "", Needs::Elsewhere("a contest needs its peers, and minutes")),
     tried("./check", "", Needs::Elsewhere("it runs all tests, of which this is one")),
@@ -42,6 +42,7 @@ pub(super) const EXCEPTIONS: [Exception; 19] = [
         Needs::Fetched,
     ),
     tried("readpath calibrate --on postgres://me@db.example/shop", "", Needs::Elsewhere("there is no db.example")),
+    tried("readpath calibrate --on 'postgres:copy:", "", Needs::Elsewhere("there is no copy of a data directory")),
     tried("readpath counters --valgrind", "", Needs::Valgrind),
     tried("readpath profile --on postgres://me@localhost/shop --exact", "", Needs::Elsewhere("it needs root")),
     tried("readpath record", "", Needs::Elsewhere("it ends with a signal")),
