@@ -196,6 +196,13 @@ fn a_server_on_a_copy_leads_to_nothing_outside_it_and_leaves_it_as_a_stopped_ser
     let again = start().unwrap();
     let rows: i64 = connect(&again).query_one("SELECT count(*) FROM kept", &[]).unwrap().get(0);
     assert_eq!(rows, 1002, "what was written before it stopped is there");
+    let trigger = "CREATE FUNCTION noted() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END'; CREATE EVENT TRIGGER \
+                   notes ON ddl_command_start EXECUTE FUNCTION noted()";
+    connect(&again).batch_execute(trigger).unwrap();
+    drop(again);
+    let refused = start().unwrap_err().to_string();
+    assert!(refused.contains("its event triggers (notes): disable them"), "{refused}");
+    assert!(!copy.directory.join("postmaster.pid").exists(), "the server that found them has stopped");
 }
 
 /// What `nothing_is_left_after_a_kill` kills: it starts a server, prints where, and waits for its end.

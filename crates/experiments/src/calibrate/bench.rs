@@ -75,7 +75,7 @@ pub(super) fn not_cold(left: f64) -> Option<Finding> {
     let message = || {
         format!(
             "{} % of the pages of the server's files stayed in the page cache after it was emptied: cold costs contain \
-             reads from memory. Put the folder for temporary files (TMPDIR) on a disk.",
+             reads from memory. Put the folder for temporary files (TMPDIR), or the copy, on a disk.",
             three_digits(left * 100.0)
         )
     };
