@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// MiB of the server's shared buffers; a quarter of the data by default.
     #[arg(long)]
     buffers: Option<u64>,
-    /// How often each plan is timed warm, after once that is not counted, and the nearest to the fastest cold.
+    /// How often each plan is timed warm, after once that is not counted.
     #[arg(long, default_value_t = 3)]
     runs: u64,
     /// Time plans with all caches emptied too, by what calibrate advises where it empties them before each run.
@@ -101,12 +101,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
                 let words = format!("--on {copy} {queries}");
                 ask(arguments, &mut conductor, &words, ("own-cold", "cold"), &format!("{}, cold", data.name()))
             })?;
-            questions.push(compare(
-                &mut conductor,
-                &mut postgres,
-                data,
-                (&advice, Caches::Cold { runs: arguments.runs }, "cold"),
-            )?);
+            questions.push(compare(&mut conductor, &mut postgres, data, (&advice, Caches::Cold, "cold"))?);
         }
     }
     let bars = judgement::bars(&conductor.ledger, &questions);
