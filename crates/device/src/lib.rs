@@ -23,4 +23,4 @@ pub mod workers;
 
 pub use device::{Description, Device, DeviceError, Opened, Slots, Unwitnessed, Witnesses, check_block_size};
 pub use row::{DeviceRow, Files, Placed, Word};
-pub use table::{DEVICES, has_prefix, open, open_direct_or_buffered, place, without_kernel};
+pub use table::{DEVICES, has_prefix, not_a_file, open, open_direct_or_buffered, place, without_kernel};

@@ -32,18 +32,24 @@ pub fn open_direct_or_buffered(word: &Path) -> Result<Box<dyn Device>, DeviceErr
 
 /// Why there is no file of this name, with the word of the table that may have been meant.
 fn with_meant(word: &Path, error: DeviceError) -> DeviceError {
-    let meant = match error {
-        DeviceError::Target(TargetError::NotFound { .. }) => meant(word),
-        _ => Vec::new(),
-    };
-    if meant.is_empty() {
-        return error;
+    match error {
+        DeviceError::Target(TargetError::NotFound { .. }) => not_a_file(word).unwrap_or(error),
+        _ => error,
     }
-    DeviceError::Word(format!(
-        "{} does not exist: write {} if you mean a device of readpath's own, or name an existing file or block device",
-        word.display(),
-        meant.join(" or ")
-    ))
+}
+
+/// The error for a word that names no file, but resembles a word of the table; `None` where it resembles none.
+pub fn not_a_file(word: &Path) -> Option<DeviceError> {
+    let meant = meant(word);
+    let sentence = || {
+        format!(
+            "{} does not exist: write {} if you mean a device of readpath's own, or name an existing file or block \
+             device",
+            word.display(),
+            meant.join(" or ")
+        )
+    };
+    (!meant.is_empty()).then(|| DeviceError::Word(sentence()))
 }
 
 /// The words of the table that are this one behind their prefix, or whose prefix it is without the colon.

@@ -3,37 +3,38 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use device::content::{self, Sample};
+use device::content::{self, ContentError, Sample};
 use device::pattern::Span;
 use measure::quantity::{counted, three_digits};
 use measure::schema::reads::findings as row;
 use measure::{Finding, Unit};
-use sys::file::extents::{self, Extents};
+use sys::file::extents::{self, Extents, ExtentsError};
 use sys::file::{Caching, Kind, Target};
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
-/// Blocks of a region that are sampled before it is measured.
+/// Blocks of all regions that are sampled before they are measured.
 const SAMPLE_BLOCKS: u64 = 64;
 
 /// Share of the sample or of the range that is worth a finding.
 const SHARE_MAX: f64 = 0.01;
 
-/// Checks `span` before it is measured, and adds findings for what storage would answer without reading. Returns
-/// the share of it that was never written.
+/// Checks what is read, `spans`, before it is measured, and adds findings for what storage would answer without
+/// reading. Returns the share of them that was never written.
 pub fn check(
     target: &Target,
-    span: Span,
+    spans: &[Span],
     block_size: usize,
     seed: u64,
     journal: &mut dyn Journal,
 ) -> Result<f64, ExperimentError> {
-    let never_written = check_extents(target, span, journal);
+    let never_written = check_extents(target, spans, journal);
     // Past the page cache where that can be, and in another order than the measured one: what is looked at here is not
     // to be warmer afterwards.
-    let direct = target.reopen(Caching::Direct).ok().filter(|direct| takes(direct, span, block_size));
-    let sample_of = |target: &Target| content::sample(target, span, block_size, SAMPLE_BLOCKS, !seed);
+    let is_taken = |direct: &Target| spans.iter().all(|span| takes(direct, *span, block_size));
+    let direct = target.reopen(Caching::Direct).ok().filter(is_taken);
+    let sample_of = |target: &Target| sample(target, spans, block_size, !seed);
     let sample = match direct.as_ref().map(sample_of) {
         Some(Ok(sample)) => sample,
         // A file system may open a file for direct reads and refuse each of them.
@@ -43,22 +44,56 @@ pub fn check(
     Ok(never_written)
 }
 
+/// What a sample of blocks holds, as many of them in each span.
+fn sample(target: &Target, spans: &[Span], block_size: usize, seed: u64) -> Result<Sample, ContentError> {
+    let of_each = (SAMPLE_BLOCKS / spans.len().max(1) as u64).max(1);
+    let mut all = Sample::default();
+    for span in spans {
+        let one = content::sample(target, *span, block_size, of_each, seed)?;
+        all.blocks += one.blocks;
+        all.zero += one.zero;
+        all.repeated += one.repeated;
+    }
+    Ok(all)
+}
+
 /// Whether blocks of the span can be read as direct I/O requires it.
 fn takes(direct: &Target, span: Span, block_size: usize) -> bool {
     let alignment = u64::from(direct.alignment().offset.max(1));
     span.offset.is_multiple_of(alignment) && (block_size as u64).is_multiple_of(alignment)
 }
 
-/// Asks the file system what part of `span` was never written: 0 where the file system does not know.
-pub fn check_extents(target: &Target, span: Span, journal: &mut dyn Journal) -> f64 {
-    if target.kind() == Kind::BlockDevice {
-        return 0.0;
-    }
-    let coverage = extents::coverage(target, span.offset..span.offset + span.length);
+/// Asks the file system what part of `spans` was never written: 0 where the file system does not know.
+pub fn check_extents(target: &Target, spans: &[Span], journal: &mut dyn Journal) -> f64 {
+    let coverage = coverage(target, spans);
     journal.find_all(extents_unknown(target.path(), coverage.as_ref().err()));
     let coverage = coverage.unwrap_or_default();
-    journal.find_all(unwritten_extents(target.path(), coverage, span.length));
-    (coverage.hole + coverage.unwritten) as f64 / span.length.max(1) as f64
+    journal.find_all(unwritten_extents(target.path(), coverage, length(spans)));
+    share_never_written(coverage, spans)
+}
+
+/// The same, without a finding.
+pub fn never_written(target: &Target, spans: &[Span]) -> f64 {
+    share_never_written(coverage(target, spans).unwrap_or_default(), spans)
+}
+
+/// Holes and unwritten extents of all spans. A block device has none.
+fn coverage(target: &Target, spans: &[Span]) -> Result<Extents, ExtentsError> {
+    let mut all = Extents::default();
+    for span in spans.iter().filter(|_| target.kind() != Kind::BlockDevice) {
+        let one = extents::coverage(target, span.offset..span.offset + span.length)?;
+        all.hole += one.hole;
+        all.unwritten += one.unwritten;
+    }
+    Ok(all)
+}
+
+fn share_never_written(coverage: Extents, spans: &[Span]) -> f64 {
+    (coverage.hole + coverage.unwritten) as f64 / length(spans).max(1) as f64
+}
+
+fn length(spans: &[Span]) -> u64 {
+    spans.iter().map(|span| span.length).sum()
 }
 
 /// That the file system does not tell holes, because of an error.

@@ -174,6 +174,26 @@ fn holes_and_copies_are_caught_before_they_are_measured() {
 }
 
 #[test]
+fn a_hole_is_held_against_the_zones_that_have_it_and_no_others() {
+    let folder = folder();
+    let path = file_of_random_data(&folder, 16);
+    OpenOptions::new().write(true).open(&path).unwrap().set_len(32 << 20).unwrap();
+    let of = |zone: Zone| {
+        let zones = DiskParameters { zones: vec![zone], workers: Some(1), ..parameters(&path) };
+        let (notebook, outcome) = read(&DiskParameters { span: Some(Size(4 << 20)), ..zones });
+        outcome.unwrap();
+        notebook
+    };
+    let [outer, inner] = [Zone::Outer, Zone::Inner].map(of);
+    if outer.found("extents-unknown").is_some() {
+        return println!("skipped: the build's file system does not tell holes");
+    }
+    assert_eq!((outer.found("unwritten-extents"), outer.found("zero-blocks")), (None, None));
+    let message = inner.found("unwritten-extents").expect("the hole was not noticed");
+    assert!(message.starts_with("100 % of the region"), "{message}");
+}
+
+#[test]
 fn honest_data_raises_no_suspicion() {
     let folder = folder();
     let (notebook, outcome) = read(&parameters(&file_of_random_data(&folder, 16)));
@@ -187,17 +207,21 @@ fn honest_data_raises_no_suspicion() {
 fn a_file_cut_while_it_is_read_is_an_error_with_its_offset() {
     let folder = folder();
     let path = file_of_random_data(&folder, 16);
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let cutter = {
-        let path = path.clone();
-        std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(700));
-            OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
-        })
+    let file = path.clone();
+    let cut = move |what: &str| {
+        if what.contains("reads of") {
+            let file = file.clone();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(700));
+                OpenOptions::new().write(true).open(&file).unwrap().set_len(4096).unwrap();
+            });
+        }
     };
-    let lasting = Nanos::from_millis(3000);
-    let (_, outcome) = read_in_turn(&DiskParameters { count: None, duration: Some(lasting), ..parameters(&path) });
-    cutter.join().unwrap();
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut notebook = Notebook { before_step: Some(Box::new(cut)), ..Notebook::default() };
+    let (warm_up, duration) = (Some(Nanos::ZERO), Some(Nanos::from_millis(60_000)));
+    let lasting = DiskParameters { count: None, warm_up, duration, ..parameters(&path) };
+    let outcome = disk::run(&lasting, &Machine::observe(Stop::default()), &mut notebook);
     let message = outcome.expect_err("reads past the end were taken for reads").to_string();
     assert!(message.contains("offset") && message.contains("random"), "{message}");
 }
@@ -254,21 +278,30 @@ fn a_round_trip_says_who_answered_each_pass() {
     let folder = folder();
     let path = file_of_random_data(&folder, 64);
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut notebook = Notebook::default();
     let parameters =
         RoundtripParameters { paths: vec![path], blocks: 64, seed: Some(3), ..RoundtripParameters::default() };
-    roundtrip::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();
-    if notebook.found("no-direct-io").is_some() || notebook.found("direct-io-ignored").is_some() {
-        println!("skipped: the build's file system does no direct I/O");
-        return;
+    let mut found = Vec::new();
+    // Others that read the device meanwhile make a tier unknown, as a kernel does that drops pages of its cache.
+    for _ in 0..5 {
+        let mut notebook = Notebook::default();
+        roundtrip::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();
+        if notebook.found("no-direct-io").is_some() || notebook.found("direct-io-ignored").is_some() {
+            println!("skipped: the build's file system does no direct I/O");
+            return;
+        }
+        let of = |case: &Case| (case.parameter("pass").unwrap(), case.parameter("tier").unwrap());
+        let tiers: Vec<(String, String)> = notebook.cases.iter().map(of).collect();
+        assert_eq!(tiers.len(), 9, "{tiers:?}");
+        let is_known = |(pass, tier): &(String, String)| {
+            tier.as_str() == if pass == "page-cached" { "page-cache" } else { "storage" }
+        };
+        let answer = notebook.found("answer-roundtrip").unwrap_or_default();
+        if tiers.iter().all(is_known) && answer.contains("No cache of this host served it") {
+            return;
+        }
+        found.push((tiers, answer.to_string()));
     }
-    let tiers: Vec<(String, String)> =
-        notebook.cases.iter().map(|case| (case.parameter("pass").unwrap(), case.parameter("tier").unwrap())).collect();
-    assert_eq!(tiers.len(), 9, "{tiers:?}");
-    for (pass, tier) in tiers {
-        assert_eq!(tier, if pass == "page-cached" { "page-cache" } else { "storage" }, "{pass}");
-    }
-    assert!(notebook.found("answer-roundtrip").unwrap().contains("No cache of this host served it"));
+    panic!("a pass was not answered by what it asks for: {found:#?}");
 }
 
 #[test]
@@ -475,7 +508,7 @@ fn the_page_cache_under_a_loop_device_is_not_called_storage() {
     }
     assert!(mistaken * 5 <= readings, "{mistaken} of {readings} readings");
     assert!(found.expect("a minute of readings that others disturbed").contains("this host's memory"));
-    let is_right = (0..3).any(|_| {
+    let is_right = (0..5).any(|_| {
         let mut notebook = Notebook::default();
         let parameters =
             RoundtripParameters { paths: vec![device.path().into()], blocks: 64, ..RoundtripParameters::default() };
@@ -485,7 +518,7 @@ fn the_page_cache_under_a_loop_device_is_not_called_storage() {
             && notebook.found("lazily-loaded").is_none()
             && notebook.found("answer-published").is_none()
     });
-    assert!(is_right, "the way to the page cache was taken for the way to the storage three times");
+    assert!(is_right, "the way to the page cache was taken for the way to the storage each time");
 }
 
 #[test]

@@ -26,18 +26,27 @@ pub(crate) struct BufferHits {
 }
 
 impl BufferHits {
-    /// Asks, where it is time to. A server that refuses is not asked for it again soon, and has no count.
-    pub(crate) fn ask(&mut self, session: &mut Session) -> Result<(), ServerError> {
-        if self.asked.is_some_and(|asked| asked.elapsed() < ASKED_EVERY) {
-            return Ok(());
+    /// Whether it is time to ask; then it counts as asked.
+    pub(crate) fn take_due(&mut self) -> bool {
+        let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= ASKED_EVERY);
+        if is_due {
+            self.asked = Some(Instant::now());
         }
-        self.asked = Some(Instant::now());
-        self.blocks = match session.rows(HITS) {
-            Ok(rows) => rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok()),
-            Err(error) if error.is_of_statement() => None,
-            Err(error) => return Err(error),
-        };
-        Ok(())
+        is_due
+    }
+
+    /// Asks for blocks so far; `None` where the server refuses.
+    pub(crate) fn ask(session: &mut Session) -> Result<Option<u64>, ServerError> {
+        match session.rows(HITS) {
+            Ok(rows) => Ok(rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok())),
+            Err(error) if error.is_of_statement() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the answer.
+    pub(crate) fn learn(&mut self, blocks: Option<u64>) {
+        self.blocks = blocks;
     }
 
     /// Blocks so far, since the server's counters were begun.

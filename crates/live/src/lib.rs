@@ -8,6 +8,7 @@
 mod account;
 mod counters;
 mod exact;
+mod further;
 mod hits;
 mod listener;
 mod memory;

@@ -44,7 +44,7 @@ mod tests {
         let mut child = titled("postgres: shop shop [local] SELECT");
         // The title is there once the program has taken the place of this one.
         let begun = std::time::Instant::now();
-        while check_session(child.id(), "shop").is_err() && begun.elapsed().as_secs() < 10 {
+        while check_session(child.id(), "shop").is_err() && begun.elapsed().as_secs() < 60 {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         assert_eq!(postmaster(child.id(), "shop"), Ok(own));

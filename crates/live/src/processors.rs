@@ -185,9 +185,12 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(200));
         let mut processors = Processors::default();
         assert_eq!((processors.since(one.id()), processors.since(other.id())), (None, None), "the first time");
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        let time = processors.since(one.id()).unwrap();
-        assert!(time.ran + time.waited > Ticks::ZERO, "{time:?}");
+        // A busy machine may not let it run for a while.
+        let mut later = (0..50).map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            processors.since(one.id()).unwrap()
+        });
+        assert!(later.any(|time| time.ran + time.waited > Ticks::ZERO), "a process that is always runnable");
         for child in [&mut one, &mut other] {
             child.kill().unwrap();
             child.wait().unwrap();

@@ -208,9 +208,15 @@ fn state(kind: &str, word: Option<&str>) -> State {
 
 /// Whether any session waits for a lock.
 pub(crate) fn has_lock_waits(samples: &[Sample]) -> bool {
+    lock_waiters(samples).next().is_some()
+}
+
+/// The sessions that wait for a lock.
+pub(crate) fn lock_waiters(samples: &[Sample]) -> impl Iterator<Item = u32> {
     let waits = |sample: &Sample| sample.event.as_deref().is_some_and(|event| event.starts_with(LOCK));
     // Most sessions of most looks do nothing, and their events need not be read.
-    samples.iter().any(|sample| sample.state != State::Idle && waits(sample))
+    let waiting = samples.iter().filter(move |sample| sample.state != State::Idle && waits(sample));
+    waiting.map(|sample| sample.backend.pid)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The watch over a server: it looks again and again until its end, and outlives the server's restart.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,11 +23,12 @@ use sys::watchpoint;
 use crate::account::Account;
 use crate::counters::{Counted, CounterSource};
 use crate::exact::{Chosen, Exact, TracedReads, Watching};
+use crate::further::{Answers, Blocking, CountersAnswer, CountersQuestion, LockWaits, Questions};
 use crate::hits::{BufferHits, Hits};
 use crate::listener::Listener;
 use crate::memory::MemorySampler;
 use crate::processors::{Busy, Processors};
-use crate::question::{Answer, Question};
+use crate::question::{Looked, Question};
 use crate::sampler::{Look, Sampler, Texts};
 use crate::sql::{SqlSampler, has_lock_waits};
 use crate::statements::{EVENTS, WITH_EVENTS};
@@ -52,8 +53,12 @@ pub const EXACT_NAP: Duration = Duration::from_millis(5);
 /// How many intervals late a look may be that is made up for: more are lost, and would come one right behind the other.
 const INTERVALS_LATE_MAX: f64 = 2.0;
 
-/// How long an answer is waited for before the server's memory is read on.
+/// How long the watch waits for what the server shows of its sessions, before it reads memory on. It does not wait for
+/// the answers to further questions.
 const ANSWERED_WITHIN: Duration = Duration::from_millis(200);
+
+/// How long the watch waits for an answer at its end: a statement takes 5 s at most, and 3 s after a wish to stop.
+const CLOSED_WITHIN: Duration = Duration::from_secs(6);
 
 /// Longest sleep between two looks at the wish to stop.
 const NAP: Duration = Duration::from_millis(20);
@@ -108,14 +113,25 @@ pub struct Watch {
     /// Hears the looks in place of the profile.
     listener: Option<Box<dyn Listener>>,
     samples: Vec<Sample>,
-    /// A question that the server has not answered yet, while its memory is read.
-    question: Option<Question>,
-    /// The time that these stand for.
+    /// The question what the sessions do, while the server has not answered it and its memory is read. The sampler is
+    /// with it, or with the one below.
+    question: Option<Question<Looked>>,
+    /// Further questions that the server has not answered.
+    further: Option<Question<Answers>>,
+    /// The sampler's times before it went with a question.
+    lent: Times,
+    /// Whether the server has shown what its sessions do since it was last asked for names and hits.
+    asks_more: bool,
+    /// How long further questions have held up the next look.
+    held_up: Duration,
+    /// The time that the samples stand for.
     since: Duration,
     /// The last answer to who blocks whom, as long as a session waits for a lock.
-    blocking: Vec<(u32, Vec<u32>)>,
+    blocking: Blocking,
     last: Option<Instant>,
+    /// When it was asked last, and when it was asked what `blocking` answers.
     asked: Option<Instant>,
+    answered: Option<Instant>,
     refusals: u32,
     begun: Begun,
     away: Vec<(String, Ticks)>,
@@ -131,6 +147,13 @@ pub struct Watch {
     /// The server's account when the listener was given it last, and what the server had done for us by then.
     accounted: (Result<Account, String>, Duration),
     random: SplitMix64,
+}
+
+/// Time that the server has worked for our looks, and that passed from their questions to their answers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    server: Duration,
+    answer: Duration,
 }
 
 /// What was read when the watch began, to be held against its end.
@@ -199,7 +222,7 @@ impl Watch {
         }
         if let (Some(sampler), Hits::Counted) = (&mut watch.sampler, hits) {
             statements.remark("at most once a second:");
-            BufferHits::default().ask(sampler.session())?;
+            BufferHits::ask(sampler.session())?;
         }
         statements.remark("at the end:");
         watch.close();
@@ -232,10 +255,15 @@ impl Watch {
             listener: None,
             samples: Vec::new(),
             question: None,
+            further: None,
+            lent: Times::default(),
+            asks_more: false,
+            held_up: Duration::ZERO,
             since: Duration::ZERO,
             blocking: Vec::new(),
             last: None,
             asked: None,
+            answered: None,
             refusals: 0,
             begun: Begun {
                 at: Instant::now(),
@@ -320,7 +348,7 @@ impl Watch {
         self.ask(Texts::All).map_err(|error| error.to_string())?;
         while self.question.is_some() {
             thread::sleep(EXACT_NAP);
-            self.take_late_answer().map_err(|error| error.to_string())?;
+            self.take_late_answer(Duration::ZERO).map_err(|error| error.to_string())?;
         }
         self.follow(&mut exact);
         if exact.is_empty() {
@@ -340,6 +368,7 @@ impl Watch {
                 true => self.follow(&mut exact),
                 false => self.ended = Some("there were more changes than can be kept".into()),
             }
+            let _ = self.ask_further(None);
             if self.memory.is_err() {
                 self.ended.get_or_insert_with(|| "the server's memory could no longer be read".into());
             }
@@ -363,7 +392,7 @@ impl Watch {
     /// Looks for sessions that are new, and for names and texts. Where the server does not answer, names are lacking.
     fn follow(&mut self, exact: &mut Exact) {
         let at = watchpoint::now();
-        if self.take_late_answer().is_err() {
+        if self.take_late_answer(Duration::ZERO).is_err() {
             return;
         }
         if self.look_at_memory(Texts::New).is_none() && self.ask(Texts::New).is_err() {
@@ -400,7 +429,7 @@ impl Watch {
     /// Sessions that wait for a lock, each with those that it waits for, by the last answer of the server, and when it
     /// was asked.
     pub fn blocking(&self) -> (&[(u32, Vec<u32>)], Option<Instant>) {
-        (&self.blocking, self.asked)
+        (&self.blocking, self.answered)
     }
 
     /// Asks the server for its hits in buffers from now on.
@@ -437,7 +466,7 @@ impl Watch {
         self.profile.db_time().micros() / 1e6 / since.max(1e-3)
     }
 
-    /// One look, and who blocks whom where it is time to ask.
+    /// One look, and what else is to be asked where it is time to.
     fn look_once(&mut self) -> Result<(), ServerError> {
         let takes_all = match &mut self.listener {
             Some(listener) => listener.takes_texts(),
@@ -445,7 +474,7 @@ impl Watch {
         };
         let texts = if takes_all { Texts::All } else { Texts::New };
         let begun = Instant::now();
-        self.take_late_answer()?;
+        self.take_late_answer(Duration::ZERO)?;
         let of_memory = self.look_at_memory(texts);
         let is_of_memory = of_memory.is_some();
         let look = match of_memory {
@@ -457,7 +486,7 @@ impl Watch {
         };
         let mut since = self.last.replace(look.at).map_or(Duration::ZERO, |last| look.at - last);
         if since > GAP_MAX.max(Duration::from_secs_f64(GAP_INTERVALS / self.rate())) {
-            let is_asleep = begun.elapsed() < since / 2;
+            let is_asleep = self.held_up + begun.elapsed() < since / 2;
             let reason = if is_asleep { "readpath did not run" } else { "the server was slow to answer" };
             self.lose(ticks(since), reason.into());
             since = Duration::ZERO;
@@ -470,22 +499,14 @@ impl Watch {
                 self.profile.look_at_changes(ticks(since), &self.samples, memory.map_or(&[], MemorySampler::rest));
             }
         }
-        self.give_counters()?;
         let has_waits = has_lock_waits(&self.samples);
         if !has_waits {
             self.blocking.clear();
         }
         self.hear(look.at);
-        let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= BLOCKING_EVERY);
-        if let Some(sampler) = self.sampler.as_mut().filter(|_| is_due && has_waits) {
-            self.asked = Some(Instant::now());
-            self.blocking = sampler.blocking()?;
-            match &mut self.listener {
-                Some(listener) => listener.blocking(&self.blocking),
-                None => self.profile.blocking(&self.blocking, &self.samples),
-            }
-        }
-        Ok(())
+        let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= BLOCKING_EVERY) && self.sampler.is_some();
+        let waits = (is_due && has_waits).then(|| LockWaits::of(&self.samples));
+        self.ask_further(waits)
     }
 
     /// Gives what was traced until the last look to the listener or the profile.
@@ -509,22 +530,74 @@ impl Watch {
         }
     }
 
-    /// Gives the listener what the server has counted, where it wants that.
-    fn give_counters(&mut self) -> Result<(), ServerError> {
-        let own = self.own_time();
-        let (Some(listener), Some(sampler)) = (&mut self.listener, &mut self.sampler) else { return Ok(()) };
-        if listener.wants_counters() {
-            let counted = match &mut self.begun.counters {
-                Ok(source) => source.next(sampler.session())?.unwrap_or_default(),
-                Err(_) => BTreeMap::new(),
-            };
-            let now = Account::now(sampler.session())?;
-            let (before, own_before) = std::mem::replace(&mut self.accounted, (now.clone(), own));
-            let own = own.saturating_sub(own_before);
-            let account = before.and_then(|before| now?.since(&before, own));
+    /// Asks what else is to be known, and who blocks the sessions of these waits. Where the server's memory is read,
+    /// the answers are taken when they have come: looks go on meanwhile.
+    fn ask_further(&mut self, waits: Option<LockWaits>) -> Result<(), ServerError> {
+        self.held_up = Duration::ZERO;
+        if self.sampler.is_none() {
+            return Ok(());
+        }
+        let questions = self.further_questions(waits);
+        if questions.is_empty() {
+            return Ok(());
+        }
+        let Some(mut sampler) = self.lend() else { return Ok(()) };
+        if self.memory.is_ok() {
+            self.further = Some(Question::ask(sampler, move |sampler| questions.ask(sampler)));
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let answers = questions.ask(&mut sampler);
+        self.held_up = begun.elapsed();
+        self.sampler = Some(sampler);
+        self.take_answers(answers)
+    }
+
+    /// What else is to be asked now.
+    fn further_questions(&mut self, blocking: Option<LockWaits>) -> Questions {
+        self.asked = blocking.as_ref().map(|waits| waits.at).or(self.asked);
+        let asks_more = std::mem::take(&mut self.asks_more);
+        let tracing = if asks_more { self.tracing.question() } else { None };
+        let hits = asks_more && self.hits.as_mut().is_some_and(BufferHits::take_due);
+        let wants_counters = self.listener.as_ref().is_some_and(|listener| listener.wants_counters());
+        let counters = wants_counters.then(|| {
+            let source = self.begun.counters.as_ref().ok().cloned();
+            CountersQuestion { source, own: self.own_time() }
+        });
+        Questions { blocking, tracing, hits, counters }
+    }
+
+    /// Takes answers to further questions.
+    fn take_answers(&mut self, answers: Answers) -> Result<(), ServerError> {
+        let Answers { blocking, tracing, hits, counters, failure } = answers;
+        tracing.into_iter().for_each(|answer| self.tracing.learn(answer));
+        if let (Some(known), Some(blocks)) = (&mut self.hits, hits) {
+            known.learn(blocks);
+        }
+        counters.into_iter().for_each(|answer| self.give_counters(answer));
+        if let Some((waits, answer)) = blocking {
+            self.blocking = waits.going_on(answer, &self.samples);
+            self.answered = Some(waits.at);
+            match &mut self.listener {
+                Some(listener) => listener.blocking(&self.blocking),
+                None => self.profile.blocking(&self.blocking, &self.samples),
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Gives the listener what the server has counted.
+    fn give_counters(&mut self, answer: CountersAnswer) {
+        let CountersAnswer { source, counted, account: now, own } = answer;
+        if let Some(source) = source {
+            self.begun.counters = Ok(source);
+        }
+        let (before, own_before) = std::mem::replace(&mut self.accounted, (now.clone(), own));
+        let own = own.saturating_sub(own_before);
+        let account = before.and_then(|before| now?.since(&before, own));
+        if let Some(listener) = &mut self.listener {
             listener.counted(&counted, account.ok(), own);
         }
-        Ok(())
     }
 
     /// Notes a time in which nothing was sampled, which ends now.
@@ -545,7 +618,7 @@ impl Watch {
         let memory = self.memory.as_mut().ok()?;
         let since = self.looked?.elapsed();
         let is_due = since >= ASK_EVERY || (since >= ASK_EVERY_LACKING && memory.lacks_names());
-        if is_due && self.question.is_none() {
+        if is_due && self.sampler.is_some() {
             return None;
         }
         let look = memory.look(texts, &mut self.samples);
@@ -562,16 +635,17 @@ impl Watch {
     /// Asks the server what its sessions do, and learns from it what memory does not name. `None` where it has not
     /// answered yet, and its memory is to be read meanwhile.
     fn ask(&mut self, texts: Texts) -> Result<Option<Look>, ServerError> {
-        let look = match &mut self.memory {
-            Err(_) => match &mut self.sampler {
+        let waits = self.memory.as_mut().ok().map(MemorySampler::waits);
+        let look = match waits {
+            None => match &mut self.sampler {
                 Some(sampler) => sampler.look(texts, &mut self.samples)?,
                 None => return Ok(None),
             },
-            Ok(memory) => {
-                let Some(sampler) = self.sampler.take() else { return Ok(None) };
-                let before = memory.waits();
-                match Question::ask(sampler, texts).answer(ANSWERED_WITHIN) {
-                    Ok(answer) => self.take_answer(answer, &before)?,
+            Some(before) => {
+                let Some(sampler) = self.lend() else { return Ok(None) };
+                let question = Question::ask(sampler, move |sampler| Looked::by(sampler, texts));
+                match question.answer(ANSWERED_WITHIN) {
+                    Ok(answer) => self.take_look(answer, &before)?,
                     Err(question) => {
                         self.question = Some(question);
                         return Ok(None);
@@ -579,31 +653,47 @@ impl Watch {
                 }
             }
         };
-        self.ask_more()?;
+        self.note_asked();
         Ok(Some(look))
     }
 
-    /// Takes an answer that was waited for no longer, where it has come: the names in it.
-    fn take_late_answer(&mut self) -> Result<(), ServerError> {
-        match self.question.take().map(|question| question.answer(Duration::ZERO)) {
-            None => Ok(()),
+    /// Takes an answer that was waited for no longer, where it comes within `limit`: of a look, the names in it.
+    fn take_late_answer(&mut self, limit: Duration) -> Result<(), ServerError> {
+        match self.further.take().map(|question| question.answer(limit)) {
+            None => {}
+            Some(Ok((sampler, answers))) => {
+                self.sampler = Some(sampler);
+                self.take_answers(answers)?;
+            }
+            Some(Err(question)) => self.further = Some(question),
+        }
+        match self.question.take().map(|question| question.answer(limit)) {
+            None => {}
             Some(Ok(answer)) => {
                 // Waits have changed since, so that none of them has its name from it.
-                self.take_answer(answer, &HashMap::new())?;
-                self.ask_more()
+                self.take_look(answer, &HashMap::new())?;
+                self.note_asked();
             }
-            Some(Err(question)) => {
-                self.question = Some(question);
-                Ok(())
-            }
+            Some(Err(question)) => self.question = Some(question),
         }
+        Ok(())
+    }
+
+    /// The sampler, to go with a question; `None` where it is with another.
+    fn lend(&mut self) -> Option<SqlSampler> {
+        self.lent = self.times();
+        self.sampler.take()
     }
 
     /// Takes the sampler back and what it has seen. `before` are the waits as they were when it was asked.
-    fn take_answer(&mut self, answer: Answer, before: &HashMap<u32, u32>) -> Result<Look, ServerError> {
-        self.sampler = Some(answer.sampler);
-        let look = answer.look?;
-        self.samples = answer.samples;
+    fn take_look(
+        &mut self,
+        (sampler, looked): (SqlSampler, Looked),
+        before: &HashMap<u32, u32>,
+    ) -> Result<Look, ServerError> {
+        self.sampler = Some(sampler);
+        let look = looked.look?;
+        self.samples = looked.samples;
         if let Ok(memory) = &mut self.memory {
             memory.learn(before, &self.samples);
             for (was, is) in memory.take_renamed() {
@@ -616,16 +706,11 @@ impl Watch {
         Ok(look)
     }
 
-    /// Asks what else is to be known from time to time.
-    fn ask_more(&mut self) -> Result<(), ServerError> {
-        let Some(sampler) = &mut self.sampler else { return Ok(()) };
-        self.tracing.ask(sampler.session())?;
-        if let Some(hits) = &mut self.hits {
-            hits.ask(sampler.session())?;
-        }
+    /// Notes that the server has shown what its sessions do.
+    fn note_asked(&mut self) {
         self.looked = Some(Instant::now());
         self.asks += 1;
-        Ok(())
+        self.asks_more = true;
     }
 
     /// The server refused or ended a statement of ours: the next look may go through.
@@ -644,10 +729,9 @@ impl Watch {
         self.listener.iter_mut().for_each(|listener| listener.away());
         self.begun.counters.iter_mut().for_each(CounterSource::skip);
         self.memory.iter_mut().for_each(MemorySampler::unmap);
-        self.question = None;
-        if let Some(sampler) = self.sampler.take() {
-            self.earlier += sampler.server_time;
-        }
+        (self.question, self.further) = (None, None);
+        self.earlier += self.times().server;
+        (self.sampler, self.lent) = (None, Times::default());
         while !self.is_stopped() && Instant::now() < end {
             match SqlSampler::open(&self.address, Arc::clone(&self.stop)) {
                 Ok(mut sampler) => {
@@ -711,7 +795,7 @@ impl Watch {
     fn close(&mut self) -> Closing {
         let gone = || "the server did not answer at the end".to_string();
         self.hear_rest();
-        let _ = self.take_late_answer();
+        let _ = self.take_late_answer(CLOSED_WITHIN);
         let own = self.own_time();
         let (account, counters) = (self.begun.account.clone(), self.begun.counters.clone());
         let Some(sampler) = self.sampler.as_mut() else {
@@ -734,13 +818,18 @@ impl Watch {
 
     /// Time that the server worked for our looks.
     fn own_time(&self) -> Duration {
-        self.earlier + self.sampler.as_ref().map_or(Duration::ZERO, |sampler| sampler.server_time)
+        self.earlier + self.times().server
+    }
+
+    /// The sampler's times; where it is with a question, those before.
+    fn times(&self) -> Times {
+        let times = |sampler: &SqlSampler| Times { server: sampler.server_time, answer: sampler.answer_time };
+        self.sampler.as_ref().map_or(self.lent, times)
     }
 
     fn observed(&self, closing: Closing) -> Observed {
         let elapsed = self.begun.at.elapsed().as_secs_f64().max(1e-6);
-        let asked = self.sampler.as_ref().map_or(Duration::ZERO, |sampler| sampler.answer_time)
-            + self.memory.as_ref().map_or(Duration::ZERO, |memory| memory.time);
+        let asked = self.times().answer + self.memory.as_ref().map_or(Duration::ZERO, |memory| memory.time);
         let looks = self.profile.looks().max(1);
         let own = OwnCost {
             cpu: Some(process_cpu().since(self.begun.cpu).as_seconds() / elapsed),
@@ -832,6 +921,15 @@ impl Watch {
         said.push(self.tracing.level());
         said.extend(self.tracing.limit());
         said
+    }
+}
+
+/// A session that is with further questions ends as any other, and not in the middle of a statement.
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(question) = self.further.take() {
+            let _ = question.answer(CLOSED_WITHIN);
+        }
     }
 }
 

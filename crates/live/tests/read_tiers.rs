@@ -9,8 +9,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use profile::tables::read_tiers::{Purpose, ReadTier, Reader, ReaderRow};
 use server::Address;
 use sys::tracepoint::{FirstByte, Tracer, Wanted};
 use traced::{found_of_statement, of_statement, tiers};
-use trial::Trial;
+use trial::{TRIES, Trial};
 
 /// Small buffers, so that the kernel has to be asked; all in one process, and by an index where there is one.
 const SMALL: [&str; 6] = [
@@ -258,7 +258,7 @@ fn an_exact_watch_shows_the_reads_inside_each_wait() {
     };
     let mut seen = Vec::new();
     // On a busy machine some of both are lost.
-    for _ in 0..4 {
+    for _ in 0..TRIES {
         let found = match exactly_watched(&trial) {
             Ok(found) => found,
             Err(why) => return println!("skipped: {why}"),
@@ -333,19 +333,28 @@ fn what_leans_on_the_page_cache_is_found_before_what_reads_from_the_device() {
 /// Watches a server that ends in the middle, with one statement before and one after.
 fn watched_over_a_restart() -> Option<Ingested> {
     let (mut trial, _alone) = traced_server(&SMALL)?;
-    let url = trial.url();
+    let (url, is_over) = (trial.url(), Arc::new(AtomicBool::new(false)));
+    let ends = Arc::clone(&is_over);
     let watching = thread::spawn(move || {
         let mut watch = traced::open(&Address::parse(&url).unwrap());
-        watch.run(Duration::from_secs(12), &mut |_| ControlFlow::Continue(()));
+        watch.run(Duration::from_secs(120), &mut |_| match ends.load(Ordering::Acquire) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        });
         watch.finish(None).0
     });
+    let watched = "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'readpath'";
+    trial.wait_for(watched, "t");
     thread::sleep(Duration::from_secs(1));
     run_counted(&trial, Cache::Warm, "SELECT count(rest) FROM other");
     thread::sleep(Duration::from_millis(500));
     trial.kill();
     trial.start_again();
-    thread::sleep(Duration::from_secs(3));
+    trial.wait_for(watched, "t");
+    thread::sleep(Duration::from_secs(2));
     run_counted(&trial, Cache::Warm, "SELECT count(word) FROM other");
+    thread::sleep(Duration::from_millis(500));
+    is_over.store(true, Ordering::Release);
     Some(watching.join().unwrap())
 }
 
@@ -353,9 +362,11 @@ fn watched_over_a_restart() -> Option<Ingested> {
 fn a_server_that_is_started_again_is_traced_again() {
     let parts = ["count(rest)", "count(word)"];
     let Some(mut found) = watched_over_a_restart() else { return };
-    // On a busy machine no look may meet one of the statements.
-    for _ in 0..3 {
-        if parts.iter().all(|part| traced::found_of_statement(&found, part).is_some()) {
+    let is_whole =
+        |found: &Ingested, part: &str| found_of_statement(found, part).is_some_and(|row| row.tiers.all().reads > 1000);
+    // On a busy machine no look may meet one of the statements, or records are lost.
+    for _ in 1..TRIES {
+        if parts.into_iter().all(|part| is_whole(&found, part)) {
             break;
         }
         found = watched_over_a_restart().unwrap();

@@ -105,8 +105,10 @@ fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, Stri
         "" => String::new(),
         setting => format!(", and it is {setting}"),
     };
+    // That of a dry run, which does not ask the server, can be far more than the payload.
+    let most = if known.is_none() { ", with shared buffers of any size" } else { "" };
     let mut costs = vec![
-        ("makes", format!("a schema readpath with tables and indexes of up to {} at one time", mebibytes(*made))),
+        ("makes", format!("a schema readpath with tables and indexes of up to {} at one time{most}", mebibytes(*made))),
         ("displaces", format!("{displaced}: blocks of others are read again afterwards")),
         ("sorts", format!("in temporary files of up to {} at one time", mebibytes(*temporary))),
         ("sends", format!("{lines} statements{besides} on one connection; a second one is open for a moment")),
@@ -175,6 +177,24 @@ mod tests {
         assert!(explained(QueryUse::Explained).unwrap().contains("with parameters ($1) by their generic plans"));
         assert!(explained(QueryUse::Run).unwrap().contains("with parameters ($1) by their generic plans"));
         assert_eq!(explained(QueryUse::None), None);
+    }
+
+    #[test]
+    fn the_size_for_a_server_that_is_not_asked_is_said_to_be_the_most() {
+        let forecast = forecast(None);
+        let (server, time) = (forecast.server.clone(), Duration::from_secs(1));
+        let rehearsed = Rehearsed {
+            server,
+            major: ASSUMED_MAJOR,
+            statements: 10,
+            is_bound: true,
+            bytes: 1000,
+            time,
+            time_by_buffers: time,
+        };
+        let screen = screen(&forecast, &rehearsed, "-- ");
+        let whole = screen.replace("-- ", "").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(whole.contains("up to 92 MiB at one time, with shared buffers of any size"), "{screen}");
     }
 
     #[test]

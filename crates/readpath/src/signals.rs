@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,16 +42,29 @@ const TOGETHER: Duration = Duration::from_secs(1);
 /// How long the reader of standard output may take nothing after a signal.
 const READER_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// How long the last sentences may take: a terminal that takes nothing does not hold up the end.
+const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// What the signals of this process have asked for.
 pub(crate) struct Signals {
     requested: Arc<AtomicBool>,
     last: Arc<AtomicUsize>,
+    ending: Ending,
+}
+
+/// What the thread that waits for signals shares with the command.
+#[derive(Clone, Default)]
+struct Ending {
+    /// When the user first asked to stop.
+    asked: Arc<OnceLock<Instant>>,
+    /// What gives back what the command has taken, such as the terminal.
+    give_back: Arc<OnceLock<fn()>>,
 }
 
 impl Signals {
     /// Takes over the signals, but SIGHUP where `nohup` has it ignored.
     pub(crate) fn install() -> io::Result<Signals> {
-        let signals = Signals { requested: Arc::default(), last: Arc::default() };
+        let signals = Signals { requested: Arc::default(), last: Arc::default(), ending: Ending::default() };
         let taken: Vec<_> = SIGNALS.into_iter().filter(|(_, number, _)| *number != 1 || !is_ignored(*number)).collect();
         for (signal, number, _) in taken.clone() {
             // Actions run in the order of their registration: the number is there when the flag is up.
@@ -59,7 +73,8 @@ impl Signals {
         }
         let arrivals = Arrivals::new(taken.iter().map(|(signal, ..)| signal))?;
         // It sleeps in a read until a signal comes, so that it disturbs no measurement.
-        thread::Builder::new().name("signals".into()).spawn(move || watch(arrivals))?;
+        let ending = signals.ending.clone();
+        thread::Builder::new().name("signals".into()).spawn(move || watch(arrivals, &ending))?;
         // A read of a pipe may wait for ever.
         sys::file::awaited::call_off_by(Arc::clone(&signals.requested));
         Ok(signals)
@@ -75,6 +90,18 @@ impl Signals {
         let number = u8::try_from(self.last.load(Ordering::Relaxed)).unwrap_or(0);
         (number > 0).then_some(number)
     }
+
+    /// Notes that the user asked to stop by other means, such as a key: then the next signal is the second one.
+    pub(crate) fn note_wish(&self) {
+        if self.received().is_none() {
+            let _ = self.ending.asked.set(Instant::now());
+        }
+    }
+
+    /// Has `give_back` called before a second signal ends the process. It may wait without end.
+    pub(crate) fn give_back_by(&self, give_back: fn()) {
+        let _ = self.ending.give_back.set(give_back);
+    }
 }
 
 /// Whether the process was started with this signal ignored.
@@ -86,40 +113,58 @@ fn is_ignored(number: u8) -> bool {
 }
 
 /// Ends the process at a signal that comes a while after the first.
-fn watch(mut arrivals: Arrivals) {
-    let mut first: Option<Instant> = None;
+fn watch(mut arrivals: Arrivals, ending: &Ending) {
     for signal in arrivals.forever() {
         let number = SIGNALS.iter().find(|(known, ..)| *known == signal).map_or(INTERRUPT, |(_, number, _)| *number);
-        match first {
+        match ending.asked.get() {
             None => {
-                first = Some(Instant::now());
+                let _ = ending.asked.set(Instant::now());
+                let ending = ending.clone();
                 // Where it cannot be started, the second signal ends the process.
-                let _ = thread::Builder::new().name("reader".into()).spawn(move || watch_reader(number));
+                let _ = thread::Builder::new().name("reader".into()).spawn(move || watch_reader(number, &ending));
             }
             Some(first) if first.elapsed() < TOGETHER => {}
-            Some(_) => end_at_once(number),
+            Some(_) => end(number, ending, "stopped at once; what was kept before is whole."),
         }
     }
 }
 
 /// After a signal, ends the process where the reader of standard output takes nothing: a result is not waited for
 /// without end.
-#[allow(clippy::exit, reason = "the main thread waits in a write, and a store is never half-written")]
-fn watch_reader(signal: u8) {
+fn watch_reader(signal: u8, ending: &Ending) {
     let signalled = Instant::now();
     let waited = || output::waited().map_or(Duration::ZERO, |waited| waited.min(signalled.elapsed()));
     while waited() < READER_TIMEOUT {
         thread::sleep(READER_TIMEOUT / 60);
     }
-    output::complain("the reader of standard output takes nothing; what was kept before is whole.");
-    output::complain_of_leftovers();
-    std::process::exit(128 + i32::from(signal))
+    end(signal, ending, "the reader of standard output takes nothing; what was kept before is whole.")
 }
 
-/// Ends the process in the middle of whatever it does, because the user asked a second time. What was kept stays kept.
-#[allow(clippy::exit, reason = "the user wants out, and a store is never half-written")]
-fn end_at_once(signal: u8) -> ! {
-    output::complain("stopped at once; what was kept before is whole.");
-    output::complain_of_leftovers();
+/// Ends the process in the middle of its work. What was kept stays kept.
+///
+/// The last sentences are said on another thread: where the terminal takes nothing, they wait without end, as what is
+/// being drawn there does.
+#[allow(clippy::exit, reason = "the main thread may wait in a write, and a store is never half-written")]
+fn end(signal: u8, ending: &Ending, sentence: &'static str) -> ! {
+    let give_back = ending.give_back.get().copied();
+    let say = move || {
+        if let Some(give_back) = give_back {
+            give_back();
+        }
+        output::complain(sentence);
+        output::complain_of_leftovers();
+    };
+    let (done, is_done) = channel();
+    let last_words = move || {
+        say();
+        // It may have taken too long.
+        let _ = done.send(());
+    };
+    match thread::Builder::new().name("last-words".into()).spawn(last_words) {
+        Ok(_) => {
+            let _ = is_done.recv_timeout(LAST_WORDS_TIMEOUT);
+        }
+        Err(_) => say(),
+    }
     std::process::exit(128 + i32::from(signal))
 }

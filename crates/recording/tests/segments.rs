@@ -215,7 +215,7 @@ fn a_second_recorder_on_the_same_folder_is_refused_as_long_as_the_first_one_live
     assert!(refused.to_string().contains("another recorder writes to "));
     drop(first);
     // A process that another test starts holds a copy of the lock until it runs its program.
-    let opened = (0..100).find_map(|_| Folder::open(&path).map_err(|_| sleep(Duration::from_millis(10))).ok());
+    let opened = (0..1000).find_map(|_| Folder::open(&path).map_err(|_| sleep(Duration::from_millis(10))).ok());
     assert_eq!(opened.unwrap().next(), 1);
 }
 

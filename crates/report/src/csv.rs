@@ -49,10 +49,11 @@ fn run(run: &Run) -> Vec<Vec<String>> {
 }
 
 /// A comparison, one row per metric that both runs have: the parameters in the first run, those that differ in the
-/// second, then the metric.
+/// second, then the metric. The best depths of two devices follow, unless they are one of the cases.
 fn comparison(comparison: &Comparison) -> Vec<Vec<String>> {
-    let own = parameter_names(comparison.cases.iter().map(|case| &case.parameters));
-    let changed = changed_names(comparison);
+    let cases: Vec<&CaseComparison> = comparison.cases.iter().chain(best_depth_apart(comparison)).collect();
+    let own = parameter_names(cases.iter().map(|case| &case.parameters));
+    let changed = changed_names(comparison, &cases);
     // The build is no parameter of a case, and what the first run lacks is none of its cases.
     let more = changed.iter().copied().filter(|name| !own.contains(name));
     let names: Vec<&str> = own.iter().copied().chain(more).collect();
@@ -60,7 +61,7 @@ fn comparison(comparison: &Comparison) -> Vec<Vec<String>> {
     let after = changed.iter().map(|name| format!("after_{name}"));
     let heading = names.iter().map(|name| (*name).to_string()).chain(after).chain(columns.map(String::from));
     let mut rows: Vec<Vec<String>> = vec![heading.collect()];
-    for case in &comparison.cases {
+    for case in cases {
         let before = names.iter().map(|name| of_first(comparison, case, name));
         let after = changed.iter().map(|name| of_second(comparison, case, name));
         let parameters: Vec<String> = before.chain(after).collect();
@@ -70,9 +71,18 @@ fn comparison(comparison: &Comparison) -> Vec<Vec<String>> {
     rows
 }
 
+/// Each device at its best depth, where no case pairs these depths: runs that tried other depths may have no case in
+/// common.
+fn best_depth_apart(comparison: &Comparison) -> Option<&CaseComparison> {
+    let best = comparison.best_depth.as_ref()?;
+    let depth = |case: &CaseComparison| of_second(comparison, case, "depth");
+    let is_best = |case: &CaseComparison| case.parameters == best.parameters && depth(case) == depth(best);
+    (!comparison.cases.iter().any(is_best)).then_some(best)
+}
+
 /// The names of what differs between two runs, or between a case of one and that of the other, once each.
-fn changed_names(comparison: &Comparison) -> Vec<&str> {
-    let outcomes = comparison.cases.iter().flat_map(|case| &case.outcomes);
+fn changed_names<'a>(comparison: &'a Comparison, cases: &[&'a CaseComparison]) -> Vec<&'a str> {
+    let outcomes = cases.iter().flat_map(|case| &case.outcomes);
     let mut names: Vec<&str> = Vec::new();
     for change in comparison.changes.iter().chain(outcomes) {
         if !names.contains(&change.parameter.as_str()) {

@@ -13,7 +13,13 @@ use server::activity::Activity;
 use server::{
     Address, BackendAccount, Defaults, Limits, Plan, Schema, ServerError, Session, Statements, schema, space,
 };
-use trial::Trial;
+use trial::{TRIES, Trial};
+
+/// How long a statement sleeps that a test ends.
+const LONG: &str = "SELECT pg_sleep(250)";
+
+/// How soon it ends on a machine that does other things too.
+const SOON: Duration = Duration::from_secs(120);
 
 fn open(url: &str) -> Result<Session, ServerError> {
     Session::open(&Address::parse(url).unwrap(), Limits::default(), Arc::default())
@@ -82,8 +88,8 @@ fn a_connection_is_encrypted_as_the_address_asks_for_and_to_no_other_server() {
         stop.store(true, Ordering::Relaxed);
     });
     let started = Instant::now();
-    assert!(session.run("SELECT pg_sleep(30)").unwrap_err().is_stop());
-    assert!(started.elapsed() < Duration::from_secs(10));
+    assert!(session.run(LONG).unwrap_err().is_stop());
+    assert!(started.elapsed() < SOON);
     raised.join().unwrap();
 }
 
@@ -178,11 +184,12 @@ fn a_limit_of_temporary_files_that_sorting_would_break_is_known_before_it_does()
 #[test]
 fn a_statement_that_takes_too_long_or_waits_too_long_ends() {
     let Some(trial) = Trial::start(&[]) else { return };
-    let limits = Limits { statement: Duration::from_millis(300), lock: Duration::from_millis(100) };
+    // The session is opened within the same limits.
+    let limits = Limits { statement: Duration::from_secs(4), lock: Duration::from_secs(1) };
     let address = Address::parse(&trial.url()).unwrap();
     let mut session = Session::open(&address, limits, Arc::default()).unwrap();
     let error = session.run("SELECT pg_sleep(60)").unwrap_err();
-    assert!(error.to_string().contains("longer than 0.3 s"), "{error}");
+    assert!(error.to_string().contains("longer than 4 s"), "{error}");
     trial.run("CREATE TABLE theirs (a integer)");
     let mut other = trial.client();
     let mut held = other.transaction().unwrap();
@@ -206,8 +213,8 @@ fn a_wish_to_stop_ends_the_statement_and_removes_the_schema() {
         raised.store(true, Ordering::Relaxed);
     });
     let started = Instant::now();
-    assert!(made.session().run("SELECT pg_sleep(60)").unwrap_err().is_stop());
-    assert!(started.elapsed() < Duration::from_secs(10));
+    assert!(made.session().run(LONG).unwrap_err().is_stop());
+    assert!(started.elapsed() < SOON);
     user.join().unwrap();
     assert!(made.session().run("SELECT 1").unwrap_err().is_stop());
     made.finish().unwrap();
@@ -288,12 +295,16 @@ fn the_backends_time_is_seen_where_it_runs_here() {
     let mut session = open(&trial.url()).unwrap();
     assert!(session.facts().version.starts_with("15."), "{:?}", session.facts());
     let account = BackendAccount::open(&mut session).unwrap().unwrap();
-    let before = account.processor_time().unwrap();
-    session.run("SELECT count(*) FROM generate_series(1, 300000)").unwrap();
-    let took = account.processor_time().unwrap().since(before);
-    session.run("SELECT pg_sleep(0.2)").unwrap();
-    let slept = account.processor_time().unwrap().since(before).since(took);
-    assert!(took.as_seconds() > 0.005 && slept.as_seconds() < 0.01, "{took:?} {slept:?}");
+    let mut taken = |statement: &str| {
+        let before = account.processor_time().unwrap();
+        session.run(statement).unwrap();
+        account.processor_time().unwrap().since(before)
+    };
+    let took = taken("SELECT count(*) FROM generate_series(1, 300000)");
+    // What a hypervisor takes while the process runs may be counted as its own.
+    let slept: Vec<_> =
+        (0..TRIES).map(|_| taken("SELECT pg_sleep(0.2)")).take_while(|slept| slept.as_seconds() > 0.01).collect();
+    assert!(took.as_seconds() > 0.005 && slept.len() < TRIES, "{took:?} {slept:?}");
     let plan = session.explain("SELECT * FROM pg_class", Plan::default()).unwrap();
     assert!(plan.buffers().unwrap().gets() > 0 && plan.execution_ms.is_some(), "{plan:?}");
 }
@@ -306,11 +317,13 @@ fn the_work_of_others_is_seen() {
     activity.look(&mut session).unwrap();
     assert_eq!((activity.looks(), activity.most()), ((1, 0), 0));
     let mut other = trial.client();
-    let busy = thread::spawn(move || other.batch_execute("SELECT pg_sleep(2)").unwrap());
-    trial.wait_for("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%sleep(2)' AND state = 'active'", "1");
+    let busy = thread::spawn(move || other.batch_execute(LONG));
+    let asleep = format!("FROM pg_stat_activity WHERE query = '{LONG}' AND state = 'active'");
+    trial.wait_for(&format!("SELECT count(*) {asleep}"), "1");
     activity.look(&mut session).unwrap();
     assert_eq!((activity.looks(), activity.most()), ((2, 1), 1));
-    busy.join().unwrap();
+    trial.run(&format!("SELECT pg_cancel_backend(pid) {asleep}"));
+    busy.join().unwrap().unwrap_err();
 }
 
 /// Where Debian has its pooler.
@@ -365,19 +378,18 @@ fn value(pooler: &trial::Pooler, statement: &str) -> String {
 #[test]
 fn limits_of_the_role_hold_where_they_are_smaller() {
     let Some(trial) = Trial::start(&[]) else { return };
-    trial.run(
-        "CREATE USER slow; ALTER ROLE slow SET statement_timeout = '400ms'; ALTER ROLE slow SET lock_timeout = '1h'",
-    );
+    trial
+        .run("CREATE USER slow; ALTER ROLE slow SET statement_timeout = '4s'; ALTER ROLE slow SET lock_timeout = '1h'");
     trial.run("GRANT CREATE ON DATABASE postgres TO slow");
     let mut made = Schema::create(open(&trial.url_of("slow")).unwrap()).unwrap();
     let shown = |session: &mut Session, name: &str| session.text(&format!("SHOW {name}"), None).unwrap().unwrap();
-    assert_eq!(shown(made.session(), "statement_timeout"), "400ms");
+    assert_eq!(shown(made.session(), "statement_timeout"), "4s");
     assert_eq!(shown(made.session(), "lock_timeout"), "5s");
     let error = made.session().run("SELECT pg_sleep(60)").unwrap_err().to_string();
-    assert!(error.contains("longer than 0.4 s") && error.contains("the role's own"), "{error}");
+    assert!(error.contains("longer than 4 s") && error.contains("the role's own"), "{error}");
     // The removal keeps to it too.
     made.session().abandon().unwrap();
-    assert_eq!(shown(made.session(), "statement_timeout"), "400ms");
+    assert_eq!(shown(made.session(), "statement_timeout"), "4s");
     made.finish().unwrap();
 }
 

@@ -15,7 +15,7 @@ use server::{Address, Limits, Schema, ServerError, Session, schema};
 use trial::Trial;
 
 /// Far more than any wait here may take, and far less than for ever.
-const LONG: Duration = Duration::from_secs(40);
+const LONG: Duration = Duration::from_secs(100);
 
 /// What a server does with a connection.
 type Play = fn(TcpStream) -> std::io::Result<()>;
@@ -119,8 +119,9 @@ fn the_first_wish_to_stop_ends_a_wait_for_a_server() {
 #[test]
 fn a_stopped_server_is_left_after_the_limit_of_a_statement_and_named() {
     let Some(trial) = Trial::start(&[]) else { return };
-    let limits = Limits { statement: Duration::from_millis(500), ..Limits::default() };
-    let address = Address::parse(&format!("{}?connect_timeout=2", trial.url())).unwrap();
+    // A busy machine opens the session and makes the schema within the same limits.
+    let limits = Limits { statement: Duration::from_secs(2), ..Limits::default() };
+    let address = Address::parse(&format!("{}?connect_timeout=5", trial.url())).unwrap();
     let mut made = Schema::create(Session::open(&address, limits, Arc::default()).unwrap()).unwrap();
     trial.signal_all(Signal::STOP);
     let started = Instant::now();

@@ -21,5 +21,5 @@ mod view;
 
 pub use draw::Facts;
 pub use history::History;
-pub use screen::Screen;
+pub use screen::{Screen, give_back};
 pub use view::{Pane, View};

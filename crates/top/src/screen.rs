@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crossterm::cursor::Show;
 use crossterm::event::Event;
+use crossterm::{execute, terminal};
 use ratatui::DefaultTerminal;
 
 use crate::draw::{Drawn, Facts};
@@ -94,6 +96,15 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         self.give_back();
+    }
+}
+
+/// Gives the terminal back where it is taken, for a process that ends while its screen is being drawn. The modes of the
+/// terminal come first: they are given back also where it takes nothing that is written, which waits without end.
+pub fn give_back() {
+    if terminal::is_raw_mode_enabled().unwrap_or(false) {
+        let _ = ratatui::try_restore();
+        let _ = execute!(io::stdout(), Show);
     }
 }
 

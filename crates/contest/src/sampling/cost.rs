@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn what_a_profiler_starts_is_charged_to_it() {
-        let mut shell = Command::new("sh").args(["-c", "sleep 5 & wait"]).stdin(Stdio::null()).spawn().unwrap();
+        let mut shell = Command::new("sh").args(["-c", "sleep 30 & wait"]).stdin(Stdio::null()).spawn().unwrap();
         let begun = Instant::now();
-        while with_children(shell.id()).len() < 2 && begun.elapsed() < Duration::from_secs(4) {
+        while with_children(shell.id()).len() < 2 && begun.elapsed() < Duration::from_secs(25) {
             thread::sleep(Duration::from_millis(10));
         }
         let processes = with_children(shell.id());

@@ -113,7 +113,8 @@ mod tests {
         let flag = Arc::clone(&is_over);
         let thread = thread::spawn(move || ticks(|| flag.load(Ordering::Relaxed)));
         let mut ticking = Ticking { begun: Instant::now(), is_over, thread: Some(thread) };
-        thread::sleep(Duration::from_millis(20));
+        // A busy machine begins the thread late.
+        thread::sleep(Duration::from_millis(500));
         assert!(ticking.stop().is_some_and(|count| count > 0) && ticking.stop().is_none());
     }
 }

@@ -64,9 +64,16 @@ fn the_real_reader_slowed_down_by_a_rate_is_called_slower() {
         println!("skipped: readpath is not built next to the contests: cargo build -p readpath");
         return;
     };
-    let Some(outcome) = short_with(&readpath, &["--reader-arguments=--rate 500".into()]) else { return };
-    assert_eq!(outcome.status, 1, "{outcome:?}");
-    assert!(outcome.page.contains("slower"), "{outcome:?}");
+    let mut found = Vec::new();
+    // A disk that others keep busy may give fio no more in one of the pairs.
+    for _ in 0..5 {
+        let Some(outcome) = short_with(&readpath, &["--reader-arguments=--rate 500".into()]) else { return };
+        if outcome.status == 1 && outcome.page.contains("slower") {
+            return;
+        }
+        found.push(outcome);
+    }
+    panic!("a slow reader is not called slower: {found:?}");
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use crate::program::{Outcome, contest, kept, readpath};
 
-/// A small trial, three times at most: on a busy machine a load of a second may outlast the profiler that was to
+/// A small trial, five times at most: on a busy machine a load of a second may outlast the profiler that was to
 /// outlast it. `None` where a peer is missing.
 fn trial<const N: usize>(words: &[String; N]) -> Option<Outcome> {
     let once = || contest(words.clone()).unless_a_peer_is_missing();
     let mut outcome = once()?;
-    for _ in 0..2 {
+    for _ in 0..4 {
         if !outcome.complaint.contains("ended while it was measured") {
             break;
         }

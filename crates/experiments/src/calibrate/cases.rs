@@ -45,6 +45,10 @@ pub(super) fn keep(
         let why = one.not_timed.as_deref().unwrap_or_default();
         cases.push(of_refused(bench, comparison.state, &one.query.name, why));
     }
+    // The server's words stand here alone: a page for others leaves them out.
+    for (one, why) in comparison.compared.iter().filter_map(|one| Some((one, one.first_failure()?))) {
+        cases.push(of_refused(bench, comparison.state, &one.query.name, &format!("by another plan {why}")));
+    }
     cases.extend((0..comparison.sets.len()).map(|set| of_set(bench, comparison, advice, set)));
     Ok(journal.keep_all(cases)?)
 }
@@ -107,8 +111,11 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         PLAN_THEN.of(then.top.outline()),
         VERDICT.of(verdict),
     ]);
-    if let Some(pair) = pair {
+    if let Some(pair) = &pair {
         case.metrics.extend(calibrate::TIME_NOW.of_samples(TIMED, &pair.now));
+    }
+    // A plan that ends with an error has no time.
+    if let Some(pair) = pair.filter(|pair| !pair.is_failed) {
         let source = if pair.is_ended { ENDED } else { TIMED };
         case.metrics.extend(calibrate::TIME_THEN.of_samples(source, &pair.then));
         let has_interval = pair.has_enough();
@@ -121,6 +128,9 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
 
 /// The verdict on a query, and after how long its other plan was ended where it was.
 fn verdict(pair: &Pair) -> String {
+    if pair.is_failed {
+        return "ends with an error".into();
+    }
     let name = pair.verdict().name();
     match pair.then.iter().copied().reduce(f64::max).filter(|_| pair.is_ended) {
         Some(limit) => format!("{name}, ended after {}", format_nanos(limit * 1e6)),

@@ -28,7 +28,7 @@ const ROUNDS_TIME_AS_FOUND: Duration = Duration::from_secs(60);
 const MORE_ROUNDS: usize = 5;
 const MORE_TIME: Duration = Duration::from_secs(30);
 /// The same where each run takes a restart.
-const MORE_TIME_COLD: Duration = Duration::from_secs(120);
+const MORE_TIME_COLD: Duration = Duration::from_secs(240);
 
 /// A short query of the user's is repeated in its turn until its runs have taken this long together, but not more often
 /// than that: what differs from run to run is as long for it as for a long one.
@@ -63,8 +63,10 @@ pub(super) struct Variant {
     turns: Vec<usize>,
     /// Whether a run was ended for taking too long, after enough that were not: the machine may have been held up.
     is_held_up: bool,
-    /// Whether it was ended for taking too long. Its limit then stands for its time in this round and all later ones.
+    /// Whether it was ended for taking too long, or by an error. Its last time then stands for those of later rounds.
     is_cut: bool,
+    /// The error that ended it, where it did not take too long.
+    failure: Option<String>,
 }
 
 /// A query with its plans: the first is the one by the server's own constants.
@@ -100,6 +102,24 @@ pub(super) struct Comparison {
     /// Whether plans were timed.
     pub(super) is_timed: bool,
     pub(super) others: Others,
+    pub(super) ended_by: EndedBy,
+}
+
+/// Which limit ends the user's queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EndedBy {
+    TimeLimit,
+    /// That of all statements of the session, which is shorter.
+    StatementTimeout,
+}
+
+impl EndedBy {
+    fn of(bench: &mut Bench<'_>) -> EndedBy {
+        match bench.tables.statement_limit() < bench.parameters.time_limit() {
+            true => EndedBy::StatementTimeout,
+            false => EndedBy::TimeLimit,
+        }
+    }
 }
 
 /// Whether other sessions were at work while queries were timed.
@@ -139,7 +159,19 @@ impl Compared {
         let [now, then] = [&self.variants[0], &self.variants[at]];
         let ratio = |turn: usize| Some(then.of_turn(turn)? / now.of_turn(turn)?);
         let ratios = (0..=self.turn).filter_map(ratio).filter(|ratio| ratio.is_finite()).collect();
-        Pair { now: now.millis.clone(), then: then.millis.clone(), ratios, is_ended: then.is_cut }
+        let (is_ended, is_failed) = (then.is_cut, then.failure.is_some());
+        Pair { now: now.millis.clone(), then: then.millis.clone(), ratios, is_ended, is_failed }
+    }
+
+    /// The error that the plan by a set ends with, where the one by the server's own constants does not.
+    pub(super) fn failure(&self, set: usize) -> Option<&str> {
+        self.variants[self.variant(set)].failure.as_deref().filter(|_| self.not_timed.is_none())
+    }
+
+    /// The same of the first plan that has one.
+    pub(super) fn first_failure(&self) -> Option<&str> {
+        let first = self.variants.iter().find_map(|variant| variant.failure.as_deref());
+        first.filter(|_| self.not_timed.is_none())
     }
 
     /// The milliseconds of a plan: its ratio within turns times the median by the server's own constants.
@@ -148,22 +180,32 @@ impl Compared {
         if at == 0 { Some(now) } else { Some(now * self.pair_with(at).times()?) }
     }
 
-    /// Takes in that a run of a plan gave no time: that of another plan is at least the limit, and no plan of the query
-    /// is timed any more where it had another reason, or where the server's own constants lead to the plan. What was
-    /// timed often enough before stands: it may show harm. A plan that was timed often enough is given another run.
+    /// Takes in that a run of a plan gave no time. Another plan that reaches its limit takes at least that long, and
+    /// one that ends with an error is worse. No plan of the query is timed any more where a run had another reason, or
+    /// where the server's own constants lead to the plan. What was timed often enough before stands: it may show harm.
     fn unfinished(&mut self, at: usize, why: Unfinished, limit: Duration) {
         match why {
-            Unfinished::TooLong(_) if at > 0 => {
-                let had_enough = self.pair_with(at).has_enough();
-                let variant = &mut self.variants[at];
-                variant.is_cut = variant.is_held_up || !had_enough;
-                variant.is_held_up = true;
-                variant.took(limit.as_secs_f64() * 1e3, self.turn);
-            }
+            Unfinished::TooLong(_) | Unfinished::Failed(_) if at > 0 => self.end(at, why, limit),
             _ if (0..self.variants.len()).all(|at| self.pair_with(at).has_enough()) => self.is_left = true,
             Unfinished::TooLong(why) => (self.not_timed, self.is_too_long) = (Some(why), true),
-            Unfinished::Refused(why) => self.not_timed = Some(why),
+            Unfinished::Failed(why) | Unfinished::Refused(why) => self.not_timed = Some(why),
         }
+    }
+
+    /// Ends another plan, or gives it one more run where it was timed often enough. A plan that ends with an error has
+    /// no time: one that is surely too long stands for it.
+    fn end(&mut self, at: usize, why: Unfinished, limit: Duration) {
+        let had_enough = self.pair_with(at).has_enough();
+        let too_long = median(&self.variants[0].millis).map_or(0.0, |now| now * TIMES_MAX);
+        let variant = &mut self.variants[at];
+        variant.is_cut = variant.is_held_up || !had_enough;
+        variant.is_held_up = true;
+        let mut millis = limit.as_secs_f64() * 1e3;
+        if let Unfinished::Failed(why) = why {
+            millis = millis.max(too_long);
+            variant.failure = Some(why).filter(|_| variant.is_cut);
+        }
+        variant.took(millis, self.turn);
     }
 
     /// Whether its plans are timed, and can be once more.
@@ -211,7 +253,7 @@ impl Variant {
     /// A plan that a set leads to, before it is run.
     fn new(plan: Plan, set: usize) -> Variant {
         let (millis, turns) = (Vec::new(), Vec::new());
-        Variant { plan, sets: vec![set], millis, turns, is_held_up: false, is_cut: false }
+        Variant { plan, sets: vec![set], millis, turns, is_held_up: false, is_cut: false, failure: None }
     }
 
     /// Adds a run that took these milliseconds.
@@ -240,6 +282,11 @@ impl Variant {
     pub(super) fn ended(sets: &[usize], limit: f64) -> Variant {
         Variant { is_cut: true, ..Variant::of(sets, &[limit; RUNS_MIN]) }
     }
+
+    /// The same of a plan that ended with an error.
+    pub(super) fn failed(sets: &[usize], stands_for_it: f64) -> Variant {
+        Variant { failure: Some("the server refuses it (no)".into()), ..Variant::ended(sets, stands_for_it) }
+    }
 }
 
 #[cfg(test)]
@@ -248,7 +295,8 @@ impl Compared {
     pub(super) fn of(name: &str, variants: Vec<Variant>) -> Compared {
         let query = Query::of_verification(name.into(), "SELECT".into());
         let turn = variants.iter().filter_map(|variant| variant.turns.iter().max()).max().copied().unwrap_or(0);
-        let (reached, not_timed, is_too_long) = (Vec::new(), None, false);
+        let reached = variants.iter().map(|variant| variant.plan.top.outline()).collect();
+        let (not_timed, is_too_long) = (None, false);
         Compared { query, variants, turn, reached, not_timed, is_too_long, is_left: false, least: None }
     }
 }
@@ -258,8 +306,8 @@ impl Comparison {
     /// Queries that were timed by these sets on a quiet server, and judged.
     pub(super) fn timed(state: State, sets: Vec<ConstantSet>, compared: Vec<Compared>) -> Comparison {
         let (refused, judged, exceptions) = (Vec::new(), Vec::new(), Vec::new());
-        let (is_timed, others) = (true, Others::Quiet);
-        let mut timed = Comparison { state, sets, compared, refused, judged, exceptions, is_timed, others };
+        let (is_timed, others, ended_by) = (true, Others::Quiet, EndedBy::TimeLimit);
+        let mut timed = Comparison { state, sets, compared, refused, judged, exceptions, is_timed, others, ended_by };
         timed.judge();
         timed
     }
@@ -437,8 +485,8 @@ pub(super) fn plan(
         one.reached = one.variants.iter().map(|variant| variant.plan.top.outline()).collect();
     }
     let (judged, exceptions) = (Vec::new(), Vec::new());
-    let (is_timed, others) = (false, Others::Quiet);
-    Ok(Comparison { state, sets, compared, refused, judged, exceptions, is_timed, others })
+    let (is_timed, others, ended_by) = (false, Others::Quiet, EndedBy::of(bench));
+    Ok(Comparison { state, sets, compared, refused, judged, exceptions, is_timed, others, ended_by })
 }
 
 /// Adds a set's plan to those that there are. A dry run, which knows no plan, takes each for another one.
@@ -466,6 +514,7 @@ pub(super) fn time(
     let most = if state == State::AsFound { ROUNDS_TIME_AS_FOUND } else { ROUNDS_TIME };
     // Nothing settles where each run begins with empty caches, or with a table that does not fit.
     let settling = usize::from(state == State::Cached || state == State::AsFound);
+    mark_all_rows(bench, comparison, journal)?;
     let mut started = bench.machine.clock.now();
     let changed = comparison.compared.iter().filter(|one| one.is_changed()).count();
     for round in 0..wanted + settling {
@@ -514,6 +563,41 @@ pub(super) fn time(
     Ok(())
 }
 
+/// Runs each plan of the queries of a copy of a data directory once before the rounds, which counts in no way. The
+/// first query that reads a row of a restored backup marks it as committed, and may clear dead rows out of its block.
+/// In the first round, that would fall to the plan by the server's own constants alone.
+fn mark_all_rows(
+    bench: &mut Bench<'_>,
+    comparison: &Comparison,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    for at in unmarked(comparison) {
+        let one = &comparison.compared[at];
+        journal.step(&format!("plans of {}, once before the rounds", one.query.name), Duration::from_secs(5));
+        let mut now = None;
+        for (plan, variant) in one.variants.iter().enumerate() {
+            bench.set_constants(&comparison.sets[variant.sets[0]].values)?;
+            let limit = limit_by(bench.time_limit(), now);
+            // What ends a run says nothing yet: the rounds find out.
+            let run = bench.tables.run_query(&one.query, limit)?;
+            match run.ok().and_then(|plan| plan.execution_ms) {
+                millis @ Some(_) if plan == 0 => now = millis,
+                None if plan == 0 => break,
+                _ => {}
+            }
+        }
+        bench.look(journal);
+    }
+    Ok(())
+}
+
+/// The places of the queries in whose tables a run may mark rows: readpath's own tables have none that are not marked,
+/// and on a given server the first round does not count.
+fn unmarked(comparison: &Comparison) -> Vec<usize> {
+    let all = comparison.compared.iter().enumerate().filter(|_| comparison.state == State::OwnCold);
+    all.filter(|(_, one)| one.is_changed() && one.can_be_timed()).map(|(at, _)| at).collect()
+}
+
 /// How sets are chosen from, by what is known of them.
 #[derive(Clone, Copy)]
 pub(super) struct Choice<'a> {
@@ -537,10 +621,12 @@ struct Again {
     is_found_anew: bool,
 }
 
-const AGAIN: [Again; 3] = [
+const AGAIN: [Again; 4] = [
     Again { which: "whose plan may do harm", find: those_unsure_of_harm, is_found_anew: true },
     // Those that were found are run in all rounds: one that stopped as soon as it was none would stop by chance.
     Again { which: "that may be exceptions", find: those_that_may_be_exceptions, is_found_anew: false },
+    // All rounds, too: a set whose rounds end once it looks good is advised by chance.
+    Again { which: "of a set that they do not decide on", find: those_that_do_not_decide, is_found_anew: false },
     // Each round may change the choice.
     Again {
         which: "of which it is not sure that no harm is done",
@@ -560,6 +646,26 @@ fn those_that_may_be_exceptions(comparison: &mut Comparison, _: Contenders<'_>) 
     comparison.judge();
     let plans = |at: &usize| (1..comparison.compared[*at].variants.len()).collect();
     comparison.slower_exceptions().iter().map(|at| (*at, plans(at))).collect()
+}
+
+/// Queries that the best set changes, where no set is worth a change and this one may be. Rounds with empty caches are
+/// few, because each run takes a restart, and the times of a disk differ by a quarter from one to the next.
+fn those_that_do_not_decide(comparison: &mut Comparison, contenders: Contenders<'_>) -> Wanted {
+    comparison.judge();
+    if !comparison.state.is_cold() || !contenders(comparison).is_empty() {
+        return Wanted::new();
+    }
+    let judged = &comparison.judged;
+    let may_be_worth_it = |set: &usize| judged[*set].may_be_worth_it();
+    let Some(set) = (1..judged.len()).filter(may_be_worth_it).max_by(|one, other| {
+        // The first of two that gain as much.
+        judged[*one].gain.total_cmp(&judged[*other].gain).then(other.cmp(one))
+    }) else {
+        return Wanted::new();
+    };
+    let queries = comparison.compared.iter().enumerate();
+    let queries = queries.filter(|(at, one)| one.variant(set) > 0 && !comparison.exceptions[set].contains(at));
+    queries.map(|(at, one)| (at, vec![one.variant(set)])).collect()
 }
 
 /// Queries that the sets between which the choice lies do not surely leave unharmed, though they seem to: few rounds
@@ -735,10 +841,15 @@ fn run_plan(
 
 /// How long a plan of a query may take.
 fn limit(all: Duration, one: &Compared, at: usize) -> Duration {
-    match median(&one.variants[0].millis) {
+    limit_by(all, median(&one.variants[0].millis).filter(|_| at > 0))
+}
+
+/// How long another plan may take, by the milliseconds of the one now.
+fn limit_by(all: Duration, now: Option<f64>) -> Duration {
+    match now {
         // In whole milliseconds, as the server counts them: it would end a run before a limit with a fraction.
-        Some(now) if at > 0 => Duration::from_millis((now * TIMES_MAX) as u64).max(LIMIT_MIN).min(all),
-        _ => all,
+        Some(now) => Duration::from_millis((now * TIMES_MAX) as u64).max(LIMIT_MIN).min(all),
+        None => all,
     }
 }
 
@@ -757,6 +868,21 @@ mod tests {
         ];
         let one = Compared::of("q", variants);
         assert_eq!([0, 1, 2, 3].map(|at| one.is_slow(at)), [false, true, false, false]);
+    }
+
+    #[test]
+    fn the_first_run_that_marks_the_rows_of_a_restored_backup_counts_for_no_plan() {
+        let found = |state| {
+            let changed = |name| Compared::of(name, vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])]);
+            let not_run = Compared { not_timed: Some("it writes".into()), ..changed("not run") };
+            let same = Compared::of("same", vec![Variant::of(&[0, 1], &[])]);
+            let sets = vec![own(), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+            unmarked(&Comparison::timed(state, sets, vec![same, changed("first"), not_run, changed("last")]))
+        };
+        assert_eq!(found(State::OwnCold), [1, 3]);
+        for state in [State::AsFound, State::Cold, State::Cached, State::System] {
+            assert_eq!(found(state), [0; 0], "{state:?}");
+        }
     }
 
     /// A query that takes these milliseconds by the server's own constants, and has another plan.
@@ -792,7 +918,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_reaches_its_limit_took_at_least_that_long_and_another_error_says_nothing_of_its_time() {
+    fn a_plan_that_reaches_its_limit_took_at_least_that_long_and_a_lock_says_nothing_of_its_time() {
         let all = Duration::from_secs(10);
         for (now, seconds) in [(1.0, 0.5), (1000.0, 5.0), (3000.0, 10.0), (9000.0, 10.0)] {
             let mut one = with_another_plan(now);
@@ -802,13 +928,43 @@ mod tests {
             let pair = one.pair(1).unwrap();
             assert_eq!((pair.then, pair.is_ended), (vec![seconds * 1e3], true), "timed, and not left out");
             let mut other = with_another_plan(now);
-            other.unfinished(1, Unfinished::Refused("temporary file size exceeds".into()), limit);
-            assert_eq!((other.pair(1), other.not_timed.as_deref()), (None, Some("temporary file size exceeds")));
+            other.unfinished(1, Unfinished::Refused("it waits for a lock".into()), limit);
+            assert_eq!((other.pair(1), other.not_timed.as_deref()), (None, Some("it waits for a lock")));
         }
         let mut own = with_another_plan(3000.0);
         assert_eq!(limit(all, &own, 0), all);
         own.unfinished(0, Unfinished::TooLong("it takes longer".into()), all);
         assert_eq!((own.pair(1), own.not_timed.as_deref()), (None, Some("it takes longer")));
+    }
+
+    #[test]
+    fn a_plan_that_ends_with_an_error_is_harm_by_its_sets_alone_and_those_of_other_plans_are_timed() {
+        let fails = || Unfinished::Failed("the server refuses it (temporary file size exceeds)".into());
+        for (now, limit, stands_for_it) in [(10.0, 500, 500.0), (9000.0, 10_000, 45_000.0)] {
+            let times = [vec![now; 4], Vec::new(), vec![now / 2.0; 4]];
+            let variants = times.iter().enumerate().map(|(set, millis)| Variant::of(&[set], millis));
+            let mut one = Compared::of("q", variants.collect());
+            one.unfinished(1, fails(), Duration::from_millis(limit));
+            let pair = one.pair(1).unwrap();
+            assert_eq!((pair.then.as_slice(), pair.does_harm()), (&[stands_for_it][..], true), "in its only turn");
+            assert!(one.can_be_timed() && one.failure(1).unwrap().contains("temporary file"));
+            assert_eq!((one.pair(2).map(|pair| pair.ratios), one.failure(2)), (Some(vec![0.5; 4]), None));
+            one.forget();
+            one.turn += 1;
+            one.unfinished(0, fails(), Duration::from_secs(10));
+            assert_eq!((one.pair(1), one.failure(1)), (None, None), "the plan now ends with one too");
+        }
+    }
+
+    #[test]
+    fn an_error_after_three_good_turns_is_one_bad_turn_and_a_second_one_ends_the_plan() {
+        let mut one = in_turns(&[&[1, 2, 3, 4].map(|turn| (turn, 3.0)), &[1, 2, 3].map(|turn| (turn, 3.0))]);
+        let mut fail = |turn: usize| {
+            one.turn = turn;
+            one.unfinished(1, Unfinished::Failed("out of memory".into()), Duration::from_millis(500));
+            (one.failure(1).is_some(), one.pair_with(1).does_harm())
+        };
+        assert_eq!([fail(4), fail(5)], [(false, false), (true, true)]);
     }
 
     /// A query whose plans ran in these turns, each with its milliseconds.
@@ -959,6 +1115,29 @@ mod tests {
         assert_eq!(slower(12.0, 30.0), (2, vec![9]), "harmed by one of them");
         assert_eq!(slower(30.0, 30.5), (2, vec![]), "harmed by both");
         assert_eq!(slower(10.5, 10.6), (0, vec![]), "no exception");
+    }
+
+    #[test]
+    fn a_set_that_few_cold_rounds_do_not_decide_on_is_tried_in_more_and_one_that_they_do_is_not() {
+        let wanted = |state: State, gains: f64| {
+            let times = |middle: f64, parts: [f64; 5]| parts.map(|part| middle * part);
+            let compared = (0..6).map(|at| {
+                let then = if at == 0 { 100.0 * gains } else { 100.0 };
+                let now = Variant::of(&[0], &times(100.0, [0.8, 1.0, 1.25, 0.9, 1.1]));
+                let then = Variant::of(&[1], &times(then, [1.1, 0.9, 1.0, 0.8, 1.25]));
+                Compared::of(&format!("q{at}"), vec![now, then])
+            });
+            let sets = vec![own(), ConstantSet { name: "tried", values: vec![("seq_page_cost", 0.5)] }];
+            let mut comparison = Comparison::timed(state, sets, compared.collect());
+            let contenders = |comparison: &Comparison| {
+                (1..2).filter(|set| comparison.judged[*set].decision == Decision::Change).collect()
+            };
+            let found = those_that_do_not_decide(&mut comparison, &contenders);
+            (comparison.judged[1].decision, found.into_iter().map(|(at, _)| at).collect::<Vec<_>>())
+        };
+        assert_eq!(wanted(State::OwnCold, 0.8), (Decision::Undecided, vec![0, 1, 2, 3, 4, 5]));
+        assert_eq!(wanted(State::OwnCold, 0.2), (Decision::Change, vec![]));
+        assert_eq!(wanted(State::AsFound, 0.8), (Decision::Undecided, vec![]), "further rounds cost little there");
     }
 
     #[test]

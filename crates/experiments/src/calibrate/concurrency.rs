@@ -139,7 +139,7 @@ fn sweep(bench: &mut Bench<'_>, setting: ReadAhead, journal: &mut dyn Journal) -
     Ok(Sweep { setting, times })
 }
 
-/// The values that are as good as the best one: a plateau is a range and not a number.
+/// The values around the best one that are as good: a plateau is a range and not a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plateau {
     /// Its ends.
@@ -150,19 +150,22 @@ pub(super) struct Plateau {
     pub(super) alone: f64,
 }
 
-/// The plateau; `None` where larger values are much worse.
+/// The plateau, without a gap; `None` where values above the first good one are much worse.
 pub(super) fn plateau(sweep: &Sweep) -> Option<Plateau> {
     let times: Vec<(u32, f64)> =
         sweep.times.iter().filter_map(|(value, micros)| Some((*value, median(micros)?))).collect();
     let best = times.iter().map(|(_, time)| *time).min_by(f64::total_cmp)?;
-    let is_good = |(_, time): &(u32, f64)| *time <= best * (1.0 + NEAR);
-    let (at, last) = (times.iter().position(is_good)?, times.iter().rposition(is_good)?);
-    let (from, micros) = times[at];
+    let is_good = |(_, time): &&(u32, f64)| *time <= best * (1.0 + NEAR);
+    let first = times.iter().find(is_good)?;
     // More reads at a time may gain nothing; where they seem to cost much, something else used the device.
-    if times[at..].iter().any(|(_, later)| *later > micros * NOISE) {
+    if times.iter().any(|(value, later)| *value > first.0 && *later > first.1 * NOISE) {
         return None;
     }
-    Some(Plateau { from, to: times[last].0, micros, alone: times.first()?.1 })
+    // A value between two good ones can take longer than both, and is none of the range.
+    let fastest = times.iter().position(|(_, time)| *time == best)?;
+    let (from, micros) = *times[..=fastest].iter().rev().take_while(is_good).last()?;
+    let (to, _) = *times[fastest..].iter().take_while(is_good).last()?;
+    Some(Plateau { from, to, micros, alone: times.first()?.1 })
 }
 
 /// How far samples of the same value are apart: the largest over the least, the most of all values; `None` where each
@@ -190,6 +193,19 @@ mod tests {
             vec![(1, vec![100.0]), (2, vec![51.0, 49.0, 90.0]), (4, vec![50.0]), (8, vec![48.0]), (16, vec![60.0])];
         assert_eq!(plateau(&sweep(times)), Some(Plateau { from: 2, to: 8, micros: 51.0, alone: 100.0 }));
         assert_eq!(plateau(&sweep(Vec::new())), None);
+    }
+
+    #[test]
+    fn a_slow_value_between_two_good_ones_is_in_no_range() {
+        let ends = |[two, four, eight, sixteen]: [f64; 4]| {
+            let times = [(1, 100.0), (2, two), (4, four), (8, eight), (16, sixteen)];
+            let found = plateau(&sweep(times.map(|(value, time)| (value, vec![time])).into()));
+            found.map(|Plateau { from, to, micros, .. }| (from, to, micros))
+        };
+        assert_eq!(ends([50.0, 70.0, 49.0, 60.0]), Some((8, 8, 49.0)), "4 takes 43 % longer");
+        assert_eq!(ends([49.0, 70.0, 52.0, 50.0]), Some((2, 2, 49.0)));
+        assert_eq!(ends([50.0, 51.0, 49.0, 70.0]), Some((2, 8, 50.0)));
+        assert_eq!(ends([50.0, 80.0, 49.0, 60.0]), None, "that is noise");
     }
 
     #[test]

@@ -261,20 +261,46 @@ fn case(bench: &Bench<'_>, one: &Measured) -> Case {
     case
 }
 
-/// Says which constants do not repeat themselves.
+/// Says which constants are not given, what takes their place, and which states have no set for want of them.
 pub(super) fn withheld(constants: &Constants, journal: &mut dyn Journal) {
     let is_in_sets = |one: &&Measured| sets::CONSTANTS.contains(&one.name) && one.name != SCALE;
     let is_withheld = |one: &&Measured| !one.settled.is_some_and(|settled| settled.is_given);
-    let withheld: Vec<String> = constants.all.iter().filter(is_in_sets).filter(is_withheld).map(named).collect();
+    let withheld: Vec<&Measured> = constants.all.iter().filter(is_in_sets).filter(is_withheld).collect();
     if withheld.is_empty() {
         return;
     }
-    journal.find(row::WITHHELD_CONSTANTS.of(format!(
-        "Not given, because passes differ by more than {} times or the interval, of the cost or of a row's, contains \
-             0: {}. The server's own ratio to the neighbouring constant is used instead.",
-        sets::SPREAD_MAX,
-        withheld.join(", ")
-    )));
+    let (differing, missing): (Vec<&Measured>, Vec<&Measured>) =
+        withheld.iter().copied().partition(|one| one.settled.is_some());
+    let names = |all: Vec<&Measured>| all.into_iter().map(named).collect::<Vec<_>>().join(", ");
+    let mut sentences = Vec::new();
+    if !differing.is_empty() {
+        sentences.push(format!(
+            "Not given, because passes differ by more than {} times or the interval, of the cost or of a row's, \
+             contains 0: {}.",
+            sets::SPREAD_MAX,
+            names(differing)
+        ));
+    }
+    if !missing.is_empty() {
+        let why = "Not given, because a pass has no sample of the cost or of a row's";
+        sentences.push(format!("{why}: {}.", names(missing)));
+    }
+    let sets = constants.sets();
+    let has_set = |state: &State| sets.iter().any(|set| set.name == state.name());
+    let (with, without): (Vec<State>, Vec<State>) = State::OF_BLOCKS.into_iter().partition(has_set);
+    // What is of no state is in every set.
+    let is_replaced = |one: &&Measured| !with.is_empty() && one.state.is_none_or(|state| with.contains(&state));
+    if withheld.iter().any(is_replaced) {
+        let instead = "In the sets, the server's own ratio to the neighbouring constant takes their place.";
+        sentences.push(instead.into());
+    }
+    let is_measured = |state: &State| constants.all.iter().any(|one| one.state == Some(*state));
+    let without = without.into_iter().filter(is_measured);
+    let without: Vec<String> = without.map(|state| format!("`{}`", state.name())).collect();
+    if !without.is_empty() {
+        sentences.push(format!("There is no set {}.", without.join(" and no set ")));
+    }
+    journal.find(row::WITHHELD_CONSTANTS.of(sentences.join(" ")));
 }
 
 /// The finding where nothing shows whether constants repeat themselves.
@@ -313,7 +339,8 @@ fn keep_concurrency(bench: &mut Bench<'_>, sweep: &Sweep, journal: &mut dyn Jour
     let now = bench.tables.setting(name)?;
     let Some(plateau) = concurrency::plateau(sweep) else { return Ok(()) };
     let mut case = bench.case("constant", [CONSTANT.of(name)]);
-    let source = "ends of the values with which the cold work is within 10 % of the fastest one's median";
+    let source = "ends of the unbroken range of values, around the fastest, with which the cold work is within 10 % of \
+                  that one's median";
     case.metrics.push(calibrate::NOW_COUNT.single("pg_settings of the session", now));
     case.metrics.push(calibrate::FROM_COUNT.single(source, f64::from(plateau.from)));
     case.metrics.push(calibrate::TO_COUNT.single(source, f64::from(plateau.to)));

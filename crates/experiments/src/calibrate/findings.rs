@@ -8,7 +8,7 @@ use measure::statistics::median;
 use measure::{Finding, Unit};
 
 use super::bench::State;
-use super::comparison::{Compared, Comparison, Others};
+use super::comparison::{Compared, Comparison, EndedBy, Others};
 use super::concurrency::{self, ReadAhead, Sweep};
 use super::constants::Constants;
 use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, RUNS_MIN};
@@ -144,7 +144,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
         Decision::Undecided => match (&advice.withheld, judged) {
             (Some(reason), _) => format!("{name}, {}: undecided, because {reason}", state.in_words()),
             (None, Some(judged)) if judged.changed >= CHANGED_MIN => {
-                format!("{name}, {}: undecided, because {}", state.in_words(), unclear(judged, state))
+                format!("{name}, {}: undecided, because {}", state.in_words(), unclear(judged, comparison))
             }
             _ => format!("{name}, {}: undecided: these queries cannot tell", state.in_words()),
         },
@@ -153,6 +153,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     if let Some(judged) = judged {
         sentences.extend(worth(comparison, judged, whose, set.name));
         sentences.extend(excepted(comparison, advice));
+        sentences.extend(failing(comparison, advice.set));
         sentences.extend(not_timed(comparison, advice.set));
     }
     sentences.extend(refused(comparison));
@@ -179,9 +180,10 @@ fn but_for(excepted: usize) -> String {
 /// Which queries keep the server's own constants, why, and how, as a sentence.
 fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
     let by_set = |one: &Compared| {
-        let ratio = one.pair(advice.set).and_then(|pair| pair.ratio());
-        let times = ratio.map(|ratio| format!("{} times as long by the set", three_digits(ratio.value)));
-        let why = times.or_else(|| one.not_timed.as_ref().map(|why| format!("not timed: {why}")));
+        let failure = one.failure(advice.set).map(|_| "it ends with an error by the set".to_string());
+        let ratio = || one.pair(advice.set).and_then(|pair| pair.ratio());
+        let times = || ratio().map(|ratio| format!("{} times as long by the set", three_digits(ratio.value)));
+        let why = failure.or_else(times).or_else(|| one.not_timed.as_ref().map(|why| format!("not timed: {why}")));
         format!("{}{}", one.query.name, why.map_or(String::new(), |why| format!(" ({why})")))
     };
     let names: Vec<String> = comparison.excepted(advice.set).map(by_set).collect();
@@ -191,6 +193,17 @@ fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
         names.join("; ")
     );
     (advice.decision == Decision::Change && !names.is_empty()).then_some(message)
+}
+
+/// Which queries end with an error by a set and are no exceptions from it, as a sentence. The error itself, which can
+/// quote what is in the tables, stands in the query's own line.
+fn failing(comparison: &Comparison, set: usize) -> Option<String> {
+    let is_excepted = |one: &Compared| comparison.excepted(set).any(|other| ptr::eq(other, one));
+    let failing = comparison.changed(set).filter(|one| one.failure(set).is_some() && !is_excepted(one));
+    let names: Vec<&str> = failing.map(|one| one.query.name.as_str()).collect();
+    let ends = if names.len() == 1 { "ends" } else { "end" };
+    let message = format!("With it, {} {ends} with an error.", names.join("; "));
+    (!names.is_empty()).then_some(message)
 }
 
 /// The advice, with what the set that is advised costs in the states that it is not for.
@@ -211,20 +224,23 @@ pub(super) fn with_harm(mut said: Finding, comparison: &Comparison, advice: &Adv
 }
 
 /// What keeps times from giving a verdict, as a clause.
-fn unclear(judged: &Judged, state: State) -> String {
+fn unclear(judged: &Judged, comparison: &Comparison) -> String {
     let queries = |count: usize| counted(count as u64, "query", "queries");
     if judged.few > 0 {
-        let option = if state.is_cold() { "--cold-rounds" } else { "--rounds" };
+        let option = if comparison.state.is_cold() { "--cold-rounds" } else { "--rounds" };
         return format!(
             "plans of {} ran in fewer than {RUNS_MIN} turns, too few for a verdict: use {option} {RUNS_MIN} or more",
             queries(judged.few)
         );
     }
     if judged.ended > 0 {
-        return format!(
-            "{} reached the time limit and may take any time beyond it: use a larger --time-limit",
-            queries(judged.ended)
-        );
+        let longer = match comparison.ended_by {
+            EndedBy::TimeLimit => "use a larger --time-limit",
+            EndedBy::StatementTimeout => {
+                "use a larger --statement-timeout, unless the limit is the role's own statement_timeout"
+            }
+        };
+        return format!("{} reached the time limit and may take any time beyond it: {longer}", queries(judged.ended));
     }
     if judged.ratio.high < 1.0 && judged.harm == Harm::None && judged.then <= judged.now {
         return "a few queries get much faster and more of them get a slower plan".into();
@@ -265,7 +281,8 @@ fn unseen(comparison: &Comparison) -> Option<String> {
 
 /// What the change is worth, and how sure that is.
 fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Vec<String> {
-    let changed = comparison.compared.iter().filter(|one| one.variants.len() > 1).count();
+    // Of sets that are not looked at again too, whose plans are gone.
+    let changed = comparison.compared.iter().filter(|one| one.reached.len() > 1).count();
     let all = counted(comparison.compared.len() as u64, "query", "queries");
     let verb = |count, one, many| if count == 1 { one } else { many };
     if changed == 0 {

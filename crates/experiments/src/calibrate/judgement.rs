@@ -50,6 +50,8 @@ pub(super) struct Pair {
     pub(super) ratios: Vec<f64>,
     /// Whether runs by the other plan were ended at their limit, which stands in `then`: they take at least as long.
     pub(super) is_ended: bool,
+    /// Whether they were ended by an error that the other plan alone runs into, which is harm without any time.
+    pub(super) is_failed: bool,
 }
 
 /// What is drawn anew for the interval of a mean.
@@ -149,6 +151,19 @@ impl Judged {
         self.harm == Harm::None && self.few == 0 && self.ended == 0 && self.ratio.low <= 1.0
     }
 
+    /// Whether the set seems to be worth a change, and only the width of its interval keeps it from being one.
+    pub(super) fn may_be_worth_it(&self) -> bool {
+        let is_enough = self.changed >= CHANGED_MIN && self.few == 0;
+        self.decision == Decision::Undecided
+            && is_enough
+            && self.harm == Harm::None
+            && self.ended == 0
+            && self.ratio.value < 1.0
+            && self.ratio.high >= 1.0
+            && self.then <= self.now * TOTAL_MAX
+            && self.gain > 0.0
+    }
+
     /// Whether no query's times differ by more than readings do: a ratio would contradict the times next to it.
     pub(super) fn is_too_short(&self) -> bool {
         let Estimate { value, low, high } = self.ratio;
@@ -180,7 +195,8 @@ impl Pair {
 
     /// Whether it takes so much longer by the median, sure or not.
     pub(super) fn may_harm(&self) -> bool {
-        self.millis().is_some_and(|(now, then)| then > now * HARM && then - now >= HARM_MILLIS)
+        let is_longer = |(now, then): (f64, f64)| then > now * HARM && then - now >= HARM_MILLIS;
+        self.is_failed || self.millis().is_some_and(is_longer)
     }
 
     /// Whether each plan ran often enough for a verdict.
@@ -190,7 +206,7 @@ impl Pair {
 
     /// Whether it surely takes so much longer, with this ratio.
     fn harms(&self, ratio: &Estimate) -> bool {
-        self.has_enough() && ratio.value > HARM && ratio.low > HARM_SURELY
+        self.is_failed || (self.has_enough() && ratio.value > HARM && ratio.low > HARM_SURELY)
     }
 
     /// Whether it surely takes so much longer, however little that is in milliseconds.
@@ -331,7 +347,7 @@ impl Pair {
     /// A query with the milliseconds of both plans, one run of each a turn.
     pub(super) fn of(now: &[f64], then: &[f64]) -> Pair {
         let ratios = now.iter().zip(then).map(|(now, then)| then / now).collect();
-        Pair { now: now.to_vec(), then: then.to_vec(), ratios, is_ended: false }
+        Pair { now: now.to_vec(), then: then.to_vec(), ratios, ..Pair::default() }
     }
 }
 
@@ -409,6 +425,20 @@ mod tests {
         assert_eq!(with(ended(3000.0, 10_000.0)), (Decision::Keep, 0), "3 s that became 10 s and more");
         assert_eq!(with(ended(9000.0, 10_000.0)), (Decision::Undecided, 1), "10 s, or 10 minutes");
         assert_eq!(with(ended(9999.0, 10_000.0)), (Decision::Undecided, 1));
+    }
+
+    #[test]
+    fn a_plan_that_ends_with_an_error_is_certain_harm_in_however_few_turns_and_near_the_limit_too() {
+        let failed = |turns: usize| Pair {
+            is_ended: true,
+            is_failed: true,
+            ..Pair::of(&vec![9000.0; turns], &vec![9001.0; turns])
+        };
+        for turns in [1, 5] {
+            let judged = judge(&[pair(100.0, 40.0), failed(turns)], Drawn::Runs);
+            assert_eq!((judged.decision, judged.harm, judged.ended), (Decision::Keep, Harm::Sure, 0), "{turns}");
+            assert!(failed(turns).may_harm() && !failed(turns).is_unsure_of_harm(), "no further run tells more");
+        }
     }
 
     #[test]

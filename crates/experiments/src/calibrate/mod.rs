@@ -82,7 +82,8 @@ pub fn run(
         Descriptions::default().add(tables, journal);
         journal.describe_subject("sql", json!(parameters.sql));
         let recorder = environment.recorder.clone();
-        measure_all(&mut Bench { parameters, machine, tables, recorder, constants: Vec::new() }, texts, journal)
+        let (constants, is_warm) = (Vec::new(), false);
+        measure_all(&mut Bench { parameters, machine, tables, recorder, constants, is_warm }, texts, journal)
     });
     match outcome {
         Err(ExperimentError::Stopped) => return Ok(()),
@@ -112,6 +113,7 @@ fn measure_all(
         _ => None,
     };
     let asked = listed.or(texts.map(|texts| Asked { texts, most: None }));
+    describe_server(bench, journal)?;
     let is_standby = bench.tables.is_standby();
     if !is_standby {
         constants::loading(bench, "for the costs", bench.tables.sizes().rows, journal);
@@ -140,8 +142,9 @@ fn measure_all(
     bench.machine.note("the whole run", &conditions.changed(bench.machine), Sensitivity::Core);
     findings::report(&constants, bench.name(), journal);
     journal.find_all(crossovers);
-    if !bench.tables.is_private() || bench.tables.is_on_copy() {
-        describe_server(bench, &caches, journal)?;
+    if !bench.tables.is_private() {
+        constants::keep_cache_size(bench, &caches, journal)?;
+        told_state::keep(bench, &caches, journal)?;
     }
     Ok(())
 }
@@ -159,22 +162,19 @@ fn measure_constants(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result
     Ok(constants)
 }
 
-/// What a server had set before, and what a given one's counters tell of its queries.
-fn describe_server(
-    bench: &mut Bench<'_>,
-    caches: &ServerCaches,
-    journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
+/// What a server with the user's tables has set, by which advice is written and undone. It is asked for before the
+/// queries are run: a run that is ended there still has it.
+fn describe_server(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    if bench.tables.is_private() && !bench.tables.is_on_copy() {
+        return Ok(());
+    }
     let database = bench.tables.facts().database.clone();
     journal.describe_subject("database", json!(database));
     let former = bench.tables.former_settings()?;
     journal.describe_subject("database_settings", json!(former.of_database));
+    journal.describe_subject("role_settings", json!(former.of_roles));
     journal.describe_subject("server_settings", json!(former.of_server));
-    if bench.tables.is_on_copy() {
-        return Ok(());
-    }
-    constants::keep_cache_size(bench, caches, journal)?;
-    told_state::keep(bench, caches, journal)
+    Ok(())
 }
 
 /// The finding where no set was measured, but for the usual advice.

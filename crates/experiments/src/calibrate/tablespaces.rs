@@ -31,6 +31,10 @@ const SPACES_MAX: usize = 8;
 /// Share of a statement's blocks that has to come from outside the buffers.
 const READS_MIN: f64 = 0.3;
 
+/// Share of the file that may stay in the page cache: beyond it, times are those of memory in part. On a file system in
+/// memory all of it stays.
+const STAYED_MAX: f64 = 0.1;
+
 /// What a block takes in a tablespace.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SpaceCost {
@@ -40,8 +44,12 @@ pub(super) struct SpaceCost {
     pub(super) micros: Vec<f64>,
     /// The same rounds in the tablespace that the tables are made in.
     pub(super) home: Vec<f64>,
-    /// The server's own constant.
+    /// The constant that is in effect there.
+    pub(super) home_now: f64,
+    /// The session's constant, which is in effect where a tablespace has none of its own.
     pub(super) now: f64,
+    /// What was in the caches.
+    pub(super) state: State,
 }
 
 impl SpaceCost {
@@ -58,12 +66,32 @@ impl SpaceCost {
         Some((median(&ratios)?, high / low)).filter(|_| is_complete)
     }
 
-    /// The constant for the tablespace: the server's own where the difference is small, `None` where rounds disagree.
+    /// The constant that is in effect.
+    fn in_effect(&self) -> f64 {
+        self.space.option(self.constant).unwrap_or(self.now)
+    }
+
+    /// The constant for the tablespace: what is in effect where that is near what was measured. `None` where rounds
+    /// disagree, or where blocks came from the page cache, which shows nothing about the storage.
     pub(super) fn given(&self) -> Option<f64> {
         let (ratio, spread) = self.settled()?;
-        let is_same = (1.0 / SPREAD_MAX..=SPREAD_MAX).contains(&ratio);
-        let value = if is_same { self.now } else { sets::rounded(self.now * ratio) };
-        (spread <= SPREAD_MAX).then_some(value)
+        if self.state != State::Cold || spread > SPREAD_MAX {
+            return None;
+        }
+        let is_near = |times: f64| (1.0 / SPREAD_MAX..=SPREAD_MAX).contains(&times);
+        let (measured, in_effect) = (self.home_now * ratio, self.in_effect());
+        // Home is what the others are compared with, and nothing is a proportion of 0.
+        let stays = self.space.is_home || self.home_now <= 0.0 || is_near(measured / in_effect);
+        Some(match (stays, is_near(ratio)) {
+            (true, _) => in_effect,
+            (false, true) => self.home_now,
+            (false, false) => sets::rounded(measured),
+        })
+    }
+
+    /// Whether it should have another constant than the one in effect.
+    fn is_to_change(&self) -> bool {
+        self.given().is_some_and(|given| given != self.in_effect())
     }
 }
 
@@ -100,7 +128,7 @@ fn in_turn(
     constants: &Constants,
     spaces: &[Tablespace],
     (absent, journal): (&mut Vec<(String, String)>, &mut dyn Journal),
-) -> Result<Vec<(SpaceCost, State)>, ExperimentError> {
+) -> Result<Vec<SpaceCost>, ExperimentError> {
     let mut all = Vec::new();
     for read in PageRead::ALL {
         let name = read.constant();
@@ -124,14 +152,16 @@ fn in_turn(
                 }
             }
         }
-        let state = if stayed.is_some() { State::Cold } else { State::System };
+        let state = if stayed.is_some_and(|share| share <= STAYED_MAX) { State::Cold } else { State::System };
         let Some(home) = micros.last().cloned() else { continue };
         let now = constants.now(name);
+        let home_now = spaces.last().and_then(|home| home.option(name)).unwrap_or(now);
         let mut cases = Vec::new();
         for (space, micros) in spaces.iter().zip(micros).filter(|(_, micros)| !micros.is_empty()) {
-            let one = SpaceCost { space: space.clone(), constant: name, micros, home: home.clone(), now };
-            cases.push(case(bench, &one, (state, stayed)));
-            all.push((one, state));
+            let (space, home) = (space.clone(), home.clone());
+            let one = SpaceCost { space, constant: name, micros, home, home_now, now, state };
+            cases.push(case(bench, &one, stayed));
+            all.push(one);
         }
         journal.keep_all(cases)?;
     }
@@ -167,21 +197,22 @@ fn sample(
     Ok(Ok(Sample { micros, left }))
 }
 
-fn case(bench: &Bench<'_>, one: &SpaceCost, (state, stayed): (State, Option<f64>)) -> Case {
-    let parameters = [TABLESPACE.of(one.space.name.as_str()), CONSTANT.of(one.constant), STATE.of(state.name())];
+fn case(bench: &Bench<'_>, one: &SpaceCost, stayed: Option<f64>) -> Case {
+    let parameters = [TABLESPACE.of(one.space.name.as_str()), CONSTANT.of(one.constant), STATE.of(one.state.name())];
     let mut case = bench.case("tablespace", parameters);
-    let now = one.space.option(one.constant);
-    let source = if now.is_some() { "pg_tablespace.spcoptions" } else { "pg_settings of the session" };
-    case.metrics.push(calibrate::NOW.single(source, now.unwrap_or(one.now)));
+    let has_own = one.space.option(one.constant).is_some();
+    let source = if has_own { "pg_tablespace.spcoptions" } else { "pg_settings of the session" };
+    case.metrics.push(calibrate::NOW.single(source, one.in_effect()));
     if let Some((ratio, spread)) = one.settled() {
-        let source = "the server's own, times the median of what a block takes here over what it takes in the \
-                      tablespace that the tables are made in";
-        case.metrics.push(calibrate::VALUE.single(source, one.now * ratio));
+        let source = "what is in effect in the tablespace that the tables are made in, times the median of what a \
+                      block takes here over what it takes there";
+        case.metrics.push(calibrate::VALUE.single(source, one.home_now * ratio));
         let source = "the largest of these ratios divided by the smallest";
         case.metrics.push(calibrate::PASSES_SPREAD.single(source, spread));
     }
     if let Some(given) = one.given() {
-        let source = "the server's own where the ratio is within 1.5 of 1, else the value at one of ten steps a decade";
+        let source = "what is in effect where the value is within 1.5 times of it; else what is in effect where the \
+                      tables are made, where the ratio is within 1.5 of 1, or the value at one of ten steps a decade";
         case.metrics.push(calibrate::GIVEN.single(source, given));
     }
     let caches = match stayed {
@@ -213,38 +244,41 @@ pub(super) fn not_measured(absent: &[(String, String)]) -> Option<Finding> {
 }
 
 /// What a block takes in each tablespace, and whether that asks for constants of its own.
-pub(super) fn answer(costs: &[(SpaceCost, State)]) -> Option<Finding> {
-    let (home, state) = costs.iter().find(|(one, _)| one.space.is_home)?;
-    let micros = |one: &SpaceCost| median(&one.micros);
-    let at_random = |one: &&(SpaceCost, State)| one.0.constant == PageRead::Random.constant();
-    let of = |one: &SpaceCost| Some(format!("{} in {}", format_nanos(micros(one)? * 1e3), one.space.name));
-    let times: Vec<String> = costs.iter().filter(at_random).filter_map(|(one, _)| of(one)).collect();
-    let others = || costs.iter().map(|(one, _)| one).filter(|one| !one.space.is_home);
-    let differs: Vec<&SpaceCost> = others().filter(|one| one.given().is_some_and(|given| given != one.now)).collect();
+pub(super) fn answer(costs: &[SpaceCost]) -> Option<Finding> {
+    let at_random = |one: &&SpaceCost| one.constant == PageRead::Random.constant();
+    let home = costs.iter().filter(at_random).find(|one| one.space.is_home)?;
+    let of = |one: &SpaceCost| Some(format!("{} in {}", format_nanos(median(&one.micros)? * 1e3), one.space.name));
+    let times: Vec<String> = costs.iter().filter(at_random).filter_map(of).collect();
+    let others = || costs.iter().filter(|one| !one.space.is_home);
+    let changes: Vec<String> = others().filter(|one| one.is_to_change()).filter_map(named).collect();
     let unsure = others().filter(|one| one.given().is_none()).count();
-    let conclusion = match (differs.first(), unsure) {
-        (Some(_), _) => {
-            let named: Vec<String> = differs
-                .iter()
-                .map(|one| {
-                    format!("{} {} for {}", one.constant, three_digits(one.given().unwrap_or(one.now)), one.space.name)
-                })
-                .collect();
-            format!("in proportion to the server's own that is {}; --sql prints the statements", named.join(", "))
+    let conclusion = match (changes.is_empty(), unsure) {
+        (false, _) => format!(
+            "in proportion to what is set for {}, that is {}; --sql prints the statements",
+            home.space.name,
+            changes.join(", ")
+        ),
+        (true, 0) => {
+            format!("what is set for each is within {SPREAD_MAX} times of that proportion, and nothing is to change")
         }
-        (None, 0) => {
-            format!("that is within {SPREAD_MAX} times of {}, and asks for no constants of its own", home.space.name)
+        (true, _) if home.state != State::Cold => {
+            "these times are those of the page cache, and do not show which constants fit the storage".into()
         }
-        (None, _) => "rounds differ too much to give a tablespace constants of its own".into(),
+        (true, _) => "rounds differ too much to give a tablespace constants of its own".into(),
     };
     let message = format!(
         "A random block in {} tablespaces takes, {}, {}: {conclusion}.",
         times.len(),
-        state.in_words(),
+        home.state.in_words(),
         times.join(", ")
     );
     let finding = row::ANSWER_TABLESPACES.of(message);
     Some(finding.with("tablespaces", times.len() as f64, Unit::Count))
+}
+
+/// The constant for a tablespace in a sentence.
+fn named(one: &SpaceCost) -> Option<String> {
+    Some(format!("{} {} for {}", one.constant, three_digits(one.given()?), one.space.name))
 }
 
 #[cfg(test)]
@@ -253,7 +287,15 @@ mod tests {
 
     fn cost(micros: &[f64], home: &[f64]) -> SpaceCost {
         let space = Tablespace { name: "slow".into(), ..Tablespace::default() };
-        SpaceCost { space, constant: "random_page_cost", micros: micros.into(), home: home.into(), now: 4.0 }
+        let (micros, home, state) = (micros.into(), home.into(), State::Cold);
+        SpaceCost { space, constant: "random_page_cost", micros, home, home_now: 4.0, now: 4.0, state }
+    }
+
+    /// A tablespace with a constant of its own, whose blocks take this many times as long as at home.
+    fn with_own(own: f64, times: f64) -> SpaceCost {
+        let cost = cost(&[times * 10.0; SAMPLES], &[10.0; SAMPLES]);
+        let space = Tablespace { options: format!("random_page_cost={own}"), ..cost.space.clone() };
+        SpaceCost { space, ..cost }
     }
 
     #[test]
@@ -263,5 +305,40 @@ mod tests {
         assert_eq!(cost(&[100.0, 110.0, 40.0], &[10.0, 10.0, 10.0]).given(), None, "rounds disagree");
         assert_eq!(cost(&[100.0, 110.0], &[10.0, 10.0, 10.0]).given(), None, "a round is missing");
         assert_eq!(cost(&[100.0, -110.0, 90.0], &[10.0, 10.0, 10.0]).given(), None);
+    }
+
+    #[test]
+    fn times_of_the_page_cache_undo_no_constant_of_a_tablespace() {
+        let cold = with_own(40.0, 1.0);
+        assert_eq!((cold.given(), cold.is_to_change()), (Some(4.0), true), "its storage is no slower");
+        let cached = SpaceCost { state: State::System, ..cold };
+        assert_eq!((cached.given(), cached.is_to_change()), (None, false));
+        let home = Tablespace { name: "pg_default".into(), is_home: true, ..Tablespace::default() };
+        let home = SpaceCost { space: home, ..cached.clone() };
+        let said = answer(&[cached, home]).unwrap().message;
+        assert!(said.contains("cached by the operating system") && said.contains("of the page cache"), "{said}");
+        assert!(!said.contains("--sql") && !said.contains("nothing is to change"), "{said}");
+    }
+
+    #[test]
+    fn a_constant_that_fits_what_was_measured_stays_to_the_digit() {
+        let fits = with_own(8.0, 2.0);
+        assert_eq!((fits.given(), fits.is_to_change()), (Some(8.0), false), "8 to 7.9 is no advice");
+        assert_eq!(with_own(5.0, 1.4).given(), Some(5.0));
+        assert_eq!(with_own(8.0, 20.0).given(), Some(79.0));
+    }
+
+    #[test]
+    fn the_home_tablespace_stays_and_others_are_in_proportion_to_its_own_constant() {
+        let home = with_own(1.1, 1.0);
+        let space = Tablespace { is_home: true, ..home.space.clone() };
+        let home = SpaceCost { space, home_now: 1.1, ..home };
+        assert_eq!((home.given(), home.is_to_change()), (Some(1.1), false));
+        let other = SpaceCost { home_now: 1.1, ..cost(&[100.0; SAMPLES], &[10.0; SAMPLES]) };
+        assert_eq!(other.given(), Some(sets::rounded(11.0)), "not ten times the session's 4");
+        let near = SpaceCost { home_now: 1.1, ..cost(&[10.0; SAMPLES], &[10.0; SAMPLES]) };
+        assert_eq!(near.given(), Some(1.1), "the session's 4 is not what fits here");
+        let free = SpaceCost { home_now: 0.0, ..other };
+        assert_eq!((free.given(), free.is_to_change()), (Some(4.0), false), "no proportion to nothing");
     }
 }

@@ -18,8 +18,9 @@ const HITS_CACHED: f64 = 0.99;
 /// Share of the files in the page cache from which on what the buffers lack comes from there.
 const FILES_CACHED: f64 = 0.95;
 
-/// Microseconds of a read below which it came from the page cache: no device answers so soon on average.
-const READ_SYSTEM: f64 = 30.0;
+/// Microseconds of a read from which on it came from the disk. Below, it is not known: a block that a fast device has
+/// read ahead takes 3 to 8 µs, as one in the page cache does.
+const READ_DISK: f64 = 30.0;
 
 /// Timed runs that lack less than this part of the share of blocks that the server's own work lacks are warmer than
 /// that.
@@ -29,12 +30,12 @@ const WARMER: f64 = 0.5;
 pub(super) fn of(caches: &ServerCaches) -> Option<State> {
     let (_, hits) = caches.hits?;
     let files = caches.files.map(|(size, held)| held as f64 / size.max(1) as f64);
-    match (caches.read_micros, files) {
-        _ if hits >= HITS_CACHED => Some(State::Cached),
-        (Some(micros), _) => Some(if micros < READ_SYSTEM { State::System } else { State::Cold }),
-        _ if caches.read_micros_least.is_some_and(|micros| micros >= READ_SYSTEM) => Some(State::Cold),
-        (None, Some(held)) if held >= FILES_CACHED => Some(State::System),
-        _ => None,
+    let reads = [caches.read_micros, caches.read_micros_least].into_iter().flatten().reduce(f64::max);
+    match () {
+        () if hits >= HITS_CACHED => Some(State::Cached),
+        () if reads.is_some_and(|micros| micros >= READ_DISK) => Some(State::Cold),
+        () if files.is_some_and(|held| held >= FILES_CACHED) => Some(State::System),
+        () => None,
     }
 }
 
@@ -96,6 +97,16 @@ pub(super) fn finding(caches: &ServerCaches) -> Finding {
             State::Cold.in_words()
         ),
         Some(state) => format!(": its queries run {}.", state.in_words()),
+        None if caches.read_micros.is_some() => {
+            let also = match caches.files {
+                None => "; readpath on the server's machine shows what that holds",
+                Some(_) => "",
+            };
+            format!(
+                ". Whether the others come from the page cache or from the disk cannot be seen from that: a block that \
+                 a fast device has read ahead takes as little as one in the page cache{also}."
+            )
+        }
         None if caches.read_micros_least.is_some() => {
             ". Whether the others come from the page cache or from the disk cannot be seen from here: counters that \
              were reset since track_io_timing came on, or readpath on the server's machine, show it."
@@ -155,7 +166,7 @@ pub(super) fn timed_cached(caches: &ServerCaches, comparison: &Comparison, advis
         return None;
     }
     let is_warmer = timed.reads / gets < (1.0 - hits) * WARMER;
-    let read = timed.read().filter(|micros| is_warmer || *micros < READ_SYSTEM);
+    let read = timed.read().filter(|micros| is_warmer || *micros < READ_DISK);
     if !is_warmer && read.is_none() {
         return None;
     }
@@ -203,9 +214,15 @@ mod tests {
     #[test]
     fn the_state_is_that_of_the_blocks_that_the_buffers_lack() {
         assert_eq!(state(0.995, Some(900.0), Some(3)), Some(State::Cached));
-        assert_eq!(state(0.9, Some(8.0), None), Some(State::System));
         assert_eq!(state(0.9, Some(400.0), Some(99)), Some(State::Cold));
+        assert_eq!(state(0.9, Some(8.0), Some(97)), Some(State::System));
         assert_eq!(state(0.9, None, Some(97)), Some(State::System));
+    }
+
+    #[test]
+    fn blocks_that_a_fast_device_read_ahead_are_not_taken_for_those_of_the_page_cache() {
+        assert_eq!(state(0.9, Some(5.0), Some(6)), None);
+        assert_eq!(state(0.9, Some(5.0), None), None);
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(super) fn read(
     let job = Job {
         device: setting.device.as_ref(),
         method: workload.method,
-        never_written: setting.never_written,
+        never_written: setting.never_written(&ask.plans),
         plans: &ask.plans,
         parameters: ask.case,
         what: ask.what,

@@ -23,15 +23,16 @@ use setting::Setting;
 /// Runs the experiment on every path.
 pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     parameters.check()?;
-    views::check_memory(&parameters.workload(), &parameters.view())?;
+    parameters.workload().check_memory()?;
     let (paths, named_before) = paths::each_once(&parameters.paths);
     let settings = paths.iter().map(|path| Setting::open(path, parameters)).collect::<Result<Vec<_>, _>>()?;
+    settings.iter().try_for_each(views::check_memory)?;
     let several = settings.len() > 1;
     journal.find_all(named_before);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let mut measured = Vec::new();
-    for mut setting in settings {
+    for setting in settings {
         if machine.stop.requested() {
             break;
         }

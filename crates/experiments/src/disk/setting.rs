@@ -15,7 +15,7 @@ use serde_json::json;
 use sys::file::{Caching, witness};
 use sys::memory::Pages;
 
-use super::parameters::{DiskParameters, View};
+use super::parameters::{DiskParameters, View, Zone};
 use super::workload::Workload;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -37,7 +37,6 @@ pub(super) struct Setting<'a> {
     /// The region, or one zone's worth of it at its start.
     pub(super) span: Span,
     evict: bool,
-    pub(super) never_written: f64,
 }
 
 impl<'a> Setting<'a> {
@@ -48,7 +47,7 @@ impl<'a> Setting<'a> {
         device::check_block_size(device.as_ref(), workload.block_size as u64)?;
         let span = span(path, device.size(), &view, parameters)?;
         let evict = parameters.evict;
-        let setting = Setting { path, device, workload, view, span, evict, never_written: 0.0 };
+        let setting = Setting { path, device, workload, view, span, evict };
         setting.check()?;
         Ok(setting)
     }
@@ -80,21 +79,36 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// Evicts when that was asked for, and looks whether the region holds data.
-    pub(super) fn prepare(&mut self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    /// Evicts when that was asked for, and looks whether what is read holds data.
+    pub(super) fn prepare(&self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
         let Some(target) = self.device.witnesses().target() else { return Ok(()) };
-        let region_span = match self.view {
-            View::Whole => self.span,
-            _ => Span { offset: 0, length: self.device.size() },
-        };
-        let Workload { block_size, seed, .. } = self.workload;
-        let never_written = region::check(target, region_span, block_size, seed, journal)?;
-        if self.evict {
+        let (regions, Workload { block_size, seed, .. }) = (self.regions(), self.workload);
+        region::check(target, &regions, block_size, seed, journal)?;
+        for region in regions.iter().filter(|_| self.evict) {
             let refused = |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.name()));
-            witness::evict(target, region_span.offset, region_span.length).map_err(refused)?;
+            witness::evict(target, region.offset, region.length).map_err(refused)?;
         }
-        self.never_written = never_written;
         Ok(())
+    }
+
+    /// What the view reads: the region, or those zones of it that are named.
+    fn regions(&self) -> Vec<Span> {
+        let View::Zones(named) = &self.view else { return vec![self.span] };
+        let is_read = |zone: Zone| named.contains(&zone) || named.contains(&Zone::Both);
+        let zones = [(Zone::Outer, self.span), (Zone::Inner, self.inner())];
+        zones.into_iter().filter(|(zone, _)| is_read(*zone)).map(|(_, span)| span).collect()
+    }
+
+    /// The last zone of the device, as large as the first.
+    pub(super) fn inner(&self) -> Span {
+        let (length, block) = (self.span.length, self.workload.block_size as u64);
+        Span { offset: (self.device.size() - length) / block * block, length }
+    }
+
+    /// Share of what these plans read that was never written, which is the file's own share only where all is read.
+    pub(super) fn never_written(&self, plans: &[ReadPlan]) -> f64 {
+        let witnesses = self.device.witnesses();
+        witnesses.target().map_or(0.0, |target| region::never_written(target, &spans(plans)))
     }
 
     /// What helps where the page cache serves the reads.
@@ -226,7 +240,6 @@ mod tests {
     use measure::Size;
 
     use super::*;
-    use crate::disk::parameters::Zone;
 
     #[test]
     fn blocks_that_the_sample_of_the_contents_has_read_do_not_answer_for_the_region() {

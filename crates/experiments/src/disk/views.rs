@@ -43,13 +43,23 @@ pub(super) fn run(
     Ok(None)
 }
 
-/// Refuses buffers that would drive the machine out of memory: those of the reads, and those of a sweep in sequence.
-pub(super) fn check_memory(workload: &Workload, view: &View) -> Result<(), ExperimentError> {
-    workload.check_memory()?;
-    match view {
-        View::Sweep(_) => Workload { block_size: SEQUENTIAL_BLOCK, workers: 1, ..*workload }.check_memory(),
-        _ => Ok(()),
-    }
+/// Refuses buffers that would drive the machine out of memory: those of a sweep's reads in sequence, besides those that
+/// all reads have.
+pub(super) fn check_memory(setting: &Setting<'_>) -> Result<(), ExperimentError> {
+    let View::Sweep(count) = setting.view else { return Ok(()) };
+    let block_size = sequential_block(place_length(setting, count));
+    Workload { block_size, workers: 1, ..setting.workload }.check_memory()
+}
+
+/// Bytes of each place of a sweep, in whole blocks.
+fn place_length(setting: &Setting<'_>, count: u32) -> u64 {
+    let block = setting.workload.block_size as u64;
+    (setting.span.length / u64::from(count)).min(PLACE).max(block) / block * block
+}
+
+/// Bytes of a read in sequence: a place of a small device holds no more.
+fn sequential_block(place: u64) -> usize {
+    SEQUENTIAL_BLOCK.min(place as usize)
 }
 
 fn whole(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Journal) -> Result<Measured, ExperimentError> {
@@ -67,9 +77,8 @@ fn zones(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    let (workload, outer) = (&setting.workload, setting.span);
+    let (workload, outer, inner) = (&setting.workload, setting.span, setting.inner());
     let block = workload.block_size as u64;
-    let inner = Span { offset: (setting.device.size() - outer.length) / block * block, length: outer.length };
     let mut measured = Vec::new();
     for (index, zone) in zones.iter().enumerate() {
         let (in_outer, first) = match zone {
@@ -106,8 +115,7 @@ fn sweep(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let (random, whole) = (Workload { pattern: Pattern::Random, ..setting.workload }, setting.span);
-    let block = random.block_size as u64;
-    let length = (whole.length / u64::from(count)).min(PLACE).max(block) / block * block;
+    let (block, length) = (random.block_size as u64, place_length(setting, count));
     let mut measured = Vec::new();
     for index in 0..count {
         let travel = (whole.length - length) / u64::from(count - 1) * u64::from(index) / block * block;
@@ -137,7 +145,7 @@ fn add_bandwidth(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    let block_size = SEQUENTIAL_BLOCK.min(span.length as usize);
+    let block_size = sequential_block(span.length);
     let stop_after = match setting.workload.stop_after {
         StopAfter::Reads(count) => StopAfter::Reads(count.min(span.blocks(block_size))),
         time => time,
@@ -160,9 +168,7 @@ fn add_bandwidth(
 /// One case a distance between consecutive reads, each four times the one before.
 fn seek_distances(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let span = setting.span;
-    let longest = span.length / 2;
-    let distances = std::iter::successors(Some(DISTANCE_MIN), |distance| Some(distance * DISTANCE_FACTOR));
-    let distances: Vec<u64> = distances.take_while(|distance| *distance < longest).chain([longest]).collect();
+    let distances = distances(span.length, setting.workload.block_size as u64);
     let mut measured = Vec::new();
     for (index, distance) in distances.iter().copied().enumerate() {
         let apart = Workload { pattern: Pattern::Apart(distance), ..setting.workload };
@@ -178,4 +184,64 @@ fn seek_distances(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Jo
     }
     journal.find_all(findings::spread("distance", Arm::of(&setting.device.describe()), &measured));
     Ok(())
+}
+
+/// The distances in a region of `length` bytes, up to half of it, as they are read: in whole blocks, each once.
+///
+/// The region ends with its last whole block. The longest distance is a multiple of the shortest one, because it would
+/// otherwise differ between runs with blocks of 4 KiB and of 8 KiB, which could not be compared.
+fn distances(length: u64, block: u64) -> Vec<u64> {
+    let half = length / 2;
+    let longest = if half < DISTANCE_MIN { half } else { half / DISTANCE_MIN * DISTANCE_MIN };
+    let growing = std::iter::successors(Some(DISTANCE_MIN), |distance| distance.checked_mul(DISTANCE_FACTOR));
+    let wanted = growing.take_while(|distance| *distance < longest).chain([longest]);
+    let mut distances: Vec<u64> = wanted.map(|distance| (distance / block).max(1) * block).collect();
+    distances.dedup();
+    distances
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::parameters::DiskParameters;
+
+    #[test]
+    fn a_sweep_of_a_small_device_is_not_refused_for_buffers_that_it_does_not_take() {
+        let Some(free) = sys::host::available_memory() else {
+            return println!("skipped: this system does not tell how much memory is free");
+        };
+        // As many reads of a mebibyte take half of it.
+        let depth = (free / 2 / SEQUENTIAL_BLOCK as u64) as usize + 1;
+        let parameters = DiskParameters { depth, sweep: Some(2), buffered: true, ..DiskParameters::default() };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let check = |size: u64| {
+            file.as_file().set_len(size).unwrap();
+            check_memory(&Setting::open(file.path(), &parameters).unwrap())
+        };
+        assert!(check(64 << 10).is_ok());
+        assert!(check(64 << 20).is_err_and(|error| error.to_string().contains("more than a quarter")));
+    }
+
+    /// The distances in a region that no block of 8 KiB divides.
+    fn with_blocks_of(block: u64) -> Vec<u64> {
+        distances(((40_u64 << 20) + 12_288) / block * block, block)
+    }
+
+    #[test]
+    fn another_block_size_does_not_give_another_last_distance() {
+        let expected: [u64; 6] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 20 << 20];
+        for block in [512, 4096, 8192, 64 << 10] {
+            assert_eq!(with_blocks_of(block), expected, "{block}");
+        }
+    }
+
+    #[test]
+    fn no_distance_is_named_that_whole_blocks_cannot_have() {
+        assert_eq!(with_blocks_of(1 << 20), [1_u64 << 20, 4 << 20, 16 << 20, 20 << 20]);
+        let uneven = with_blocks_of(12_288);
+        assert!(uneven.iter().all(|distance| distance.is_multiple_of(12_288)), "{uneven:?}");
+        assert!(uneven.windows(2).all(|pair| pair[0] < pair[1]), "{uneven:?}");
+        assert_eq!(distances(64 << 10, 8192), [32_768_u64]);
+        assert_eq!(distances(8192, 8192), [8192_u64]);
+    }
 }

@@ -68,7 +68,7 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
 fn check_region(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<f64, ExperimentError> {
     let whole = Span { offset: 0, length: steps.storage.device.size() };
     match steps.storage.device.witnesses().target() {
-        Some(target) => region::check(target, whole, BLOCK, steps.parameters.seed(), journal),
+        Some(target) => region::check(target, &[whole], BLOCK, steps.parameters.seed(), journal),
         None => Ok(0.0),
     }
 }

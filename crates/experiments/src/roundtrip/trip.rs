@@ -101,7 +101,7 @@ impl<'a> Trip<'a> {
     /// Looks which part of the file was ever written, and reports a file system without direct I/O.
     fn look_at(&self, target: &Target, journal: &mut dyn Journal) {
         let whole = Span { offset: 0, length: target.size() };
-        self.never_written.set(region::check_extents(target, whole, journal));
+        self.never_written.set(region::check_extents(target, &[whole], journal));
         journal.find_all(findings::no_direct_io(&self.path(), target.caching(), self.layout.parameters.evict));
     }
 

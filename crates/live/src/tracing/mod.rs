@@ -14,4 +14,4 @@ mod waiting;
 mod window;
 mod windows;
 
-pub(crate) use traced_server::TracedServer;
+pub(crate) use traced_server::{TracedServer, TracingAnswer, TracingQuestion};

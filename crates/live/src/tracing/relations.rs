@@ -29,17 +29,20 @@ struct Node {
     number: u32,
 }
 
+/// A file, and how often it was asked for.
+type Tried = (Arc<str>, u8);
+
 /// Names by path.
 #[derive(Debug, Default)]
 pub(crate) struct Relations {
     names: BTreeMap<String, String>,
-    wanted: VecDeque<(Arc<str>, u8)>,
+    wanted: VecDeque<Tried>,
     seen: BTreeSet<Arc<str>>,
     /// Files of relations that were met when no more could be known.
     beyond: u64,
     has_warned: bool,
-    databases: BTreeMap<u32, String>,
-    own: Option<u32>,
+    /// `None` before they are known.
+    databases: Option<Arc<Databases>>,
 }
 
 impl Relations {
@@ -82,45 +85,19 @@ impl Relations {
         &self.names
     }
 
-    /// Asks for names that are lacking, where there are some.
-    pub(crate) fn ask(&mut self, session: &mut Session) -> Result<(), ServerError> {
-        if self.wanted.is_empty() {
-            return Ok(());
+    /// What is to be asked for names that are lacking, where there are some.
+    pub(crate) fn question(&mut self) -> Option<RelationsQuestion> {
+        let files: Vec<Tried> = self.wanted.drain(..self.wanted.len().min(FILES_MAX)).collect();
+        (!files.is_empty()).then(|| RelationsQuestion { databases: self.databases.clone(), files })
+    }
+
+    /// Takes the answer.
+    pub(crate) fn learn(&mut self, answer: RelationsAnswer) {
+        if answer.databases.is_some() {
+            self.databases = answer.databases;
         }
-        if self.own.is_none() {
-            self.find_databases(session)?;
-        }
-        let asked: Vec<(Arc<str>, u8)> = self.wanted.drain(..self.wanted.len().min(FILES_MAX)).collect();
-        let mut ours: Vec<(&Arc<str>, u8, Node)> = Vec::new();
-        for (file, tries) in &asked {
-            match node(file) {
-                Some(node) if node.database == 0 || Some(node.database) == self.own => ours.push((file, *tries, node)),
-                Some(node) => self.name_foreign(file, node),
-                None => {}
-            }
-        }
-        if ours.is_empty() {
-            return Ok(());
-        }
-        let nodes: Vec<Node> = ours.iter().map(|(_, _, node)| *node).collect();
-        let rows = match session.rows(&question(&nodes)) {
-            Ok(rows) => rows,
-            // Without names paths are shown.
-            Err(error) if error.is_of_statement() => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        for (place, (file, tries, _)) in ours.iter().enumerate() {
-            let name = rows.iter().find(|row| text(row, 0) == Some(place.to_string().as_str()));
-            match name.and_then(|row| text(row, 1)) {
-                Some(name) => {
-                    self.names.insert(file.to_string(), format!("{name}{}", fork(file)));
-                }
-                // A table that is being made is not seen before its transaction ends.
-                None if *tries < TRIES_MAX => self.wanted.push_back((Arc::clone(file), tries + 1)),
-                None => {}
-            }
-        }
-        Ok(())
+        self.names.extend(answer.names);
+        self.wanted.extend(answer.again);
     }
 
     /// What it asks, for a dry run.
@@ -129,23 +106,104 @@ impl Relations {
         session.rows(&question(&[Node { space: DEFAULT_SPACE, database: 5, number: 16_384 }]))?;
         Ok(())
     }
+}
 
-    fn find_databases(&mut self, session: &mut Session) -> Result<(), ServerError> {
+/// The databases of the server.
+#[derive(Debug, Default)]
+struct Databases {
+    names: BTreeMap<u32, String>,
+    /// That of our session, whose relations alone have names.
+    own: Option<u32>,
+}
+
+impl Databases {
+    fn ask(session: &mut Session) -> Result<Databases, ServerError> {
+        let mut databases = Databases::default();
         for row in session.rows(DATABASES)? {
             let Some(number) = text(&row, 0).and_then(|number| number.parse().ok()) else { continue };
             if text(&row, 2) == Some("t") {
-                self.own = Some(number);
+                databases.own = Some(number);
             }
-            self.databases.insert(number, text(&row, 1).unwrap_or_default().to_string());
+            databases.names.insert(number, text(&row, 1).unwrap_or_default().to_string());
         }
-        Ok(())
+        Ok(databases)
     }
+}
 
-    /// A relation of another database can only be asked for there.
-    fn name_foreign(&mut self, file: &Arc<str>, node: Node) {
-        let Some(database) = self.databases.get(&node.database) else { return };
-        self.names.insert(file.to_string(), format!("{file} (database {database})"));
+/// Files whose names are asked for at one time, each with how often it was asked for before.
+pub(crate) struct RelationsQuestion {
+    /// `None` where they are to be asked for first.
+    databases: Option<Arc<Databases>>,
+    files: Vec<Tried>,
+}
+
+/// The answer.
+#[derive(Default)]
+pub(crate) struct RelationsAnswer {
+    databases: Option<Arc<Databases>>,
+    /// Paths of files with the names of their relations.
+    names: Vec<(String, String)>,
+    /// Files that are to be asked for once more.
+    again: Vec<Tried>,
+}
+
+impl RelationsQuestion {
+    /// Asks.
+    pub(crate) fn ask(self, session: &mut Session) -> Result<RelationsAnswer, ServerError> {
+        let databases = match self.databases {
+            Some(known) => known,
+            None => match Databases::ask(session) {
+                Ok(found) => Arc::new(found),
+                Err(error) if error.is_of_statement() => {
+                    return Ok(RelationsAnswer { again: again(self.files), ..RelationsAnswer::default() });
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        let mut answer = RelationsAnswer { databases: Some(Arc::clone(&databases)), ..RelationsAnswer::default() };
+        let mut ours: Vec<(Tried, Node)> = Vec::new();
+        for (file, tries) in self.files {
+            match node(&file) {
+                Some(node) if node.database == 0 || Some(node.database) == databases.own => {
+                    ours.push(((file, tries), node));
+                }
+                // A relation of another database can only be asked for there.
+                Some(node) => {
+                    let database = databases.names.get(&node.database);
+                    let named = database.map(|database| (file.to_string(), format!("{file} (database {database})")));
+                    answer.names.extend(named);
+                }
+                None => {}
+            }
+        }
+        if ours.is_empty() {
+            return Ok(answer);
+        }
+        let nodes: Vec<Node> = ours.iter().map(|(_, node)| *node).collect();
+        let rows = match session.rows(&question(&nodes)) {
+            Ok(rows) => rows,
+            // Without names paths are shown.
+            Err(error) if error.is_of_statement() => return Ok(answer),
+            Err(error) => return Err(error),
+        };
+        let mut nameless = Vec::new();
+        for (place, (asked, _)) in ours.into_iter().enumerate() {
+            let row = rows.iter().find(|row| text(row, 0) == Some(place.to_string().as_str()));
+            match row.and_then(|row| text(row, 1)) {
+                Some(name) => answer.names.push((asked.0.to_string(), format!("{name}{}", fork(&asked.0)))),
+                // A table that is being made is not seen before its transaction ends.
+                None => nameless.push(asked),
+            }
+        }
+        answer.again = again(nameless);
+        Ok(answer)
     }
+}
+
+/// Those of these files that are asked for once more.
+fn again(files: Vec<Tried>) -> Vec<Tried> {
+    let wanted = files.into_iter().filter(|(_, tries)| *tries < TRIES_MAX);
+    wanted.map(|(file, tries)| (file, tries + 1)).collect()
 }
 
 /// Asks for the names of relations; a row has the place in the list, and the name where there is one.

@@ -11,7 +11,7 @@ use sys::watchpoint::since_1970;
 
 use super::events::By;
 use super::follower::Follower;
-use super::relations::Relations;
+use super::relations::{Relations, RelationsAnswer, RelationsQuestion};
 use super::waiting::waiting;
 
 /// The first version that reads by other means than its backends' own calls, and which it is set to.
@@ -101,12 +101,26 @@ impl TracedServer {
         Some((self.at(moment), traced))
     }
 
-    /// Asks for names that are lacking, and for sessions that wait for reads of others.
+    /// What is to be asked now: names that are lacking, and sessions that wait for reads of others. `None` where
+    /// nothing is.
+    pub(crate) fn question(&mut self) -> Option<TracingQuestion> {
+        let waiting = self.method.as_deref() == Some(WORKER) && matches!(self.follower, Ok(Some(_)));
+        let relations = self.relations.question();
+        (waiting || relations.is_some()).then_some(TracingQuestion { waiting, relations })
+    }
+
+    /// Takes the answer.
+    pub(crate) fn learn(&mut self, answer: TracingAnswer) {
+        self.waiting.extend(answer.waiting);
+        answer.relations.into_iter().for_each(|answer| self.relations.learn(answer));
+    }
+
+    /// Asks and waits for the answer.
     pub(crate) fn ask(&mut self, session: &mut Session) -> Result<(), ServerError> {
-        if self.method.as_deref() == Some(WORKER) && matches!(self.follower, Ok(Some(_))) {
-            self.waiting = waiting(session)?;
+        if let Some(question) = self.question() {
+            self.learn(question.ask(session)?);
         }
-        self.relations.ask(session)
+        Ok(())
     }
 
     /// Ends the tracing, and gives the rest.
@@ -170,5 +184,27 @@ impl TracedServer {
             }
             Ok(_) => "The kernel's tracepoints tell which tier answered each read of a file.".into(),
         }
+    }
+}
+
+/// What a server whose reads are traced is asked at one time.
+pub(crate) struct TracingQuestion {
+    /// Whether sessions are asked for that wait for reads of others.
+    waiting: bool,
+    relations: Option<RelationsQuestion>,
+}
+
+/// The answer.
+pub(crate) struct TracingAnswer {
+    waiting: Vec<AwaitedRead>,
+    relations: Option<RelationsAnswer>,
+}
+
+impl TracingQuestion {
+    /// Asks.
+    pub(crate) fn ask(self, session: &mut Session) -> Result<TracingAnswer, ServerError> {
+        let waiting = if self.waiting { waiting(session)? } else { Vec::new() };
+        let relations = self.relations.map(|question| question.ask(session)).transpose()?;
+        Ok(TracingAnswer { waiting, relations })
     }
 }

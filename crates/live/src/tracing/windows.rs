@@ -489,13 +489,23 @@ mod tests {
         let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&path).unwrap());
         // Far apart, and not in order: the kernel reads little ahead.
         let blocks: Vec<u64> = (0..64).map(|number| number * 37 % 64 * 16).collect();
-        let Some(ended) = read_by_ring("~ring-reads", &path, &blocks) else { return };
-        let found: Vec<u64> = ended.iter().map(|read| read.position / 8192).collect();
-        assert_eq!(found, [&blocks[..], &blocks[..]].concat());
-        assert!(ended.iter().all(|read| read.bytes == 8192 && read.inode.is_some_and(|(number, _)| number == inode)));
         let of = |reads: &[Ended], tier| reads.iter().filter(|read| read.tier == tier).count();
-        let (cold, warm) = ended.split_at(blocks.len());
-        assert!(of(cold, ReadTier::Device) > 10, "{cold:?}");
-        assert_eq!(of(warm, ReadTier::PageCache), blocks.len(), "{warm:?}");
+        let is_known = |ended: &[Ended]| {
+            let found: Vec<u64> = ended.iter().map(|read| read.position / 8192).collect();
+            let is_of_file = |read: &Ended| read.bytes == 8192 && read.inode.is_some_and(|(number, _)| number == inode);
+            let is_whole = found == [&blocks[..], &blocks[..]].concat() && ended.iter().all(is_of_file);
+            let (cold, warm) = ended.split_at(blocks.len().min(ended.len()));
+            is_whole && of(cold, ReadTier::Device) > 10 && of(warm, ReadTier::PageCache) == blocks.len()
+        };
+        let mut seen = Vec::new();
+        // Records find no room on a busy machine, and a kernel may drop pages of its cache.
+        for _ in 0..5 {
+            let Some(ended) = read_by_ring("~ring-reads", &path, &blocks) else { return };
+            if is_known(&ended) {
+                return;
+            }
+            seen.push(ended);
+        }
+        panic!("reads without their blocks or tiers: {seen:?}");
     }
 }

@@ -44,7 +44,8 @@ metrics! {
     NOW_BYTES = "now", Bytes, "the server's setting of `effective_cache_size`";
     VALUE_BYTES = "value", Bytes, "what the server has cached of the database";
     NOW_COUNT = "now", Count, "the server's setting of `effective_io_concurrency` or `maintenance_io_concurrency`";
-    FROM_COUNT = "from", Count, "the least value of that setting that is within 10 % of the fastest";
+    FROM_COUNT = "from", Count, "the least value of that setting in the unbroken range around the fastest that is \
+        within 10 % of it";
     TO_COUNT = "to", Count, "the largest such";
     TIME = "time", Microseconds, "of a constant: the time that it stands for";
     BITMAP_TIME = "bitmap_time", Milliseconds, "of concurrency: a cold bitmap scan";

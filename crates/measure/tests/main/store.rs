@@ -69,7 +69,7 @@ fn kill_while_saving(dir: &Path, delay: Duration) -> usize {
         let states = lines.filter_map(|line| line.strip_prefix("saved ")?.parse().ok());
         states.for_each(|state: usize| sender.send(state).unwrap());
     });
-    let first = saves.recv_timeout(Duration::from_secs(30)).unwrap();
+    let first = saves.recv_timeout(Duration::from_secs(120)).unwrap();
     thread::sleep(delay);
     child.kill().unwrap();
     child.wait().unwrap();

@@ -131,7 +131,7 @@ fn few_statements(profile: &Profile, order: Order, served: Ticks, finding: &Find
     if served > Ticks::ZERO && (time as f64) < SHARE_MIN * served.0 as f64 {
         return None;
     }
-    let verb = if few == 1 { "is" } else { "are" };
+    let verb = if few == 1 { "accounts for" } else { "account for" };
     let what = match order {
         Order::ResponseTime => "response time",
         Order::PhysicalReads => "physical reads",

@@ -44,8 +44,10 @@ server's programs instead of those that are fetched; put & between them.";
 
 #[derive(Args)]
 struct Arguments {
-    /// Bytes of the table, which with its indexes takes twice as much [default: 32MiB on a private server, else 24MiB].
-    /// What is beyond a quarter of the shared buffers enlarges the table that only the operating system has cached
+    /// Bytes of the table [default: 32MiB on a private server, else 24MiB]. With its indexes it takes twice as much,
+    /// and so does a second table. A third is 1.25 times as large as the shared buffers, and is left out where that is
+    /// over ten times the payload: on a given server, 24MiB make up to 506 MiB. What is beyond a quarter of the shared
+    /// buffers enlarges the table that only the operating system has cached
     #[arg(long)]
     payload: Option<Size>,
     /// Judge by your own queries: a file of statements, a folder of them, or `pg_stat_statements` (`:N`: the first N).

@@ -64,7 +64,10 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         Some(Place::Given(address)) => address,
         Some(Place::Copy(copy)) => {
             let on = word_of_shell(&copy.shown());
-            let sentence = format!("readpath calibrate --on {on} removes what an earlier run left in this copy.");
+            let sentence = format!(
+                "clean starts no server on a copy of a data directory: the next run of `readpath calibrate --on {on}` \
+                 removes what an earlier run left there."
+            );
             return Err(Failure::new(Exit::WrongCommandLine, sentence));
         }
         Some(_) => return clean_private(arguments.dry_run),

@@ -177,10 +177,16 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
         facts: facts(arguments, address, &watch, context),
     };
     let taken = |error: std::io::Error| Failure::new(Exit::Failed, format!("the terminal cannot be used: {error}."));
+    signals.give_back_by(::top::give_back);
     let mut screen = Screen::take().map_err(taken)?;
     let shown = thread::scope(|scope| {
-        let (screen, shared, stop) = (&mut screen, &shared, &stop);
-        let shown = threads::start(scope, move || screen.show(&shared.history, &|| shared.facts(), stop));
+        let (screen, shared, stop, signals) = (&mut screen, &shared, &stop, &signals);
+        let shown = threads::start(scope, move || {
+            let shown = screen.show(&shared.history, &|| shared.facts(), stop);
+            // The watch may wait for its server for seconds now.
+            signals.note_wish();
+            shown
+        });
         let shown = shown.map_err(std::io::Error::from)?;
         follow(&mut watch, shared);
         stop.store(true, Ordering::Relaxed);

@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::children::{first_child, interrupt, is_running};
+use crate::waiting;
 use serde_json::Value;
 
 fn command(words: &str) -> Command {
@@ -201,6 +202,7 @@ fn too_little_memory_is_told_with_the_figure_before_anything_is_made() {
 fn an_interrupt_ends_the_run_and_keeps_what_was_finished() {
     let words = "--rows 2000000 --repeat 1000 --path full-scan,column-scan --format json --no-valgrind";
     let child = command(words).spawn().unwrap();
+    waiting::until_signals_are_handled(child.id());
     std::thread::sleep(Duration::from_secs(2));
     interrupt(child.id());
     let output = child.wait_with_output().unwrap();

@@ -174,7 +174,13 @@ fn on_a_copy_of_a_data_directory_the_users_queries_run_cold_and_nothing_of_the_r
     let mut server = PrivateServer::start(&installation, folder.path(), settings.clone(), &GO_ON).unwrap();
     let table = "CREATE TABLE shop AS SELECT n, hashint4(n) AS place, repeat('x', 50) AS note FROM \
                  generate_series(1, 60000) n; CREATE INDEX shop_place ON shop (place); VACUUM ANALYZE shop";
-    table.split("; ").for_each(|statement| drop(server.ask(statement, &GO_ON).unwrap()));
+    let foreign = "CREATE FOREIGN DATA WRAPPER nowhere; CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere; CREATE \
+                   FOREIGN TABLE remote (n integer) SERVER nowhere; CREATE VIEW seen AS SELECT n FROM remote; CREATE \
+                   TABLE parts (n integer) PARTITION BY LIST (n); CREATE FOREIGN TABLE part PARTITION OF parts FOR \
+                   VALUES IN (1) SERVER nowhere";
+    let preloaded = "ALTER DATABASE postgres SET session_preload_libraries = 'auto_explain'";
+    let statements = table.split("; ").chain(foreign.split("; ")).chain([preloaded]);
+    statements.for_each(|statement| drop(server.ask(statement, &GO_ON).unwrap()));
     server.stop(&GO_ON).unwrap();
     let data = server.data_directory();
     let mut configuration = fs::File::options().append(true).open(data.join("postgresql.conf")).unwrap();
@@ -182,11 +188,21 @@ fn on_a_copy_of_a_data_directory_the_users_queries_run_cold_and_nothing_of_the_r
     let on = format!("postgres:copy:{}?programs={DEBIAN}", data.display());
     let user = User::new();
     let file = shop_queries(&user);
+    let more = "-- name: foreign\nSELECT count(*) FROM remote;\n-- name: view\nSELECT count(*) FROM seen;\n\
+                -- name: parts\nSELECT count(*) FROM parts;\n";
+    fs::write(&file, fs::read_to_string(&file).unwrap() + more).unwrap();
     let words = format!("calibrate --on {on} --payload 1MiB --repeat 1 --passes 1 --cold-samples 1 --queries {file}");
     let document = user.document(&format!("{words} --run --cold-rounds 1"));
     for id in ["answer-advice-own-cold", "absent-remedies", "not-preloaded"] {
         assert!(ids(&document).contains(&id), "no {id}: {:?}", ids(&document));
     }
+    for (name, table) in [("foreign", "remote"), ("view", "remote"), ("parts", "part")] {
+        let said = refusal(&document, name);
+        // Planning would ask the foreign server, and this one has no program that could.
+        assert!(said.contains(&format!("reads the foreign table public.{table}, whose server")), "{said}");
+    }
+    let found = document["findings"].as_array().unwrap().iter().find(|one| one["id"] == "not-preloaded").unwrap();
+    assert!(found["message"].as_str().unwrap().contains("preload (auto_explain, pg_nonesuch)"), "{found}");
     let own = part(&document, "query").filter(|case| case["parameters"]["state"] == "own-cold");
     let timed: Vec<f64> = own.map(|case| median(case, "time_now")).collect();
     assert!(!timed.is_empty() && timed.iter().all(|millis| *millis > 0.0), "{timed:?}");

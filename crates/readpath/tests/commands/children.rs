@@ -5,10 +5,12 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The number of the first child that a process starts within ten seconds.
+use crate::waiting::{LIMIT, has_ended};
+
+/// The number of the first child that a process starts; `None` where it ends without one.
 pub(crate) fn first_child(parent: u32) -> Option<u32> {
     let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(10) {
+    while start.elapsed() < LIMIT && !has_ended(parent) {
         let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
         if let Some(child) = children.split_whitespace().next().and_then(|number| number.parse().ok()) {
             return Some(child);

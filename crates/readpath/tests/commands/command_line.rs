@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::user::{User, complaint, hangups_are_ignored};
+use crate::waiting::{self, TRIES};
 
 /// The identifiers of the runs that are kept.
 fn kept(user: &User) -> Vec<String> {
@@ -278,9 +279,9 @@ fn a_store_that_cannot_be_written_is_refused_before_measuring() {
     let file = user.home.path().join("file");
     fs::write(&file, "").unwrap();
     let started = Instant::now();
-    let words = format!("null --cases 1 --pause 20s --store {}", file.join("runs").display());
+    let words = format!("null --cases 1 --pause 100s --store {}", file.join("runs").display());
     let complaint = user.refused(&words, 3);
-    assert!(started.elapsed() < Duration::from_secs(10), "it measured first");
+    assert!(started.elapsed() < Duration::from_secs(100), "it measured first");
     assert!(complaint.contains("--store DIR") && complaint.contains("--no-store"), "{complaint}");
     assert!(user.refused(&format!("runs --store {}", file.display()), 3).starts_with("readpath: "));
 }
@@ -395,18 +396,15 @@ fn a_closed_standard_output_loses_no_result_in_silence() {
 
 /// Starts a long run and waits until it has kept a case.
 fn start_and_wait_for_a_case(user: &User) -> Child {
-    let mut command = user.command("null --cases 1000 --pause 50ms");
+    // Progress would stand before what is said at the end of a run that takes long.
+    let mut command = user.command("null --cases 1000 --pause 50ms --quiet");
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
     let has_case = |dir: &Path| {
         fs::read_dir(dir).is_ok_and(|entries| {
             entries.flatten().any(|entry| entry.path().extension().is_some_and(|extension| extension == "json"))
         })
     };
-    while !has_case(&user.store()) {
-        assert!(Instant::now() < deadline, "no case was kept");
-        thread::sleep(Duration::from_millis(5));
-    }
+    waiting::until("a case is kept", || has_case(&user.store()));
     child
 }
 
@@ -439,40 +437,45 @@ fn an_interrupted_run_keeps_its_cases_and_says_so() {
 
 #[test]
 fn a_run_under_nohup_outlives_its_terminal() {
-    let run = format!("trap '' HUP; exec {} null --cases 20 --pause 50ms --no-store", env!("CARGO_BIN_EXE_readpath"));
+    let run = format!("trap '' HUP; exec {} null --cases 40 --pause 50ms --no-store", env!("CARGO_BIN_EXE_readpath"));
     let mut shell = Command::new("/bin/sh");
     let mut child = shell.args(["-c", &run]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    thread::sleep(Duration::from_millis(500));
+    waiting::until_signals_are_handled(child.id());
     signal(&child, Signal::HUP);
-    assert_eq!(end_of(&mut child), Some(0));
+    assert_eq!(waiting::end_of(&mut child, &run).code(), Some(0));
 }
 
-#[test]
-fn a_second_interrupt_does_not_wait() {
+/// Interrupts a command that prints, twice at once and then again: whether it went on after the two, and what it said
+/// at the end.
+fn interrupted_twice_and_again() -> (bool, String) {
     let user = User::new();
     // The pipe has no reader, so that printing the page blocks where no flag is looked at.
-    let mut command = user.command("null --cases 2000 --format csv --no-store");
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    thread::sleep(Duration::from_secs(1));
+    let mut child = user.command("null --cases 2000 --format csv --no-store").spawn().unwrap();
+    let pipe = child.stdout.take().unwrap();
+    waiting::until("it prints", || rustix::io::ioctl_fionread(&pipe).unwrap() > 0);
     signal(&child, Signal::INT);
     thread::sleep(Duration::from_millis(100));
     signal(&child, Signal::INT);
     thread::sleep(Duration::from_millis(1200));
-    assert!(child.try_wait().unwrap().is_none(), "two interrupts at once are one: they only raise the flag");
-    signal(&child, Signal::INT);
-    assert_eq!(end_of(&mut child), Some(130));
+    let went_on = child.try_wait().unwrap().is_none();
+    if went_on {
+        signal(&child, Signal::INT);
+    }
+    let end = waiting::end_of(&mut child, "a command that was interrupted again");
+    assert_eq!(end.code(), Some(130));
+    drop(pipe);
+    (went_on, complaint(&child.wait_with_output().unwrap()))
 }
 
-/// The exit code of a process that must end within seconds.
-fn end_of(child: &mut Child) -> Option<i32> {
-    for _ in 0..100 {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status.code();
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
-    child.kill().unwrap();
-    panic!("the process did not end");
+#[test]
+fn a_second_interrupt_does_not_wait() {
+    // A busy machine may deliver the second one a second after the first, or the third when the wait for the reader is
+    // over.
+    let found: Vec<(bool, String)> = (0..TRIES)
+        .map(|_| interrupted_twice_and_again())
+        .take_while(|(went_on, said)| !went_on || !said.contains("stopped at once"))
+        .collect();
+    assert!(found.len() < TRIES, "two interrupts at once are one, and the next one ends it at once: {found:?}");
 }
 
 #[test]
@@ -489,7 +492,8 @@ fn a_killed_run_leaves_its_cases_and_the_list_says_that_it_did_not_end() {
 fn a_run_that_cannot_be_kept_any_more_is_printed_and_ends_with_3() {
     let user = User::new();
     let mut child = start_and_wait_for_a_case(&user);
-    fs::remove_dir_all(user.store()).unwrap();
+    // At once: a folder in which a case is being kept cannot be removed.
+    fs::rename(user.store(), user.home.path().join("elsewhere")).unwrap();
     let mut page = String::new();
     child.stdout.take().unwrap().read_to_string(&mut page).unwrap();
     let output = child.wait_with_output().unwrap();

@@ -5,18 +5,24 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::children::{first_child, interrupt};
 use crate::terminal;
 use crate::user::{User, cases, complaint, ids};
+use crate::waiting;
 
 const SHOP: &[u8] = include_bytes!("../traces/shop_ora_4711.trc");
 
 /// Longer than it takes to look at a file again.
 const LOOK: Duration = Duration::from_millis(1_500);
+
+/// Most bytes that are read in that time of a trace that did not grow: each look reads up to 256 that it knows, to see
+/// whether they are still there.
+const READ_BY_LOOKS: u64 = 1024;
 
 fn followed(user: &User, path: &Path, words: &str) -> Child {
     let line = format!("profile {} --no-store --format json {words}", path.display());
@@ -31,19 +37,14 @@ fn trace(user: &User) -> PathBuf {
     user.home.path().join("shop.trc")
 }
 
-/// Waits until the child has read as many bytes in all.
-fn wait_until_read(child: &Child, bytes: u64) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while Instant::now() < end && bytes_read(child) < bytes {
-        thread::sleep(Duration::from_millis(20));
-    }
-    assert!(bytes_read(child) >= bytes, "{} of {bytes} bytes were read", bytes_read(child));
-}
-
-fn bytes_read(child: &Child) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{}/io", child.id())).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
-    line.trim().parse().unwrap()
+/// Waits until a process has read a trace of this size, has shown its page, and looks for more of it.
+fn wait_for_look(process: u32, size: usize) {
+    waiting::until_read(process, size as u64);
+    waiting::until("nothing but looks", || {
+        let before = waiting::bytes_read(process);
+        thread::sleep(LOOK);
+        (1..=READ_BY_LOOKS).contains(&(waiting::bytes_read(process) - before))
+    });
 }
 
 fn interrupted(child: Child) -> Output {
@@ -67,12 +68,13 @@ fn a_trace_that_grows_gives_the_page_of_the_whole() {
     // Cut within lines, within a text and within a preamble.
     let cuts = [100, 700, 1_000, 30_001, 65_000];
     write(&path, &SHOP[..cuts[0]]);
-    let child = followed(&user, &path, "--follow=4s");
+    let child = followed(&user, &path, "--follow=600s");
     for (begin, end) in cuts.iter().zip(cuts[1..].iter().chain([&SHOP.len()])) {
-        thread::sleep(LOOK);
+        wait_for_look(child.id(), *begin);
         write(&path, &SHOP[*begin..*end]);
     }
-    let output = child.wait_with_output().unwrap();
+    wait_for_look(child.id(), SHOP.len());
+    let output = interrupted(child);
     assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
     let whole = user.document(&format!("profile {} --no-store", path.display()));
     let grown = document(&output);
@@ -86,15 +88,14 @@ fn only_what_was_added_is_read() {
     let path = trace(&user);
     let many = SHOP.repeat(200);
     write(&path, &many);
-    let child = followed(&user, &path, "--follow=60s");
-    wait_until_read(&child, many.len() as u64);
-    let first = bytes_read(&child);
+    let child = followed(&user, &path, "--follow=600s");
+    wait_for_look(child.id(), many.len());
+    let first = waiting::bytes_read(child.id());
     for _ in 0..3 {
-        thread::sleep(LOOK);
         write(&path, SHOP);
+        wait_for_look(child.id(), many.len());
     }
-    thread::sleep(LOOK);
-    let more = bytes_read(&child) - first;
+    let more = waiting::bytes_read(child.id()) - first;
     let output = interrupted(child);
     assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
     assert!(more < many.len() as u64 / 2, "{more} bytes were read of {} that were added", 3 * SHOP.len());
@@ -106,7 +107,7 @@ fn an_interrupt_ends_it_with_a_last_page_of_all_lines_and_is_no_error() {
     let path = trace(&user);
     write(&path, &SHOP[..30_000]);
     let child = followed(&user, &path, "--follow=600s");
-    thread::sleep(LOOK);
+    wait_for_look(child.id(), 30_000);
     write(&path, &SHOP[30_000..]);
     let output = interrupted(child);
     assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
@@ -122,15 +123,18 @@ fn a_trace_that_is_cut_or_replaced_is_read_again_with_a_sentence() {
         let user = User::new();
         let path = trace(&user);
         write(&path, &SHOP.repeat(2));
-        let child = followed(&user, &path, "--follow=4s");
-        thread::sleep(LOOK);
+        let child = followed(&user, &path, "--follow=600s");
+        wait_for_look(child.id(), 2 * SHOP.len());
+        let before = waiting::bytes_read(child.id());
         if is_replaced {
             fs::rename(&path, path.with_extension("old")).unwrap();
             write(&path, SHOP);
         } else {
             fs::write(&path, SHOP).unwrap();
         }
-        let output = child.wait_with_output().unwrap();
+        waiting::until_read(child.id(), before + SHOP.len() as u64);
+        wait_for_look(child.id(), SHOP.len());
+        let output = interrupted(child);
         assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
         let again = document(&output);
         assert!(ids(&again).contains(&"followed-anew"), "{:?}", ids(&again));
@@ -144,12 +148,15 @@ fn a_trace_without_a_call_yet_is_waited_for_and_a_removed_one_keeps_its_page() {
     let user = User::new();
     let path = trace(&user);
     write(&path, b"Trace file /var/oracle/diag/shop_ora_4711.trc\n");
-    let child = followed(&user, &path, "--follow=4s");
-    thread::sleep(LOOK);
+    let child = followed(&user, &path, "--follow=600s");
+    wait_for_look(child.id(), 0);
+    let before = waiting::bytes_read(child.id());
     write(&path, SHOP);
-    thread::sleep(LOOK);
+    waiting::until_read(child.id(), before + SHOP.len() as u64);
+    wait_for_look(child.id(), SHOP.len());
     fs::remove_file(&path).unwrap();
-    let output = child.wait_with_output().unwrap();
+    wait_for_look(child.id(), SHOP.len());
+    let output = interrupted(child);
     assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
     assert!(document(&output)["cases"].as_array().unwrap().len() > 30);
     let empty = user.home.path().join("empty.trc");
@@ -165,7 +172,9 @@ fn what_can_only_be_read_as_a_whole_is_followed_and_says_so() {
     let (path, other) = (trace(&user), user.home.path().join("other.trc"));
     write(&path, SHOP);
     write(&other, &SHOP[..30_000]);
-    let child = followed(&user, &path, &format!("{} --follow=4s", other.display()));
+    // It ends by itself: one that is interrupted while it reads all again shows the page before.
+    let child = followed(&user, &path, &format!("{} --follow=12s", other.display()));
+    waiting::until_read(child.id(), (SHOP.len() + 30_000) as u64);
     thread::sleep(LOOK);
     write(&other, &SHOP[30_000..]);
     let output = child.wait_with_output().unwrap();
@@ -196,12 +205,15 @@ fn a_terminal_has_one_page_in_place_of_the_other_and_the_whole_once_at_the_end()
     let user = User::new();
     let path = trace(&user);
     write(&path, SHOP);
-    let words = format!("profile {} --follow=3s --no-store", path.display());
+    let words = format!("profile {} --follow=600s --no-store", path.display());
     let Some(script) = terminal::begin(&user, &words) else { return };
+    let readpath = first_child(script.id()).expect("a shell that becomes readpath");
     for _ in 0..2 {
-        thread::sleep(LOOK);
+        wait_for_look(readpath, SHOP.len());
         write(&path, SHOP);
     }
+    wait_for_look(readpath, SHOP.len());
+    interrupt(readpath);
     let screen = terminal::Screen::of(script);
     let whole = user.ok(&format!("profile {} --no-store", path.display()));
     screen.check(whole.lines().count());

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::children::interrupt;
 use crate::user::{DEBIAN, User, complaint, has_debian};
+use crate::waiting::{self, TRIES};
 
 /// The folder of the repository.
 fn root() -> PathBuf {
@@ -67,6 +67,8 @@ fn every_mistake_in_a_job_file_is_one_sentence_with_its_line_and_nothing_is_meas
         ("[disk]\npaths = 'null:'\ndirect = 'yes'\n", 3, vec!["'direct' takes true, and not"]),
         ("[disk]\npaths = 'null:'\ndepth = '1,2'\n", 3, vec!["write one number; [NAME.matrix]"]),
         ("[disk]\npaths = 'nowhere'\n", 2, vec!["'paths'", "nowhere", "No such file"]),
+        ("[disk]\npaths = 'null'\n", 2, vec!["'paths' names what cannot be read", "null does not exist: write null:"]),
+        ("[ladder]\non = 'hdd-7200'\n", 2, vec!["'on'", "write model:hdd-7200 if you mean"]),
         ("[disk]\npaths = ['data', 'model:sd']\n", 2, vec!["model 'sd'"]),
         ("[disk]\npaths = '.'\n", 2, vec!["'paths'", "directory"]),
         ("[disk]\npaths = 'null:'\nstore = '/tmp'\n", 3, vec!["--store", "readpath run"]),
@@ -119,11 +121,16 @@ fn what_is_no_job_file_at_all_is_refused_with_its_name() {
         (format!("[null]\n{} = 1\n", "k".repeat(500_000)).into_bytes(), "kkk…'"),
     ] {
         user.file("a.toml", &bytes);
-        let start = Instant::now();
-        let said = user.refused("run a.toml", 2);
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]).into_owned();
-        assert!(said.contains(words) && said.len() < 10_000, "{shown}: {said:.1000}");
-        assert!(start.elapsed() < Duration::from_secs(20), "{shown} took {:?}", start.elapsed());
+        let took = || {
+            let start = Instant::now();
+            let said = user.refused("run a.toml", 2);
+            assert!(said.contains(words) && said.len() < 10_000, "{shown}: {said:.1000}");
+            start.elapsed()
+        };
+        let is_long = |took: &Duration| *took > Duration::from_secs(20);
+        let long: Vec<Duration> = (0..TRIES).map(|_| took()).take_while(is_long).collect();
+        assert!(long.len() < TRIES, "{shown} took {long:?}");
     }
     assert!(user.refused("run gone.toml", 2).contains("gone.toml: this job file cannot be read"));
     assert!(user.refused("run .", 2).contains("cannot be read"));
@@ -274,11 +281,7 @@ fn a_signal_ends_the_run_under_way_and_no_other_is_made() {
     let text = "[defaults]\nexperiment = 'null'\npause = '50ms'\ncases = 1000\n\n[first]\n\n[second]\n";
     user.file("a.toml", text.as_bytes());
     let child = user.command("run a.toml").spawn().unwrap();
-    let start = Instant::now();
-    while kept(&user).is_empty() {
-        assert!(start.elapsed() < Duration::from_secs(60), "no case was kept");
-        thread::sleep(Duration::from_millis(20));
-    }
+    waiting::until("a case is kept", || !kept(&user).is_empty());
     interrupt(child.id());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
@@ -294,18 +297,11 @@ fn a_killed_job_leaves_no_process_that_goes_on_measuring() {
     let user = User::new();
     user.file("a.toml", b"[null]\npause = '50ms'\ncases = 100000\n");
     let mut child = user.command("run a.toml").spawn().unwrap();
-    let start = Instant::now();
-    while kept(&user).is_empty() {
-        assert!(start.elapsed() < Duration::from_secs(60), "no case was kept");
-        thread::sleep(Duration::from_millis(20));
-    }
+    waiting::until("a case is kept", || !kept(&user).is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
     let is_ended = |run: &Value| run["findings"].as_array().unwrap().iter().any(|one| one["id"] == "interrupted");
-    while !is_ended(&kept(&user)[0]) {
-        assert!(start.elapsed() < Duration::from_secs(60), "the run outlived its job");
-        thread::sleep(Duration::from_millis(20));
-    }
+    waiting::until("the run ends with its job", || is_ended(&kept(&user)[0]));
 }
 
 #[test]

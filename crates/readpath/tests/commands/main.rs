@@ -40,3 +40,4 @@ mod sqlite;
 mod terminal;
 mod top;
 mod user;
+mod waiting;

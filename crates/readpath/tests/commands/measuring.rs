@@ -11,6 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::user::{User, complaint, ids};
+use crate::waiting::{LIMIT, TRIES};
 
 /// A file of this many mebibytes of random data.
 fn file(user: &User, mebibytes: usize) -> PathBuf {
@@ -121,7 +122,7 @@ fn every_view_of_a_disk_renders_within_80_columns() {
 fn an_open_loop_tells_latency_service_and_lateness_apart() {
     let user = User::new();
     let path = file(&user, 8);
-    let document = user.document(&["disk", text(&path), "--rate", "1000", "--depth", "4", "--duration", "500ms"]);
+    let document = user.document(&["disk", text(&path), "--rate", "1000", "--depth", "4", "--duration", "2s"]);
     let metrics: Vec<&str> = document["cases"][0]["metrics"]
         .as_array()
         .unwrap()
@@ -277,7 +278,7 @@ fn a_store_that_cannot_be_written_is_told_before_measuring() {
     let inside_a_file = path.join("runs");
     let complaint = user.refused(&["disk", text(&path), "--duration", "60s", "--store", text(&inside_a_file)], 3);
     assert!(complaint.contains("--store"), "{complaint}");
-    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(start.elapsed() < Duration::from_secs(60), "it measured first");
 }
 
 fn signal(child: &Child, name: &str) {
@@ -294,7 +295,7 @@ fn an_interrupted_ladder_keeps_its_rungs_and_leaves_no_file() {
         signal(&child, name);
         let start = Instant::now();
         let output = child.wait_with_output().unwrap();
-        assert!(start.elapsed() < Duration::from_secs(30), "it took {:?} to stop", start.elapsed());
+        assert!(start.elapsed() < LIMIT, "it took {:?} to stop", start.elapsed());
         let complaint = complaint(&output);
         // Before the signal handler is in place, the signal ends the process as it ends any other.
         let ended_at_once = output.status.code().is_none();
@@ -330,7 +331,7 @@ fn memory_stays_flat_whatever_the_count_of_reads() {
     let user = User::new();
     let path = file(&user, 8);
     fs::read(&path).unwrap();
-    let peak = |count: &str| {
+    let peak = |count: &str| -> u64 {
         let words = ["disk", text(&path), "--buffered", "--count", count, "--no-store", "--format", "json"];
         let mut child = user.command(&words).stdout(Stdio::null()).spawn().unwrap();
         let mut peak = 0;
@@ -342,8 +343,10 @@ fn memory_stays_flat_whatever_the_count_of_reads() {
         }
         peak
     };
-    let (few, many): (u64, u64) = (peak("20000"), peak("1000000"));
-    assert!(many <= few + 2048, "{few} KiB for 20 000 reads, {many} KiB for 1 000 000");
+    // The peak of a short run is missed where a busy machine does not look for it in time.
+    let tries = (0..TRIES).map(|_| (peak("20000"), peak("1000000")));
+    let grown: Vec<(u64, u64)> = tries.take_while(|(few, many)| *many > few + 2048).collect();
+    assert!(grown.len() < TRIES, "KiB for 20 000 reads and for 1 000 000: {grown:?}");
 }
 
 #[test]

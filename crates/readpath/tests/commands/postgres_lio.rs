@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::agreement::reason;
 use crate::calibrate_servers::newest;
 use crate::user::{SCHEMAS, User, cases, complaint, hangups_are_ignored, ids, median, metric, on_server};
+use crate::waiting::{LIMIT, TRIES};
 use serde_json::Value;
 use trial::Trial;
 
@@ -27,7 +28,7 @@ fn wait_for_case(user: &User, child: &mut Child) {
     let started = Instant::now();
     while newest(user).is_none_or(|document| on_server(&document).next().is_none()) {
         assert!(child.try_wait().unwrap().is_none(), "the run ended before");
-        assert!(started.elapsed() < Duration::from_secs(60), "no case was kept");
+        assert!(started.elapsed() < LIMIT, "no case was kept");
         thread::sleep(Duration::from_millis(250));
     }
 }
@@ -263,7 +264,9 @@ fn disagreement(one: &Value, other: &Value) -> Option<String> {
         // Its samples are loads, a few of which differ by what the system does meanwhile.
         if case["parameters"]["visibility"] != "first-scan" {
             compared += 1;
-            if reason((one, case), (other, again), "lio").is_none() {
+            // What is taken off may be more on a busy machine than what was measured.
+            let has_figure = |case: &Value| case["metrics"].to_string().contains("\"lio\"");
+            if ![case, again].into_iter().all(has_figure) || reason((one, case), (other, again), "lio").is_none() {
                 return Some(format!("{:?} {:?}: {case} {again}", ids(one), ids(other)));
             }
         }
@@ -280,8 +283,8 @@ fn two_runs_agree_or_say_what_moved() {
     let run = || user.document(&format!("lio --on {} {words}", trial.url()));
     // A machine with guests beside it moves now and then and no program sees it; a figure that is unsteady by itself
     // differs each time.
-    let found: Vec<String> = (0..3).map_while(|_| disagreement(&run(), &run())).collect();
-    assert!(found.len() < 3, "{found:#?}");
+    let found: Vec<String> = (0..TRIES).map_while(|_| disagreement(&run(), &run())).collect();
+    assert!(found.len() < TRIES, "{found:#?}");
 }
 
 /// A small file system in memory, unmounted when it is dropped.
@@ -332,6 +335,7 @@ fn other_load_on_the_server_is_seen_and_said() {
         // Until the server ends.
         let _ = other.batch_execute("SELECT count(*) FROM generate_series(1, 1000000000000)");
     });
+    trial.wait_for("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%000)' AND state = 'active'", "1");
     let document = User::new().document(&format!("lio --on {} {SMALL}", trial.url()));
     assert!(ids(&document).contains(&"server-busy"), "{:?}", ids(&document));
     drop(trial);

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Child;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::children::{interrupt, is_running};
 use crate::user::{DEBIAN, SCHEMAS, User, cases, complaint, has_debian, ids, median};
+use crate::waiting;
 use serde_json::Value;
 use trial::Trial;
 
@@ -26,17 +27,16 @@ fn servers(user: &User) -> Vec<PathBuf> {
 
 /// The number of the process of the one private server, when it runs.
 fn server(user: &User) -> u32 {
-    let start = Instant::now();
-    loop {
+    let mut server: Option<u32> = None;
+    waiting::until("a server answers", || {
         let file = servers(user).first().map(|path| path.join("data/postmaster.pid"));
         let text = file.and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
         // The eighth line tells that the server answers.
-        if let (Some(pid), Some("ready")) = (text.lines().next(), text.lines().nth(7).map(str::trim)) {
-            return pid.parse().unwrap();
-        }
-        assert!(start.elapsed() < Duration::from_secs(60), "no server started");
-        thread::sleep(Duration::from_millis(20));
-    }
+        let is_ready = text.lines().nth(7).is_some_and(|line| line.trim() == "ready");
+        server = text.lines().next().filter(|_| is_ready).map(|pid| pid.parse().unwrap());
+        server.is_some()
+    });
+    server.unwrap()
 }
 
 fn of<'a>(document: &'a Value, subject: &str, path: &str) -> &'a Value {
@@ -44,15 +44,6 @@ fn of<'a>(document: &'a Value, subject: &str, path: &str) -> &'a Value {
         case["parameters"]["subject"].as_str().unwrap().starts_with(subject) && case["parameters"]["path"] == path
     };
     document["cases"].as_array().unwrap().iter().find(is_it).unwrap_or_else(|| panic!("no {subject} {path}"))
-}
-
-/// Waits until a process is gone.
-fn wait_for_end(process: u32) {
-    let start = Instant::now();
-    while is_running(process) {
-        assert!(start.elapsed() < Duration::from_secs(20), "process {process} is still there");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn child_of(user: &User) -> (Child, u32) {
@@ -126,7 +117,7 @@ fn what_a_killed_run_leaves_of_a_private_server_is_removed_by_clean() {
     let (mut child, server) = child_of(&user);
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_for_end(server);
+    waiting::until("the server is gone", || !is_running(server));
     assert_eq!(servers(&user).len(), 1);
     let said = user.run("clean --on postgres:15");
     assert!(String::from_utf8_lossy(&said.stdout).contains("was removed"), "{}", complaint(&said));

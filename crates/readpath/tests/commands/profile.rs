@@ -9,12 +9,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::user::User;
+use crate::waiting;
 
 /// A trace made for these tests: two pages of a shop, 3.4 s, of it 2.3 s of a person thinking.
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/shop_ora_4711.trc");
@@ -202,6 +202,10 @@ fn what_is_no_trace_is_called_what_it_is_and_nothing_is_kept() {
     let user = User::new();
     let samples = [
         (user.file("empty.trc", b""), "empty"),
+        (user.file("empty.log", b""), "empty"),
+        (user.file("short.trc", b"abc"), "no line of a call"),
+        (user.file("short.log", b"abc"), "no line of a call"),
+        (user.file("segment.parquet", b"PAR"), "no line of a call"),
         (user.file("binary.trc", b"\x7fELF\x00\x01\x02"), "binary"),
         (user.file("optimizer.trc", b"Trace file x\nQUERY BLOCK SIGNATURE\n"), "10053"),
         (user.home.path().join("missing.trc").to_str().unwrap().into(), "No such file"),
@@ -210,6 +214,9 @@ fn what_is_no_trace_is_called_what_it_is_and_nothing_is_kept() {
     for (path, word) in &samples {
         let complaint = user.refused(&["profile", path], 1);
         assert!(complaint.contains(word) && complaint.contains("no trace was read"), "{complaint}");
+        if Path::new(path).is_file() {
+            assert!(user.refused(&["compare", path, TRACE], 1).contains(word), "{path}");
+        }
     }
     assert!(user.refused(&["profile"], 2).contains("FILE"));
     assert!(user.refused(&["profile", TRACE, "--workers", "0"], 2).contains("workers"));
@@ -398,14 +405,10 @@ fn an_interrupted_profile_of_an_endless_trace_ends_at_once() {
         let trace = fs::read(TRACE).unwrap();
         // It writes until the reader is gone.
         let writer = thread::spawn(move || while stdin.write_all(&trace).is_ok() {});
-        thread::sleep(Duration::from_millis(500));
+        waiting::until_read(child.id(), 4 << 20);
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-        let ends = (0..100).find_map(|_| {
-            thread::sleep(Duration::from_millis(100));
-            child.try_wait().unwrap()
-        });
-        child.kill().unwrap();
+        let end = waiting::end_of(&mut child, "a profile of an endless trace");
         writer.join().unwrap();
-        assert_eq!(ends.and_then(|status| status.code()), Some(130), "{workers} threads");
+        assert_eq!(end.code(), Some(130), "{workers} threads");
     }
 }

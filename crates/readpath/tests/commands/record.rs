@@ -1,18 +1,19 @@
 //! `readpath record`, as users call it: a server is recorded, and any time of the recording is a profile.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use recording::segments;
 use rustix::process::{Pid, Signal, kill_process};
 use trial::Trial;
 
 use crate::user::{User, complaint};
+use crate::waiting;
 
 /// A load that runs a statement again and again, and ends when it is dropped.
 pub(crate) struct Busy {
@@ -52,6 +53,8 @@ const FEW_LOOKS: &str = "--rate 100";
 pub(crate) struct Recorder {
     child: Option<Child>,
     folder: PathBuf,
+    /// The file of what it says on standard error.
+    said: PathBuf,
 }
 
 /// Records with segments of a second.
@@ -62,8 +65,9 @@ pub(crate) fn recorder(user: &User, trial: &Trial, more: &str) -> Recorder {
 
 fn recorder_to(user: &User, trial: &Trial, folder: &Path, more: &str) -> Recorder {
     let words = format!("record --on {} --to {} --segment 1s --quiet {more}", trial.url(), folder.display());
-    let child = user.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    Recorder { child: Some(child), folder: folder.into() }
+    let said = user.home.path().join("said-by-recorder");
+    let child = user.command(&words).stderr(File::create(&said).unwrap()).spawn().unwrap();
+    Recorder { child: Some(child), folder: folder.into(), said }
 }
 
 impl Recorder {
@@ -71,23 +75,30 @@ impl Recorder {
         segments(&self.folder).map_or(0, |found| found.len())
     }
 
+    /// What it has said on standard error.
+    fn said(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.said).unwrap()).into_owned()
+    }
+
+    /// Waits until this is so of it. It must not end before.
+    fn wait_until(&mut self, what: &str, is_so: impl Fn(&Recorder) -> bool) {
+        waiting::until(what, || {
+            let ended = self.child.as_mut().unwrap().try_wait().unwrap();
+            assert!(ended.is_none(), "{what}: it ended before: {}", self.said());
+            is_so(self)
+        });
+    }
+
     /// Waits until there are this many segments.
     pub(crate) fn wait_for(&mut self, count: usize) {
-        let begun = Instant::now();
-        while self.segments() < count {
-            let ended = self.child.as_mut().unwrap().try_wait().unwrap();
-            if ended.is_some() || begun.elapsed() > Duration::from_secs(60) {
-                let output = self.child.take().unwrap().wait_with_output().unwrap();
-                panic!("{} segments of {count}: {}", self.segments(), complaint(&output));
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
+        self.wait_until(&format!("{count} segments"), |recorder| recorder.segments() >= count);
     }
 
     pub(crate) fn end(mut self, signal: Signal) -> Output {
         let child = self.child.take().unwrap();
         kill_process(Pid::from_child(&child), signal).unwrap();
-        child.wait_with_output().unwrap()
+        let output = child.wait_with_output().unwrap();
+        Output { stderr: self.said().into_bytes(), ..output }
     }
 }
 
@@ -282,7 +293,7 @@ fn a_full_disk_is_said_sampling_goes_on_and_the_next_segments_are_written() {
     let mut recorder = recorder_to(&user, &trial, &folder, FEW_LOOKS);
     recorder.wait_for(2);
     disk.fill();
-    thread::sleep(Duration::from_secs(3));
+    recorder.wait_until("it finds no room", |recorder| recorder.said().contains("there is no room in "));
     let before = recorder.segments();
     disk.empty();
     recorder.wait_for(before + 3);
@@ -304,8 +315,10 @@ fn what_is_beyond_the_limits_is_removed_and_texts_are_left_out_where_that_is_ask
     let foreign = folder.join("readpath-0000000001-20200101T000000Z-20200101T000100Z.parquet");
     fs::write(&foreign, "of another program").unwrap();
     let mut recorder = recorder(&user, &trial, "--max-size 20KiB --keep 1h --no-text --rate 50");
-    recorder.wait_for(3);
-    thread::sleep(Duration::from_secs(6));
+    recorder.wait_until("its first segments are removed", |recorder| {
+        let found = segments(&recorder.folder).unwrap();
+        found.get(1).is_some_and(|(name, _)| name.number > 2)
+    });
     let output = recorder.end(Signal::TERM);
     assert!(String::from_utf8_lossy(&output.stdout).contains("removed"), "{}", complaint(&output));
     let found = segments(&folder).unwrap();

@@ -99,7 +99,7 @@ fn an_interrupt_is_how_a_profile_ends_and_another_signal_is_not() {
         kill_process(Pid::from_child(&child), signal).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{}", complaint(&output));
-        assert!(begun.elapsed() < Duration::from_secs(10));
+        assert!(begun.elapsed() < Duration::from_secs(40), "it went on for all of its minute");
         let page = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(page.contains("where the time went"), "{page}");
         let said = format!("{page}{}", complaint(&output));

@@ -1,14 +1,18 @@
 //! `readpath top` on a real terminal: what it draws, and how it leaves the terminal on every way out.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal, kill_process};
 use trial::Trial;
 
 use crate::user::User;
+use crate::waiting;
 
 /// What a terminal was sent.
 struct Terminal {
@@ -32,22 +36,39 @@ fn terminal(user: &User, line: &str) -> Option<Child> {
     Some(command.spawn().unwrap())
 }
 
-/// Calls `readpath top` in a terminal of 80 columns and 24 lines of its own, with these words before it, and types
-/// these keys, each after a pause. `None` where there is no program that makes a terminal.
-fn on_a_terminal(user: &User, before: &str, words: &str, keys: &[&[u8]]) -> Option<Terminal> {
+/// Calls `readpath top` in a terminal of 80 columns and 24 lines of its own, types these keys, each once the screen was
+/// drawn again, and then sends the signal. `None` where there is no program that makes a terminal.
+fn on_a_terminal(user: &User, words: &str, keys: &[&[u8]], signal: Option<Signal>) -> Option<Terminal> {
     let program = env!("CARGO_BIN_EXE_readpath");
     let line = format!(
-        "stty rows 24 cols 80; stty -g > before; {before} {program} top {words}; echo ended with $?; stty -g > after"
+        "stty rows 24 cols 80; stty -g > before; sh -c 'echo $$ > pid; exec {program} top {words}'; echo ended \
+         with $?; stty -g > after"
     );
     let mut script = terminal(user, &line)?;
     let mut keyboard = script.stdin.take().unwrap();
+    let read = |name: &str| {
+        let bytes = fs::read(user.home.path().join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let mut length = 0;
+    let mut wait_until_drawn = || {
+        waiting::until("the screen is drawn", || {
+            let written = read("typescript");
+            written.contains("1 statements") && written.len() > length
+        });
+        length = read("typescript").len();
+    };
     for key in keys {
-        thread::sleep(Duration::from_millis(2500));
+        wait_until_drawn();
         keyboard.write_all(key).unwrap();
     }
-    assert!(script.wait().unwrap().success());
+    if let Some(signal) = signal {
+        wait_until_drawn();
+        let process = read("pid").trim().parse().ok().and_then(Pid::from_raw);
+        kill_process(process.unwrap(), signal).unwrap();
+    }
+    assert!(waiting::end_of(&mut script, "top on a terminal").success());
     drop(keyboard);
-    let read = |name: &str| String::from_utf8_lossy(&fs::read(user.home.path().join(name)).unwrap()).into_owned();
     Some(Terminal { written: read("typescript"), settings: [read("before"), read("after")] })
 }
 
@@ -56,27 +77,30 @@ impl Terminal {
     fn is_as_before(&self) -> bool {
         let (left, shown) = (self.written.rfind("\u{1b}[?1049l"), self.written.rfind("\u{1b}[?25h"));
         let taken = self.written.rfind("\u{1b}[?1049h");
-        left > taken && shown > taken && self.settings[0] == self.settings[1]
+        let [before, after] = &self.settings;
+        left > taken && shown > taken && before == after && !before.is_empty()
     }
 }
+
+/// Keys that are typed one after the other, the signal that is sent then, and how the program ends.
+type Way = (&'static [&'static [u8]], Option<Signal>, &'static str);
 
 #[test]
 fn every_way_out_leaves_the_terminal_as_it_was() {
     let Some(trial) = Trial::start(&[]) else { return };
     let words = format!("--on {}", trial.url());
-    let ways: [(&str, &[&[u8]], &str); 4] = [
-        ("", &[b"2", b"q"], "ended with 0"),
-        ("", &[b"\x03"], "ended with 0"),
-        ("timeout --foreground -s TERM 4", &[], "ended with 124"),
+    let ways: [Way; 4] = [
+        (&[b"2", b"q"], None, "ended with 0"),
+        (&[b"\x03"], None, "ended with 0"),
+        (&[], Some(Signal::TERM), "ended with 143"),
         // Alt+[ is how a sequence begins that never ends.
-        ("timeout --foreground --kill-after=5 -s TERM 6", &[b"\x1b["], "ended with 124"),
+        (&[b"\x1b["], Some(Signal::TERM), "ended with 143"),
     ];
-    for (before, keys, ending) in ways {
+    for (keys, signal, ending) in ways {
         let user = User::new();
-        let Some(terminal) = on_a_terminal(&user, before, &words, keys) else { return };
-        assert!(terminal.is_as_before(), "{before} {keys:?}: {}", terminal.written);
-        assert!(terminal.written.contains(ending), "{before} {keys:?}: {}", terminal.written);
-        assert!(terminal.written.contains("1 statements"), "{}", terminal.written);
+        let Some(terminal) = on_a_terminal(&user, &words, keys, signal) else { return };
+        assert!(terminal.is_as_before(), "{keys:?} {signal:?}: {}", terminal.written);
+        assert!(terminal.written.contains(ending), "{keys:?} {signal:?}: {}", terminal.written);
     }
     trial.wait_for("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'readpath'", "0");
 }
@@ -99,6 +123,66 @@ fn a_terminal_that_is_closed_ends_it() {
         script.wait().unwrap();
         trial.wait_for(mine, "f");
     }
+}
+
+/// What keeps a terminal, until it is dropped.
+struct Keeper(Child);
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// Waits until a file of the user's home has this part, and gives its text.
+fn wait_for_part(user: &User, name: &str, part: &str) -> String {
+    let begun = Instant::now();
+    loop {
+        let bytes = fs::read(user.home.path().join(name)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if text.contains(part) {
+            return text;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "no {part:?} in {name}: {text}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Writes to a terminal that is not read until it takes nothing.
+fn fill(terminal: &str) {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let mut terminal = File::options().write(true).custom_flags(flags).open(terminal).unwrap();
+    // The kernel makes some room when it passes on what was written.
+    for _ in 0..20 {
+        while terminal.write(&[b' '; 512]).is_ok_and(|written| written > 0) {}
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_also_where_the_terminal_takes_nothing() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let (user, program, url) = (User::new(), env!("CARGO_BIN_EXE_readpath"), trial.url());
+    let top = format!("sh -c 'echo $$ > pid; exec {program} top --on {url}'");
+    let line =
+        format!("stty rows 24 cols 80; stty -g > before; tty > tty; {top}; echo ended with $? > end; stty -g > after");
+    let Some(script) = terminal(&user, &line) else { return };
+    let keeper = Keeper(script);
+    wait_for_part(&user, "typescript", "1 statements");
+    // What reads the terminal stops, as a connection does that hangs; then a page of the next seconds waits.
+    kill_process(Pid::from_child(&keeper.0), Signal::STOP).unwrap();
+    fill(wait_for_part(&user, "tty", "\n").trim());
+    thread::sleep(Duration::from_millis(1500));
+    let process: i32 = wait_for_part(&user, "pid", "\n").trim().parse().unwrap();
+    for _ in 0..2 {
+        // Signals within a second are one wish.
+        kill_process(Pid::from_raw(process).unwrap(), Signal::TERM).unwrap();
+        thread::sleep(Duration::from_millis(1500));
+    }
+    assert_eq!(wait_for_part(&user, "end", "\n"), "ended with 143\n");
+    let [before, after] = ["before", "after"].map(|name| wait_for_part(&user, name, "\n"));
+    assert_eq!(before, after, "the modes of the terminal are given back");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 pub(super) mod chart;
 mod crossovers;
+mod levels;
 mod plans;
+mod sql;
 mod statements;
 
 use measure::schema::calibrate;

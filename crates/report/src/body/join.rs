@@ -172,7 +172,7 @@ fn requests(cases: &[&Case]) -> Table {
         })
         .column("in flight", Align::Decimal, |case| Cell::or_absent(join::IN_FLIGHT.in_case(case).map(Cell::median)))
         .optional()
-        .column("index blocks", Align::Right, |case| whole(join::INDEX_BLOCKS.median(case)))
+        .column("index reads", Align::Right, |case| whole(join::INDEX_BLOCKS.median(case)))
         .optional()
         .titled("Blocks of the table, and the requests that were waited for:")
         .done()

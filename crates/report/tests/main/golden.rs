@@ -145,6 +145,12 @@ fn nested_loops_stand_beside_the_published_ones() {
 }
 
 #[test]
+fn a_usual_join_leaves_no_column_out_on_a_screen_of_80() {
+    let page = report::render(&documents::join_methods(), &WIDE);
+    assert!(page.contains("index reads") && !page.contains("Left out at this width"), "{page}");
+}
+
+#[test]
 fn a_profile_says_where_the_time_went() {
     check_run("profile", &documents::profile());
     check_run("profile-sessions", &documents::profile_sessions());
@@ -258,6 +264,23 @@ fn a_table_of_a_comparison_has_the_parameters_of_the_second_run_where_they_diffe
     let (before, after) = (column("block_size"), column("after_block_size"));
     assert!(rows.len() > 10 && !table.contains("after_depth"), "{table}");
     assert!(rows[1..].iter().all(|row| (row[before], row[after]) == ("8192", "65536")), "{table}");
+}
+
+#[test]
+fn a_table_of_runs_without_a_depth_in_common_is_no_heading_alone() {
+    let first = documents::disk_plain();
+    let mut second = Run { id: "0197c0de-0000-7000-8000-000000000002".into(), ..documents::disk_plain() };
+    for (case, depth) in second.cases.iter_mut().zip([2, 16, 128]) {
+        case.parameters.insert("depth".into(), json!(depth));
+    }
+    let comparison = measure::compare::compare(&first, &second);
+    let compared = Compared { comparison: &comparison, runs: [&first, &second] };
+    let table = in_format("csv", Shown::Comparison(compared));
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|heading| *heading == name).unwrap();
+    let (before, after) = (column("depth"), column("after_depth"));
+    assert!(comparison.cases.is_empty() && rows.len() > 1, "{table}");
+    assert!(rows[1..].iter().all(|row| (row[before], row[after]) == ("8", "16")), "{table}");
 }
 
 #[test]

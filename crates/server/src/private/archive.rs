@@ -185,7 +185,7 @@ mod tests {
             stop.store(true, Ordering::Relaxed);
             fetched.unwrap().join().unwrap()
         });
-        assert!(elapsed < Duration::from_secs(5), "{elapsed:?}");
+        assert!(elapsed < Duration::from_secs(60), "{elapsed:?}");
     }
 
     #[test]

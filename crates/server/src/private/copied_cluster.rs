@@ -17,6 +17,7 @@ use super::error::PrivateServerError;
 use super::room::Room;
 use super::settings::ServerSettings;
 use crate::cluster::ClusterCopy;
+use crate::error::ServerError;
 
 /// Files of a data directory that a server would not just go on with: what to do about each.
 const SIGNS: [(&str, &str); 5] = [
@@ -44,6 +45,12 @@ const EVENT_TRIGGERS_SINCE: u32 = 17;
 
 /// The first version that keeps statistics in memory, and has no setting for their files any more.
 const STATISTICS_IN_MEMORY_SINCE: u32 = 15;
+
+/// The first version that can summarize its log of changes meanwhile.
+const SUMMARIES_SINCE: u32 = 17;
+
+/// How a server refuses a session with options that only a superuser may have.
+const DENIED: &str = "permission denied to set parameter";
 
 /// All may connect who can enter the folder of the socket: the server's user alone.
 const HBA: &str = "local all all trust\n";
@@ -120,6 +127,9 @@ impl ClusterCopy {
         if disables_event_triggers(major) {
             settings = settings.with("event_triggers", "off");
         }
+        if major >= SUMMARIES_SINCE {
+            settings = settings.with("summarize_wal", "off");
+        }
         Ok(settings)
     }
 
@@ -133,6 +143,16 @@ impl ClusterCopy {
     pub(super) fn with_triggers(&self, names: &[String]) -> PrivateServerError {
         let names = names.join(", ");
         self.unfit(format!("statements of this run would start its event triggers ({names}): disable them in the copy"))
+    }
+
+    /// Why no session came about, with what to do where its user is no superuser.
+    pub(super) fn refusal(&self, error: PrivateServerError) -> PrivateServerError {
+        let PrivateServerError::Statement(refused) = &error else { return error };
+        let is_denied = matches!(&**refused, ServerError::Refused { reason, .. } if reason.starts_with(DENIED));
+        if is_denied {
+            return self.unfit(format!("{} is no superuser in it: name one with user=NAME", self.user));
+        }
+        error
     }
 
     fn unfit(&self, reason: String) -> PrivateServerError {
@@ -184,7 +204,7 @@ fn is_elsewhere(whole: &Path, path: &Path, found: &Metadata) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{chown, symlink};
 
     use super::*;
 
@@ -238,5 +258,42 @@ mod tests {
             fs::remove_file(data.join(file)).unwrap();
         }
         assert_eq!(why(15), Ok(()));
+    }
+
+    #[test]
+    fn a_setting_is_given_to_the_versions_that_know_it_and_to_no_other() {
+        let (data, parent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let room = Room::new(parent.path(), None).unwrap();
+        let has = |major: u32, setting: &str| {
+            let settings = copy(data.path()).settings((data.path(), &room), None, major).unwrap();
+            settings.arguments().iter().any(|argument| argument == setting)
+        };
+        for (setting, versions) in [
+            ("stats_temp_directory=pg_stat_tmp", 13..=14),
+            ("event_triggers=off", 17..=18),
+            ("summarize_wal=off", 17..=18),
+            ("archive_mode=off", 13..=18),
+        ] {
+            for major in 13..=18 {
+                assert_eq!(has(major, setting), versions.contains(&major), "{setting} on {major}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_server_runs_as_root_or_with_roots_group() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root can give a directory to another user");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let account = || copy(folder.path()).account().map_err(|error| error.to_string());
+        assert!(account().unwrap_err().contains("belongs to root"));
+        // A user whom the list of accounts does not name: the directory's group stands for the user's.
+        let user = 64_123;
+        chown(folder.path(), Some(user), Some(0)).unwrap();
+        assert!(account().unwrap_err().contains("no group but root's"));
+        chown(folder.path(), Some(user), Some(64_124)).unwrap();
+        assert_eq!(account(), Ok(Some(Credentials { user, group: 64_124 })));
     }
 }

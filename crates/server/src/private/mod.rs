@@ -17,6 +17,7 @@ mod room;
 mod running;
 mod settings;
 mod single_user;
+mod start_options;
 mod unpacked;
 mod versions;
 

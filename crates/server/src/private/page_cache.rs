@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sys::file::witness::{Cached, WitnessError, cached, evict};
 use sys::file::{Caching, Target};
@@ -64,15 +64,30 @@ impl PrivateServer {
     ///
     /// What the server has changed is written first. Its own buffers stay: [`PrivateServer::restart`] empties them.
     pub fn drop_page_cache(&self, stop: &AtomicBool) -> Result<Cached, PrivateServerError> {
+        let none = Cached { pages: 0, of: 0, source: "an empty range" };
+        let sum = |all: Cached, one: Cached| Cached { pages: all.pages + one.pages, of: all.of + one.of, ..one };
+        Ok(self.drop_files_from_page_cache(stop)?.into_iter().fold(none, sum))
+    }
+
+    /// The same, with what it still holds of each file.
+    pub fn drop_files_from_page_cache(&self, stop: &AtomicBool) -> Result<Vec<Cached>, PrivateServerError> {
         if self.is_running() {
             self.ask("CHECKPOINT", stop)?;
         }
-        let mut left = Cached { pages: 0, of: 0, source: "an empty range" };
+        let mut left = Vec::new();
         for path in self.files()? {
-            let found = drop_file(&path)?;
-            left = Cached { pages: left.pages + found.pages, of: left.of + found.of, source: found.source };
+            // A directory of terabytes has thousands of files, and some may have to be written first.
+            if stop.load(Ordering::Relaxed) {
+                return Err(PrivateServerError::Stopped);
+            }
+            left.push(drop_file(&path)?);
         }
         Ok(left)
+    }
+
+    /// The type of the file system that its files lie on, such as `ext4`; `None` where the kernel does not show it.
+    pub fn filesystem(&self) -> Option<String> {
+        Target::open(&self.data_directory().join("PG_VERSION"), Caching::Buffered).ok()?.filesystem()
     }
 
     fn files(&self) -> Result<Vec<PathBuf>, PrivateServerError> {

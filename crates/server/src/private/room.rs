@@ -12,7 +12,6 @@ use sys::file::OwnFolder;
 use sys::file::own_folder::{Leftovers, sweep_after};
 use sys::process::Credentials;
 
-use super::account::account_of_server;
 use super::error::PrivateServerError;
 
 /// Prefix of the names of such directories; the process number and a count follow.
@@ -80,12 +79,14 @@ pub(super) fn give(path: &Path, account: Credentials) -> io::Result<()> {
 }
 
 /// The directories of servers that killed processes left in `parent`; where they are to be removed, with the servers,
-/// if any still runs. It leaves alone those of living processes and of other users.
+/// if any still runs. It leaves alone those of living processes and, unless this user is root, those of other users.
+///
+/// What root's servers leave belongs to the account that they ran as. On a copy of a data directory that is its owner,
+/// who may be any user.
 pub fn sweep(parent: &Path, fate: Leftovers) -> Vec<PathBuf> {
     let Ok(parent) = parent.canonicalize() else { return Vec::new() };
-    let account = account_of_server().ok().flatten().map(|account| account.user);
-    let users = [Some(rustix::process::geteuid().as_raw()), account];
-    let is_ours = |owner| users.contains(&Some(owner));
+    let user = rustix::process::geteuid();
+    let is_ours = |owner: u32| user.is_root() || owner == user.as_raw();
     sweep_after((&parent, PREFIX), fate, &is_ours, &|room| end_server(&room.join("data")))
 }
 
@@ -120,6 +121,21 @@ mod tests {
         let gone = tempfile::tempdir().unwrap().path().join("gone");
         let error = Room::new(&gone, None).unwrap_err().to_string();
         assert!(error.contains("/gone: No such file") && error.contains("in TMPDIR"), "{error}");
+    }
+
+    #[test]
+    fn what_roots_killed_run_left_to_the_owner_of_a_copy_is_found_by_the_next() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root's servers run as other users");
+            return;
+        }
+        let parent = tempfile::tempdir().unwrap();
+        let left = parent.path().join(format!("{PREFIX}1-0"));
+        fs::create_dir(&left).unwrap();
+        chown(&left, Some(64_123), Some(64_123)).unwrap();
+        assert_eq!(sweep(parent.path(), Leftovers::Found).len(), 1);
+        assert_eq!(sweep(parent.path(), Leftovers::Removed).len(), 1);
+        assert!(!left.exists());
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::error::PrivateServerError;
 use super::installation::{Installation, Version};
 use super::room::{Room, sweep};
 use super::settings::ServerSettings;
+use super::start_options::StartOptions;
 use crate::cluster::ClusterCopy;
 use crate::error::ServerError;
 use crate::parameters::encoded;
@@ -32,8 +33,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(120);
 const STOP_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long it may take to end where nothing is kept.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
-/// The same where the files stay, which are written first.
-const END_ON_COPY_TIMEOUT: Duration = Duration::from_secs(60);
+/// The same where the files stay, which are written first: as long as before a restart. A server that is ended sooner
+/// leaves a copy that has to be recovered before the next run.
+const END_ON_COPY_TIMEOUT: Duration = STOP_TIMEOUT;
 const ASKED_EVERY: Duration = Duration::from_millis(10);
 
 /// How long initdb may take to tidy up when it is stopped.
@@ -61,6 +63,8 @@ pub struct PrivateServer {
     pub(super) room: Room,
     /// The copy that it runs on, with the whole path of its directory; `None` where its files are in the room.
     copy: Option<(ClusterCopy, PathBuf)>,
+    /// What is put back into the copy when the server has ended.
+    start_options: Option<StartOptions>,
 }
 
 impl PrivateServer {
@@ -78,7 +82,8 @@ impl PrivateServer {
         let account = account_of_server()?;
         let room = Room::new(parent, account)?;
         let installation = reachable(installation, &room, account)?;
-        let mut server = PrivateServer { child: None, installation, account, settings, room, copy: None };
+        let (copy, start_options) = (None, None);
+        let mut server = PrivateServer { child: None, installation, account, settings, room, copy, start_options };
         server.initialise(stop)?;
         server.run(stop)?;
         Ok(server)
@@ -101,8 +106,9 @@ impl PrivateServer {
         let room = Room::new(parent, account)?;
         let installation = reachable(installation, &room, account)?;
         let settings = copy.settings((&whole, &room), account, major)?;
+        let start_options = Some(StartOptions::of(&whole).map_err(PrivateServerError::at(&whole))?);
         let copy = Some((copy.clone(), whole));
-        let mut server = PrivateServer { child: None, installation, account, settings, room, copy };
+        let mut server = PrivateServer { child: None, installation, account, settings, room, copy, start_options };
         server.run(stop)?;
         server.refuse_triggers(stop)?;
         Ok(server)
@@ -119,26 +125,26 @@ impl PrivateServer {
     /// Stops the server, which writes everything it holds to its files, and starts it again with other settings and
     /// empty buffers. Sessions end.
     pub fn restart(&mut self, settings: ServerSettings, stop: &AtomicBool) -> Result<(), PrivateServerError> {
-        if let Err(error) = self.stop(stop) {
-            // It is on its way out, and is not asked any more.
-            self.end();
-            return Err(error);
-        }
+        self.stop(stop)?;
         self.settings = settings;
         self.run(stop)
     }
 
-    /// Stops the server, which writes everything it holds to its files. Sessions end. A stopped one stays stopped.
+    /// Stops the server, which writes everything it holds to its files. Sessions end. A stopped one stays stopped. It
+    /// does not run either where this fails.
     pub fn stop(&mut self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
         let Some(child) = &self.child else { return Ok(()) };
         // SIGINT: a fast shutdown, which waits for no session.
-        child.signal(Signal::INT).map_err(PrivateServerError::io("the private server"))?;
-        let status = wait(child, STOP_TIMEOUT, stop)?;
-        if status.is_none() {
-            return Err(self.timed_out("stopped", STOP_TIMEOUT));
-        }
-        self.child = None;
-        Ok(())
+        let asked = child.signal(Signal::INT).map_err(PrivateServerError::io("the private server"));
+        let outcome = match asked.and_then(|()| wait(child, STOP_TIMEOUT, stop)) {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(self.timed_out("stopped", STOP_TIMEOUT)),
+            Err(error) => Err(error),
+        };
+        // One that has not ended yet takes no statement any more. A caller that then removes what it made on a copy
+        // starts the server again, and that fails while this one runs.
+        self.end();
+        outcome
     }
 
     /// Whether it runs now: false after [`PrivateServer::stop`], and where it ended by itself.
@@ -260,7 +266,10 @@ impl PrivateServer {
         while let Err(error) = self.ask("SELECT", stop) {
             if refuses_for_good(&error) {
                 self.end();
-                return Err(error);
+                return Err(match self.copy() {
+                    Some(copy) => copy.refusal(error),
+                    None => error,
+                });
             }
             let child = self.child.as_ref();
             let error = match child.and_then(|child| child.wait(ASKED_EVERY)) {
@@ -319,6 +328,7 @@ impl PrivateServer {
 impl Drop for PrivateServer {
     fn drop(&mut self) {
         self.end();
+        drop(self.start_options.take());
     }
 }
 

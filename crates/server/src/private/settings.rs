@@ -31,9 +31,10 @@ const QUIET: [(&str, &str); 17] = [
 /// planned and run as there.
 ///
 /// Nothing reaches other servers or is reached by them: no archive, no replication, no libraries that run jobs. Nothing
-/// but the statement runs while it is measured, and messages go where they are read. What is shown in a language or a
-/// format that this machine may lack is not.
-const ON_COPY: [(&str, &str); 33] = [
+/// but the statement runs while it is measured: not even the vacuum against wraparound, which old tables bring about
+/// though autovacuum is off. Messages go where they are read. What is shown in a language or a format that this machine
+/// may lack is not.
+const ON_COPY: [(&str, &str); 35] = [
     ("external_pid_file", ""),
     ("unix_socket_group", ""),
     ("unix_socket_permissions", "0700"),
@@ -50,6 +51,8 @@ const ON_COPY: [(&str, &str); 33] = [
     ("session_preload_libraries", ""),
     ("local_preload_libraries", ""),
     ("autovacuum", "off"),
+    ("autovacuum_freeze_max_age", "2000000000"),
+    ("autovacuum_multixact_freeze_max_age", "2000000000"),
     ("checkpoint_timeout", "1d"),
     ("max_wal_size", "64GB"),
     ("bgwriter_lru_maxpages", "0"),
@@ -130,6 +133,9 @@ mod tests {
         }
         for closed in ["archive_mode=off", "max_logical_replication_workers=0", "shared_preload_libraries="] {
             assert!(has(closed), "{closed}");
+        }
+        for quiet in ["autovacuum=off", "autovacuum_freeze_max_age=2", "autovacuum_multixact_freeze_max_age=2"] {
+            assert!(has(quiet), "{quiet}: it is not off for old tables");
         }
     }
 }

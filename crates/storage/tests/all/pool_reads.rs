@@ -461,7 +461,7 @@ fn a_session_that_ends_with_reads_under_way_gives_back_frames_and_pages() {
     let (session, start) = (pool.session(), Instant::now());
     session.ask_ahead(&pages).unwrap();
     drop(session);
-    assert!(start.elapsed() < Duration::from_secs(5), "it waited for reads that no thread makes");
+    assert!(start.elapsed() < Duration::from_secs(60), "it waited for reads that no thread makes");
     let session = pool.session();
     let pinned: Vec<_> = (0..64).map(|number| session.get(at(segment, 900 + number)).unwrap()).collect();
     assert_eq!(pinned.len(), 64);

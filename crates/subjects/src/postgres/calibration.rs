@@ -25,6 +25,7 @@ use server::private::PrivateServer;
 use server::session::ROW_TIME;
 pub use server::{Buffers, Plan};
 use server::{Schema, ServerError, ServerFacts, Session, schema};
+use sys::file::witness::Cached;
 
 use self::home::Home;
 use super::fetched::{blocks_of, hidden_of};
@@ -78,6 +79,9 @@ const BUFFERS_PART: u64 = 4;
 /// Least bytes of that table, however small the buffers are.
 const PAYLOAD_MIN: u64 = 1 << 20;
 
+/// Pages of the page cache, of 4 KiB, that a file has whose share is looked at by itself.
+const PAGES_OF_A_TABLE: u64 = 256;
+
 /// Shared buffers of a private server: four times what a scan may take of them, and the indexes. No more: a table
 /// beyond them is made too.
 const PAYLOADS_IN_BUFFERS: u64 = 5;
@@ -87,9 +91,13 @@ const SPARE_BUFFERS: u64 = 8 << 20;
 const STATISTICS_TARGET: &str = "default_statistics_target";
 const ROWS_A_TARGET: u64 = 300;
 
-/// What the configuration of a copy of a data directory preloads.
-const PRELOADED: &str = "SELECT (SELECT setting FROM pg_catalog.pg_file_settings WHERE name = \
-                         'shared_preload_libraries' ORDER BY seqno DESC LIMIT 1)";
+/// What a copy of a data directory preloads: by its configuration, and by settings of the database and the role.
+const PRELOADED: &str = "SELECT string_agg(DISTINCT libraries, ', ') FROM ((SELECT DISTINCT ON (name) name, setting \
+    FROM pg_file_settings ORDER BY name, seqno DESC) UNION ALL SELECT split_part(one, '=', 1), split_part(one, '=', 2) \
+    FROM pg_db_role_setting, unnest(setconfig) one WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname \
+    = current_database())) AND setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user))) found (name, \
+    libraries) WHERE name IN ('shared_preload_libraries', 'session_preload_libraries', 'local_preload_libraries') AND \
+    libraries <> ''";
 
 /// The tables.
 const DENSE: &str = "calibrate";
@@ -260,6 +268,32 @@ pub struct TableSizes {
     pub sparse_rows: u64,
     /// Its blocks.
     pub sparse_blocks: u64,
+}
+
+/// What the page cache still held of a private server's files when they had been dropped from it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StillCached {
+    /// Share of the pages of all files, 0 to 1.
+    pub of_all: f64,
+    /// The largest share of the pages of one file, of those of 1 MiB or more: the file of a small table that other
+    /// programs hold in memory is a small part of all.
+    pub of_one: f64,
+    /// The type of the file system, where it is known.
+    pub filesystem: Option<String>,
+}
+
+impl StillCached {
+    /// Of all files, each with the pages that stayed.
+    fn of(files: &[Cached]) -> StillCached {
+        let share = |pages: u64, of: u64| pages as f64 / (of as f64).max(1.0);
+        let all = |count: fn(&Cached) -> u64| files.iter().map(count).sum::<u64>();
+        let large = files.iter().filter(|file| file.of >= PAGES_OF_A_TABLE);
+        StillCached {
+            of_all: share(all(|file| file.pages), all(|file| file.of)),
+            of_one: large.map(|file| share(file.pages, file.of)).fold(0.0, f64::max),
+            filesystem: None,
+        }
+    }
 }
 
 /// What the experiment asks of a server.
@@ -603,20 +637,21 @@ impl Calibration {
     }
 
     /// Empties the buffers and the page cache of a private server: it is stopped, its files leave the page cache, and
-    /// it is started again, with a session as this one was. Share of the files' pages that stayed, 0 to 1.
+    /// it is started again, with a session as this one was. What stayed cached all the same.
     ///
     /// A given server stays as it is.
-    pub fn cool(&mut self) -> Result<f64, SubjectError> {
+    pub fn cool(&mut self) -> Result<StillCached, SubjectError> {
         let stop = self.session().stop_flag();
-        let Some(private) = &mut self.reached.private else { return Ok(0.0) };
+        let Some(private) = &mut self.reached.private else { return Ok(StillCached::default()) };
         private.stop(&stop)?;
-        let left = private.drop_page_cache(&stop)?;
+        let left = private.drop_files_from_page_cache(&stop)?;
+        let left = StillCached { filesystem: private.filesystem(), ..StillCached::of(&left) };
         let settings = private.settings().clone();
         private.restart(settings, &stop)?;
         self.home.schema()?.reopen()?;
         self.prepared.clear();
         self.prepare_session()?;
-        Ok(left.pages as f64 / (left.of as f64).max(1.0))
+        Ok(left)
     }
 
     /// Sets a new session as the last one was.
@@ -695,8 +730,8 @@ pub(super) fn only_queries(address: &str) -> Finding {
 /// The finding about libraries that a server on a copy of a data directory does not load.
 pub(super) fn not_preloaded(libraries: &str) -> Option<Finding> {
     let message = format!(
-        "The server on the copy does not load what its configuration preloads ({libraries}), because such a library \
-         may run jobs of its own. If one of them changes plans, as citus and timescaledb do, these are not the plans \
+        "The server on the copy does not load what its settings preload ({libraries}), because such a library may run \
+         jobs of its own. If one of them changes plans, as citus and timescaledb do, these are not the plans \
          of the original: measure on a test server that has it, with --on postgres://USER@HOST:PORT/DATABASE."
     );
     (!libraries.is_empty()).then(|| row::NOT_PRELOADED.of(message))
@@ -753,6 +788,15 @@ mod tests {
     }
 
     #[test]
+    fn a_small_table_that_stays_cached_is_not_lost_among_large_ones() {
+        let file = |pages, of| Cached { pages, of, source: "cachestat(2)" };
+        let still = StillCached::of(&[file(0, 1 << 20), file(300, 400), file(2, 2)]);
+        assert!(still.of_all < 0.001, "{still:?}");
+        assert_eq!(still.of_one, 0.75, "and not that of a file of few pages");
+        assert_eq!(StillCached::of(&[]), StillCached::default());
+    }
+
+    #[test]
     fn a_table_that_is_not_made_is_not_announced() {
         let payload = 24 << 20;
         let [unknown, small, large] =
@@ -766,6 +810,8 @@ mod tests {
         {
             assert!(page.contains(&said), "the guide does not say: {said}");
         }
+        let help = include_str!("../../../readpath/src/commands/calibrate.rs");
+        assert!(help.contains(&format!("24MiB make up to {unknown} MiB")), "the help names what a dry run announces");
     }
 
     #[test]

@@ -23,6 +23,9 @@ use crate::subject::Closing;
 /// Processors that other processes may keep busy without a finding.
 const OTHERS: f64 = 0.2;
 
+/// How the word of a copy of a data directory begins.
+const COPY: &str = "postgres:copy:";
+
 /// What is known of a server and noticed while it is measured.
 #[derive(Debug)]
 pub struct Notes {
@@ -282,11 +285,12 @@ pub(super) fn not_all_visible((hidden, blocks): (u64, u64), table: &str) -> Opti
 /// The finding about a schema that could not be removed.
 pub(super) fn schema_left(outcome: &Result<(), SubjectError>, address: &str) -> Option<Finding> {
     let error = outcome.as_ref().err()?;
-    let address = word_of_shell(address);
-    Some(row::SCHEMA_LEFT.of(format!(
-        "The schema readpath could not be removed ({error}): run `readpath clean --on {address}` when the server is \
-         back."
-    )))
+    // No server runs on a copy of a data directory that could be asked.
+    let remedy = match address.starts_with(COPY) {
+        true => "the next run of `readpath calibrate` on this copy removes it.".into(),
+        false => format!("run `readpath clean --on {}` when the server is back.", word_of_shell(address)),
+    };
+    Some(row::SCHEMA_LEFT.of(format!("The schema readpath could not be removed ({error}): {remedy}")))
 }
 
 /// The finding about other sessions that were at work, by the checks, those that found one, and the most at once.

@@ -68,12 +68,16 @@ fn noticed() -> Vec<Reading> {
             _ => Some(says![format!("had left {tables} tables on the server: they were removed.")]),
         },
     );
-    let removed = |is_removed: &bool| {
+    let removed = |(is_removed, is_copy): &(bool, bool)| {
         let outcome = if *is_removed { Ok(()) } else { Err(SubjectError::Failed("it went away".into())) };
-        notes::schema_left(&outcome, "postgres://host/shop")
+        notes::schema_left(&outcome, if *is_copy { "postgres:copy:/srv/x?dbname=shop" } else { "postgres://host/shop" })
     };
-    let removed = reading(row::SCHEMA_LEFT, any::<bool>(), removed, |is_removed| {
-        (!is_removed).then(|| says!["removed (it went away): run `readpath clean --on postgres://host/shop` when"])
+    let removed = reading(row::SCHEMA_LEFT, (any::<bool>(), any::<bool>()), removed, |(is_removed, is_copy)| {
+        let remedy = match is_copy {
+            true => "the next run of `readpath calibrate` on this copy removes it.",
+            false => "run `readpath clean --on postgres://host/shop` when the server is back.",
+        };
+        (!is_removed).then(|| says![format!("removed (it went away): {remedy}")])
     });
     let busy = |(checks, busy, most): &(u64, u64, u64)| notes::server_busy((*checks, *busy.min(checks)), *most);
     let busy = reading(row::SERVER_BUSY, (1..3_u64, 0..3_u64, 1..9_u64), busy, |(checks, busy, most)| {
@@ -291,7 +295,7 @@ fn caches() -> Vec<Reading> {
         |libraries| calibration::not_preloaded(libraries),
         |libraries| {
             (!libraries.is_empty()).then(|| {
-                says!["configuration preloads (citus,pg_stat_statements)", "these are not the plans of the original"]
+                says!["its settings preload (citus,pg_stat_statements)", "these are not the plans of the original"]
             })
         },
     );

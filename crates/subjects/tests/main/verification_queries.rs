@@ -78,6 +78,6 @@ fn one_table_of_the_verification_stays_in_the_buffers_and_the_other_does_not_war
     for table in [Scanned::Within, Scanned::Beyond] {
         let left = tables.cool().unwrap();
         let first = tables.scan_of(table).unwrap().buffers;
-        assert!(first.hits < first.reads / 20, "cold, {first:?} of {table:?}, {left} of the files cached");
+        assert!(first.hits < first.reads / 20, "cold, {first:?} of {table:?}, still cached: {left:?}");
     }
 }

@@ -9,11 +9,11 @@ use sides::proptest::option;
 use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
 use sides::proptest::sample::select;
 use sides::{Reading, both_sides, reading, says};
-use subjects::postgres::calibration::Buffers;
 use subjects::postgres::calibration::own_queries::Listed;
 use subjects::postgres::calibration::server_caches::ServerCaches;
 use subjects::postgres::calibration::tablespaces::Tablespace;
 use subjects::postgres::calibration::verification_set::VerificationRows;
+use subjects::postgres::calibration::{Buffers, StillCached};
 
 use super::*;
 use crate::calibrate::bench::not_cold;
@@ -280,6 +280,52 @@ fn no_verdict_of_plans_that_ran_seldom_or_were_ended_near_the_limit_names_the_op
 }
 
 #[test]
+fn a_plan_that_the_sessions_limit_ended_is_not_answered_with_an_option_that_does_not_move_it() {
+    let said = |ended_by: EndedBy| {
+        let halved = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])];
+        let last = Compared::of("last", vec![Variant::of(&[0], &[9000.0; 3]), Variant::ended(&[1], 10_000.0)]);
+        let compared = (0..5).map(|_| Compared::of("q", halved())).chain([last]).collect();
+        let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+        let comparison = Comparison { ended_by, ..Comparison::timed(State::AsFound, sets, compared) };
+        let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+        super::advice(&comparison, &advice, "postgres 18.6").message
+    };
+    assert!(said(EndedBy::TimeLimit).contains("use a larger --time-limit."));
+    let session = said(EndedBy::StatementTimeout);
+    assert!(session.contains("use a larger --statement-timeout, unless the limit is the role's own"), "{session}");
+    assert!(!session.contains("--time-limit"), "{session}");
+}
+
+#[test]
+fn a_query_that_a_set_alone_makes_fail_is_an_exception_or_keeps_all_from_the_set() {
+    let said = |halved: usize| {
+        let plans = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])];
+        let last = Compared::of("last", vec![Variant::of(&[0], &[10.0; 3]), Variant::failed(&[1], 500.0)]);
+        let compared = (0..halved).map(|_| Compared::of("q", plans())).chain([last]).collect();
+        said_of(State::AsFound, compared, None)[0].message.clone()
+    };
+    let many = said(9);
+    assert!(many.contains("set seq_page_cost = 0.500, but not for 1 of your queries."), "{many}");
+    assert!(many.contains("last (it ends with an error by the set)."), "{many}");
+    let few = said(8);
+    assert!(few.contains("keep the server's own constants."), "{few}");
+    assert!(few.contains("With it, last ends with an error."), "{few}");
+}
+
+#[test]
+fn plans_that_only_tried_sets_lead_to_are_not_said_to_be_changed_by_no_set() {
+    let sets = vec![set("now"), set("cached"), ConstantSet { name: TRIED, values: vec![("seq_page_cost", 0.5)] }];
+    let plans = || vec![Variant::of(&[0, 1], &[10.0]), Variant::of(&[2], &[30.0])];
+    let queries = (0..5).map(|at| Compared::of(&format!("q{at}"), plans())).collect();
+    let mut comparison = Comparison::timed(State::AsFound, sets, queries);
+    screen(&mut comparison);
+    comparison.judge();
+    let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+    let said = super::advice(&comparison, &advice, "postgres 18.6").message;
+    assert!(said.contains("Some set of constants changes the plans of 5 of your 5 queries."), "{said}");
+}
+
+#[test]
 fn a_verdict_says_that_others_at_work_could_not_be_seen() {
     let said = |others: Others, is_timed: bool| {
         let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
@@ -390,10 +436,13 @@ fn state() -> [Reading; 2] {
         let hits = (*hits)?;
         let state = match (micros, held) {
             _ if hits >= 0.99 => ": its queries run cached by the server.",
-            (Some(micros), _) if *micros < 30.0 => ": its queries run cached by the operating system.",
-            (Some(_), _) => ": its queries run with nothing cached. No set of constants is for that here",
-            (None, Some(95..)) => ": its queries run cached by the operating system.",
-            _ => ". Whether the others come from the page cache or from the disk cannot be seen",
+            (Some(micros), _) if *micros >= 30.0 => {
+                ": its queries run with nothing cached. No set of constants is for that here"
+            }
+            (_, Some(95..)) => ": its queries run cached by the operating system.",
+            (Some(_), Some(_)) => "a fast device has read ahead takes as little as one in the page cache.",
+            (Some(_), None) => " as one in the page cache; readpath on the server's machine shows what that holds.",
+            _ => ". Whether the others come from the page cache or from the disk cannot be seen from here",
         };
         let found = format!(
             "Of {} blocks of its tables that this database asked for, {} % were",
@@ -502,12 +551,14 @@ fn sweep() -> impl Strategy<Value = Option<[f64; 5]>> {
     option::weighted(0.9, times)
 }
 
-/// The ends of the settings that are as good as the best; `None` where a larger one is much worse.
+/// The ends of the settings around the best that are as good; `None` where one beyond the first good one is much worse.
 fn plateau(times: &[f64; 5]) -> Option<(usize, usize)> {
     let best = times.iter().copied().fold(f64::INFINITY, f64::min);
     let is_good = |at: &usize| times[*at] <= best * 1.1;
-    let (from, to) = ((0..5).find(is_good)?, (0..5).rfind(is_good)?);
-    times[from..].iter().all(|time| *time <= times[from] * 1.5).then_some((from, to))
+    let (first, fastest) = ((0..5).find(is_good)?, (0..5).find(|at| times[*at] == best)?);
+    let from = (0..=fastest).rev().take_while(is_good).last()?;
+    let to = (fastest..5).take_while(is_good).last()?;
+    times[first..].iter().all(|time| *time <= times[first] * 1.5).then_some((from, to))
 }
 
 fn concurrency() -> [Reading; 4] {
@@ -558,16 +609,45 @@ fn withheld() -> Reading {
     };
     let given = uniform5(prop_oneof![3 => Just(Some(true)), 1 => Just(Some(false)), 1 => Just(None)]);
     reading(row::WITHHELD_CONSTANTS, given, found, |given| {
-        let is_withheld =
-            |(name, is_given): &(&str, Option<bool>)| *is_given != Some(true) && *name != "cpu_tuple_cost";
-        let names: Vec<&str> = CONSTANTS.into_iter().zip(*given).filter(is_withheld).map(|(name, _)| name).collect();
-        (!names.is_empty()).then(|| {
-            says![format!(
-                "more than 1.5 times or the interval, of the cost or of a row's, contains 0: {}. The",
-                names.join(", ")
-            )]
-        })
+        let named = |wanted: Option<bool>| {
+            let is_it = |(name, given): &(&str, Option<bool>)| *given == wanted && *name != "cpu_tuple_cost";
+            let names = CONSTANTS.into_iter().zip(*given).filter(is_it).map(|(name, _)| name);
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let [differing, missing] = [Some(false), None].map(named);
+        let differing = (!differing.is_empty())
+            .then(|| format!("1.5 times or the interval, of the cost or of a row's, contains 0: {differing}."));
+        let missing = (!missing.is_empty())
+            .then(|| format!("Not given, because a pass has no sample of the cost or of a row's: {missing}."));
+        let said: Vec<String> = differing.into_iter().chain(missing).collect();
+        // The ratio to the neighbour takes a block that has a cost.
+        let has_sets = given[..2].contains(&Some(true));
+        let replaced = has_sets.then(|| "In the sets, the server's own ratio to the neighbouring".to_string());
+        (!said.is_empty()).then(|| said.into_iter().chain(replaced).collect())
     })
+}
+
+#[test]
+fn a_state_without_a_set_is_not_said_to_have_a_ratio_in_the_place_of_a_cost() {
+    let said = |cold: [bool; 2], cached: [bool; 2]| {
+        let blocks = |state, given: [bool; 2]| {
+            let of = |(name, is_given): (&'static str, bool)| {
+                let one = block(name, state, Some((1.0, 1.0)));
+                let settled = one.settled.map(|settled| Settled { is_given, ..settled });
+                Measured { settled, ..one }
+            };
+            ["seq_page_cost", "random_page_cost"].into_iter().zip(given).map(of).collect::<Vec<_>>()
+        };
+        let all = [blocks(State::Cold, cold), blocks(State::Cached, cached)].concat();
+        let found = Kept::found(|journal| constants::withheld(&Constants { all, sweeps: Vec::new() }, journal));
+        found[0].message.clone()
+    };
+    let none = said([false, false], [true, true]);
+    assert!(none.ends_with("random_page_cost (with nothing cached). There is no set `cold`."), "{none}");
+    let one = said([false, true], [true, true]);
+    assert!(one.ends_with("the server's own ratio to the neighbouring constant takes their place."), "{one}");
+    let both = said([false, false], [true, false]);
+    assert!(both.contains("takes their place. There is no set `cold`."), "{both}");
 }
 
 fn tried() -> Reading {
@@ -590,15 +670,19 @@ fn tried() -> Reading {
 
 /// What was not measured, and what does not hold for all.
 fn lacks() -> Vec<Reading> {
-    let cold = reading(
-        row::NOT_COLD,
-        0.0..0.02,
-        |left| not_cold(*left),
-        |left| {
-            (*left > 0.01)
-                .then(|| says![format!("{} % of the pages of the server's files", three_digits(left * 100.0))])
-        },
-    );
+    let still = |(of_all, of_one, is_zfs): &(f64, f64, bool)| {
+        let filesystem = Some(if *is_zfs { "zfs" } else { "ext4" }.to_string());
+        not_cold(&StillCached { of_all: *of_all, of_one: *of_one, filesystem })
+    };
+    let cold = reading(row::NOT_COLD, (0.0..0.02, 0.0..0.2, any::<bool>()), still, |left| match *left {
+        (all, ..) if all > 0.01 => {
+            Some(says![format!("{} % of the pages of the server's files", three_digits(all * 100.0)), "on a disk."])
+        }
+        (_, one, _) if one > 0.1 => {
+            Some(says![format!("{} % of the pages of one of the server's files", three_digits(one * 100.0))])
+        }
+        (.., is_zfs) => is_zfs.then(|| says!["lie on zfs, whose own cache is not emptied", "primarycache=metadata"]),
+    });
     let beyond = |beyond: &u64| constants::absent_beyond(VerificationRows { within: 1, beyond: *beyond }, 8 << 30);
     let beyond = reading(row::ABSENT_BEYOND, 0..2_u64, beyond, |beyond| {
         (*beyond == 0).then(|| says!["shared buffers of 8 GiB", "--payload 1GiB makes it, of "])
@@ -703,8 +787,8 @@ fn of_tablespaces() -> [Reading; 3] {
     let in_each = |times: &Option<f64>| {
         let of = |name: &str, is_home, times: f64| {
             let space = Tablespace { name: name.into(), is_home, ..Tablespace::default() };
-            let (micros, home) = (vec![10.0 * times; 3], vec![10.0; 3]);
-            (SpaceCost { space, constant: "random_page_cost", micros, home, now: 4.0 }, State::Cold)
+            let (micros, home, state) = (vec![10.0 * times; 3], vec![10.0; 3], State::Cold);
+            SpaceCost { space, constant: "random_page_cost", micros, home, home_now: 4.0, now: 4.0, state }
         };
         let costs = times.map(|times| [of("slow", false, times), of("pg_default", true, 1.0)]);
         tablespaces::answer(&costs.into_iter().flatten().collect::<Vec<_>>())
@@ -712,7 +796,7 @@ fn of_tablespaces() -> [Reading; 3] {
     let in_each = reading(row::ANSWER_TABLESPACES, option::of(0.1..50.0), in_each, |times| {
         let times = (*times)?;
         Some(if (1.0 / 1.5..=1.5).contains(&times) {
-            says!["within 1.5 times of pg_default"]
+            says!["what is set for each is within 1.5 times of that proportion"]
         } else {
             says!["random_page_cost", "for slow; --sql prints the statements"]
         })

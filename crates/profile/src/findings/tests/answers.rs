@@ -82,7 +82,7 @@ fn few(each: &[i64], whole: i64, what: &str) -> Option<Vec<String>> {
         sum * 5 >= all * 4
     };
     let few = ranked.iter().position(enough)? + 1;
-    let verb = if few == 1 { "is" } else { "are" };
+    let verb = if few == 1 { "accounts for" } else { "account for" };
     let share = format!("{few} of {} statements {verb} {} % of the {what}", each.len(), percent(sum, whole));
     let name = if few == 1 { format!(": s{} select 1.", ranked[0].0) } else { format!("{what}.") };
     (all > 0 && whole > 0 && each.len() > 1).then(|| says![share, name])

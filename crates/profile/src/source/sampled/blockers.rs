@@ -2,6 +2,9 @@
 //!
 //! Who blocks is asked seldom, because the question stops the server's lock manager for a moment. In between the answer
 //! holds as long as the session goes on waiting; what it waited before the first answer is charged when that comes.
+//!
+//! Each wait is charged below the session at the top of its chain at that time. Chains change: a session that waited is
+//! later one that blocks, and what waits for it then is not charged to the session that it waited for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,10 +17,10 @@ use super::sample::{LOCK, Sample, State};
 use crate::event::{Context, EventIndex, StatementIndex, Ticks};
 use crate::tables::sampled::BlockerRow;
 
-/// Most pairs of a session that waits and one that it waits for, by statement and event.
+/// Most pairs of a session that waits and one that it waits for, by the top of their chain, statement and event.
 const EDGES_MAX: usize = 1 << 12;
 
-/// Most levels of the tree: sessions that wait for sessions that wait.
+/// Most levels of the tree: sessions that wait for sessions that wait. Further ones stand in the last level.
 const LEVELS_MAX: usize = 16;
 
 /// The process that holds the locks of a prepared transaction: none.
@@ -26,6 +29,8 @@ const PREPARED: &str = "a prepared transaction";
 /// Waits of a session for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
+    /// The session at the top of the chain at that time: it blocks and waits for none.
+    top: u32,
     blocker: u32,
     waiter: u32,
     statement: StatementIndex,
@@ -46,6 +51,13 @@ impl Sums {
     }
 }
 
+/// The waits below one session, and their sums.
+#[derive(Default)]
+struct Below {
+    all: Sums,
+    edges: Vec<(Edge, Sums)>,
+}
+
 /// A session as the tree names it.
 #[derive(Clone, Debug)]
 struct Person {
@@ -59,6 +71,8 @@ struct Person {
 pub(in crate::source) struct Blockers {
     /// By session that waits: whom it waits for, as far as was asked.
     known: HashMap<u32, u32, RandomState>,
+    /// By session that waits: the top of its chain, as far as that was followed.
+    tops: HashMap<u32, u32, RandomState>,
     /// By session that waits: what it waited since it was asked last.
     pending: HashMap<u32, Vec<(StatementIndex, EventIndex, Sums)>, RandomState>,
     edges: BTreeMap<Edge, Sums>,
@@ -76,7 +90,10 @@ impl Blockers {
         }
         let sums = Sums { samples: weight.looks, time: weight.time };
         match self.known.get(&pid).copied() {
-            Some(blocker) => self.charge(Edge { blocker, waiter: pid, statement, event }, sums),
+            Some(blocker) => {
+                let top = self.top(pid);
+                self.charge(Edge { top, blocker, waiter: pid, statement, event }, sums);
+            }
             None => {
                 let pending = self.pending.entry(pid).or_default();
                 match pending.last_mut().filter(|last| (last.0, last.1) == (statement, event)) {
@@ -97,7 +114,10 @@ impl Blockers {
         let pid = sample.backend.pid;
         let waits = sample.event.as_deref().is_some_and(|event| event.starts_with(LOCK));
         if !waits {
-            self.known.remove(&pid);
+            if self.known.remove(&pid).is_some() {
+                // It is the top of the chains of those that wait for it now.
+                self.tops.clear();
+            }
             for (_, _, sums) in self.pending.remove(&pid).into_iter().flatten() {
                 self.unknown.add(sums);
             }
@@ -117,6 +137,34 @@ impl Blockers {
         }
     }
 
+    /// The session at the top of the chain of one that waits; in a circle, the one with the lowest number.
+    fn top(&mut self, waiter: u32) -> u32 {
+        let (mut chain, mut at) = (Vec::new(), waiter);
+        let top = loop {
+            if let Some(top) = self.tops.get(&at).copied() {
+                break top;
+            }
+            let Some(next) = self.known.get(&at).copied() else { break at };
+            // A chain is as long only where it leads into a circle.
+            if chain.len() > self.known.len() {
+                break self.lowest_of_circle(at);
+            }
+            chain.push(at);
+            at = next;
+        };
+        self.tops.extend(chain.into_iter().map(|session| (session, top)));
+        top
+    }
+
+    fn lowest_of_circle(&self, member: u32) -> u32 {
+        let (mut lowest, mut next) = (member, self.known.get(&member).copied());
+        while let Some(session) = next.filter(|session| *session != member) {
+            lowest = lowest.min(session);
+            next = self.known.get(&session).copied();
+        }
+        lowest
+    }
+
     fn charge(&mut self, edge: Edge, sums: Sums) {
         match self.edges.len() < EDGES_MAX || self.edges.contains_key(&edge) {
             true => self.edges.entry(edge).or_default().add(sums),
@@ -127,6 +175,7 @@ impl Blockers {
     /// Takes an answer: sessions that wait, each with those that it waits for. `samples` are of the same moment.
     pub(super) fn learn(&mut self, answer: &[(u32, Vec<u32>)], samples: &[(&Sample, StatementIndex)]) {
         self.known.clear();
+        self.tops.clear();
         for (waiter, blockers) in answer {
             let Some(blocker) = blockers.first().copied() else { continue };
             self.known.insert(*waiter, blocker);
@@ -135,54 +184,35 @@ impl Blockers {
                     self.people.entry(pid).or_insert_with(|| person(pid, samples));
                 }
             }
-            for (statement, event, sums) in self.pending.remove(waiter).into_iter().flatten() {
-                self.charge(Edge { blocker, waiter: *waiter, statement, event }, sums);
+        }
+        // All chains are known now.
+        for waiter in answer.iter().map(|(waiter, _)| *waiter) {
+            let Some(blocker) = self.known.get(&waiter).copied() else { continue };
+            let top = self.top(waiter);
+            for (statement, event, sums) in self.pending.remove(&waiter).into_iter().flatten() {
+                self.charge(Edge { top, blocker, waiter, statement, event }, sums);
             }
         }
     }
 
-    /// The tree: each session that blocks and waits for none, with those that wait for it below, by time.
+    /// The tree: each session that blocked others while it waited for none, with those that waited for it below, by
+    /// time.
     pub(super) fn rows(&self, context: &Context) -> Vec<BlockerRow> {
-        let mut tree = Tree { blockers: self, context, rows: Vec::new() };
-        let mut ranked: Vec<(Sums, u32)> = self.roots().into_iter().map(|root| (self.below(root).0, root)).collect();
-        sorting::by_key(&mut ranked, |(sums, root)| (std::cmp::Reverse(sums.time), *root));
-        for (sums, root) in ranked {
-            tree.root(root, sums);
+        let mut tops: BTreeMap<u32, Below> = BTreeMap::new();
+        for (edge, sums) in &self.edges {
+            let below = tops.entry(edge.top).or_default();
+            below.all.add(*sums);
+            below.edges.push((*edge, *sums));
+        }
+        let mut ranked: Vec<(u32, Below)> = tops.into_iter().collect();
+        sorting::by_key(&mut ranked, |(top, below)| (std::cmp::Reverse(below.all.time), *top));
+        let mut tree = Tree { blockers: self, context, edges: Vec::new(), rows: Vec::new() };
+        for (top, below) in ranked {
+            tree.edges = below.edges;
+            sorting::by_key(&mut tree.edges, |(_, sums)| std::cmp::Reverse(sums.time));
+            tree.root(top, below.all);
         }
         tree.rows
-    }
-
-    /// The sessions with which the tree begins: all that wait for none, and one of each circle that is not below them.
-    fn roots(&self) -> Vec<u32> {
-        let waiters = sorting::set(self.edges.keys().map(|edge| edge.waiter));
-        let blockers = sorting::set(self.edges.keys().map(|edge| edge.blocker));
-        let mut roots: Vec<u32> = blockers.difference(&waiters).copied().collect();
-        let mut reached = BTreeSet::new();
-        roots.iter().for_each(|root| reached.extend(self.below(*root).1));
-        for blocker in blockers {
-            if !reached.contains(&blocker) {
-                // Each waited for another at some time: the tree begins with any of them.
-                let below = self.below(blocker).1;
-                roots.retain(|root| !below.contains(root));
-                roots.push(blocker);
-                reached.extend(below);
-            }
-        }
-        roots
-    }
-
-    /// The time of all that waits for a session, directly or not, and who they are, itself among them.
-    fn below(&self, root: u32) -> (Sums, BTreeSet<u32>) {
-        let (mut sums, mut seen, mut next) = (Sums::default(), BTreeSet::from([root]), vec![root]);
-        while let Some(blocker) = next.pop() {
-            for (edge, more) in self.edges.iter().filter(|(edge, _)| edge.blocker == blocker) {
-                sums.add(*more);
-                if seen.insert(edge.waiter) {
-                    next.push(edge.waiter);
-                }
-            }
-        }
-        (sums, seen)
     }
 
     /// Time of waits for locks of which it is not known who held them.
@@ -207,6 +237,8 @@ fn person(pid: u32, samples: &[(&Sample, StatementIndex)]) -> Person {
 struct Tree<'a> {
     blockers: &'a Blockers,
     context: &'a Context,
+    /// The waits below the session that is listed, by time.
+    edges: Vec<(Edge, Sums)>,
     rows: Vec<BlockerRow>,
 }
 
@@ -215,21 +247,27 @@ impl Tree<'_> {
         let person = self.blockers.people.get(&pid);
         let statement = person.map_or(StatementIndex(0), |person| person.statement);
         self.rows.push(self.row((0, 0), pid, (statement, String::new()), sums));
-        let root = self.rows.len();
-        self.waiters(pid, root, 1, &mut BTreeSet::from([pid]));
+        let (root, mut above) = (self.rows.len(), BTreeSet::from([pid]));
+        self.waiters(pid, root, 1, &mut above);
+        // A session whose own wait no sample met has no line: those that waited for it stand below the top.
+        loop {
+            let unlisted = self.edges.iter().map(|(edge, _)| edge.blocker).find(|pid| !above.contains(pid));
+            let Some(unlisted) = unlisted else { break };
+            above.insert(unlisted);
+            self.waiters(unlisted, root, 1, &mut above);
+        }
     }
 
-    /// The sessions that wait for this one, by time; the ones below each stand under its first line.
+    /// The sessions that waited for this one, by time; the ones below each stand under its first line.
     fn waiters(&mut self, blocker: u32, parent: usize, level: usize, above: &mut BTreeSet<u32>) {
-        let mut edges: Vec<(&Edge, &Sums)> =
-            self.blockers.edges.iter().filter(|(edge, _)| edge.blocker == blocker).collect();
-        sorting::by_key(&mut edges, |(_, sums)| std::cmp::Reverse(sums.time));
+        let edges = self.edges.iter().filter(|(edge, _)| edge.blocker == blocker);
+        let edges: Vec<(Edge, Sums)> = edges.copied().collect();
         for (edge, sums) in edges {
             let event = self.context.event_name(edge.event).to_string();
-            self.rows.push(self.row((parent, level), edge.waiter, (edge.statement, event), *sums));
-            if level < LEVELS_MAX && above.insert(edge.waiter) {
-                let here = self.rows.len();
-                self.waiters(edge.waiter, here, level + 1, above);
+            self.rows.push(self.row((parent, level), edge.waiter, (edge.statement, event), sums));
+            if above.insert(edge.waiter) {
+                let (parent, level) = if level < LEVELS_MAX { (self.rows.len(), level + 1) } else { (parent, level) };
+                self.waiters(edge.waiter, parent, level, above);
             }
         }
     }

@@ -312,6 +312,44 @@ fn the_time_of_waits_for_locks_is_charged_to_who_holds_them_down_the_tree() {
     assert!(said.contains("for 400 ms (2 waits)") && said.contains("locks of 10.0 ms more is not known"), "{said}");
 }
 
+/// The lines of the tree of sessions that wait for each other: level, process, and time in ms.
+fn lines(profile: &SampledProfile) -> Vec<(usize, String, f64)> {
+    let (ingested, _) = profile.snapshot(&Observed::default());
+    let tree = &ingested.profile.sampled.as_ref().unwrap().blockers;
+    tree.iter().map(|row| (row.level, row.process.clone(), row.time.micros() / 1e3)).collect()
+}
+
+#[test]
+fn a_session_is_not_charged_with_waits_behind_one_that_it_blocked_earlier() {
+    let waiting = |pid: u32| active(pid, i64::from(pid), Some("Lock:transactionid"));
+    let mut profile = sampled([]);
+    let samples = vec![silent(1, State::IdleInTransaction), waiting(2)];
+    (0..10).for_each(|_| profile.look(LOOK, &samples));
+    profile.blocking(&[(2, vec![1])], &samples);
+    // The second has its lock now, and holds up a third.
+    let samples = vec![silent(1, State::Idle), silent(2, State::IdleInTransaction), waiting(3)];
+    (0..20).for_each(|_| profile.look(LOOK, &samples));
+    profile.blocking(&[(3, vec![2])], &samples);
+    let line = |level, pid: u32, time: f64| (level, format!("{pid} shop@db"), time);
+    assert_eq!(lines(&profile), [line(0, 2, 200.0), line(1, 3, 200.0), line(0, 1, 100.0), line(1, 2, 100.0)]);
+}
+
+#[test]
+fn a_chain_whose_middle_waits_no_more_is_charged_to_the_middle_from_then_on() {
+    let waiting = |pid: u32| active(pid, i64::from(pid), Some("Lock:transactionid"));
+    let mut profile = sampled([]);
+    let samples = vec![silent(1, State::IdleInTransaction), waiting(2), waiting(3)];
+    profile.blocking(&[(2, vec![1]), (3, vec![2])], &samples);
+    (0..10).for_each(|_| profile.look(LOOK, &samples));
+    // It is not asked again.
+    let samples = vec![silent(1, State::Idle), active(2, 2, None), waiting(3)];
+    (0..10).for_each(|_| profile.look(LOOK, &samples));
+    let line = |level, pid: u32, time: f64| (level, format!("{pid} shop@db"), time);
+    let under_the_first = [line(0, 1, 200.0), line(1, 2, 100.0), line(2, 3, 100.0)];
+    let under_the_second = [line(0, 2, 100.0), line(1, 3, 100.0)];
+    assert_eq!(lines(&profile), [under_the_first.as_slice(), under_the_second.as_slice()].concat());
+}
+
 #[test]
 fn sessions_that_wait_for_each_other_make_no_endless_tree() {
     let waiting = |pid, id| active(pid, id, Some("Lock:transactionid"));

@@ -121,7 +121,9 @@ fn unreadable(word: &str) -> Option<String> {
     if device::has_prefix(path) {
         return device::open(path, Caching::Direct).err().map(|error| error.to_string());
     }
-    opened(path).err().map(|error| format!("{word}: {error}"))
+    let error = opened(path).err()?;
+    let meant = if error.kind() == ErrorKind::NotFound { device::not_a_file(path) } else { None };
+    Some(meant.map_or_else(|| format!("{word}: {error}"), |meant| meant.to_string()))
 }
 
 /// The same of a trace, for which a folder or a pattern may stand.

@@ -2,12 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::{Command, Stdio};
 
 use super::{LITERALS, LOG};
 use crate::user::{User, complaint};
+use crate::waiting;
 
 /// A trace that is longer than one chunk of the reader.
 const TRACE: &[u8] = include_bytes!("../../traces/shop_ora_4711.trc");
@@ -60,17 +59,6 @@ fn progress_that_a_terminal_shows_is_silenced_by_quiet() {
     }
 }
 
-/// Waits until a process has read this many bytes, or has ended.
-fn wait_for_reads(child: &mut Child, bytes: usize) {
-    let read = |process: u32| -> Option<usize> {
-        let account = fs::read_to_string(format!("/proc/{process}/io")).ok()?;
-        account.lines().next()?.strip_prefix("rchar: ")?.parse().ok()
-    };
-    while child.try_wait().unwrap().is_none() && read(child.id()).is_none_or(|read| read < bytes) {
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 fn what_is_written_to_a_followed_file_or_folder_is_on_the_page() {
     let user = User::new();
@@ -79,9 +67,9 @@ fn what_is_written_to_a_followed_file_or_folder_is_on_the_page() {
     for (file, followed, text) in [("a.trc", "a.trc", LITERALS), ("logs/server.log", "logs", LOG)] {
         let long = text.repeat((1 << 20) / text.len());
         fs::write(home.join(file), &long).unwrap();
-        let words = format!("profile {} --follow=5s --no-store --format json", home.join(followed).display());
-        let mut child = user.command(&words).spawn().unwrap();
-        wait_for_reads(&mut child, long.len());
+        let words = format!("profile {} --follow=12s --no-store --format json", home.join(followed).display());
+        let child = user.command(&words).spawn().unwrap();
+        waiting::until_read(child.id(), long.len() as u64);
         let late =
             text.replace("orders", "latecomers").replace("aaaaaaaaaaaaa", "ccccccccccccc").replace(": 11,", ": 31,");
         File::options().append(true).open(home.join(file)).unwrap().write_all(late.as_bytes()).unwrap();

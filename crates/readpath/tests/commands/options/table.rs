@@ -108,6 +108,12 @@ fn one_blank(words: &str) -> String {
 }
 
 impl Run {
+    /// Whether its result depends on how much the machine does in a time.
+    pub(super) fn is_timed(&self) -> bool {
+        let takes = |(_, witness): &(String, Witness)| matches!(witness, Witness::Takes(_));
+        self.words.contains(" --duration ") || self.options.iter().any(takes)
+    }
+
     fn add(&mut self, line: &str) {
         match line.split_once(' ').unwrap() {
             ("after", words) => self.after = Some(one_blank(words)),

@@ -1,18 +1,18 @@
-//! What is advised as statements, with what undoes each: for a session, for a database, for the server, and for a
-//! tablespace. Only what fits the state that the server is in stands as it is; the rest is commented out.
+//! What is advised as statements, with what undoes each: for a database, for a session, for the server, and for a
+//! tablespace. Only what fits the state that the server is in stands as it is, for the database alone; the rest is
+//! commented out.
 
 use measure::{Case, Metric, Run};
 use serde_json::Value;
 
 use super::super::subjects::values;
+use super::levels::{self, Level};
+use super::sql::{Setting, has_users_data, now, plain, quoted, remark};
 use super::{CONSTANTS, is_excepted, part};
 use crate::page::parameters::cell;
 
 /// The settings of reads ahead.
 const READS_AHEAD: [&str; 2] = ["effective_io_concurrency", "maintenance_io_concurrency"];
-
-/// A setting with its value as SET takes it.
-type Setting = (String, String);
 
 /// The statements, where they were asked for.
 pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
@@ -30,14 +30,13 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
     let mut text = String::new();
     let is_one_of_several = |state: &String| active.as_ref() != Some(state);
     if states.iter().all(is_one_of_several) && states.iter().any(|state| decided(advice(state))) {
-        text += "-- the state that your queries run in is not known: take the dashes off the one\n\
-                 -- that fits\n";
+        text += &without_a_set(active.as_deref());
     }
     for state in &states {
         match advice(state).filter(|set| cell(set, "advice") == "change") {
             Some(set) => {
-                let written = exceptions(run, set) + &ways(run, state, &changed(run, set));
-                text += &if is_one_of_several(state) { commented(state, &written) } else { written };
+                let written = exceptions(run, set) + &ways(run, state, &settings_of(set));
+                text += &if is_one_of_several(state) { commented(state, fits(state), &written) } else { written };
             }
             None => text += &format!("-- {}: nothing to set; the server's own constants stay\n", in_one_line(state)),
         }
@@ -45,24 +44,43 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
     text + &of_tablespaces(run) + &reads_ahead(run)
 }
 
+/// Where blocks come from in a state.
+fn source_of_blocks(state: &str) -> Option<&'static str> {
+    match state {
+        "cached" => Some("the shared buffers"),
+        "system" => Some("the operating system's cache"),
+        "cold" | "own-cold" => Some("the disk"),
+        _ => None,
+    }
+}
+
+/// When the set of a state fits.
+fn fits(state: &str) -> String {
+    match source_of_blocks(state) {
+        Some(source) => format!("your blocks come from {source}"),
+        None => "the server stays as it was found".into(),
+    }
+}
+
+/// Why no set stands as it is, by the state that the user's queries run in.
+fn without_a_set(state: Option<&str>) -> String {
+    match state.and_then(source_of_blocks) {
+        Some(source) => format!(
+            "-- your blocks come from {source}, and no set was tried\n\
+             -- for that: what follows is for other states\n"
+        ),
+        None => "-- the state that your queries run in is not known: take the dashes off the one\n\
+                 -- that fits\n"
+            .into(),
+    }
+}
+
 /// Statements that are not to be run as they are, under the sentence when they fit.
-fn commented(state: &str, statements: &str) -> String {
-    let fits = match state {
-        "cached" => "your blocks come from the shared buffers",
-        "system" => "your blocks come from the operating system's cache",
-        "cold" | "own-cold" => "your blocks come from the disk",
-        _ => "the server stays as it was found",
-    };
+fn commented(what: &str, fits: String, statements: &str) -> String {
     let line = |line: &str| if line.is_empty() { "\n".to_string() } else { format!("-- {line}\n") };
     // A carriage return in a name ends a comment too.
     let lines = statements.lines().flat_map(|line| line.split('\r'));
-    format!("-- {}: only where {fits}\n{}", in_one_line(state), lines.map(line).collect::<String>())
-}
-
-/// A remark under a comment. A name in it can hold an end of a line, behind which a statement would be run: each line
-/// gets dashes of its own.
-fn remark(text: &str) -> String {
-    text.split(['\n', '\r']).map(|line| format!("--   {line}\n")).collect()
+    format!("-- {}: only where {fits}\n{}", in_one_line(what), lines.map(line).collect::<String>())
 }
 
 /// A name that stands in a comment.
@@ -70,11 +88,11 @@ fn in_one_line(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The constants of a set that differ from the server's own.
-fn changed(run: &Run, set: &Case) -> Vec<Setting> {
+/// The constants of a set: all of them, because one that the run's session has can come from a setting of the database
+/// or of the role, which others do not have.
+fn settings_of(set: &Case) -> Vec<Setting> {
     let given = CONSTANTS.into_iter().filter_map(|name| Some((name, set.metric(name)?.median())));
-    let changed = given.filter(|(name, value)| now(run, name) != Some(*value));
-    changed.map(|(name, value)| (name.to_string(), plain(value))).collect()
+    given.map(|(name, value)| (name.to_string(), plain(value))).collect()
 }
 
 /// What the queries that are exceptions from a set need before it is set.
@@ -92,68 +110,42 @@ fn exceptions(run: &Run, set: &Case) -> String {
         return String::new();
     }
     let name = |name: &String| remark(&in_one_line(name));
-    let own = |(setting, _): &Setting| Some(remark(&format!("SET LOCAL {setting} = {};", plain(now(run, setting)?))));
+    let own = |(setting, _): &Setting| match now(run, setting) {
+        Some(now) => remark(&format!("SET LOCAL {setting} = {};", plain(now))),
+        None => remark(&format!("({setting} is left out: its own value is not in the run)")),
+    };
     format!(
         "-- first, because the constants below make these queries slower, or may:\n{}\
          -- in the transaction of each, or by ALTER ROLE for a role of their own:\n{}\n",
         names.iter().map(name).collect::<String>(),
-        changed(run, set).iter().filter_map(own).collect::<String>()
+        settings_of(set).iter().map(own).collect::<String>()
     )
 }
 
-/// The ways to set settings: for a session, for a database, for the server.
+/// The ways to set settings: for a database, and instead for a session or for the server. One is enough: only the
+/// database's stands as it is.
 fn ways(run: &Run, what: &str, settings: &[Setting]) -> String {
     let what = in_one_line(what);
-    let database = run.subject.get("database").and_then(Value::as_str).unwrap_or("DATABASE");
-    let database = format!("ALTER DATABASE {} ", quoted(database, '"'));
-    let server = "ALTER SYSTEM ";
     let lines = |before: &str| -> String {
         settings.iter().map(|(name, value)| format!("{before}SET {name} = {value};\n")).collect()
     };
-    let undo = |before: &str, former: Option<&Value>| -> String {
-        settings.iter().map(|(name, _)| remark(&format!("{before}{}", undone(run, name, former)))).collect()
-    };
-    let [of_database, of_server] = ["database_settings", "server_settings"].map(|name| run.subject.get(name));
-    let unknown = |former: Option<&Value>, by: &str| match former.is_some_and(Value::is_object) {
-        true => String::new(),
-        false => format!("-- (what {by} had set before could not be read: note it first)\n"),
-    };
     format!(
-        "-- {what}, for one session; RESET ALL undoes it\n{}\n\
-         -- {what}, for new sessions of the database; what undoes it:\n{}{}{}\n\
-         -- {what}, for the whole server; what undoes it, before pg_reload_conf():\n{}{}{}\
-         SELECT pg_reload_conf();\n\n",
-        lines(""),
-        unknown(of_database, "ALTER DATABASE"),
-        undo(&database, of_database),
-        lines(&database),
-        unknown(of_server, "ALTER SYSTEM"),
-        undo(server, of_server),
-        lines(server)
+        "-- {what}, for new sessions of the database; what undoes it:\n{}{}\n\
+         -- {what}, for one session instead; RESET ALL undoes it\n{}\n\
+         -- {what}, for the whole server instead; what undoes it:\n{}{}-- SELECT pg_reload_conf();\n\n",
+        levels::remarks(run, Level::Database, settings),
+        lines(&format!("{} ", Level::Database.statement(run))),
+        lines("-- "),
+        levels::remarks(run, Level::Server, settings),
+        lines(&format!("-- {} ", Level::Server.statement(run)))
     )
 }
 
-/// What undoes a setting: its former value comes back where it was set the same way, and else RESET removes it.
-fn undone(run: &Run, name: &str, former: Option<&Value>) -> String {
-    match former.and_then(|former| former.get(name)).and_then(Value::as_str) {
-        Some(value) => format!("SET {name} = {};", if is_number(value) { value.into() } else { quoted(value, '\'') }),
-        None => format!("RESET {name};{}", value_now(run, name)),
-    }
-}
-
-fn is_number(text: &str) -> bool {
-    text.parse::<f64>().is_ok_and(f64::is_finite)
-}
-
-fn quoted(text: &str, quote: char) -> String {
-    let doubled = text.replace(quote, &format!("{quote}{quote}"));
-    format!("{quote}{doubled}{quote}")
-}
-
-/// The tablespaces whose constants should differ from what they have now, with how to undo each.
+/// The tablespaces whose constants should differ from what they have now, with how to undo each. Times of the page
+/// cache show nothing about their storage.
 fn of_tablespaces(run: &Run) -> String {
     let mut text = String::new();
-    for case in part(run, "tablespace") {
+    for case in part(run, "tablespace").into_iter().filter(|case| cell(case, "state") == "cold") {
         let value = |name: &str| Some(plain(case.metric(name)?.median()));
         let (Some(now), Some(given)) = (value("now"), value("given")) else { continue };
         let name = cell(case, "constant");
@@ -170,22 +162,12 @@ fn of_tablespaces(run: &Run) -> String {
     }
     match text.is_empty() {
         true => text,
-        false => format!("-- tablespaces, in proportion to the server's own page costs; what undoes each:\n{text}\n"),
+        false => format!("-- tablespaces, in proportion to the page costs that are set; what undoes each:\n{text}\n"),
     }
 }
 
-/// What the server had.
-fn now(run: &Run, name: &str) -> Option<f64> {
-    let cases = part(run, "constant");
-    cases.iter().find(|case| cell(case, "constant") == name).and_then(|case| case.metric("now")).map(Metric::median)
-}
-
-/// The same as a remark.
-fn value_now(run: &Run, name: &str) -> String {
-    now(run, name).map_or(String::new(), |now| format!(" -- it was {}", plain(now)))
-}
-
-/// How many reads ahead: the least that is as good as any, unless what is set is as good too.
+/// How many reads ahead: the least that is as good as any, unless what is set is as good too. What was measured on the
+/// storage of a private server need not hold for the user's.
 fn reads_ahead(run: &Run) -> String {
     let cases = part(run, "constant");
     let (mut text, mut settings) = (String::new(), Vec::new());
@@ -201,28 +183,26 @@ fn reads_ahead(run: &Run) -> String {
         }
     }
     if !settings.is_empty() {
-        text += &ways(run, "reads ahead", &settings);
-        text += "-- reads ahead, for a tablespace; what undoes it:\n";
+        let mut written = ways(run, "reads ahead", &settings);
+        written += "-- reads ahead, for a tablespace; what undoes it:\n";
         for (name, value) in &settings {
-            text += &format!("-- ALTER TABLESPACE name SET ({name} = {value});\n");
-            text += &format!("--   ALTER TABLESPACE name RESET ({name});\n");
+            written += &format!("-- ALTER TABLESPACE name SET ({name} = {value});\n");
+            written += &format!("--   ALTER TABLESPACE name RESET ({name});\n");
         }
-    } else if text.is_empty() && run.subject.contains_key("database") {
+        text += &match has_users_data(run) {
+            true => written,
+            false => commented("reads ahead", "your server's storage is like this machine's".into(), &written),
+        };
+    } else if text.is_empty() && has_users_data(run) {
         text += "-- reads ahead: no value was tried, because a given server keeps its caches\n";
     }
     text
 }
 
-/// A number as SET takes it: six significant digits, no exponent.
-fn plain(value: f64) -> String {
-    let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
-    let text = format!("{value:.*}", (5.0 - magnitude).clamp(0.0, 12.0) as usize);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use measure::schema::calibrate;
+    use measure::schema::subjects::findings::STANDBY;
     use serde_json::json;
 
     use super::*;
@@ -240,7 +220,7 @@ mod tests {
     }
 
     fn tablespace(name: &str, constant: &str) -> Case {
-        let parameters = json!({"part": "tablespace", "tablespace": name, "constant": constant});
+        let parameters = json!({"part": "tablespace", "tablespace": name, "constant": constant, "state": "cold"});
         let mut case = Case::new(parameters.as_object().unwrap().clone());
         case.metrics.push(calibrate::NOW.single("pg_settings", 4.0));
         case.metrics.push(calibrate::GIVEN.single("t", 40.0));
@@ -258,11 +238,149 @@ mod tests {
         let undo = text.split_once(" SET (random_page_cost = 40);\n").map(|(_, undo)| undo);
         assert!(undo.is_some_and(is_commented), "{text}");
         let text = ways(&run, LINES, &[("seq_page_cost".into(), "2".into())]);
-        assert!(text.starts_with("-- a DROP TABLE t; -- DROP TABLE u; --, for one session"), "{text}");
+        assert!(text.starts_with("-- a DROP TABLE t; -- DROP TABLE u; --, for new sessions of the"), "{text}");
         let undo = text.split_once("what undoes it:\n").and_then(|(_, rest)| rest.split_once("\nALTER DATABASE"));
         assert!(undo.is_some_and(|(undo, _)| undo.contains("RESET") && is_commented(undo)), "{text}");
-        let text = commented(LINES, "ALTER DATABASE \"a\rDROP TABLE t; --\" SET seq_page_cost = 2;\n");
+        let statement = "ALTER DATABASE \"a\rDROP TABLE t; --\" SET seq_page_cost = 2;\n";
+        let text = commented(LINES, fits("cold"), statement);
         assert!(is_commented(&text), "{text}");
+    }
+
+    #[test]
+    fn a_constant_whose_own_value_is_not_known_is_not_silently_missing_from_an_exception() {
+        let case = |parameters: Value| Case::new(parameters.as_object().unwrap().clone());
+        let query = json!({"part": "query", "state": "as-found", "constants": "cold", "query": "q0", "advice": "keep"});
+        let mut known = case(json!({"part": "constant", "constant": "seq_page_cost"}));
+        known.metrics.push(calibrate::NOW.single("pg_settings", 1.0));
+        let mut set = case(json!({"part": "set", "state": "as-found", "constants": "cold"}));
+        for (name, value) in [("seq_page_cost", 2.0), ("random_page_cost", 3.0)] {
+            let mut metric = calibrate::GIVEN.single("t", value);
+            metric.name = name.into();
+            set.metrics.push(metric);
+        }
+        let text = exceptions(&run("shop", vec![case(query), known]), &set);
+        assert!(text.contains("--   SET LOCAL seq_page_cost = 1;\n") && is_commented(&text), "{text}");
+        assert!(text.contains("--   (random_page_cost is left out: ") && !text.contains("LOCAL random"), "{text}");
+    }
+
+    /// A set of a state, all constants of which are 0.5.
+    fn set(state: &str, advice: &str) -> Case {
+        let parameters = json!({"part": "set", "state": state, "constants": "in-memory", "advice": advice});
+        let mut case = Case::new(parameters.as_object().unwrap().clone());
+        case.metrics.extend(CONSTANTS.map(|name| calibrate::SETTING.of(name).single("t", 0.5)));
+        case
+    }
+
+    fn constant(name: &str, now: f64) -> Case {
+        let mut case = Case::new(json!({"part": "constant", "constant": name}).as_object().unwrap().clone());
+        case.metrics.push(calibrate::NOW.single("pg_settings of the session", now));
+        case
+    }
+
+    /// The SQL of a run on a given server in a state.
+    fn sql(state: &str, subject: Value, cases: Vec<Case>) -> String {
+        let mut run = run("shop", cases);
+        run.subject.insert("sql".into(), json!(true));
+        run.subject.extend(subject.as_object().unwrap().clone());
+        run.cases.push(Case::new(json!({"part": "state", "state": state}).as_object().unwrap().clone()));
+        let sets: Vec<&Case> = part(&run, "set");
+        of(&run, &sets)
+    }
+
+    fn active(text: &str) -> Vec<&str> {
+        text.lines().filter(|line| !line.is_empty() && !line.starts_with("--")).collect()
+    }
+
+    #[test]
+    fn only_one_of_the_ways_is_run_where_the_page_is_piped_to_the_server() {
+        let reads = json!({"part": "constant", "constant": "effective_io_concurrency"});
+        let mut reads = Case::new(reads.as_object().unwrap().clone());
+        reads.metrics.push(calibrate::FROM_COUNT.count("t", 8));
+        reads.metrics.push(calibrate::TO_COUNT.count("t", 64));
+        let cases = vec![set("cached", "change"), reads];
+        let text = sql("cached", json!({}), cases.clone());
+        let statements = active(&text);
+        assert_eq!(statements.len(), CONSTANTS.len() + 1, "{text}");
+        assert!(statements.iter().all(|line| line.starts_with("ALTER DATABASE \"shop\" SET ")), "{text}");
+        assert!(text.contains("-- SET seq_page_cost = 0.5;") && text.contains("-- ALTER SYSTEM SET seq"), "{text}");
+        let mut private = run("shop", cases);
+        private.subject = [("sql".to_string(), json!(true))].into_iter().collect();
+        let text = of(&private, &part(&private, "set"));
+        assert!(active(&text).is_empty() && text.contains("storage is like this machine's"), "{text}");
+        assert!(text.contains("DATABASE stands for") && !text.contains("could not be read"), "{text}");
+    }
+
+    #[test]
+    fn a_set_is_printed_whole_and_what_overrides_a_part_of_it_is_named() {
+        let subject = json!({
+            "database_settings": {"random_page_cost": "1.1"}, "server_settings": {},
+            "role_settings": [
+                {"role": "re\nports", "in_database": true, "is_own": false, "setting": "seq_page_cost", "value": "2"},
+                {"role": "me", "in_database": false, "is_own": true, "setting": "cpu_tuple_cost", "value": "0.5"},
+                {"role": null, "in_database": false, "is_own": false, "setting": "seq_page_cost", "value": "3"},
+            ],
+        });
+        let cases = vec![
+            set("cached", "change"),
+            constant("seq_page_cost", 3.0),
+            constant("random_page_cost", 1.1),
+            constant("cpu_tuple_cost", 0.5),
+            constant("cpu_operator_cost", 0.5),
+        ];
+        let text = sql("cached", subject, cases);
+        let (of_database, of_server) = text.split_once("for the whole server").unwrap();
+        for name in CONSTANTS {
+            assert!(of_database.contains(&format!("\nALTER DATABASE \"shop\" SET {name} = 0.5;\n")), "{name}: {text}");
+            assert!(of_server.contains(&format!("\n-- ALTER SYSTEM SET {name} = 0.5;\n")), "{name}: {text}");
+        }
+        let of_role = "--   ALTER ROLE \"re\n--   ports\" IN DATABASE \"shop\" RESET seq_page_cost; -- it is 2\n";
+        assert!(of_database.contains(of_role) && of_server.contains(of_role), "{text}");
+        assert!(!of_database.contains("ALTER ROLE ALL") && of_server.contains("ALTER ROLE ALL RESET seq"), "{text}");
+        assert!(of_database.contains("--   ALTER DATABASE \"shop\" SET random_page_cost = 1.1;\n"), "{text}");
+        let of_shop = "--   ALTER DATABASE \"shop\" RESET random_page_cost; -- it is 1.1\n";
+        assert!(!of_database.contains(of_shop) && of_server.contains(of_shop), "{text}");
+        assert!(!text.contains("ALTER ROLE \"me\""), "it has the value of the set: {text}");
+        // What the session had from them was not the server's, and does not come back.
+        assert!(of_server.contains("--   ALTER SYSTEM RESET random_page_cost;\n"), "{text}");
+        assert!(of_database.contains("--   ALTER DATABASE \"shop\" RESET cpu_tuple_cost;\n"), "{text}");
+        assert!(of_database.contains("ALTER DATABASE \"shop\" RESET seq_page_cost; -- it was 3\n"), "{text}");
+        assert!(of_server.contains("ALTER SYSTEM RESET cpu_operator_cost; -- it was 0.5\n"), "{text}");
+    }
+
+    #[test]
+    fn settings_of_roles_that_could_not_be_read_are_not_taken_for_none() {
+        let subject = json!({"database_settings": {}, "server_settings": null, "role_settings": null});
+        let text = sql("cached", subject, vec![set("cached", "change")]);
+        assert!(text.contains("what ALTER ROLE has set, which overrides them, could not be read"), "{text}");
+        assert!(text.contains("what ALTER SYSTEM had set before could not be read"), "{text}");
+    }
+
+    #[test]
+    fn a_known_state_without_a_set_is_not_called_unknown() {
+        let text = |state| sql(state, json!({}), vec![set("cached", "change"), set("system", "keep")]);
+        let cold = text("cold");
+        assert!(cold.starts_with("-- your blocks come from the disk, and no set was tried\n"), "{cold}");
+        assert!(active(&cold).is_empty() && !cold.contains("not known"), "{cold}");
+        assert!(text("unknown").starts_with("-- the state that your queries run in is not known"));
+        assert!(!text("cached").contains("no set was tried") && !active(&text("cached")).is_empty());
+    }
+
+    #[test]
+    fn a_page_says_where_its_statements_can_be_run() {
+        let mut run = run("shop", vec![set("as-found", "change")]);
+        run.subject.insert("sql".into(), json!(true));
+        let text = |run: &Run| of(run, &part(run, "set"));
+        assert!(text(&run).contains("a superuser can run it") && !text(&run).contains("primary"), "{}", text(&run));
+        run.findings.push(STANDBY.of("It is a standby."));
+        assert!(text(&run).contains("-- (on the primary"), "{}", text(&run));
+    }
+
+    #[test]
+    fn a_tablespace_that_was_read_from_the_page_cache_gets_no_statement() {
+        let mut case = tablespace("slow", "random_page_cost");
+        assert!(!of_tablespaces(&run("shop", vec![case.clone()])).is_empty());
+        case.parameters.insert("state".into(), json!("system"));
+        assert_eq!(of_tablespaces(&run("shop", vec![case])), "");
     }
 
     #[test]

@@ -163,6 +163,9 @@ pub(crate) fn calibrate() -> Run {
     let subject = json!({
         "kind": "postgres", "version": "18.1", "sql": true, "database": "shop",
         "database_settings": {"random_page_cost": "2"}, "server_settings": null,
+        "role_settings": [{
+            "role": "bi", "in_database": false, "is_own": false, "setting": "random_page_cost", "value": "1.1",
+        }],
     });
     let mut run = run("calibrate", subject);
     run.cases.push(constant("seq_page_cost", "cached", [1.0, 0.079, 1.08, 0.45]));

@@ -135,7 +135,8 @@ pub(crate) fn profile() -> Run {
     statement(&mut run, "9babjv8yq8ru3", "BEGIN report(:1); END;", [396_000.0, 410_000.0, 20.0, 226.0, 1.0, 1.0]);
     run.findings = vec![
         row::ANSWER_CLASS.of("Largest class: CPU, 57.2 % of the response time of 10.5 s; then temporary I/O, 24.8 %."),
-        row::ANSWER_STATEMENTS.of("1 of 2 statements is 96.2 % of the response time: 5ncdvm4r9w3cx SELECT ..."),
+        row::ANSWER_STATEMENTS
+            .of("1 of 2 statements accounts for 96.2 % of the response time: 5ncdvm4r9w3cx SELECT ..."),
         row::PRACTICE.named(
             "cpu",
             "93.2 % of it is 5ncdvm4r9w3cx SELECT ...: 5.60 s in 31 000 gets. Gets do not explain that much CPU: look \

@@ -120,7 +120,8 @@ impl Calibration {
     /// The queries of this database that take most time by the server's list, without what has no plan and what an
     /// earlier run of this program left there; a sentence where there is no list.
     ///
-    /// More than are wanted: which of them read no table is seen when they are prepared.
+    /// More than are wanted: which of them read no table is seen when they are prepared. The list has a row of a query
+    /// for each role that ran it, and another one where functions did: together they are one query.
     pub fn listed(&mut self) -> Result<Result<Listed, String>, SubjectError> {
         let place = "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE \
                      e.extname = 'pg_stat_statements'";
@@ -135,11 +136,11 @@ impl Calibration {
             }
         };
         let list = format!(
-            "SELECT queryid, query FROM {extension}.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database \
+            "SELECT queryid, min(query) FROM {extension}.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database \
              WHERE datname = current_database()) AND query ~* '^[[:space:](]*(/[*].*[*]/[[:space:]]*)?(select|with|\
              values|table|insert|update|delete|merge)' AND position('readpath.' IN query) = 0 AND \
-             position('(SELECT generate_series($1, $2)) AS numbers' IN query) = 0 ORDER BY total_exec_time \
-             DESC LIMIT {QUERIES_MAX}"
+             position('(SELECT generate_series($1, $2)) AS numbers' IN query) = 0 GROUP BY queryid ORDER BY \
+             sum(total_exec_time) DESC LIMIT {QUERIES_MAX}"
         );
         let rows = match self.session().rows(&list) {
             Err(server::ServerError::Statement { reason, .. }) => {
@@ -212,7 +213,7 @@ fn without_comments(text: &str) -> (&str, Option<String>) {
 
 /// Bytes of the token at the beginning of a text that is not empty: a literal, a name in quotes, a comment, or a
 /// letter.
-fn token(text: &str) -> usize {
+pub(super) fn token(text: &str) -> usize {
     let until = |from: usize, end: &str| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
     let first = text.chars().next().map_or(1, char::len_utf8);
     match text.as_bytes() {

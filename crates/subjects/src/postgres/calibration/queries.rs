@@ -3,11 +3,14 @@
 //!
 //! What the server refuses of a user's query is an answer about that query, in a sentence, and no failure of the run.
 
+mod volatile;
+
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use server::{Buffers, Plan, ServerError};
 
+pub use self::volatile::Volatile;
 use super::{Calibration, SETTINGS, WAYS};
 use crate::error::SubjectError;
 
@@ -23,19 +26,26 @@ const PLANNING_LIMIT: Duration = Duration::from_secs(5);
 /// EXPLAIN's option, from 16 on, that keeps the partitions which values of parameters would rule out.
 const KEEPING_PARTITIONS: (&str, u32) = ("GENERIC_PLAN, ", 16);
 
-/// Functions that may have side effects, by name, operators that call one, and aggregates that do, which are marked
-/// as if they did not.
-const VOLATILE: &str = "SELECT proname FROM pg_proc WHERE provolatile = 'v' UNION SELECT o.oprname FROM pg_operator o \
-    JOIN pg_proc p ON p.oid = o.oprcode WHERE p.provolatile = 'v' UNION SELECT p.proname FROM pg_aggregate a JOIN \
-    pg_proc p ON p.oid = a.aggfnoid WHERE EXISTS (SELECT FROM pg_proc f WHERE f.provolatile = 'v' AND f.oid IN \
-    (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn, a.aggminvtransfn, \
-    a.aggmfinalfn))";
+/// The foreign tables among what this transaction has locked, and among the partitions of that: to prepare a statement
+/// locks what it reads, by way of views too.
+const FOREIGN: &str = "WITH RECURSIVE locked(oid) AS (SELECT l.relation FROM pg_catalog.pg_locks l WHERE l.pid = \
+    pg_catalog.pg_backend_pid() AND l.locktype = 'relation' UNION SELECT i.inhrelid FROM locked JOIN \
+    pg_catalog.pg_inherits i ON i.inhparent = locked.oid) SELECT pg_catalog.quote_ident(n.nspname) || '.' || \
+    pg_catalog.quote_ident(c.relname) FROM locked JOIN pg_catalog.pg_class c ON c.oid = locked.oid JOIN \
+    pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'f' ORDER BY 1";
 
-/// Casts that call such a function: the type as plans write it, the function, and whether the cast applies by itself,
-/// which no plan shows.
-const VOLATILE_CASTS: &str = "SELECT CASE n.nspname WHEN 'pg_catalog' THEN format_type(t.oid, NULL) ELSE \
-    quote_ident(t.typname) END, p.proname, c.castcontext = 'i' FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc \
-    JOIN pg_type t ON t.oid = c.casttarget JOIN pg_namespace n ON n.oid = t.typnamespace WHERE p.provolatile = 'v'";
+/// Sets the search path of our own questions, in a transaction that has the role's.
+const OWN_NAMES: &str = "SET LOCAL search_path = pg_catalog";
+
+/// What PostgreSQL 13 writes where it decides between two plans of a subquery only when the query is run.
+const ALTERNATIVES: &str = "(alternatives: ";
+
+/// The beginnings of codes of errors that a query ends with because of what its plan does: on values that another order
+/// of conditions leads to, beyond a limit of memory or temporary files, in a function, or inside the server. Other ones
+/// are of locks, of rights, of tables that are gone, and of the server's state.
+///
+/// Source: PostgreSQL, "PostgreSQL Error Codes".
+const OF_EXECUTION: [&str; 9] = ["21", "22", "38", "39", "53", "54", "58", "P0", "XX"];
 
 /// What a dry run assumes that a query of the user takes.
 const ASSUMED_TIME: Duration = Duration::from_millis(10);
@@ -78,7 +88,9 @@ pub type Answered<T> = Result<T, String>;
 pub enum Unfinished {
     /// It reached its limit: it takes at least that long.
     TooLong(String),
-    /// The server ended it for another reason, such as a lock, which says nothing about its time.
+    /// It ended with an error that lies in what its plan does.
+    Failed(String),
+    /// The server ended it for another reason, such as a lock, which says nothing about its plan.
     Refused(String),
 }
 
@@ -86,7 +98,7 @@ impl Unfinished {
     /// The sentence.
     pub fn into_sentence(self) -> String {
         match self {
-            Unfinished::TooLong(why) | Unfinished::Refused(why) => why,
+            Unfinished::TooLong(why) | Unfinished::Failed(why) | Unfinished::Refused(why) => why,
         }
     }
 }
@@ -108,17 +120,6 @@ impl Query {
     pub fn named(self, more: &str) -> Query {
         Query { name: self.name + more, ..self }
     }
-}
-
-/// What may have side effects.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Volatile {
-    /// Names of functions, operators and aggregates.
-    names: BTreeSet<String>,
-    /// Types that a cast leads to, each with the function that the cast calls.
-    casts: Vec<(String, String)>,
-    /// A function that is called by a cast which no plan shows.
-    unseen: Option<String>,
 }
 
 impl Calibration {
@@ -156,8 +157,14 @@ impl Calibration {
     ) -> Result<Answered<Query>, SubjectError> {
         let prepared = format!("readpath_{number}");
         let preparation = format!("PREPARE {prepared} AS {text}");
-        if let Err(why) = self.read_only(PLANNING_LIMIT, |tables| tables.session().run_one(&preparation))? {
-            return Ok(Err(why));
+        let outside = self.read_only(PLANNING_LIMIT, |tables| {
+            tables.session().run_one(&preparation)?;
+            tables.foreign_table()
+        })?;
+        match outside {
+            Err(why) => return Ok(Err(why)),
+            Ok(Some(table)) => return Ok(Err(format!("it reads the foreign table {table}, {ELSEWHERE}"))),
+            Ok(None) => {}
         }
         self.prepared.insert(preparation.clone());
         let counted = format!(
@@ -179,28 +186,92 @@ impl Calibration {
         if parameters > 0 && lacks_partitions(&plan) {
             return Ok(Err(without_partitions(self.facts().major())));
         }
-        query.not_run = why_not_run((text, &plan), parameters, volatile).or_else(|| self.reads_elsewhere(&plan));
+        if plan.contains(ALTERNATIVES) {
+            return Ok(Err(UNDECIDED_PLAN.into()));
+        }
+        query.not_run = self.why_not_run((text, &plan), parameters, volatile)?;
         query.has_tables = self.is_rehearsal() || has_tables(&plan) || lacks_partitions(&plan);
         Ok(Ok(query))
     }
 
-    /// Why a query is not run on a copy of a data directory whose plan asks another server.
-    fn reads_elsewhere(&self, plan: &str) -> Option<String> {
-        let is_foreign = plan.contains("\"Node Type\": \"Foreign Scan\"");
-        (self.is_on_copy() && is_foreign).then(|| "it reads a foreign table, whose server is none of the copy's".into())
+    /// A foreign table that the statement reads which this transaction has just prepared. It is looked for on a copy of
+    /// a data directory alone, because nothing there may ask another server.
+    fn foreign_table(&mut self) -> Result<Option<String>, ServerError> {
+        if !self.is_on_copy() {
+            return Ok(None);
+        }
+        Ok(self.session().rows(FOREIGN)?.into_iter().flatten().flatten().next())
     }
 
-    /// The functions, operators, aggregates and casts that may have side effects.
-    pub fn volatile_functions(&mut self) -> Result<Volatile, SubjectError> {
-        let names = self.session().rows(VOLATILE)?.into_iter().flatten().flatten().collect();
-        let mut volatile = Volatile { names, ..Volatile::default() };
-        for row in self.session().rows(VOLATILE_CASTS)? {
-            let mut columns = row.into_iter().map(Option::unwrap_or_default);
-            let (Some(of_type), Some(function)) = (columns.next(), columns.next()) else { continue };
-            match columns.next().as_deref() {
-                Some("t") => volatile.unseen = Some(function),
-                _ => volatile.casts.push((of_type, function)),
+    /// Why a query is not run on a copy of a data directory whose plan asks another server. What names the foreign
+    /// table is then a function in SQL, which is known only from the plan.
+    fn reads_elsewhere(&self, plan: &str) -> Option<String> {
+        let is_foreign = plan.contains("\"Node Type\": \"Foreign Scan\"");
+        (self.is_on_copy() && is_foreign).then(|| format!("it reads a foreign table, {ELSEWHERE}"))
+    }
+
+    /// Why a query with this text and verbose plan is not run.
+    fn why_not_run(
+        &mut self,
+        (text, plan): (&str, &str),
+        parameters: u64,
+        volatile: &Volatile,
+    ) -> Result<Option<String>, SubjectError> {
+        let shown = writes(plan).or_else(|| volatile.in_plan(plan)).or_else(|| volatile.domain_in(text));
+        if shown.is_some() {
+            return Ok(shown);
+        }
+        // A dry run, which knows no plan, lists what may be asked.
+        if hides_calls(plan, self.facts().major()) || self.is_rehearsal() {
+            let hidden = match self.texts_of(text)? {
+                Ok(texts) => volatile.in_texts(&texts),
+                Err(why) => Some(format!("what the views and functions that its text names do is not known: {why}")),
+            };
+            if hidden.is_some() {
+                return Ok(hidden);
             }
+        }
+        let without_values = "its parameters have no values: run it with values, from a file of --queries";
+        let lacks_values = || (parameters > 0).then(|| without_values.to_string());
+        Ok(volatile.unseen().or_else(lacks_values).or_else(|| self.reads_elsewhere(plan)))
+    }
+
+    /// The text of a query, and the definitions of what it names, of what these name, and so on.
+    fn texts_of(&mut self, text: &str) -> Result<Answered<Vec<String>>, SubjectError> {
+        let mut texts = vec![text.to_string()];
+        let (mut known, mut read) = (BTreeSet::new(), 0);
+        while let Some(question) = texts.get(read).map(|text| volatile::definitions(text)) {
+            let ask = |tables: &mut Calibration| {
+                tables.session().run(OWN_NAMES)?;
+                tables.session().rows(&question)
+            };
+            let rows = match self.read_only(PLANNING_LIMIT, ask)? {
+                Ok(rows) => rows,
+                Err(why) => return Ok(Err(why)),
+            };
+            for row in rows {
+                let mut columns = row.into_iter().flatten();
+                let (Some(key), Some(definition)) = (columns.next(), columns.next()) else { continue };
+                if known.insert(key) {
+                    texts.push(definition);
+                }
+            }
+            read += 1;
+        }
+        Ok(Ok(texts))
+    }
+
+    /// What may have side effects in this database, by the role's own search path.
+    pub fn volatile_functions(&mut self) -> Result<Volatile, SubjectError> {
+        let limit = self.session().statement_limit();
+        self.session().begin_read_only(limit)?;
+        let path = self.session().rows(volatile::PATH)?;
+        self.session().roll_back()?;
+        let (names, casts) = (self.session().rows(volatile::NAMES)?, self.session().rows(volatile::CASTS)?);
+        let mut volatile = Volatile::of(path, names, casts);
+        let domains = volatile.domains(self.session().rows(volatile::CHECKS)?);
+        if !domains.is_empty() {
+            volatile.add_checked(self.session().rows(&volatile::checked(&domains))?);
         }
         Ok(volatile)
     }
@@ -244,7 +315,11 @@ impl Calibration {
         if outcome.is_ok() {
             self.prepared.insert(preparation.clone());
         }
-        Ok(outcome)
+        // No plan has a part in it.
+        Ok(outcome.map_err(|why| match why {
+            Unfinished::Failed(why) => Unfinished::Refused(why),
+            why => why,
+        }))
     }
 
     /// Works in a transaction that writes nothing. What the server refuses is a sentence; a lost server is an error.
@@ -300,6 +375,9 @@ pub const PARALLEL: &str = "max_parallel_workers_per_gather";
 /// What the error of a statement says that took so long; a lost server stays an error.
 fn unfinished(error: ServerError, took: Duration, limit: Duration) -> Result<Unfinished, ServerError> {
     let why = match error {
+        ServerError::Statement { reason, code, .. } if OF_EXECUTION.iter().any(|class| code.starts_with(*class)) => {
+            return Ok(Unfinished::Failed(refusal(&reason, &code)));
+        }
         ServerError::Statement { reason, code, .. } => refusal(&reason, &code),
         ServerError::Cancelled { .. } | ServerError::TooLong { .. } if took >= limit => {
             return Ok(Unfinished::TooLong(format!("it takes longer than {} s", limit.as_secs_f64())));
@@ -323,10 +401,17 @@ fn without_partitions(major: u32) -> String {
     )
 }
 
+/// Why a query is not compared whose plan is known only when it runs.
+const UNDECIDED_PLAN: &str = "PostgreSQL 13 decides only when the query runs whether a subquery of it is run for each \
+                              row or read into a hash table, which EXPLAIN does not show";
+
 /// What is said of a literal with a type's name before it, such as `INTERVAL '1 day'`, whose text the server's list
 /// replaces.
 const TYPED_LITERAL: &str = "its text has a parameter where only a literal may stand, as pg_stat_statements writes \
                              INTERVAL $1 for INTERVAL '1 day': give it with values, in a file of --queries";
+
+/// What is said of a foreign table in a copy of a data directory.
+const ELSEWHERE: &str = "whose server is none of the copy's";
 
 /// A refusal of the server as a clause.
 fn refusal(reason: &str, code: &str) -> String {
@@ -363,111 +448,65 @@ fn lacks_partitions(plan: &str) -> bool {
 /// Steps whose expressions EXPLAIN leaves out: numbers of rows, rows that are written out, and ends of frames.
 const SILENT: [&str; 3] = ["Limit", "Values Scan", "WindowAgg"];
 
-/// Why a query with this text and verbose plan is not run.
-fn why_not_run((text, plan): (&str, &str), parameters: u64, volatile: &Volatile) -> Option<String> {
-    let has = |kind: &str| plan.contains(&format!("\"Node Type\": \"{kind}\""));
-    if has("ModifyTable") {
-        return Some("it writes".into());
-    }
-    if has("LockRows") {
-        return Some("it locks rows".into());
-    }
-    let names = &volatile.names;
-    let named_oddly = || names.iter().map(String::as_str).find(|name| is_named_oddly(name, plan));
-    let cast = || volatile.casts.iter().find(|(of_type, _)| is_cast_to(of_type, plan)).map(|(_, name)| name.as_str());
-    if let Some(name) = called(plan).find(|name| names.contains(*name)).or_else(cast) {
-        return Some(format!("it calls {name}, which is volatile and may have side effects"));
-    }
-    if let Some(name) = named_oddly() {
-        return Some(format!(
-            "its plan names {name}, as the database calls a function or an operator that is volatile and may have \
-             side effects"
-        ));
-    }
-    let unseen = || called_in_text(text).find(|name| names.contains(name));
-    if let Some(name) = SILENT.iter().any(|kind| has(kind)).then(unseen).flatten() {
-        return Some(format!(
-            "its text calls {name}, which is volatile and may have side effects, where its plan does not show it"
-        ));
-    }
-    if let Some(name) = &volatile.unseen {
-        return Some(format!(
-            "the database has an implicit cast that calls {name}, which is volatile and may have side effects: no plan \
-             shows whether it does here"
-        ));
-    }
-    (parameters > 0).then(|| "its parameters have no values: run it with values, from a file of --queries".into())
+/// The version from which on EXPLAIN shows how a row is compared with a subquery; before, it names the subquery alone.
+const TESTS_SHOWN_SINCE: u32 = 17;
+
+/// Why a query is not run whose plan writes or locks.
+fn writes(plan: &str) -> Option<String> {
+    let of = |kind: &str, why: &str| has_step(plan, kind).then(|| why.to_string());
+    of("ModifyTable", "it writes").or_else(|| of("LockRows", "it locks rows"))
 }
 
-fn is_of_name(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
+/// Whether a plan of this major version may call what EXPLAIN does not show.
+fn hides_calls(plan: &str, major: u32) -> bool {
+    let hides_test = || plan.contains("\"Parent Relationship\": \"SubPlan\"");
+    SILENT.iter().any(|kind| has_step(plan, kind)) || (major < TESTS_SHOWN_SINCE && hides_test())
 }
 
-/// Whether a name that is more than a word, such as one with a blank, stands in a plan, in quotes and as JSON has it.
-fn is_named_oddly(name: &str, plan: &str) -> bool {
-    !name.chars().all(is_of_name) && plan.contains(&name.replace('\\', "\\\\").replace('"', "\\\"\\\""))
-}
-
-/// Whether a plan casts to a type, which may stand behind its schema.
-fn is_cast_to(of_type: &str, plan: &str) -> bool {
-    let of_type = of_type.replace('\\', "\\\\").replace('"', "\\\"");
-    let is_it = |rest: &str| rest.strip_prefix(&*of_type).is_some_and(|rest| !rest.starts_with(is_of_name));
-    plan.split("::").skip(1).any(|rest| is_it(rest) || rest.split_once('.').is_some_and(|(_, rest)| is_it(rest)))
-}
-
-/// Words of a query, in small letters, that may call a function: those before an opening parenthesis, blanks, a quote
-/// or a comment apart.
-fn called_in_text(text: &str) -> impl Iterator<Item = String> {
-    let is_call = |rest: &str| {
-        let rest = rest.trim_start_matches('"').trim_start();
-        rest.starts_with('(') || rest.starts_with("/*") || rest.starts_with("--")
-    };
-    let ends = text.char_indices().filter(|(_, letter)| is_of_name(*letter)).map(|(at, letter)| at + letter.len_utf8());
-    ends.filter(move |end| is_call(&text[*end..])).filter_map(|end| {
-        let name = text[..end].rsplit(|letter| !is_of_name(letter)).next()?;
-        (!name.is_empty()).then(|| name.to_lowercase())
-    })
-}
-
-/// Words directly before an opening parenthesis.
-fn called(text: &str) -> impl Iterator<Item = &str> {
-    text.match_indices('(').filter_map(move |(at, _)| {
-        let before = text[..at].trim_end_matches('"').trim_end_matches('\\');
-        let name = before.rsplit(|letter| !is_of_name(letter)).next()?;
-        (!name.is_empty()).then_some(name)
-    })
+fn has_step(plan: &str, kind: &str) -> bool {
+    plan.contains(&format!("\"Node Type\": \"{kind}\""))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn reason(plan: &str, parameters: u64) -> Option<String> {
-        let names = ["nextval", "Odd Name", "a$b", "<~>", "say \"no\"", "pg_sleep"].map(String::from).into();
-        let casts = ["noisy", "\"Odd Type\""].map(|of_type| (of_type.to_string(), "count_up".to_string())).into();
-        why_not_run(("", plan), parameters, &Volatile { names, casts, unseen: None })
+    #[test]
+    fn a_plan_that_writes_or_locks_is_known() {
+        assert_eq!(writes(r#"{"Node Type": "ModifyTable"}"#).as_deref(), Some("it writes"));
+        assert_eq!(writes(r#"{"Node Type": "LockRows"}"#).as_deref(), Some("it locks rows"));
+        assert_eq!(writes(r#"{"Node Type": "Seq Scan"}"#), None);
     }
 
     #[test]
-    fn what_may_do_more_than_compute_is_not_run_where_its_plan_does_not_show_it() {
-        let reason = |text: &str, kind: &str| {
-            let names = ["pg_terminate_backend", "shop"].map(String::from).into();
-            let plan = format!(r#"[{{"Plan": {{"Node Type": "{kind}"}}}}]"#);
-            why_not_run((text, &plan), 0, &Volatile { names, ..Volatile::default() })
-        };
-        for text in [
-            "SELECT * FROM t LIMIT pg_terminate_backend(1)::int",
-            "SELECT * FROM t LIMIT PG_Terminate_Backend (1)::int",
-            "SELECT * FROM t LIMIT pg_catalog.\"pg_terminate_backend\"(1)::int",
-            "SELECT * FROM t LIMIT pg_terminate_backend/**/(1)::int",
-        ] {
-            assert!(reason(text, "Limit").unwrap().contains("its text calls pg_terminate_backend"), "{text}");
-            assert_eq!(reason(text, "Seq Scan"), None, "any other step shows what it calls");
+    fn a_step_whose_expressions_explain_leaves_out_is_known_and_before_17_the_test_of_a_subquery_is_one() {
+        for kind in SILENT {
+            assert!(hides_calls(&format!(r#"{{"Node Type": "{kind}"}}"#), 18), "{kind}");
         }
-        assert!(reason("SELECT * FROM (VALUES (pg_terminate_backend(1))) v(x)", "Values Scan").is_some());
-        for text in ["SELECT shop FROM t LIMIT 1", "SELECT 'ä' FROM shop.t LIMIT 1", "SELECT workshop(1) LIMIT 1", ""]
-        {
-            assert_eq!(reason(text, "Limit"), None, "{text}");
+        assert!(!hides_calls(r#"{"Node Type": "Seq Scan"}"#, 13));
+        let subquery = r#"{"Node Type": "Seq Scan", "Parent Relationship": "SubPlan", "Subplan Name": "SubPlan 1"}"#;
+        assert_eq!([13, 16, 17].map(|major| hides_calls(subquery, major)), [true, true, false]);
+    }
+
+    #[test]
+    fn a_plan_that_is_decided_on_when_it_runs_is_known_by_what_explain_writes_for_it() {
+        let filter = |text: &str| format!(r#"{{"Node Type": "Seq Scan", "Filter": "{text}"}}"#);
+        assert!(filter("((alternatives: SubPlan 1 or hashed SubPlan 2) OR (a > 1))").contains(ALTERNATIVES));
+        assert!(!filter("((hashed SubPlan 2) OR (a > 1))").contains(ALTERNATIVES));
+    }
+
+    #[test]
+    fn an_error_that_one_plan_runs_into_is_no_refusal_of_the_query() {
+        let of = |code: &str| {
+            let error = ServerError::Statement { statement: "".into(), reason: "no".into(), code: code.into() };
+            let outcome = unfinished(error, Duration::ZERO, Duration::from_secs(1)).map_err(drop);
+            matches!(outcome, Ok(Unfinished::Failed(_)))
+        };
+        for code in ["53400", "53200", "53100", "22012", "54001", "P0001", "XX000"] {
+            assert!(of(code), "{code}");
+        }
+        for code in ["42501", "42P01", "25006", "40001", "40P01", "55000", "57P05"] {
+            assert!(!of(code), "{code}");
         }
     }
 
@@ -480,31 +519,6 @@ mod tests {
         assert!(is_limit(ServerError::Cancelled { statement: statement() }, 501));
         assert!(!is_limit(ServerError::Cancelled { statement: statement() }, 499), "by another session");
         assert!(!is_limit(ServerError::Locked { statement: statement() }, 520), "however far the server is");
-    }
-
-    #[test]
-    fn what_may_do_more_than_compute_is_not_run() {
-        assert_eq!(reason(r#"{"Node Type": "Seq Scan", "Filter": "(lower(a) = 'pg_sleep')"}"#, 0), None);
-        for plan in [
-            r#""Output": ["pg_sleep(1)"]"#,
-            r#""Output": ["nextval('s'::regclass)"]"#,
-            r#""Filter": "(pg_catalog.pg_sleep(t.a) IS NULL)""#,
-            r#""Output": ["shop.\"Odd Name\"(1)"]"#,
-            r#""Output": ["\"say \"\"no\"\"\"(1)"]"#,
-            r#""Output": ["a$b(1)"]"#,
-            r#""Filter": "(t.a <~> t.b)""#,
-            r#""Node Type": "ModifyTable""#,
-            r#""Node Type": "LockRows""#,
-            r#""Filter": "((t.a)::noisy IS NULL)""#,
-            r#""Filter": "((t.a)::shop.noisy IS NULL)""#,
-            r#""Output": ["(t.a)::shop.\"Odd Type\""]"#,
-        ] {
-            assert!(reason(plan, 0).is_some(), "{plan}");
-        }
-        assert_eq!(reason(r#""Filter": "((t.a)::noisy_not IS NULL)""#, 0), None);
-        assert!(reason("{}", 2).unwrap().contains("parameters"));
-        let unseen = Volatile { unseen: Some("count_up".into()), ..Volatile::default() };
-        assert!(why_not_run(("", "{}"), 0, &unseen).unwrap().contains("count_up"));
     }
 
     #[test]

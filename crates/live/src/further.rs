@@ -1,0 +1,155 @@
+//! What the server is asked in addition to what its sessions do: who blocks whom, names, and what it counts. Its
+//! answers may come late: nothing is sampled from them.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use profile::source::sampled::Sample;
+use server::{ServerError, Session};
+
+use crate::account::Account;
+use crate::counters::{Counted, CounterSource};
+use crate::hits::BufferHits;
+use crate::sql::{SqlSampler, lock_waiters};
+use crate::tracing::{TracingAnswer, TracingQuestion};
+
+/// Sessions that wait for a lock, each with those that it waits for.
+pub(crate) type Blocking = Vec<(u32, Vec<u32>)>;
+
+/// Questions that are asked one after another.
+pub(crate) struct Questions {
+    /// Who blocks whom, where sessions wait for locks.
+    pub(crate) blocking: Option<LockWaits>,
+    pub(crate) tracing: Option<TracingQuestion>,
+    /// How many blocks were found in the buffers.
+    pub(crate) hits: bool,
+    pub(crate) counters: Option<CountersQuestion>,
+}
+
+/// What was answered; `None` where it was not asked, or was refused.
+#[derive(Default)]
+pub(crate) struct Answers {
+    pub(crate) blocking: Option<(LockWaits, Blocking)>,
+    pub(crate) tracing: Option<TracingAnswer>,
+    /// Within, `None` where the server refused.
+    pub(crate) hits: Option<Option<u64>>,
+    pub(crate) counters: Option<CountersAnswer>,
+    /// What ended the questions: the server is gone, or is not to be asked any more.
+    pub(crate) failure: Option<ServerError>,
+}
+
+impl Questions {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocking.is_none() && self.tracing.is_none() && !self.hits && self.counters.is_none()
+    }
+
+    /// Asks them all.
+    pub(crate) fn ask(self, sampler: &mut SqlSampler) -> Answers {
+        let mut answers = Answers::default();
+        let asked = self.ask_into(sampler, &mut answers);
+        Answers { failure: asked.err(), ..answers }
+    }
+
+    fn ask_into(self, sampler: &mut SqlSampler, answers: &mut Answers) -> Result<(), ServerError> {
+        // First, because the samples of the moment name the sessions.
+        if let Some(waits) = self.blocking {
+            match sampler.blocking() {
+                Ok(answer) => answers.blocking = Some((waits, answer)),
+                // It is asked again soon.
+                Err(error) if error.is_of_statement() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(question) = self.tracing {
+            answers.tracing = Some(question.ask(sampler.session())?);
+        }
+        if self.hits {
+            answers.hits = Some(BufferHits::ask(sampler.session())?);
+        }
+        if let Some(question) = self.counters {
+            answers.counters = Some(question.ask(sampler.session())?);
+        }
+        Ok(())
+    }
+}
+
+/// Sessions that wait for locks, as they were sampled before it is asked who blocks them.
+pub(crate) struct LockWaits {
+    /// When it is asked.
+    pub(crate) at: Instant,
+    waiters: HashSet<u32>,
+}
+
+impl LockWaits {
+    /// Those in samples of this moment.
+    pub(crate) fn of(samples: &[Sample]) -> LockWaits {
+        LockWaits { at: Instant::now(), waiters: lock_waiters(samples).collect() }
+    }
+
+    /// An answer without the waits that have ended since it was asked for, by the samples of the moment.
+    pub(crate) fn going_on(&self, mut answer: Blocking, samples: &[Sample]) -> Blocking {
+        let now: HashSet<u32> = lock_waiters(samples).collect();
+        answer.retain(|(waiter, _)| now.contains(waiter) || !self.waiters.contains(waiter));
+        answer
+    }
+}
+
+/// What the server has counted of its statements and its sessions' time since it was asked last.
+pub(crate) struct CountersQuestion {
+    /// `None` where it does not count statements.
+    pub(crate) source: Option<CounterSource>,
+    /// How long the server has worked for our session.
+    pub(crate) own: Duration,
+}
+
+/// The answer.
+pub(crate) struct CountersAnswer {
+    pub(crate) source: Option<CounterSource>,
+    pub(crate) counted: Counted,
+    pub(crate) account: Result<Account, String>,
+    pub(crate) own: Duration,
+}
+
+impl CountersQuestion {
+    fn ask(self, session: &mut Session) -> Result<CountersAnswer, ServerError> {
+        let CountersQuestion { mut source, own } = self;
+        let counted = match &mut source {
+            Some(source) => source.next(session)?.unwrap_or_default(),
+            None => Counted::new(),
+        };
+        let account = Account::now(session)?;
+        Ok(CountersAnswer { source, counted, account, own })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use profile::source::sampled::{Backend, State};
+
+    use super::*;
+
+    fn sample(pid: u32, event: Option<&str>) -> Sample {
+        Sample {
+            backend: Arc::new(Backend { pid, ..Backend::default() }),
+            state: State::Active,
+            event: event.map(Arc::from),
+            query_id: None,
+            query_start: None,
+            text: None,
+            processor: None,
+        }
+    }
+
+    #[test]
+    fn an_answer_that_comes_late_says_nothing_of_waits_that_are_over() {
+        let waiting = |pid| sample(pid, Some("Lock:transactionid"));
+        let asked = LockWaits::of(&[waiting(1), waiting(2), sample(3, None)]);
+        let answer: Blocking = vec![(1, vec![9]), (2, vec![9]), (3, vec![1])];
+        // The first goes on to wait, the second works, and the third began to wait when it was asked.
+        let samples = [waiting(1), sample(2, None), sample(3, None)];
+        assert_eq!(asked.going_on(answer, &samples), [(1, vec![9]), (3, vec![1])]);
+    }
+}
