@@ -18,7 +18,7 @@ pub(crate) type Blocking = Vec<(u32, Vec<u32>)>;
 
 /// Questions that are asked one after another.
 pub(crate) struct Questions {
-    /// Who blocks whom, where sessions wait for locks.
+    /// Who blocks whom, where sessions wait for locks. Then nothing else is asked.
     pub(crate) blocking: Option<LockWaits>,
     pub(crate) tracing: Option<TracingQuestion>,
     /// How many blocks were found in the buffers.
@@ -52,7 +52,6 @@ impl Questions {
     }
 
     fn ask_into(self, sampler: &mut SqlSampler, answers: &mut Answers) -> Result<(), ServerError> {
-        // First, because the samples of the moment name the sessions.
         if let Some(waits) = self.blocking {
             match sampler.blocking() {
                 Ok(answer) => answers.blocking = Some((waits, answer)),

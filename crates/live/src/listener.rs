@@ -31,7 +31,8 @@ pub trait Listener {
     /// nothing; the active time of its sessions since then, by its own account; and how long it worked for our session.
     fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>, own: Duration);
 
-    /// An answer to who blocks whom, asked right after a look.
+    /// An answer to who blocks whom, asked right after a look. It may come some looks later: the samples are those of
+    /// the last look before it came.
     fn blocking(&mut self, answer: &[(u32, Vec<u32>)]);
 
     /// Whether the texts of all statements are wanted with the next look.

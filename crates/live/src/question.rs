@@ -10,7 +10,8 @@ use server::ServerError;
 use crate::sampler::{Look, Sampler, Texts};
 use crate::sql::SqlSampler;
 
-/// Questions under way. Where this is dropped, their session ends when the server has answered, or at its limit.
+/// Questions under way. Where this is dropped, their session ends when the server has answered them all, or at the sum
+/// of their limits.
 pub(crate) struct Question<T> {
     answer: Receiver<(SqlSampler, T)>,
 }

@@ -3,7 +3,7 @@
 //! A thread of its own writes: looks go on while a disk is slow or full. What it cannot write is said and counted as
 //! lost, and the next segment is tried again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,8 +20,11 @@ use sys::process::process_cpu;
 
 use crate::listener::Listener;
 
-/// Segments that wait for the disk. A segment is a few MiB at most while it waits.
-const WAITING_MAX: usize = 2;
+/// Segments that wait for what the server has counted meanwhile. A segment is a few MiB at most while it waits.
+const OVER_MAX: usize = 3;
+
+/// Segments that wait for the disk: when the server goes away, all that are over come at once, and the last one.
+const WAITING_MAX: usize = OVER_MAX + 1;
 
 /// Sentences that wait to be said.
 const SAID_MAX: usize = 64;
@@ -61,8 +64,9 @@ pub struct News {
 /// Records what a watch sees.
 pub struct Recorder {
     sums: Sums,
-    /// A segment that is over and waits for what the server has counted meanwhile.
-    over: Option<Segment>,
+    /// Segments that are over and wait for what the server has counted meanwhile, the oldest first. Its answer may take
+    /// longer than a segment.
+    over: VecDeque<Segment>,
     /// The names of relations by the paths of their files.
     names: BTreeMap<String, String>,
     /// The CPU time of this process when the last segment was cut.
@@ -88,7 +92,7 @@ impl Recorder {
         let sums = Sums::new((settings.clock)(), Parameters::new(), settings.sums);
         Ok(Recorder {
             sums,
-            over: None,
+            over: VecDeque::new(),
             names: BTreeMap::new(),
             cpu: process_cpu(),
             settings,
@@ -116,6 +120,15 @@ impl Recorder {
         Some(segment)
     }
 
+    /// Has a segment wait for what the server has counted meanwhile. The oldest of too many is written without that.
+    fn hold(&mut self, over: Segment) {
+        self.over.push_back(over);
+        if self.over.len() > OVER_MAX {
+            let oldest = self.over.pop_front();
+            self.write(oldest);
+        }
+    }
+
     fn write(&mut self, segment: Option<Segment>) {
         let (Some(mut segment), Some(outbox)) = (segment, &self.outbox) else { return };
         name_relations(&mut segment, &self.names);
@@ -136,7 +149,7 @@ impl Drop for Recorder {
         let last = self.sums.take(self.now());
         let last = self.cut(last);
         if let Some(outbox) = self.outbox.take() {
-            for mut segment in [self.over.take(), last].into_iter().flatten() {
+            for mut segment in self.over.drain(..).chain(last) {
                 name_relations(&mut segment, &self.names);
                 // It may wait for the disk here.
                 let _ = outbox.send(segment);
@@ -156,13 +169,12 @@ impl Listener for Recorder {
     fn look(&mut self, since: Ticks, samples: &[Sample]) {
         let over = self.sums.look(self.now(), since, samples);
         if let Some(over) = self.cut(over) {
-            let before = self.over.replace(over);
-            self.write(before);
+            self.hold(over);
         }
     }
 
     fn rename(&mut self, was: &str, is: &str) {
-        if let Some(over) = &mut self.over {
+        for over in &mut self.over {
             rename_event(over, was, is);
         }
         self.sums.rename(was, is);
@@ -177,11 +189,12 @@ impl Listener for Recorder {
     }
 
     fn wants_counters(&self) -> bool {
-        self.over.is_some()
+        !self.over.is_empty()
     }
 
     fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>, own: Duration) {
-        let mut over = self.over.take();
+        // The first that waits is the one for which the server was asked.
+        let mut over = self.over.pop_front();
         if let Some(segment) = &mut over {
             add_counters(segment, counted);
             segment.account = account.and_then(Ticks::nanos);
@@ -205,8 +218,9 @@ impl Listener for Recorder {
     }
 
     fn away(&mut self) {
-        let over = self.over.take();
-        self.write(over);
+        while let Some(over) = self.over.pop_front() {
+            self.write(Some(over));
+        }
         let over = self.sums.take(self.now());
         let over = self.cut(over);
         self.write(over);
@@ -216,8 +230,7 @@ impl Listener for Recorder {
         // It waits for what the server has counted meanwhile, like any other: segments are written in their order.
         let over = self.sums.lose(self.now(), time, reason);
         if let Some(over) = self.cut(over) {
-            let before = self.over.replace(over);
-            self.write(before);
+            self.hold(over);
         }
         let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
         say(&mut news, format!("nothing was recorded for {:.1} s: {reason}.", time.micros() / 1e6));
@@ -328,12 +341,34 @@ mod tests {
         let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
         let head = |begin: i64| Head { begin, end: begin + MINUTE, ..Head::default() };
         // This one waits for what the server has counted meanwhile.
-        recorder.over = Some(Segment { head: head(BEGIN), ..Segment::default() });
+        recorder.hold(Segment { head: head(BEGIN), ..Segment::default() });
         recorder.look(Ticks::from_micros(1_000), &[]);
         recorder.lose(Ticks::from_micros(2_000_000), "readpath did not run");
         drop(recorder);
         let begins: Vec<i64> = segments(place.path()).unwrap().iter().map(|(name, _)| name.begin).collect();
         assert!(begins.len() > 1 && begins.is_sorted() && begins[0] == BEGIN, "{begins:?}");
+    }
+
+    #[test]
+    fn an_answer_that_takes_longer_than_a_segment_goes_to_the_segment_for_which_the_server_was_asked() {
+        let place = tempfile::tempdir().unwrap();
+        let limits = Limits { age: None, bytes: None };
+        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN + 9 * MINUTE };
+        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let segment = |minute: i64| {
+            let begin = BEGIN + minute * MINUTE;
+            Segment { head: Head { begin, end: begin + MINUTE, ..Head::default() }, ..Segment::default() }
+        };
+        (0..2).for_each(|minute| recorder.hold(segment(minute)));
+        recorder.counted(&BTreeMap::new(), Some(Ticks::from_micros(7)), Duration::ZERO);
+        let left: Vec<(i64, bool)> =
+            recorder.over.iter().map(|over| (over.head.begin, over.account.is_some())).collect();
+        assert_eq!((left.as_slice(), recorder.wants_counters()), ([(BEGIN + MINUTE, false)].as_slice(), true));
+        (2..6).for_each(|minute| recorder.hold(segment(minute)));
+        assert_eq!(recorder.over.len(), OVER_MAX, "the oldest are written without an answer");
+        drop(recorder);
+        let begins: Vec<i64> = segments(place.path()).unwrap().iter().map(|(name, _)| name.begin).collect();
+        assert_eq!(begins, (0..6).map(|minute| BEGIN + minute * MINUTE).collect::<Vec<i64>>());
     }
 
     #[test]

@@ -122,6 +122,8 @@ pub struct Watch {
     lent: Times,
     /// Whether the server has shown what its sessions do since it was last asked for names and hits.
     asks_more: bool,
+    /// Whether it was asked last who blocks whom: then it is the turn of all else.
+    rest_is_next: bool,
     /// How long further questions have held up the next look.
     held_up: Duration,
     /// The time that the samples stand for.
@@ -258,6 +260,7 @@ impl Watch {
             further: None,
             lent: Times::default(),
             asks_more: false,
+            rest_is_next: false,
             held_up: Duration::ZERO,
             since: Duration::ZERO,
             blocking: Vec::new(),
@@ -505,7 +508,7 @@ impl Watch {
         }
         self.hear(look.at);
         let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= BLOCKING_EVERY) && self.sampler.is_some();
-        let waits = (is_due && has_waits).then(|| LockWaits::of(&self.samples));
+        let waits = (is_due && has_waits && !self.rest_is_next).then(|| LockWaits::of(&self.samples));
         self.ask_further(waits)
     }
 
@@ -556,6 +559,11 @@ impl Watch {
     /// What else is to be asked now.
     fn further_questions(&mut self, blocking: Option<LockWaits>) -> Questions {
         self.asked = blocking.as_ref().map(|waits| waits.at).or(self.asked);
+        self.rest_is_next = blocking.is_some();
+        // Waits of the moment are charged by its answer, which does not wait for any other.
+        if self.rest_is_next {
+            return Questions { blocking, tracing: None, hits: false, counters: None };
+        }
         let asks_more = std::mem::take(&mut self.asks_more);
         let tracing = if asks_more { self.tracing.question() } else { None };
         let hits = asks_more && self.hits.as_mut().is_some_and(BufferHits::take_due);
@@ -796,6 +804,8 @@ impl Watch {
         let gone = || "the server did not answer at the end".to_string();
         self.hear_rest();
         let _ = self.take_late_answer(CLOSED_WITHIN);
+        // One that has not come by now is waited for no longer.
+        self.further = None;
         let own = self.own_time();
         let (account, counters) = (self.begun.account.clone(), self.begun.counters.clone());
         let Some(sampler) = self.sampler.as_mut() else {
@@ -927,8 +937,10 @@ impl Watch {
 /// A session that is with further questions ends as any other, and not in the middle of a statement.
 impl Drop for Watch {
     fn drop(&mut self) {
-        if let Some(question) = self.further.take() {
-            let _ = question.answer(CLOSED_WITHIN);
+        let answered = self.further.take().and_then(|question| question.answer(CLOSED_WITHIN).ok());
+        if let Some((sampler, answers)) = answered {
+            self.sampler = Some(sampler);
+            let _ = self.take_answers(answers);
         }
     }
 }

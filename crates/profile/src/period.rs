@@ -50,12 +50,24 @@ const DAY: i64 = 86_400_000_000;
 /// A time in a recording, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// A time of a day.
+    /// A time of a day, as a clock shows it.
     At(WallClock),
+    /// A time of a day that was given with its offset, in UTC.
+    WithOffset(WallClock),
     /// A time of the last day that has it, in microseconds since midnight.
     TimeOfDay(i64),
     /// Microseconds before the recording's end.
     BeforeEnd(i64),
+}
+
+impl Moment {
+    /// The time, where it has its date.
+    fn dated(self) -> Option<WallClock> {
+        match self {
+            Moment::At(clock) | Moment::WithOffset(clock) => Some(clock),
+            Moment::TimeOfDay(_) | Moment::BeforeEnd(_) => None,
+        }
+    }
 }
 
 impl FromStr for Moment {
@@ -67,7 +79,7 @@ impl FromStr for Moment {
             return time_before(time).map(Moment::BeforeEnd);
         }
         if let Ok(time) = text.parse::<Timestamp>() {
-            return Ok(Moment::At(WallClock(time.as_microsecond())));
+            return Ok(Moment::WithOffset(WallClock(time.as_microsecond())));
         }
         if let Ok(clock) = text.parse::<WallClock>() {
             return Ok(Moment::At(clock));
@@ -100,7 +112,9 @@ fn time_before(text: &str) -> Result<i64, String> {
 impl fmt::Display for Moment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Moment::At(clock) => write!(formatter, "{}", clock.to_string().replacen('T', " ", 1)),
+            Moment::At(clock) | Moment::WithOffset(clock) => {
+                write!(formatter, "{}", clock.to_string().replacen('T', " ", 1))
+            }
             Moment::TimeOfDay(micros) => {
                 let clock = WallClock(*micros).to_string();
                 formatter.write_str(clock.rsplit('T').next().unwrap_or_default())
@@ -127,14 +141,14 @@ impl Period {
         let today = |time: i64| midnight(last).saturating_add(time);
         let on_last_day = |time: i64| if today(time) > last { today(time).saturating_sub(DAY) } else { today(time) };
         let start = self.from.map(|from| match from {
-            Moment::At(clock) => clock.micros(),
+            Moment::At(clock) | Moment::WithOffset(clock) => clock.micros(),
             // Without an end the day before would begin before the recording does, and all of it would be meant.
             Moment::TimeOfDay(time) if self.to.is_none() && on_last_day(time) < midnight(first) => today(time),
             Moment::TimeOfDay(time) => on_last_day(time),
             Moment::BeforeEnd(time) => last.saturating_sub(time),
         });
         let end = self.to.map(|to| match (to, start) {
-            (Moment::At(clock), _) => clock.micros(),
+            (Moment::At(clock) | Moment::WithOffset(clock), _) => clock.micros(),
             (Moment::BeforeEnd(time), _) => last.saturating_sub(time),
             (Moment::TimeOfDay(time), Some(start)) => {
                 let same_day = midnight(start).saturating_add(time);
@@ -155,11 +169,15 @@ impl Period {
         }
     }
 
-    /// What is said of a trace, which has no last day: each time with its date.
+    /// What is said of a trace, which has no last day: each time with its date. The offset of a stamp is not kept, so
+    /// that a time in UTC could be hours away from what its stamps show.
     pub fn times(&self) -> Result<[Option<WallClock>; 2], String> {
         let clock = |moment: Option<Moment>| match moment {
             Some(Moment::At(clock)) => Ok(Some(clock)),
             None => Ok(None),
+            Some(Moment::WithOffset(_)) => {
+                Err("stamps of a trace or a log count as they are written: write the time without the offset".into())
+            }
             Some(_) => Err("a trace is divided by dates and times: 2026-11-22 09:00".to_string()),
         };
         Ok([clock(self.from)?, clock(self.to)?])
@@ -179,7 +197,9 @@ impl FromStr for Period {
         let period = Period { from: time(from)?, to: time(to)? };
         match (period.from, period.to) {
             (None, None) => Err("write at least one time: '2026-11-22 09:00..' for all from then on".into()),
-            (Some(Moment::At(from)), Some(Moment::At(to))) if from >= to => Err("it ends before it begins".into()),
+            (Some(from), Some(to)) if from.dated().zip(to.dated()).is_some_and(|(from, to)| from >= to) => {
+                Err("it ends before it begins".into())
+            }
             _ => Ok(period),
         }
     }
@@ -222,6 +242,17 @@ mod tests {
         assert_eq!(span("07:00..09:00"), ["2026-11-22T07:00:00", "2026-11-22T09:00:00"]);
         assert!("10:00..".parse::<Period>().unwrap().times().unwrap_err().contains("2026-11-22 09:00"));
     }
+
+    #[test]
+    fn a_time_with_an_offset_is_not_held_against_the_stamps_of_a_trace() {
+        let times = |text: &str| text.parse::<Period>().unwrap().times();
+        for text in ["2019-11-06T13:10:13-05:00..", "..2019-11-06T13:10:13.148529-05:00", "2019-11-06T13:10:13Z.."] {
+            assert!(times(text).unwrap_err().contains("without the offset"), "{text}");
+        }
+        let written = "2019-11-06 13:10:13".parse::<WallClock>().unwrap();
+        assert_eq!(times("2019-11-06T13:10:13..").unwrap(), [Some(written), None]);
+    }
+
     #[test]
     fn a_time_that_no_day_has_is_not_taken_for_the_whole_recording() {
         let at = |text: &str| text.parse::<WallClock>().unwrap().micros();

@@ -192,20 +192,26 @@ impl Compared {
         }
     }
 
-    /// Ends another plan, or gives it one more run where it was timed often enough. A plan that ends with an error has
-    /// no time: one that is surely too long stands for it.
+    /// Ends another plan, or gives it one more run: a slow one where it was timed often enough, and one with an error
+    /// always, because the server's memory or disk may have been full for a moment. A plan that ends with an error has
+    /// no time: one that is surely too long stands for it where plans are compared.
     fn end(&mut self, at: usize, why: Unfinished, limit: Duration) {
         let had_enough = self.pair_with(at).has_enough();
         let too_long = median(&self.variants[0].millis).map_or(0.0, |now| now * TIMES_MAX);
         let variant = &mut self.variants[at];
-        variant.is_cut = variant.is_held_up || !had_enough;
-        variant.is_held_up = true;
-        let mut millis = limit.as_secs_f64() * 1e3;
-        if let Unfinished::Failed(why) = why {
-            millis = millis.max(too_long);
-            variant.failure = Some(why).filter(|_| variant.is_cut);
+        let is_again = mem::replace(&mut variant.is_held_up, true);
+        let limit = limit.as_secs_f64() * 1e3;
+        match why {
+            Unfinished::Failed(_) if !is_again => {}
+            Unfinished::Failed(why) => {
+                (variant.is_cut, variant.failure) = (true, Some(why));
+                variant.took(limit.max(too_long), self.turn);
+            }
+            Unfinished::TooLong(_) | Unfinished::Refused(_) => {
+                variant.is_cut = is_again || !had_enough;
+                variant.took(limit, self.turn);
+            }
         }
-        variant.took(millis, self.turn);
     }
 
     /// Whether its plans are timed, and can be once more.
@@ -945,6 +951,8 @@ mod tests {
             let variants = times.iter().enumerate().map(|(set, millis)| Variant::of(&[set], millis));
             let mut one = Compared::of("q", variants.collect());
             one.unfinished(1, fails(), Duration::from_millis(limit));
+            assert_eq!((one.pair(1), one.failure(1)), (None, None), "the disk may have been full for a moment");
+            one.unfinished(1, fails(), Duration::from_millis(limit));
             let pair = one.pair(1).unwrap();
             assert_eq!((pair.then.as_slice(), pair.does_harm()), (&[stands_for_it][..], true), "in its only turn");
             assert!(one.can_be_timed() && one.failure(1).unwrap().contains("temporary file"));
@@ -957,7 +965,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_after_three_good_turns_is_one_bad_turn_and_a_second_one_ends_the_plan() {
+    fn an_error_after_three_good_turns_counts_for_nothing_and_a_second_one_ends_the_plan() {
         let mut one = in_turns(&[&[1, 2, 3, 4].map(|turn| (turn, 3.0)), &[1, 2, 3].map(|turn| (turn, 3.0))]);
         let mut fail = |turn: usize| {
             one.turn = turn;

@@ -81,7 +81,7 @@ fn slowest(pairs: &Pairs, excepted: &[usize]) -> Vec<usize> {
 /// How a set does in one round over the queries that may turn out to be no exceptions: all but those that take `times`
 /// as long, as far as exceptions go.
 pub(super) fn first_look(pairs: &Pairs, queries: usize, times: f64, drawn: Drawn) -> Judged {
-    let slow = places(pairs, |pair| pair.ratio().is_some_and(|ratio| ratio.value > times));
+    let slow = places(pairs, |pair| pair.is_failed || pair.ratio().is_some_and(|ratio| ratio.value > times));
     let excepted = if slow.len() <= most(queries) { slow } else { Vec::new() };
     judge(&others(pairs, &excepted), drawn)
 }

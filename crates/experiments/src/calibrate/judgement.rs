@@ -268,13 +268,16 @@ fn ends(mut values: Vec<f64>) -> (f64, f64) {
     (at(TAIL), at(values.len().saturating_sub(TAIL + 1)))
 }
 
-/// Judges a set by the queries whose plans it changes.
+/// Judges a set by the queries whose plans it changes. One that ends with an error by the set is harm, and has no time
+/// that could be in a figure.
 pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
     let found: Vec<(&Pair, Estimate)> = pairs.iter().filter_map(|pair| Some((pair, pair.ratio()?))).collect();
-    let ratios: Vec<Estimate> = found.iter().map(|(_, ratio)| *ratio).collect();
-    let millis = pairs.iter().filter_map(Pair::millis);
+    let timed: Vec<Pair> = pairs.iter().filter(|pair| !pair.is_failed).cloned().collect();
+    let ratios: Vec<Estimate> = timed.iter().filter_map(Pair::ratio).collect();
+    let millis = timed.iter().filter_map(Pair::millis);
     let (now, then) = millis.fold((0.0, 0.0), |(now, then), one| (now + one.0, then + one.1));
-    let count = |wanted| found.iter().filter(|(pair, ratio)| pair.verdict_by(ratio) == wanted).count();
+    let is = |wanted, pair: &Pair, ratio| !pair.is_failed && pair.verdict_by(ratio) == wanted;
+    let count = |wanted| found.iter().filter(|(pair, ratio)| is(wanted, pair, ratio)).count();
     let does_harm = |(pair, ratio): &&(&Pair, Estimate)| pair.harms(ratio);
     let mut judged = Judged {
         decision: Decision::Undecided,
@@ -290,7 +293,7 @@ pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
             () if pairs.iter().any(Pair::may_harm) => Harm::Possible,
             () => Harm::None,
         },
-        ratio: mean_ratio(pairs, &ratios, drawn),
+        ratio: mean_ratio(&timed, &ratios, drawn),
         worst: ratios.iter().map(|ratio| ratio.value).reduce(f64::max).unwrap_or(1.0),
         now,
         then,
@@ -437,6 +440,7 @@ mod tests {
         for turns in [1, 5] {
             let judged = judge(&[pair(100.0, 40.0), failed(turns)], Drawn::Runs);
             assert_eq!((judged.decision, judged.harm, judged.ended), (Decision::Keep, Harm::Sure, 0), "{turns}");
+            assert_eq!((judged.changed, judged.worst, judged.then), (2, 0.4, 40.0), "it has no time");
             assert!(failed(turns).may_harm() && !failed(turns).is_unsure_of_harm(), "no further run tells more");
         }
     }

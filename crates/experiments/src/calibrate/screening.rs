@@ -10,7 +10,7 @@ use measure::sorting;
 
 use super::comparison::Comparison;
 use super::exceptions::first_look;
-use super::judgement::Decision;
+use super::judgement::{Decision, Harm};
 use super::sets::LEFT;
 
 /// A set by which queries take this many times as long in one round, and more of them than may be exceptions, is not
@@ -77,7 +77,8 @@ fn keep_tried(comparison: &mut Comparison, left: &[usize]) -> Vec<usize> {
 /// Whether a set gains in one round, some queries apart that may keep the server's own constants.
 fn is_promising(comparison: &Comparison, set: usize) -> bool {
     let judged = first_look(&comparison.pairs(set), comparison.compared.len(), HARM, comparison.drawn());
-    judged.ratio.value < 1.0 && judged.worst <= HARM && judged.then <= judged.now * TOTAL
+    let is_no_harm = judged.harm != Harm::Sure && judged.worst <= HARM;
+    is_no_harm && judged.ratio.value < 1.0 && judged.then <= judged.now * TOTAL
 }
 
 /// Gains in whole numbers, so that sets as good as each other keep their order.

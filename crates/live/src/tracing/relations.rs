@@ -37,6 +37,8 @@ type Tried = (Arc<str>, u8);
 pub(crate) struct Relations {
     names: BTreeMap<String, String>,
     wanted: VecDeque<Tried>,
+    /// Files whose names were asked for and have not come. Where the answer never comes, they are asked for again.
+    under_way: Vec<Tried>,
     seen: BTreeSet<Arc<str>>,
     /// Files of relations that were met when no more could be known.
     beyond: u64,
@@ -87,7 +89,9 @@ impl Relations {
 
     /// What is to be asked for names that are lacking, where there are some.
     pub(crate) fn question(&mut self) -> Option<RelationsQuestion> {
+        self.wanted.extend(self.under_way.drain(..));
         let files: Vec<Tried> = self.wanted.drain(..self.wanted.len().min(FILES_MAX)).collect();
+        self.under_way.clone_from(&files);
         (!files.is_empty()).then(|| RelationsQuestion { databases: self.databases.clone(), files })
     }
 
@@ -96,6 +100,7 @@ impl Relations {
         if answer.databases.is_some() {
             self.databases = answer.databases;
         }
+        self.under_way.clear();
         self.names.extend(answer.names);
         self.wanted.extend(answer.again);
     }
@@ -271,6 +276,16 @@ mod tests {
         relations.want(vec!["base/5/1".into(), "pg_wal".into(), "base/5/1".into()]);
         relations.want(vec!["base/5/1".into()]);
         assert_eq!(relations.wanted.len(), 1);
+    }
+
+    #[test]
+    fn files_whose_answer_never_comes_are_asked_for_again() {
+        let mut relations = Relations::default();
+        relations.want(vec!["base/5/1".into(), "base/5/2".into()]);
+        let asked = |relations: &mut Relations| relations.question().map_or(0, |question| question.files.len());
+        assert_eq!((asked(&mut relations), asked(&mut relations)), (2, 2), "the first question was lost");
+        relations.learn(RelationsAnswer::default());
+        assert_eq!(asked(&mut relations), 0);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use sys::watchpoint::since_1970;
 use super::events::By;
 use super::follower::Follower;
 use super::relations::{Relations, RelationsAnswer, RelationsQuestion};
-use super::waiting::waiting;
+use super::waiting::{Request, waiting};
 
 /// The first version that reads by other means than its backends' own calls, and which it is set to.
 const WITH_METHODS: u32 = 18;
@@ -111,7 +111,9 @@ impl TracedServer {
 
     /// Takes the answer.
     pub(crate) fn learn(&mut self, answer: TracingAnswer) {
-        self.waiting.extend(answer.waiting);
+        // The answer may have come many looks later.
+        let asked = self.at(answer.asked);
+        self.waiting.extend(answer.waiting.into_iter().map(|request| request.at(asked)));
         answer.relations.into_iter().for_each(|answer| self.relations.learn(answer));
     }
 
@@ -196,15 +198,18 @@ pub(crate) struct TracingQuestion {
 
 /// The answer.
 pub(crate) struct TracingAnswer {
-    waiting: Vec<AwaitedRead>,
+    /// When the server was asked which sessions wait.
+    asked: Instant,
+    waiting: Vec<Request>,
     relations: Option<RelationsAnswer>,
 }
 
 impl TracingQuestion {
     /// Asks.
     pub(crate) fn ask(self, session: &mut Session) -> Result<TracingAnswer, ServerError> {
+        let asked = Instant::now();
         let waiting = if self.waiting { waiting(session)? } else { Vec::new() };
         let relations = self.relations.map(|question| question.ask(session)).transpose()?;
-        Ok(TracingAnswer { waiting, relations })
+        Ok(TracingAnswer { asked, waiting, relations })
     }
 }

@@ -9,19 +9,33 @@ use server::{Row, ServerError, Session};
 /// The requests under way, each with the session for which it is.
 const REQUESTS: &str = "SELECT pid, target_desc FROM pg_aios WHERE operation = 'readv'";
 
+/// A request under way, without the moment at which the server was asked.
+pub(super) struct Request {
+    process: u32,
+    file: Arc<str>,
+    blocks: (u64, u64),
+}
+
+impl Request {
+    /// As it was at a moment in µs since 1970.
+    pub(super) fn at(self, at: i64) -> AwaitedRead {
+        AwaitedRead { process: self.process, at, file: self.file, blocks: self.blocks }
+    }
+}
+
 /// Asks which session waits for which blocks; for none where it may not be asked.
-pub(super) fn waiting(session: &mut Session) -> Result<Vec<AwaitedRead>, ServerError> {
+pub(super) fn waiting(session: &mut Session) -> Result<Vec<Request>, ServerError> {
     match session.rows(REQUESTS) {
-        Ok(rows) => Ok(rows.iter().filter_map(awaited).collect()),
+        Ok(rows) => Ok(rows.iter().filter_map(request).collect()),
         Err(error) if error.is_of_statement() => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
 
-fn awaited(row: &Row) -> Option<AwaitedRead> {
+fn request(row: &Row) -> Option<Request> {
     let text = |at: usize| row.get(at)?.as_deref();
     let (blocks, file) = described(text(1)?)?;
-    Some(AwaitedRead { process: text(0)?.parse().ok()?, file, blocks })
+    Some(Request { process: text(0)?.parse().ok()?, file, blocks })
 }
 
 /// The first and the last block of the relation, and the file of a description such as

@@ -71,6 +71,7 @@ pub(crate) struct Layout {
     pub(crate) requests: Option<u8>,
     pub(crate) bytes: Option<u8>,
     pub(crate) class: Option<u8>,
+    pub(crate) is_of_cell: bool,
 }
 
 /// The place of the first parameter that has one of these names.
@@ -82,7 +83,8 @@ pub(crate) fn place(parameters: &[String], names: &[&str]) -> Option<u8> {
 pub(crate) fn layout(event: &str, parameters: &[String]) -> Option<Layout> {
     let kind = BlockWaitKind::of_event(event)?;
     let is_nameless = parameters.first().is_some_and(|name| name == "p1");
-    let in_order = |place| (is_nameless && !event.starts_with("cell ")).then_some(place);
+    let is_of_cell = event.starts_with("cell ");
+    let in_order = |place| (is_nameless && !is_of_cell).then_some(place);
     let is_parallel = kind == BlockWaitKind::ParallelRead;
     let has_blocks = !matches!(kind, BlockWaitKind::Buffer | BlockWaitKind::Grant);
     let blocks_place = if is_parallel { 1 } else { 2 };
@@ -95,5 +97,6 @@ pub(crate) fn layout(event: &str, parameters: &[String]) -> Option<Layout> {
         bytes: place(parameters, &["bytes"]),
         // In 9i and before the parameter is the reason of the wait, and has another name.
         class: place(parameters, &["class#"]),
+        is_of_cell,
     })
 }

@@ -33,6 +33,8 @@ pub struct BlockWait {
     pub bytes: Option<u64>,
     /// The number of the block's class, where a session waits for a buffer.
     pub class: Option<i64>,
+    /// Whether a storage cell answers it (Exadata): no page cache of the database's host is ahead of one.
+    pub is_of_cell: bool,
 }
 
 impl BlockWait {
@@ -57,6 +59,7 @@ impl BlockWait {
             requests: count(layout.requests),
             bytes: value(layout.bytes).and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
             class: value(layout.class).filter(|class| *class > 0),
+            is_of_cell: layout.is_of_cell,
         }
     }
 }

@@ -12,6 +12,10 @@ use crate::tables::{CallSums, Profile, StatementProfile};
 /// Executions from which on repeating one is worth a word.
 const REPEATED_MIN: u64 = 1_000;
 
+/// Gets of an execution from which on they cost more than the call itself: a key that is looked up in an index takes 3
+/// to 5.
+const GETS_MANY: f64 = 100.0;
+
 /// Usual cost of a logical I/O at most, in µs.
 const LIO_USUAL_MAX: f64 = 10.0;
 
@@ -72,7 +76,8 @@ fn counted_in_words(executions: u64) -> String {
     counted(executions, "execution", "executions")
 }
 
-/// By what the statement does; of a commit, the number of commits says it.
+/// By what the statement does; of a commit, the number of commits says it. Executions with many gets each would still
+/// be expensive if there were fewer of them.
 fn what_to_do(
     profile: &Profile,
     most: &StatementProfile,
@@ -83,7 +88,7 @@ fn what_to_do(
     let advice = match () {
         () if is_of_the_dictionary(profile, most) => return Some(by_itself(profile, most)),
         () if is_commit(profile, most) => return None,
-        () if executions >= REPEATED_MIN => {
+        () if executions >= REPEATED_MIN && (gets as f64) < GETS_MANY * executions as f64 => {
             "Execute it less often: one statement for many rows instead of one row at a time."
         }
         () if gets > 0 && micros_per_get <= LIO_USUAL_MAX => {

@@ -176,6 +176,7 @@ fn sentence(problem: &Problem) -> String {
         Problem::Unreadable { .. }
         | Problem::NotATrace { .. }
         | Problem::OtherSource { .. }
+        | Problem::OtherServer { .. }
         | Problem::Repeated { .. } => text,
         Problem::NoLogs { .. }
         | Problem::Unlisted { .. }

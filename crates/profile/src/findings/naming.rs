@@ -1,6 +1,6 @@
 //! Statements, shares and times as sentences name them.
 
-use crate::event::{StatementKind, Ticks};
+use crate::event::{Statement, StatementKind, Ticks};
 use crate::tables::{Profile, StatementProfile};
 
 /// A statement as a sentence names it: identifier and the beginning of its text.
@@ -22,9 +22,11 @@ pub(super) fn is_of_the_dictionary(profile: &Profile, statement: &StatementProfi
     profile.context.statement(statement.statement).is_some_and(|known| known.depth > 0 && known.user == Some(0))
 }
 
-/// Whether a statement stands for several texts that differ in their literals, which are question marks then.
+/// Whether a statement stands for several texts that differ in their literals. Its own text does not say so: it can
+/// have a question mark in a pattern or a comment.
 pub(super) fn is_of_several_texts(profile: &Profile, statement: &StatementProfile) -> bool {
-    statement.folded > 0 || profile.context.statement(statement.statement).is_some_and(|known| known.text.contains('?'))
+    let is_shared_row = |known: &Statement| known.id.starts_with("folded-");
+    statement.folded > 0 || profile.context.statement(statement.statement).is_some_and(is_shared_row)
 }
 
 /// Statements of the database that stand between one of them and the program's own statement at most.

@@ -74,6 +74,16 @@ pub enum Problem {
         /// What the others are, with an article.
         noun: &'static str,
     },
+    /// A recording of another server than the others.
+    #[error("{name} was recorded on {server}, and others on {first}: profile its folder separately")]
+    OtherServer {
+        /// Its first segment.
+        name: String,
+        /// The server that it names.
+        server: String,
+        /// The server of those before it.
+        first: String,
+    },
     /// A file that is no SQL trace.
     #[error("{name} is not an SQL trace: {what}")]
     NotATrace {

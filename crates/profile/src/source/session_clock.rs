@@ -88,7 +88,11 @@ impl SessionClock {
     pub(crate) fn extend(&mut self, start: Ticks, end: Ticks) {
         let (first, last) = self.segment.unwrap_or((start, end));
         let is_leap = start > last + TOLERANCE;
-        let returned = self.before_return.filter(|left| is_leap && end >= *left - TOLERANCE);
+        let returned = self.before_return.filter(|left| {
+            // What took longer than that clock shows has a time of its own: in autumn, an hour of local time repeats.
+            let is_part = last < *left && last - first <= end - *left + TOLERANCE;
+            is_leap && end >= *left - TOLERANCE && is_part
+        });
         if let Some(left) = returned {
             // The clock that was left goes on: the lines since then are part of the time that it shows.
             self.segment = Some((left, end.max(left)));
@@ -133,6 +137,12 @@ mod tests {
         assert_eq!(seconds(&[1000, 1005, 400, 1006, 1012]), 12.1);
         assert_eq!(seconds(&[1000, 1005, 400, 401, 402, 1012]), 12.1, "for a while");
         assert_eq!(seconds(&[1000, 1005, 400, 200, 1012]), 12.2, "twice: the first one's own time");
+    }
+
+    #[test]
+    fn the_hour_that_repeats_in_autumn_is_no_part_of_a_minute() {
+        assert_eq!(seconds(&[1000, 4240, 4540, 1000, 1300, 4300, 4600, 4900]), 7440.2);
+        assert_eq!(seconds(&[1000, 4240, 4540, 1000, 1300, 4300, 4600, 20_000]), 22_540.2, "and a pause");
     }
 
     #[test]

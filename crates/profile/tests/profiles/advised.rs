@@ -183,6 +183,33 @@ fn texts_that_differ_in_literals_get_one_advice_with_its_statement_and_its_cpu()
 }
 
 #[test]
+fn one_text_with_a_question_mark_is_advised_to_be_prepared_and_not_to_use_bind_variables() {
+    let mut trace = Trace::new();
+    trace.declare(1, "aaaaaaaaaaaaa", (0, 3, 84), "select a from t where regexp_like(b, 'colou?r')");
+    for _ in 0..120 {
+        trace.call(1, "PARSE", 0, [500, 500, 0, 0, 0]);
+        trace.call(1, "EXEC", 0, [10, 10, 0, 1, 0]);
+        trace.client(1, 100);
+    }
+    let outcome = one(trace.text);
+    let said = practice(&outcome, "cpu-parse");
+    assert!(said.contains("prepare it once") && !said.contains("bind variables"), "{said}");
+    assert!(finding(&outcome, "parsed-at-every-execution").is_some());
+}
+
+#[test]
+fn executions_with_many_gets_each_get_advice_for_blocks_however_many_there_are() {
+    for (gets, advice) in [(50_000, "Let it touch fewer blocks"), (5, "Execute it less often")] {
+        let mut trace = Trace::new();
+        trace.query(1, "aaaaaaaaaaaaa");
+        (0..1000).for_each(|_| trace.call(1, "EXEC", 0, [gets, gets, gets, 1, 0]));
+        let outcome = one(trace.text);
+        let said = practice(&outcome, "cpu");
+        assert!(said.contains(advice), "{said}");
+    }
+}
+
+#[test]
 fn sixty_texts_that_were_executed_once_each_are_seen_together() {
     let mut trace = Trace::new();
     for number in 0..60 {

@@ -322,6 +322,39 @@ fn errors_are_counted_under_their_statement() {
 }
 
 #[test]
+fn what_follows_a_parse_error_is_not_of_the_statement_that_had_its_cursor() {
+    let failed = [
+        "PARSE ERROR #2:len=15 dep=0 uid=5 oct=3 lid=5 tim=1100 err=942\nselect * from x\n",
+        &wait(2, "SQL*Net message from client", 100, 1300),
+        "CLOSE #2:c=0,e=5,dep=0,type=1,tim=1400\n",
+    ]
+    .concat();
+    let before = [declare(2, 0, 11, "select 1 from dual"), line("EXEC", 2, 0, (10, 100), 1000)].concat();
+    let profile = one(&[&*before, &*failed].concat());
+    assert_eq!(statement(&profile, "11").between, micros(0));
+    assert_eq!(statement(&profile, "parse-error-1").between, micros(100));
+    let profile = one(&failed);
+    assert_eq!(problem(&profile, ProblemKind::UnknownCursor), None);
+    assert_eq!(statement(&profile, "parse-error-0").between, micros(100));
+}
+
+#[test]
+fn an_error_under_a_number_that_no_call_has_is_that_of_the_call_before_it() {
+    let text = [
+        &*declare(4_577_284_448, 0, 11, "insert into t values (1)"),
+        &line("EXEC", 4_577_284_448, 0, (10, 100), 1000),
+        "ERROR #3:err=1 tim=1017\n",
+    ]
+    .concat();
+    let profile = one(&text);
+    assert_eq!(problem(&profile, ProblemKind::UnknownCursor), None);
+    assert_eq!(statement(&profile, "11").errors[&1], 1);
+    // Ahead of all calls, the number alone says which cursor it was.
+    let profile = one("ERROR #3:err=1 tim=1017\n");
+    assert_eq!(statement(&profile, "undeclared-1").errors[&1], 1);
+}
+
+#[test]
 fn no_interval_reaches_over_a_clock_that_went_back() {
     let text = [
         &*line("EXEC", 1, 1, (10, 100), 90_000_000),

@@ -142,11 +142,15 @@ fn recorded(folder: &Path, period: &str) -> Ingested {
 }
 
 fn heard(folder: &Path, period: &str, instruments: &mut Instruments) -> Ingested {
+    heard_of(&[PathBuf::from(folder)], period, instruments)
+}
+
+fn heard_of(folders: &[PathBuf], period: &str, instruments: &mut Instruments) -> Ingested {
     let period = if period.is_empty() { Period::default() } else { period.parse().unwrap() };
     let source =
         SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped, period };
     let settings = IngestSettings { think_time: THINK_TIME, source };
-    let chosen = Chosen::of(&[PathBuf::from(folder)]);
+    let chosen = Chosen::of(folders);
     assert_eq!(chosen.row.noun, "a recording");
     ingest(chosen, &settings, instruments, &mut |_, _| ControlFlow::Continue(()))
 }
@@ -287,7 +291,12 @@ fn said<'a>(findings: &'a [Finding], id: &str) -> Vec<&'a str> {
 
 /// A look with this event of one session at work, once in each ms of three seconds, as a recorder's sums.
 fn sums_of(event: &str) -> Sums {
-    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    sums_at(BEGIN, subject(), event)
+}
+
+/// The same from this time on, of this server.
+fn sums_at(begin: i64, subject: Parameters, event: &str) -> Sums {
+    let mut sums = Sums::new(begin, subject, SumsSettings::default());
     let working = Sample {
         backend: backend(3),
         state: State::Active,
@@ -298,10 +307,56 @@ fn sums_of(event: &str) -> Sums {
         processor: None,
     };
     for look in 1..=3_000 {
-        let over = sums.look(BEGIN + look * 1_000, Ticks::from_micros(1_000), std::slice::from_ref(&working));
+        let over = sums.look(begin + look * 1_000, Ticks::from_micros(1_000), std::slice::from_ref(&working));
         assert!(over.is_none());
     }
     sums
+}
+
+/// Writes the recording of a day, of two segments of three seconds each; its folder.
+fn write_day(folder: &Path, day: i64, server: &str) -> PathBuf {
+    let mut subject = subject();
+    subject.insert("server".into(), server.into());
+    let begins = [0, 3].map(|seconds| BEGIN + (day * 86_400 + seconds) * SECOND);
+    let segments =
+        begins.map(|begin| sums_at(begin, subject.clone(), "IO:DataFileRead").take(begin + 3 * SECOND).unwrap());
+    let folder = folder.join(format!("day{day}"));
+    write(&folder, segments);
+    folder
+}
+
+/// The folder of each file, in the order in which they were read.
+fn folders(read: &Ingested) -> Vec<String> {
+    let folder = |name: &str| Path::new(name).parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    read.files.iter().map(|file| folder(&file.name)).collect()
+}
+
+#[test]
+fn recordings_of_two_days_are_read_one_behind_the_other_though_both_are_numbered_from_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let days = [1, 0].map(|day| write_day(folder.path(), day, "postgres://shop"));
+    let read = heard_of(&days, "", &mut Instruments::default());
+    assert!(read.problems.is_empty(), "{:?}", read.problems);
+    assert_eq!(folders(&read), ["day0", "day0", "day1", "day1"]);
+    let lost = read.profile.sampled.as_ref().unwrap().lost;
+    assert_near(lost.micros() / 1e6, 86_394.0, "between the two days");
+}
+
+#[test]
+fn recordings_of_two_servers_are_not_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let days = [(0, "postgres://shop/a"), (1, "postgres://stock/a")].map(|(day, at)| write_day(folder.path(), day, at));
+    let read = heard_of(&days, "", &mut Instruments::default());
+    assert_eq!(folders(&read), ["day0", "day0"]);
+    let said: Vec<String> = read.problems.iter().map(ToString::to_string).collect();
+    assert!(said.len() == 1 && said[0].contains("was recorded on postgres://stock/a, and others on"), "{said:?}");
+    assert!(!read.has_all_named(&days), "a folder is left out as a whole");
+    // Another user and another database are those of the same server.
+    let other = tempfile::tempdir().unwrap();
+    let days = [(0, "postgres://shop/a"), (1, "postgres://me@shop/b")];
+    let days = days.map(|(day, at)| write_day(other.path(), day, at));
+    let read = heard_of(&days, "", &mut Instruments::default());
+    assert!(read.problems.is_empty() && read.files.len() == 4, "{:?}", read.problems);
 }
 
 #[test]

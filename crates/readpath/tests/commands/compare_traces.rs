@@ -148,6 +148,7 @@ fn two_times_of_one_trace_add_up_to_the_whole() {
         (format!("compare {SHOP}"), "two periods of one trace"),
         (format!("compare {SHOP} --first ..2026-01-01 --second ..2026-01-01"), "the same period"),
         (format!("compare {SHOP} {SHOP} --first 2026-01-01"), "two times with .. between"),
+        (format!("compare {SHOP} --at 2026-01-01T09:00:01-05:00"), "write the time without the offset"),
         ("compare - --at 2026-01-01".into(), "read once"),
     ] {
         let output = user.run(&words);

@@ -1,7 +1,7 @@
 //! The directory of a private server: made for it, locked as long as this process lives, removed with all it holds.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{OpenOptionsExt, chown, fchown};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -25,6 +25,9 @@ pub(super) const SOCKET: &str = ".s.PGSQL.5432";
 
 /// How long a server of a killed process may take to end before it is killed too.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Most bytes of a server's lock file that are read: the number of its process is in the first line.
+const PID_FILE_MAX: u64 = 1024;
 
 /// A directory of a server's own, which only the server's user can enter. Dropping it removes it.
 #[derive(Debug)]
@@ -105,8 +108,16 @@ fn end_server(data: &Path) {
     }
 }
 
+/// The process of the server that works in `data`. Another user may have put a link or a pipe there, which would hold
+/// up root or fill its memory.
 fn server_in(data: &Path) -> Option<u32> {
-    let text = fs::read_to_string(data.join("postmaster.pid")).ok()?;
+    folder_in_room(data).ok()?;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let path = data.join("postmaster.pid");
+    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
+    file.metadata().ok().filter(|file| file.is_file())?;
+    let mut text = String::new();
+    file.take(PID_FILE_MAX).read_to_string(&mut text).ok()?;
     let pid = text.lines().next()?.trim().parse().ok()?;
     let folder = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
     (folder == data).then_some(pid)
@@ -136,6 +147,24 @@ mod tests {
         assert_eq!(sweep(parent.path(), Leftovers::Found).len(), 1);
         assert_eq!(sweep(parent.path(), Leftovers::Removed).len(), 1);
         assert!(!left.exists());
+    }
+
+    #[test]
+    fn a_pipe_or_a_link_in_the_place_of_a_servers_lock_file_holds_up_no_sweep() {
+        let parent = tempfile::tempdir().unwrap();
+        let left = parent.path().join(format!("{PREFIX}1-0"));
+        let notes = parent.path().join(format!("{PREFIX}notes"));
+        for place in [&left.join("data"), &notes] {
+            fs::create_dir_all(place).unwrap();
+        }
+        let lock = left.join("data/postmaster.pid");
+        rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert_eq!(server_in(&left.join("data")), None);
+        fs::remove_file(&lock).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &lock).unwrap();
+        assert_eq!(server_in(&left.join("data")), None);
+        assert_eq!(sweep(parent.path(), Leftovers::Removed), [left.canonicalize().unwrap_or(left)]);
+        assert!(notes.is_dir(), "no name of a room");
     }
 
     #[test]

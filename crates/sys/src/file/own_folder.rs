@@ -108,7 +108,7 @@ pub fn sweep_after(
     end: &dyn Fn(&Path),
 ) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    let named = entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()));
+    let named = entries.filter(|entry| is_named(entry.file_name().as_encoded_bytes(), prefix));
     let is_left = |path: &PathBuf| {
         let Ok(lock) = lock(path) else { return false };
         let is_dead = is_at(&lock, path) && lock.metadata().is_ok_and(|folder| is_ours(folder.uid()));
@@ -119,6 +119,16 @@ pub fn sweep_after(
         remove(path).is_ok()
     };
     named.map(|entry| entry.path()).filter(is_left).collect()
+}
+
+/// Whether a folder has a name that [`OwnFolder::create`] gives: root would remove other users' folders of another.
+fn is_named(name: &[u8], prefix: &str) -> bool {
+    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let numbers = name.strip_prefix(prefix.as_bytes()).and_then(|rest| {
+        let dash = rest.iter().position(|byte| *byte == b'-')?;
+        Some((&rest[..dash], &rest[dash + 1..]))
+    });
+    numbers.is_some_and(|(process, count)| is_number(process) && is_number(count))
 }
 
 /// The folder, open and locked. Errors where a living process has it, and where the file system knows no locks.

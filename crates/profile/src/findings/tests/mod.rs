@@ -95,6 +95,19 @@ fn an_empty_profile_says_nothing_rather_than_dividing_by_it() {
 }
 
 #[test]
+fn a_question_mark_in_a_text_is_not_taken_for_several_texts() {
+    let is_of_several = |id: &str, folded: u64| {
+        let mut profile = made::profile(10, &[]);
+        let known = Statement { text: "select a from t where regexp_like(b, 'colou?r')".into(), ..made::query(id) };
+        made::add(&mut profile, known, &[]).folded = folded;
+        super::naming::is_of_several_texts(&profile, &profile.statements[0])
+    };
+    assert!(!is_of_several("9qf3hs81ntb6d", 0));
+    assert!(is_of_several("9qf3hs81ntb6d", 1));
+    assert!(is_of_several("folded-1", 0), "the registry's row of many such statements");
+}
+
+#[test]
 fn what_a_profile_says_follows_from_its_values() {
     let of_tables = answers::readings().into_iter().chain(practices::readings()).chain(repeated::readings());
     let of_caveats = caveats::readings().into_iter().chain(problems::readings());

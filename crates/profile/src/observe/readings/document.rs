@@ -197,7 +197,8 @@ fn memory_behind_reads(answered: &Answered) -> Option<Finding> {
     let share = from_memory.map(|tier| tier.count).sum::<u64>() as f64 / answered.reads as f64;
     let message = format!(
         "{:.0} % of the {} were as fast as memory: the database expects to read a disk, and the page cache probably \
-         serves the reads. Direct I/O would send them to the storage; a larger buffer cache would save them.",
+         serves the reads, unless a flash disk of this host does. Direct I/O would send what is cached to the storage; \
+         a larger buffer cache would save the reads.",
         100.0 * share,
         answered.noun
     );
@@ -226,6 +227,19 @@ mod tests {
         assert_eq!(ids, ["tiers-single-block-read", "file-system-cache-answers-single-block-read"]);
         let from_disk = readings((0..400).map(|index| 6000 + index * 11));
         let ids: Vec<String> = from_disk.findings().into_iter().map(|finding| finding.id).collect();
+        assert_eq!(ids, ["tiers-single-block-read"]);
+    }
+
+    #[test]
+    fn fast_reads_of_storage_cells_are_not_taken_for_the_page_cache() {
+        let context = context(&[("cell single block physical read", &["cellhash#", "diskhash#", "bytes"])]);
+        let mut of_cells = Readings::default();
+        for index in 0..400 {
+            hear(&context, &wait(0, 20 + index % 70, [1, 2, 8192]), |wait, time| of_cells.add(wait, time));
+        }
+        let tiers = of_cells.tiers(BlockWaitKind::SingleBlock);
+        assert!(!tiers.is_empty() && tiers.iter().all(|tier| tier.label == TierLabel::StorageCache), "{tiers:?}");
+        let ids: Vec<String> = of_cells.findings().into_iter().map(|finding| finding.id).collect();
         assert_eq!(ids, ["tiers-single-block-read"]);
     }
 

@@ -25,6 +25,8 @@ pub struct Accesses {
     pub latency: LatencyDistribution,
     /// How many blocks each had.
     pub sizes: RequestSizes,
+    /// How many of them storage cells answered.
+    pub of_cells: u64,
 }
 
 /// Listens to waits for blocks.
@@ -45,7 +47,13 @@ impl Readings {
     pub fn tiers(&self, kind: BlockWaitKind) -> Vec<Tier> {
         let Some(accesses) = self.accesses(kind) else { return Vec::new() };
         let blocks = accesses.sizes.statistics().map_or(1.0, |statistics| statistics.mean);
-        tiers(&accesses.latency, blocks)
+        let mut tiers = tiers(&accesses.latency, blocks);
+        if accesses.of_cells.saturating_mul(2) > accesses.latency.count() {
+            // The flash of a cell answers as fast as the memory of the host would.
+            let fastest = tiers.iter_mut().filter(|tier| tier.label == TierLabel::FileSystemCache);
+            fastest.for_each(|tier| tier.label = TierLabel::StorageCache);
+        }
+        tiers
     }
 
     /// The size of a block, where lines of single-block reads have bytes.
@@ -72,6 +80,7 @@ impl Readings {
         };
         let accesses = &mut self.accesses[kind as usize];
         accesses.latency.record(elapsed);
+        accesses.of_cells += u64::from(block_wait.is_of_cell);
         if !matches!(kind, BlockWaitKind::Buffer | BlockWaitKind::Grant) {
             accesses.sizes.record(block_wait, elapsed);
         }

@@ -91,7 +91,8 @@ mod tests {
     use crate::event::block_wait::BlockWaitKind;
 
     fn line(blocks: Option<u32>, requests: Option<u32>) -> BlockWait {
-        BlockWait { kind: BlockWaitKind::ParallelRead, address: None, blocks, requests, bytes: None, class: None }
+        let kind = BlockWaitKind::ParallelRead;
+        BlockWait { kind, address: None, blocks, requests, bytes: None, class: None, is_of_cell: false }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the accounting keeps of one session while it reads a file.
 
-use crate::event::{Scope, ScopeIndex, SessionIndex, Ticks};
+use crate::event::{Scope, ScopeIndex, SessionIndex, StatementIndex, Ticks};
 use crate::source::oracle::cursor::{Cursors, PendingWait};
 use crate::source::oracle::recursion::Recursion;
 use crate::source::session_clock::SessionClock;
@@ -15,6 +15,8 @@ pub(crate) struct SessionState {
     pub(crate) scope: Scope,
     pub(crate) scope_index: ScopeIndex,
     pub(crate) cursors: Cursors,
+    /// The statement of its last call.
+    pub(crate) last_call: Option<StatementIndex>,
     /// Waits of no cursor since the last call.
     pub(crate) loose: Vec<PendingWait>,
     pub(crate) recursion: Recursion,

@@ -197,7 +197,7 @@ mod tests {
         assert_eq!((kept.entries.len(), kept.unread), (1, 0));
         let entry = &kept.entries[0];
         assert_eq!(entry.message, b"duration: 1 ms  plan:\n{\n  \"a\": 1,\n\n}");
-        assert_eq!((entry.session.as_str(), entry.scope.module.as_str(), entry.query_id), ("69.4d", "psql", Some(-42)));
+        assert_eq!((entry.session.as_str(), entry.scope.module.as_str()), ("69.4d", "psql"));
         assert_eq!((entry.context.as_slice(), entry.lines), (&b"in f()"[..], 5));
     }
 

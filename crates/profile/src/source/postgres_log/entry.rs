@@ -26,8 +26,6 @@ pub struct Entry {
     pub session: String,
     /// Application, user and database.
     pub scope: Scope,
-    /// The query's identifier, where the format has a field for it.
-    pub query_id: Option<i64>,
     /// The message.
     pub message: Vec<u8>,
     /// In which functions it happened; empty outside of all.
@@ -66,7 +64,6 @@ impl Entry {
                 module: field(Column(22, "application_name"))?,
                 ..Scope::default()
             },
-            query_id: field(Column(25, "query_id"))?.parse().ok().filter(|id| *id != 0),
             message: field(Column(13, "message"))?.into_bytes(),
             context: field(Column(18, "context"))?.into_bytes(),
             ..Entry::default()

@@ -18,8 +18,10 @@ pub const UNKNOWABLE: &str = "A log of plans knows elapsed time and, with track_
 pub struct LogSummary {
     /// Messages with a plan that was read.
     pub plans: u64,
-    /// Bytes of their entries.
+    /// Bytes of their entries, without the text behind a plan.
     pub plan_bytes: u64,
+    /// Those of them that EXPLAIN printed to a file, which no server logged.
+    pub explained: u64,
     /// Plans without figures: `auto_explain.log_analyze` was off.
     pub unmeasured: u64,
     /// Measured plans without blocks: `auto_explain.log_buffers` was off.
@@ -76,16 +78,18 @@ const NOTES: [Note; 8] = [
     (|logs| logs.orphans, row::INNER_STATEMENTS, ["ran inside a function or procedure"; 2]),
 ];
 
-/// What follows from each of these, and what to do.
-fn consequence(finding: &FindingSpec) -> &'static str {
+/// What follows from each of these, and what to do; `is_explained` where all executions are from files of EXPLAIN.
+fn consequence(finding: &FindingSpec, is_explained: bool) -> &'static str {
     match *finding {
+        row::NO_FIGURES | row::NO_BLOCKS if is_explained => ": write EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)",
+        row::NO_NODE_TIMES if is_explained => ": leave out TIMING OFF",
         row::NO_FIGURES => ": set auto_explain.log_analyze",
         row::NO_BLOCKS => ": set auto_explain.log_buffers",
         row::NO_NODE_TIMES => ": set auto_explain.log_timing",
         row::NO_IO_TIMES => ": set track_io_timing. The time of these reads is unaccounted for within calls",
         row::NO_SESSIONS => ": add %p to log_line_prefix",
         row::NO_TIMES => ": add %m to log_line_prefix",
-        row::PARALLEL_PLANS => ": below a Gather, times of nodes and of reads are means of the processes",
+        row::PARALLEL_PLANS => ": below a Gather, times of nodes, reads and their times are means of the processes",
         _ => " whose own call is not in the log",
     }
 }
@@ -101,11 +105,12 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
              auto_explain.log_format = json and track_io_timing.")
     });
     let executions = counted(logs.plans, "execution", "executions");
+    let is_explained = logs.explained == logs.plans;
     for (count, finding, [one, many]) in NOTES {
         let count = count(logs);
         if count > 0 {
             let what = if count == 1 { one } else { many };
-            let message = format!("{} of {executions} {what}{}.", grouped(count), consequence(&finding));
+            let message = format!("{} of {executions} {what}{}.", grouped(count), consequence(&finding, is_explained));
             found.push(finding.of(message));
         }
     }

@@ -47,7 +47,7 @@ mod tests {
         assert!(is_entry(text));
         let entry = entry(text).unwrap();
         assert_eq!(entry.message, b"duration: 1 ms  plan:\n{\"a\": 1}");
-        assert_eq!((entry.session.as_str(), entry.query_id), ("69.4d", Some(-42)));
+        assert_eq!((entry.session.as_str(), entry.scope.container.as_str()), ("69.4d", "shop"));
         assert_eq!(entry.time, Some(1_795_257_953_123_000));
     }
 

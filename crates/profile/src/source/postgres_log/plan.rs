@@ -42,6 +42,8 @@ pub struct PlanDocument {
     pub execution_time: Option<Ticks>,
     /// Nodes in the order of the document: a parent stands before its children.
     pub nodes: Vec<Node>,
+    /// The text behind the plan, which is not read.
+    pub behind: String,
 }
 
 /// How a node hangs on its parent.
@@ -134,13 +136,17 @@ pub fn read_plan(text: &[u8]) -> Result<PlanDocument, Fault> {
     // Logs mix the encodings of their databases.
     let text = String::from_utf8_lossy(text);
     let text = text.trim_start();
+    let in_array = text.strip_prefix('[');
+    let (keys, behind) = Object::read(in_array.unwrap_or(text))?;
     // What follows the object in an array is another statement's plan, which EXPLAIN never prints.
-    let (keys, _) = Object::read(text.strip_prefix('[').unwrap_or(text))?;
+    let behind = behind.trim();
+    let behind = in_array.and_then(|_| behind.strip_prefix(']')).unwrap_or(behind);
     Ok(PlanDocument {
         query: keys.text("Query Text")?,
         query_id: keys.number("Query Identifier", |text| text.parse().ok())?,
         execution_time: keys.number("Execution Time", micros_of_millis)?.map(Ticks::from_micros),
         nodes: nodes(keys.value("Plan").ok_or(Fault::Malformed)?)?,
+        behind: behind.trim_start().to_string(),
     })
 }
 

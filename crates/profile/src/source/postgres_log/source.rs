@@ -4,10 +4,10 @@
 //! single reads. What a log cannot know stays unaccounted within calls: CPU, and waits other than for I/O.
 //!
 //! A function's statements are logged before the statement that called it, whose figures include theirs: an entry with
-//! a context waits for the entry of its session that it ran inside, and is taken off it.
+//! a context waits for the next shallower entry of its session, and is taken off it where it ran inside.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
 use std::io::{self, Read};
 
@@ -20,7 +20,7 @@ use super::format::{LogFormat, detect};
 use super::json::Fault;
 use super::message::{PlanMessage, plan_message};
 use super::order::by_first_stamp;
-use super::plan::{Blocks, IoTimes, Node, PlanDocument, read_plan};
+use super::plan::{Node, PlanDocument, read_plan};
 use crate::event::{
     Accounted, Call, CallKind, Context, Cost, Event, EventIndex, Observer, Placement, PlanFigures, PlanLine, Problem,
     ProblemKind, Root, Scope, ScopeIndex, Segment, Session, SessionIndex, Statement, StatementIndex, Ticks, Unread,
@@ -74,7 +74,8 @@ const OTHERS: &str = "others";
 /// Executions that are known by their plans; the logs of a server that repeat later ones count them again.
 const KNOWN_MAX: usize = 1_000_000;
 
-/// Inner statements of one depth that wait for their caller; more are given up as calls without a parent.
+/// Inner statements of all sessions that wait for their callers; with one more, all are given up as calls without a
+/// parent.
 const WAITING_MAX: usize = 1_000_000;
 
 /// Kinds of I/O that a plan knows, by the names of PostgreSQL's own wait events. Reads of a scan from one end of a
@@ -88,6 +89,8 @@ const SCAN: usize = 4;
 
 /// What plans are counted as whose figures cannot be true.
 const BEYOND_BELIEF: &str = "plans with implausible figures";
+/// What lines behind a plan are counted as: those of an entry whose beginning was not found.
+const BEHIND_A_PLAN: &str = "text behind a plan";
 
 /// Greatest sum of any figure over all logs: what is beyond is damage, and would overflow the sums of a profile.
 const SUM_MAX: i64 = 1 << 60;
@@ -100,6 +103,8 @@ pub struct LogSource {
     statements: HashMap<String, u32>,
     scopes: HashMap<Scope, u32>,
     states: Vec<SessionState>,
+    /// Inner statements of all sessions that wait for their callers.
+    waiting: usize,
     /// Executions of statements and of sessions that have none of their own.
     shared_statements: u64,
     shared_sessions: u64,
@@ -137,9 +142,11 @@ struct SessionState {
 #[derive(Clone, Copy, Debug)]
 struct Inner {
     depth: u16,
+    /// The name of the function that the client's statement called, as a number; `None` where none is known.
+    function: Option<u64>,
     start: Option<Ticks>,
     cost: Cost,
-    /// By kind of I/O.
+    /// By kind of I/O; below a Gather means of the processes.
     io: [Ticks; 5],
     io_blocks: [i64; 5],
 }
@@ -236,7 +243,7 @@ impl LogSource {
         if self.is_repeated(entry, (duration, plan), format) {
             return Err("plans that a log of another format holds too");
         }
-        let document = read_plan(plan).map_err(|fault| match fault {
+        let mut document = read_plan(plan).map_err(|fault| match fault {
             Fault::Cut => "plans that are cut",
             Fault::Malformed => "plans that are no JSON or have no node",
             Fault::OutOfRange => BEYOND_BELIEF,
@@ -247,8 +254,28 @@ impl LogSource {
         if !self.is_believed(&document, duration) {
             return Err(BEYOND_BELIEF);
         }
+        // EXPLAIN has no place for a session and a time.
+        let is_explained = format == LogFormat::Plan;
+        self.summary.explained += u64::from(is_explained);
+        self.summary.without_session += u64::from(!is_explained && entry.session.is_empty());
+        self.summary.without_time += u64::from(!is_explained && entry.time.is_none());
+        let behind = std::mem::take(&mut document.behind);
         self.execution(entry, document, duration, observer);
+        self.leave_out(entry, &behind);
         Ok(())
+    }
+
+    /// Counts what stands behind a plan that was read.
+    fn leave_out(&mut self, entry: &Entry, behind: &str) {
+        if behind.is_empty() {
+            return;
+        }
+        // Bytes that are no UTF-8 became longer, and an entry may be one line of a log and several of a message.
+        let bytes = entry.bytes.min(behind.len() as u64);
+        let lines = entry.lines.min(behind.lines().count() as u64);
+        self.summary.plan_bytes -= bytes;
+        let unread = Unread { kind: BEHIND_A_PLAN, lines, bytes, first_offset: entry.offset };
+        Unread::add(&mut self.summary.unread, &unread);
     }
 
     /// Whether a log of another format held this execution: the same plan, to its last figure, in the same second of a
@@ -301,7 +328,7 @@ impl LogSource {
         }
         let end = entry.time.map(Ticks::from_micros);
         let total = figures.first().map(|node| node.inclusive).unwrap_or_default();
-        let (io, scanned) = io_of(&document.nodes, &figures);
+        let (io, io_blocks) = io_of(&document.nodes, &figures);
         let cost = Cost {
             cpu: None,
             elapsed: duration,
@@ -310,14 +337,13 @@ impl LogSource {
             current_gets: 0,
         };
         let depth = depth(&entry.context);
-        let Blocks { read, written, temporary_read, temporary_written, .. } = total.blocks;
-        let io_blocks = [read.saturating_sub(scanned), written, temporary_read, temporary_written, scanned];
-        let inner = Inner { depth, start: end.map(|end| end - duration), cost, io, io_blocks };
-        self.judge(entry, &document.nodes, &figures, &inner);
+        let function = function_of_client(&entry.context);
+        let inner = Inner { depth, function, start: end.map(|end| end - duration), cost, io, io_blocks };
+        self.judge(&document.nodes, &figures, &inner);
         let plan_hash = plan_hash(&document.nodes);
         let execution = Execution {
             session: self.session(&entry.session),
-            statement: self.statement(entry, &document, depth),
+            statement: self.statement(&document, depth),
             scope: self.scope(&entry.scope),
             entry,
             document,
@@ -330,10 +356,8 @@ impl LogSource {
     }
 
     /// Notes what a reader of the figures has to know.
-    fn judge(&mut self, entry: &Entry, nodes: &[Node], figures: &[NodeFigures], inner: &Inner) {
+    fn judge(&mut self, nodes: &[Node], figures: &[NodeFigures], inner: &Inner) {
         let summary = &mut self.summary;
-        summary.without_session += u64::from(entry.session.is_empty());
-        summary.without_time += u64::from(entry.time.is_none());
         let root = &nodes[0];
         if !root.is_measured {
             summary.unmeasured += 1;
@@ -366,7 +390,7 @@ impl LogSource {
 
     fn emit(&mut self, execution: &Execution<'_>, observer: &mut dyn Observer) {
         let index = execution.session.0 as usize;
-        let own = self.without_inner(execution.session, &execution.inner, observer);
+        let own = self.without_inner(execution, observer);
         self.extend_segment(execution, observer);
         let call = Call {
             number: self.calls,
@@ -401,28 +425,52 @@ impl LogSource {
             observer.root(&self.context, &root(execution.session, &execution.inner));
             return;
         }
-        let waiting = self.states[index].waiting.entry(execution.inner.depth).or_default();
-        waiting.push(execution.inner);
-        if waiting.len() > WAITING_MAX {
-            let given_up = std::mem::take(waiting);
-            given_up.iter().for_each(|inner| self.root(execution.session, inner, observer));
+        self.states[index].waiting.entry(execution.inner.depth).or_default().push(execution.inner);
+        self.waiting += 1;
+        if self.waiting > WAITING_MAX {
+            self.give_up_waiting(observer);
+        }
+    }
+
+    /// Gives up all inner statements that wait, of sessions that have ended too.
+    fn give_up_waiting(&mut self, observer: &mut dyn Observer) {
+        self.waiting = 0;
+        for index in 0..self.states.len() {
+            let waiting = std::mem::take(&mut self.states[index].waiting);
+            waiting.values().flatten().for_each(|inner| self.root(SessionIndex(index as u32), inner, observer));
         }
     }
 
     /// An execution's figures without those of the statements that ran inside it, which are claimed. What waited and
-    /// began before a statement of the client has no caller in the log: a `CALL` or `DO`, which no plan is written of.
-    fn without_inner(&mut self, session: SessionIndex, execution: &Inner, observer: &mut dyn Observer) -> Inner {
-        let mut own = *execution;
-        let Some(deeper) = execution.depth.checked_add(1) else { return own };
+    /// ran inside no statement of the client has no caller in the log: a `CALL` or `DO`, which no plan is written of.
+    fn without_inner(&mut self, execution: &Execution<'_>, observer: &mut dyn Observer) -> Inner {
+        let (session, outer) = (execution.session, &execution.inner);
+        let mut own = *outer;
+        let Some(deeper) = outer.depth.checked_add(1) else { return own };
         let claimed = self.states[session.0 as usize].waiting.split_off(&deeper);
+        if claimed.is_empty() {
+            return own;
+        }
+        let names = names_in(&execution.document.query);
+        let is_named = |inner: &Inner| inner.function.is_some_and(|function| names.contains(&function));
         for (depth, mut waiting) in claimed {
+            let mut claim = |inner: &Inner| {
+                let fits = inner.cost.elapsed <= own.cost.elapsed;
+                let is_inside = fits && (inner.began_within(outer) || is_named(inner));
+                if is_inside {
+                    own.take_off(inner);
+                }
+                is_inside
+            };
             // Statements of one depth follow one another: those inside are the last ones.
-            let first = waiting.iter().rposition(|inner| !inner.is_inside(execution)).map_or(0, |last| last + 1);
-            waiting.drain(first..).for_each(|inner| own.take_off(&inner));
+            let first = waiting.iter().rposition(|inner| !claim(inner)).map_or(0, |last| last + 1);
+            self.waiting -= waiting.len() - first;
+            waiting.truncate(first);
             // What ran before this one in the same function waits for the caller of both.
-            if execution.depth > 0 && !waiting.is_empty() {
+            if outer.depth > 0 && !waiting.is_empty() {
                 self.states[session.0 as usize].waiting.insert(depth, waiting);
             } else {
+                self.waiting -= waiting.len();
                 waiting.iter().for_each(|inner| self.root(session, inner, observer));
             }
         }
@@ -493,10 +541,10 @@ impl LogSource {
     }
 
     /// Statements are one by the identifier that the server computed, else by their text with its literals folded.
-    fn statement(&mut self, entry: &Entry, document: &PlanDocument, depth: u16) -> StatementIndex {
-        // A log's own field has the identifier of the client's statement, whatever ran inside it.
-        let of_entry = entry.query_id.filter(|_| depth == 0);
-        let id = match document.query_id.filter(|id| *id != 0).or(of_entry) {
+    fn statement(&mut self, document: &PlanDocument, depth: u16) -> StatementIndex {
+        // A log's own field has the identifier of what the session runs when it writes the entry: a SELECT of a
+        // transaction is logged when its portal closes, which the next statement does.
+        let id = match document.query_id.filter(|id| *id != 0) {
             Some(id) => id.to_string(),
             None => format!("text-{:016x}", hash(fold_text(&document.query).as_bytes())),
         };
@@ -543,8 +591,9 @@ fn push<T>(list: &mut Vec<T>, element: T) -> u32 {
 }
 
 impl Inner {
-    /// Whether it began after `outer` did, as far as their stamps tell.
-    fn is_inside(&self, outer: &Inner) -> bool {
+    /// Whether it began after `outer` did, as far as their stamps tell. They do not where the server wrote the entry of
+    /// `outer` late: a SELECT of a transaction is logged when its portal closes.
+    fn began_within(&self, outer: &Inner) -> bool {
         let (Some((own_start, own_end)), Some((start, end))) = (self.span(), outer.span()) else { return true };
         let is_whole_second = |time: Ticks| time.0 % Ticks::from_micros(1_000_000).0 == 0;
         let seconds = is_whole_second(own_end) && is_whole_second(end);
@@ -559,13 +608,15 @@ impl Inner {
 
     fn take_off(&mut self, inner: &Inner) {
         let less = |from: &mut i64, what: i64| *from = from.saturating_sub(what);
+        // What a trigger reads after its statement is in no node of the statement's plan.
+        let at_most = |from: &mut i64, what: i64| *from = from.saturating_sub(what).max(0);
         less(&mut self.cost.elapsed.0, inner.cost.elapsed.0);
-        less(&mut self.cost.physical_reads, inner.cost.physical_reads);
-        less(&mut self.cost.consistent_gets, inner.cost.consistent_gets);
+        at_most(&mut self.cost.physical_reads, inner.cost.physical_reads);
+        at_most(&mut self.cost.consistent_gets, inner.cost.consistent_gets);
         let time = of_caller(self.io.map(|time| time.0), inner.io.map(|time| time.0));
         self.io.iter_mut().zip(time).for_each(|(from, what)| less(&mut from.0, what));
         let blocks = of_caller(self.io_blocks, inner.io_blocks);
-        self.io_blocks.iter_mut().zip(blocks).for_each(|(from, what)| less(from, what));
+        self.io_blocks.iter_mut().zip(blocks).for_each(|(from, what)| at_most(from, what));
     }
 }
 
@@ -621,39 +672,87 @@ impl Read for Metered<'_, '_> {
     }
 }
 
-/// Times of I/O of an execution, each as the mean of the processes that waited side by side, and the blocks that scans
-/// of whole tables read.
-fn io_of(nodes: &[Node], figures: &[NodeFigures]) -> ([Ticks; 5], i64) {
-    let (mut sums, mut scanned) = ([0_i64; 5], 0_i64);
+/// Times of I/O of an execution by kind, and the blocks that they were spent on. Both are means of the processes that
+/// waited side by side, so that the time of a block is what a process waited for one.
+fn io_of(nodes: &[Node], figures: &[NodeFigures]) -> ([Ticks; 5], [i64; 5]) {
+    let (mut times, mut blocks) = ([0_i64; 5], [0_i64; 5]);
     for (node, figures) in nodes.iter().zip(figures) {
-        let IoTimes { read, write, temporary_read, temporary_write } = figures.own.io;
-        let (scan, other) = if node.reads_in_order { (read, Ticks::ZERO) } else { (Ticks::ZERO, read) };
-        for (sum, time) in sums.iter_mut().zip([other, write, temporary_read, temporary_write, scan]) {
-            *sum = sum.saturating_add(time.0 / i64::try_from(figures.processes.max(1)).unwrap_or(i64::MAX));
+        let (io, own) = (figures.own.io, figures.own.blocks);
+        let mut time = [io.read.0, io.write.0, io.temporary_read.0, io.temporary_write.0, 0];
+        let mut block = [own.read, own.written, own.temporary_read, own.temporary_written, 0];
+        if node.reads_in_order {
+            time.swap(READ, SCAN);
+            block.swap(READ, SCAN);
         }
-        scanned = scanned.saturating_add(if node.reads_in_order { figures.own.blocks.read } else { 0 });
+        let processes = i64::try_from(figures.processes.max(1)).unwrap_or(i64::MAX);
+        let add = |(sum, more): (&mut i64, i64)| *sum = sum.saturating_add(more / processes);
+        times.iter_mut().zip(time).for_each(add);
+        blocks.iter_mut().zip(block).for_each(add);
     }
-    (sums.map(Ticks), scanned)
+    (times.map(Ticks), blocks)
 }
 
-/// In how many functions an entry was written: 0 for a statement of the client.
+/// In how many functions an entry was written: 0 for a statement of the client. A statement that no function called,
+/// such as the check of a foreign key, is a level too.
 fn depth(context: &[u8]) -> u16 {
-    // `PL/pgSQL function f() line 3 at PERFORM`; the text of a statement may have the word too.
+    let (mut depth, mut is_within, mut is_statement) = (0_usize, false, false);
+    for line in levels(context) {
+        is_within = true;
+        if is_function(line) {
+            depth += 1;
+            is_statement = false;
+        } else if line.starts_with(b"SQL statement \"") {
+            depth += usize::from(is_statement);
+            is_statement = true;
+        }
+    }
+    depth += usize::from(is_statement);
+    // A context of another kind is one level.
+    let depth = if is_within { depth.max(1) } else { 0 };
+    u16::try_from(depth).unwrap_or(u16::MAX)
+}
+
+/// The lines of a context without the values of the client's statement, which come last and may have several lines.
+fn levels(context: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = context.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.take_while(|line| !is_of_parameters(line))
+}
+
+/// Whether a line of a context is a function's, such as `PL/pgSQL function f() line 3 at PERFORM`; the quoted text of a
+/// statement may have the word too. In all languages it has the name of the function's language and its parentheses.
+fn is_function(line: &[u8]) -> bool {
     let is_language = |before: &[u8]| {
         let word = before.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
         word.starts_with(b"PL/") || word == b"SQL"
     };
-    let is_function = |line: &&[u8]| {
-        let at = memchr::memmem::find(line, b" function ");
-        at.is_some_and(|at| is_language(&line[..at])) || line.starts_with(b"SQL function")
+    let at = memchr::memmem::find(line, b" function ");
+    at.is_some_and(|at| is_language(&line[..at]))
+        || line.starts_with(b"SQL function")
+        || (memchr::memmem::find(line, b"PL/").is_some() && line.contains(&b'(') && !line.contains(&b'"'))
+}
+
+/// The name of the outermost function of a context, as a number: the client's statement called it. `None` where there
+/// is none, and for the block of a `DO`, which has no name.
+fn function_of_client(context: &[u8]) -> Option<u64> {
+    let line = levels(context).filter(|line| is_function(line)).last()?;
+    let name = match memchr::memchr(b'(', line) {
+        Some(end) => {
+            let before = line[..end].strip_suffix(b"\"").unwrap_or(&line[..end]);
+            before.rsplit(|byte| !is_of_name(*byte)).next()?
+        }
+        None => line.split(|byte| *byte == b'"').nth(1)?,
     };
-    let lines = context.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    // The values of the client's statement come last, and may have several lines.
-    let lines: Vec<&[u8]> = lines.take_while(|line| !is_of_parameters(line)).collect();
-    let functions = lines.iter().filter(|line| is_function(line)).count();
-    // A trigger that checks a foreign key has a context, and no line of a function.
-    let depth = if lines.is_empty() { 0 } else { functions.max(1) };
-    u16::try_from(depth).unwrap_or(u16::MAX)
+    (!name.is_empty()).then(|| hash(&name.to_ascii_lowercase()))
+}
+
+/// The words of a query's text that could be names of functions, as [`function_of_client`] numbers them.
+fn names_in(query: &str) -> HashSet<u64, RandomState> {
+    let words = query.as_bytes().split(|byte| !is_of_name(*byte)).filter(|word| !word.is_empty());
+    words.map(|word| hash(&word.to_ascii_lowercase())).collect()
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
 
 /// Whether a line of a context has the values of a client's statement, such as `unnamed portal with parameters: $1 =
@@ -804,8 +903,12 @@ mod tests {
         let entry = |number: usize| Entry {
             session: format!("{:x}", number / 2),
             scope: Scope { module: number.to_string(), ..Scope::default() },
-            query_id: Some(number as i64 + 1),
-            message: b"duration: 1.0 ms  plan:\n{\"Query Text\": \"x\", \"Plan\": {\"Node Type\": \"Result\"}}".into(),
+            message: format!(
+                "duration: 1.0 ms  plan:\n{{\"Query Text\": \"x\", \"Query Identifier\": {}, \"Plan\": \
+                 {{\"Node Type\": \"Result\"}}}}",
+                number + 1
+            )
+            .into(),
             ..Entry::default()
         };
         let entries = 2 * (SESSIONS_MAX + 5);
@@ -843,6 +946,66 @@ mod tests {
         assert_eq!(kept.calls[1].own.elapsed, Ticks::from_micros(9000));
     }
 
+    /// An entry within `f()`.
+    fn inner(millis: u32, duration: &str, context: &str) -> String {
+        entry(millis, 7, duration, "select inner", FIGURES)
+            + &format!("2026-11-21 10:45:01.000 UTC [7] me@shop CONTEXT:  {context}\n")
+    }
+
+    const WITHIN_F: &str = "PL/pgSQL function f() line 3 at PERFORM";
+
+    #[test]
+    fn what_a_procedure_ran_is_taken_off_no_statement_that_is_shorter() {
+        let other = entry(1006, 7, "0.050", "select 1", FIGURES);
+        let (kept, _, summary) = read(&(inner(1005, "3.000", WITHIN_F) + &other));
+        let elapsed: Vec<Ticks> = kept.calls.iter().map(|call| call.own.elapsed).collect();
+        assert_eq!(elapsed, [3000, 50].map(Ticks::from_micros));
+        assert_eq!((summary.orphans, kept.calls[1].own.consistent_gets), (1, 100));
+        // Of two that would fit each, the second alone does.
+        let outer = entry(1010, 7, "4.000", "select f()", FIGURES);
+        let (kept, _, summary) = read(&(inner(1005, "3.000", WITHIN_F) + &inner(1009, "3.500", WITHIN_F) + &outer));
+        assert_eq!((kept.calls[2].own.elapsed, summary.orphans), (Ticks::from_micros(500), 1));
+        assert_eq!((kept.calls[2].own.consistent_gets, kept.calls[2].own.physical_reads), (0, 0));
+    }
+
+    #[test]
+    fn a_caller_that_is_logged_late_still_has_its_inner_statements() {
+        for (query, own, orphans) in
+            [("select f()", 1000, 0), ("select * from Shop.F ( 1 )", 1000, 0), ("select g()", 9000, 1)]
+        {
+            let outer = entry(1200, 7, "9.000", query, FIGURES);
+            let (kept, _, summary) = read(&(inner(1010, "8.000", WITHIN_F) + &outer));
+            assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(own), orphans), "{query}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_the_function_that_the_client_called_is_found() {
+        let names = names_in("Select F(1)");
+        let is_found = |context: &str| function_of_client(context.as_bytes()).is_some_and(|name| names.contains(&name));
+        for context in [
+            WITHIN_F,
+            "PL/pgSQL function g() line 3 at PERFORM\nPL/pgSQL function shop.f(integer) line 3 at RETURN",
+            "PL/pgSQL function \"F\"(integer) line 3 at RETURN",
+            "SQL function \"f\" statement 1",
+            "PL/pgSQL-Funktion f(integer) Zeile 3 bei PERFORM",
+        ] {
+            assert!(is_found(context), "{context}");
+        }
+        assert!(!is_found("PL/pgSQL function inline_code_block line 3 at SQL statement"));
+    }
+
+    #[test]
+    fn inner_statements_that_wait_take_bounded_memory_over_all_sessions() {
+        let (mut source, mut kept) = (LogSource::new(), Kept::default());
+        let log = inner(1000, "1.000", WITHIN_F);
+        source.waiting = WAITING_MAX - 1;
+        source.read_log(log.as_bytes(), &mut kept).unwrap();
+        assert_eq!(kept.roots.len(), 0);
+        source.read_log(log.replace("[7]", "[8]").as_bytes(), &mut kept).unwrap();
+        assert_eq!((kept.roots.len(), source.waiting, source.summary().orphans), (2, 0, 2));
+    }
+
     #[test]
     fn a_deeper_statement_waits_for_the_caller_that_it_shares_with_the_next_one() {
         let line = "PL/pgSQL function f() line 3 at PERFORM";
@@ -861,6 +1024,15 @@ mod tests {
         let context = "SQL statement \"select 1 -- one function call\"\nPL/pgSQL function f() line 3 at PERFORM";
         assert_eq!(depth(context.as_bytes()), 1);
         assert_eq!(depth(b"SQL function \"f\" statement 1\nPL/Python function \"g\""), 2);
+        assert_eq!(depth("PL/pgSQL-Funktion f() Zeile 3 bei PERFORM\nfonction PL/pgSQL g(), ligne 3".as_bytes()), 2);
+    }
+
+    #[test]
+    fn the_check_of_a_foreign_key_is_deeper_than_the_statement_that_it_checks() {
+        let insert = "SQL statement \"INSERT INTO items\n  VALUES (1)\"\nPL/pgSQL function f() line 3 at SQL statement";
+        let check = format!("SQL statement \"SELECT 1 FROM ONLY orders\"\n{insert}");
+        assert_eq!((depth(insert.as_bytes()), depth(check.as_bytes())), (1, 2));
+        assert_eq!(depth(b"SQL statement \"SELECT 1 FROM ONLY orders\""), 1, "of the client's INSERT");
     }
 
     #[test]
@@ -879,6 +1051,19 @@ mod tests {
         );
         let (kept, _, summary) = read(&plan);
         assert_eq!((kept.calls.len(), summary.parallel, summary.micros_per_get_at_most()), (1, 1, None));
+    }
+
+    #[test]
+    fn the_time_of_a_block_is_what_one_of_several_processes_waited_for_it() {
+        let plan = "{\"Plan\": {\"Node Type\": \"Gather\", \"Actual Total Time\": 1100.0, \"Actual Rows\": 1, \
+                    \"Actual Loops\": 1, \"Workers Launched\": 2, \"Shared Read Blocks\": 3000, \"I/O Read Time\": \
+                    3000.000, \"Plans\": [{\"Node Type\": \"Seq Scan\", \"Actual Total Time\": 1050.0, \
+                    \"Actual Rows\": 1, \"Actual Loops\": 3, \"Shared Read Blocks\": 3000, \"I/O Read Time\": \
+                    3000.000}]}}";
+        let (kept, _, _) = read(plan);
+        let wait = &kept.waits[0];
+        assert_eq!((wait.elapsed, wait.sum_of), (Ticks::from_micros(1_000_000), Some(1000)));
+        assert_eq!((wait.parameters[0], kept.calls[0].own.physical_reads), (1000, 3000));
     }
 
     #[test]
@@ -908,6 +1093,25 @@ mod tests {
             assert_eq!((blocks, Ticks(time)), (12, Ticks::from_micros(3900)), "{of_inner} in {of_outer}");
             assert_eq!((kept.waits.len(), summary.io_below_zero), (2, 0), "{of_inner} in {of_outer}");
         }
+    }
+
+    #[test]
+    fn text_behind_a_plan_is_counted() {
+        let log = entry(500, 7, "4.250", "select 1", FIGURES) + "\tFEHLER: nein\n\tdoch\n";
+        let (kept, _, summary) = read(&log);
+        let [behind] = &summary.unread[..] else { panic!("{:?}", summary.unread) };
+        assert_eq!((kept.calls.len(), behind.kind, behind.lines), (1, BEHIND_A_PLAN, 2));
+        assert_eq!(behind.bytes + summary.plan_bytes, log.len() as u64);
+        let (_, _, summary) = read("[\n {\"Plan\": {\"Node Type\": \"Result\"}}\n]\n");
+        assert!(summary.unread.is_empty(), "{:?}", summary.unread);
+    }
+
+    #[test]
+    fn a_plan_of_explain_gets_no_advice_for_a_server_s_log() {
+        let (_, _, summary) = read("[{\"Plan\": {\"Node Type\": \"Result\"}}]");
+        let found: Vec<String> = findings(&summary).into_iter().map(|finding| finding.message).collect();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[1].ends_with(": write EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)."), "{found:?}");
     }
 
     #[test]
@@ -981,12 +1185,13 @@ mod tests {
     }
 
     #[test]
-    fn a_nested_statement_does_not_vanish_into_the_one_that_called_it() {
-        let log = csv(1000, "1.0", "PL/pgSQL function f() line 3 at PERFORM") + &csv(1001, "9.0", "");
-        let (_, context, _) = read(&log);
-        let ids: Vec<&str> = context.statements.iter().map(|statement| statement.id.as_str()).collect();
-        assert_eq!(ids.len(), 2, "{ids:?}");
-        assert_eq!((ids[0].starts_with("text-"), ids[1]), (true, "-42"));
+    fn a_statement_is_not_taken_for_the_next_one_whose_identifier_its_entry_has() {
+        // A SELECT of a transaction is logged when the next statement closes its portal.
+        let inner = csv(1001, "1.0", "PL/pgSQL function f() line 3 at PERFORM");
+        let (_, context, _) = read(&(csv(1000, "9.0", "") + &inner + &csv(1002, "9.0", "")));
+        let texts: Vec<&str> = context.statements.iter().map(|statement| statement.text.as_str()).collect();
+        assert_eq!(texts, ["select outer", "select inner"]);
+        assert!(context.statements.iter().all(|statement| statement.id.starts_with("text-")));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! another process wrote into is cut: what follows is counted as lines without a beginning.
 
 use super::entry::{Assembler, Entry, Line, MESSAGE_BYTES_MAX, Sink};
+use super::message::is_plan_head;
+use crate::event::Scope;
 use crate::source::clock::{epoch, timestamp};
 
 /// What lines without the beginning of their message are counted as.
@@ -13,7 +15,8 @@ const WITHOUT_BEGINNING: &str = "lines without the beginning of their message";
 /// What messages that are too long are counted as.
 const TOO_LONG: &str = "messages longer than 32 MiB";
 
-/// Severities that begin an entry, as English servers write them; other words do where a plan follows.
+/// Severities that begin an entry, as English servers write them; other words do where a plan follows or a time stands
+/// before.
 const SEVERITIES: [&[u8]; 12] = [
     b"LOG", b"ERROR", b"WARNING", b"NOTICE", b"INFO", b"FATAL", b"PANIC", b"DEBUG1", b"DEBUG2", b"DEBUG3", b"DEBUG4",
     b"DEBUG5",
@@ -43,10 +46,13 @@ pub struct Messages {
 
 impl Assembler for Messages {
     fn line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
-        let head = if is_continuation(line.text) { None } else { Head::of(line.text) };
-        match head {
-            Some(head) if head.is_part && self.entry.is_some() => {
+        match beginning(line.text) {
+            Some(head) if head.role == Role::Part && self.entry.is_some() => {
                 self.part = if head.word == b"CONTEXT" { Part::Context } else { Part::Other };
+                self.append(line, head.message);
+            }
+            Some(head) if head.role == Role::Foreign && self.is_context(&head) => {
+                self.part = Part::Context;
                 self.append(line, head.message);
             }
             Some(head) => {
@@ -82,6 +88,20 @@ impl Messages {
         self.append(line, text);
     }
 
+    /// Whether a line is the context of the open plan in a language that is not known: of the same session and time,
+    /// and it names a language of functions. The server writes an entry at once, under one time.
+    fn is_context(&self, head: &Head<'_>) -> bool {
+        let Some(entry) = self.entry.as_ref().filter(|_| self.part == Part::Message) else { return false };
+        let first = entry.message.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let names = |language: &[u8]| memchr::memmem::find(head.message, language).is_some();
+        if !is_plan_head(first) || !(names(b"SQL") || names(b"PL/")) {
+            return false;
+        }
+        let mut other = Entry::default();
+        read_prefix(head.prefix, &mut other);
+        (other.time, &other.session) == (entry.time, &entry.session)
+    }
+
     /// Adds a line to the part that is open.
     fn append(&mut self, line: &Line<'_>, text: &[u8]) {
         let Some(entry) = &mut self.entry else { return };
@@ -105,9 +125,27 @@ impl Messages {
     }
 }
 
-/// Whether a line can only go on with a message: a tab, or JSON whose tabs were taken away.
-fn is_continuation(text: &[u8]) -> bool {
-    matches!(text.first(), None | Some(b'\t' | b' ' | b'{' | b'}' | b']'))
+/// What a line begins; `None` where it can only go on with a message: behind a tab, or as JSON whose tabs were taken
+/// away. A prefix too may begin with a blank or a brace: a time tells it apart, in front of which JSON has quotes.
+fn beginning(text: &[u8]) -> Option<Head<'_>> {
+    match text.first() {
+        None | Some(b'\t' | b']') => None,
+        Some(b' ' | b'{' | b'}') => {
+            Head::of(text).filter(|head| !head.prefix.contains(&b'"') && Stamp::of(head.prefix).is_some())
+        }
+        Some(_) => Head::of(text),
+    }
+}
+
+/// What a line with a prefix begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// An entry.
+    Entry,
+    /// A part of the entry before.
+    Part,
+    /// An entry or a part, in a language that is not known.
+    Foreign,
 }
 
 /// A line with a prefix.
@@ -116,8 +154,7 @@ struct Head<'a> {
     prefix: &'a [u8],
     word: &'a [u8],
     message: &'a [u8],
-    /// Whether it belongs to the entry before.
-    is_part: bool,
+    role: Role,
 }
 
 impl<'a> Head<'a> {
@@ -128,10 +165,16 @@ impl<'a> Head<'a> {
         let length = text[..colon].iter().rev().take_while(|byte| is_letter(byte)).count();
         let (prefix, word) = text[..colon].split_at(colon - length);
         let message = &text[colon + 3..];
-        let is_part = PARTS.contains(&word);
-        let is_head =
-            is_part || SEVERITIES.contains(&word) || (!word.is_empty() && super::message::is_plan_head(message));
-        is_head.then_some(Head { prefix, word, message, is_part })
+        let role = if PARTS.contains(&word) {
+            Role::Part
+        } else if SEVERITIES.contains(&word) || (!word.is_empty() && is_plan_head(message)) {
+            Role::Entry
+        } else if !word.is_empty() && Stamp::of(prefix).is_some() {
+            Role::Foreign
+        } else {
+            return None;
+        };
+        Some(Head { prefix, word, message, role })
     }
 }
 
@@ -144,38 +187,78 @@ pub fn is_head(text: &[u8]) -> bool {
     })
 }
 
+/// The time in a prefix, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    time: i64,
+    start: usize,
+    /// Behind its time zone.
+    end: usize,
+}
+
+impl Stamp {
+    fn of(prefix: &[u8]) -> Option<Stamp> {
+        (0..prefix.len()).find_map(|start| {
+            let rest = &prefix[start..];
+            let is_word = start == 0 || !prefix[start - 1].is_ascii_alphanumeric();
+            let civil = timestamp(rest).map(|(time, length)| (time, length + zone_length(&rest[length..])));
+            let (time, length) = civil.or_else(|| epoch(rest).filter(|_| is_word))?;
+            Some(Stamp { time, start, end: start + length })
+        })
+    }
+}
+
+/// Length of the time zone behind a time, with the blank before it: ` CET`, ` -03`. The digits of one are no process.
+fn zone_length(text: &[u8]) -> usize {
+    let Some(zone) = text.strip_prefix(b" ") else { return 0 };
+    let sign = usize::from(matches!(zone.first(), Some(b'+' | b'-')));
+    let is_zone = |byte: &&u8| if sign > 0 { byte.is_ascii_digit() } else { byte.is_ascii_uppercase() };
+    match zone[sign..].iter().take_while(is_zone).count() {
+        0 => 0,
+        length => 1 + sign + length,
+    }
+}
+
 /// Finds what a prefix says by its looks.
 fn read_prefix(prefix: &[u8], entry: &mut Entry) {
-    let mut rest = prefix;
-    for at in 0..prefix.len() {
-        let is_start = at == 0 || !prefix[at - 1].is_ascii_alphanumeric();
-        if let Some((time, length)) = timestamp(&prefix[at..]).or_else(|| epoch(&prefix[at..]).filter(|_| is_start)) {
-            entry.time = Some(time);
-            rest = &prefix[at + length..];
-            break;
-        }
-    }
-    let text = String::from_utf8_lossy(rest);
-    let before = String::from_utf8_lossy(&prefix[..prefix.len() - rest.len()]).into_owned();
-    entry.session = session(&text).or_else(|| entry.time.and_then(|_| session(&before))).unwrap_or_default();
+    let stamp = Stamp::of(prefix);
+    let (start, end) = stamp.map_or((0, 0), |stamp| (stamp.start, stamp.end));
+    let [before, behind] = [&prefix[..start], &prefix[end..]].map(String::from_utf8_lossy);
+    entry.time = stamp.map(|stamp| stamp.time);
+    entry.session = session(&behind).or_else(|| session(&before)).unwrap_or_default();
+    read_names(&before, &mut entry.scope);
+    read_names(&behind, &mut entry.scope);
+}
+
+/// Finds user, database and application: `user@database`, `user=`, `db=`, `app=`.
+fn read_names(text: &str, scope: &mut Scope) {
     for word in text.split([' ', ':', ',', '[', ']', '(', ')', '|', ';']) {
         if let Some((user, database)) =
             word.split_once('@').filter(|(user, database)| !user.is_empty() && !database.is_empty())
         {
-            entry.scope.client = value_of(user, "user=");
-            entry.scope.container = value_of(database, "db=");
-        } else if let Some(database) = word.strip_prefix("db=") {
-            entry.scope.container = database.into();
-        } else if let Some(user) = word.strip_prefix("user=") {
-            entry.scope.client = user.into();
-        } else if let Some(application) = word.strip_prefix("app=") {
-            entry.scope.module = application.into();
+            scope.client = user.strip_prefix("user=").unwrap_or(user).into();
+            scope.container = database.strip_prefix("db=").unwrap_or(database).into();
         }
+    }
+    let one_word = |value: &str| value.split([' ', ':', '@']).next().unwrap_or_default().to_string();
+    if let Some(user) = value_of(text, "user=") {
+        scope.client = one_word(user);
+    }
+    if let Some(database) = value_of(text, "db=") {
+        scope.container = one_word(database);
+    }
+    if let Some(application) = value_of(text, "app=") {
+        // An application's name may hold blanks and colons; those in front of the next name are none of it.
+        let next = application.find('=').map(|equals| application[..equals].rfind([' ', ':']).unwrap_or(equals));
+        scope.module = application[..next.unwrap_or(application.len())].trim_end_matches([' ', ':']).into();
     }
 }
 
-fn value_of(word: &str, name: &str) -> String {
-    word.strip_prefix(name).unwrap_or(word).to_string()
+/// What stands behind `name`, up to a comma or a bracket.
+fn value_of<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let is_within = |at: usize| text[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
+    let (at, _) = text.match_indices(name).find(|(at, _)| !is_within(*at))?;
+    text[at + name.len()..].split([',', '[', ']', '(', ')', '|', ';']).next()
 }
 
 /// The process in brackets, a session's identifier (`%c`), or the first whole number.
@@ -185,12 +268,20 @@ fn session(text: &str) -> Option<String> {
         let behind = rest[number.len()..].chars().next();
         (!number.is_empty() && matches!(behind, Some(']' | '-' | ':' | ' '))).then_some(number)
     });
-    let words =
-        || text.split(|letter: char| letter.is_whitespace() || matches!(letter, ':' | ',' | '[' | ']' | '|' | '='));
+    // A dash beside the time or the severity parts words; elsewhere it may be part of a name, such as `shop-2`.
+    let has_dashes = text.starts_with('-') || text.ends_with('-');
+    let is_between = |letter: char| {
+        letter.is_whitespace()
+            || matches!(letter, ':' | ',' | '[' | ']' | '<' | '>' | '|' | '=')
+            || (has_dashes && letter == '-')
+    };
+    let words = || text.split(is_between).map(|word| word.trim_matches(['(', ')']));
     let is_identifier = |word: &&str| {
-        let parts: Vec<&str> = word.split('.').collect();
-        let is_hex = |part: &&str| part.len() >= 2 && part.chars().all(|letter| letter.is_ascii_hexdigit());
-        parts.len() == 2 && parts.iter().all(is_hex)
+        let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        // The session's start in seconds since 1970 has eight digits from 1978 to 2106.
+        let is_start = |part: &str| part.len() == 8 && is_hex(part);
+        let is_process = |part: &str| (1..=8).contains(&part.len()) && is_hex(part);
+        word.split_once('.').is_some_and(|(start, process)| is_start(start) && is_process(process))
     };
     let is_number = |word: &&str| (1..=10).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit());
     in_brackets.or_else(|| words().find(is_identifier).or_else(|| words().find(is_number)).map(Into::into))
@@ -258,6 +349,62 @@ mod tests {
             assert!(is_head(log.trim_end().as_bytes()), "{prefix}");
             assert_eq!(entry.time.is_some(), !prefix.is_empty());
         }
+    }
+
+    #[test]
+    fn a_time_is_no_session() {
+        for (prefix, session) in [
+            ("2026-11-21 10:45:53 UTC-6920f3c1.4d2-", "6920f3c1.4d2"),
+            ("2026-11-21 10:45:53 -03-1234-", "1234"),
+            ("1234 2026-11-21 10:45:53.123 UTC ", "1234"),
+            ("(1234) 2026-11-21 10:45:53.123 UTC ", "1234"),
+            ("< 2026-11-21 10:45:53.123 UTC >", ""),
+            ("2026-11-21 10:45:53.123 -03 ", ""),
+            ("2026-11-21 10:45:53.123 UTC me@shop-2 ", ""),
+        ] {
+            let kept = entries(&format!("{prefix}LOG:  x\n"));
+            assert_eq!(kept.entries[0].session, session, "{prefix}");
+        }
+    }
+
+    #[test]
+    fn names_are_whole_on_either_side_of_the_time() {
+        for (prefix, names) in [
+            (
+                "2026-11-21 10:45:53 UTC [7]: user=me,db=shop,app=PostgreSQL JDBC Driver,client=10.0.0.1 ",
+                ["me", "shop", "PostgreSQL JDBC Driver"],
+            ),
+            ("2026-11-21 10:45:53 UTC [7] user=me db=shop app=a DB:b host=web ", ["me", "shop", "a DB:b"]),
+            ("me@shop 2026-11-21 10:45:53 UTC [7] ", ["me", "shop", ""]),
+            ("user=[unknown],db=[unknown] 2026-11-21 10:45:53 UTC [7] ", ["", "", ""]),
+        ] {
+            let scope = entries(&format!("{prefix}LOG:  x\n")).entries.remove(0).scope;
+            assert_eq!([scope.client.as_str(), scope.container.as_str(), scope.module.as_str()], names, "{prefix}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_that_begins_with_a_blank_begins_an_entry_and_json_without_tabs_does_not() {
+        let quoted = "  \"Query Text\": \"2026-11-21 10:45:53.123 UTC [8] LOG:  y\"";
+        let log = format!("web 2026-11-21 10:45:53.123 UTC [7] LOG:  duration: 1 ms  plan:\n{{\n{quoted}\n}}\n")
+            + " 2026-11-21 10:45:54.123 UTC [8] LOG:  duration: 2 ms  plan:\n{\n}\n";
+        let kept = entries(&log);
+        let sessions: Vec<&str> = kept.entries.iter().map(|entry| entry.session.as_str()).collect();
+        assert_eq!((sessions, kept.unread), (vec!["7", "8"], 0));
+        assert_eq!(kept.entries[1].message, b"duration: 2 ms  plan:\n{\n}");
+    }
+
+    #[test]
+    fn a_context_in_another_language_belongs_to_its_plan_and_an_error_does_not() {
+        let kept = entries(
+            "2026-11-21 10:45:53.123 CET [9] LOG:  Dauer: 0.5 ms  Plan:\n\t{\n\t}\n\
+             2026-11-21 10:45:53.123 CET [9] ZUSAMMENHANG:  PL/pgSQL-Funktion f() Zeile 3 bei PERFORM\n\tmehr\n\
+             2026-11-21 10:45:53.123 CET [9] FEHLER:  Division durch Null\n",
+        );
+        assert_eq!((kept.entries.len(), kept.unread), (2, 0));
+        assert_eq!(kept.entries[0].message, b"Dauer: 0.5 ms  Plan:\n{\n}");
+        assert_eq!(kept.entries[0].context, b"PL/pgSQL-Funktion f() Zeile 3 bei PERFORM\nmehr");
+        assert_eq!(kept.entries[1].message, b"Division durch Null");
     }
 
     #[test]

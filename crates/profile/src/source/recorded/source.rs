@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use measure::Parameters;
 use measure::quantity::three_digits;
@@ -74,6 +75,9 @@ struct RecordedSource {
     /// Where the last segment ended.
     last: Option<i64>,
     subject: Parameters,
+    /// The folder of the last segment, and the last one that was refused.
+    folder: Option<PathBuf>,
+    refused: Option<PathBuf>,
     away: Vec<(String, Ticks)>,
     counted: BTreeMap<i64, (Counters, String)>,
     has_counters: bool,
@@ -119,6 +123,8 @@ impl RecordedSource {
             untraced: None,
             last: None,
             subject: Parameters::new(),
+            folder: None,
+            refused: None,
             away: Vec::new(),
             counted: BTreeMap::new(),
             has_counters: false,
@@ -187,8 +193,26 @@ impl RecordedSource {
         }
     }
 
+    /// Whether a segment is left out because its folder is another server's: the statements and sessions of both would
+    /// be one. The first one is a problem. Within a folder, one server can have had two addresses.
+    fn refuse_other_server(&mut self, path: &Path, segment: &Segment) -> Result<bool, Problem> {
+        let folder = path.parent();
+        let [first, server] = [&self.subject, &segment.head.subject].map(|subject| text_of(subject, "server"));
+        let is_named = !first.is_empty() && !server.is_empty();
+        if self.folder.as_deref() == folder || !is_named || host_of(first) == host_of(server) {
+            self.folder = folder.map(Path::to_path_buf);
+            return Ok(false);
+        }
+        let (first, server) = (first.to_string(), server.to_string());
+        if self.refused.as_deref() == folder {
+            return Ok(true);
+        }
+        self.refused = folder.map(Path::to_path_buf);
+        Err(Problem::OtherServer { name: path.display().to_string(), server, first })
+    }
+
     fn observed(&mut self) -> Observed {
-        let text = |key: &str| self.subject.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_string();
+        let text = |key: &str| text_of(&self.subject, key).to_string();
         let rate = self.subject.get("rate").and_then(serde_json::Value::as_f64).unwrap_or(0.0);
         let number = |key: &str| self.subject.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
         let (block_bytes, buffer_bytes) = (number("block_bytes"), number("shared_buffers"));
@@ -239,8 +263,46 @@ impl RecordedSource {
     }
 }
 
+/// A text of what a recording says of its server; empty where it does not say it.
+fn text_of<'s>(subject: &'s Parameters, key: &str) -> &'s str {
+    subject.get(key).and_then(|value| value.as_str()).unwrap_or_default()
+}
+
+/// The host of an address with its port, and the folder of its socket: the same server has them for every user and
+/// every database.
+fn host_of(address: &str) -> (&str, &str) {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let (rest, socket) = rest.split_once('?').unwrap_or((rest, ""));
+    let host = rest.split_once('/').map_or(rest, |(host, _)| host);
+    (host.rsplit_once('@').map_or(host, |(_, host)| host), socket)
+}
+
+/// The folder of an input; standard input is in none.
+fn folder_of(given: &Given) -> Option<&Path> {
+    match given {
+        Given::File(path) => path.parent(),
+        Given::StandardInput => None,
+    }
+}
+
+/// Sorts by folders, the one that begins first ahead, and in each by number: every recorder counts from 1.
+fn sort_by_folders(named: &mut [(Option<SegmentName>, Input)]) {
+    let mut first: BTreeMap<PathBuf, SegmentName> = BTreeMap::new();
+    for (name, input) in named.iter() {
+        if let (Some(name), Some(folder)) = (name, folder_of(&input.given)) {
+            let known = first.entry(folder.to_path_buf()).or_insert(*name);
+            *known = (*known).min(*name);
+        }
+    }
+    let begin = |input: &Input| folder_of(&input.given).and_then(|folder| first.get(folder)).map(|first| first.begin);
+    sorting::by(named, |(one, of_one), (other, of_other)| {
+        let of_folder = begin(of_one).cmp(&begin(of_other));
+        of_folder.then_with(|| (folder_of(&of_one.given), one).cmp(&(folder_of(&of_other.given), other)))
+    });
+}
+
 impl Source for RecordedSource {
-    /// Oldest first, by their numbers, and only those that have a part of the period.
+    /// Oldest first, by their folders and numbers, and only those that have a part of the period.
     fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
         let name = |input: &Input| match &input.given {
             Given::File(path) => SegmentName::of(path),
@@ -248,7 +310,7 @@ impl Source for RecordedSource {
         };
         let mut named: Vec<(Option<SegmentName>, Input)> =
             inputs.into_iter().map(|input| (name(&input), input)).collect();
-        sorting::by_key(&mut named, |(name, _)| *name);
+        sort_by_folders(&mut named);
         let ends = |names: &mut dyn Iterator<Item = SegmentName>| {
             names.map(|name| (name.begin, name.end)).reduce(|all, one| (all.0.min(one.0), one.1))
         };
@@ -282,6 +344,9 @@ impl Source for RecordedSource {
             return Err(Problem::Unreadable { name, error });
         };
         let (segment, bytes) = recording::read(path).map_err(|error| Problem::unreadable(&input.given, error))?;
+        if self.refuse_other_server(path, &segment)? {
+            return Ok(Vec::new());
+        }
         let timed_records = self.add(&name, &segment, &span, reading);
         let _ = reading.meter.read(&name, bytes);
         Ok(vec![SourceFile { name, bytes, timed_records, ..SourceFile::default() }])

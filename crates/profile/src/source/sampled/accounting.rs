@@ -323,7 +323,7 @@ impl Accounting {
         self.lost += time;
     }
 
-    /// Takes an answer to who blocks whom, asked right after a look at these processes.
+    /// Takes an answer to who blocks whom, with the samples of the last look before it came.
     pub fn blocking(&mut self, answer: &[(u32, Vec<u32>)], samples: &[Sample]) {
         let mut with_statements: Vec<(&Sample, StatementIndex)> = Vec::with_capacity(samples.len());
         for sample in samples {

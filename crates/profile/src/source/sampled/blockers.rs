@@ -17,8 +17,12 @@ use super::sample::{LOCK, Sample, State};
 use crate::event::{Context, EventIndex, StatementIndex, Ticks};
 use crate::tables::sampled::BlockerRow;
 
-/// Most pairs of a session that waits and one that it waits for, by the top of their chain, statement and event.
-const EDGES_MAX: usize = 1 << 12;
+/// Most pairs of a session that waits and one that it waits for, by the top of their chain, statement and event. Where
+/// sessions queue for a row, each answer brings further pairs: the one at the top is a different one each time.
+const EDGES_MAX: usize = 1 << 16;
+
+/// Most sessions whose names are kept.
+const PEOPLE_MAX: usize = 1 << 13;
 
 /// Most levels of the tree: sessions that wait for sessions that wait. Further ones stand in the last level.
 const LEVELS_MAX: usize = 16;
@@ -165,14 +169,20 @@ impl Blockers {
         lowest
     }
 
+    /// Charges a wait. Where there is no room for it, it joins the waits below its blocker: the one at the top is lost,
+    /// and not the one that held the lock.
     fn charge(&mut self, edge: Edge, sums: Sums) {
-        match self.edges.len() < EDGES_MAX || self.edges.contains_key(&edge) {
-            true => self.edges.entry(edge).or_default().add(sums),
-            false => self.unknown.add(sums),
+        let below_blocker = Edge { top: edge.blocker, ..edge };
+        let has_room = self.edges.len() < EDGES_MAX;
+        let found = [edge, below_blocker].into_iter().find(|edge| has_room || self.edges.contains_key(edge));
+        match found {
+            Some(edge) => self.edges.entry(edge).or_default().add(sums),
+            None => self.unknown.add(sums),
         }
     }
 
-    /// Takes an answer: sessions that wait, each with those that it waits for. `samples` are of the same moment.
+    /// Takes an answer: sessions that wait, each with those that it waits for. `samples` are of the last look before it
+    /// came.
     pub(super) fn learn(&mut self, answer: &[(u32, Vec<u32>)], samples: &[(&Sample, StatementIndex)]) {
         self.known.clear();
         self.tops.clear();
@@ -180,7 +190,7 @@ impl Blockers {
             let Some(blocker) = blockers.first().copied() else { continue };
             self.known.insert(*waiter, blocker);
             for pid in [*waiter, blocker] {
-                if self.people.len() < 2 * EDGES_MAX {
+                if self.people.len() < PEOPLE_MAX {
                     self.people.entry(pid).or_insert_with(|| person(pid, samples));
                 }
             }
@@ -283,5 +293,63 @@ impl Tree<'_> {
         let process = person.map_or_else(|| pid.to_string(), |person| person.label.clone());
         let state = person.map_or("", |person| person.state.name()).to_string();
         BlockerRow { parent, level, process, state, statement, event, samples: sums.samples, time: sums.time }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use measure::random::SplitMix64;
+
+    use super::super::sample::{Backend, CLIENT};
+    use super::*;
+
+    const LOOK: Sums = Sums { samples: 1, time: Ticks::from_micros(1_000) };
+
+    fn waiting(pid: u32) -> Sample {
+        Sample {
+            backend: Arc::new(Backend { pid, kind: CLIENT.into(), ..Backend::default() }),
+            state: State::Active,
+            event: Some("Lock:tuple".into()),
+            query_id: None,
+            query_start: None,
+            text: None,
+            processor: None,
+        }
+    }
+
+    #[test]
+    fn the_waits_of_sessions_that_queue_for_a_row_are_all_charged() {
+        let (mut blockers, mut random) = (Blockers::default(), SplitMix64::new(7));
+        let mut queue: Vec<u32> = (1..=30).collect();
+        for _ in 0..200 {
+            for place in 1..queue.len() {
+                queue.swap(place, random.below(place as u64 + 1) as usize);
+            }
+            // Each waits for the one before it, and the first for none.
+            let answer: Vec<(u32, Vec<u32>)> = queue.windows(2).map(|pair| (pair[1], vec![pair[0]])).collect();
+            blockers.learn(&answer, &[]);
+            for pid in &queue[1..] {
+                let weight = Weight { looks: LOOK.samples, time: LOOK.time };
+                blockers.add(&waiting(*pid), (StatementIndex(1), EventIndex(1)), weight);
+            }
+        }
+        assert_eq!(blockers.unknown(), Ticks::ZERO);
+        assert_eq!(blockers.edges.values().map(|sums| sums.samples).sum::<u64>(), 200 * 29);
+    }
+
+    #[test]
+    fn a_pair_that_finds_no_room_below_the_top_of_its_chain_joins_the_waits_below_its_blocker() {
+        let mut blockers = Blockers::default();
+        let edge =
+            |top, blocker, waiter| Edge { top, blocker, waiter, statement: StatementIndex(1), event: EventIndex(1) };
+        blockers.charge(edge(1, 1, 2), LOOK);
+        (0..EDGES_MAX as u32 - 1).for_each(|top| blockers.charge(edge(10 + top, 3, 4), LOOK));
+        assert_eq!((blockers.edges.len(), blockers.unknown()), (EDGES_MAX, Ticks::ZERO));
+        blockers.charge(edge(9, 1, 2), LOOK);
+        assert_eq!((blockers.edges[&edge(1, 1, 2)].samples, blockers.unknown()), (2, Ticks::ZERO));
+        blockers.charge(edge(9, 3, 2), LOOK);
+        assert_eq!(blockers.unknown(), LOOK.time);
     }
 }

@@ -89,10 +89,11 @@ impl Charging {
         self.requests.extend(traced.requests);
         for awaited in &traced.waiting {
             let relation = self.relation(&awaited.file);
-            if let Doing::Statement(statement) = self.executions.at(awaited.process, at) {
+            // The answer may have come many looks later.
+            if let Doing::Statement(statement) = self.executions.at(awaited.process, awaited.at) {
                 self.waiters.learn(statement, relation);
             }
-            self.waiters.ask(at, awaited.process, relation, awaited.blocks);
+            self.waiters.ask(awaited.at, awaited.process, relation, awaited.blocks);
         }
         self.pending.extend(traced.reads);
         if at >= self.next_charge || self.pending.len() > PENDING_MAX {

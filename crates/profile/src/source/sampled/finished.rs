@@ -84,7 +84,7 @@ impl SampledProfile {
         self.accounting.lose(time, &mut (&mut self.collector, &mut self.instruments));
     }
 
-    /// Takes an answer to who blocks whom, asked right after a look at these processes.
+    /// Takes an answer to who blocks whom, with the samples of the last look before it came.
     pub fn blocking(&mut self, answer: &[(u32, Vec<u32>)], samples: &[Sample]) {
         self.accounting.blocking(answer, samples);
     }

@@ -60,6 +60,8 @@ pub struct TracedRequest {
 pub struct AwaitedRead {
     /// The process that waits.
     pub process: u32,
+    /// When the server was asked, in microseconds since 1970.
+    pub at: i64,
     /// The relation by the path of its file.
     pub file: Arc<str>,
     /// The first and the last block of the relation that it brings.

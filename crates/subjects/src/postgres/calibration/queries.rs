@@ -37,6 +37,12 @@ const FOREIGN: &str = "WITH RECURSIVE locked(oid) AS (SELECT l.relation FROM pg_
 /// Sets the search path of our own questions, in a transaction that has the role's.
 const OWN_NAMES: &str = "SET LOCAL search_path = pg_catalog";
 
+/// The name under which a query is prepared once more, to lock what it reads.
+const PREPARED_TO_LOCK: &str = "readpath_read";
+
+/// Most texts of a query and of what it reads and calls.
+const MOST_TEXTS: usize = 1000;
+
 /// What PostgreSQL 13 writes where it decides between two plans of a subquery only when the query is run.
 const ALTERNATIVES: &str = "(alternatives: ";
 
@@ -217,15 +223,16 @@ impl Calibration {
         parameters: u64,
         volatile: &Volatile,
     ) -> Result<Option<String>, SubjectError> {
-        let shown = writes(plan).or_else(|| volatile.in_plan(plan)).or_else(|| volatile.domain_in(text));
+        let shown = writes(plan).or_else(|| volatile.in_plan(plan));
         if shown.is_some() {
             return Ok(shown);
         }
+        let has_functions = volatile.has_domains() && has_step(plan, "Function Scan");
         // A dry run, which knows no plan, lists what may be asked.
-        if hides_calls(plan, self.facts().major()) || self.is_rehearsal() {
+        if hides_calls(plan, self.facts().major()) || has_functions || self.is_rehearsal() {
             let hidden = match self.texts_of(text)? {
-                Ok(texts) => volatile.in_texts(&texts),
-                Err(why) => Some(format!("what the views and functions that its text names do is not known: {why}")),
+                Ok(texts) => volatile.in_texts(&texts, has_functions),
+                Err(why) => Some(format!("what the views and functions that it uses do is not known: {why}")),
             };
             if hidden.is_some() {
                 return Ok(hidden);
@@ -236,19 +243,25 @@ impl Calibration {
         Ok(volatile.unseen().or_else(lacks_values).or_else(|| self.reads_elsewhere(plan)))
     }
 
-    /// The text of a query, and the definitions of what it names, of what these name, and so on.
+    /// The text of a query, and the definitions of what it reads and calls, of what these call, and so on.
     fn texts_of(&mut self, text: &str) -> Result<Answered<Vec<String>>, SubjectError> {
-        let mut texts = vec![text.to_string()];
-        let (mut known, mut read) = (BTreeSet::new(), 0);
-        while let Some(question) = texts.get(read).map(|text| volatile::definitions(text)) {
-            let ask = |tables: &mut Calibration| {
-                tables.session().run(OWN_NAMES)?;
-                tables.session().rows(&question)
-            };
-            let rows = match self.read_only(PLANNING_LIMIT, ask)? {
-                Ok(rows) => rows,
-                Err(why) => return Ok(Err(why)),
-            };
+        let texts = self.read_only(PLANNING_LIMIT, |tables| tables.definitions_of(text))?;
+        let too_many = format!("they have more than {MOST_TEXTS} definitions");
+        Ok(texts.and_then(|texts| if texts.len() > MOST_TEXTS { Err(too_many) } else { Ok(texts) }))
+    }
+
+    /// The same, in a transaction that does nothing else. There is no more to it than the first definition beyond the
+    /// most.
+    fn definitions_of(&mut self, text: &str) -> Result<Vec<String>, ServerError> {
+        let session = self.session();
+        // A statement stays prepared behind the transaction, and its locks stay without it.
+        session.run_one(&format!("PREPARE {PREPARED_TO_LOCK} AS {text}"))?;
+        session.run(&format!("DEALLOCATE {PREPARED_TO_LOCK}"))?;
+        session.run(OWN_NAMES)?;
+        let mut rows = session.rows(&format!("{} LIMIT {MOST_TEXTS}", volatile::READ))?;
+        let (mut texts, mut known, mut asked) = (vec![text.to_string()], BTreeSet::new(), volatile::Asked::default());
+        let (mut read, mut has_relations) = (0, false);
+        loop {
             for row in rows {
                 let mut columns = row.into_iter().flatten();
                 let (Some(key), Some(definition)) = (columns.next(), columns.next()) else { continue };
@@ -256,24 +269,30 @@ impl Calibration {
                     texts.push(definition);
                 }
             }
-            read += 1;
+            let question = asked.definitions(&texts[read..], has_relations, MOST_TEXTS);
+            let Some(question) = question.filter(|_| texts.len() <= MOST_TEXTS) else { return Ok(texts) };
+            // What the query and its views read is locked; what a function reads is known by its names alone.
+            (read, has_relations) = (texts.len(), true);
+            rows = session.rows(&question)?;
         }
-        Ok(Ok(texts))
     }
 
     /// What may have side effects in this database, by the role's own search path.
     pub fn volatile_functions(&mut self) -> Result<Volatile, SubjectError> {
         let limit = self.session().statement_limit();
-        self.session().begin_read_only(limit)?;
-        let path = self.session().rows(volatile::PATH)?;
-        self.session().roll_back()?;
-        let (names, casts) = (self.session().rows(volatile::NAMES)?, self.session().rows(volatile::CASTS)?);
-        let mut volatile = Volatile::of(path, names, casts);
-        let domains = volatile.domains(self.session().rows(volatile::CHECKS)?);
-        if !domains.is_empty() {
-            volatile.add_checked(self.session().rows(&volatile::checked(&domains))?);
-        }
-        Ok(volatile)
+        let volatile = self.read_only(limit, |tables| {
+            let session = tables.session();
+            let path = session.rows(volatile::PATH)?;
+            session.run(OWN_NAMES)?;
+            let (names, casts) = (session.rows(&volatile::names())?, session.rows(volatile::CASTS)?);
+            let mut volatile = Volatile::of(path, names, casts);
+            let domains = volatile.domains(session.rows(volatile::CHECKS)?);
+            if !domains.is_empty() {
+                volatile.add_checked(session.rows(&volatile::checked(&domains))?);
+            }
+            Ok(volatile)
+        })?;
+        Ok(volatile.unwrap_or_else(|why| Volatile::unknown(&why)))
     }
 
     /// The plan of a query by the constants that are set.

@@ -178,14 +178,16 @@ impl Accounting {
             }
             Body::Error { cursor, code, time } => {
                 let place = self.current_session();
-                let statement = self.statement_of(place, *cursor, offset);
+                let statement = self.statement_of_error(place, *cursor, offset);
                 self.fail(place, statement, (*code, *time), offset, observer);
             }
-            Body::ParseError { depth, code, time, text, .. } => {
+            Body::ParseError { cursor, depth, code, time, text } => {
                 let place = self.current_session();
                 let text = bytes.get(text.clone()).unwrap_or_default();
                 let entry = self.registry.parse_error(&mut self.context, text, *depth);
                 self.give_up(entry.given_up, offset);
+                // What follows under this number, its waits and its end, is of this text.
+                self.bind_anew(place, *cursor, entry.index, offset);
                 self.fail(place, entry.index, (*code, *time), offset, observer);
             }
             Body::Binds { cursor, is_open, values, .. } => {
@@ -223,6 +225,16 @@ impl Accounting {
         self.sessions[place].cursors.all[cursor].statement
     }
 
+    /// The statement whose call failed. The line of an error follows that of its call, but some name a number that no
+    /// other line has: such a number is not a cursor whose declaration is missing.
+    fn statement_of_error(&mut self, place: usize, cursor: u64, offset: u64) -> StatementIndex {
+        let is_unknown = cursor != 0 && self.sessions[place].cursors.find(cursor).is_none();
+        match self.sessions[place].last_call.filter(|_| is_unknown) {
+            Some(statement) => statement,
+            None => self.statement_of(place, cursor, offset),
+        }
+    }
+
     fn declaration(&mut self, declaration: &DeclarationRecord, bytes: &[u8], offset: u64) {
         let place = self.current_session();
         let entry = self.registry.declared(&mut self.context, declaration, bytes);
@@ -230,8 +242,13 @@ impl Accounting {
         if declaration.is_cut {
             self.problem(ProblemKind::TextCut, 1, offset);
         }
-        if self.cursors < CURSORS || self.sessions[place].cursors.find(declaration.cursor).is_some() {
-            self.bind(place, declaration.cursor, entry.index);
+        self.bind_anew(place, declaration.cursor, entry.index, offset);
+    }
+
+    /// Binds a number to the statement that a line with its text names, if there is room for another cursor.
+    fn bind_anew(&mut self, place: usize, cursor: u64, statement: StatementIndex, offset: u64) {
+        if self.cursors < CURSORS || self.sessions[place].cursors.find(cursor).is_some() {
+            self.bind(place, cursor, statement);
         } else {
             self.problem(ProblemKind::CursorsShared, 1, offset);
         }

@@ -307,14 +307,14 @@ impl Accounting {
         let within = Within { kind: record.kind, depth: record.depth, statement, plan_hash: record.plan_hash, span };
         let waits = self.settle_waits(place, cursor, &within, observer);
         let session = &mut self.sessions[place];
+        session.last_call = Some(statement);
         if let Some(cursor) = cursor {
             session.cursors.all[cursor].plan_hash = record.plan_hash;
             session.cursors.all[cursor].depth = record.depth;
         }
         // A call of the client's side has no time; it ended after the last timed line.
         let start = span.map(|(start, _)| start).or(session.clock.last().map(|last| last - elapsed));
-        let context = &self.context;
-        let index = session.index;
+        let (context, index) = (&self.context, session.index);
         let claim =
             session.recursion.claim(record.depth, start, |claimed, waiting| match (claimed, waiting.statement) {
                 (Claimed::Orphan, _) => observer.root(context, &root_of(index, waiting)),

@@ -5,7 +5,7 @@ use measure::random::SplitMix64;
 use super::super::charging::Charging;
 use super::super::names::Names;
 use super::super::sample::{Backend, CLIENT, Sample, State};
-use super::super::traced::{Traced, TracedRead};
+use super::super::traced::{AwaitedRead, Traced, TracedRead};
 use super::*;
 
 fn sample(process: u32, kind: &str, statement: i64, event: Option<&str>) -> Sample {
@@ -112,6 +112,23 @@ fn a_workers_read_is_charged_by_an_estimate_to_the_session_that_waited() {
     // With none that waits they are the worker's own.
     let alone = traced(&samples[1..], vec![read(3, 15_000, ReadTier::Device, "base/5/7", 1)]).0;
     assert_eq!(tables(&alone).readers[0].reader, Reader::Process("io worker".into()));
+}
+
+#[test]
+fn an_answer_that_comes_late_names_the_session_that_waited_when_the_server_was_asked() {
+    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::new());
+    all.count(1, 0);
+    let waiting = sample(1, CLIENT, 77, Some("IO:AioIoCompletion"));
+    let samples = [waiting, sample(2, CLIENT, 78, None), sample(3, "io worker", 0, None)];
+    (1..50).for_each(|look| charging.take((10_000 * look, &samples), Traced::default(), &mut names, &mut all));
+    let reads = vec![read(3, 15_000, ReadTier::Device, "base/5/7", 4)];
+    let waiting = vec![AwaitedRead { process: 2, at: 15_000, file: "base/5/7".into(), blocks: (0, 15) }];
+    charging.take((500_000, &samples), Traced { reads, waiting, ..Traced::default() }, &mut names, &mut all);
+    charging.end(&mut all);
+    let rows = tables(&all).readers;
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    let Reader::Statement(index) = &row.reader else { panic!("{row:?}") };
+    assert_eq!(names.context.statement_id(*index), "78");
 }
 
 #[test]

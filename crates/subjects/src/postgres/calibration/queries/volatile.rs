@@ -17,14 +17,26 @@ use crate::postgres::calibration::own_queries::token;
 pub(super) const PATH: &str = "SELECT pg_catalog.unnest(pg_catalog.current_schemas(true))";
 
 /// Functions that may have side effects, operators that call one, and aggregates that do, which are marked as if they
-/// did not; each with its schema. A function of a trigger cannot be called by a query.
-pub(super) const NAMES: &str = "SELECT 'function', n.nspname, p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = \
-    p.pronamespace WHERE p.provolatile = 'v' AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype) \
-    UNION ALL SELECT 'operator', n.nspname, o.oprname FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode JOIN \
-    pg_namespace n ON n.oid = o.oprnamespace WHERE p.provolatile = 'v' UNION ALL SELECT 'function', n.nspname, \
-    p.proname FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid JOIN pg_namespace n ON n.oid = p.pronamespace \
-    WHERE EXISTS (SELECT FROM pg_proc f WHERE f.provolatile = 'v' AND f.oid IN (a.aggtransfn, a.aggfinalfn, \
-    a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn))";
+/// did not; each with its schema. A query can call no function of a trigger, nor one that a method of sampling gives.
+pub(super) fn names() -> String {
+    format!(
+        "WITH called AS (SELECT p.* FROM pg_proc p WHERE p.prorettype NOT IN ('trigger'::regtype, \
+         'event_trigger'::regtype, 'tsm_handler'::regtype) AND (p.provolatile = 'v' OR p.oid IN (SELECT a.aggfnoid \
+         FROM pg_aggregate a WHERE EXISTS (SELECT FROM pg_proc f WHERE f.provolatile = 'v' AND f.oid IN \
+         (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn, \
+         a.aggminvtransfn, a.aggmfinalfn))))) SELECT '{FUNCTION}', n.nspname, p.proname FROM called p JOIN \
+         pg_namespace n ON n.oid = p.pronamespace UNION ALL SELECT '{ATTRIBUTE}', n.nspname, p.proname FROM called p \
+         JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {OF_ROWS} UNION ALL SELECT '{OPERATOR}', n.nspname, \
+         o.oprname FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode JOIN pg_namespace n ON n.oid = \
+         o.oprnamespace WHERE p.provolatile = 'v'"
+    )
+}
+
+/// Whether `row.function` may call a function `p`: it takes one argument, which may be a row.
+const OF_ROWS: &str = "p.pronargs >= 1 AND p.pronargs - p.pronargdefaults <= 1 AND CASE WHEN p.pronargs = 1 AND \
+    p.provariadic <> 0 THEN p.provariadic ELSE p.proargtypes[0] END IN (SELECT t.oid FROM pg_type t WHERE \
+    t.typcategory = 'C' OR (t.typtype = 'p' AND t.oid <> 'internal'::regtype) UNION ALL SELECT c.casttarget FROM \
+    pg_cast c JOIN pg_type s ON s.oid = c.castsource WHERE c.castcontext = 'i' AND s.typcategory = 'C')";
 
 /// Casts that call such a function: the type, of an array that of its elements, by its name and by the first word that
 /// plans write for it; the function; and whether the cast applies by itself, which no plan shows.
@@ -38,12 +50,29 @@ pub(super) const CASTS: &str = "SELECT e.typname, split_part(format_type(e.oid, 
 pub(super) const CHECKS: &str =
     "SELECT contypid, pg_get_constraintdef(oid) FROM pg_constraint WHERE contypid <> 0 AND oid >= 16384";
 
-/// What an operator is called in [`NAMES`].
+/// What an operator is called in [`names`], what functions are called there and in [`checked`], and what the row of a
+/// table is called in the latter.
 const OPERATOR: &str = "operator";
-
-/// What a function, and the row of a table, are called in [`checked`].
 const FUNCTION: &str = "function";
+/// A function that can be written as if it were a column.
+const ATTRIBUTE: &str = "attribute";
 const TABLE_ROW: &str = "row";
+
+/// The views and policies that a statement reads which this transaction has just prepared: that locks them all.
+pub(super) const READ: &str = "WITH locked AS (SELECT l.relation FROM pg_locks l WHERE l.pid = pg_backend_pid() AND \
+    l.locktype = 'relation') SELECT 'view ' || c.oid::text, pg_get_viewdef(c.oid) FROM pg_class c WHERE c.relkind = \
+    'v' AND c.oid >= 16384 AND c.oid IN (SELECT relation FROM locked) UNION ALL SELECT 'policy ' || p.oid::text, \
+    pg_get_expr(p.polqual, p.polrelid) FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid WHERE c.relrowsecurity \
+    AND c.oid IN (SELECT relation FROM locked)";
+
+/// Words before a bracket in which a type stands behind AS; elsewhere a name does.
+const CASTING: [&str; 3] = ["cast", "xmlserialize", "treat"];
+
+/// The property of a plan's step that shows the types of columns.
+const TABLE_FUNCTION: &str = "Table Function Call";
+
+/// Bytes of the longest name; the server cuts longer ones.
+const LONGEST_NAME: usize = 63;
 
 /// The schema of the server's own functions.
 const CATALOG: &str = "pg_catalog";
@@ -79,16 +108,24 @@ pub struct Volatile {
     /// The schemas that a name without one is looked for in.
     path: BTreeSet<String>,
     /// Functions and aggregates.
-    functions: Names,
+    functions: Functions,
     operators: Names,
     /// Functions that take or give a type of which a check is volatile.
-    checking: Names,
+    checking: Functions,
     /// Types that a cast leads to, each with a clause on what the cast does.
     casts: BTreeMap<String, String>,
-    /// Types, by any mention of which a check may be made that is volatile.
+    /// Types whose values are made by a check that is volatile.
     domains: BTreeSet<String>,
-    /// A function that is called by a cast which no plan shows.
+    /// Why no query is run.
     unseen: Option<String>,
+}
+
+/// Functions by the two ways of calling them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Functions {
+    called: Names,
+    /// Those that can stand where a column stands too.
+    attributes: Names,
 }
 
 /// Names with their schemas.
@@ -119,24 +156,34 @@ enum Token<'a> {
 }
 
 impl Volatile {
-    /// From the rows of [`PATH`], [`NAMES`] and [`CASTS`].
+    /// From the rows of [`PATH`], [`names`] and [`CASTS`].
     pub(super) fn of(path: Vec<Row>, names: Vec<Row>, casts: Vec<Row>) -> Volatile {
         let path = path.into_iter().flatten().flatten().collect();
         let mut volatile = Volatile { path, ..Volatile::default() };
         for row in names {
             let [kind, schema, name] = columns(row);
-            let names = if kind == OPERATOR { &mut volatile.operators } else { &mut volatile.functions };
+            let names = match kind.as_str() {
+                OPERATOR => &mut volatile.operators,
+                ATTRIBUTE => &mut volatile.functions.attributes,
+                _ => &mut volatile.functions.called,
+            };
             names.add(&volatile.path, schema, name);
         }
         for row in casts {
             let [of_type, shown, function, is_implicit] = columns(row);
             let clause = format!("calls {function}, which is volatile and may have side effects");
             match is_implicit.as_str() {
-                "t" => volatile.unseen = Some(function),
-                _ => volatile.casts.extend([of_type, shown].map(|name| (name, clause.clone()))),
+                "t" => volatile.unseen = Some(unseen_cast(&function)),
+                _ => volatile.casts.extend([of_type, shown].map(|name| (cut(&name).to_string(), clause.clone()))),
             }
         }
         volatile
+    }
+
+    /// Of a database whose catalogs do not say it, because of this: no query is run.
+    pub(super) fn unknown(why: &str) -> Volatile {
+        let unseen = format!("what may have side effects in the database is not known: {why}");
+        Volatile { unseen: Some(unseen), ..Volatile::default() }
     }
 
     /// Of the rows of [`CHECKS`], the domains with a check that calls something volatile.
@@ -150,10 +197,11 @@ impl Volatile {
         for row in rows {
             let [kind, schema, name] = columns(row);
             match kind.as_str() {
-                FUNCTION => self.checking.add(&self.path, schema, name),
-                // A table's name is that of the type of its rows too, which only a cast means.
-                TABLE_ROW => self.casts.extend([(name.clone(), casts_to(&name))]),
-                _ => self.domains.extend([name]),
+                FUNCTION => self.checking.called.add(&self.path, schema, name),
+                ATTRIBUTE => self.checking.attributes.add(&self.path, schema, name),
+                // A table's name is that of the type of its rows too.
+                TABLE_ROW => self.casts.extend([(cut(&name).to_string(), casts_to(&name))]),
+                _ => self.domains.extend([cut(&name).to_string()]),
             }
         }
     }
@@ -167,40 +215,47 @@ impl Volatile {
             Err(error) => return Some(format!("its plan cannot be read ({error})")),
         };
         let mut texts = Vec::new();
-        expressions(&document, &mut texts);
-        texts.into_iter().find_map(|text| self.found(text, Reading::Plan)).map(|clause| format!("it {clause}"))
+        expressions("", &document, &mut texts);
+        let found = |(property, text)| {
+            let column = || if property == TABLE_FUNCTION { self.mentioned(text, |_, _| true) } else { None };
+            self.found(text, Reading::Plan).or_else(column)
+        };
+        texts.into_iter().find_map(found).map(|clause| format!("it {clause}"))
     }
 
     /// The same of what a plan does not show: by the query's text, which comes first, and by the definitions of what
-    /// the text names.
-    pub(super) fn in_texts(&self, texts: &[String]) -> Option<String> {
+    /// it reads and calls. Columns of `json_to_record` have types that no plan shows: they are looked for where a plan
+    /// has a scan of a function.
+    pub(super) fn in_texts(&self, texts: &[String], has_functions: bool) -> Option<String> {
         texts.iter().enumerate().find_map(|(at, text)| {
-            let whose = if at == 0 { "its text" } else { "a view, a policy or an SQL function that its text names" };
+            let whose = if at == 0 { "its text" } else { "a view, a policy or an SQL function that it uses" };
             // Which name that is takes a reader of its own, for what hardly any query has.
             if ["U&\"", "u&\""].iter().any(|mark| text.contains(mark)) {
                 return Some(format!("{whose} has a name in U&\"…\", and its plan does not show all that is called"));
             }
-            let clause = self.found(text, Reading::Text)?;
+            let column = || if has_functions { self.mentioned(text, defines_column) } else { None };
+            let clause = self.found(text, Reading::Text).or_else(column)?;
             Some(format!("{whose} {clause}, where its plan does not show it"))
         })
     }
 
-    /// A type in a text of which a check is volatile: columns of `json_to_record` have types that no plan shows.
-    pub(super) fn domain_in(&self, text: &str) -> Option<String> {
-        let domain = |token: &Token<'_>| match token {
-            Token::Word(word) => self.domain(word),
-            _ => None,
-        };
-        tokens(text).iter().find_map(domain).map(|clause| format!("it {clause}"))
+    /// Whether a type has a check that is volatile.
+    pub(super) fn has_domains(&self) -> bool {
+        !self.domains.is_empty()
     }
 
-    /// Why no query is run where a cast applies by itself.
+    /// Why no query is run.
     pub(super) fn unseen(&self) -> Option<String> {
-        let name = self.unseen.as_ref()?;
-        Some(format!(
-            "the database has an implicit cast that calls {name}, which is volatile and may have side effects: no plan \
-             shows whether it does here"
-        ))
+        self.unseen.clone()
+    }
+
+    /// A type in a text, where it stands between tokens such as these.
+    fn mentioned(&self, text: &str, is_type: impl Fn(&[Token<'_>], &[Token<'_>]) -> bool) -> Option<String> {
+        let tokens = tokens(text);
+        (0..tokens.len()).find_map(|at| match tokens.split_at(at) {
+            (before, [Token::Word(word), rest @ ..]) => self.cast_to(word).filter(|_| is_type(outside(before), rest)),
+            _ => None,
+        })
     }
 
     /// What a text does, as a clause.
@@ -217,46 +272,44 @@ impl Volatile {
     }
 
     fn word(&self, before: &[Token<'_>], word: &str, rest: &[Token<'_>], reading: Reading) -> Option<String> {
-        let (outer, schema) = qualifier(before);
+        let schema = qualifier(before);
         let is_text = reading == Reading::Text;
         let is_call = matches!(rest, [Token::Symbol("("), ..]);
         // `(row).function` calls it too, and so does `alias.function`.
         let is_attribute =
             is_text && matches!(before, [.., Token::Symbol(".")]) && !matches!(rest, [Token::Symbol("." | "("), ..]);
         if is_call || is_attribute {
-            let schema = schema.filter(|_| is_call);
-            if let Some((schema, name)) = self.functions.get(schema, word) {
+            if let Some((schema, name)) = self.functions.get(schema, word, is_call) {
                 return Some(calls(schema, name));
             }
-            if let Some((_, name)) = self.checking.get(schema, word) {
+            if let Some((_, name)) = self.checking.get(schema, word, is_call) {
                 return Some(format!(
                     "calls {name}, which uses a type with a check that is volatile and may have side effects"
                 ));
             }
         }
-        let is_cast = match outer.last() {
-            Some(Token::Symbol("::")) => true,
-            Some(Token::Word(word)) if is_text && word == "as" => true,
-            _ => is_text && matches!(rest, [Token::Symbol("(") | Token::Literal, ..]),
-        };
-        let cast = || self.casts.get(word).or_else(|| self.casts.get(&word.to_lowercase())).cloned();
-        let cast = if is_cast { cast() } else { None };
-        self.domain(word).or(cast).or_else(|| self.worded(word))
+        // `type(value)` and `type 'value'` cast too.
+        let is_type =
+            || is_text && matches!(rest, [Token::Symbol("(") | Token::Literal, ..]) || is_of_type(outside(before));
+        self.cast_to(word).filter(|_| is_type()).or_else(|| self.worded(word))
     }
 
     fn operator(&self, before: &[Token<'_>], name: &str, rest: &[Token<'_>]) -> Option<String> {
         // The star of `count(*)`.
         let is_bracketed =
             matches!(before, [.., Token::Symbol("(")]) && matches!(rest, [Token::Symbol(")"), ..]) && name == "*";
-        let (_, schema) = qualifier(before);
+        let schema = qualifier(before);
         let name = if name == "!=" { "<>" } else { name };
         let (schema, name) = self.operators.get(schema, name).filter(|_| !is_bracketed)?;
         Some(calls(schema, name))
     }
 
-    fn domain(&self, word: &str) -> Option<String> {
-        let is_it = self.domains.contains(word) || self.domains.contains(&word.to_lowercase());
-        is_it.then(|| casts_to(word))
+    /// What a cast to the type of this name does.
+    fn cast_to(&self, word: &str) -> Option<String> {
+        let folded = word.to_lowercase();
+        let is_domain = self.domains.contains(word) || self.domains.contains(&folded);
+        let cast = || self.casts.get(word).or_else(|| self.casts.get(&folded)).cloned();
+        if is_domain { Some(casts_to(word)) } else { cast() }
     }
 
     /// An operator that a word stands for, in whatever schema: the word does not say which.
@@ -267,9 +320,18 @@ impl Volatile {
     }
 }
 
+impl Functions {
+    /// That of a call, or else of what stands where a column stands, for which no schema can be given.
+    fn get(&self, schema: Option<&str>, name: &str, is_call: bool) -> Option<(&str, &str)> {
+        if is_call { self.called.get(schema, name) } else { self.attributes.get(None, name) }
+    }
+}
+
 impl Names {
     fn add(&mut self, path: &BTreeSet<String>, schema: String, name: String) {
-        if path.contains(&schema) {
+        // Where the server writes a letter in fewer bytes, its names are longer here.
+        let (schema, name) = (cut(&schema).to_string(), cut(&name).to_string());
+        if path.iter().any(|one| cut(one) == schema) {
             self.bare.insert(name.clone(), schema.clone());
         }
         self.all.insert((schema, name));
@@ -297,6 +359,13 @@ fn calls(schema: &str, name: &str) -> String {
     format!("calls {name}, which is volatile{place} and may have side effects")
 }
 
+fn unseen_cast(function: &str) -> String {
+    format!(
+        "the database has an implicit cast that calls {function}, which is volatile and may have side effects: no plan \
+         shows whether it does here"
+    )
+}
+
 fn casts_to(of_type: &str) -> String {
     format!("casts to {of_type}, a check of which is volatile and may have side effects")
 }
@@ -311,56 +380,136 @@ fn columns<const COUNT: usize>(row: Row) -> [String; COUNT] {
 /// tables that do, and functions that take or give one of them.
 pub(super) fn checked(domains: &[String]) -> String {
     format!(
-        "WITH RECURSIVE checked(oid) AS (SELECT unnest('{{{}}}'::oid[]) UNION SELECT t.oid FROM checked c JOIN pg_type \
-         t ON t.typbasetype = c.oid OR t.typelem = c.oid OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = \
-         t.typrelid AND a.atttypid = c.oid AND a.attnum > 0)) SELECT CASE WHEN r.relkind <> 'c' THEN '{TABLE_ROW}' \
-         ELSE 'type' END, n.nspname, t.typname FROM checked c JOIN pg_type t ON t.oid = c.oid JOIN pg_namespace n ON \
-         n.oid = t.typnamespace LEFT JOIN pg_class r ON r.oid = t.typrelid UNION ALL SELECT '{FUNCTION}', n.nspname, \
-         p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE EXISTS (SELECT FROM checked c \
-         WHERE c.oid = p.prorettype OR c.oid = ANY (p.proargtypes) OR c.oid = ANY (p.proallargtypes))",
+        "WITH RECURSIVE checked(oid) AS (SELECT unnest('{{{}}}'::oid[]) UNION SELECT t.oid FROM checked c JOIN (SELECT \
+         oid, typbasetype AS part FROM pg_type WHERE typbasetype <> 0 UNION ALL SELECT oid, typelem FROM pg_type WHERE \
+         typelem <> 0 UNION ALL SELECT t.oid, a.atttypid FROM pg_type t JOIN pg_attribute a ON a.attrelid = t.typrelid \
+         AND a.attnum > 0) t ON t.part = c.oid), used AS (SELECT oid, prorettype AS type FROM pg_proc UNION ALL SELECT \
+         oid, unnest(proargtypes) FROM pg_proc UNION ALL SELECT oid, unnest(proallargtypes) FROM pg_proc), called AS \
+         (SELECT p.* FROM pg_proc p WHERE p.oid IN (SELECT u.oid FROM used u JOIN checked c ON c.oid = u.type)) SELECT \
+         CASE WHEN r.relkind <> 'c' THEN '{TABLE_ROW}' ELSE 'type' END, n.nspname, t.typname FROM checked c JOIN \
+         pg_type t ON t.oid = c.oid JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_class r ON r.oid = \
+         t.typrelid UNION ALL SELECT '{FUNCTION}', n.nspname, p.proname FROM called p JOIN pg_namespace n ON n.oid = \
+         p.pronamespace UNION ALL SELECT '{ATTRIBUTE}', n.nspname, p.proname FROM called p JOIN pg_namespace n ON \
+         n.oid = p.pronamespace WHERE {OF_ROWS}",
         domains.join(",")
     )
 }
 
-/// Asks for what stands behind the names in a text, each with a key of its own: the definitions of views, the policies
-/// of tables, and the SQL functions whose bodies the planner may take into a plan. Other functions that are not
-/// volatile count as what they are declared to be; of those that are, the text has the name.
-pub(super) fn definitions(text: &str) -> String {
-    let word = |token: Token<'_>| match token {
-        Token::Word(word) => Some(word),
-        _ => None,
-    };
-    let words = tokens(text).into_iter().filter_map(word).flat_map(|word| [word.to_lowercase(), word]);
-    let names = words.filter(|word| !word.starts_with(|letter: char| letter.is_ascii_digit()));
-    let names: BTreeSet<String> = names.map(|name| literal(&name)).collect();
-    format!(
-        "WITH named AS (SELECT unnest(ARRAY[{}]::name[]) AS name) SELECT 'view ' || c.oid::text, pg_get_viewdef(c.oid) \
-         FROM pg_class c WHERE c.relkind = 'v' AND c.oid >= 16384 AND c.relname IN (SELECT name FROM named) UNION ALL \
-         SELECT 'policy ' || p.oid::text, pg_get_expr(p.polqual, p.polrelid) FROM pg_policy p JOIN pg_class c ON c.oid \
-         = p.polrelid WHERE c.relname IN (SELECT name FROM named) UNION ALL SELECT 'function ' || p.oid::text, \
-         p.prosrc || ' ' || pg_get_functiondef(p.oid) FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE \
-         l.lanname = 'sql' AND p.prokind = 'f' AND p.proretset AND p.provolatile <> 'v' AND p.oid >= 16384 AND \
-         p.proname IN (SELECT name FROM named)",
-        names.into_iter().collect::<Vec<_>>().join(", ")
-    )
+/// The names that the server was asked about, each once.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    functions: BTreeSet<String>,
+    relations: BTreeSet<String>,
 }
 
-/// What stands before a name and its schema, and that schema.
-fn qualifier<'a, 'b>(before: &'a [Token<'b>]) -> (&'a [Token<'b>], Option<&'a str>) {
-    match before {
-        [outer @ .., Token::Word(schema), Token::Symbol(".")] => (outer, Some(schema.as_str())),
-        outer => (outer, None),
+impl Asked {
+    /// Asks for what stands behind names in texts, each with a key of its own, and for no more than these: the SQL
+    /// functions whose bodies the planner may take into a plan, and the views and the policies of tables that only such
+    /// a body names. Other functions that are not volatile count as what they are declared to be; of those that are,
+    /// the text has the name. `None` where no name is new.
+    pub(super) fn definitions(&mut self, texts: &[String], has_relations: bool, most: usize) -> Option<String> {
+        let (mut functions, mut relations) = (BTreeSet::new(), BTreeSet::new());
+        for text in texts {
+            let tokens = tokens(text);
+            for (at, token) in tokens.iter().enumerate() {
+                let Token::Word(word) = token else { continue };
+                if word.starts_with(|letter: char| letter.is_ascii_digit()) {
+                    continue;
+                }
+                let names = [word.to_lowercase(), word.clone()];
+                if matches!(tokens.get(at + 1), Some(Token::Symbol("("))) {
+                    functions.extend(names.clone());
+                }
+                if has_relations {
+                    relations.extend(names);
+                }
+            }
+        }
+        functions.retain(|name| self.functions.insert(name.clone()));
+        relations.retain(|name| self.relations.insert(name.clone()));
+        (!functions.is_empty() || !relations.is_empty()).then(|| definitions(&functions, &relations, most))
     }
 }
 
-/// The texts of a plan that may hold expressions.
-fn expressions<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+fn definitions(functions: &BTreeSet<String>, relations: &BTreeSet<String>, most: usize) -> String {
+    let array = |names: &BTreeSet<String>| {
+        let names: Vec<String> = names.iter().map(|name| literal(name)).collect();
+        format!("ARRAY[{}]::name[]", names.join(", "))
+    };
+    format!(
+        "WITH named AS (SELECT unnest({}) AS name) SELECT 'view ' || c.oid::text, pg_get_viewdef(c.oid) FROM pg_class \
+         c WHERE c.relkind = 'v' AND c.oid >= 16384 AND c.relname IN (SELECT name FROM named) UNION ALL SELECT \
+         'policy ' || p.oid::text, pg_get_expr(p.polqual, p.polrelid) FROM pg_policy p JOIN pg_class c ON c.oid = \
+         p.polrelid WHERE c.relname IN (SELECT name FROM named) UNION ALL SELECT 'function ' || p.oid::text, p.prosrc \
+         || ' ' || pg_get_functiondef(p.oid) FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE l.lanname = \
+         'sql' AND p.prokind = 'f' AND p.proretset AND p.provolatile <> 'v' AND p.oid >= 16384 AND p.proname IN \
+         (SELECT unnest({})) LIMIT {most}",
+        array(relations),
+        array(functions)
+    )
+}
+
+/// The schema before a name.
+fn qualifier<'a>(before: &'a [Token<'_>]) -> Option<&'a str> {
+    match before {
+        [.., Token::Word(schema), Token::Symbol(".")] => Some(schema.as_str()),
+        _ => None,
+    }
+}
+
+/// What stands before a name, its schema and its database.
+fn outside<'a, 'b>(mut before: &'a [Token<'b>]) -> &'a [Token<'b>] {
+    while let [outer @ .., Token::Word(_), Token::Symbol(".")] = before {
+        before = outer;
+    }
+    before
+}
+
+/// Whether a type stands behind these tokens.
+fn is_of_type(before: &[Token<'_>]) -> bool {
+    match before {
+        [.., Token::Symbol("::")] => true,
+        // Functions of JSON give a type that is named.
+        [.., Token::Word(word)] if word == "returning" => true,
+        [outer @ .., Token::Word(word)] if word == "as" => is_in_cast(outer),
+        _ => false,
+    }
+}
+
+/// Whether the bracket that is open behind these tokens is that of a cast.
+fn is_in_cast(before: &[Token<'_>]) -> bool {
+    let mut closed = 0;
+    for (at, token) in before.iter().enumerate().rev() {
+        match token {
+            Token::Symbol(")") => closed += 1,
+            Token::Symbol("(") if closed > 0 => closed -= 1,
+            Token::Symbol("(") => {
+                return matches!(&before[..at], [.., Token::Word(word)] if CASTING.contains(&word.as_str()));
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether a type between these tokens may be that of a column in a list such as `AS x(a integer, b text)`.
+fn defines_column(before: &[Token<'_>], rest: &[Token<'_>]) -> bool {
+    let is_end = match rest {
+        [Token::Symbol("," | ")" | "["), ..] => true,
+        [Token::Word(word), ..] => word == "collate" || word == "array",
+        _ => false,
+    };
+    is_end && matches!(before, [.., Token::Symbol("(" | ","), Token::Word(_)])
+}
+
+/// The texts of a plan that may hold expressions, each with the property that it is.
+fn expressions<'a>(property: &'a str, value: &'a Value, found: &mut Vec<(&'a str, &'a str)>) {
     match value {
-        Value::String(text) => found.push(text),
-        Value::Array(values) => values.iter().for_each(|value| expressions(value, found)),
+        Value::String(text) => found.push((property, text)),
+        Value::Array(values) => values.iter().for_each(|value| expressions(property, value, found)),
         Value::Object(properties) => {
             let unnamed = properties.iter().filter(|(name, _)| !NAMED.contains(&name.as_str()));
-            unnamed.for_each(|(_, value)| expressions(value, found));
+            unnamed.for_each(|(name, value)| expressions(name, value, found));
         }
         _ => {}
     }
@@ -386,14 +535,24 @@ impl Token<'_> {
             [b'\'', ..] | [b'E' | b'e', b'\'', ..] | [b'$', _, ..] => Token::Literal,
             [b'"', ..] => {
                 let name = &text[1..];
-                Token::Word(name.strip_suffix('"').unwrap_or(name).replace("\"\"", "\""))
+                let name = name.strip_suffix('"').unwrap_or(name).replace("\"\"", "\"");
+                Token::Word(cut(&name).to_string())
             }
             [first, ..] if is_of_operator(*first) => Token::Operator(text),
-            [first, ..] if is_of_word(*first) => Token::Word(text.to_ascii_lowercase()),
+            [first, ..] if is_of_word(*first) => Token::Word(cut(text).to_ascii_lowercase()),
             _ if text.trim().is_empty() => return None,
             _ => Token::Symbol(text),
         })
     }
+}
+
+/// A name as the server cuts it.
+fn cut(name: &str) -> &str {
+    let mut end = name.len().min(LONGEST_NAME);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
 }
 
 /// Letters of a word. The server takes every letter beyond ASCII for one.
@@ -466,6 +625,8 @@ mod tests {
             &["function", "public", "a$b"],
             &["function", "public", "say \"no\""],
             &["function", "public", "shop"],
+            &["attribute", "public", "shop"],
+            &["function", "public", "balance"],
             &["function", "public", "größe"],
             &["function", "hall", "round"],
             &["operator", "public", "<~>"],
@@ -480,7 +641,7 @@ mod tests {
     }
 
     fn in_text(text: &str) -> Option<String> {
-        volatile().in_texts(&[text.to_string()])
+        volatile().in_texts(&[text.to_string()], false)
     }
 
     #[test]
@@ -579,19 +740,52 @@ mod tests {
     }
 
     #[test]
-    fn what_a_view_calls_where_no_plan_shows_it_is_found_in_its_definition() {
-        let view = " SELECT n FROM shop LIMIT nextval('numbers'::regclass)".to_string();
-        let found = volatile().in_texts(&["SELECT * FROM best".into(), view]).unwrap();
-        assert!(found.starts_with("a view, a policy or an SQL function") && found.contains("nextval"), "{found}");
-        let question = definitions("SELECT * FROM \"Best\", hall.it LIMIT 10");
-        for name in ["'Best'", "'best'", "'hall'", "'it'"] {
-            assert!(question.contains(name), "no {name} in {question}");
+    fn a_column_or_an_alias_of_the_name_of_something_volatile_does_not_keep_a_query_from_being_run() {
+        for text in [
+            "SELECT a.balance FROM accounts a LIMIT 10",
+            "SELECT t.pg_sleep, t.nextval AS noisy FROM t LIMIT 10",
+            "SELECT (lower(a)) AS noisy, (SELECT max(b) AS noisy FROM u) FROM t LIMIT 10",
+            "SELECT CAST((SELECT max(b) AS noisy FROM u) AS integer) FROM t LIMIT 10",
+        ] {
+            assert_eq!(in_text(text), None, "{text}");
         }
-        assert!(!question.contains("'10'"), "{question}");
+        for text in ["SELECT balance(a) FROM t LIMIT 1", "SELECT cast((SELECT b AS c FROM t) AS a.b.noisy)"] {
+            assert!(in_text(text).is_some(), "{text}");
+        }
     }
 
     #[test]
-    fn a_cast_to_a_domain_whose_check_is_volatile_is_found_in_a_plan_and_in_a_text() {
+    fn a_name_that_the_server_cuts_is_found_by_what_it_cuts_it_to() {
+        let (short, wide) = ("n".repeat(63), "ä".repeat(31));
+        let names: &[&[&str]] = &[&["function", "public", &short], &["function", "public", &wide]];
+        let volatile = Volatile::of(rows(&[&["public"]]), rows(names), Vec::new());
+        let found = |name: &str| volatile.in_texts(&[format!("SELECT 1 LIMIT {name}(1)")], false).is_some();
+        assert!(found(&format!("{short}nn")) && found(&format!("\"{short}nn\"")) && found(&format!("{wide}ä")));
+        assert!(!found(&short[1..]));
+    }
+
+    #[test]
+    fn what_a_view_calls_where_no_plan_shows_it_is_found_in_its_definition() {
+        let view = " SELECT n FROM shop LIMIT nextval('numbers'::regclass)".to_string();
+        let found = volatile().in_texts(&["SELECT * FROM best".into(), view], false).unwrap();
+        assert!(found.starts_with("a view, a policy or an SQL function") && found.contains("nextval"), "{found}");
+    }
+
+    #[test]
+    fn the_server_is_asked_once_about_each_name_and_about_relations_only_where_a_function_names_them() {
+        let mut asked = Asked::default();
+        let text = ["SELECT \"Best\"(1), it FROM hall.it LIMIT 10".to_string()];
+        let question = asked.definitions(&text, false, 5).unwrap();
+        assert!(question.contains("ARRAY['Best', 'best']") && !question.contains("'it'"), "{question}");
+        assert!(question.contains("ARRAY[]::name[]") && question.ends_with("LIMIT 5"), "{question}");
+        assert_eq!(asked.definitions(&text, false, 5), None);
+        let question = asked.definitions(&text, true, 5).unwrap();
+        assert!(question.contains("'hall', 'it'") && !question.contains("'10'"), "{question}");
+        assert_eq!(asked.definitions(&text, true, 5), None);
+    }
+
+    /// The same with a domain whose check is volatile.
+    fn with_domain() -> Volatile {
         let mut volatile = volatile();
         let checks = rows(&[&["1", "CHECK ((nextval('s'::regclass) > VALUE))"], &["2", "CHECK ((VALUE > 0))"]]);
         assert_eq!(volatile.domains(checks), ["1"]);
@@ -599,14 +793,63 @@ mod tests {
             &["type", "public", "counted"],
             &["row", "public", "orders"],
             &["function", "public", "count_of"],
+            &["function", "public", "total"],
+            &["attribute", "public", "total"],
         ]));
-        for step in ["(t.n)::counted", "(t.n)::public.counted[]", "f(NULL::orders)", "count_of(t.n)"] {
-            assert!(in_plan(&volatile, &format!("\"Output\": [\"{step}\"]")).is_some(), "{step}");
+        volatile
+    }
+
+    #[test]
+    fn a_cast_to_a_domain_whose_check_is_volatile_is_found_in_a_plan_and_in_a_text() {
+        let volatile = with_domain();
+        for step in [
+            r#""Output": ["(t.n)::counted"]"#,
+            r#""Output": ["(t.n)::public.counted[]"]"#,
+            r#""Output": ["f(NULL::orders)"]"#,
+            r#""Output": ["count_of(t.n)"]"#,
+            r#""Output": ["JSON_VALUE(t.j, '$.n' RETURNING public.counted)"]"#,
+            r#""Output": ["XMLSERIALIZE(CONTENT t.x AS counted)"]"#,
+            r#""Table Function Call": "XMLTABLE(('/r'::text) PASSING (t.x) COLUMNS n counted PATH ('n'::text))""#,
+        ] {
+            assert!(in_plan(&volatile, step).is_some(), "{step}");
         }
-        assert_eq!(in_plan(&volatile, r#""Output": ["orders.n", "(t.n)::integer"]"#), None);
-        assert!(volatile.domain_in("SELECT * FROM json_to_record('{}') AS x(n Counted)").is_some());
-        assert_eq!(volatile.domain_in("SELECT 'counted' FROM orders"), None);
-        assert_eq!(volatile.in_texts(&["SELECT * FROM orders LIMIT 10".into()]), None, "the table itself");
+        for text in [
+            "SELECT 1 LIMIT 5::app.public.counted",
+            "SELECT 1 LIMIT CAST(5 AS Counted)",
+            "SELECT 1 LIMIT counted(5)",
+            "SELECT 1 LIMIT counted '5'",
+            "SELECT t.total FROM t LIMIT 1",
+        ] {
+            assert!(volatile.in_texts(&[text.into()], false).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_column_or_a_table_of_the_name_of_a_domain_does_not_keep_a_query_from_being_run() {
+        let volatile = with_domain();
+        for step in [
+            r#""Output": ["orders.n", "(t.n)::integer"]"#,
+            r#""Output": ["t.counted", "counted"], "Filter": "(t.counted > 1)", "Group Key": ["t.counted"]"#,
+        ] {
+            assert_eq!(in_plan(&volatile, step), None, "{step}");
+        }
+        for text in [
+            "SELECT * FROM orders LIMIT 10",
+            "SELECT counted, t.counted, n AS counted, t.count_of FROM t WHERE counted IN (1) ORDER BY counted LIMIT 10",
+            "WITH x AS (SELECT counted, n FROM t) SELECT (SELECT max(n) AS counted FROM u) FROM x LIMIT 10",
+        ] {
+            assert_eq!(volatile.in_texts(&[text.into()], false), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_type_of_a_column_that_no_plan_shows_is_found_where_a_function_is_scanned() {
+        let in_text = |text: &str| with_domain().in_texts(&[text.into()], true);
+        for columns in ["AS x(n Counted)", "AS (a int, n public.counted[])", "x(\"select\" counted)", "x(o orders)"] {
+            assert!(in_text(&format!("SELECT * FROM json_to_record('{{}}') {columns}")).is_some(), "{columns}");
+        }
+        assert_eq!(in_text("SELECT counted, 'counted' FROM orders, generate_series(1, 2) AS counted"), None);
+        assert!(with_domain().has_domains() && !volatile().has_domains());
     }
 
     #[test]
@@ -615,6 +858,12 @@ mod tests {
         let unseen = Volatile::of(Vec::new(), Vec::new(), casts).unseen().unwrap();
         assert!(unseen.contains("implicit cast that calls count_up"), "{unseen}");
         assert_eq!(volatile().unseen(), None);
+    }
+
+    #[test]
+    fn a_database_whose_catalogs_do_not_answer_keeps_every_query_from_being_run() {
+        let unseen = Volatile::unknown("it takes longer than 5 s").unseen().unwrap();
+        assert!(unseen.contains("is not known: it takes longer"), "{unseen}");
     }
 
     #[test]
@@ -637,7 +886,8 @@ mod tests {
         fn no_text_panics(text in "\\PC*|[a-zE;'\"$\\\\/*+:.(\\-\nä ]*") {
             let _ = in_text(&text);
             let _ = volatile().in_plan(&text);
-            let _ = definitions(&text);
+            let _ = with_domain().in_texts(std::slice::from_ref(&text), true);
+            let _ = Asked::default().definitions(&[text], true, 1);
         }
     }
 }
