@@ -273,7 +273,7 @@ fn ends(mut values: Vec<f64>) -> (f64, f64) {
 pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
     let found: Vec<(&Pair, Estimate)> = pairs.iter().filter_map(|pair| Some((pair, pair.ratio()?))).collect();
     let timed: Vec<Pair> = pairs.iter().filter(|pair| !pair.is_failed).cloned().collect();
-    let ratios: Vec<Estimate> = timed.iter().filter_map(Pair::ratio).collect();
+    let ratios: Vec<Estimate> = found.iter().filter(|(pair, _)| !pair.is_failed).map(|(_, ratio)| *ratio).collect();
     let millis = timed.iter().filter_map(Pair::millis);
     let (now, then) = millis.fold((0.0, 0.0), |(now, then), one| (now + one.0, then + one.1));
     let is = |wanted, pair: &Pair, ratio| !pair.is_failed && pair.verdict_by(ratio) == wanted;
