@@ -51,6 +51,7 @@ pub(crate) struct Texts {
     file: Option<ByteArray>,
     sessions: Vec<ByteArray>,
     statements: Vec<ByteArray>,
+    /// Module, action, service, client and container.
     scopes: Vec<[ByteArray; 5]>,
     calls: Vec<ByteArray>,
     placements: Vec<ByteArray>,
@@ -68,6 +69,9 @@ impl Texts {
         self.file.as_ref().map_or(String::new(), |name| String::from_utf8_lossy(name.data()).into_owned())
     }
 }
+
+/// The place of the container in the texts of a scope.
+const CONTAINER: usize = 4;
 
 /// The texts of entry `index` of a list that only grows; each is made once.
 fn made<'m, T, M>(made: &'m mut Vec<M>, list: &[T], index: usize, text: fn(&T) -> M) -> &'m M {
@@ -92,9 +96,15 @@ fn whose(
     row.shared("session", made(&mut texts.sessions, &context.sessions, session.0 as usize, text));
     row.integer("statement", statement.0.into());
     row.shared("statement_id", statement_id(texts, context, statement));
-    let scope = made(&mut texts.scopes, &context.scopes, scope.0 as usize, |scope| {
+    let at = scope.0 as usize;
+    made(&mut texts.scopes, &context.scopes, at, |scope| {
         [&scope.module, &scope.action, &scope.service, &scope.client, &scope.container].map(|text| text.as_str().into())
     });
+    let (scope, container) = (&mut texts.scopes[at], context.scopes[at].container.as_str());
+    // A trace may name a container behind its number: its rows have the name from then on.
+    if scope[CONTAINER].data() != container.as_bytes() {
+        scope[CONTAINER] = container.into();
+    }
     let names = ["module", "action", "service", "client", "container"];
     names.into_iter().zip(scope).for_each(|(name, text)| row.shared(name, text));
 }
@@ -200,4 +210,21 @@ pub(crate) fn plan_line(row: &mut Row<'_>, texts: &mut Texts, context: &Context,
     row.optional("physical_writes", line.figures.map(|figures| figures.physical_writes));
     row.optional_time("time_ns", line.figures.map(|figures| figures.time));
     row.optional_time("read_time_ns", line.figures.and_then(|figures| figures.read_time));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_container_that_is_named_behind_its_number_has_its_name_from_then_on() {
+        let (mut texts, mut context) = (Texts::default(), sample());
+        let mut exported = |container: &str| {
+            context.scopes[0].container = container.into();
+            columns(|row| call(row, &mut texts, &context, &Call::default()));
+            texts.scopes[0][CONTAINER].clone()
+        };
+        assert_eq!(exported("3"), ByteArray::from("3"));
+        assert_eq!(exported("SHOP"), ByteArray::from("SHOP"));
+    }
 }

@@ -38,7 +38,7 @@ pub(crate) struct CounterSource {
     /// The identifiers of our own statements, as far as they were looked for.
     own: Option<BTreeSet<i64>>,
     /// Whether what is counted until it is asked next is of a longer time than that is asked for.
-    is_stale: bool,
+    pub(crate) is_stale: bool,
 }
 
 impl CounterSource {

@@ -2,6 +2,8 @@
 //! answers may come late: nothing is sampled from them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use profile::source::sampled::Sample;
@@ -24,15 +26,19 @@ pub(crate) struct Questions {
     /// How many blocks were found in the buffers.
     pub(crate) hits: bool,
     pub(crate) counters: Option<CountersQuestion>,
+    /// Raised when the watch ends, which waits for the answer under way and for no other.
+    pub(crate) is_over: Arc<AtomicBool>,
 }
 
 /// What was answered; `None` where it was not asked, or was refused.
 #[derive(Default)]
 pub(crate) struct Answers {
     pub(crate) blocking: Option<(LockWaits, Blocking)>,
+    /// How long the server worked for that, also where it came to nothing.
+    pub(crate) worked_for_blocking: Option<Duration>,
     pub(crate) tracing: Option<TracingAnswer>,
-    /// Within, `None` where the server refused.
-    pub(crate) hits: Option<Option<u64>>,
+    /// With the time that the server worked for it. Within, `None` where the server refused.
+    pub(crate) hits: Option<(Option<u64>, Duration)>,
     pub(crate) counters: Option<CountersAnswer>,
     /// What ended the questions: the server is gone, or is not to be asked any more.
     pub(crate) failure: Option<ServerError>,
@@ -44,7 +50,7 @@ impl Questions {
         self.blocking.is_none() && self.tracing.is_none() && !self.hits && self.counters.is_none()
     }
 
-    /// Asks them all.
+    /// Asks them all, unless the watch ends meanwhile.
     pub(crate) fn ask(self, sampler: &mut SqlSampler) -> Answers {
         let mut answers = Answers::default();
         let asked = self.ask_into(sampler, &mut answers);
@@ -52,25 +58,37 @@ impl Questions {
     }
 
     fn ask_into(self, sampler: &mut SqlSampler, answers: &mut Answers) -> Result<(), ServerError> {
-        if let Some(waits) = self.blocking {
-            match sampler.blocking() {
+        let Questions { blocking, tracing, hits, counters, is_over } = self;
+        let goes_on = || !is_over.load(Ordering::Relaxed);
+        if let Some(waits) = blocking.filter(|_| goes_on()) {
+            let (answer, worked) = timed(sampler, SqlSampler::blocking);
+            answers.worked_for_blocking = Some(worked);
+            match answer {
                 Ok(answer) => answers.blocking = Some((waits, answer)),
                 // It is asked again soon.
                 Err(error) if error.is_of_statement() => {}
                 Err(error) => return Err(error),
             }
         }
-        if let Some(question) = self.tracing {
+        if let Some(question) = tracing.filter(|_| goes_on()) {
             answers.tracing = Some(question.ask(sampler.session())?);
         }
-        if self.hits {
-            answers.hits = Some(BufferHits::ask(sampler.session())?);
+        if hits && goes_on() {
+            let (answer, worked) = timed(sampler, |sampler| BufferHits::ask(sampler.session()));
+            answers.hits = Some((answer?, worked));
         }
-        if let Some(question) = self.counters {
+        if let Some(question) = counters.filter(|_| goes_on()) {
             answers.counters = Some(question.ask(sampler.session())?);
         }
         Ok(())
     }
+}
+
+/// What comes of a question, and how long the server worked for it, as far as the way there and back is known.
+fn timed<T>(sampler: &mut SqlSampler, ask: impl FnOnce(&mut SqlSampler) -> T) -> (T, Duration) {
+    let begun = Instant::now();
+    let answer = ask(sampler);
+    (answer, begun.elapsed().saturating_sub(sampler.way()))
 }
 
 /// Sessions that wait for locks, as they were sampled before it is asked who blocks them.
@@ -124,11 +142,25 @@ impl CountersQuestion {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use profile::source::sampled::{Backend, State};
+    use server::{Address, Statements};
 
     use super::*;
+
+    #[test]
+    fn a_watch_that_ends_waits_for_no_question_that_was_not_asked_yet() {
+        let sent = |is_over: bool| {
+            let (statements, is_over) = (Statements::default(), Arc::new(AtomicBool::new(is_over)));
+            let address = Address::parse("postgres://me@localhost/shop").unwrap();
+            let mut sampler = SqlSampler::rehearsal(&address, (statements.clone(), 18)).unwrap();
+            let before = statements.size().0;
+            let counters = Some(CountersQuestion { source: None, own: Duration::ZERO });
+            let questions = Questions { blocking: None, tracing: None, hits: true, counters, is_over };
+            assert!(questions.ask(&mut sampler).failure.is_none());
+            statements.size().0 - before
+        };
+        assert_eq!((sent(false), sent(true)), (2, 0));
+    }
 
     fn sample(pid: u32, event: Option<&str>) -> Sample {
         Sample {

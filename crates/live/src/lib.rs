@@ -6,6 +6,7 @@
 //! What a sample means is known below, in `profile`; nothing here renders.
 
 mod account;
+mod burden;
 mod counters;
 mod exact;
 mod further;
@@ -17,6 +18,7 @@ mod processors;
 mod question;
 mod recorder;
 mod sampler;
+mod sleeps;
 mod sql;
 mod statements;
 mod tracing;

@@ -89,7 +89,12 @@ impl Processors {
         let now = match &reading.file {
             Some(file) => times_in(file),
             None => times(process),
-        }?;
+        };
+        let Some(now) = now else {
+            // It has ended. What has its number later is another process, which begins anew.
+            self.forget(process);
+            return None;
+        };
         let before = std::mem::replace(&mut reading.times, now);
         let ran = Ticks::from_nanos(now.0.saturating_sub(before.0));
         let waited = Ticks::from_nanos(now.1.saturating_sub(before.1));
@@ -104,6 +109,12 @@ impl Processors {
         self.open += usize::from(stays);
         let reading = Reading { times, file: stays.then_some(file) };
         if let Some(Reading { file: Some(_), .. }) = self.last.insert(process, reading) {
+            self.open -= 1;
+        }
+    }
+
+    fn forget(&mut self, process: u32) {
+        if let Some(Reading { file: Some(_), .. }) = self.last.remove(&process) {
             self.open -= 1;
         }
     }
@@ -195,8 +206,29 @@ mod tests {
             child.kill().unwrap();
             child.wait().unwrap();
         }
-        assert_eq!((processors.since(other.id()), processors.since(u32::MAX), processors.open), (None, None, 2));
+        assert_eq!((processors.since(other.id()), processors.since(u32::MAX), processors.open), (None, None, 1));
         processors.retain(|process| process == one.id());
+        assert_eq!((processors.last.len(), processors.open), (1, 1));
+    }
+
+    #[test]
+    fn a_process_that_has_the_number_of_one_that_has_ended_begins_anew() {
+        let mut ended = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let mut processors = Processors::default();
+        for _ in 0..10_000 {
+            // The kernel counts nothing of it before it has run.
+            processors.begin(ended.id());
+            if processors.last.contains_key(&ended.id()) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        ended.kill().unwrap();
+        ended.wait().unwrap();
+        let left = processors.last.remove(&ended.id()).unwrap();
+        let own = std::process::id();
+        processors.last.insert(own, left);
+        assert_eq!([0; 3].map(|_| processors.since(own).is_some()), [false, false, true]);
         assert_eq!((processors.last.len(), processors.open), (1, 1));
     }
 

@@ -61,12 +61,21 @@ pub struct News {
     pub said: Vec<String>,
 }
 
+/// A segment that is over.
+struct Over {
+    segment: Segment,
+    /// Whether it waits for what the server has counted meanwhile, and not for those before it alone.
+    wants_counters: bool,
+}
+
 /// Records what a watch sees.
 pub struct Recorder {
     sums: Sums,
-    /// Segments that are over and wait for what the server has counted meanwhile, the oldest first. Its answer may take
-    /// longer than a segment.
-    over: VecDeque<Segment>,
+    /// Segments that are over and wait, the oldest first, which waits for what the server has counted meanwhile. The
+    /// answer may take longer than a segment.
+    over: VecDeque<Over>,
+    /// Whether anything was sampled since the server's last answer, and since the last time without samples.
+    is_sampled: bool,
     /// The names of relations by the paths of their files.
     names: BTreeMap<String, String>,
     /// The CPU time of this process when the last segment was cut.
@@ -93,6 +102,7 @@ impl Recorder {
         Ok(Recorder {
             sums,
             over: VecDeque::new(),
+            is_sampled: false,
             names: BTreeMap::new(),
             cpu: process_cpu(),
             settings,
@@ -120,12 +130,17 @@ impl Recorder {
         Some(segment)
     }
 
-    /// Has a segment wait for what the server has counted meanwhile. The oldest of too many is written without that.
-    fn hold(&mut self, over: Segment) {
+    /// Has a segment wait for those before it, and for what it wants itself.
+    fn hold(&mut self, over: Over) {
         self.over.push_back(over);
-        if self.over.len() > OVER_MAX {
-            let oldest = self.over.pop_front();
-            self.write(oldest);
+        self.write_settled();
+    }
+
+    /// Writes the segments that wait for nothing any more. The oldest of too many is written without counters.
+    fn write_settled(&mut self) {
+        while self.over.front().is_some_and(|first| !first.wants_counters || self.over.len() > OVER_MAX) {
+            let first = self.over.pop_front();
+            self.write(first.map(|over| over.segment));
         }
     }
 
@@ -149,7 +164,7 @@ impl Drop for Recorder {
         let last = self.sums.take(self.now());
         let last = self.cut(last);
         if let Some(outbox) = self.outbox.take() {
-            for mut segment in self.over.drain(..).chain(last) {
+            for mut segment in self.over.drain(..).map(|over| over.segment).chain(last) {
                 name_relations(&mut segment, &self.names);
                 // It may wait for the disk here.
                 let _ = outbox.send(segment);
@@ -167,15 +182,16 @@ impl Listener for Recorder {
     }
 
     fn look(&mut self, since: Ticks, samples: &[Sample]) {
+        self.is_sampled |= since > Ticks::ZERO;
         let over = self.sums.look(self.now(), since, samples);
-        if let Some(over) = self.cut(over) {
-            self.hold(over);
+        if let Some(segment) = self.cut(over) {
+            self.hold(Over { segment, wants_counters: true });
         }
     }
 
     fn rename(&mut self, was: &str, is: &str) {
         for over in &mut self.over {
-            rename_event(over, was, is);
+            rename_event(&mut over.segment, was, is);
         }
         self.sums.rename(was, is);
     }
@@ -193,16 +209,16 @@ impl Listener for Recorder {
     }
 
     fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>, own: Duration) {
+        self.is_sampled = false;
         // The first that waits is the one for which the server was asked.
-        let mut over = self.over.pop_front();
-        if let Some(segment) = &mut over {
-            add_counters(segment, counted);
-            segment.account = account.and_then(Ticks::nanos);
-            if let Some(of_recording) = &mut segment.own {
-                of_recording.session = i64::try_from(own.as_nanos()).ok();
-            }
+        let Some(Over { mut segment, .. }) = self.over.pop_front() else { return };
+        add_counters(&mut segment, counted);
+        segment.account = account.and_then(Ticks::nanos);
+        if let Some(of_recording) = &mut segment.own {
+            of_recording.session = i64::try_from(own.as_nanos()).ok();
         }
-        self.write(over);
+        self.write(Some(segment));
+        self.write_settled();
     }
 
     fn blocking(&mut self, answer: &[(u32, Vec<u32>)]) {
@@ -219,7 +235,7 @@ impl Listener for Recorder {
 
     fn away(&mut self) {
         while let Some(over) = self.over.pop_front() {
-            self.write(Some(over));
+            self.write(Some(over.segment));
         }
         let over = self.sums.take(self.now());
         let over = self.cut(over);
@@ -227,10 +243,12 @@ impl Listener for Recorder {
     }
 
     fn lose(&mut self, time: Ticks, reason: &str) {
-        // It waits for what the server has counted meanwhile, like any other: segments are written in their order.
         let over = self.sums.lose(self.now(), time, reason);
-        if let Some(over) = self.cut(over) {
-            self.hold(over);
+        // Where the time was that of the server's last answer, it is not asked once more: the next answer would take as
+        // long, and end in another time without samples, and so on. Segments are written in their order all the same.
+        let wants_counters = std::mem::take(&mut self.is_sampled);
+        if let Some(segment) = self.cut(over) {
+            self.hold(Over { segment, wants_counters });
         }
         let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
         say(&mut news, format!("nothing was recorded for {:.1} s: {reason}.", time.micros() / 1e6));
@@ -332,6 +350,34 @@ mod tests {
         news.removed
     }
 
+    fn wanting(segment: Segment) -> Over {
+        Over { segment, wants_counters: true }
+    }
+
+    #[test]
+    fn a_server_that_answers_so_late_that_nothing_is_sampled_meanwhile_is_not_asked_at_once_again() {
+        let place = tempfile::tempdir().unwrap();
+        let limits = Limits { age: None, bytes: None };
+        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
+        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let (look, gap) = (Ticks::from_micros(20_000), Ticks::from_micros(2_000_000));
+        let lose = |recorder: &mut Recorder| {
+            recorder.lose(gap, "the server was slow to answer");
+            recorder.wants_counters()
+        };
+        recorder.look(look, &[]);
+        let head = Head { begin: BEGIN, end: BEGIN, ..Head::default() };
+        recorder.hold(wanting(Segment { head, ..Segment::default() }));
+        assert!(recorder.wants_counters());
+        // The answer comes two seconds later, and with the next look they are lost.
+        recorder.counted(&BTreeMap::new(), None, Duration::ZERO);
+        assert!(!lose(&mut recorder) && !lose(&mut recorder), "each answer would cost two seconds more");
+        recorder.look(look, &[]);
+        assert!(lose(&mut recorder), "a pause of another reason");
+        drop(recorder);
+        assert_eq!(segments(place.path()).unwrap().len(), 5, "all of them are written");
+    }
+
     #[test]
     fn segments_before_and_after_a_pause_are_written_in_their_order() {
         let place = tempfile::tempdir().unwrap();
@@ -341,7 +387,7 @@ mod tests {
         let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
         let head = |begin: i64| Head { begin, end: begin + MINUTE, ..Head::default() };
         // This one waits for what the server has counted meanwhile.
-        recorder.hold(Segment { head: head(BEGIN), ..Segment::default() });
+        recorder.hold(wanting(Segment { head: head(BEGIN), ..Segment::default() }));
         recorder.look(Ticks::from_micros(1_000), &[]);
         recorder.lose(Ticks::from_micros(2_000_000), "readpath did not run");
         drop(recorder);
@@ -359,12 +405,12 @@ mod tests {
             let begin = BEGIN + minute * MINUTE;
             Segment { head: Head { begin, end: begin + MINUTE, ..Head::default() }, ..Segment::default() }
         };
-        (0..2).for_each(|minute| recorder.hold(segment(minute)));
+        (0..2).for_each(|minute| recorder.hold(wanting(segment(minute))));
         recorder.counted(&BTreeMap::new(), Some(Ticks::from_micros(7)), Duration::ZERO);
         let left: Vec<(i64, bool)> =
-            recorder.over.iter().map(|over| (over.head.begin, over.account.is_some())).collect();
+            recorder.over.iter().map(|over| (over.segment.head.begin, over.segment.account.is_some())).collect();
         assert_eq!((left.as_slice(), recorder.wants_counters()), ([(BEGIN + MINUTE, false)].as_slice(), true));
-        (2..6).for_each(|minute| recorder.hold(segment(minute)));
+        (2..6).for_each(|minute| recorder.hold(wanting(segment(minute))));
         assert_eq!(recorder.over.len(), OVER_MAX, "the oldest are written without an answer");
         drop(recorder);
         let begins: Vec<i64> = segments(place.path()).unwrap().iter().map(|(name, _)| name.begin).collect();

@@ -42,6 +42,8 @@ pub struct SqlSampler {
     /// Time that the server has worked for our looks, and that passed from their questions to their answers.
     pub(crate) server_time: Duration,
     pub(crate) answer_time: Duration,
+    /// How long it worked for the last look.
+    pub(crate) worked: Duration,
 }
 
 impl SqlSampler {
@@ -72,6 +74,7 @@ impl SqlSampler {
             last: None,
             server_time: Duration::ZERO,
             answer_time: Duration::ZERO,
+            worked: Duration::ZERO,
         })
     }
 
@@ -83,6 +86,12 @@ impl SqlSampler {
     /// The session, for what is asked besides.
     pub(crate) fn session(&mut self) -> &mut Session {
         &mut self.session
+    }
+
+    /// How long an answer takes beyond the server's work for it, by the looks so far.
+    pub(crate) fn way(&self) -> Duration {
+        let looks = u32::try_from(self.looks).unwrap_or(u32::MAX).max(1);
+        self.answer_time.saturating_sub(self.server_time) / looks
     }
 
     /// Divides time on a processor from time ready for one, from now on.
@@ -185,7 +194,8 @@ impl Sampler for SqlSampler {
             samples.extend(self.sample(row));
         }
         self.last = now;
-        self.server_time += Duration::from_micros(worked.max(0).unsigned_abs());
+        self.worked = Duration::from_micros(worked.max(0).unsigned_abs());
+        self.server_time += self.worked;
         self.answer_time += took;
         if self.looks.is_multiple_of(LOOKS_BETWEEN_SWEEPS) {
             self.sweep();

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use measure::quantity::format_nanos;
 use measure::random::SplitMix64;
 use measure::{Nanos, Parameters};
 use profile::event::Ticks;
@@ -21,6 +22,7 @@ use sys::process::{ShortSlice, process_cpu};
 use sys::watchpoint;
 
 use crate::account::Account;
+use crate::burden::{rest_after_look, until_asked_again};
 use crate::counters::{Counted, CounterSource};
 use crate::exact::{Chosen, Exact, TracedReads, Watching};
 use crate::further::{Answers, Blocking, CountersAnswer, CountersQuestion, LockWaits, Questions};
@@ -30,6 +32,7 @@ use crate::memory::MemorySampler;
 use crate::processors::{Busy, Processors};
 use crate::question::{Looked, Question};
 use crate::sampler::{Look, Sampler, Texts};
+use crate::sleeps::Sleeps;
 use crate::sql::{SqlSampler, has_lock_waits};
 use crate::statements::{EVENTS, WITH_EVENTS};
 use crate::tracing::TracedServer;
@@ -68,8 +71,14 @@ const NAP: Duration = Duration::from_millis(20);
 const GAP_MAX: Duration = Duration::from_secs(1);
 const GAP_INTERVALS: f64 = 5.0;
 
-/// How often a server that went away is looked for.
+/// Part of the time that may pass without samples where what the server counts of all of it is held against them.
+const LOST_PART_MAX: f64 = 0.01;
+
+/// How often a server that went away is looked for: less often the longer it is away, because each time takes two
+/// connections, and one that refuses writes a line to its log.
 const KNOCK_EVERY: Duration = Duration::from_millis(500);
+const KNOCK_EVERY_MAX: Duration = Duration::from_secs(30);
+const KNOCK_PART: u32 = 10;
 
 /// Looks in a row that the server may end or refuse before the watch gives up.
 const REFUSALS_MAX: u32 = 5;
@@ -104,10 +113,18 @@ pub struct Watch {
     /// The memory as it was read until it could no longer be read: it knows the names of waits.
     former: Option<MemorySampler>,
     looked: Option<Instant>,
-    /// When the last look was due.
+    /// When the last look was due, and until when the server rests from the last one that it was asked for.
     due: Option<Instant>,
+    rested: Instant,
+    /// How long that rest is.
+    rest: Duration,
+    /// When the session was opened.
+    opened: Instant,
+    sleeps: Sleeps,
     /// Looks that asked the server.
     asks: u64,
+    /// Whether the next look is to bring all texts of statements, until there is one.
+    wants_texts: bool,
     facts: ServerFacts,
     profile: SampledProfile,
     /// Hears the looks in place of the profile.
@@ -116,8 +133,9 @@ pub struct Watch {
     /// The question what the sessions do, while the server has not answered it and its memory is read. The sampler is
     /// with it, or with the one below.
     question: Option<Question<Looked>>,
-    /// Further questions that the server has not answered.
+    /// Further questions that the server has not answered, and whether the watch ends, which waits for no more of them.
     further: Option<Question<Answers>>,
+    is_over: Arc<AtomicBool>,
     /// The sampler's times before it went with a question.
     lent: Times,
     /// Whether the server has shown what its sessions do since it was last asked for names and hits.
@@ -131,8 +149,9 @@ pub struct Watch {
     /// The last answer to who blocks whom, as long as a session waits for a lock.
     blocking: Blocking,
     last: Option<Instant>,
-    /// When it was asked last, and when it was asked what `blocking` answers.
+    /// When it was asked last, how long it is not asked again, and when it was asked what `blocking` answers.
     asked: Option<Instant>,
+    blocking_every: Duration,
     answered: Option<Instant>,
     refusals: u32,
     begun: Begun,
@@ -144,10 +163,14 @@ pub struct Watch {
     tracing: TracedServer,
     /// `None` where hits are not asked for.
     hits: Option<BufferHits>,
-    /// What the server did for sessions of ours that ended.
-    earlier: Duration,
+    /// What sessions of ours took that ended, and looks at memory that is not read any more.
+    earlier: Times,
     /// The server's account when the listener was given it last, and what the server had done for us by then.
     accounted: (Result<Account, String>, Duration),
+    /// When the server was asked last for what it counts, and whether what it has counted by the next time is of a time
+    /// without samples too.
+    counted: Instant,
+    skips_counters: bool,
     random: SplitMix64,
 }
 
@@ -158,12 +181,20 @@ struct Times {
     answer: Duration,
 }
 
+impl Times {
+    fn and(self, more: Times) -> Times {
+        Times { server: self.server + more.server, answer: self.answer + more.answer }
+    }
+}
+
 /// What was read when the watch began, to be held against its end.
 struct Begun {
     at: Instant,
     cpu: Nanos,
     busy: Option<Busy>,
     account: Result<Account, String>,
+    /// What the server had worked for us when its account was read.
+    own: Duration,
     counters: Result<CounterSource, String>,
 }
 
@@ -191,6 +222,9 @@ impl Watch {
         watch.tracing = TracedServer::new(opened);
         if let Some(sampler) = &mut watch.sampler {
             trace(&mut watch.tracing, sampler, address, settings)?;
+            // What came before took its time, of which there are no samples.
+            let account = Account::now(sampler.session())?;
+            watch.begin(account);
         }
         Ok(watch)
     }
@@ -251,13 +285,19 @@ impl Watch {
             former: None,
             looked: None,
             due: None,
+            rested: Instant::now(),
+            rest: Duration::ZERO,
+            opened: Instant::now(),
+            sleeps: Sleeps::new(),
             asks: 0,
+            wants_texts: false,
             facts,
             profile: SampledProfile::new(settings.wall_clock, settings.think_time, instruments),
             listener: None,
             samples: Vec::new(),
             question: None,
             further: None,
+            is_over: Arc::default(),
             lent: Times::default(),
             asks_more: false,
             rest_is_next: false,
@@ -266,6 +306,7 @@ impl Watch {
             blocking: Vec::new(),
             last: None,
             asked: None,
+            blocking_every: BLOCKING_EVERY,
             answered: None,
             refusals: 0,
             begun: Begun {
@@ -273,6 +314,7 @@ impl Watch {
                 cpu: process_cpu(),
                 busy: Busy::now(),
                 account: account.clone(),
+                own: Duration::ZERO,
                 counters,
             },
             away: Vec::new(),
@@ -281,10 +323,25 @@ impl Watch {
             watching: None,
             tracing: TracedServer::new((Instant::now(), settings.wall_clock)),
             hits: None,
-            earlier: Duration::ZERO,
+            earlier: Times::default(),
             accounted: (account, Duration::ZERO),
+            counted: Instant::now(),
+            skips_counters: false,
             random: SplitMix64::new(settings.seed),
         })
+    }
+
+    /// Has the watch begin now, with this account of the server's.
+    fn begin(&mut self, account: Result<Account, String>) {
+        (self.begun.at, self.begun.cpu, self.begun.busy) = (Instant::now(), process_cpu(), Busy::now());
+        self.begin_account(account);
+    }
+
+    /// Takes down what the end is held against.
+    fn begin_account(&mut self, account: Result<Account, String>) {
+        let own = self.own_time();
+        (self.begun.account, self.begun.own) = (account.clone(), own);
+        self.accounted = (account, own);
     }
 
     /// Gives each look to this listener from now on, and no more to the profile, which then stays as it is.
@@ -293,9 +350,20 @@ impl Watch {
         self.listener = Some(listener);
     }
 
-    /// Gives the listener back, and why the watch has ended, if it has.
+    /// Gives the listener back, with all that it was still to hear, and why the watch has ended, if it has. Nothing is
+    /// traced from then on, and the session ends: another watch over the server may begin.
     pub fn release(&mut self) -> (Option<Box<dyn Listener>>, Option<String>) {
+        self.settle();
+        self.end_session();
         (self.listener.take(), self.ended.take())
+    }
+
+    /// Takes what was traced and is still to be answered.
+    fn settle(&mut self) {
+        self.hear_rest();
+        let _ = self.take_late_answer(CLOSED_WITHIN);
+        // One that has not come by now is waited for no longer.
+        (self.question, self.further) = (None, None);
     }
 
     /// Whether it has ended by itself.
@@ -358,7 +426,8 @@ impl Watch {
             return Err(exact.refusal());
         }
         if let Some(sampler) = &mut self.sampler {
-            self.begun.account = Account::now(sampler.session()).unwrap_or_else(|error| Err(error.to_string()));
+            let account = Account::now(sampler.session()).unwrap_or_else(|error| Err(error.to_string()));
+            self.begin_account(account);
         }
         // What was read before is of no session that is watched.
         let _ = self.tracing.look(Instant::now());
@@ -471,12 +540,14 @@ impl Watch {
 
     /// One look, and what else is to be asked where it is time to.
     fn look_once(&mut self) -> Result<(), ServerError> {
-        let takes_all = match &mut self.listener {
+        self.wants_texts |= match &mut self.listener {
             Some(listener) => listener.takes_texts(),
             None => self.profile.takes_texts(),
         };
-        let texts = if takes_all { Texts::All } else { Texts::New };
+        let texts = if self.wants_texts { Texts::All } else { Texts::New };
         let begun = Instant::now();
+        // Our own wish, and no gap.
+        let rest = std::mem::take(&mut self.rest);
         self.take_late_answer(Duration::ZERO)?;
         let of_memory = self.look_at_memory(texts);
         let is_of_memory = of_memory.is_some();
@@ -487,11 +558,19 @@ impl Watch {
                 None => return Ok(()),
             },
         };
-        let mut since = self.last.replace(look.at).map_or(Duration::ZERO, |last| look.at - last);
-        if since > GAP_MAX.max(Duration::from_secs_f64(GAP_INTERVALS / self.rate())) {
-            let is_asleep = self.held_up + begun.elapsed() < since / 2;
+        self.wants_texts = false;
+        let last = self.last.replace(look.at);
+        let mut since = last.map_or(Duration::ZERO, |last| look.at - last);
+        if let Some(slept) = self.sleeps.since() {
+            // What the server counted meanwhile is of no second that is shown.
+            self.hits.iter_mut().for_each(BufferHits::forget);
+            self.lose(look.at, ticks(slept + since), "this machine slept".into());
+            since = Duration::ZERO;
+        }
+        if since > rest + GAP_MAX.max(Duration::from_secs_f64(GAP_INTERVALS / self.rate())) {
+            let is_asleep = self.held_up + begun.elapsed() < since.saturating_sub(rest) / 2;
             let reason = if is_asleep { "readpath did not run" } else { "the server was slow to answer" };
-            self.lose(ticks(since), reason.into());
+            self.lose(look.at - since, ticks(since), reason.into());
             since = Duration::ZERO;
         }
         self.since = since;
@@ -507,7 +586,7 @@ impl Watch {
             self.blocking.clear();
         }
         self.hear(look.at);
-        let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= BLOCKING_EVERY) && self.sampler.is_some();
+        let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= self.blocking_every) && self.sampler.is_some();
         let waits = (is_due && has_waits && !self.rest_is_next).then(|| LockWaits::of(&self.samples));
         self.ask_further(waits)
     }
@@ -560,27 +639,38 @@ impl Watch {
     fn further_questions(&mut self, blocking: Option<LockWaits>) -> Questions {
         self.asked = blocking.as_ref().map(|waits| waits.at).or(self.asked);
         self.rest_is_next = blocking.is_some();
+        let is_over = Arc::clone(&self.is_over);
         // Waits of the moment are charged by its answer, which does not wait for any other.
         if self.rest_is_next {
-            return Questions { blocking, tracing: None, hits: false, counters: None };
+            return Questions { blocking, tracing: None, hits: false, counters: None, is_over };
         }
         let asks_more = std::mem::take(&mut self.asks_more);
         let tracing = if asks_more { self.tracing.question() } else { None };
         let hits = asks_more && self.hits.as_mut().is_some_and(BufferHits::take_due);
         let wants_counters = self.listener.as_ref().is_some_and(|listener| listener.wants_counters());
-        let counters = wants_counters.then(|| {
-            let source = self.begun.counters.as_ref().ok().cloned();
-            CountersQuestion { source, own: self.own_time() }
-        });
-        Questions { blocking, tracing, hits, counters }
+        let counters = wants_counters.then(|| self.counters_question());
+        Questions { blocking, tracing, hits, counters, is_over }
+    }
+
+    /// Asks what the server has counted since it was asked last, where that is of sampled time.
+    fn counters_question(&mut self) -> CountersQuestion {
+        if std::mem::take(&mut self.skips_counters) {
+            self.begun.counters.iter_mut().for_each(CounterSource::skip);
+            self.accounted.0 = Err("some of that time passed without samples".into());
+        }
+        self.counted = Instant::now();
+        CountersQuestion { source: self.begun.counters.as_ref().ok().cloned(), own: self.own_time() }
     }
 
     /// Takes answers to further questions.
     fn take_answers(&mut self, answers: Answers) -> Result<(), ServerError> {
-        let Answers { blocking, tracing, hits, counters, failure } = answers;
+        let Answers { blocking, worked_for_blocking, tracing, hits, counters, failure } = answers;
         tracing.into_iter().for_each(|answer| self.tracing.learn(answer));
-        if let (Some(known), Some(blocks)) = (&mut self.hits, hits) {
-            known.learn(blocks);
+        if let (Some(known), Some((blocks, worked))) = (&mut self.hits, hits) {
+            known.learn(blocks, worked);
+        }
+        if let Some(worked) = worked_for_blocking {
+            self.blocking_every = until_asked_again(BLOCKING_EVERY, worked);
         }
         counters.into_iter().for_each(|answer| self.give_counters(answer));
         if let Some((waits, answer)) = blocking {
@@ -608,8 +698,13 @@ impl Watch {
         }
     }
 
-    /// Notes a time in which nothing was sampled, which ends now.
-    fn lose(&mut self, time: Ticks, reason: String) {
+    /// Notes a time in which nothing was sampled. It ends now, and began at this moment of the clock of the looks. That
+    /// clock stands still while the machine sleeps.
+    fn lose(&mut self, begun: Instant, time: Ticks, reason: String) {
+        // Where that question took the time, nearly all that the server counts next is of samples.
+        let sampled = ticks(begun.saturating_duration_since(self.counted));
+        let is_of_question = self.counted >= begun && ticks(self.held_up * 2) >= time;
+        self.skips_counters |= !is_of_question && time.0 as f64 > LOST_PART_MAX * sampled.0 as f64;
         if let Some(listener) = &mut self.listener {
             return listener.lose(time, &reason);
         }
@@ -631,6 +726,7 @@ impl Watch {
         }
         let look = memory.look(texts, &mut self.samples);
         if let Err(error) = &look {
+            self.earlier.answer += memory.time;
             let read_no_more = Err(format!("it could no longer be read: {error}"));
             self.former = std::mem::replace(&mut self.memory, read_no_more).ok();
             let subject = self.subject();
@@ -646,7 +742,12 @@ impl Watch {
         let waits = self.memory.as_mut().ok().map(MemorySampler::waits);
         let look = match waits {
             None => match &mut self.sampler {
-                Some(sampler) => sampler.look(texts, &mut self.samples)?,
+                Some(sampler) => {
+                    let look = sampler.look(texts, &mut self.samples)?;
+                    self.rest = rest_after_look(sampler.worked);
+                    self.rested = Instant::now() + self.rest;
+                    look
+                }
                 None => return Ok(None),
             },
             Some(before) => {
@@ -724,6 +825,8 @@ impl Watch {
     /// The server refused or ended a statement of ours: the next look may go through.
     fn refused(&mut self, error: &ServerError) {
         self.refusals += 1;
+        // The texts may be what took too long: the next look goes without those that it was to bring.
+        self.wants_texts = false;
         if self.refusals >= REFUSALS_MAX {
             self.ended = Some(error.to_string());
         }
@@ -737,35 +840,60 @@ impl Watch {
         self.listener.iter_mut().for_each(|listener| listener.away());
         self.begun.counters.iter_mut().for_each(CounterSource::skip);
         self.memory.iter_mut().for_each(MemorySampler::unmap);
+        self.hits.iter_mut().for_each(BufferHits::forget);
         (self.question, self.further) = (None, None);
-        self.earlier += self.times().server;
-        (self.sampler, self.lent) = (None, Times::default());
-        while !self.is_stopped() && Instant::now() < end {
-            match SqlSampler::open(&self.address, Arc::clone(&self.stop)) {
-                Ok(mut sampler) => {
-                    self.processors = with_processors(&mut sampler, &self.address);
-                    self.memory = memory(&mut sampler, &self.address, self.settings);
-                    self.facts = sampler.facts().clone();
-                    // A server that goes away again is noticed at the next look.
-                    let _ = trace(&mut self.tracing, &mut sampler, &self.address, self.settings);
-                    self.sampler = Some(sampler);
-                    break;
-                }
-                Err(_) => thread::sleep(KNOCK_EVERY.min(end.saturating_duration_since(Instant::now()))),
-            }
-        }
-        let lost = ticks(left.elapsed());
+        self.end_session();
+        self.knock(left, end);
+        let lost = ticks(left.elapsed() + self.sleeps.since().unwrap_or_default());
         self.last = None;
         self.accounted = (Err("the server was away".into()), self.own_time());
         let is_back = self.sampler.is_some();
         let (reason, subject) = (error.to_string().trim_end_matches('.').to_string(), self.subject());
-        self.lose(lost, reason);
+        self.lose(left, lost, reason);
         if let Some(listener) = &mut self.listener {
             listener.begin(subject, self.tracing.absent());
         }
         if !is_back {
             self.ended = Some("the server did not come back".into());
         }
+    }
+
+    /// Ends the session; what it took is kept.
+    fn end_session(&mut self) {
+        self.earlier = self.earlier.and(self.times());
+        (self.sampler, self.lent) = (None, Times::default());
+    }
+
+    /// Asks the server for a session until it grants one. It went away when the last look was.
+    fn knock(&mut self, left: Instant, end: Instant) {
+        // Where each session ends at once, no two of them follow each other faster.
+        let mut next = self.opened + KNOCK_EVERY;
+        while !self.is_stopped() && Instant::now() < end {
+            let wait = next.min(end).saturating_duration_since(Instant::now());
+            if !wait.is_zero() {
+                thread::sleep(wait.min(NAP));
+                continue;
+            }
+            match SqlSampler::open(&self.address, Arc::clone(&self.stop)) {
+                Ok(sampler) => return self.take_session(sampler),
+                Err(_) => next = Instant::now() + knock_after(left.elapsed()),
+            }
+        }
+    }
+
+    /// Goes on with another session.
+    fn take_session(&mut self, mut sampler: SqlSampler) {
+        self.opened = Instant::now();
+        // How long the one before worked for its answers says nothing of this one.
+        self.blocking_every = BLOCKING_EVERY;
+        self.hits.iter_mut().for_each(|hits| *hits = BufferHits::default());
+        self.processors = with_processors(&mut sampler, &self.address);
+        self.earlier.answer += self.memory_time();
+        self.memory = memory(&mut sampler, &self.address, self.settings);
+        self.facts = sampler.facts().clone();
+        // A server that goes away again is noticed at the next look.
+        let _ = trace(&mut self.tracing, &mut sampler, &self.address, self.settings);
+        self.sampler = Some(sampler);
     }
 
     /// Sleeps until the next look. The lengths of the intervals vary, so that no work that is done at regular times
@@ -777,7 +905,7 @@ impl Watch {
         let due = self.due.filter(|due| begun.saturating_duration_since(*due) < late_max).unwrap_or(begun);
         let next = due + Duration::from_secs_f64(varied / rate);
         self.due = Some(next);
-        let next = next.min(end);
+        let next = next.max(self.rested).min(end);
         loop {
             let left = next.saturating_duration_since(Instant::now());
             if left.is_zero() || self.is_stopped() {
@@ -802,33 +930,63 @@ impl Watch {
     /// Reads what the beginning is held against. After a wish to stop each statement has a few seconds more.
     fn close(&mut self) -> Closing {
         let gone = || "the server did not answer at the end".to_string();
-        self.hear_rest();
+        // The end of the tracing takes a moment, in which nothing is sampled: the account does not wait for it.
+        self.tracing.halt();
+        self.is_over.store(true, Ordering::Relaxed);
         let _ = self.take_late_answer(CLOSED_WITHIN);
         // One that has not come by now is waited for no longer.
-        self.further = None;
-        let own = self.own_time();
+        (self.question, self.further) = (None, None);
+        let own = self.own_time().saturating_sub(self.begun.own);
         let (account, counters) = (self.begun.account.clone(), self.begun.counters.clone());
-        let Some(sampler) = self.sampler.as_mut() else {
-            return Closing { db_time: Some(Err(gone())), counters: Some(Err(gone())) };
-        };
-        let session = sampler.session();
-        let is_there = session.is_rehearsal() || session.abandon().is_ok();
-        if is_there && self.tracing.ask(session).is_err() {
-            return Closing { db_time: Some(Err(gone())), counters: Some(Err(gone())) };
+        let mut now = None;
+        if let Some(sampler) = &mut self.sampler {
+            let session = sampler.session();
+            let is_there = session.is_rehearsal() || session.abandon().is_ok();
+            now = is_there.then(|| Account::now(session).unwrap_or_else(|_| Err(gone())));
         }
-        let now = if is_there { Account::now(session).unwrap_or_else(|_| Err(gone())) } else { Err(gone()) };
-        let db_time = account.and_then(|before| now?.since(&before, own));
-        let counters = match counters {
-            Ok(source) if is_there => source.since(session).unwrap_or_else(|_| Err(gone())),
-            Ok(_) => Err(gone()),
-            Err(reason) => Err(reason),
+        self.hear_rest();
+        let db_time = match now.clone() {
+            Some(now) => account.and_then(|before| now?.since(&before, own)),
+            None => account.and(Err(gone())),
         };
+        let session = self.sampler.as_mut().filter(|_| now.is_some()).map(SqlSampler::session);
+        let asked = session.map(|session| self.tracing.ask(session).map(|()| session));
+        let counters = match (counters, asked) {
+            (Err(reason), _) => Err(reason),
+            (Ok(source), Some(Ok(session))) => source.since(session).unwrap_or_else(|_| Err(gone())),
+            (Ok(_), _) => Err(gone()),
+        };
+        let db_time = db_time.and_then(|account| self.of_sampled_time(account));
         Closing { db_time: Some(db_time), counters: Some(counters) }
+    }
+
+    /// The server's account of the watch, where nearly all of its time was sampled.
+    fn of_sampled_time(&self, account: Ticks) -> Result<Ticks, String> {
+        let (lost, whole) = (self.lost(), ticks(self.begun.at.elapsed()));
+        match lost.0 as f64 > LOST_PART_MAX * whole.0 as f64 {
+            true => Err(format!("{} of that time passed without samples", format_nanos(lost.micros() * 1e3))),
+            false => Ok(account),
+        }
+    }
+
+    /// Time without samples.
+    fn lost(&self) -> Ticks {
+        self.away.iter().map(|(_, time)| *time).sum()
     }
 
     /// Time that the server worked for our looks.
     fn own_time(&self) -> Duration {
-        self.earlier + self.times().server
+        self.earlier.server + self.times().server
+    }
+
+    /// Time that the looks took.
+    fn look_time(&self) -> Duration {
+        self.earlier.answer + self.times().answer + self.memory_time()
+    }
+
+    /// Time that looks at the memory took which is read now.
+    fn memory_time(&self) -> Duration {
+        self.memory.as_ref().map_or(Duration::ZERO, |memory| memory.time)
     }
 
     /// The sampler's times; where it is with a question, those before.
@@ -839,11 +997,11 @@ impl Watch {
 
     fn observed(&self, closing: Closing) -> Observed {
         let elapsed = self.begun.at.elapsed().as_secs_f64().max(1e-6);
-        let asked = self.times().answer + self.memory.as_ref().map_or(Duration::ZERO, |memory| memory.time);
+        let asked = self.look_time();
         let looks = self.profile.looks().max(1);
         let own = OwnCost {
             cpu: Some(process_cpu().since(self.begun.cpu).as_seconds() / elapsed),
-            session: Some(self.own_time().as_secs_f64() / elapsed),
+            session: Some(self.own_time().saturating_sub(self.begun.own).as_secs_f64() / elapsed),
             change: self.watching.as_ref().map(|watching| ChangeCost {
                 changes: watching.changes,
                 lost: watching.lost,
@@ -921,6 +1079,11 @@ impl Watch {
         let before = self.begun.counters.as_ref().err();
         let why = before.or(counters.and_then(|counters| counters.as_ref().err()));
         said.push(match why {
+            None if self.lost() > Ticks::ZERO => {
+                "pg_stat_statements gives executions, rows and reads of statements, with those of the time without \
+                 samples."
+                    .into()
+            }
             None => "pg_stat_statements gives executions, rows and reads of statements.".into(),
             Some(why) => format!(
                 "Executions, rows, logical and physical reads of statements are not known, which pg_stat_statements \
@@ -934,15 +1097,16 @@ impl Watch {
     }
 }
 
-/// A session that is with further questions ends as any other, and not in the middle of a statement.
+/// A session that is with a question ends as any other, and not in the middle of a statement.
 impl Drop for Watch {
     fn drop(&mut self) {
-        let answered = self.further.take().and_then(|question| question.answer(CLOSED_WITHIN).ok());
-        if let Some((sampler, answers)) = answered {
-            self.sampler = Some(sampler);
-            let _ = self.take_answers(answers);
-        }
+        self.settle();
     }
+}
+
+/// How long a server is left alone that has been away for so long.
+fn knock_after(away: Duration) -> Duration {
+    (away / KNOCK_PART).clamp(KNOCK_EVERY, KNOCK_EVERY_MAX)
 }
 
 /// Gives the sampler the scheduler's account, where the server's processes can be seen.
@@ -1004,3 +1168,6 @@ fn memory(sampler: &mut SqlSampler, address: &Address, settings: Settings) -> Re
 fn ticks(time: Duration) -> Ticks {
     Ticks::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,7 +84,7 @@ fn leaves_out_named(problem: &Problem, arguments: &[PathBuf], read: &[&str]) -> 
         Problem::Unreadable { name, .. } | Problem::NotATrace { name, .. } | Problem::Unlisted { name, .. } => {
             is_named(name)
         }
-        Problem::OtherSource { name, .. } | Problem::OtherServer { name, .. } => {
+        Problem::OtherSource { name, .. } | Problem::OtherServer { name, .. } | Problem::SameTime { name } => {
             // A shell that had replaced the pattern would have named the file.
             let is_matched = |argument: &PathBuf| input::is_matched(argument, name);
             let is_all_of_folder = |argument: &PathBuf| {

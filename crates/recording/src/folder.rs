@@ -90,7 +90,7 @@ impl Folder {
         remove_draft(path).map_err(unusable)?;
         create(&path.join(DRAFT)).map_err(unusable)?;
         remove_draft(path).map_err(unusable)?;
-        let next = segments(path).map_err(unusable)?.last().map_or(1, |(name, _)| name.number + 1);
+        let next = segments(path).map_err(unusable)?.last().map_or(1, |(name, _)| behind(*name));
         Ok(Folder { path: path.into(), _lock: lock, next })
     }
 
@@ -120,7 +120,7 @@ impl Folder {
             }
             _ => NotWritten::Failed { path: self.path.clone(), source },
         })?;
-        self.next = name.number + 1;
+        self.next = behind(name);
         Ok(())
     }
 
@@ -159,6 +159,12 @@ impl Folder {
         }
         Ok(removed)
     }
+}
+
+/// The number of the segment behind one. There is none behind the greatest, which only a file of another hand can have:
+/// with the same number, names are in the order of their times.
+fn behind(name: SegmentName) -> u64 {
+    name.number.saturating_add(1)
 }
 
 /// Gives a draft its name, which no file may have. Where the file system has no such renaming, as over NFS, by a second

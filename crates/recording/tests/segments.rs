@@ -249,6 +249,20 @@ fn what_a_killed_recorder_was_writing_is_gone_and_its_segments_go_on_counting() 
 }
 
 #[test]
+fn a_recorder_goes_on_behind_a_name_with_the_greatest_number() {
+    let place = tempfile::tempdir().unwrap();
+    let greatest = SegmentName { number: u64::MAX, ..named(1) };
+    fs::write(place.path().join(greatest.to_string()), "of another program").unwrap();
+    let mut folder = Folder::open(place.path()).unwrap();
+    for minute in 2..4 {
+        let name = SegmentName { number: folder.next(), ..named(minute) };
+        folder.publish(name, &encode(&segment(1, 2)).unwrap()).unwrap();
+    }
+    let begins: Vec<i64> = segments(place.path()).unwrap().iter().map(|(name, _)| name.begin).collect();
+    assert_eq!(begins, [1, 2, 3].map(|minute| named(minute).begin));
+}
+
+#[test]
 fn a_link_in_the_place_of_the_draft_is_not_written_through() {
     let place = tempfile::tempdir().unwrap();
     let victim = place.path().join("victim");

@@ -30,6 +30,10 @@ const SIGNS: [char; COLORED_MAX] = ['A', 'B', 'C', 'D', 'E', 'F'];
 /// Differences that are listed of each pair.
 const DIFFERENCES_MAX: usize = 20;
 
+/// The charts whose rows have numbers in their names that each run found by itself, such as the best depth of a disk.
+/// Numbers in other names say what was asked for.
+const OF_FOUND: [&str; 4] = ["ladder", "random-page-cost", "sets", "counters"];
+
 /// The experiment whose runs are compared by their statements and not by their cases.
 const PROFILE: &str = "profile";
 
@@ -124,8 +128,10 @@ fn asked(runs: &[&Run]) -> Vec<Vec<String>> {
         !UNSAID.contains(&name) && shared.iter().any(|one| value(one) != value(&shared[0]))
     };
     let words = |one: &Vec<(&str, &Value)>| {
-        let differing = one.iter().filter(|(name, _)| differs(name));
-        differing.take(ASKED_MAX).map(|(name, value)| described(name, value)).collect()
+        let differing = || one.iter().filter(|(name, _)| differs(name));
+        let more = differing().count().saturating_sub(ASKED_MAX);
+        let said = differing().take(ASKED_MAX).map(|(name, value)| described(name, value));
+        said.chain((more > 0).then(|| format!("and {more} more"))).collect()
     };
     shared.iter().map(words).collect()
 }
@@ -252,21 +258,25 @@ fn saying(whose: &str, mut finding: Finding) -> Finding {
     finding
 }
 
-/// Rows with a mark for each run. A row is the same in two runs where its name is; of names that differ in their
-/// digits alone, such as the best depth of two disks, the first stands for both.
+/// Rows with a mark for each run. A row is the same in two runs where its name is; where runs find numbers of a name by
+/// themselves, the first of names that differ in their digits alone stands for both.
 fn rows(found: &[(usize, Chart)]) -> Vec<Row> {
     let without_digits = |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
     let mut all: Vec<Row> = Vec::new();
     for (run, chart) in found {
         let Plot::Rows(rows) = &chart.plot else { continue };
+        let is_found = OF_FOUND.contains(&chart.name);
         for row in rows {
             let measured = row.marks.iter().filter(|(key, _)| !chart.keys[*key].is_published);
             for (key, datum) in measured {
                 let subject = chart.keys[*key].name.as_str();
                 let label = if subject.is_empty() { row.label.clone() } else { format!("{} {subject}", row.label) };
                 let exact = |known: &Row| known.group == row.group && known.label == label;
+                // The version of a subject is found too, behind the name of the row.
+                let of_row = format!("{} ", row.label);
                 let alike = |known: &Row| {
-                    known.group == row.group
+                    (is_found || !subject.is_empty() && known.label.starts_with(&of_row))
+                        && known.group == row.group
                         && without_digits(&known.label) == without_digits(&label)
                         && !rows.iter().any(|other| other.label == known.label)
                         && !known.marks.iter().any(|(known, _)| known == run)
@@ -327,7 +337,7 @@ fn over_runs(found: &[(usize, Chart)], runs: usize) -> Option<Chart> {
 fn differences(first: &Side<'_>, second: &Side<'_>) -> Section {
     let comparison = compare(first.run, second.run);
     let differing = crate::compare::differing(&comparison);
-    let all = || comparison.cases.iter().flat_map(|case| &case.metrics).map(|metric| metric.verdict);
+    let all = || comparison.cases.iter().flat_map(crate::compare::shown_metrics).map(|metric| metric.verdict);
     let compared = all().filter(|verdict| matches!(verdict, Verdict::Differs | Verdict::WithinNoise)).count();
     let disturbed = match all().filter(|verdict| *verdict == Verdict::Disturbed).count() as u64 {
         0 => String::new(),

@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::beside;
-use crate::body::subject as subject_of;
-use crate::page::number::{range, ratio};
+use crate::body::{processor, subject as subject_of};
+use crate::page::number::{RATIO_DECIMALS, range, ratio_to};
 use crate::page::parameters::{in_full, phrase, phrase_in_full, shown, varying_among};
 use crate::page::{Align, Cell, Key, Page, Section, Table};
 
@@ -61,6 +61,9 @@ const NAMED: &str = "A number after a verdict is the number of the warning below
 
 /// Values of a parameter that a sentence names.
 const VALUES_NAMED: usize = 4;
+
+/// Most digits after the point of a ratio that is said to differ from 1.
+const DECIMALS_MAX: usize = 6;
 
 /// The rung of a ladder that stands in front already.
 const BEST_DEPTH: &str = "device-random-best-depth";
@@ -175,9 +178,9 @@ fn some_of(values: &BTreeSet<String>) -> String {
 /// The page of a comparison.
 pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     if let Some(sentence) = different_experiments(comparison) {
-        return Page { sections: vec![head(comparison), Section::Text(sentence)] };
+        return Page { sections: vec![head(comparison, runs), Section::Text(sentence)] };
     }
-    let mut sections = vec![head(comparison)];
+    let mut sections = vec![head(comparison, runs)];
     if is_same(comparison) {
         let sentence = "Both are the same run, so there is nothing to compare: `readpath runs` lists others.";
         sections.push(Section::Text(sentence.into()));
@@ -231,7 +234,8 @@ pub(crate) fn best_depth(best: &CaseComparison, comparison: &Comparison) -> Stri
         let place = subject_of(subject).map_or(String::new(), |place| format!(", {place},"));
         format!("the {name}{place} {} at depth {}", Cell::quantity(value, iops.unit).text, depth(is_first))
     };
-    let ratio = iops.ratio.map_or(String::new(), |value| format!(", {} times as many", ratio(value)));
+    let times = |value: f64| format!(", {} times as many", ratio_to(value, decimals(iops)));
+    let ratio = iops.ratio.map_or(String::new(), times);
     let verdict = match iops.verdict {
         Verdict::Differs => "That differs by more than the noise.",
         Verdict::Disturbed => "A run warns that it was disturbed meanwhile: there is no verdict, repeat that run.",
@@ -280,20 +284,42 @@ pub(crate) fn differing(comparison: &Comparison) -> Vec<Difference> {
         metric: metric.name.clone(),
         before: Cell::quantity(metric.before, metric.unit),
         after: Cell::quantity(metric.after, metric.unit),
-        ratio: metric.ratio.map(|value| Cell::number(ratio(value), value, Unit::Ratio)),
+        ratio: ratio(metric),
         interval: interval(metric),
     };
     rows.into_iter().map(difference).collect()
 }
 
+/// The ratio of two values.
+fn ratio(metric: &MetricComparison) -> Option<Cell> {
+    metric.ratio.map(|value| Cell::number(ratio_to(value, decimals(metric)), value, Unit::Ratio))
+}
+
 /// The interval of a ratio.
 fn interval(metric: &MetricComparison) -> Option<Cell> {
     let (low, high) = metric.interval?;
-    Some(Cell { spread: Some((low, high)), ..range(&ratio(low), &ratio(high)).into() })
+    let [from, to] = [low, high].map(|end| ratio_to(end, decimals(metric)));
+    Some(Cell { spread: Some((low, high)), ..range(&from, &to).into() })
 }
 
-/// What was measured, and each run with where it was.
-fn head(comparison: &Comparison) -> Section {
+/// Digits after the point of a ratio and of its interval: as many as show that they lie to one side of 1, where the
+/// verdict says so.
+fn decimals(metric: &MetricComparison) -> usize {
+    let Some((low, high)) = metric.interval.filter(|_| metric.verdict == Verdict::Differs) else {
+        return RATIO_DECIMALS;
+    };
+    let reads_as_one = |end: f64, decimals: &usize| ratio_to(end, *decimals) == ratio_to(1.0, *decimals);
+    let is_apart = |decimals: &usize| ![low, high].into_iter().any(|end| reads_as_one(end, decimals));
+    (RATIO_DECIMALS..DECIMALS_MAX).find(is_apart).unwrap_or(DECIMALS_MAX)
+}
+
+/// What was measured, each run with where it was, the machines where these are two, and what else differs.
+fn head(comparison: &Comparison, runs: &[&Run; 2]) -> Section {
+    let machines = runs.map(|run| processor(run).filter(|_| run.host.cpu.is_some()));
+    let machines = match &machines {
+        [Some(first), Some(second)] if first != second => Some(format!("machine: first {first}; second {second}")),
+        _ => None,
+    };
     let run = |name: &str, id: &str, place: Option<String>| {
         format!("{name} {id}{}", place.map_or(String::new(), |place| format!(", on {place}")))
     };
@@ -306,7 +332,7 @@ fn head(comparison: &Comparison) -> Section {
     Section::Head {
         title: format!("readpath compare   {experiment}"),
         facts: Vec::new(),
-        settings: runs.into_iter().chain(comparison.changes.iter().map(change_text)).collect(),
+        settings: runs.into_iter().chain(machines).chain(comparison.changes.iter().map(change_text)).collect(),
     }
 }
 
@@ -337,9 +363,7 @@ fn table(cases: &[&CaseComparison], warnings: &Warnings<'_>, names: &[&str]) -> 
         .column("metric", Align::Left, |(_, metric)| metric.name.clone())
         .column("first", Align::Right, |(_, metric)| Cell::quantity(metric.before, metric.unit))
         .column("second", Align::Right, |(_, metric)| Cell::quantity(metric.after, metric.unit))
-        .column("ratio", Align::Decimal, |(_, metric)| {
-            Cell::or_absent(metric.ratio.map(|value| Cell::number(ratio(value), value, Unit::Ratio)))
-        })
+        .column("ratio", Align::Decimal, |(_, metric)| Cell::or_absent(ratio(metric)))
         .column("95 %", Align::Left, |(_, metric)| interval(metric))
         .column("verdict", Align::Left, |(case, metric)| verdict(case, metric, (warnings, names)))
         .groups(|(case, _)| case_text(case, names))
@@ -355,7 +379,8 @@ fn case_text(case: &CaseComparison, names: &[&str]) -> String {
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-fn shown_metrics(case: &CaseComparison) -> impl Iterator<Item = &MetricComparison> {
+/// The metrics of a case that a page shows.
+pub(crate) fn shown_metrics(case: &CaseComparison) -> impl Iterator<Item = &MetricComparison> {
     case.metrics.iter().filter(|metric| !BOOKKEEPING.contains(&metric.name.as_str()))
 }
 

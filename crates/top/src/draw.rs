@@ -1,5 +1,7 @@
 //! What stands on the terminal: the server, sessions at work over time, and a table of those seconds.
 
+use std::collections::HashMap;
+use std::iter;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -17,7 +19,7 @@ use crate::chart::{AXIS, Chart, Column};
 use crate::history::History;
 use crate::palette::mark;
 use crate::reads;
-use crate::second::{Blocked, Second, SessionSums, StatementKey, StatementSums};
+use crate::second::{Blocked, Second, SessionSums, StatementKey, StatementSums, Unseen};
 use crate::sums::Sums;
 use crate::view::{PANES, Pane, View};
 
@@ -43,7 +45,7 @@ pub struct Facts {
 /// Cells of the bar that shows a statement's classes.
 const BAR: usize = 10;
 
-/// Levels of the tree of blockers that are shown.
+/// Levels by which the tree of blockers is indented; deeper ones stand at the last.
 const LEVELS_MAX: usize = 6;
 
 const KEYS: &str = "q quit  space stop/go  <- -> step  PgUp PgDn  +/- zoom  1-5 tables  ? help";
@@ -69,7 +71,8 @@ const HELP: &[&str] = &[
     "",
     "% is of the time of all sessions at work; ses. is sessions at work on average.",
     "Who blocks whom is asked twice a second at most. An event as a number, such as",
-    "IO:#70, is one whose name the server has not told yet.",
+    "IO:#70, is one whose name the server has not told yet. Sessions of other roles",
+    "are unseen until the role of readpath is granted pg_read_all_stats.",
     "The last hour is kept. Nothing is changed on the server.",
 ];
 
@@ -82,6 +85,10 @@ const LEGEND_PART_MIN: f64 = 0.0005;
 
 /// Holds the lock of a session that was not asked about.
 const UNKNOWN_HOLDER: &str = "Holder not known: who blocks whom is asked twice a second at most.";
+
+/// Holds the locks of a prepared transaction: no process has this number.
+const PREPARED: u32 = 0;
+const PREPARED_HOLDER: &str = "A prepared transaction.";
 
 /// What is drawn at one moment.
 pub(crate) struct Drawn<'a> {
@@ -183,7 +190,9 @@ impl<'a> Drawn<'a> {
             true => String::new(),
             false => format!("; {} s without samples", three_digits(self.sums.lost.as_secs_f64())),
         };
-        let at_work = format!("{} sessions at work on average of {} s{lost}", three_digits(active), seconds.round());
+        let unseen = unseen(self.sums.unseen);
+        let at_work =
+            format!("{} sessions at work on average of {} s{unseen}{lost}", three_digits(active), seconds.round());
         // What matters least goes first where there is no room.
         Line::from(first_that_fits(
             [
@@ -334,61 +343,64 @@ impl<'a> Drawn<'a> {
         if self.sums.blocked.is_empty() {
             return (vec![Line::from("No session waited for the lock of another.")], Vec::new());
         }
-        let waiters: Vec<u32> = self.sums.blocked.iter().map(|one| one.waiter.pid).collect();
-        let mut roots: Vec<Option<u32>> = Vec::new();
-        for blocker in self.sums.blocked.iter().map(|one| one.blocker) {
-            if !roots.contains(&blocker) && !blocker.is_some_and(|pid| waiters.contains(&pid)) {
-                roots.push(blocker);
+        // Each wait stands below the session at the top of its chain at that time: one that waited is later one that
+        // blocks, and what waits for it then does not wait for those that it waited for.
+        let mut tops: Vec<Option<u32>> = Vec::new();
+        let mut below: HashMap<Option<u32>, Vec<&Blocked>> = HashMap::new();
+        for one in &self.sums.blocked {
+            let waits = below.entry(one.top()).or_default();
+            if waits.is_empty() {
+                tops.push(one.top());
             }
-        }
-        // Sessions that wait for each other in a circle stand below none.
-        loop {
-            let reached = self.reached(&roots);
-            let beyond = self.sums.blocked.iter().find(|one| !reached.contains(&Some(one.waiter.pid)));
-            let Some(one) = beyond else { break };
-            roots.push(one.blocker);
+            waits.push(one);
         }
         let mut lines = Vec::new();
-        for root in roots {
-            lines.push(Line::from(self.root(root)).style(self.bold()));
-            self.below(root, 1, &mut vec![root], &mut lines);
+        for top in tops {
+            lines.push(Line::from(self.root(top)).style(self.bold()));
+            self.tree(top, &below.remove(&top).unwrap_or_default(), &mut lines);
         }
         (Vec::new(), lines)
     }
 
-    /// These sessions, and all that wait for one of them, or for one that does.
-    fn reached(&self, roots: &[Option<u32>]) -> Vec<Option<u32>> {
-        let (mut all, mut at) = (roots.to_vec(), 0);
-        while let Some(from) = all.get(at).copied() {
-            let waiters = self.sums.blocked.iter().filter(|one| one.blocker == from).map(|one| Some(one.waiter.pid));
-            let new: Vec<Option<u32>> = waiters.filter(|waiter| !all.contains(waiter)).collect();
-            all.extend(new);
-            at += 1;
+    /// The sessions that waited below one, by time; those that waited for one of them stand under its first line. So
+    /// each wait has one line, however the sessions blocked each other in turn.
+    fn tree(&self, top: Option<u32>, waits: &[&Blocked], lines: &mut Vec<Line<'static>>) {
+        let mut waiters: HashMap<Option<u32>, Vec<&Blocked>> = HashMap::new();
+        for one in waits {
+            waiters.entry(one.blocker()).or_default().push(one);
         }
-        all
+        // Those that waited for a session whose own wait has no line stand below the top.
+        for from in iter::once(top).chain(waits.iter().map(|one| one.blocker())) {
+            let mut open = vec![(waiters.remove(&from).unwrap_or_default().into_iter(), 1)];
+            while let Some((next, level)) = open.last_mut() {
+                let level: usize = *level;
+                let Some(one) = next.next() else {
+                    open.pop();
+                    continue;
+                };
+                lines.push(self.waiter(one, level));
+                if let Some(below) = waiters.remove(&Some(one.waiter.pid)) {
+                    open.push((below.into_iter(), (level + 1).min(LEVELS_MAX)));
+                }
+            }
+        }
+    }
+
+    fn waiter(&self, one: &Blocked, level: usize) -> Line<'static> {
+        let (time, text) = (three_digits(one.time.as_secs_f64()), self.text(one.statement));
+        let indent = 2 * level;
+        Line::from(format!("{:indent$}{}  {time} s  {}  {text}", "", one.waiter.label(), one.event))
     }
 
     fn root(&self, root: Option<u32>) -> String {
-        let Some(pid) = root else { return UNKNOWN_HOLDER.into() };
+        let pid = match root {
+            None => return UNKNOWN_HOLDER.into(),
+            Some(PREPARED) => return PREPARED_HOLDER.into(),
+            Some(pid) => pid,
+        };
         match self.sums.sessions.iter().find(|one| one.backend.pid == pid) {
             Some(one) => format!("{} ({})  {}", one.backend.label(), one.state.name(), self.text(one.statement)),
             None => pid.to_string(),
-        }
-    }
-
-    fn below(&self, root: Option<u32>, level: usize, above: &mut Vec<Option<u32>>, lines: &mut Vec<Line<'static>>) {
-        let waiting = |one: &&Blocked| one.blocker == root;
-        for one in self.sums.blocked.iter().filter(waiting) {
-            let time = three_digits(one.time.as_secs_f64());
-            let text = self.text(one.statement);
-            let indent = 2 * level;
-            let label = one.waiter.label();
-            lines.push(Line::from(format!("{:indent$}{label}  {time} s  {}  {text}", "", one.event)));
-            let waiter = Some(one.waiter.pid);
-            if level < LEVELS_MAX && !above.contains(&waiter) {
-                above.push(waiter);
-                self.below(waiter, level + 1, above, lines);
-            }
         }
     }
 
@@ -423,6 +435,18 @@ fn column_of(seconds: &[&Second]) -> Column {
         sums.classes.iter().map(|(class, sum)| (*class, sum.as_secs_f64() / time)).collect();
     sorting::by_key(&mut classes, |(class, _)| *class);
     (time > 0.0).then_some(classes)
+}
+
+/// That there are sessions whose work is not seen, where there are some.
+fn unseen(Unseen { hidden, silent }: Unseen) -> String {
+    let mut said = String::new();
+    if hidden > 0 {
+        said.push_str(&format!("; {hidden} unseen: GRANT pg_read_all_stats"));
+    }
+    if silent > 0 {
+        said.push_str(&format!("; {silent} with track_activities off"));
+    }
+    said
 }
 
 fn percent(part: f64) -> String {

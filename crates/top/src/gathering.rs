@@ -9,7 +9,7 @@ use measure::sorting;
 use measure::wait_class::Class;
 use profile::source::sampled::Sample;
 
-use crate::second::{Blocked, Second, SessionSums, StatementKey, StatementSums};
+use crate::second::{Blocked, Chain, Second, SessionSums, StatementKey, StatementSums, Unseen};
 
 /// Most rows of a second that are kept: an hour of them takes 30 MB.
 const STATEMENTS_MAX: usize = 24;
@@ -27,7 +27,8 @@ pub(crate) struct Gathering {
     events: HashMap<Arc<str>, Duration>,
     statements: HashMap<StatementKey, HashMap<Class, Duration>>,
     sessions: HashMap<u32, SessionSums>,
-    blocked: HashMap<(u32, Option<u32>), Blocked>,
+    blocked: HashMap<(u32, Option<Chain>), Blocked>,
+    unseen: Option<Unseen>,
 }
 
 /// What a sample of a session says.
@@ -77,12 +78,20 @@ impl Gathering {
         self.sessions.contains_key(&pid)
     }
 
+    /// How many sessions this look did not see. The least of a second counts: looks at memory see sessions that the
+    /// server hides from the looks between them.
+    pub(crate) fn miss(&mut self, unseen: Unseen) {
+        let least =
+            |known: Unseen| Unseen { hidden: known.hidden.min(unseen.hidden), silent: known.silent.min(unseen.silent) };
+        self.unseen = Some(self.unseen.map_or(unseen, least));
+    }
+
     /// A session that waits for the lock of another in this look.
-    pub(crate) fn block(&mut self, time: Duration, said: &Said<'_>, blocker: Option<u32>) {
+    pub(crate) fn block(&mut self, time: Duration, said: &Said<'_>, chain: Option<Chain>) {
         let waiter = &said.sample.backend;
-        let sums = self.blocked.entry((waiter.pid, blocker)).or_insert_with(|| Blocked {
+        let sums = self.blocked.entry((waiter.pid, chain)).or_insert_with(|| Blocked {
             waiter: Arc::clone(waiter),
-            blocker,
+            chain,
             event: Arc::clone(&said.event),
             statement: said.statement,
             time: Duration::ZERO,
@@ -109,6 +118,7 @@ impl Gathering {
             blocked: most(values(done.blocked), |sums| sums.time, BLOCKED_MAX),
             reads: None,
             hits: None,
+            unseen: done.unseen.unwrap_or_default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The last hour of a server, second by second.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use profile::tables::read_tiers::ByTier;
 
 use crate::gathering::{Gathering, Said};
 use crate::recent::Recent;
-use crate::second::{Second, StatementKey};
+use crate::second::{Chain, Second, StatementKey, Unseen};
 
 /// Seconds that are kept.
 const SECONDS_MAX: usize = 3600;
@@ -46,8 +46,8 @@ pub struct History {
     classes: HashMap<Arc<str>, Class>,
     /// By process: the execution that was seen last, with its statement.
     executions: HashMap<u32, (Option<i64>, StatementKey)>,
-    /// By process that waits for a lock: the one that holds it, as far as was asked.
-    blockers: HashMap<u32, u32>,
+    /// By process that waits for a lock: for whom, as far as was asked.
+    blockers: HashMap<u32, Chain>,
     on_processor: Arc<str>,
     run_queue: Arc<str>,
     stolen: Arc<str>,
@@ -88,16 +88,23 @@ impl History {
     pub fn look(&mut self, since: Duration, samples: &[Sample]) {
         self.now += i64::try_from(since.as_micros()).unwrap_or(0);
         self.gathering.begin_look(since);
-        for sample in samples.iter().filter(|sample| sample.backend.kind == CLIENT) {
+        let mut unseen = Unseen::default();
+        for sample in samples {
             match sample.state {
+                // Not even the kind of its process is shown. Those of no database are the server's own.
+                State::Hidden => unseen.hidden += u64::from(!sample.backend.database.is_empty()),
+                _ if sample.backend.kind != CLIENT => {}
                 State::Active => self.work(since, sample),
                 State::IdleInTransaction => {
                     let statement = self.statement(sample);
                     self.gathering.see(Duration::ZERO, sample, statement);
                 }
-                _ => {}
+                State::Disabled => unseen.silent += 1,
+                State::Idle | State::Background => {}
             }
         }
+        self.gathering.miss(unseen);
+        self.forget_waits(samples);
         if self.gathering.time + self.gathering.lost >= SECOND {
             self.end_second();
         }
@@ -115,13 +122,23 @@ impl History {
 
     /// Takes an answer to who blocks whom.
     pub fn blocking(&mut self, answer: &[(u32, Vec<u32>)]) {
-        self.blockers = answer.iter().filter_map(|(waiter, blockers)| Some((*waiter, *blockers.first()?))).collect();
+        let first = |(waiter, blockers): &(u32, Vec<u32>)| Some((*waiter, *blockers.first()?));
+        let blockers: HashMap<u32, u32> = answer.iter().filter_map(first).collect();
+        let mut tops = HashMap::new();
+        let chain = |(waiter, blocker): (&u32, &u32)| {
+            (*waiter, Chain { blocker: *blocker, top: top_of(*waiter, &blockers, &mut tops) })
+        };
+        self.blockers = blockers.iter().map(chain).collect();
     }
 
     /// Takes the reads of files so far, where they are traced, and blocks so far that the server found in its buffers,
     /// where it was asked.
     pub fn reads(&mut self, reads: Option<&ByTier>, hits: Option<u64>) {
         self.reads.0 = reads.copied();
+        if hits.is_none() {
+            // The next count holds a time that was not watched.
+            self.hits.1 = None;
+        }
         self.hits.0 = hits;
     }
 
@@ -156,14 +173,24 @@ impl History {
             return;
         };
         let said = Said { sample, class: self.class(event), event: Arc::clone(event), statement };
-        match event.starts_with(LOCK) {
-            true => {
-                let blocker = self.blockers.get(&sample.backend.pid).copied();
-                self.gathering.block(since, &said, blocker);
-            }
-            false => drop(self.blockers.remove(&sample.backend.pid)),
+        if event.starts_with(LOCK) {
+            let chain = self.blockers.get(&sample.backend.pid).copied();
+            self.gathering.block(since, &said, chain);
         }
         self.gathering.add(since, said);
+    }
+
+    /// Forgets who blocked the sessions that wait no more: their next wait may be for another one.
+    fn forget_waits(&mut self, samples: &[Sample]) {
+        if self.blockers.is_empty() {
+            return;
+        }
+        let waits = |sample: &&Sample| {
+            let is_lock = sample.event.as_deref().is_some_and(|event| event.starts_with(LOCK));
+            sample.state == State::Active && is_lock
+        };
+        let waiting: HashSet<u32> = samples.iter().filter(waits).map(|sample| sample.backend.pid).collect();
+        self.blockers.retain(|pid, _| waiting.contains(pid));
     }
 
     fn class(&mut self, event: &Arc<str>) -> Class {
@@ -256,6 +283,26 @@ fn waited_and_stolen(sample: &Sample, since: Duration) -> (Duration, Duration) {
     (time(waited), time(stolen))
 }
 
+/// The process at the top of the chain that a waiter stands in; of a circle the least. `tops` are those that are known.
+fn top_of(waiter: u32, blockers: &HashMap<u32, u32>, tops: &mut HashMap<u32, u32>) -> u32 {
+    let (mut passed, mut met): (Vec<u32>, HashSet<u32>) = (Vec::new(), HashSet::new());
+    let mut at = waiter;
+    let top = loop {
+        if let Some(known) = tops.get(&at) {
+            break *known;
+        }
+        let Some(next) = blockers.get(&at) else { break at };
+        if !met.insert(at) {
+            let circle = passed.iter().skip_while(|pid| **pid != at).copied();
+            break circle.min().unwrap_or(at);
+        }
+        passed.push(at);
+        at = *next;
+    };
+    tops.extend(passed.into_iter().map(|pid| (pid, top)));
+    top
+}
+
 /// What stands for a text (FNV-1a): it need not be the same in another run.
 fn key_of(text: &str) -> StatementKey {
     let mixed = text
@@ -270,6 +317,7 @@ mod tests {
 
     use super::*;
     use crate::samples::{TENTH, sample, seconds_of};
+    use crate::second::Blocked;
 
     #[test]
     fn the_time_of_a_second_closes_by_class_event_statement_and_session() {
@@ -350,6 +398,27 @@ mod tests {
         let (first, newest) = (2, i64::from(numbers.end - 2));
         assert_eq!((text(first), text(newest)), (None, Some(format!("select c{newest}").as_str())));
         assert!(history.texts.count() <= TEXTS_MAX && history.identified.count() <= TEXTS_MAX);
+    }
+
+    #[test]
+    fn a_wait_that_is_over_says_nothing_of_who_blocks_the_next_one() {
+        let (waiting, working) = (sample(2, "update t", Some("Lock:tuple")), sample(2, "update t", None));
+        let mut history = History::new(0);
+        history.blocking(&[(2, vec![1])]);
+        (0..10).for_each(|_| history.look(TENTH, std::slice::from_ref(&waiting)));
+        // It gets the lock, and waits for that of another session a moment later.
+        history.look(TENTH, &[working]);
+        (0..9).for_each(|_| history.look(TENTH, std::slice::from_ref(&waiting)));
+        let blockers = |at: usize| history.seconds()[at].blocked.iter().map(Blocked::blocker).collect::<Vec<_>>();
+        assert_eq!((blockers(0), blockers(1)), (vec![Some(1)], vec![None]));
+    }
+
+    #[test]
+    fn the_top_of_a_chain_waits_for_none_and_of_a_circle_it_is_the_least() {
+        let blockers = HashMap::from([(1, 2), (2, 3), (8, 9), (9, 7), (7, 8), (6, 8), (5, 5)]);
+        let mut tops = HashMap::new();
+        let found = [1, 2, 6, 7, 8, 9, 5].map(|waiter| top_of(waiter, &blockers, &mut tops));
+        assert_eq!(found, [3, 3, 7, 7, 7, 7, 5]);
     }
 
     #[test]

@@ -34,6 +34,17 @@ pub(crate) struct Second {
     pub(crate) reads: Option<ByTier>,
     /// Blocks that the server found in its buffers, where it was asked.
     pub(crate) hits: Option<u64>,
+    /// Sessions whose work was not seen.
+    pub(crate) unseen: Unseen,
+}
+
+/// How many sessions there are whose work is not seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unseen {
+    /// Those of other roles, which ours may not see.
+    pub(crate) hidden: u64,
+    /// Those that do not report it.
+    pub(crate) silent: u64,
 }
 
 /// A statement in a second.
@@ -58,13 +69,34 @@ pub(crate) struct SessionSums {
     pub(crate) statement: Option<StatementKey>,
 }
 
+/// For whom a session waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Chain {
+    /// The process that holds the lock.
+    pub(crate) blocker: u32,
+    /// The process at the top of the chain, which waits for none; the least of those that wait in a circle.
+    pub(crate) top: u32,
+}
+
 /// Waits of a session for one that holds a lock.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocked {
     pub(crate) waiter: Arc<Backend>,
-    /// The process that holds the lock; `None` where it was not asked yet.
-    pub(crate) blocker: Option<u32>,
+    /// `None` where it was not asked yet.
+    pub(crate) chain: Option<Chain>,
     pub(crate) event: Arc<str>,
     pub(crate) statement: Option<StatementKey>,
     pub(crate) time: Duration,
+}
+
+impl Blocked {
+    /// The process that holds the lock, as far as was asked.
+    pub(crate) fn blocker(&self) -> Option<u32> {
+        self.chain.map(|chain| chain.blocker)
+    }
+
+    /// The process at the top of the chain.
+    pub(crate) fn top(&self) -> Option<u32> {
+        self.chain.map(|chain| chain.top)
+    }
 }

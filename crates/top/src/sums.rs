@@ -9,7 +9,7 @@ use profile::event::Merge;
 use profile::tables::read_tiers::ByTier;
 
 use crate::gathering::{add, most, pairs, values};
-use crate::second::{Blocked, Second, SessionSums, StatementKey, StatementSums};
+use crate::second::{Blocked, Chain, Second, SessionSums, StatementKey, StatementSums, Unseen};
 
 /// The sums, each list by time.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +27,8 @@ pub(crate) struct Sums {
     pub(crate) reads: Option<(ByTier, Duration)>,
     /// The same of blocks that the server found in its buffers.
     pub(crate) hits: Option<(u64, Duration)>,
+    /// The most sessions in a second whose work was not seen.
+    pub(crate) unseen: Unseen,
 }
 
 impl Sums {
@@ -36,11 +38,13 @@ impl Sums {
         let (mut classes, mut events) = (HashMap::new(), HashMap::new());
         let mut statements: HashMap<StatementKey, HashMap<Class, Duration>> = HashMap::new();
         let mut sessions: HashMap<(u32, i64), SessionSums> = HashMap::new();
-        let mut blocked: HashMap<(u32, Option<u32>), Blocked> = HashMap::new();
+        let mut blocked: HashMap<(u32, Option<Chain>), Blocked> = HashMap::new();
         for second in seconds {
             sums.time += second.time;
             sums.lost += second.lost;
             sums.looks += second.looks;
+            sums.unseen.hidden = sums.unseen.hidden.max(second.unseen.hidden);
+            sums.unseen.silent = sums.unseen.silent.max(second.unseen.silent);
             if let Some(reads) = &second.reads {
                 let (all, time) = sums.reads.get_or_insert_default();
                 all.merge(reads);
@@ -96,9 +100,9 @@ fn add_session(sessions: &mut HashMap<(u32, i64), SessionSums>, one: &SessionSum
     (known.state, known.event, known.statement) = (one.state, one.event.clone(), one.statement);
 }
 
-fn add_blocked(blocked: &mut HashMap<(u32, Option<u32>), Blocked>, one: &Blocked) {
+fn add_blocked(blocked: &mut HashMap<(u32, Option<Chain>), Blocked>, one: &Blocked) {
     let new = || Blocked { time: Duration::ZERO, ..one.clone() };
-    blocked.entry((one.waiter.pid, one.blocker)).or_insert_with(new).time += one.time;
+    blocked.entry((one.waiter.pid, one.chain)).or_insert_with(new).time += one.time;
 }
 
 #[cfg(test)]
@@ -118,7 +122,7 @@ mod tests {
         assert_eq!(sums.sessions.iter().map(|one| one.time.as_secs()).sum::<u64>(), 8);
         let first = sums.sessions.iter().find(|one| one.backend.pid == 1).unwrap();
         assert_eq!(first.event.as_deref(), Some("IO:DataFileRead"));
-        let times: Vec<_> = sums.blocked.iter().map(|one| (one.blocker, one.time.as_secs())).collect();
+        let times: Vec<_> = sums.blocked.iter().map(|one| (one.blocker(), one.time.as_secs())).collect();
         assert_eq!(times, [(None, 3), (Some(1), 1)]);
         assert!((sums.part(Duration::from_secs(2)) - 0.25).abs() < 1e-9);
     }

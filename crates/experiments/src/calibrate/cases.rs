@@ -47,7 +47,7 @@ pub(super) fn keep(
     }
     // The server's words stand here alone: a page for others leaves them out.
     for (one, why) in comparison.compared.iter().filter_map(|one| Some((one, one.first_failure()?))) {
-        cases.push(of_refused(bench, comparison.state, &one.query.name, &format!("by another plan {why}")));
+        cases.push(of_refused(bench, comparison.state, &one.query.name, &format!("with another plan, {why}")));
     }
     cases.extend((0..comparison.sets.len()).map(|set| of_set(bench, comparison, advice, set)));
     Ok(journal.keep_all(cases)?)
@@ -161,10 +161,10 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     let source = "queries with a different plan than by the server's own constants";
     case.metrics.push(calibrate::CHANGED.count(source, changed));
     if excepted > 0 {
-        let source = "queries that are slower by it, or may be, which keep the server's own constants";
+        let source = "queries that keep the server's own constants, because the set harms them, or may";
         case.metrics.push(calibrate::EXCEPTED.count(source, excepted));
     }
-    if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
+    if let Some(judged) = judged.filter(|judged| judged.timed() > 0) {
         let mean = match comparison.state.is_own() {
             true => "geometric mean of the changed queries, their turns resampled",
             false => "geometric mean of the changed queries, resampled with their turns",

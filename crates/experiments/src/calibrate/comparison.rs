@@ -63,6 +63,8 @@ pub(super) struct Variant {
     turns: Vec<usize>,
     /// Whether a run was ended for taking too long, after enough that were not: the machine may have been held up.
     is_held_up: bool,
+    /// Whether a run ended with an error: the server's memory or disk may have been full for a moment.
+    has_failed: bool,
     /// Whether it was ended for taking too long, or by an error. Its last time then stands for those of later rounds.
     is_cut: bool,
     /// The error that ended it, where it did not take too long.
@@ -193,13 +195,15 @@ impl Compared {
     }
 
     /// Ends another plan, or gives it one more run: a slow one where it was timed often enough, and one with an error
-    /// always, because the server's memory or disk may have been full for a moment. A plan that ends with an error has
-    /// no time: one that is surely too long stands for it where plans are compared.
+    /// always. A plan that ends with an error has no time: one that is surely too long stands for it where plans are
+    /// compared.
     fn end(&mut self, at: usize, why: Unfinished, limit: Duration) {
         let had_enough = self.pair_with(at).has_enough();
         let too_long = median(&self.variants[0].millis).map_or(0.0, |now| now * TIMES_MAX);
         let variant = &mut self.variants[at];
-        let is_again = mem::replace(&mut variant.is_held_up, true);
+        let is_failure = matches!(why, Unfinished::Failed(_));
+        let seen = if is_failure { &mut variant.has_failed } else { &mut variant.is_held_up };
+        let is_again = mem::replace(seen, true);
         let limit = limit.as_secs_f64() * 1e3;
         match why {
             Unfinished::Failed(_) if !is_again => {}
@@ -258,8 +262,8 @@ impl Compared {
 impl Variant {
     /// A plan that a set leads to, before it is run.
     fn new(plan: Plan, set: usize) -> Variant {
-        let (millis, turns) = (Vec::new(), Vec::new());
-        Variant { plan, sets: vec![set], millis, turns, is_held_up: false, is_cut: false, failure: None }
+        let (millis, turns, failure) = (Vec::new(), Vec::new(), None);
+        Variant { plan, sets: vec![set], millis, turns, is_held_up: false, has_failed: false, is_cut: false, failure }
     }
 
     /// Adds a run that took these milliseconds.
@@ -458,7 +462,8 @@ pub(super) fn plan(
     sets: &[ConstantSet],
     journal: &mut dyn Journal,
 ) -> Result<Comparison, ExperimentError> {
-    journal.step(&format!("plans of {} queries, {}", queries.len(), state.in_words()), Duration::from_secs(2));
+    let count = counted(queries.len() as u64, "query", "queries");
+    journal.step(&format!("plans of {count}, {}", state.in_words()), Duration::from_secs(2));
     bench.tables.plan_as_users_do()?;
     bench.tables.watch_others();
     let sets: Vec<ConstantSet> = [own()].into_iter().chain(sets.iter().cloned()).collect();
@@ -523,6 +528,7 @@ pub(super) fn time(
     mark_all_rows(bench, comparison, journal)?;
     let mut started = bench.machine.clock.now();
     let changed = comparison.compared.iter().filter(|one| one.is_changed()).count();
+    let changed = counted(changed as u64, "query", "queries");
     for round in 0..wanted + settling {
         let mark = bench.recorder.as_ref().map(|recorder| recorder.mark());
         let elapsed = bench.machine.clock.now().since(started);
@@ -531,7 +537,7 @@ pub(super) fn time(
         if is_limited && Duration::from_nanos(elapsed.0) > most {
             break;
         }
-        let what = format!("{changed} queries whose plan changes, {}, round {}", state.in_words(), round + 1);
+        let what = format!("{changed} whose plan changes, {}, round {}", state.in_words(), round + 1);
         journal.step(&what, Duration::from_secs(if state.is_cold() { 120 } else { 5 }));
         for one in comparison.compared.iter_mut().filter(|one| one.is_changed() && one.can_be_timed()) {
             let plans: Vec<usize> = (0..one.variants.len()).collect();
@@ -973,6 +979,23 @@ mod tests {
             (one.failure(1).is_some(), one.pair_with(1).does_harm())
         };
         assert_eq!([fail(4), fail(5)], [(false, false), (true, true)]);
+    }
+
+    #[test]
+    fn a_run_that_is_held_up_and_one_that_ends_with_an_error_do_not_count_for_each_other() {
+        let after = |whys: [Unfinished; 2]| {
+            let mut one = in_turns(&[&[1, 2, 3, 4, 5].map(|turn| (turn, 3.0)), &[1, 2, 3].map(|turn| (turn, 3.0))]);
+            for (turn, why) in (4..).zip(whys) {
+                one.turn = turn;
+                one.unfinished(1, why, Duration::from_millis(500));
+            }
+            (one.variants[1].is_cut, one.failure(1).is_some(), one.pair_with(1).does_harm())
+        };
+        let long = || Unfinished::TooLong("it takes longer".into());
+        let failed = || Unfinished::Failed("out of memory".into());
+        assert_eq!(after([long(), failed()]), (false, false, false), "the first error says nothing");
+        assert_eq!(after([failed(), long()]), (false, false, false), "nor does the first run that is held up");
+        assert_eq!(after([failed(), failed()]), (true, true, true));
     }
 
     /// A query whose plans ran in these turns, each with its milliseconds.

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use measure::quantity::{counted, format_nanos, three_digits};
+use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::calibrate::findings as row;
 use measure::statistics::median;
 use measure::{Finding, Unit};
@@ -159,7 +159,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     sentences.extend(refused(comparison));
     sentences.extend(unseen(comparison));
     let mut finding = row::ANSWER_ADVICE.named(state.name(), sentences.join(" "));
-    if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
+    if let Some(judged) = judged.filter(|judged| judged.timed() > 0) {
         finding = finding.with("ratio", judged.ratio.value, Unit::Ratio).with("worst", judged.worst, Unit::Ratio);
     }
     match judged.filter(|judged| advice.decision == Decision::Change && judged.excepted > 0) {
@@ -180,9 +180,9 @@ fn but_for(excepted: usize) -> String {
 /// Which queries keep the server's own constants, why, and how, as a sentence.
 fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
     let by_set = |one: &Compared| {
-        let failure = one.failure(advice.set).map(|_| "it ends with an error by the set".to_string());
+        let failure = one.failure(advice.set).map(|_| "with the set, it ends with an error".to_string());
         let ratio = || one.pair(advice.set).and_then(|pair| pair.ratio());
-        let times = || ratio().map(|ratio| format!("{} times as long by the set", three_digits(ratio.value)));
+        let times = || ratio().map(|ratio| format!("{} times as long with the set", three_digits(ratio.value)));
         let why = failure.or_else(times).or_else(|| one.not_timed.as_ref().map(|why| format!("not timed: {why}")));
         format!("{}{}", one.query.name, why.map_or(String::new(), |why| format!(" ({why})")))
     };
@@ -252,11 +252,15 @@ fn unclear(judged: &Judged, comparison: &Comparison) -> String {
 fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
     let is_excepted = |one: &Compared| comparison.excepted(set).any(|other| ptr::eq(other, one));
     let count = comparison.changed(set).filter(|one| one.pair(set).is_none() && !is_excepted(one)).count();
-    let (gets, was) = if count == 1 { ("gets", "was") } else { ("get", "were") };
+    let (query, was, it) = if count == 1 { ("query gets", "was", "it") } else { ("queries get", "were", "them") };
+    // Where none was timed, no sentence before this one has named the set.
+    let (more, with) = match comparison.judged.get(set).is_some_and(|judged| judged.changed > 0) {
+        true => ("more ", "it".to_string()),
+        false => ("", format!("the set `{}`", comparison.sets[set].name)),
+    };
     let message = format!(
-        "{} more {gets} a different plan with it and {was} not timed: what becomes of {} is not known.",
-        counted(count as u64, "query", "queries"),
-        if count == 1 { "it" } else { "them" }
+        "{} {more}{query} a different plan with {with} and {was} not timed: what becomes of {it} is not known.",
+        grouped(count as u64)
     );
     (comparison.is_timed && count > 0).then_some(message)
 }
@@ -264,11 +268,10 @@ fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
 /// The user's statements that are none of the queries, as a sentence.
 fn refused(comparison: &Comparison) -> Option<String> {
     let count = comparison.refused.len() as u64;
-    let message = format!(
-        "{} more could not be explained: {} below with the reason.",
-        counted(count, "statement", "statements"),
-        if count == 1 { "it stands" } else { "they stand" }
-    );
+    let more = if comparison.compared.is_empty() { "" } else { "more " };
+    let (statement, it_is) = if count == 1 { ("statement", "it is") } else { ("statements", "they are") };
+    let message =
+        format!("{} {more}{statement} could not be explained: {it_is} listed below with the reason.", grouped(count));
     (comparison.state.is_own() && count > 0).then_some(message)
 }
 
@@ -281,44 +284,48 @@ fn unseen(comparison: &Comparison) -> Option<String> {
 
 /// What the change is worth, and how sure that is.
 fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Vec<String> {
+    let all = comparison.compared.len();
     // Of sets that are not looked at again too, whose plans are gone.
     let changed = comparison.compared.iter().filter(|one| one.reached.len() > 1).count();
-    let all = counted(comparison.compared.len() as u64, "query", "queries");
-    let verb = |count, one, many| if count == 1 { one } else { many };
-    if changed == 0 {
-        let any = if comparison.compared.len() == 1 { "" } else { "any of " };
-        return vec![format!("No set of constants changes the plan of {any}{whose} {all}.")];
+    match changed {
+        _ if all == 0 => return vec!["No query was compared.".into()],
+        0 => {
+            let any = if all == 1 { "" } else { "any of " };
+            let queries = if all == 1 { "query".into() } else { format!("{} queries", grouped(all as u64)) };
+            return vec![format!("No set of constants changes the plan of {any}{whose} {queries}.")];
+        }
+        _ if judged.changed == 0 => {
+            let plan = if changed == 1 { "plan" } else { "plans" };
+            return vec![format!("Some set of constants changes the {plan} of {}.", some_of(changed, whose, all))];
+        }
+        _ => {}
     }
-    if judged.changed == 0 {
-        return vec![format!("Some set of constants changes the plans of {changed} of {whose} {all}.")];
-    }
-    let times = |value| three_digits(value);
-    let drawn = if comparison.state.is_own() { "turns" } else { "queries and turns" };
+    let gets = if judged.changed == 1 { "gets" } else { "get" };
+    let changes = format!("With the set `{set}`, {} {gets} a different plan", some_of(judged.changed, whose, all));
+    let they_take = match judged.timed() {
+        0 => return vec![format!("{changes}.")],
+        1 if judged.failed == 0 => "it takes".to_string(),
+        1 => "the one that ends without an error takes".into(),
+        _ if judged.failed == 0 => "these take".into(),
+        timed => format!("the {} that end without an error take", grouped(timed as u64)),
+    };
+    let [then, now] = [judged.then, judged.now].map(|millis| format_nanos(millis * 1e6));
     if judged.is_too_short() {
-        return vec![format!(
-            "With the set `{set}`, {} of {whose} {all} {} a different plan; {} {} instead of {} together, too short \
-             to tell apart.",
-            judged.changed,
-            verb(judged.changed, "gets", "get"),
-            verb(judged.changed, "it takes", "these take"),
-            format_nanos(judged.then * 1e6),
-            format_nanos(judged.now * 1e6),
-        )];
+        return vec![format!("{changes}; {they_take} {then} instead of {now} together, too short to tell apart.")];
     }
-    vec![
-        format!(
-            "With the set `{set}`, {} of {whose} {all} {} a different plan; {} {} times as long on average, {} instead \
-             of {} together, and the worst {} times as long.",
-            judged.changed,
-            verb(judged.changed, "gets", "get"),
-            verb(judged.changed, "it takes", "these take"),
-            times(judged.ratio.value),
-            format_nanos(judged.then * 1e6),
-            format_nanos(judged.now * 1e6),
-            times(judged.worst)
-        ),
-        sure(judged, drawn),
-    ]
+    let [average, worst] = [judged.ratio.value, judged.worst].map(three_digits);
+    let drawn = if comparison.state.is_own() { "turns" } else { "queries and turns" };
+    let takes = format!(
+        "{changes}; {they_take} {average} times as long on average, {then} instead of {now} together, and the worst \
+         {worst} times as long."
+    );
+    vec![takes, sure(judged, drawn)]
+}
+
+/// A number of the queries, as a part of a sentence.
+fn some_of(count: usize, whose: &str, all: usize) -> String {
+    let [count, among] = [count, all].map(|count| grouped(count as u64));
+    if all == 1 { format!("{whose} query") } else { format!("{count} of {whose} {among} queries") }
 }
 
 /// How sure the mean is.

@@ -124,6 +124,8 @@ pub(super) struct Judged {
     pub(super) changed: usize,
     pub(super) faster: usize,
     pub(super) slower: usize,
+    /// Those that end with an error. They have no time, and of the figures below only harm is theirs.
+    pub(super) failed: usize,
     /// Those of which a plan ran too seldom for a verdict.
     pub(super) few: usize,
     /// Those that were ended before it was sure that they are slower.
@@ -146,6 +148,11 @@ pub(super) struct Judged {
 }
 
 impl Judged {
+    /// Changed queries with a time.
+    pub(super) fn timed(&self) -> usize {
+        self.changed - self.failed
+    }
+
     /// Whether the queries show that the set makes none of them slower, as far as they can.
     pub(super) fn is_harmless(&self) -> bool {
         self.harm == Harm::None && self.few == 0 && self.ended == 0 && self.ratio.low <= 1.0
@@ -167,7 +174,7 @@ impl Judged {
     /// Whether no query's times differ by more than readings do: a ratio would contradict the times next to it.
     pub(super) fn is_too_short(&self) -> bool {
         let Estimate { value, low, high } = self.ratio;
-        self.changed > 0 && value == 1.0 && low == 1.0 && high == 1.0 && self.worst <= 1.0
+        self.timed() > 0 && value == 1.0 && low == 1.0 && high == 1.0 && self.worst <= 1.0
     }
 }
 
@@ -284,7 +291,8 @@ pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
         changed: pairs.len(),
         faster: count(Verdict::Faster),
         slower: count(Verdict::Slower),
-        few: pairs.iter().filter(|pair| !pair.has_enough()).count(),
+        failed: pairs.len() - timed.len(),
+        few: timed.iter().filter(|pair| !pair.has_enough()).count(),
         ended: found.iter().filter(|one| one.0.is_ended && !does_harm(one)).count(),
         excepted: 0,
         harmed: 0,
@@ -441,6 +449,8 @@ mod tests {
             let judged = judge(&[pair(100.0, 40.0), failed(turns)], Drawn::Runs);
             assert_eq!((judged.decision, judged.harm, judged.ended), (Decision::Keep, Harm::Sure, 0), "{turns}");
             assert_eq!((judged.changed, judged.worst, judged.then), (2, 0.4, 40.0), "it has no time");
+            assert_eq!((judged.failed, judged.timed(), judged.few), (1, 1, 0), "and needs no further turn");
+            assert!(!judge(&[failed(turns)], Drawn::Runs).is_too_short(), "nothing was timed");
             assert!(failed(turns).may_harm() && !failed(turns).is_unsure_of_harm(), "no further run tells more");
         }
     }

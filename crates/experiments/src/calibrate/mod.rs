@@ -36,7 +36,7 @@ use measure::schema::calibrate::findings as row;
 use serde_json::json;
 use subjects::Environment;
 use subjects::forecast::QueryUse;
-use subjects::postgres::calibration::own_queries::{Listed, OwnQuery, QuerySource};
+use subjects::postgres::calibration::own_queries::{Listed, OwnQuery, QuerySource, name_to_paste};
 use subjects::postgres::calibration::queries::Query;
 use subjects::postgres::calibration::server_caches::ServerCaches;
 
@@ -123,6 +123,11 @@ fn measure_all(
     let conditions = Conditions::now(bench.machine);
     let constants = measure_constants(bench, journal)?;
     bench.look(journal);
+    if !bench.tables.is_private() {
+        // Before any advice, so that the page of a run that is ended after it still says which set fits.
+        constants::keep_cache_size(bench, &caches, journal)?;
+        told_state::keep(bench, &caches, journal)?;
+    }
     let sets = constants.sets();
     let absent = || if is_standby { None } else { absent_constants(&sets) };
     journal.find_all(zero_costs(&sets::zero(|name| constants.now(name))).or_else(absent));
@@ -142,10 +147,8 @@ fn measure_all(
     bench.machine.note("the whole run", &conditions.changed(bench.machine), Sensitivity::Core);
     findings::report(&constants, bench.name(), journal);
     journal.find_all(crossovers);
-    if !bench.tables.is_private() {
-        constants::keep_cache_size(bench, &caches, journal)?;
-        told_state::keep(bench, &caches, journal)?;
-    }
+    // What is advised comes first on the page.
+    journal.find_all((!bench.tables.is_private()).then(|| told_state::finding(&caches)));
     Ok(())
 }
 
@@ -211,7 +214,8 @@ struct OwnQueries {
 /// Prepares them in the session that explains and runs them.
 fn prepare(bench: &mut Bench<'_>, asked: &Asked, journal: &mut dyn Journal) -> Result<OwnQueries, ExperimentError> {
     let most = asked.most.unwrap_or(usize::MAX);
-    journal.step(&format!("preparing {} queries", asked.texts.len().min(most)), Duration::from_secs(1));
+    let queries = counted(asked.texts.len().min(most) as u64, "query", "queries");
+    journal.step(&format!("preparing {queries}"), Duration::from_secs(1));
     bench.tables.plan_as_users_do()?;
     let volatile = bench.tables.volatile_functions()?;
     let mut own = OwnQueries { queries: Vec::new(), refused: Vec::new() };
@@ -244,12 +248,14 @@ fn listed_without_tables(count: u64) -> Option<Finding> {
 
 /// What the role may not see of the server's list.
 fn listed_hidden(Listed { hidden, hidden_percent, .. }: &Listed, user: &str) -> Option<Finding> {
+    let (belongs, texts, they_are) =
+        if *hidden == 1 { ("belongs", "its text", "it is") } else { ("belong", "their texts", "they are") };
     let message = format!(
-        "{} of pg_stat_statements, with {} % of the time of this database's, {} to other roles, and {user} may not see \
-         the texts: they are not compared. GRANT pg_read_all_stats TO {user} adds them.",
+        "{} of pg_stat_statements, with {} % of the time of this database's, {belongs} to other roles, and {user} may \
+         not see {texts}: {they_are} not compared. GRANT pg_read_all_stats TO {} shows {texts}.",
         counted(*hidden, "statement", "statements"),
         three_digits(*hidden_percent),
-        if *hidden == 1 { "belongs" } else { "belong" }
+        name_to_paste(user)
     );
     (*hidden > 0).then(|| row::LISTED_HIDDEN.of(message))
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use measure::quantity::counted;
 use measure::schema::calibrate;
 use measure::schema::calibrate::parameters::{ADVICE, NODE_NOW, NODE_THEN, QUERY};
 use measure::statistics::median;
@@ -49,7 +50,8 @@ pub(super) fn look(
     let mut refused = Vec::new();
     let queries = comparison.compared.iter().filter(|one| one.query.not_run.is_none() && one.not_timed.is_none());
     let queries: Vec<&Compared> = queries.collect();
-    journal.step(&format!("other plans of {} queries", queries.len()), Duration::from_secs(queries.len() as u64));
+    let count = queries.len() as u64;
+    journal.step(&format!("other plans of {}", counted(count, "query", "queries")), Duration::from_secs(count));
     let major = bench.tables.facts().major();
     let toggles: Vec<&str> = TOGGLES.iter().filter(|(_, since)| major >= *since).map(|(name, _)| *name).collect();
     bench.set_constants(&[])?;

@@ -86,23 +86,30 @@ fn thousandths(gain: f64) -> i64 {
     (gain * 1e3).round() as i64
 }
 
+/// What became of the sets that were tried.
 fn told(tried: usize, other_plans: usize, left: usize) -> String {
-    let left = match left {
-        0 => "none made them faster without making one much slower, and none was looked at again".into(),
-        left => format!(
-            "{} made them faster in one round and {} looked at again",
-            left,
-            if left == 1 { "was" } else { "were" }
-        ),
-    };
-    format!(
-        "{} between the server's own constants and cheap blocks {} tried on your queries: {} led to plans of {} own, \
-         {left}.",
+    let was = |count: usize| if count == 1 { "was" } else { "were" };
+    let sets = format!(
+        "{} between the server's own constants and cheap blocks {} tried on your queries.",
         counted(tried as u64, "set", "sets"),
-        if tried == 1 { "was" } else { "were" },
-        other_plans,
-        if other_plans == 1 { "its" } else { "their" },
-    )
+        was(tried)
+    );
+    let led = match (tried, other_plans) {
+        (1, 0) => "It led to no plans of its own.".into(),
+        (_, 0) => "None of them led to plans of its own.".into(),
+        (1, _) => "It led to plans of its own.".into(),
+        (_, 1) => "1 of them led to plans of its own.".into(),
+        _ => format!("{other_plans} of them led to plans of their own."),
+    };
+    let (faster, faster_alone) = ("faster in the first round", "faster without making one much slower");
+    let and_left = match (other_plans, left) {
+        (0, _) => String::new(),
+        (1, 0) => format!(" It did not make the queries {faster_alone}, and was not timed further."),
+        (_, 0) => format!(" None of these made the queries {faster_alone}, and none was timed further."),
+        (1, _) => format!(" It made the queries {faster} and was timed further."),
+        _ => format!(" {left} of these made the queries {faster} and {} timed further.", was(left)),
+    };
+    format!("{sets} {led}{and_left}")
 }
 
 #[cfg(test)]
@@ -114,6 +121,46 @@ mod tests {
     use crate::calibrate::comparison::{Compared, Variant};
     use crate::calibrate::findings::Advice;
     use crate::calibrate::sets::{ConstantSet, TRIED};
+
+    #[test]
+    fn what_is_said_of_tried_sets_fits_their_number() {
+        for ([tried, other_plans, left], count, led) in [
+            ([1, 0, 0], "1 set … was", "It led to no plans of its own."),
+            (
+                [1, 1, 1],
+                "1 set … was",
+                "It led to plans of its own. It made the queries faster in the first round and was timed further.",
+            ),
+            ([9, 0, 0], "9 sets … were", "None of them led to plans of its own."),
+            (
+                [9, 1, 0],
+                "9 sets … were",
+                "1 of them led to plans of its own. It did not make the queries faster without making one much slower, \
+                 and was not timed further.",
+            ),
+            (
+                [9, 4, 0],
+                "9 sets … were",
+                "4 of them led to plans of their own. None of these made the queries faster without making one much \
+                 slower, and none was timed further.",
+            ),
+            (
+                [9, 4, 1],
+                "9 sets … were",
+                "4 of them led to plans of their own. 1 of these made the queries faster in the first round and was \
+                 timed further.",
+            ),
+            (
+                [9, 4, 2],
+                "9 sets … were",
+                "4 of them led to plans of their own. 2 of these made the queries faster in the first round and were \
+                 timed further.",
+            ),
+        ] {
+            let begin = count.replace('…', "between the server's own constants and cheap blocks");
+            assert_eq!(told(tried, other_plans, left), format!("{begin} tried on your queries. {led}"));
+        }
+    }
 
     /// Of a query: the milliseconds of its plan by each set. Sets with the same time lead to the same plan.
     type Planted<'a> = &'a [f64];

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::calibrate;
 use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{CONSTANT, STATE, TABLESPACE};
@@ -243,13 +243,15 @@ pub(super) fn not_measured(absent: &[(String, String)]) -> Option<Finding> {
     (!absent.is_empty()).then(|| row::ONE_TABLESPACE.of(message))
 }
 
-/// What a block takes in each tablespace, and whether that asks for constants of its own.
+/// What a block takes in each tablespace, and whether that asks for constants of its own; `None` where all but the one
+/// of the run's tables refused the table, and nothing can be compared.
 pub(super) fn answer(costs: &[SpaceCost]) -> Option<Finding> {
     let at_random = |one: &&SpaceCost| one.constant == PageRead::Random.constant();
     let home = costs.iter().filter(at_random).find(|one| one.space.is_home)?;
     let of = |one: &SpaceCost| Some(format!("{} in {}", format_nanos(median(&one.micros)? * 1e3), one.space.name));
     let times: Vec<String> = costs.iter().filter(at_random).filter_map(of).collect();
     let others = || costs.iter().filter(|one| !one.space.is_home);
+    others().next()?;
     let changes: Vec<String> = others().filter(|one| one.is_to_change()).filter_map(named).collect();
     let unsure = others().filter(|one| one.given().is_none()).count();
     let conclusion = match (changes.is_empty(), unsure) {
@@ -267,8 +269,8 @@ pub(super) fn answer(costs: &[SpaceCost]) -> Option<Finding> {
         (true, _) => "rounds differ too much to give a tablespace constants of its own".into(),
     };
     let message = format!(
-        "A random block in {} tablespaces takes, {}, {}: {conclusion}.",
-        times.len(),
+        "A random block in {} takes, {}, {}: {conclusion}.",
+        counted(times.len() as u64, "tablespace", "tablespaces"),
         home.state.in_words(),
         times.join(", ")
     );
@@ -318,6 +320,19 @@ mod tests {
         let said = answer(&[cached, home]).unwrap().message;
         assert!(said.contains("cached by the operating system") && said.contains("of the page cache"), "{said}");
         assert!(!said.contains("--sql") && !said.contains("nothing is to change"), "{said}");
+    }
+
+    #[test]
+    fn a_tablespace_that_no_other_can_be_compared_with_gets_no_conclusion() {
+        let other = |constant: &'static str| SpaceCost { constant, ..with_own(4.0, 1.0) };
+        let space = Tablespace { name: "pg_default".into(), is_home: true, ..Tablespace::default() };
+        let home = SpaceCost { space, ..with_own(4.0, 1.0) };
+        assert_eq!(answer(std::slice::from_ref(&home)), None, "the others were full");
+        let said = |other: SpaceCost| answer(&[other, home.clone()]).unwrap().message;
+        let both = said(other("random_page_cost"));
+        assert!(both.starts_with("A random block in 2 tablespaces takes, "), "{both}");
+        let filled_up = said(other("seq_page_cost"));
+        assert!(filled_up.starts_with("A random block in 1 tablespace takes, "), "{filled_up}");
     }
 
     #[test]

@@ -9,9 +9,9 @@ pub(super) const ENTRY_BYTES: usize = 432;
 /// same in those between and in 14, and held against `pg_stat_activity` before they are used.
 pub(super) mod offset {
     pub(in crate::memory) const CHANGES: usize = 0;
-    pub(super) const PROCESS: usize = 4;
-    pub(super) const KIND: usize = 8;
-    pub(super) const PROCESS_START: usize = 16;
+    pub(in crate::memory) const PROCESS: usize = 4;
+    pub(in crate::memory) const KIND: usize = 8;
+    pub(in crate::memory) const PROCESS_START: usize = 16;
     pub(in crate::memory) const STATEMENT_START: usize = 32;
     pub(in crate::memory) const STATE_START: usize = 40;
     pub(super) const DATABASE: usize = 48;

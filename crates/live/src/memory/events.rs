@@ -45,10 +45,18 @@ impl Events {
 
     /// Takes down what the server calls a wait. Where that contradicts a list, nothing that was listed of its type
     /// holds any more, but only when the server has said it [`SURE`] times, and not of another number before: now and
-    /// then its view shows another wait of a process that had the same one before and after.
+    /// then its view shows another wait of a process that had the same one before and after. So a number that no list
+    /// has takes a name that a list has for another no sooner either.
     pub(super) fn learn(&mut self, wait: u32, name: &Arc<str>) {
         if wait == 0 || name.split(':').next() != Some(class(wait)) || self.names.contains_key(&wait) {
             return;
+        }
+        if !self.listed.contains_key(&wait) && self.listed.values().any(|listed| listed == name) {
+            let doubt = self.doubts.entry(wait).or_insert_with(|| (Arc::clone(name), 0));
+            *doubt = (Arc::clone(name), if doubt.0 == *name { doubt.1 + 1 } else { 1 });
+            if doubt.1 < SURE {
+                return;
+            }
         }
         if self.listed.get(&wait).is_some_and(|listed| listed != name) {
             let is_of_another = self.names.values().any(|known| known == name);
@@ -187,6 +195,17 @@ mod tests {
         events.learn(0x0100_004b, &"LWLock:pg_stat_statements".into());
         assert_eq!(events.name(0x0100_004b).as_deref(), Some("LWLock:pg_stat_statements"));
         assert_eq!(events.name(0x0100_0008).as_deref(), Some("LWLock:WALWrite"), "that says nothing of the others");
+    }
+
+    #[test]
+    fn a_number_that_no_list_has_takes_no_name_that_a_list_has_for_another() {
+        let mut events = Events::of(15);
+        // Between two waits for the extension's lock, the view met one for the log.
+        events.learn(0x0100_004b, &"LWLock:WALWrite".into());
+        assert!(!events.is_known(0x0100_004b));
+        events.learn(0x0100_004b, &"LWLock:pg_stat_statements".into());
+        assert_eq!(events.name(0x0100_004b).as_deref(), Some("LWLock:pg_stat_statements"));
+        assert_eq!(events.name(0x0100_0008).as_deref(), Some("LWLock:WALWrite"));
     }
 
     #[test]

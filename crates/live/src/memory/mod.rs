@@ -165,8 +165,11 @@ impl MemorySampler {
         for sample in seen {
             let number = sample.backend.pid;
             if let Some(at) = self.processes.iter().position(|process| process.number == number) {
-                self.processes[at].backend = Some(Arc::clone(&sample.backend));
                 let entry = Entry::new(self.spans.entry(at));
+                // Of a session that the server hides, memory shows more.
+                if entry.is_of(sample) {
+                    self.processes[at].backend = Some(Arc::clone(&sample.backend));
+                }
                 self.names.learn(entry, &sample.backend);
             }
             let wait = after.get(&number).copied().filter(|wait| before.get(&number) == Some(wait));

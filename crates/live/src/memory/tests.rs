@@ -1,7 +1,7 @@
 //! Names of waits held against those of real servers of each version: Debian's programs where they are installed, or
-//! else private ones from the cache or fetched.
+//! else private ones from the cache or fetched. And looks at memory of this process that stands for a server's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::env;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,11 +12,18 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use postgres::Client;
+use profile::source::sampled::{Backend, CLIENT, Sample, State};
 use server::Address;
 use server::private::{Installation, PrivateServer, ServerSettings, Source};
 
 use super::MemorySampler;
+use super::entry::{ENTRY_BYTES, Entry, offset};
+use super::events::Events;
 use super::image::Variables;
+use super::names::Names;
+use super::process::Process;
+use super::relatives::Relatives;
+use super::spans::Spans;
 use crate::sampler::{Sampler, Texts};
 use crate::sql::SqlSampler;
 
@@ -42,6 +49,76 @@ const LASTING: [&str; 7] = [
 
 /// Kinds of waits of which the load has some that do not last.
 const MET: [&str; 3] = ["LWLock:", "IPC:", "IO:"];
+
+/// A sampler of sessions whose entries and waits stand in this process's own memory.
+fn sampler_of(numbers: &[u32], entries: &[u8], waits: &[u32]) -> MemorySampler {
+    let process = |(at, number): (usize, &u32)| {
+        let [wait, entry] = [waits[at..].as_ptr() as u64, entries[at * ENTRY_BYTES..].as_ptr() as u64];
+        Process::new(*number, wait, entry)
+    };
+    let own = std::process::id();
+    let mut sampler = MemorySampler {
+        postmaster: own,
+        own: 0,
+        major: 15,
+        text_bytes: 0,
+        variables: Variables { wait_event: 0, entry: 0 },
+        processes: numbers.iter().enumerate().map(process).collect(),
+        shown: numbers.len(),
+        // The thread that runs the tests starts no process, so that all of these stay.
+        relatives: Relatives::of(own).unwrap(),
+        has_ended: false,
+        lacks_names: false,
+        rest: Vec::new(),
+        events: Events::of(15),
+        names: Names::default(),
+        named: HashSet::new(),
+        processors: None,
+        spans: Spans::default(),
+        mapping: None,
+        time: Duration::ZERO,
+    };
+    sampler.lay_out();
+    sampler
+}
+
+/// The entry of a session at work, in the layout of 15.
+fn entry(number: u32) -> Vec<u8> {
+    let mut bytes = vec![0; ENTRY_BYTES];
+    let mut put = |at: usize, value: &[u8]| bytes[at..][..value.len()].copy_from_slice(value);
+    put(offset::PROCESS, &number.to_le_bytes());
+    put(offset::KIND, &3_i32.to_le_bytes());
+    put(offset::PROCESS_START, &7_i64.to_le_bytes());
+    put(offset::STATE, &2_i32.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn sessions_that_the_server_hides_are_known_by_memory_and_not_asked_for_again_and_again() {
+    let (entries, waits) = ([entry(11), entry(12)].concat(), [0; 2]);
+    let start = Entry::new(&entries).start();
+    let mut sampler = sampler_of(&[11, 12], &entries, &waits);
+    let sample = |backend: Backend, state: State| Sample {
+        backend: Arc::new(backend),
+        state,
+        event: None,
+        query_id: None,
+        query_start: None,
+        text: None,
+        processor: None,
+    };
+    let own = Backend { pid: 11, start, kind: CLIENT.into(), user: "me".into(), ..Backend::default() };
+    let other = Backend { pid: 12, start: 0, user: "other".into(), ..Backend::default() };
+    let shown = [sample(own, State::Active), sample(other, State::Hidden)];
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        sampler.learn(&HashMap::new(), &shown);
+        sampler.look(Texts::New, &mut seen).unwrap();
+    }
+    let found: Vec<(u32, State)> = seen.iter().map(|one| (one.backend.pid, one.state)).collect();
+    assert_eq!(found, [(11, State::Active), (12, State::Active)]);
+    assert!(!sampler.lacks_names(), "the server has told all that it tells");
+}
 
 /// The programs that users of this machine have, or else those of the tests, which are beside the folder of this one.
 fn cache(major: u32) -> PathBuf {

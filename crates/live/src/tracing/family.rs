@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use profile::source::sampled::TracedRequest;
+
 use crate::process::parent;
 
 /// Most processes that are remembered, and how long one is taken for foreign, in ns.
@@ -41,11 +43,41 @@ impl Family {
         self.known.insert(process, (is_of_it, now));
         is_of_it
     }
+
+    /// Leaves those of these requests that processes of the server sent. They begin by the clock of `now`.
+    pub(super) fn retain_own(&mut self, requests: &mut Vec<TracedRequest>) {
+        requests.retain(|one| self.has(one.process, one.begun.cast_unsigned()));
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use profile::event::Ticks;
+    use profile::tables::read_tiers::Purpose;
+
     use super::*;
+
+    #[test]
+    fn a_stranger_that_sends_requests_is_looked_for_once_in_a_while_and_not_with_each() {
+        let mut family = Family::of(std::process::id());
+        let (queue, service) = (Ticks::ZERO, Ticks::ZERO);
+        let of = |begun: u64| TracedRequest {
+            process: 1,
+            begun: begun.cast_signed(),
+            purpose: Purpose::Prefetch,
+            bytes: 8192,
+            queue,
+            service,
+        };
+        let mut found = Vec::new();
+        for begun in [1_000, 2_000, 3 * FOREIGN_NANOS] {
+            let mut requests = vec![of(begun)];
+            family.retain_own(&mut requests);
+            assert!(requests.is_empty());
+            found.push(family.known[&1]);
+        }
+        assert_eq!(found, [(false, 1_000), (false, 1_000), (false, 3 * FOREIGN_NANOS)]);
+    }
 
     #[test]
     fn a_child_is_of_the_family_and_a_stranger_is_asked_about_again_after_a_while() {

@@ -130,6 +130,11 @@ impl Follower {
         (std::mem::take(&mut found.traced), std::mem::take(&mut found.files))
     }
 
+    /// Has the tracing end. That takes a moment, which [`Follower::finish`] waits for.
+    pub(crate) fn halt(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+
     /// Ends the tracing; gives the rest.
     pub(crate) fn finish(mut self) -> (Traced, Vec<Arc<str>>) {
         self.end();
@@ -137,7 +142,7 @@ impl Follower {
     }
 
     fn end(&mut self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
+        self.halt();
         if let Some(thread) = self.thread.take() {
             // A panic there has said so already.
             let _ = thread.join();
@@ -211,9 +216,8 @@ impl Work {
 
     fn hand_over(&mut self, ended: &[Ended], mut traced: Traced) {
         self.clock.set_to(since_1970());
+        self.family.retain_own(&mut traced.requests);
         traced.requests.iter_mut().for_each(|one| one.begun = self.clock.micros(one.begun.cast_unsigned()));
-        let family = &mut self.family;
-        traced.requests.retain(|one| family.has(one.process, u64::MAX));
         traced.reads = ended.iter().filter_map(|read| self.read(read)).collect();
         let files = self.files.take_fresh();
         let mut found = self.shared.found.lock().unwrap_or_else(PoisonError::into_inner);

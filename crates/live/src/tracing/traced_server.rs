@@ -125,6 +125,13 @@ impl TracedServer {
         Ok(())
     }
 
+    /// Has the tracing end, without waiting for that.
+    pub(crate) fn halt(&self) {
+        if let Ok(Some(follower)) = &self.follower {
+            follower.halt();
+        }
+    }
+
     /// Ends the tracing, and gives the rest.
     pub(crate) fn finish(&mut self) -> Option<(i64, Traced)> {
         let follower = self.follower.as_mut().ok().and_then(Option::take)?;

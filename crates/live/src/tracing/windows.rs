@@ -24,6 +24,10 @@ use super::window::{Ended, Served, Window};
 const REQUESTS_MAX: usize = 1 << 16;
 const REQUEST_NANOS_MAX: u64 = 60_000_000_000;
 
+/// How long a call may go on, in ns, as on a device that hangs: the return of a longer one was lost, and its thread,
+/// which makes no other call, has ended.
+const CALL_NANOS_MAX: u64 = 600_000_000_000;
+
 /// How long a request may be at its device, in ns, until its end is taken to be one that was not recorded.
 const OVERDUE_NANOS: u64 = 2_000_000_000;
 
@@ -261,6 +265,8 @@ impl Windows {
         self.endless += (before - self.requests.len()) as u64;
         self.requests.retain(|_, request| now.saturating_sub(request.start) < REQUEST_NANOS_MAX);
         self.losses.retain(|loss| now.saturating_sub(loss.until) < LOSS_NANOS);
+        let overdue = self.threads.extract_if(|_, window| now.saturating_sub(window.begun) >= CALL_NANOS_MAX);
+        self.held.extend(overdue.map(|(_, window)| window.ended(window.begun, 0, ReadTier::NotSeen)));
     }
 }
 
@@ -391,6 +397,19 @@ mod tests {
         let (ended, _) = traced(&records, &[]);
         let found: Vec<(ReadTier, u64)> = ended.iter().map(|read| (read.tier, read.bytes)).collect();
         assert_eq!(found, [(ReadTier::NotSeen, 0), (ReadTier::PageCache, 16_384)]);
+    }
+
+    #[test]
+    fn a_call_whose_return_was_lost_is_not_kept_when_its_thread_makes_no_other() {
+        let (mut windows, mut requests) = (Windows::with_pages_of(4096), Vec::new());
+        windows.take(&[at(1_000, 7, ENTER_PREAD, &[5, 0])], &[], &mut requests);
+        let later = [at(CALL_NANOS_MAX, 9, ENTER_PREAD, &[5, 0]), at(2 * CALL_NANOS_MAX, 9, EXIT_PREAD, &[8192])];
+        windows.take(&later[..1], &[], &mut requests);
+        assert_eq!(windows.threads.len(), 2, "it may go on");
+        windows.take(&later[1..], &[], &mut requests);
+        assert!(windows.threads.is_empty());
+        let found: Vec<(u64, ReadTier)> = windows.end().iter().map(|read| (read.begun, read.tier)).collect();
+        assert_eq!(found, [(CALL_NANOS_MAX, ReadTier::PageCache), (1_000, ReadTier::NotSeen)]);
     }
 
     /// A request of an io_uring: number 5 of thread 7, which completes with 16 KiB.

@@ -95,21 +95,27 @@ fn is_outcome(parameters: &Parameters, name: &str) -> bool {
         || [rung::HUGE_BYTES.name, pass::TIER.name, plan::CHOSEN_BY.name].contains(&name)
 }
 
-/// The outcomes among the parameters that differ between two cases.
+/// The outcomes among the parameters that differ between two cases. One case may lack what the other has found.
 pub(super) fn outcomes(before: &Case, after: &Case) -> Vec<Change> {
-    let names = before.parameters.keys().filter(|name| is_outcome(&before.parameters, name));
     let (before, after) = (std::slice::from_ref(before), std::slice::from_ref(after));
+    let is_found = |name: &str| before.iter().chain(after).any(|case| is_outcome(&case.parameters, name));
+    let names = names(before, after).into_iter().filter(|name| is_found(name));
     names.filter_map(|name| change_of(name, before, after)).collect()
 }
 
 fn changes_between(before: &[Case], after: &[Case]) -> Vec<Change> {
+    names(before, after).into_iter().filter_map(|name| change_of(name, before, after)).collect()
+}
+
+/// The names of the parameters of both sides, each once.
+fn names<'a>(before: &'a [Case], after: &'a [Case]) -> Vec<&'a String> {
     let mut names: Vec<&String> = Vec::new();
     for name in before.iter().chain(after).flat_map(|case| case.parameters.keys()) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    names.into_iter().filter_map(|name| change_of(name, before, after)).collect()
+    names
 }
 
 /// The change of one parameter; `None` when it is the same in both runs or varies within one.

@@ -16,6 +16,9 @@ const SAMPLES_MIN: usize = 5;
 /// Fewest windows of a timeline that stand for the run as independent pieces.
 const WINDOWS_MIN: usize = 8;
 
+/// The 97.5th percentile of the standard normal distribution.
+const NORMAL: f64 = 1.959_964;
+
 /// What a run's page shows of a metric: the median; of a rate the mean, which is the count over the time.
 pub(super) fn value(metric: &Metric) -> f64 {
     if is_rate(metric) { metric.statistics.mean } else { metric.median() }
@@ -33,7 +36,14 @@ pub(super) enum Evidence {
     /// Samples or a histogram, taken as independent.
     Spread(Distribution),
     /// Rates of windows, whose mean is the rate of the whole.
-    Rates(Vec<f64>),
+    Rates(Rates),
+}
+
+/// Rates of windows with their mean, and how much further from it than the means of draws a new mean may lie.
+pub(super) struct Rates {
+    windows: Vec<f64>,
+    mean: f64,
+    wider: f64,
 }
 
 /// Counts of a distribution, each spread evenly over its bucket. Clocks and histograms give steps: without the spread,
@@ -48,7 +58,7 @@ impl Evidence {
     /// The best evidence that the metric carries; `None` where it carries too little or something not finite.
     pub(super) fn of(case: &Case, metric: &Metric) -> Option<Evidence> {
         if is_rate(metric) {
-            return sound(metric.samples.clone()).map(Evidence::Rates);
+            return sound(metric.samples.clone()).map(|windows| Evidence::Rates(Rates::of(windows)));
         }
         windows(case, metric).or_else(|| samples(metric)).or_else(|| histogram(metric))
     }
@@ -58,12 +68,43 @@ impl Evidence {
         match self {
             Evidence::Windows(windows) => draw_of_windows(windows, random),
             Evidence::Spread(distribution) => distribution.draw(random),
-            Evidence::Rates(rates) => {
-                let drawn = (0..rates.len()).map(|_| rates[random.below(rates.len() as u64) as usize]);
-                drawn.sum::<f64>() / rates.len() as f64
-            }
+            Evidence::Rates(rates) => rates.draw(random),
         }
     }
+}
+
+impl Rates {
+    fn of(windows: Vec<f64>) -> Rates {
+        let (mean, wider) = (mean(windows.iter().copied(), windows.len()), wider(windows.len()));
+        Rates { windows, mean, wider }
+    }
+
+    fn draw(&self, random: &mut SplitMix64) -> f64 {
+        let count = self.windows.len();
+        let drawn = mean((0..count).map(|_| self.windows[random.below(count as u64) as usize]), count);
+        // As a power of their ratio, so that no rate is below zero.
+        if self.mean > 0.0 { self.mean * (drawn / self.mean).powf(self.wider) } else { drawn }
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>, count: usize) -> f64 {
+    values.sum::<f64>() / count as f64
+}
+
+/// How much wider than where 95 % of the means of draws lie the interval of a mean of so few values is: their own mean
+/// takes a part of their spread away, and of a spread that few values tell more has to be allowed for.
+///
+/// Source: Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015), on
+/// expanded percentile intervals. The quantile of Student's t is the expansion 26.7.5 of Abramowitz and Stegun,
+/// "Handbook of mathematical functions" (1964), which is 0.3 % off at 5 values and less at more.
+fn wider(count: usize) -> f64 {
+    let (z, freedom) = (NORMAL, count as f64 - 1.0);
+    let [z3, z5, z7] = [3, 5, 7].map(|power| z.powi(power));
+    let first = (z3 + z) / 4.0;
+    let second = (5.0 * z5 + 16.0 * z3 + 3.0 * z) / 96.0;
+    let third = (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / 384.0;
+    let t = z + first / freedom + second / freedom.powi(2) + third / freedom.powi(3);
+    t / z * (count as f64 / freedom).sqrt()
 }
 
 /// The bootstrap interval (95 %) of the ratio, stretched where it must be to hold `ratio` itself: the median

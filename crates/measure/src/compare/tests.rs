@@ -89,6 +89,17 @@ fn draws_from_one_distribution_seldom_differ() {
 }
 
 #[test]
+fn rates_of_a_few_windows_differ_by_chance_no_more_often_than_the_interval_says() {
+    let windows = |scale: f64, random: &mut SplitMix64| {
+        let rates: Vec<f64> = (0..5).map(|_| scale * (90.0 + 20.0 * uniform(random))).collect();
+        case_of(&[], vec![reads::IOPS.of_samples("windows", &rates).unwrap()])
+    };
+    let by_chance = differing(1.0, windows);
+    assert!((1..=TRIALS * 6 / 100).contains(&by_chance), "{by_chance} of {TRIALS}");
+    assert_eq!(differing(1.2, windows), TRIALS);
+}
+
+#[test]
 fn a_shift_of_a_fifth_is_always_found() {
     assert_eq!(differing(1.2, |scale, random| sampled(&latencies(60, scale, random))), TRIALS);
     assert_eq!(differing(0.8, |scale, random| with_histogram(&latencies(500, scale, random))), TRIALS);
@@ -201,6 +212,22 @@ fn a_zone_and_a_place_are_compared_although_blocks_of_another_size_move_them() {
     };
     let comparison = compare(&sweep(8192, 1_000_000), &sweep(65_536, 999_000));
     assert_eq!((comparison.cases.len(), comparison.only_before.len()), (2, 0));
+}
+
+#[test]
+fn what_only_one_of_the_runs_found_of_a_case_is_an_outcome_whichever_it_is() {
+    let run = |chosen_by: Option<&str>| {
+        let mut case = case_of(&[("rows", json!(100))], vec![reads::IOPS.single("count", 1.0)]);
+        case.parameters.extend(chosen_by.map(|constants| ("chosen_by".to_string(), json!(constants))));
+        run_of(vec![case])
+    };
+    let found = |before: Option<&str>, after: Option<&str>| {
+        let outcomes = compare(&run(before), &run(after)).cases.remove(0).outcomes;
+        outcomes.into_iter().map(|change| (change.before, change.after)).collect::<Vec<_>>()
+    };
+    assert_eq!(found(None, Some("now")), [(None, Some(json!("now")))]);
+    assert_eq!(found(Some("now"), None), [(Some(json!("now")), None)]);
+    assert!(found(Some("now"), Some("now")).is_empty());
 }
 
 fn hostile_number() -> impl Strategy<Value = f64> {

@@ -8,7 +8,7 @@ use measure::wait_class::is_known;
 use measure::{Finding, Unit};
 
 use super::arrays;
-use super::naming::{is_of_several_texts, is_of_the_dictionary, name, nanos};
+use super::naming::{has_no_text, is_of_several_texts, is_of_the_dictionary, name, nanos};
 use crate::event::{CallKind, Problem, ProblemKind, Ticks};
 use crate::tables::class_sums::work;
 use crate::tables::{Profile, SessionProfile, StatementProfile, folding};
@@ -269,9 +269,10 @@ fn parsed_every_time(profile: &Profile) -> Option<Finding> {
 }
 
 /// Whether a program can prepare a statement once. Texts that differ in their literals cannot be: bind variables come
-/// first.
+/// first. A row of many statements is none.
 fn can_be_prepared(profile: &Profile, statement: &StatementProfile) -> bool {
-    !is_of_several_texts(profile, statement) && !is_of_the_dictionary(profile, statement)
+    let is_several = is_of_several_texts(profile, statement) || has_no_text(profile, statement);
+    !is_several && !is_of_the_dictionary(profile, statement)
 }
 
 fn executed_once(profile: &Profile) -> Option<Finding> {

@@ -2,8 +2,8 @@
 
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 
-use super::commits::is_commit;
-use super::naming::{by_itself, is_of_the_dictionary, name, nanos, percent};
+use super::commits::{changes_rows, is_commit};
+use super::naming::{by_itself, has_no_text, is_of_the_dictionary, name, nanos, percent};
 use super::worth::{Advice, Of, PART};
 use crate::event::{CallKind, Cost, Merge, Ticks};
 use crate::tables::sampled::Counters;
@@ -77,7 +77,7 @@ fn counted_in_words(executions: u64) -> String {
 }
 
 /// By what the statement does; of a commit, the number of commits says it. Executions with many gets each would still
-/// be expensive if there were fewer of them.
+/// be expensive if there were fewer of them. What has no text has no plan either.
 fn what_to_do(
     profile: &Profile,
     most: &StatementProfile,
@@ -87,9 +87,13 @@ fn what_to_do(
 ) -> Option<String> {
     let advice = match () {
         () if is_of_the_dictionary(profile, most) => return Some(by_itself(profile, most)),
-        () if is_commit(profile, most) => return None,
+        () if is_commit(profile, most) || has_no_text(profile, most) => return None,
         () if executions >= REPEATED_MIN && (gets as f64) < GETS_MANY * executions as f64 => {
             "Execute it less often: one statement for many rows instead of one row at a time."
+        }
+        () if gets > 0 && micros_per_get <= LIO_USUAL_MAX && gets_to_change(profile, most) => {
+            "It gets most of these blocks to change them, and each index whose columns it changes adds to them: drop \
+             those that no query uses."
         }
         () if gets > 0 && micros_per_get <= LIO_USUAL_MAX => {
             "Let it touch fewer blocks: a suitable index, rows clustered in the order in which they are read."
@@ -97,6 +101,12 @@ fn what_to_do(
         () => "Gets do not explain that much CPU: look at the lines of its plan and at the functions that it calls.",
     };
     Some(advice.into())
+}
+
+/// Whether a statement changes rows and gets most of its blocks for that: no index finds them sooner.
+fn gets_to_change(profile: &Profile, one: &StatementProfile) -> bool {
+    let Cost { consistent_gets, current_gets, .. } = work_calls(profile, one).own;
+    changes_rows(profile, one) && current_gets > consistent_gets
 }
 
 /// The calls of a statement but those that parse it.

@@ -177,6 +177,7 @@ fn sentence(problem: &Problem) -> String {
         | Problem::NotATrace { .. }
         | Problem::OtherSource { .. }
         | Problem::OtherServer { .. }
+        | Problem::SameTime { .. }
         | Problem::Repeated { .. } => text,
         Problem::NoLogs { .. }
         | Problem::Unlisted { .. }

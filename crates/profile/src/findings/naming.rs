@@ -29,6 +29,20 @@ pub(super) fn is_of_several_texts(profile: &Profile, statement: &StatementProfil
     statement.folded > 0 || profile.context.statement(statement.statement).is_some_and(is_shared_row)
 }
 
+/// Rows of several statements whose texts are not known, or for which there was no room.
+const SHARED_ROWS: [&str; 3] = ["other statements", "unknown text", "other unknown cursors"];
+
+/// Whether a row stands for calls of which no text says what they do: those of no cursor, on large objects and of the
+/// client's side, and those of all statements for which the registry had no room.
+pub(super) fn has_no_text(profile: &Profile, statement: &StatementProfile) -> bool {
+    profile.context.statement(statement.statement).is_some_and(|known| match known.kind {
+        StatementKind::Declared => known.id == "other statements",
+        StatementKind::NoCursor | StatementKind::LargeObjects | StatementKind::ClientCalls => true,
+        StatementKind::UnknownCursor => SHARED_ROWS.contains(&known.id.as_str()),
+        StatementKind::ParseError => false,
+    })
+}
+
 /// Statements of the database that stand between one of them and the program's own statement at most.
 const CALLERS_MAX: usize = 8;
 

@@ -2,7 +2,7 @@
 
 use measure::quantity::{counted, format_nanos, grouped};
 
-use super::naming::{by_itself, is_of_several_texts, is_of_the_dictionary, name, nanos, percent};
+use super::naming::{by_itself, has_no_text, is_of_several_texts, is_of_the_dictionary, name, nanos, percent};
 use super::worth::{Advice, Of, PART};
 use crate::event::{CallKind, Ticks};
 use crate::tables::{CallSums, StatementProfile};
@@ -21,7 +21,8 @@ pub(super) fn advice(of: &Of<'_>) -> Advice {
     let context = &of.profile.context;
     let cpu = |one: &StatementProfile| one.calls_of(context, CallKind::Parse).own.cpu.unwrap_or_default();
     let Some(most) = of.profile.statements.iter().max_by_key(|one| cpu(one)) else { return Advice::default() };
-    let is_most = of.part(cpu(most)) >= PART;
+    // Those of many statements together are no reason to look at one.
+    let is_most = of.part(cpu(most)) >= PART && !has_no_text(of.profile, most);
     let parses = most.calls_of(context, CallKind::Parse).calls;
     let each = nanos(cpu(most)) / parses.max(1) as f64;
     if is_most && each >= HARD_PARSE_NANOS && !is_of_several_texts(of.profile, most) {

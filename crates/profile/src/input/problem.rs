@@ -84,6 +84,15 @@ pub enum Problem {
         /// The server of those before it.
         first: String,
     },
+    /// A recording of a time that another one has.
+    #[error(
+        "{name} was recorded while other segments were, and that time counts once: if it is another server's, profile \
+         its folder separately"
+    )]
+    SameTime {
+        /// The first of its segments that is left out.
+        name: String,
+    },
     /// A file that is no SQL trace.
     #[error("{name} is not an SQL trace: {what}")]
     NotATrace {

@@ -210,6 +210,34 @@ fn executions_with_many_gets_each_get_advice_for_blocks_however_many_there_are()
 }
 
 #[test]
+fn blocks_that_are_got_to_be_changed_get_no_advice_for_an_index() {
+    let mut trace = Trace::new();
+    trace.declare(1, "aaaaaaaaaaaaa", (0, 2, 84), "insert into orders values (:1)");
+    for _ in 0..20 {
+        trace.now += 50_000;
+        let of_array = "c=50000,e=50000,p=0,cr=400,cu=9000,mis=0,r=1000,dep=0,og=1,plh=0";
+        let _ = writeln!(trace.text, "EXEC #1:{of_array},tim={}", trace.now);
+    }
+    let said = practice(&one(trace.text), "cpu");
+    assert!(
+        said.contains("each index whose columns it changes adds to them") && !said.contains("suitable index"),
+        "{said}"
+    );
+}
+
+#[test]
+fn operations_on_large_objects_get_no_advice_for_a_plan_that_they_do_not_have() {
+    let mut trace = Trace::new();
+    for _ in 0..20 {
+        trace.now += 5_000;
+        let of_one = "type=PERSISTENT LOB,bytes=8132,c=5000,e=5000,p=0,cr=900,cu=0";
+        let _ = writeln!(trace.text, "LOBREAD: {of_one},tim={}", trace.now);
+    }
+    let said = practice(&one(trace.text), "cpu");
+    assert!(said.contains("is LOB operations") && !said.contains("index") && !said.contains("plan"), "{said}");
+}
+
+#[test]
 fn sixty_texts_that_were_executed_once_each_are_seen_together() {
     let mut trace = Trace::new();
     for number in 0..60 {

@@ -339,6 +339,29 @@ fn what_follows_a_parse_error_is_not_of_the_statement_that_had_its_cursor() {
 }
 
 #[test]
+fn the_waits_of_a_parse_that_failed_are_of_its_text_whatever_had_its_number() {
+    let failed = [
+        &*wait(2, "library cache lock", 700, 1900),
+        "PARSE ERROR #2:len=15 dep=0 uid=5 oct=3 lid=5 tim=2000 err=942\nselect * from x\n",
+        "CLOSE #2:c=0,e=5,dep=0,type=1,tim=2100\n",
+    ]
+    .concat();
+    let before = [
+        &*declare(2, 0, 11, "select 1 from dual"),
+        &line("EXEC", 2, 0, (10, 100), 1000),
+        &wait(2, "SQL*Net more data to client", 50, 1050),
+        &wait(2, "SQL*Net message from client", 100, 1150),
+    ]
+    .concat();
+    let profile = one(&[&*before, &*failed].concat());
+    assert_eq!(statement(&profile, "11").between, micros(150), "what waited before the client's message");
+    assert_eq!(statement(&profile, "parse-error-1").between, micros(700));
+    let profile = one(&failed);
+    assert_eq!(problem(&profile, ProblemKind::UnknownCursor), None);
+    assert_eq!(statement(&profile, "parse-error-0").between, micros(700));
+}
+
+#[test]
 fn an_error_under_a_number_that_no_call_has_is_that_of_the_call_before_it() {
     let text = [
         &*declare(4_577_284_448, 0, 11, "insert into t values (1)"),

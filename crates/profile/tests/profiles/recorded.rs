@@ -313,16 +313,22 @@ fn sums_at(begin: i64, subject: Parameters, event: &str) -> Sums {
     sums
 }
 
-/// Writes the recording of a day, of two segments of three seconds each; its folder.
-fn write_day(folder: &Path, day: i64, server: &str) -> PathBuf {
+/// Writes segments of three seconds each, which begin at these seconds, into the folder of this name; its path.
+fn write_from(parent: &Path, name: &str, seconds: &[i64], server: &str) -> PathBuf {
     let mut subject = subject();
     subject.insert("server".into(), server.into());
-    let begins = [0, 3].map(|seconds| BEGIN + (day * 86_400 + seconds) * SECOND);
-    let segments =
-        begins.map(|begin| sums_at(begin, subject.clone(), "IO:DataFileRead").take(begin + 3 * SECOND).unwrap());
-    let folder = folder.join(format!("day{day}"));
-    write(&folder, segments);
+    let segment = |seconds: &i64| {
+        let begin = BEGIN + seconds * SECOND;
+        sums_at(begin, subject.clone(), "IO:DataFileRead").take(begin + 3 * SECOND).unwrap()
+    };
+    let folder = parent.join(name);
+    write(&folder, seconds.iter().map(segment));
     folder
+}
+
+/// The recording of a day, of two segments; its folder.
+fn write_day(parent: &Path, day: i64, server: &str) -> PathBuf {
+    write_from(parent, &format!("day{day}"), &[0, 3].map(|seconds| 86_400 * day + seconds), server)
 }
 
 /// The folder of each file, in the order in which they were read.
@@ -351,12 +357,78 @@ fn recordings_of_two_servers_are_not_merged() {
     let said: Vec<String> = read.problems.iter().map(ToString::to_string).collect();
     assert!(said.len() == 1 && said[0].contains("was recorded on postgres://stock/a, and others on"), "{said:?}");
     assert!(!read.has_all_named(&days), "a folder is left out as a whole");
-    // Another user and another database are those of the same server.
+    // Another user and another database are those of the same server, and its usual port need not be written.
     let other = tempfile::tempdir().unwrap();
-    let days = [(0, "postgres://shop/a"), (1, "postgres://me@shop/b")];
+    let days = [(0, "postgres://shop/a"), (1, "postgres://me@shop/b"), (2, "postgres://shop:5432/a")];
     let days = days.map(|(day, at)| write_day(other.path(), day, at));
     let read = heard_of(&days, "", &mut Instruments::default());
+    assert!(read.problems.is_empty() && read.files.len() == 6, "{:?}", read.problems);
+}
+
+#[test]
+fn a_server_that_had_two_addresses_in_one_folder_has_both_in_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name, seconds, server| write_from(folder.path(), name, &[seconds], server);
+    let first = write("first", 0, "postgres://shop/a");
+    write("first", 3, "postgres://10.0.0.5/a");
+    let read = heard_of(&[first, write("second", 60, "postgres://shop/a")], "", &mut Instruments::default());
+    assert!(read.problems.is_empty(), "{:?}", read.problems);
+    assert_eq!(folders(&read), ["first", "first", "second"]);
+}
+
+#[test]
+fn recordings_that_were_written_in_turn_are_read_in_turn_and_end_with_the_last_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, seconds: &[i64]| write_from(folder.path(), name, seconds, "postgres://shop");
+    let days = [write("monday", &[0, 600]), write("tuesday", &[300])];
+    let read = heard_of(&days, "", &mut Instruments::default());
+    assert!(read.problems.is_empty(), "{:?}", read.problems);
+    assert_eq!(folders(&read), ["monday", "tuesday", "monday"]);
+    let lost = read.profile.sampled.as_ref().unwrap().lost;
+    assert_near(lost.micros() / 1e6, 2.0 * 297.0, "between the segments");
+    let read = heard_of(&days, "-10s..", &mut Instruments::default());
+    assert_eq!(folders(&read), ["monday"], "ten seconds before the end of all of them");
+}
+
+#[test]
+fn a_time_that_two_recordings_have_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let seconds = |read: &Ingested| read.profile.whole.interval.micros() / 1e6;
+    let whole = write_day(folder.path(), 0, "postgres://shop");
+    let copy = folder.path().join("second");
+    fs::create_dir(&copy).unwrap();
+    for (name, _) in recording::segments(&whole).unwrap() {
+        fs::copy(whole.join(name.to_string()), copy.join(name.to_string())).unwrap();
+    }
+    let read = heard_of(&[whole.clone(), copy], "", &mut Instruments::default());
+    assert_near(seconds(&read), 6.0, "a copy adds nothing");
+    assert_eq!(folders(&read), ["day0", "day0"]);
+    let said: Vec<String> = read.problems.iter().map(ToString::to_string).collect();
+    assert!(said.len() == 1 && said[0].contains("/second/") && said[0].contains("counts once"), "{said:?}");
+    // Of one that goes on beyond the other, the rest counts.
+    let later = write_from(folder.path(), "third", &[4, 7], "postgres://shop");
+    let read = heard_of(&[whole, later], "", &mut Instruments::default());
     assert!(read.problems.is_empty() && read.files.len() == 4, "{:?}", read.problems);
+    // The second in which the one ends is not cut more finely than the rows of the other are.
+    let seconds = seconds(&read);
+    assert!((9.5..11.0).contains(&seconds), "from the begin of the one to the end of the other: {seconds}");
+}
+
+#[test]
+fn a_clock_that_was_set_back_and_another_name_of_a_folder_lose_no_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, seconds: &[i64]| write_from(folder.path(), name, seconds, "postgres://shop");
+    // The first segment is of a clock that was ahead by 1000 s; the other folder has a time of its own.
+    let days = [write("ahead", &[1000, 0, 100, 200]), write("between", &[700])];
+    let read = heard_of(&days, "", &mut Instruments::default());
+    assert!(read.problems.is_empty(), "{:?}", read.problems);
+    assert_eq!(read.files.len(), 5);
+    let again = folder.path().join("between").join("..").join("ahead");
+    let files: Vec<PathBuf> =
+        recording::segments(&days[0]).unwrap().iter().map(|(name, _)| name.to_string().into()).collect();
+    let read = heard_of(&[days[0].join(&files[0]), again], "", &mut Instruments::default());
+    let said: Vec<String> = read.problems.iter().map(ToString::to_string).collect();
+    assert!(!said.iter().any(|one| one.contains("counts once")) && read.files.len() == 4, "{said:?}");
 }
 
 #[test]

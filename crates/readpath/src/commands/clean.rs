@@ -141,21 +141,36 @@ fn clean_leftovers(sweep: fn(&Path, Leftovers) -> Vec<PathBuf>, is_rehearsal: bo
         let fate = if is_rehearsal { "would be" } else { "was" };
         output::print(&format!("{}, left by a killed run, {fate} removed: {size}.\n", folder.display()))?;
     }
-    Ok(removed.len())
+    // What another process removes at this moment is locked, and no longer found.
+    let still = if is_rehearsal { Vec::new() } else { sweep(&env::temp_dir(), Leftovers::Found) };
+    let left = found.iter().filter(|folder| !removed.contains(folder) && still.contains(folder));
+    let left: Vec<String> = left.map(|folder| folder.display().to_string()).collect();
+    if left.is_empty() {
+        return Ok(removed.len());
+    }
+    let sentence = format!("left by killed runs, and could not be removed: {}.", left.join(", "));
+    Err(Failure::new(Exit::Failed, sentence))
 }
 
 /// The right to empty the folder. Fails where another run loads tables into it, or runs programs in it.
 fn claim(folder: &Path) -> Result<DirectoryLock, Failure> {
     let lock = DirectoryLock::take(folder).map_err(|error| Failure::new(Exit::Failed, error))?;
-    let program = |entry: fs::DirEntry| fs::read_link(entry.path().join("exe")).ok();
-    let mut programs = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(program);
-    match programs.any(|program| program.starts_with(folder)) {
+    match has_running_programs(folder) {
         true => {
             let sentence = format!("another run has a server whose programs are in {}: wait for it.", folder.display());
             Err(Failure::new(Exit::Failed, sentence))
         }
         false => Ok(lock),
     }
+}
+
+/// Whether a process runs a program that lies in a folder. The folder may be a link to a larger disk, and the kernel
+/// names programs by where they lie.
+fn has_running_programs(folder: &Path) -> bool {
+    let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.into());
+    let program = |entry: fs::DirEntry| fs::read_link(entry.path().join("exe")).ok();
+    let mut programs = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(program);
+    programs.any(|program| program.starts_with(&folder))
 }
 
 /// Bytes of all files in a folder and below.
@@ -191,4 +206,31 @@ fn clean_private(is_rehearsal: bool) -> Result<Exit, Failure> {
         output::print(&format!("No private server has left anything in {}.\n", env::temp_dir().display()))?;
     }
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_runs_behind_a_link_is_in_use() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = env::current_exe().unwrap();
+        let link = dir.path().join("postgres");
+        std::os::unix::fs::symlink(program.parent().unwrap(), &link).unwrap();
+        assert!(has_running_programs(&link));
+        assert!(!has_running_programs(dir.path()));
+    }
+
+    #[test]
+    fn what_a_killed_run_left_and_cannot_be_removed_is_no_success() {
+        let sweep = |_: &Path, fate: Leftovers| match fate {
+            Leftovers::Found => vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/job")],
+            Leftovers::Removed => Vec::new(),
+        };
+        let failure = clean_leftovers(sweep, false).unwrap_err();
+        assert_eq!(failure.exit, Exit::Failed);
+        assert!(failure.message.contains("could not be removed") && failure.message.contains("src/job"));
+        assert_eq!(clean_leftovers(|_, _| Vec::new(), false).unwrap(), 0);
+    }
 }

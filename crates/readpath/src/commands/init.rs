@@ -8,6 +8,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, Args, Command};
 
 use super::report::{existing, refuse_to_replace};
+use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::job::blank::blank;
 use crate::job::experiment::{LISTED, experiments};
@@ -45,6 +46,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let known = experiments(&(context.definition)());
     let text = known.iter().find(|known| known.name == experiment).map(blank).unwrap_or_default();
     let Some(path) = output.filter(|path| path != Path::new("-")) else {
+        refuse_unused(matches, &[("force", false, "standard output replaces no file")])?;
         output::print(&text)?;
         return Ok(Exit::Done);
     };

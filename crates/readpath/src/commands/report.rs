@@ -17,6 +17,7 @@ use clap::{ArgMatches, Args, Command};
 use super::named::{Named, named};
 use super::profile;
 use super::show::refuse_store_of_files;
+use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
@@ -81,6 +82,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
             "nothing says where to: name the page with -o FILE, or a folder for its charts with --charts DIR.";
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }
+    let is_file = arguments.file().is_some() || arguments.charts.is_some();
+    refuse_unused(matches, &[("force", is_file, "standard output replaces no file")])?;
     if !arguments.runs.is_empty() {
         refuse_store_of_files(matches, &arguments.runs.iter().collect::<Vec<_>>())?;
     }
@@ -98,6 +101,11 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if arguments.no_text {
         runs.iter_mut().for_each(without_texts);
     }
+    // No page is written where one of the charts would be refused.
+    let charts = arguments.charts.as_ref().map(|folder| (folder, charts(folder, &runs)));
+    for (path, _) in charts.iter().flat_map(|(_, charts)| charts) {
+        refuse_to_replace(path, arguments.force)?;
+    }
     // Texts that were taken out of the runs are in no comparison of them.
     let profiles = |before: &Run, after: &Run| compare_kept(before, after, STATEMENTS);
     let page_of = |runs: &[Run]| html::report_comparing(runs, &complaints, Some(&profiles));
@@ -107,8 +115,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     } else if arguments.output.is_some() {
         output::print(&page_of(&runs))?;
     }
-    if let Some(folder) = &arguments.charts {
-        let written = match write_charts(folder, &runs, arguments.force)? {
+    if let Some((folder, charts)) = charts {
+        let written = match write_charts(folder, &charts, arguments.force)? {
             0 => format!("no chart is drawn of what was named, so nothing was written to {}\n", folder.display()),
             count => format!("{}: {}\n", folder.display(), counted(count, "chart", "charts")),
         };
@@ -174,8 +182,8 @@ fn one(reference: &str, context: &Context) -> Result<Run, Failure> {
     }
 }
 
-/// Writes each chart of each run, those of several runs under names with the run in them.
-fn write_charts(folder: &Path, runs: &[Run], is_forced: bool) -> Result<u64, Failure> {
+/// Each chart of each run with its place, those of several runs under names with the run in them.
+fn charts(folder: &Path, runs: &[Run]) -> Vec<(PathBuf, String)> {
     let mut charts: Vec<(PathBuf, String)> = Vec::new();
     let mut seen = BTreeSet::new();
     for run in runs.iter().filter(|run| seen.insert(&run.id)) {
@@ -185,7 +193,11 @@ fn write_charts(folder: &Path, runs: &[Run], is_forced: bool) -> Result<u64, Fai
             charts.push((folder.join(name), text));
         }
     }
-    charts.iter().try_for_each(|(path, _)| refuse_to_replace(path, is_forced))?;
+    charts
+}
+
+/// Writes charts that [`refuse_to_replace`] let pass; gives how many.
+fn write_charts(folder: &Path, charts: &[(PathBuf, String)], is_forced: bool) -> Result<u64, Failure> {
     if charts.is_empty() {
         return Ok(0);
     }

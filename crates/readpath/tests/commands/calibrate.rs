@@ -207,7 +207,7 @@ fn a_private_server_is_made_cold_and_its_page_ends_with_statements() {
 }
 
 /// Queries of all kinds that a user's file can hold, with what has to be said of each.
-const ODD: [(&str, &str, &str); 25] = [
+const ODD: [(&str, &str, &str); 28] = [
     ("writes", "DELETE FROM shop", "it writes"),
     ("writes inside", "WITH gone AS (DELETE FROM shop RETURNING 1) SELECT * FROM gone", "it writes"),
     ("locks", "SELECT * FROM shop FOR UPDATE", "locks rows"),
@@ -225,11 +225,14 @@ const ODD: [(&str, &str, &str); 25] = [
     ("has a typed literal", "SELECT n FROM shop WHERE now() > timestamp $1", "INTERVAL $1"),
     ("sums aloud", "SELECT loud_sum(n) FROM shop", "loud_sum"),
     ("casts aloud", "SELECT n::tone FROM shop", "shout"),
+    ("casts aloud to a domain", "SELECT n::toned FROM shop", "shout"),
     ("checks aloud", "SELECT n::heard FROM shop", "heard"),
     ("checks aloud unseen", "SELECT x.n FROM json_to_record('{\"n\": 1}') AS x(n heard)", "heard"),
     ("limits aloud", "SELECT n FROM shop LIMIT \"Loud $1\"(5)", "Loud $1"),
     ("limits aloud in a view of a view", "SELECT n FROM fewer", "shout"),
     ("limits aloud in a function", "SELECT n FROM first_of(3)", "shout"),
+    ("limits aloud by default", "SELECT n FROM shop LIMIT most_of()", "shout"),
+    ("limits aloud by an operator", "SELECT n FROM shop LIMIT 2 <+> 3", "<+>"),
     ("compares aloud", "SELECT count(*) FROM shop WHERE shout(n) NOT IN (SELECT kind FROM shop)", "shout"),
     ("lacks partitions", "SELECT count(*) FROM sales WHERE year = $1", "partitions"),
     ("lacks them all in a join", "SELECT s.year FROM shop JOIN sales s USING (n) WHERE s.year = $1", "partitions"),
@@ -246,8 +249,12 @@ pub(crate) fn shop() -> Option<Trial> {
          CREATE FUNCTION shout_both(a integer, b integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN b; END'; \
          CREATE AGGREGATE loud_sum(integer) (SFUNC = shout_both, STYPE = integer); CREATE TYPE tone AS (n integer); \
          CREATE FUNCTION shout_tone(n integer) RETURNS tone LANGUAGE plpgsql AS 'BEGIN RETURN ROW(n); END'; \
-         CREATE CAST (integer AS tone) WITH FUNCTION shout_tone(integer); \
+         CREATE CAST (integer AS tone) WITH FUNCTION shout_tone(integer); CREATE DOMAIN toned AS tone; \
          CREATE DOMAIN heard AS integer CHECK (shout(VALUE) > 0); \
+         CREATE FUNCTION add_heard(a heard, b heard) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT a + b'; \
+         CREATE OPERATOR <+> (LEFTARG = heard, RIGHTARG = heard, FUNCTION = add_heard); \
+         CREATE FUNCTION most_of(most integer DEFAULT shout(5)) RETURNS integer LANGUAGE sql IMMUTABLE AS \
+         'SELECT most'; \
          CREATE FUNCTION \"Loud $1\"(n integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RETURN n; END'; \
          CREATE VIEW few AS SELECT n FROM shop LIMIT shout(5); CREATE VIEW fewer AS SELECT n FROM few; \
          CREATE VIEW plenty AS SELECT n, row_number() OVER (ORDER BY n) AS place FROM shop; \
@@ -293,6 +300,8 @@ fn every_odd_query_gets_a_sentence_and_the_others_are_answered() {
     text += "-- name: good elsewhere\nSELECT count(*) FROM hall.shelf WHERE place BETWEEN 0 AND 90000000;\n";
     text += "-- name: good limited\nSELECT round(n::double precision), (n) FROM shop ORDER BY note, n LIMIT 10;\n";
     text += "-- name: good view\nSELECT n FROM plenty WHERE place < 90 LIMIT 10;\n";
+    text += "-- name: good columns\nWITH heard(a) AS (SELECT n FROM shop), shout(a) AS (SELECT a FROM heard) \
+             SELECT a FROM shout LIMIT 10;\n";
     fs::write(&file, text).unwrap();
     let words = format!("calibrate --on {} {TINY} --queries {} --run", trial.url_of("clerk"), file.display());
     let document = user.document(&format!("{words} --time-limit 2"));
@@ -415,6 +424,10 @@ fn advice_is_undone_by_what_was_set_before_and_texts_of_other_roles_are_counted(
 fn a_run_that_is_ended_while_queries_run_knows_what_undoes_its_advice() {
     let Some(trial) = shop() else { return };
     trial.run("ALTER DATABASE postgres SET random_page_cost = 2.5");
+    // Enough for the database's counters to show its state.
+    trial.run("DO $$ BEGIN FOR lap IN 1..250 LOOP PERFORM count(*) FROM shop; END LOOP; END $$");
+    let counted = "SELECT (sum(heap_blks_hit + heap_blks_read) > 100000)::text FROM pg_statio_user_tables";
+    trial.wait_for(counted, "true");
     let user = User::new();
     let file = user.temporary.path().join("queries.sql");
     let query = |part: u32| format!("SELECT count(note) FROM shop WHERE place BETWEEN 0 AND {part}0000000;\n");
@@ -432,6 +445,8 @@ fn a_run_that_is_ended_while_queries_run_knows_what_undoes_its_advice() {
     let document: Value = serde_json::from_slice(&user.run("show last --format json").stdout).unwrap();
     assert_eq!(document["subject"]["database"], "postgres", "{}", document["subject"]);
     assert_eq!(document["subject"]["database_settings"]["random_page_cost"], "2.5", "{}", document["subject"]);
+    // By the state, --sql chooses which statements stand as they are.
+    assert_eq!(part(&document, "state").count(), 1, "{document}");
     assert_eq!(trial.value(SCHEMAS), "0");
 }
 

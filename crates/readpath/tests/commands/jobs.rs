@@ -483,6 +483,10 @@ fn a_file_to_begin_with_replaces_nothing_unless_it_is_told_to() {
     assert_eq!(fs::read(user.home.path().join("mine.toml")).unwrap(), b"mine");
     user.ok("init disk -o mine.toml --force");
     assert!(fs::read_to_string(user.home.path().join("mine.toml")).unwrap().contains("[disk]"));
+    for words in ["init disk -o - --force", "report last -o - --force"] {
+        let said = user.refused(words, 2);
+        assert!(said.contains("--force has no effect here: standard output replaces no file"), "{words}: {said}");
+    }
     assert!(user.refused("init dsk", 2).contains("'disk'"));
 }
 

@@ -147,6 +147,17 @@ fn each_chart_is_a_file_and_runs_do_not_overwrite_each_other() {
 }
 
 #[test]
+fn a_page_is_not_written_where_its_charts_are_refused() {
+    let user = with_runs();
+    user.ok("report last --charts charts");
+    let said = user.refused("report last -o page.html --charts charts", 2);
+    assert!(said.contains("is there already"), "{said}");
+    assert!(!user.home.path().join("page.html").exists());
+    user.ok("report last -o page.html --charts charts --force");
+    assert!(page_of(&user, "page.html").ends_with("</html>\n"));
+}
+
+#[test]
 fn no_folder_is_left_empty_where_a_run_draws_no_chart() {
     let user = User::new();
     user.ok("null --cases 1");

@@ -6,7 +6,7 @@ use measure::{Case, Metric, Run, Unit};
 
 use measure::schema::{conditions, counters};
 
-use crate::page::number::{grouped, ratio, three_digits, time};
+use crate::page::number::{grouped, ratio, rounded, three_digits, time};
 use crate::page::{Align, Cell, Section, Table};
 
 /// End of the name of a metric that says in which part of the time another one was counted.
@@ -85,7 +85,7 @@ fn rate(case: &Case, metric: &Metric) -> Option<f64> {
 /// A rate with a prefix: `2.93 G`, `269 M`.
 fn scaled(rate: f64) -> String {
     let prefixes = [("G", 1e9), ("M", 1e6), ("k", 1e3)];
-    let (prefix, size) = prefixes.into_iter().find(|(_, size)| rate >= *size).unwrap_or(("", 1.0));
+    let (prefix, size) = prefixes.into_iter().find(|(_, size)| rounded(rate) >= *size).unwrap_or(("", 1.0));
     format!("{} {prefix}", three_digits(rate / size)).trim_end().to_string()
 }
 
@@ -120,4 +120,14 @@ fn frequency(case: &Case) -> String {
     let ghz = clock.map(|clock| format!("The core ran at {} GHz before and after.", three_digits(clock)));
     let elapsed = elapsed.map(|nanos| format!("{} elapsed.", time(nanos)));
     [elapsed, ghz].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_never_shows_a_thousand_of_a_prefix() {
+        assert_eq!([999_700_000.0, 999.7, 2.93e9, 17.0].map(scaled), ["1.00 G", "1.00 k", "2.93 G", "17.0"]);
+    }
 }

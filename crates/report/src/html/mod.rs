@@ -82,7 +82,11 @@ fn shown_as_page(shown: Shown<'_>) -> String {
         return report(std::slice::from_ref(run), &[]);
     }
     let page = shown.page();
-    let title = if matches!(shown, Shown::Runs(_)) { "readpath: kept runs" } else { "readpath: two runs compared" };
+    let title = match shown {
+        Shown::Runs(_) => "readpath: kept runs",
+        Shown::Profiles(_) => "readpath: two profiles compared",
+        _ => "readpath: two runs compared",
+    };
     document(title, |main| {
         main.element("h1", &[], title);
         Part::new("part").sections(main, &page.sections);

@@ -119,6 +119,36 @@ fn date(day: i64) -> (i64, i64, i64) {
     (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
+/// Seconds since 1970 of a time as [`clock`] writes it in full, as if the wall clock showed UTC; of a number, which
+/// stands where no wall clock is known, the number.
+pub(crate) fn second_of(text: &str) -> Option<i64> {
+    if let Ok(second) = text.parse() {
+        return Some(second);
+    }
+    let (date, time) = text.split_once(' ')?;
+    let [year, month, day] = numbers(date, '-')?;
+    let [hour, minute, second] = numbers(time, ':')?;
+    let is_date = (0..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    let is_time = [(hour, 23), (minute, 59), (second, 59)].iter().all(|(part, most)| (0..=*most).contains(part));
+    (is_date && is_time).then(|| day_of(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second)
+}
+
+/// Three numbers with signs between them.
+fn numbers(text: &str, sign: char) -> Option<[i64; 3]> {
+    let numbers: Option<Vec<i64>> = text.split(sign).map(|part| part.parse().ok()).collect();
+    numbers?.try_into().ok()
+}
+
+/// The day since 1970-01-01 of a date.
+///
+/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
+fn day_of(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * month + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
 /// A number of seconds in the largest unit that it is a whole number of.
 fn duration(seconds: i64) -> String {
     let units = [(DAY, "d"), (HOUR, "h"), (MINUTE, "min")];
@@ -162,6 +192,20 @@ mod tests {
             [0, 59, 11_016, 20_779, -1].map(date),
             [(1970, 1, 1), (1970, 3, 1), (2000, 2, 29), (2026, 11, 22), (1969, 12, 31),]
         );
+    }
+
+    #[test]
+    fn a_time_is_read_as_it_was_written() {
+        for day in [-1, 0, 59, 60, 11_016, 11_017, 20_453, 20_454, 20_779, 47_540] {
+            for second in [0, 1, 86_399] {
+                let at = day * DAY + second;
+                assert_eq!(second_of(&clock(at, &CLOCK_IN_FULL)), Some(at));
+            }
+        }
+        assert_eq!([second_of("42"), second_of("-7")], [Some(42), Some(-7)]);
+        for text in ["", "–", "2026-11-22", "2026-13-01 00:00:00", "99999-01-01 00:00:00", "2026-01-01 24:00:00"] {
+            assert_eq!(second_of(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -14,6 +14,12 @@ const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("
 const COLUMN_VALUE_MAX: f64 = 10_000.0;
 const COLUMN_RATIO_MAX: f64 = 1_000.0;
 
+/// Digits after the point of a ratio that stands near 1.
+pub(crate) const RATIO_DECIMALS: usize = 2;
+
+/// The part of a binary unit from which on a number of bytes reads as 1 of it: three digits of less are no 1 024.
+const UNIT_REACHED: f64 = 1.0 - 0.5 / 1024.0;
+
 /// Three significant digits, all digits before the point: `1.13`, `17.0`, `447`, `16 949`.
 pub(crate) fn three_digits(value: f64) -> String {
     let rounded = rounded(value);
@@ -46,7 +52,12 @@ pub(crate) fn times(ratio: f64) -> String {
 
 /// A ratio that stands near 1: two digits after the point below 10.
 pub(crate) fn ratio(value: f64) -> String {
-    if value.is_finite() && (0.1..9.995).contains(&value) { format!("{value:.2}") } else { three_digits(value) }
+    ratio_to(value, RATIO_DECIMALS)
+}
+
+/// The same with another number of digits after the point.
+pub(crate) fn ratio_to(value: f64, decimals: usize) -> String {
+    if value.is_finite() && (0.1..9.995).contains(&value) { format!("{value:.decimals$}") } else { three_digits(value) }
 }
 
 /// A time in the unit that keeps its number between 1 and 1000.
@@ -67,7 +78,9 @@ pub(crate) fn time_column(values: &[Option<f64>]) -> Vec<String> {
     let smallest = known().fold(f64::INFINITY, f64::min);
     let largest = known().fold(0.0, f64::max);
     let (symbol, length) = unit_for(smallest);
-    let is_shared = largest / length < COLUMN_VALUE_MAX && largest / smallest < COLUMN_RATIO_MAX;
+    // Where all are below zero, none of them says which unit suits.
+    let is_shared =
+        smallest.is_finite() && largest / length < COLUMN_VALUE_MAX && largest / smallest < COLUMN_RATIO_MAX;
     let shared = |nanos: f64| format!("{} {symbol}", three_digits(nanos / length));
     let cell = |nanos: f64| if is_shared { shared(nanos) } else { time(nanos) };
     let or_none = |nanos: f64| if nanos == 0.0 { "0".into() } else { cell(nanos) };
@@ -77,7 +90,7 @@ pub(crate) fn time_column(values: &[Option<f64>]) -> Vec<String> {
 /// Bytes in the binary unit that keeps the number between 1 and 1024.
 pub(crate) fn bytes(value: f64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let unit = units.iter().find(|(_, shift)| value >= (1_u64 << shift) as f64);
+    let unit = units.iter().find(|(_, shift)| value >= (1_u64 << shift) as f64 * UNIT_REACHED);
     let Some((symbol, shift)) = unit else {
         let is_whole = value.fract() == 0.0 && value >= 0.0;
         return format!("{} B", if is_whole { grouped(value as u64) } else { three_digits(value) });
@@ -119,7 +132,7 @@ fn joined(low: &str, sign: &str, high: &str) -> String {
 }
 
 /// `value` to three significant digits.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
 }
 
@@ -152,6 +165,13 @@ mod tests {
     }
 
     #[test]
+    fn bytes_never_show_1024_of_a_unit() {
+        let shown = |value: f64| bytes(value).replace(THIN_SPACE, " ");
+        assert_eq!([1_048_575.0, 1_073_733_632.0].map(shown), ["1.00 MiB", "1.00 GiB"]);
+        assert_eq!([1023.0, 1_047_552.0, 1_048_576.0].map(shown), ["1 023 B", "1 023 KiB", "1 MiB"]);
+    }
+
+    #[test]
     fn a_range_of_one_value_is_that_value() {
         assert_eq!((range("1.20", "1.20"), range("1.20", "1.21")), ("1.20".into(), "1.20–1.21".into()));
         assert_eq!(
@@ -164,6 +184,7 @@ mod tests {
     fn a_column_keeps_one_unit_until_its_values_are_too_far_apart() {
         assert_eq!(time_column(&[Some(98e3), Some(1.5e6), None]), ["98.0 µs", "1\u{202f}500 µs", ABSENT]);
         assert_eq!(time_column(&[Some(98e3), Some(2e9)]), ["98.0 µs", "2.00 s"]);
+        assert_eq!(time_column(&[Some(-500.0), None, Some(0.0)]), ["-500 ns", ABSENT, "0"]);
     }
 
     proptest! {

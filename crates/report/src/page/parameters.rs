@@ -6,13 +6,16 @@ use measure::case::plain;
 use measure::{Case, Parameters};
 use serde_json::Value;
 
-use super::number::{bytes, grouped};
+use super::number::{bytes, grouped, three_digits};
 
 /// The parameter of cases that check others.
 pub(crate) const CHECK: &str = "check";
 
 /// Parameters that are counted in bytes.
 const IN_BYTES: [&str; 7] = ["block_size", "span", "offset", "distance", "size", "length", "payload"];
+
+/// The place of reads on a device, from 0 to 1, which is shown as a part of it.
+const POSITION: &str = "position";
 
 /// Parameters whose digits are a name, to be typed again.
 const NAMES: [&str; 2] = ["seed", "pid"];
@@ -56,6 +59,7 @@ pub(crate) fn parameter_names<'a>(all: impl Iterator<Item = &'a Parameters>) -> 
 pub(crate) fn shown(name: &str, value: &Value) -> String {
     match (value.as_f64(), value.as_u64()) {
         (Some(number), _) if IN_BYTES.contains(&name) => bytes(number),
+        (Some(part), _) if name == POSITION => format!("{} %", three_digits(part * 100.0)),
         _ if NAMES.contains(&name) => plain(value),
         (_, Some(count)) => grouped(count),
         (Some(number), _) if number >= 1e3 && number.fract() == 0.0 => grouped(number as u64),
@@ -63,10 +67,11 @@ pub(crate) fn shown(name: &str, value: &Value) -> String {
     }
 }
 
-/// A parameter's value with all its digits: a number of bytes is not rounded to a larger unit.
+/// A parameter's value with all its digits: a number of bytes is not rounded to a larger unit, and no position is.
 pub(crate) fn in_full(name: &str, value: &Value) -> String {
     match value.as_u64() {
         Some(count) if IN_BYTES.contains(&name) => format!("{} B", grouped(count)),
+        _ if name == POSITION => plain(value),
         _ => shown(name, value),
     }
 }
@@ -132,6 +137,15 @@ mod tests {
         assert_eq!(varying(&cases), ["b", "c", "d"]);
         assert_eq!(varying(&cases[..1]), [""; 0]);
         assert_eq!(varying(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_place_of_a_sweep_is_a_part_of_the_device_and_no_line_of_digits() {
+        let place = json!(1.0 / 31.0);
+        assert_eq!(described(POSITION, &place), "position 3.23 %");
+        assert_eq!([0.0, 0.25, 1.0].map(|part| shown(POSITION, &json!(part))), ["0 %", "25.0 %", "100 %"]);
+        let parameters = [(POSITION.to_string(), place.clone())].into_iter().collect();
+        assert_eq!(phrase_in_full(&parameters, &[POSITION]), format!("position {place}"), "as CSV and JSON have it");
     }
 
     #[test]

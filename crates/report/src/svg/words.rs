@@ -67,7 +67,8 @@ pub(super) fn description(chart: &Chart) -> String {
         Plot::Lines(across, lines, places) => {
             let one = |line: &crate::page::Line| {
                 // Where a bucket begins and ends nothing was counted.
-                let is_edge = |datum: &Datum| line.shape == Shape::Steps && datum.n.is_none();
+                let is_counted = line.points.iter().any(|(_, datum)| datum.n.is_some());
+                let is_edge = |datum: &Datum| line.shape == Shape::Steps && is_counted && datum.n.is_none();
                 let mut points = line.points.iter().filter(|(_, datum)| !is_edge(datum));
                 let first = points.next()?;
                 let ends = (first, points.next_back().unwrap_or(first));

@@ -207,6 +207,25 @@ fn the_rows_of_a_profile_add_up_to_its_sums_as_they_are_printed() {
 }
 
 #[test]
+fn a_statement_of_a_trace_without_response_time_is_no_part_of_it() {
+    let mut run = documents::profile_statement();
+    for case in run.cases.iter_mut().filter(|case| case.is("table", "summary")) {
+        case.metrics.retain(|metric| metric.name != "interval");
+    }
+    let page = report::render(&run, &WIDE);
+    assert!(report::render(&documents::profile_statement(), &WIDE).contains("% of the response"));
+    assert!(page.contains(" own") && !page.contains("( %") && !page.contains("% of the response"), "{page}");
+}
+
+#[test]
+fn clocks_that_are_no_time_of_day_stand_as_they_are() {
+    let mut run = documents::profile();
+    run.subject.insert("first_clock".into(), json!("soon"));
+    run.subject.insert("last_clock".into(), json!("later"));
+    assert!(report::render(&run, &WIDE).contains("soon to later"));
+}
+
+#[test]
 fn an_experiment_without_a_layout_is_shown_case_by_case() {
     check_run("unknown", &documents::unknown());
     check_run("empty", &documents::run("disk", json!({})));
@@ -247,6 +266,42 @@ fn two_runs_are_compared_metric_by_metric() {
         serde_json::to_value(&comparison).unwrap(),
         "the comparison without the runs"
     );
+}
+
+/// Two runs of the first rung of a ladder, the second with its times scaled, as a page of text.
+fn compared_ladders(scale: f64, of_second: impl Fn(Run) -> Run) -> String {
+    let with = |scale: f64, id: &str| {
+        let mut run = Run { id: id.into(), ..documents::ladder() };
+        run.cases.truncate(1);
+        let samples: Vec<f64> = (0..40).map(|sample| scale * (1000.0 + f64::from(sample * 7 % 40) / 100.0)).collect();
+        run.cases[0].metrics[0] = documents::spec("latency", Unit::Nanoseconds).of_samples("clock", &samples).unwrap();
+        run
+    };
+    let (first, second) = (with(1.0, "a"), of_second(with(scale, "b")));
+    let comparison = measure::compare::compare(&first, &second);
+    report::render(Shown::Comparison(Compared { comparison: &comparison, runs: [&first, &second] }), &WIDE)
+}
+
+#[test]
+fn a_ratio_that_differs_from_1_does_not_read_as_1() {
+    let row = |scale: f64| {
+        let page = compared_ladders(scale, |run| run);
+        page.lines().find(|line| line.starts_with("latency")).unwrap_or_else(|| panic!("{page}")).to_string()
+    };
+    assert!(row(1.002).ends_with("  1.002  1.002  differs"), "{}", row(1.002));
+    assert!(row(1.00001).ends_with("  1.00  1.00  within noise"), "{}", row(1.00001));
+    assert!(row(1.2).ends_with("  1.20  1.20  differs"), "{}", row(1.2));
+}
+
+#[test]
+fn a_comparison_of_two_machines_names_both() {
+    let other = |run: Run| {
+        let cpu = Some("Intel(R) Xeon(R) CPU @ 2.90GHz".into());
+        Run { host: measure::Host { cpu, cores: Some(4), ..run.host.clone() }, ..run }
+    };
+    let page = compared_ladders(1.0, other);
+    assert!(page.contains("machine: first AMD EPYC 7R13, 2 cores; second Intel Xeon, 4 cores"), "{page}");
+    assert!(!compared_ladders(1.0, |run| run).contains("machine:"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use report::{Shown, html, svg};
 use serde_json::json;
 
 use crate::documents;
-use crate::golden::{WIDE, check};
+use crate::golden::{WIDE, check, in_format};
 
 /// The elements of a page. Whatever else follows an opening bracket came out of a run.
 const ELEMENTS: [&str; 49] = [
@@ -310,6 +310,57 @@ fn what_is_drawn_of_a_run_is_what_its_metrics_have() {
     }
     assert_eq!(foreign, BTreeSet::new());
     assert!(drawn > 500, "{drawn} values");
+}
+
+/// A profile with a breakdown by second, and what ended in each, in microseconds.
+fn by_second(ended: &[(String, f64)]) -> Run {
+    let mut run = documents::profile();
+    run.subject.insert("by".into(), json!("second,event"));
+    for (second, micros) in ended {
+        let total = documents::single("total", Unit::Microseconds, "trace", *micros);
+        let parameters = json!({"table": "skew", "second": second, "event": "CPU"});
+        run.cases.push(documents::case(parameters, vec![total]));
+    }
+    run
+}
+
+#[test]
+fn a_breakdown_by_second_is_drawn_with_the_seconds_in_which_nothing_ended() {
+    let milliseconds = |ended: &[(String, f64)]| -> Vec<f64> {
+        let all = charts(&by_second(ended));
+        let chart = all.iter().find(|chart| chart.name == "by-second").unwrap();
+        let data = chart.data();
+        let column = data.columns.iter().find(|column| column.heading == chart.value.label).unwrap();
+        column.cells.iter().map(|cell| (cell.value.unwrap() / 1e6).round()).collect()
+    };
+    for beginning in ["2025-12-31 23:59:5", ""] {
+        let ended = [(5, 300e3), (5, 200e3), (6, 400e3), (9, 100e3)];
+        let ended = ended.map(|(second, micros)| (format!("{beginning}{second}"), micros));
+        assert_eq!(milliseconds(&ended), [500.0, 400.0, 0.0, 0.0, 100.0, 0.0], "{beginning}");
+    }
+    // Five minutes are drawn in steps of two seconds, and each is the mean of its seconds.
+    let minutes: Vec<(String, f64)> = (0..300).map(|second| (second.to_string(), 100e3)).collect();
+    let drawn = milliseconds(&minutes);
+    assert_eq!(drawn.len(), 151);
+    assert!(drawn[..150].iter().all(|value| *value == 100.0), "{drawn:?}");
+    let without_time = by_second(&[("–".to_string(), 1.0)]);
+    assert!(charts(&without_time).iter().all(|chart| chart.name != "by-second"));
+}
+
+#[test]
+fn the_figures_of_logical_reads_name_one_column_and_the_table_of_a_standby_as_they_are() {
+    let figure = |run: Run| {
+        let page = html::report(&[run], &[]);
+        let (_, rest) = page.split_once("the cheapest logical read: ").unwrap();
+        rest.split('<').next().unwrap().to_string()
+    };
+    assert_eq!(figure(documents::lio()), "rows of 2\u{202f}500 bytes, 1 column");
+    let mut standby = documents::lio();
+    for case in &mut standby.cases {
+        case.parameters.retain(|name, _| !["row_length", "columns"].contains(&name.as_str()));
+        case.parameters.insert("table".into(), json!("pg_proc"));
+    }
+    assert_eq!(figure(standby), "pg_proc");
 }
 
 #[test]
@@ -639,8 +690,53 @@ fn two_profiles_are_held_against_each_other_by_their_statements() {
     let page = html::report_comparing(&[documents::profile(), slower], &[], Some(&compare));
     let beside = page.split("id=\"beside-1\"").nth(1).unwrap().split("id=\"run-1\"").next().unwrap();
     assert!(beside.contains("First A: 2026-01-31 12:34, second B: 2026-02-01 12:34."), "{beside}");
+    let of_two = in_format("html", Shown::Profiles(&documents::profile_comparison()));
+    assert!(of_two.contains("<h1>readpath: two profiles compared</h1>"), "{of_two}");
     assert!(beside.contains("Slowed most: statement") && beside.contains("4kz7x0w2mfu1q"), "{beside}");
     assert!(!beside.contains("no value in common"), "{beside}");
+}
+
+#[test]
+fn what_was_asked_of_one_run_does_not_stand_in_the_row_of_another() {
+    let with = |rows: u64| {
+        let mut run = documents::join_methods();
+        for case in run.cases.iter_mut().filter(|case| case.is("method", "batch")) {
+            case.parameters.insert("batch_size".into(), json!(rows));
+        }
+        run
+    };
+    let page = html::report(&[with(128), with(256)], &[]);
+    let beside = page.split("id=\"beside-1\"").nth(1).unwrap().split("id=\"run-1\"").next().unwrap();
+    assert!(beside.contains("batch, 128 rows") && beside.contains("batch, 256 rows"), "{beside}");
+}
+
+#[test]
+fn what_a_page_of_several_runs_does_not_show_is_not_counted_on_it() {
+    let with = |additions: f64| {
+        let mut run = documents::ladder();
+        for case in &mut run.cases {
+            let samples: Vec<f64> = (0..40).map(|sample| 80.0 + f64::from(sample * 7 % 40) / 10.0).collect();
+            case.metrics = vec![documents::spec("latency", Unit::Nanoseconds).of_samples("clock", &samples).unwrap()];
+            let additions: Vec<f64> = samples.iter().map(|sample| sample / 80.0 * additions).collect();
+            case.metrics.extend(conditions::CORE_ADDITIONS.of_samples("chains", &additions));
+        }
+        run
+    };
+    let page = html::report(&[with(2.0), with(4.0)], &[]);
+    assert!(page.contains("Of 11 values that both runs have with enough samples, none differs"), "{page}");
+}
+
+#[test]
+fn a_run_that_differs_in_more_than_its_name_holds_says_so() {
+    let with = |block_size: u64, workers: u64, depth: u64, direct: bool| {
+        let mut run = documents::disk_plain();
+        run.cases.truncate(1);
+        let own = json!({"block_size": block_size, "workers": workers, "depth": depth, "direct": direct});
+        run.cases[0].parameters.extend(own.as_object().unwrap().clone());
+        run
+    };
+    let page = html::report(&[with(8192, 2, 1, true), with(65_536, 4, 8, false)], &[]);
+    assert!(page.contains("<li>A: 8 KiB blocks, 2 workers, depth 1, and 1 more</li>"), "{page}");
 }
 
 #[test]

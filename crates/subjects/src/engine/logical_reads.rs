@@ -375,12 +375,21 @@ fn companion(cell: &Cell) -> Cell {
     Cell { row_length: 250, columns: 5, payload }
 }
 
-/// Pages for the undo of a change of this percentage of the rows, rounded up.
+/// Pages for the undo of a change of this percentage of the rows.
 fn undo_pages_of(cell: &Cell, percent: u32) -> u64 {
     let spec = spec(cell);
-    let rows = spec.rows() * u64::from(percent.saturating_add(1).min(100)) / 100;
     let per_page = (PAGE_ROOM / (spec.data.row_bytes_max() + UNDO_BYTES)).max(1) as u64;
-    if percent == 0 { 0 } else { rows / per_page + 2 }
+    chosen_max(spec.rows(), percent).div_ceil(per_page)
+}
+
+/// Most of these rows that change: six standard deviations above the mean, each of which is at most half the root of
+/// the number. More are drawn once in a thousand million tables.
+fn chosen_max(rows: u64, percent: u32) -> u64 {
+    match percent {
+        0 => 0,
+        100.. => rows,
+        _ => (rows.saturating_mul(percent.into()) / 100 + 3 * (rows.isqrt() + 1) + 1).min(rows),
+    }
 }
 
 /// Whether a row is among those that change: each is drawn by itself, so that blocks have more or fewer of them.

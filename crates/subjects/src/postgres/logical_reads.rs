@@ -114,6 +114,8 @@ struct ServerTable {
     blocks: u64,
     /// The ways that it was prepared for.
     accesses: Vec<Access>,
+    /// Rows that the keys looked for lead to, once they were counted: among very many rows two may have one key.
+    found_by_key: Option<u64>,
 }
 
 /// What is asked of a table.
@@ -287,7 +289,7 @@ impl ServerReads {
 
     /// What to ask for a way and a touch.
     fn question(&self, pass: &Pass) -> Result<Question, SubjectError> {
-        let layout = &self.table()?.layout;
+        let ServerTable { layout, found_by_key, .. } = self.table()?;
         let (rows, name, access) = (layout.rows(), full(layout), pass.access);
         let counted = match pass.touch {
             Touch::Column(number) => format!("t.c{number}"),
@@ -304,7 +306,7 @@ impl ServerReads {
         };
         Ok(match access {
             Access::Rowid => joined("ctid"),
-            Access::Index => joined("c1"),
+            Access::Index => Question { count: found_by_key.unwrap_or(looked_for), ..joined("c1") },
             _ => Question {
                 access,
                 statement: format!("SELECT count({counted}) FROM {name} t"),
@@ -315,8 +317,9 @@ impl ServerReads {
         })
     }
 
-    /// The blocks that a question asks for, those of its index included; an error where the planner goes another way.
-    fn blocks(&mut self, question: &Question) -> Result<Buffers, SubjectError> {
+    /// The blocks that a question asks for, those of its index included, and the rows that are joined for it, which a
+    /// dry run does not know; an error where the planner goes another way.
+    fn blocks(&mut self, question: &Question) -> Result<(Buffers, Option<u64>), SubjectError> {
         let step = step(question.access);
         let assumed = Plan::assumed(step, Buffers { hits: self.table()?.blocks, ..Buffers::default() });
         let plan = self.schema.session().explain(&question.statement, assumed)?;
@@ -326,7 +329,9 @@ impl ServerReads {
             ServerError::answer(&question.statement, &plan.top.kinds().join(", "), "a plan that goes the way measured")
         })?;
         let none = || ServerError::Plan("it tells no `Shared Hit Blocks`".into());
-        Ok(node.buffers.ok_or_else(none)?)
+        // Below the count.
+        let joined = plan.top.children.first().and_then(|step| step.rows).map(|rows| rows.round() as u64);
+        Ok((node.buffers.ok_or_else(none)?, joined))
     }
 }
 
@@ -377,7 +382,7 @@ impl LogicalReads for ServerReads {
             self.prepare_access(&layout, *access)?;
         }
         let rows = layout.rows();
-        self.table = Some(ServerTable { layout, blocks, accesses });
+        self.table = Some(ServerTable { layout, blocks, accesses, found_by_key: None });
         let first = Sources {
             gets: "blocks fetched, counted by the session (pg_stat_get_xact_blocks_fetched)",
             physical_reads: "blocks fetched and not hit (pg_stat_get_xact_blocks_hit)",
@@ -416,8 +421,14 @@ impl LogicalReads for ServerReads {
             let counts = Counts { rows: question.beside_count, ..Counts::default() };
             return Ok(Ok(Counted { counts, statement: Some(question.beside) }));
         }
-        let blocks = self.blocks(&question)?;
-        let counts = Counts { gets: blocks.gets(), rows: question.count, physical_reads: blocks.reads, versions: None };
+        let (blocks, joined) = self.blocks(&question)?;
+        let mut rows = question.count;
+        if pass.access == Access::Index {
+            // Each key leads to one row at least.
+            rows = joined.unwrap_or(rows).max(question.beside_count);
+            self.table.as_mut().ok_or(SubjectError::NotPrepared)?.found_by_key = Some(rows);
+        }
+        let counts = Counts { gets: blocks.gets(), rows, physical_reads: blocks.reads, versions: None };
         Ok(Ok(Counted { counts, statement: Some(question.statement) }))
     }
 
@@ -519,4 +530,41 @@ fn source_of(layout: &Layout) -> String {
 
 fn wanted_of(layout: &Layout, access: Access) -> String {
     format!("{}_{}", layout.name(), access.name().replace('-', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use server::private::{Installation, ServerSettings};
+    use server::{Address, Limits};
+
+    use super::*;
+
+    const DEBIAN: &str = "/usr/lib/postgresql/15";
+
+    #[test]
+    fn a_key_that_two_rows_have_ends_no_run() {
+        if !Path::new(DEBIAN).exists() {
+            println!("skipped: Debian's PostgreSQL 15 is not installed");
+            return;
+        }
+        let stop: Arc<AtomicBool> = Arc::default();
+        let programs = Installation::at(Path::new(DEBIAN)).unwrap();
+        let settings = ServerSettings::new(64 << 20);
+        let private = PrivateServer::start(&programs, &std::env::temp_dir(), settings, &stop).unwrap();
+        let session = Session::open(&Address::of(private.config()), Limits::default(), stop).unwrap();
+        let cell = Cell { row_length: 250, columns: 5, payload: 1 << 20 };
+        let asked = Asked { cells: vec![cell], accesses: vec![Access::Index], seed: 1, ..Asked::default() };
+        let mut subject = ServerReads::open(session, Some(private), asked, Clock::calibrate()).unwrap();
+        let rows = subject.prepare(&Table::Made(cell), &mut |_, _| {}).unwrap().rows;
+        let name = full_name("rows_250_5");
+        subject.schema.session().run(&format!("INSERT INTO {name} SELECT * FROM {name} LIMIT 1")).unwrap();
+        let pass = Pass { access: Access::Index, touch: Touch::Rows, threads: 1, laps: 2, as_of: None };
+        assert_eq!(subject.count(&pass).unwrap().unwrap().counts.rows, rows + 1);
+        subject.read(&pass).unwrap();
+        assert!(Box::new(subject).finish().outcome.is_ok());
+    }
 }

@@ -175,6 +175,11 @@ impl Database {
         Ok(number.unsigned_abs())
     }
 
+    /// The number that a statement gives, which may be none.
+    pub(super) fn number_or_null(&self, statement: &str) -> Result<Option<i64>, SubjectError> {
+        self.connection.query_row(statement, [], |row| row.get(0)).map_err(self.failed())
+    }
+
     /// The texts that a statement gives, a row each.
     pub(super) fn texts(&self, statement: &str, column: usize) -> Result<Vec<String>, SubjectError> {
         let mut statement = self.connection.prepare(statement).map_err(self.failed())?;
@@ -182,9 +187,10 @@ impl Database {
         rows.collect::<Result<_, _>>().map_err(self.failed())
     }
 
-    /// Pages of a table or an index.
+    /// Pages of a table or an index. They are counted here and not by `dbstat`, which would walk all of them in one
+    /// step: SQLite looks at the flag of ^C between two steps.
     pub(super) fn pages(&self, name: &str) -> Result<u64, SubjectError> {
-        self.number(&format!("SELECT pageno FROM dbstat WHERE name = {} AND aggregate = 1", literal(name)))
+        self.number(&format!("SELECT count(*) FROM dbstat WHERE name = {}", literal(name)))
     }
 
     /// Errors where the plan of a statement has other steps than these beginnings.
@@ -295,7 +301,12 @@ fn cache_setting(bytes: u64) -> String {
 fn check_memory(bytes: u64) -> Result<(), SubjectError> {
     let available = host::available_memory().map_or(u64::MAX, |memory| memory / 100 * MEMORY_SHARE);
     if bytes > available {
-        return Err(SubjectError::Memory { needed: bytes >> 20, available: available >> 20 });
+        return Err(SubjectError::Failed(format!(
+            "the page cache of SQLite needs {} MiB and {} MiB of memory are available: ask for fewer rows, or for a \
+             smaller cache",
+            bytes >> 20,
+            available >> 20
+        )));
     }
     Ok(())
 }
@@ -333,5 +344,31 @@ fn failure(path: &Path, error: &rusqlite::Error) -> SubjectError {
             SubjectError::Failed(format!("{file} cannot be opened ({error}): check who may read it"))
         }
         _ => SubjectError::Failed(format!("SQLite failed on {file}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_ends_a_count_of_pages() {
+        let (folder, stop) = (tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(false)));
+        let database = Database::create(folder.path(), 512, Need::cached(1 << 20), &stop).unwrap();
+        // One row whose overflow pages are more than the steps between two looks at the flag.
+        database.run("CREATE TABLE t (v); INSERT INTO t VALUES (zeroblob(60000000))").unwrap();
+        assert!(database.pages("t").unwrap() > INSTRUCTIONS_BETWEEN_LOOKS as u64);
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(database.pages("t").unwrap_err(), SubjectError::Stopped);
+    }
+
+    #[test]
+    fn a_cache_for_which_there_is_no_memory_is_refused_without_an_option_of_another_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let need = Need { file: 0, cache: u64::MAX };
+        let refused = Database::create(folder.path(), PAGE_BYTES, need, &Arc::default()).map(drop).unwrap_err();
+        let sentence = refused.to_string();
+        assert!(sentence.contains("fewer rows") && !sentence.contains("--payload"), "{sentence}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

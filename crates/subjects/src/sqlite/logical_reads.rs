@@ -59,6 +59,8 @@ struct Ready {
     accesses: Vec<(Access, u64)>,
     /// Whether the first column tells rows apart.
     has_key: bool,
+    /// Rows that the keys looked for lead to, once they were counted: among very many rows two may have one key.
+    found_by_key: Option<u64>,
 }
 
 /// What is asked of a table.
@@ -153,7 +155,7 @@ impl SqliteReads {
         let has_key = data.shape().column_lengths().next().is_some_and(|length| length >= KEY_LENGTH_MIN);
         let is_possible = |access: &Access| ACCESSES.contains(access) && (*access != Access::Index || has_key);
         let accesses: Vec<Access> = self.asked.accesses.iter().copied().filter(is_possible).collect();
-        self.table = Some(Ready { name, rows: data.count(), accesses: Vec::new(), has_key });
+        self.table = Some(Ready { name, rows: data.count(), accesses: Vec::new(), has_key, found_by_key: None });
         for access in accesses {
             progress(&format!("preparing {access} for {cell}"), second);
             self.prepare_access(access)?;
@@ -205,7 +207,7 @@ impl SqliteReads {
 
     /// What to ask for a way and a touch.
     fn question(&self, access: Access, touch: Touch) -> Result<Question, SubjectError> {
-        let Ready { name, rows, .. } = self.ready()?;
+        let Ready { name, rows, found_by_key, .. } = self.ready()?;
         let name = identifier(name);
         let counted = match touch {
             Touch::Column(number) => format!("t.c{number}"),
@@ -224,10 +226,13 @@ impl SqliteReads {
         Ok(match access {
             Access::Rowid => joined(format!("{name} t ON t._rowid_ = w.v"), vec![by_number()]),
             // In two steps: an index on the only column would answer without the table.
-            Access::Index => joined(
-                format!("{name} i INDEXED BY {INDEX} ON i.c1 = w.v CROSS JOIN {name} t ON t._rowid_ = i._rowid_"),
-                vec![format!("SEARCH i USING COVERING INDEX {INDEX}"), by_number()],
-            ),
+            Access::Index => {
+                let by_key = joined(
+                    format!("{name} i INDEXED BY {INDEX} ON i.c1 = w.v CROSS JOIN {name} t ON t._rowid_ = i._rowid_"),
+                    vec![format!("SEARCH i USING COVERING INDEX {INDEX}"), by_number()],
+                );
+                Question { count: found_by_key.unwrap_or(looked_for), ..by_key }
+            }
             _ => Question {
                 statement: format!("SELECT count({counted}) FROM main.{name} t NOT INDEXED"),
                 count: *rows,
@@ -260,6 +265,14 @@ impl SqliteReads {
             return Ok(Some(row::ABSENT_DIRECTORY.of(reason)));
         }
         Ok(None)
+    }
+
+    /// Looks rows up by their keys, and notes how many there are: each key leads to one at least.
+    fn look_up(&mut self, pass: &Pass, question: &Question) -> Result<Cost, SubjectError> {
+        let (found, taken) = self.database.ask(&question.statement, &self.clock)?;
+        let found = found.unsigned_abs().max(question.beside_count);
+        self.table.as_mut().ok_or(SubjectError::NotPrepared)?.found_by_key = Some(found);
+        self.cost(pass, taken, found)
     }
 
     /// What statements took, less the gets of those beside them.
@@ -334,20 +347,21 @@ impl LogicalReads for SqliteReads {
             return Ok(self.asked.cells.iter().copied().map(Table::Made).collect());
         }
         // A table without row numbers is an index, and one that is virtual may be anything. Where a column has the
-        // name of the row numbers, they cannot be asked for.
+        // name of the row numbers, they cannot be asked for. A table without rows has nothing to be read.
         let ordinary = "SELECT name FROM pragma_table_list AS t WHERE schema = 'main' AND type = 'table' AND NOT wr \
                         AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND NOT EXISTS (SELECT 1 FROM \
                         pragma_table_xinfo(t.name) WHERE lower(name) = '_rowid_')";
         let mut tables = Vec::new();
         for name in self.database.texts(ordinary, 0)? {
-            let last = format!("SELECT ifnull(max(_rowid_), 0) FROM main.{}", identifier(&name));
-            tables.push((self.database.number(&last)?, name));
+            let last = format!("SELECT max(_rowid_) FROM main.{}", identifier(&name));
+            tables.extend(self.database.number_or_null(&last)?.map(|last| (last, name)));
         }
         sorting::by(&mut tables, |one, other| other.cmp(one));
         tables.truncate(FOUND_TABLES_MAX);
         if tables.is_empty() {
             let path = self.database.path().display();
-            let reason = format!("{path} holds no table whose rows have numbers: name the file of another database");
+            let reason =
+                format!("{path} holds no table with rows that have numbers: name the file of another database");
             return Err(SubjectError::Parameters(reason));
         }
         Ok(tables.into_iter().map(|(_, name)| Table::Found(name)).collect())
@@ -361,7 +375,8 @@ impl LogicalReads for SqliteReads {
                 progress(&format!("counting the rows of {name}"), Duration::from_secs(1));
                 let rows = format!("SELECT count(t._rowid_) FROM main.{} t NOT INDEXED", identifier(name));
                 let rows = self.database.number(&rows)?;
-                self.table = Some(Ready { name: name.clone(), rows, accesses: Vec::new(), has_key: true });
+                let (name, accesses) = (name.clone(), Vec::new());
+                self.table = Some(Ready { name, rows, accesses, has_key: true, found_by_key: None });
                 self.add_access(Access::FullScan)?;
             }
         }
@@ -400,7 +415,12 @@ impl LogicalReads for SqliteReads {
             return Ok(Err(absence));
         }
         let question = self.question(pass.access, pass.touch)?;
-        let counts = self.read(&Pass { laps: 1, ..*pass })?.counts.unwrap_or_default();
+        let once = Pass { laps: 1, ..*pass };
+        let cost = match (pass.access, pass.touch) {
+            (Access::Index, touch) if touch != Touch::Nothing => self.look_up(&once, &question)?,
+            _ => self.read(&once)?,
+        };
+        let counts = cost.counts.unwrap_or_default();
         let statement = if pass.touch == Touch::Nothing { question.beside } else { question.statement };
         Ok(Ok(Counted { counts, statement: Some(statement) }))
     }
@@ -444,4 +464,29 @@ fn bytes_needed(cell: Cell, page_bytes: u32) -> u64 {
 
 fn wanted_of(access: Access) -> String {
     format!("wanted_{}", access.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::opening::Environment;
+
+    #[test]
+    fn a_key_that_two_rows_have_ends_no_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let opening = Opening {
+            environment: &Environment::new(folder.path()),
+            clock: Clock::calibrate(),
+            stop: Arc::default(),
+            progress: &mut |_, _| {},
+        };
+        let cell = Cell { row_length: 250, columns: 5, payload: 1 << 20 };
+        let asked = Asked { cells: vec![cell], accesses: vec![Access::Index], seed: 1, ..Asked::default() };
+        let mut subject = SqliteReads::create(4096, asked, &opening).unwrap();
+        let rows = subject.prepare(&Table::Made(cell), &mut |_, _| {}).unwrap().rows;
+        subject.database.run("INSERT INTO rows_250_5 SELECT * FROM rows_250_5 LIMIT 1").unwrap();
+        let pass = Pass { access: Access::Index, touch: Touch::Rows, threads: 1, laps: 2, as_of: None };
+        assert_eq!(subject.count(&pass).unwrap().unwrap().counts.rows, rows + 1);
+        assert_eq!(subject.read(&pass).unwrap().counts.unwrap().rows, 2 * (rows + 1));
+    }
 }

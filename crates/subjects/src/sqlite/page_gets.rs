@@ -30,8 +30,7 @@ fn take_one(connection: &Connection, counter: c_int) -> u64 {
     let (mut value, mut highest) = (0, 0);
     // SAFETY: the handle is open as long as the connection is borrowed, and is neither kept nor closed here. The call
     // writes two integers, which outlive it. A connection stays on one thread at a time, so that no other call runs.
-    let code = unsafe { ffi::sqlite3_db_status(connection.handle(), counter, &raw mut value, &raw mut highest, 1) };
+    let code = unsafe { ffi::sqlite3_db_status64(connection.handle(), counter, &raw mut value, &raw mut highest, 1) };
     assert_eq!(code, ffi::SQLITE_OK, "a counter of an open connection can be read");
-    // SQLite counts in 32 bits, the upper half of which comes out negative.
-    u64::from(value as u32)
+    value.unsigned_abs()
 }

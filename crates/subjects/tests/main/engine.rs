@@ -102,6 +102,18 @@ fn readers_of_an_earlier_snapshot_find_the_rows_as_they_were() {
 }
 
 #[test]
+fn rows_that_chance_draws_beyond_their_share_find_room_for_their_undo() {
+    let folder = folder();
+    // Of 419 rows, three of which fit into a page of undo, this seed draws 237.
+    let cell = Cell { row_length: 2500, columns: 5, payload: 1 << 20 };
+    let (directory, changed_rows) = (folder.path().into(), vec![50]);
+    let asked = Asked { directory, cells: vec![cell], changed_rows, seed: 8, ..Asked::default() };
+    let mut engine = Engine::new(asked, Clock::calibrate(), Arc::default()).unwrap();
+    engine.prepare(&Table::Made(cell), &mut |_, _| ()).unwrap();
+    assert!(engine.populate(Population::FullScan, Some(50)).unwrap().unwrap().is_some());
+}
+
+#[test]
 fn the_order_of_loading_changes_where_blocks_lie_and_nothing_else() {
     let folder = folder();
     let (mut engine, _) = populated(folder.path(), 0);

@@ -70,6 +70,15 @@ fn a_second_join_finds_everything_cached_and_a_scan_finds_every_row() {
 }
 
 #[test]
+fn a_scan_through_a_small_pool_reads_every_block_once() {
+    let directory = directory();
+    // A quarter of a mebibyte of the pool keeps what is read ahead: fewer blocks than a read of a scan has.
+    let asked = Asked { pool: Size(512 << 10), depth: 16, ..Asked::default() };
+    let scanned = engine_of(&directory, asked, InnerTable { rows: 3000, ..TABLE }).scan().unwrap();
+    assert_eq!((scanned.found.rows, scanned.table.blocks), (3000, 3000_u64.div_ceil(7)));
+}
+
+#[test]
 fn a_model_is_repeatable_and_ranks_the_methods_as_the_published_disks_did() {
     let directory = directory();
     // The published speed-ups are 4.5 to 6.2 on the disk, and 12.5 to 17.7 on the solid-state disk.

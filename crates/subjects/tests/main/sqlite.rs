@@ -180,6 +180,20 @@ fn a_given_file_is_read_and_stays_as_it_was() {
 }
 
 #[test]
+fn a_table_without_rows_is_not_read() {
+    let bench = Bench::new();
+    let path = bench.given("shop.db");
+    let more = "CREATE TABLE vacant (a); CREATE TABLE below (id INTEGER PRIMARY KEY); INSERT INTO below VALUES (-7)";
+    Connection::open(&path).unwrap().execute_batch(more).unwrap();
+    let tables = bench.reads(&format!("sqlite:{}", path.display()), &asked(&[CELL])).unwrap().tables().unwrap();
+    assert_eq!(tables, ["orders", "odd \"name", "below"].map(|name| Table::Found(name.into())));
+    let path = bench.folder.path().join("new.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE vacant (a)").unwrap();
+    let refused = bench.reads(&format!("sqlite:{}", path.display()), &asked(&[CELL])).unwrap().tables().unwrap_err();
+    assert!(refused.to_string().contains("holds no table with rows"), "{refused}");
+}
+
+#[test]
 fn a_file_that_a_program_writes_to_meanwhile_is_told() {
     let bench = Bench::new();
     let path = bench.given("shop.db");

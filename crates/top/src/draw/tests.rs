@@ -1,13 +1,16 @@
 //! The pages as a terminal without colours shows them.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
+use profile::source::sampled::{Backend, Sample};
 use profile::tables::read_tiers::{ByTier, ReadSums, ReadTier};
 
 use super::*;
-use crate::samples::{sample, seconds_of};
+use crate::samples::{TENTH, sample, seconds_of};
 use crate::view::Asked;
 
 fn history() -> History {
@@ -235,4 +238,77 @@ fn sessions_that_wait_for_each_other_are_shown_next_to_others_that_wait() {
     for process in ["4021", "4022", "4030", "4031"] {
         assert!(page.contains(process), "{process}: {page}");
     }
+}
+
+fn waiting(pid: u32) -> Sample {
+    sample(pid, "update stock set n = n - 1", Some("Lock:transactionid"))
+}
+
+#[test]
+fn a_chain_stands_below_its_own_top_and_not_below_that_of_a_later_one() {
+    let mut history = History::new(0);
+    // 33 waits for 32; when that is over, 32 waits for 31.
+    for (waiter, blocker) in [(33, 32), (32, 31)] {
+        history.blocking(&[(waiter, vec![blocker])]);
+        (0..20).for_each(|_| history.look(TENTH, &[waiting(waiter)]));
+    }
+    let lines = drawn(&history, &pressed("4"), &facts(), (100, 30));
+    let place = |start: &str| {
+        let place = lines.iter().position(|line| line.starts_with(start));
+        place.unwrap_or_else(|| panic!("no {start}: {lines:#?}"))
+    };
+    assert_eq!(place("  32 shop@db  2.00 s"), place("31") + 1, "{lines:#?}");
+    assert_eq!(place("  33 shop@db  2.00 s"), place("32 shop@db (active)") + 1, "{lines:#?}");
+}
+
+#[test]
+fn sessions_that_block_each_other_in_turn_have_one_line_for_each_wait() {
+    let pids = 41..=49_u32;
+    let mut history = History::new(0);
+    // Each in turn holds the lock of a row that all others want.
+    for holder in pids.clone() {
+        let others: Vec<u32> = pids.clone().filter(|pid| *pid != holder).collect();
+        history.blocking(&others.iter().map(|pid| (*pid, vec![holder])).collect::<Vec<_>>());
+        let samples: Vec<Sample> = others.iter().map(|pid| waiting(*pid)).collect();
+        (0..10).for_each(|_| history.look(TENTH, &samples));
+    }
+    let (view, facts) = (pressed("4--"), facts());
+    let (_, lines) = Drawn::new(&history, &view, &facts).blockers();
+    assert_eq!(lines.len(), 9 + 9 * 8, "the holders, and the waits for each");
+}
+
+#[test]
+fn a_queue_of_any_length_is_shown_to_its_end() {
+    let samples: Vec<Sample> = (51..=62).map(waiting).collect();
+    let mut history = History::new(0);
+    // Each waits for the one before it, and the first for a prepared transaction, which has no process.
+    let queue: Vec<(u32, Vec<u32>)> = (51..=62).map(|pid| (pid, vec![if pid > 51 { pid - 1 } else { 0 }])).collect();
+    history.blocking(&queue);
+    (0..50).for_each(|_| history.look(TENTH, &samples));
+    let lines = drawn(&history, &pressed("4"), &facts(), (100, 40));
+    let first = lines.iter().position(|line| line == PREPARED_HOLDER).unwrap_or_else(|| panic!("{lines:#?}"));
+    for (line, pid) in lines[first + 1..].iter().zip(51..=62) {
+        assert!(line.trim_start().starts_with(&format!("{pid} shop@db  5.00 s")), "{pid}: {lines:#?}");
+    }
+}
+
+#[test]
+fn sessions_that_are_not_seen_are_counted_and_not_taken_for_idle_ones() {
+    let hidden = |pid: u32| {
+        let seen = sample(pid, "", None);
+        let backend = Backend { start: 0, kind: String::new(), ..Backend::clone(&seen.backend) };
+        Sample { backend: Arc::new(backend), state: State::Hidden, ..seen }
+    };
+    let mut samples: Vec<Sample> = (61..=72).map(hidden).collect();
+    let headline = |history: &History| drawn(history, &View::default(), &facts(), (80, 24))[1].clone();
+    let said = headline(&seconds_of(7, &samples));
+    assert!(said.ends_with("; 12 unseen: GRANT pg_read_all_stats"), "{said}");
+    samples.push(Sample { state: State::Disabled, ..sample(73, "", None) });
+    let said = headline(&seconds_of(7, &samples[12..]));
+    assert!(said.contains("; 1 with track_activities off"), "{said}");
+    // Where memory is read it shows them, and only the server's own answers between hide them.
+    let seen = [sample(61, "select 1", None)];
+    let mut history = History::new(0);
+    (0..70).for_each(|look| history.look(TENTH, if look % 5 == 0 { &samples[..1] } else { &seen }));
+    assert!(!headline(&history).contains("unseen"), "{}", headline(&history));
 }

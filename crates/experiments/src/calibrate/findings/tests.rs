@@ -37,10 +37,26 @@ fn set(name: &'static str) -> ConstantSet {
 
 fn judged(decision: Decision, value: f64, changed: usize) -> Judged {
     let ratio = Estimate { value, low: value * 0.9, high: value * 1.1 };
-    let [faster, slower, few, ended, excepted, harmed] = [0; 6];
+    let [faster, slower, failed, few, ended, excepted, harmed] = [0; 7];
     let (harm, worst, now, then) = (Harm::None, 1.0, 1.0, 1.0);
     let gain = -value.ln() * changed as f64;
-    Judged { decision, changed, faster, slower, few, ended, excepted, harmed, harm, ratio, worst, now, then, gain }
+    Judged {
+        decision,
+        changed,
+        faster,
+        slower,
+        failed,
+        few,
+        ended,
+        excepted,
+        harmed,
+        harm,
+        ratio,
+        worst,
+        now,
+        then,
+        gain,
+    }
 }
 
 /// The set that is advised where those of a state, a safe one and the usual advice came out so.
@@ -116,7 +132,7 @@ fn a_query_that_a_set_harms_keeps_its_constants_and_the_advice_names_it() {
         "9 of your 10 queries get a different plan",
         "the worst 0.500 times as long",
         "The exception keeps the server's own constants, by SET LOCAL in its transaction or by ALTER ROLE: q0 (3.00 \
-         times as long by the set).",
+         times as long with the set).",
     ] {
         assert!(one.contains(part), "no {part}: {one}");
     }
@@ -221,8 +237,9 @@ fn statements_that_are_none_of_the_queries_are_said() {
         super::advice(&comparison, &advice, "postgres 18.6").message
     };
     assert!(!said(0).contains("could not be explained"), "{}", said(0));
-    assert!(said(0).contains("changes the plan of your 1 query."), "{}", said(0));
-    assert!(said(1).contains("1 statement more could not be explained: it stands below"), "{}", said(1));
+    assert!(said(0).contains("changes the plan of your query."), "{}", said(0));
+    assert!(said(1).contains(" 1 more statement could not be explained: it is listed below"), "{}", said(1));
+    assert!(said(2).contains(" 2 more statements could not be explained: they are listed below"), "{}", said(2));
 }
 
 /// Five queries that get another plan, which is twice as fast in each of the runs; and one more with these plans.
@@ -240,7 +257,7 @@ fn a_change_says_how_many_queries_get_a_plan_that_was_not_timed() {
     assert!(timed.contains("set seq_page_cost") && !timed.contains("not timed"), "{timed}");
     let parameters = halved_and(3, plans(), Some("its parameters have no values".into()));
     assert!(parameters.contains("set seq_page_cost"), "{parameters}");
-    assert!(parameters.contains("1 query more gets a different plan with it and was not timed"), "{parameters}");
+    assert!(parameters.contains(" 1 more query gets a different plan with it and was not timed"), "{parameters}");
 }
 
 #[test]
@@ -260,7 +277,7 @@ fn a_query_beyond_the_time_limit_is_an_exception_with_its_reason_and_of_few_quer
     let many = said(4);
     assert!(many.contains("set seq_page_cost = 0.500, but not for 1 of your queries."), "{many}");
     assert!(many.contains("ALTER ROLE: the longest (not timed: it takes longer than 10 s)."), "{many}");
-    assert!(!many.contains("1 query more gets"), "{many}");
+    assert!(!many.contains("1 more query gets"), "{many}");
     let few = said(3);
     assert!(few.contains("undecided, because 1 query reached the time limit"), "{few}");
     assert!(few.contains("use a larger --time-limit"), "{few}");
@@ -306,10 +323,68 @@ fn a_query_that_a_set_alone_makes_fail_is_an_exception_or_keeps_all_from_the_set
     };
     let many = said(9);
     assert!(many.contains("set seq_page_cost = 0.500, but not for 1 of your queries."), "{many}");
-    assert!(many.contains("last (it ends with an error by the set)."), "{many}");
+    assert!(many.contains("last (with the set, it ends with an error)."), "{many}");
     let few = said(8);
     assert!(few.contains("keep the server's own constants."), "{few}");
+    let timed = "With the set `cached`, 9 of your 9 queries get a different plan; the 8 that end without an error take \
+                 0.500 times as long on average, 40.0 ms instead of 80.0 ms together";
+    assert!(few.contains(timed), "{few}");
     assert!(few.contains("With it, last ends with an error."), "{few}");
+    let alone = said(0);
+    let untimed = "With the set `cached`, your query gets a different plan. With it, last ends with an error.";
+    assert!(alone.contains(untimed), "there is no time to give: {alone}");
+}
+
+#[test]
+fn what_is_said_of_queries_fits_their_number() {
+    let said = |changed: usize, same: usize, refused: usize| {
+        let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+        let not_timed = |at: usize| {
+            let plans = vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])];
+            let not_timed = Some("its parameters have no values".to_string());
+            Compared { not_timed, ..Compared::of(&format!("q{at}"), plans) }
+        };
+        let same = (0..same).map(|_| Compared::of("same", vec![Variant::of(&[0, 1], &[])]));
+        let compared = (0..changed).map(not_timed).chain(same).collect();
+        let refused = vec![("other".to_string(), "it is cut".to_string()); refused];
+        let comparison = Comparison { refused, ..Comparison::timed(State::AsFound, sets, compared) };
+        let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+        super::advice(&comparison, &advice, "postgres 18.6").message
+    };
+    let begin = "postgres 18.6, as the server is: undecided: these queries cannot tell.";
+    for (said, end) in [
+        (said(0, 0, 0), "No query was compared."),
+        (
+            said(0, 0, 1),
+            "No query was compared. 1 statement could not be explained: it is listed below with the reason.",
+        ),
+        (said(0, 2, 0), "No set of constants changes the plan of any of your 2 queries."),
+        (
+            said(1, 0, 0),
+            "Some set of constants changes the plan of your query. 1 query gets a different plan with the set `cached` \
+             and was not timed: what becomes of it is not known.",
+        ),
+        (
+            said(1, 4, 0),
+            "Some set of constants changes the plan of 1 of your 5 queries. 1 query gets a different plan with the set \
+             `cached` and was not timed: what becomes of it is not known.",
+        ),
+        (
+            said(3, 0, 0),
+            "Some set of constants changes the plans of 3 of your 3 queries. 3 queries get a different plan with the \
+             set `cached` and were not timed: what becomes of them is not known.",
+        ),
+    ] {
+        assert_eq!(said, format!("{begin} {end}"));
+    }
+}
+
+#[test]
+fn a_role_whose_name_needs_quotation_marks_has_them_in_the_grant_that_a_finding_advises() {
+    let listed = |hidden: u64| Listed { queries: Vec::new(), hidden, hidden_percent: 50.0 };
+    let said = |hidden: u64| listed_hidden(&listed(hidden), "web-shop").unwrap().message;
+    assert!(said(1).ends_with("GRANT pg_read_all_stats TO \"web-shop\" shows its text."), "{}", said(1));
+    assert!(said(2).contains("not see their texts: they are not compared."), "{}", said(2));
 }
 
 #[test]
@@ -658,10 +733,12 @@ fn tried() -> Reading {
         |factors| {
             let faster = factors.iter().filter(|factor| **factor < 1.0).count();
             let count = counted(factors.len() as u64, "set", "sets");
-            let left = match faster {
-                0 => "none made them faster without".into(),
-                1 => "1 made them faster in one round and was looked at again".to_string(),
-                more => format!("{more} made them faster in one round and were looked at again"),
+            let left = match (factors.len(), faster) {
+                (1, 0) => "It did not make the queries faster without".into(),
+                (_, 0) => "None of these made the queries faster without".into(),
+                (1, _) => "It made the queries faster in the first round and was timed further.".into(),
+                (_, 1) => "1 of these made the queries faster in the first round and was timed further.".into(),
+                (_, more) => format!("{more} of these made the queries faster in the first round and were timed"),
             };
             (!factors.is_empty()).then(|| says![format!("{count} between the server's own"), left])
         },
@@ -796,7 +873,7 @@ fn of_tablespaces() -> [Reading; 3] {
     let in_each = reading(row::ANSWER_TABLESPACES, option::of(0.1..50.0), in_each, |times| {
         let times = (*times)?;
         Some(if (1.0 / 1.5..=1.5).contains(&times) {
-            says!["what is set for each is within 1.5 times of that proportion"]
+            says!["block in 2 tablespaces takes", "what is set for each is within 1.5 times of that proportion"]
         } else {
             says!["random_page_cost", "for slow; --sql prints the statements"]
         })

@@ -14,7 +14,7 @@ use measure::schema::profile;
 use sides::both_sides;
 
 use super::*;
-use crate::event::{Context, Cost, Event, EventIndex, Problem, ProblemKind, Statement, StatementIndex};
+use crate::event::{CallKind, Context, Cost, Event, EventIndex, Problem, ProblemKind, Statement, StatementIndex};
 use crate::tables::{CallSums, EventSums, SessionProfile, StatementProfile};
 
 fn micros(micros: i64) -> Ticks {
@@ -105,6 +105,20 @@ fn a_question_mark_in_a_text_is_not_taken_for_several_texts() {
     assert!(!is_of_several("9qf3hs81ntb6d", 0));
     assert!(is_of_several("9qf3hs81ntb6d", 1));
     assert!(is_of_several("folded-1", 0), "the registry's row of many such statements");
+}
+
+#[test]
+fn parses_of_many_statements_in_one_row_get_no_advice_for_one_text() {
+    let mut many = made::profile(0, &[]);
+    let parses = CallSums { misses: 200, ..made::calls(200, 200_000, 0, 0) };
+    many.whole.cpu = micros(200_000);
+    many.whole.calls = [((CallKind::Parse as u16, false), parses.clone())].into();
+    let done = [(CallKind::Parse, parses), (CallKind::Exec, made::calls(200, 0, 0, 0))];
+    made::add(&mut many, Statement { text: String::new(), ..made::query("other statements") }, &done);
+    let said: Vec<String> = made::found(&many).into_iter().map(|finding| finding.message).collect();
+    let said = said.join(" ");
+    assert!(said.contains("200 of 200 parses are hard. Use bind variables"), "{said}");
+    assert!(!said.contains("the text is the same") && !said.contains("is parsed at every execution"), "{said}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use measure::schema::profile::parameters as named;
 use thiserror::Error;
 
 use crate::event::block_wait::{BlockAddress, block_class};
-use crate::event::{Context, Scope, Ticks};
+use crate::event::{Context, Scope, ScopeIndex, Ticks};
 use crate::observe::skew::item::Item;
 
 /// Most dimensions of one breakdown.
@@ -118,7 +118,10 @@ static DIMENSIONS: [Row; 24] = [
     row(named::ACTION, Kind::Text, |context, item| scope(context, item, |scope| &scope.action)),
     row(named::SERVICE, Kind::Text, |context, item| scope(context, item, |scope| &scope.service)),
     row(named::CLIENT, Kind::Text, |context, item| scope(context, item, |scope| &scope.client)),
-    row(named::CONTAINER, Kind::Text, |context, item| scope(context, item, |scope| &scope.container)),
+    row(named::CONTAINER, Kind::Text, |context, item| match scope(context, item, |scope| &scope.container)? {
+        Value::Text(name) => Some(Value::Container { name, scope: item.scope }),
+        other => Some(other),
+    }),
     row(named::CALL, Kind::Text, |_, item| Some(Value::Text(item.call))),
     row(named::P1, Kind::Number, |context, item| parameter(context, item, 0)),
     row(named::P2, Kind::Number, |context, item| parameter(context, item, 1)),
@@ -178,6 +181,11 @@ pub(crate) enum Value<'a> {
     Block {
         file: i64,
         block: i64,
+    },
+    /// A container by what it is called so far, and a scope that has it.
+    Container {
+        name: &'a str,
+        scope: ScopeIndex,
     },
 }
 

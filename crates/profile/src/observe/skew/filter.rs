@@ -168,7 +168,9 @@ impl Term {
             return self.operator == Operator::NotEqual;
         };
         match (value, &self.operand) {
-            (Value::Text(text), Operand::Text(wanted)) => self.operator.holds_text(text, wanted),
+            (Value::Text(text) | Value::Container { name: text, .. }, Operand::Text(wanted)) => {
+                self.operator.holds_text(text, wanted)
+            }
             (Value::Number(number) | Value::Clock(number), Operand::Number(wanted)) => {
                 self.operator.holds(number, *wanted)
             }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use measure::sorting;
 
-use crate::event::{Call, Context, Observer, Ticks, Wait};
+use crate::event::{Call, Context, Observer, ScopeIndex, Ticks, Wait};
 use crate::observe::skew::dimension::{Value, clock_text};
 use crate::observe::skew::groups::Groups;
 use crate::observe::skew::item::Item;
@@ -34,7 +34,12 @@ enum Part {
     Text(u32),
     Number(i64),
     Clock(i64),
-    Block { file: i64, block: i64 },
+    Block {
+        file: i64,
+        block: i64,
+    },
+    /// By a scope that has it.
+    Container(ScopeIndex),
 }
 
 type Key = [Part; DIMENSIONS_MAX];
@@ -46,6 +51,7 @@ pub struct Skew {
     filter: Filter,
     think_time: Ticks,
     texts: Texts,
+    containers: Containers,
     groups: Groups<Key>,
     all: Sums,
     calls_without_cpu: u64,
@@ -106,6 +112,7 @@ impl Skew {
             filter,
             think_time,
             texts: Texts::default(),
+            containers: Containers::default(),
             groups: Groups::new(keys_max),
             all: Sums::NONE,
             calls_without_cpu: 0,
@@ -115,16 +122,16 @@ impl Skew {
     /// What was summed so far.
     pub fn breakdown(&self, context: &Context) -> Breakdown {
         let is_ordered = self.dimensions.first().is_some_and(|dimension| dimension.is_ordered());
-        let row = |(key, sums): (&Key, &Sums)| {
+        let row = |(key, sums): (Key, Sums)| {
             let place = match key[0] {
                 Part::Number(number) | Part::Clock(number) if is_ordered => number,
                 // What has no such value comes behind all that has.
                 Part::None if is_ordered => i64::MAX,
                 _ => 0,
             };
-            BreakdownRow { values: self.values(context, key), place, sums: *sums }
+            BreakdownRow { values: self.values(context, &key), place, sums }
         };
-        let mut rows: Vec<BreakdownRow> = self.groups.iter().map(row).collect();
+        let mut rows: Vec<BreakdownRow> = self.named(context).into_iter().map(row).collect();
         sorting::by(&mut rows, |left, right| (right.sums.total, &left.values).cmp(&(left.sums.total, &right.values)));
         Breakdown {
             dimensions: self.dimensions.clone(),
@@ -135,6 +142,23 @@ impl Skew {
             calls_without_cpu: self.calls_without_cpu,
             without_value: self.without_value(),
         }
+    }
+
+    /// The sums by key, where each container has one key: one that was called by its number at first may have the name
+    /// of another one now.
+    fn named(&self, context: &Context) -> HashMap<Key, Sums, RandomState> {
+        let mut first_of: HashMap<&str, ScopeIndex> = HashMap::new();
+        let mut named: HashMap<Key, Sums, RandomState> = HashMap::default();
+        for (key, sums) in self.groups.iter() {
+            let key = key.map(|part| match part {
+                Part::Container(scope) => {
+                    Part::Container(*first_of.entry(container_of(context, scope)).or_insert(scope))
+                }
+                other => other,
+            });
+            named.entry(key).or_insert(Sums::NONE).add(*sums);
+        }
+        named
     }
 
     fn without_value(&self) -> Vec<Dimension> {
@@ -150,6 +174,7 @@ impl Skew {
             Part::Number(number) => dimension.number_text(context, *number),
             Part::Clock(seconds) => clock_text(*seconds),
             Part::Block { file, block } => format!("{file}:{block}"),
+            Part::Container(scope) => container_of(context, *scope).into(),
         };
         self.dimensions.iter().zip(key).map(value).collect()
     }
@@ -166,6 +191,7 @@ impl Skew {
                 Some(Value::Number(number)) => Part::Number(number),
                 Some(Value::Clock(seconds)) => Part::Clock(seconds),
                 Some(Value::Block { file, block }) => Part::Block { file, block },
+                Some(Value::Container { name, scope }) => Part::Container(self.containers.first(context, name, scope)),
             };
         }
         let sums = Sums::of(item.time, item.sum_of);
@@ -211,10 +237,36 @@ impl Texts {
     }
 }
 
+/// The container of a scope, by the name that it has now.
+fn container_of(context: &Context, scope: ScopeIndex) -> &str {
+    context.scopes.get(scope.0 as usize).map_or("", |scope| &scope.container)
+}
+
+/// Containers by the first scope that has each. A trace may name one only behind its number, which renames its scopes:
+/// the scope is what stays.
+#[derive(Clone, Debug, Default)]
+struct Containers {
+    firsts: HashMap<String, ScopeIndex, RandomState>,
+}
+
+impl Containers {
+    /// The first scope of the container that this one has.
+    fn first(&mut self, context: &Context, name: &str, scope: ScopeIndex) -> ScopeIndex {
+        // A number that was renamed may come again, as that of another database's container.
+        match self.firsts.get(name).filter(|first| container_of(context, **first) == name) {
+            Some(first) => *first,
+            None => {
+                self.firsts.insert(name.into(), scope);
+                scope
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Placement, Statement, StatementIndex};
+    use crate::event::{Placement, Scope, Statement, StatementIndex};
     use crate::observe::tests::{context, fetch, wait};
 
     const SECOND: Ticks = Ticks::from_micros(1_000_000);
@@ -276,6 +328,34 @@ mod tests {
     fn the_object_of_a_wait_that_is_no_block_access_is_not_believed() {
         assert_eq!(rows("object", "event~client"), expected(&[("–", 2e6)]));
         assert_eq!(rows("call,depth", "event~client"), expected(&[("between calls –", 2e6)]));
+    }
+
+    #[test]
+    fn a_container_that_is_named_behind_its_number_is_one_and_not_that_of_another_database() {
+        let (mut context, ..) = trace();
+        let scope = |module: &str, container: &str| {
+            let [module, container] = [module, container].map(String::from);
+            Scope { module, container, ..Scope::default() }
+        };
+        context.scopes = vec![scope("a", "3"), scope("b", "3"), scope("c", "SHOP"), scope("a", "3")];
+        let mut skew = Skew::new(Dimension::parse_list("container,event").unwrap(), Filter::default(), SECOND);
+        let hear = |skew: &mut Skew, context: &Context, scope: u32, micros: i64| {
+            skew.wait(context, &Wait { scope: ScopeIndex(scope), ..wait(0, micros, [4, 10, 1]) });
+        };
+        let rows = |skew: &Skew, context: &Context| -> Vec<(String, f64)> {
+            let rows = skew.breakdown(context).rows;
+            rows.into_iter().map(|row| (row.values[0].clone(), row.sums.total.micros())).collect()
+        };
+        hear(&mut skew, &context, 0, 1);
+        hear(&mut skew, &context, 1, 2);
+        assert_eq!(rows(&skew, &context), expected(&[("3", 3.0)]), "two modules of one container");
+        (0..2).for_each(|scope| context.scopes[scope].container = "SHOP".into());
+        hear(&mut skew, &context, 1, 4);
+        hear(&mut skew, &context, 2, 8);
+        assert_eq!(rows(&skew, &context), expected(&[("SHOP", 15.0)]));
+        // In a file of another database, the number is that of another container.
+        hear(&mut skew, &context, 3, 16);
+        assert_eq!(rows(&skew, &context), expected(&[("3", 16.0), ("SHOP", 15.0)]));
     }
 
     #[test]

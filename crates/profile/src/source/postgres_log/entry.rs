@@ -26,6 +26,8 @@ pub struct Entry {
     pub session: String,
     /// Application, user and database.
     pub scope: Scope,
+    /// Whether it says, in English, that the client's statement failed.
+    pub is_failure: bool,
     /// The message.
     pub message: Vec<u8>,
     /// In which functions it happened; empty outside of all.
@@ -64,6 +66,7 @@ impl Entry {
                 module: field(Column(22, "application_name"))?,
                 ..Scope::default()
             },
+            is_failure: is_failure(field(Column(11, "error_severity"))?.as_bytes()),
             message: field(Column(13, "message"))?.into_bytes(),
             context: field(Column(18, "context"))?.into_bytes(),
             ..Entry::default()
@@ -74,6 +77,12 @@ impl Entry {
     pub fn unread(&self, kind: &'static str) -> Unread {
         Unread { kind, lines: self.lines, bytes: self.bytes, first_offset: self.offset }
     }
+}
+
+/// Whether an entry of this severity says that the client's statement failed: an error that a function catches is not
+/// logged.
+pub fn is_failure(severity: &[u8]) -> bool {
+    matches!(severity, b"ERROR" | b"FATAL" | b"PANIC")
 }
 
 /// A line without its end.

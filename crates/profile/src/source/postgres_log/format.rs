@@ -94,6 +94,26 @@ mod tests {
     }
 
     #[test]
+    fn a_log_whose_severities_are_in_another_language_is_one() {
+        for line in [
+            "2026-11-21 10:45:53.123 MSK [9] СООБЩЕНИЕ:  контрольная точка\n",
+            "2026-11-21 10:45:53.123 CST [9] 日志:  duration: 0.5 ms  plan:\n",
+            "2026-11-21 10:45:53 CET LOGG:  duration: 0.5 ms  plan:\n",
+        ] {
+            assert_eq!(detect(line.as_bytes()), Some(LogFormat::Stderr), "{line}");
+        }
+        for line in [
+            "2026-11-21 10:45:53.123 [9] WARN:  x\n",
+            "2026-11-21 10:45:53.123 [main] 警告:  x\n",
+            "2026-11-21 10:45:53,123 [12] 错误:  x\n",
+            "2026-11-21 10:45:53 [12] qualité:  12\n",
+            "select 1 from t where a > '2026-11-21 10:45:53' and b = 5 -- 备注:  x\n",
+        ] {
+            assert_eq!(detect(line.as_bytes()), None, "of another program: {line}");
+        }
+    }
+
+    #[test]
     fn other_files_are_no_logs() {
         for text in [
             &b""[..],

@@ -12,8 +12,9 @@ pub struct PlanMessage<'a> {
     pub plan: &'a [u8],
 }
 
-/// Whether a message's first line announces a plan: a duration in milliseconds, then a word and a colon at the end.
-/// The words are not looked at, because servers speak many languages.
+/// Whether a message's first line announces a plan: a duration in milliseconds, then the word `plan` and a colon at the
+/// end. The other words are not looked at. A statement is logged with its duration too, and a client's text that begins
+/// with a line feed leaves `statement:` at the end.
 pub fn is_plan_head(line: &[u8]) -> bool {
     duration(line).is_some()
 }
@@ -28,6 +29,10 @@ pub fn plan_message(message: &[u8]) -> Option<PlanMessage<'_>> {
 fn duration(line: &[u8]) -> Option<Ticks> {
     let line = line.trim_ascii_end();
     if line.len() > 200 || line.last() != Some(&b':') {
+        return None;
+    }
+    let last_word = line[..line.len() - 1].trim_ascii_end().rsplit(|byte| !byte.is_ascii_alphabetic()).next()?;
+    if !last_word.eq_ignore_ascii_case(b"plan") {
         return None;
     }
     let unit = memchr::memmem::find(line, b" ms")?;
@@ -53,7 +58,10 @@ mod tests {
             b"duration: 12.345 ms",
             b"duration: x ms  plan:\n{}",
             b"duration: 99999999999999999999 ms  plan:\n{}",
-            b"12.3 ms:\n{}",
+            b"12.3 ms plan:\n{}",
+            b"duration: 12.345 ms  statement: \n\tselect 1",
+            b"duration: 12.345 ms  execute <unnamed>: \n\tselect 1",
+            b"duration: 12.345 ms  statement: select 'floorplan:\n'",
             b"",
         ] {
             assert_eq!(plan_message(other), None, "{}", String::from_utf8_lossy(other));

@@ -55,6 +55,10 @@ pub const ROW: SourceRow = SourceRow {
 /// Bytes of a statement's text that are kept.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
+/// Bytes of a name, or of a session's identifier, from which on it has no row of its own. PostgreSQL cuts names at 63:
+/// longer ones are damage, which could fill the memory.
+const NAME_BYTES_MAX: usize = 1 << 10;
+
 /// How much earlier than its caller an inner statement may seem to begin: entries are stamped to the millisecond, and a
 /// while after the execution is over, when the plan has been written.
 const NESTING_TOLERANCE: Ticks = Ticks::from_micros(10_000);
@@ -86,6 +90,9 @@ const EVENTS: [&str; 5] =
 /// Their places of the two kinds of reads.
 const READ: usize = 0;
 const SCAN: usize = 4;
+
+/// How lines of a context begin that hold the text of a statement. From 14 on, PL/pgSQL has names of its own for some.
+const TEXTS: [&[u8]; 3] = [b"SQL statement \"", b"PL/pgSQL expression \"", b"PL/pgSQL assignment \""];
 
 /// What plans are counted as whose figures cannot be true.
 const BEYOND_BELIEF: &str = "plans with implausible figures";
@@ -144,6 +151,8 @@ struct Inner {
     depth: u16,
     /// The name of the function that the client's statement called, as a number; `None` where none is known.
     function: Option<u64>,
+    /// Whether the client's statement is a `DO`.
+    is_of_block: bool,
     start: Option<Ticks>,
     cost: Cost,
     /// By kind of I/O; below a Gather means of the processes.
@@ -234,7 +243,10 @@ impl LogSource {
     fn entry(&mut self, entry: &Entry, format: LogFormat, observer: &mut dyn Observer) -> Result<(), &'static str> {
         let (duration, plan) = match plan_message(&entry.message) {
             _ if format == LogFormat::Plan => (None, entry.message.as_slice()),
-            None => return Err("messages without a plan"),
+            None => {
+                self.end_failed(entry, observer);
+                return Err("messages without a plan");
+            }
             Some(PlanMessage { plan, .. }) if !plan.starts_with(b"{") => {
                 return Err("plans in another format than JSON");
             }
@@ -263,6 +275,24 @@ impl LogSource {
         self.execution(entry, document, duration, observer);
         self.leave_out(entry, &behind);
         Ok(())
+    }
+
+    /// Gives up what waits in a session whose statement failed: the server writes no plan of that one, and the client
+    /// often runs the same text again.
+    fn end_failed(&mut self, entry: &Entry, observer: &mut dyn Observer) {
+        // An entry without a session may be any session's.
+        let session = self.sessions.get(&entry.session).filter(|_| entry.is_failure && !entry.session.is_empty());
+        let Some(session) = session.copied() else { return };
+        // A log of another format may tell of a failure long before.
+        let at = entry.time.map(Ticks::from_micros);
+        let is_later = |inner: &Inner| inner.span().zip(at).is_some_and(|((_, end), at)| end > at);
+        let mut ended = Vec::new();
+        self.states[session as usize].waiting.retain(|_, waiting| {
+            ended.extend(waiting.extract_if(.., |inner| !is_later(inner)));
+            !waiting.is_empty()
+        });
+        self.waiting -= ended.len();
+        ended.iter().for_each(|inner| self.root(SessionIndex(session), inner, observer));
     }
 
     /// Counts what stands behind a plan that was read.
@@ -337,8 +367,8 @@ impl LogSource {
             current_gets: 0,
         };
         let depth = depth(&entry.context);
-        let function = function_of_client(&entry.context);
-        let inner = Inner { depth, function, start: end.map(|end| end - duration), cost, io, io_blocks };
+        let (function, is_of_block) = (function_of_client(&entry.context), is_of_block(&entry.context));
+        let inner = Inner { depth, function, is_of_block, start: end.map(|end| end - duration), cost, io, io_blocks };
         self.judge(&document.nodes, &figures, &inner);
         let plan_hash = plan_hash(&document.nodes);
         let execution = Execution {
@@ -442,7 +472,8 @@ impl LogSource {
     }
 
     /// An execution's figures without those of the statements that ran inside it, which are claimed. What waited and
-    /// ran inside no statement of the client has no caller in the log: a `CALL` or `DO`, which no plan is written of.
+    /// ran inside no statement of the client has no caller in the log: it is a `CALL` or `DO`, which no plan is written
+    /// of, or failed.
     fn without_inner(&mut self, execution: &Execution<'_>, observer: &mut dyn Observer) -> Inner {
         let (session, outer) = (execution.session, &execution.inner);
         let mut own = *outer;
@@ -451,11 +482,14 @@ impl LogSource {
         if claimed.is_empty() {
             return own;
         }
-        let names = names_in(&execution.document.query);
+        // A statement in a function calls what stands further inside than the function that the client called.
+        let is_of_client = outer.depth == 0;
+        let names = if is_of_client { names_in(&execution.document.query) } else { HashSet::default() };
         let is_named = |inner: &Inner| inner.function.is_some_and(|function| names.contains(&function));
+        let can_call = |inner: &Inner| !(is_of_client && inner.is_of_block);
         for (depth, mut waiting) in claimed {
             let mut claim = |inner: &Inner| {
-                let fits = inner.cost.elapsed <= own.cost.elapsed;
+                let fits = can_call(inner) && inner.cost.elapsed <= own.cost.elapsed;
                 let is_inside = fits && (inner.began_within(outer) || is_named(inner));
                 if is_inside {
                     own.take_off(inner);
@@ -524,7 +558,7 @@ impl LogSource {
 
     fn session(&mut self, id: &str) -> SessionIndex {
         let LogSource { context, sessions, states, .. } = self;
-        let is_shared = is_full(sessions, id, SESSIONS_MAX);
+        let is_shared = id.len() > NAME_BYTES_MAX || is_full(sessions, id, SESSIONS_MAX);
         self.shared_sessions += u64::from(is_shared);
         let id = if is_shared { OTHER_SESSIONS } else { id };
         SessionIndex(place(sessions, id, || {
@@ -534,8 +568,10 @@ impl LogSource {
     }
 
     fn scope(&mut self, scope: &Scope) -> ScopeIndex {
-        let others =
-            is_full(&self.scopes, scope, SCOPES_MAX).then(|| Scope { module: OTHERS.into(), ..Scope::default() });
+        let names = [&scope.client, &scope.container, &scope.module];
+        let is_shared =
+            names.iter().any(|name| name.len() > NAME_BYTES_MAX) || is_full(&self.scopes, scope, SCOPES_MAX);
+        let others = is_shared.then(|| Scope { module: OTHERS.into(), ..Scope::default() });
         let scope = others.as_ref().unwrap_or(scope);
         ScopeIndex(place(&mut self.scopes, scope, || push(&mut self.context.scopes, scope.clone())))
     }
@@ -693,17 +729,18 @@ fn io_of(nodes: &[Node], figures: &[NodeFigures]) -> ([Ticks; 5], [i64; 5]) {
 }
 
 /// In how many functions an entry was written: 0 for a statement of the client. A statement that no function called,
-/// such as the check of a foreign key, is a level too.
+/// such as the check of a foreign key, is a level too. The statements of an SQL function have no line, so that one in
+/// front of its line is such a check.
 fn depth(context: &[u8]) -> u16 {
     let (mut depth, mut is_within, mut is_statement) = (0_usize, false, false);
     for line in levels(context) {
         is_within = true;
-        if is_function(line) {
-            depth += 1;
-            is_statement = false;
-        } else if line.starts_with(b"SQL statement \"") {
+        if text_of(line).is_some() {
             depth += usize::from(is_statement);
             is_statement = true;
+        } else if is_function(line) {
+            depth += 1 + usize::from(is_statement && line.starts_with(b"SQL function"));
+            is_statement = false;
         }
     }
     depth += usize::from(is_statement);
@@ -712,15 +749,30 @@ fn depth(context: &[u8]) -> u16 {
     u16::try_from(depth).unwrap_or(u16::MAX)
 }
 
-/// The lines of a context without the values of the client's statement, which come last and may have several lines.
+/// The lines of a context without further lines of a statement's text, up to its closing quote, and without the values
+/// of the client's statement, which come last and may have several lines.
 fn levels(context: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let lines = context.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let mut is_open = false;
+    let lines = context.split(|byte| *byte == b'\n').filter(move |line| {
+        let is_further = is_open;
+        let text = if is_further { Some(*line) } else { text_of(line) };
+        is_open = text.is_some_and(|text| !text.ends_with(b"\""));
+        !is_further && !line.is_empty()
+    });
     lines.take_while(|line| !is_of_parameters(line))
+}
+
+/// What stands behind the quote in a line of a context that holds the text of a statement.
+fn text_of(line: &[u8]) -> Option<&[u8]> {
+    TEXTS.iter().find_map(|before| line.strip_prefix(*before))
 }
 
 /// Whether a line of a context is a function's, such as `PL/pgSQL function f() line 3 at PERFORM`; the quoted text of a
 /// statement may have the word too. In all languages it has the name of the function's language and its parentheses.
 fn is_function(line: &[u8]) -> bool {
+    if text_of(line).is_some() {
+        return false;
+    }
     let is_language = |before: &[u8]| {
         let word = before.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
         word.starts_with(b"PL/") || word == b"SQL"
@@ -743,6 +795,15 @@ fn function_of_client(context: &[u8]) -> Option<u64> {
         None => line.split(|byte| *byte == b'"').nth(1)?,
     };
     (!name.is_empty()).then(|| hash(&name.to_ascii_lowercase()))
+}
+
+/// Whether the outermost line of a context is the block of a `DO`. No statement with a plan runs one.
+fn is_of_block(context: &[u8]) -> bool {
+    let name = b"inline_code_block";
+    let Some(line) = levels(context).last().filter(|line| text_of(line).is_none()) else { return false };
+    // A function of that name has parentheses.
+    let of_plpgsql = memchr::memmem::find(line, name).is_some_and(|at| line.get(at + name.len()) != Some(&b'('));
+    of_plpgsql || memchr::memmem::find(line, b"anonymous code block").is_some()
 }
 
 /// The words of a query's text that could be names of functions, as [`function_of_client`] numbers them.
@@ -930,6 +991,22 @@ mod tests {
     }
 
     #[test]
+    fn names_without_end_fill_no_memory() {
+        let (mut source, mut kept) = (LogSource::new(), Kept::default());
+        for letter in ["a", "b"] {
+            let name = letter.repeat(NAME_BYTES_MAX + 1);
+            let scope = Scope { module: name.clone(), ..Scope::default() };
+            let message = b"duration: 1.0 ms  plan:\n{\"Plan\": {\"Node Type\": \"Result\"}}".to_vec();
+            let entry = Entry { session: name, scope, message, ..Entry::default() };
+            source.entry(&entry, LogFormat::Csv, &mut kept).unwrap();
+        }
+        let (Accounted { context, .. }, _) = source.end(&mut kept);
+        let sessions: Vec<&str> = context.sessions.iter().map(|session| session.id.as_str()).collect();
+        let modules: Vec<&str> = context.scopes.iter().map(|scope| scope.module.as_str()).collect();
+        assert_eq!((sessions, modules), (vec![OTHER_SESSIONS], vec![OTHERS]));
+    }
+
+    #[test]
     fn an_inner_statement_is_taken_off_its_caller_and_off_no_other() {
         let context = "2026-11-21 10:45:01.000 UTC [7] me@shop CONTEXT:  PL/pgSQL function f() line 3 at PERFORM\n";
         let inner = entry(1000, 7, "4.000", "select inner", FIGURES) + context;
@@ -966,6 +1043,50 @@ mod tests {
         let (kept, _, summary) = read(&(inner(1005, "3.000", WITHIN_F) + &inner(1009, "3.500", WITHIN_F) + &outer));
         assert_eq!((kept.calls[2].own.elapsed, summary.orphans), (Ticks::from_micros(500), 1));
         assert_eq!((kept.calls[2].own.consistent_gets, kept.calls[2].own.physical_reads), (0, 0));
+    }
+
+    #[test]
+    fn what_a_block_ran_is_taken_off_no_statement_after_it() {
+        let block = "PL/pgSQL function inline_code_block line 3 at SQL statement";
+        for block in [block, "PL/Python anonymous code block"] {
+            let context = format!("SQL statement \"select inner\"\n\t{block}");
+            let other = entry(1009, 7, "8.000", "select 1", FIGURES);
+            let (kept, _, summary) = read(&(inner(1000, "3.000", &context) + &other));
+            assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(8000), 1), "{block}");
+        }
+        // Within the block, a statement has what its function ran.
+        let log = inner(1000, "3.000", &format!("{WITHIN_F}\n\t{block}")) + &inner(1001, "8.000", block);
+        let (kept, _, summary) = read(&log);
+        assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(5000), 1));
+    }
+
+    #[test]
+    fn what_a_failed_statement_ran_is_taken_off_no_later_one() {
+        let failed = "2026-11-21 10:45:01.020 UTC [7] me@shop ERROR:  could not serialize access\n";
+        let of_another = failed.replace("[7]", "[8]");
+        let again = entry(2000, 7, "300.000", "select f()", FIGURES);
+        for (error, own, orphans) in [(failed, 300_000, 1), (of_another.as_str(), 292_000, 0)] {
+            let (kept, _, summary) = read(&(inner(1010, "8.000", WITHIN_F) + error + &again));
+            assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(own), orphans), "{error}");
+            assert_eq!(kept.roots.len() as u64, 1 + orphans);
+        }
+        let failed_in_csv = csv(1010, "8.0", "").replace("LOG,00000", "ERROR,40001").replace(" ms  plan:", "");
+        let log = csv(1000, "8.0", "PL/pgSQL function outer() line 3 at PERFORM") + &failed_in_csv;
+        let (kept, _, summary) = read(&(log + &csv(2000, "300.0", "")));
+        assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(300_000), 1));
+    }
+
+    #[test]
+    fn a_statement_within_a_function_calls_nothing_by_the_name_of_that_one() {
+        let within = |line: &str| format!("PL/pgSQL function total() line {line}");
+        let deep = inner(1000, "4.000", &format!("PL/pgSQL function g() line 2 at PERFORM\n\t{}", within("3 at IF")));
+        let body = entry(1500, 7, "9.000", "select count(*) as total", FIGURES)
+            + &format!("2026-11-21 10:45:01.500 UTC [7] me@shop CONTEXT:  {}\n", within("4 at SQL statement"));
+        let outer = entry(1510, 7, "600.000", "select total()", FIGURES);
+        let (kept, _, summary) = read(&(deep + &body + &outer));
+        let elapsed: Vec<Ticks> = kept.calls.iter().map(|call| call.own.elapsed).collect();
+        assert_eq!(elapsed, [4000, 9000, 587_000].map(Ticks::from_micros));
+        assert_eq!(summary.orphans, 0);
     }
 
     #[test]
@@ -1024,6 +1145,11 @@ mod tests {
         let context = "SQL statement \"select 1 -- one function call\"\nPL/pgSQL function f() line 3 at PERFORM";
         assert_eq!(depth(context.as_bytes()), 1);
         assert_eq!(depth(b"SQL function \"f\" statement 1\nPL/Python function \"g\""), 2);
+        let text = "SQL statement \"\n-- PL/SQL of 2009 (ported)\n\nselect 1\"";
+        let context = format!("{text}\nPL/pgSQL function f() line 3 at EXECUTE");
+        assert_eq!(depth(context.as_bytes()), 1, "in further lines");
+        let context = "PL/pgSQL expression \"x -- SQL function g\"\nPL/pgSQL function f() line 3 at IF";
+        assert_eq!(depth(context.as_bytes()), 1, "of an expression");
         assert_eq!(depth("PL/pgSQL-Funktion f() Zeile 3 bei PERFORM\nfonction PL/pgSQL g(), ligne 3".as_bytes()), 2);
     }
 
@@ -1033,6 +1159,9 @@ mod tests {
         let check = format!("SQL statement \"SELECT 1 FROM ONLY orders\"\n{insert}");
         assert_eq!((depth(insert.as_bytes()), depth(check.as_bytes())), (1, 2));
         assert_eq!(depth(b"SQL statement \"SELECT 1 FROM ONLY orders\""), 1, "of the client's INSERT");
+        let insert = "SQL function \"f\" statement 1";
+        let check = format!("SQL statement \"SELECT 1 FROM ONLY orders\"\n{insert}");
+        assert_eq!((depth(insert.as_bytes()), depth(check.as_bytes())), (1, 2), "in an SQL function");
     }
 
     #[test]

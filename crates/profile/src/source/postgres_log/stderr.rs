@@ -5,7 +5,7 @@
 //! found by their looks, and what is not found is unknown. Continuation lines name no process, so a message that
 //! another process wrote into is cut: what follows is counted as lines without a beginning.
 
-use super::entry::{Assembler, Entry, Line, MESSAGE_BYTES_MAX, Sink};
+use super::entry::{Assembler, Entry, Line, MESSAGE_BYTES_MAX, Sink, is_failure};
 use super::message::is_plan_head;
 use crate::event::Scope;
 use crate::source::clock::{epoch, timestamp};
@@ -40,6 +40,8 @@ enum Part {
 #[derive(Debug, Default)]
 pub struct Messages {
     entry: Option<Entry>,
+    /// The severity of the open entry.
+    severity: Vec<u8>,
     part: Part,
     is_too_long: bool,
 }
@@ -73,9 +75,11 @@ impl Assembler for Messages {
 
 impl Messages {
     fn begin(&mut self, line: &Line<'_>, head: &Head<'_>) {
-        let mut entry = Entry { offset: line.offset, ..Entry::default() };
+        let mut entry = Entry { offset: line.offset, is_failure: is_failure(head.word), ..Entry::default() };
         read_prefix(head.prefix, &mut entry);
         self.entry = Some(entry);
+        self.severity.clear();
+        self.severity.extend_from_slice(head.word);
         self.part = Part::Message;
         self.append(line, head.message);
     }
@@ -89,12 +93,13 @@ impl Messages {
     }
 
     /// Whether a line is the context of the open plan in a language that is not known: of the same session and time,
-    /// and it names a language of functions. The server writes an entry at once, under one time.
+    /// and it names a language of functions. The server writes an entry at once, under one time. The severity of the
+    /// plan, once more, begins another entry.
     fn is_context(&self, head: &Head<'_>) -> bool {
         let Some(entry) = self.entry.as_ref().filter(|_| self.part == Part::Message) else { return false };
         let first = entry.message.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let names = |language: &[u8]| memchr::memmem::find(head.message, language).is_some();
-        if !is_plan_head(first) || !(names(b"SQL") || names(b"PL/")) {
+        if head.word == self.severity || !is_plan_head(first) || !(names(b"SQL") || names(b"PL/")) {
             return false;
         }
         let mut other = Entry::default();
@@ -179,11 +184,24 @@ impl<'a> Head<'a> {
 }
 
 /// Whether a line of a server's log in plain text begins here: a severity behind a prefix with a time or a process.
+/// Other programs write words of their own there. So a severity in another language needs a time and a plan, or letters
+/// that are not ASCII behind a process and a time with which the line begins.
 pub fn is_head(text: &[u8]) -> bool {
     let mut entry = Entry::default();
     Head::of(text).is_some_and(|head| {
         read_prefix(head.prefix, &mut entry);
-        SEVERITIES.contains(&head.word) && (entry.time.is_some() || !entry.session.is_empty() || head.prefix.is_empty())
+        let (has_time, has_process) = (entry.time.is_some(), !entry.session.is_empty());
+        if SEVERITIES.contains(&head.word) {
+            return has_time || has_process || head.prefix.is_empty();
+        }
+        // Room for a bracket: `[%m]`, `< %m >`.
+        // Other programs write a comma in front of milliseconds.
+        let is_ours = |stamp: Stamp| stamp.start <= 2 && head.prefix.get(stamp.end) != Some(&b',');
+        let begins_with_time = Stamp::of(head.prefix).is_some_and(is_ours);
+        // The end of a longer word is none.
+        let is_word = head.prefix.last().is_some_and(|byte| !byte.is_ascii_alphanumeric());
+        let is_foreign = begins_with_time && has_process && is_word && !head.word.is_ascii();
+        has_time && head.role != Role::Part && (is_foreign || is_plan_head(head.message))
     })
 }
 
@@ -202,7 +220,8 @@ impl Stamp {
             let rest = &prefix[start..];
             let is_word = start == 0 || !prefix[start - 1].is_ascii_alphanumeric();
             let civil = timestamp(rest).map(|(time, length)| (time, length + zone_length(&rest[length..])));
-            let (time, length) = civil.or_else(|| epoch(rest).filter(|_| is_word))?;
+            // Asked for only where a number begins: each place within a long one would be read to its end.
+            let (time, length) = civil.or_else(|| if is_word { epoch(rest) } else { None })?;
             Some(Stamp { time, start, end: start + length })
         })
     }
@@ -405,6 +424,24 @@ mod tests {
         assert_eq!(kept.entries[0].message, b"Dauer: 0.5 ms  Plan:\n{\n}");
         assert_eq!(kept.entries[0].context, b"PL/pgSQL-Funktion f() Zeile 3 bei PERFORM\nmehr");
         assert_eq!(kept.entries[1].message, b"Division durch Null");
+    }
+
+    #[test]
+    fn a_statement_of_the_same_time_is_no_context_of_the_plan_before() {
+        let kept = entries(
+            "2026-11-21 10:45:53.123 MSK [9] СООБЩЕНИЕ:  duration: 0.5 ms  plan:\n\t{\n\t}\n\
+             2026-11-21 10:45:53.123 MSK [9] СООБЩЕНИЕ:  оператор: SELECT x FROM \"SQL\"\n",
+        );
+        let contexts: Vec<usize> = kept.entries.iter().map(|entry| entry.context.len()).collect();
+        assert_eq!(contexts, [0, 0]);
+    }
+
+    #[test]
+    fn a_prefix_of_digits_takes_no_quadratic_time() {
+        let start = std::time::Instant::now();
+        let kept = entries(&format!("{} LOG:  x\n", "7".repeat(1 << 18)));
+        assert_eq!((kept.entries.len(), kept.entries[0].time), (1, None));
+        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The source of profiles from recordings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,9 @@ pub const ROW: SourceRow = SourceRow {
 /// A segment follows the one before where no more than this, in microseconds, lies between them: a few looks.
 const GAP: i64 = 250_000;
 
+/// Most of the time that may have no account of the server's, such as that of a segment that a gap cut short.
+const UNACCOUNTED_PART_MAX: f64 = 0.01;
+
 /// Why a time is not in a recording where no segment says it.
 const NOT_RUNNING: &str = "no recorder ran, or it could not write what it saw";
 
@@ -68,6 +71,8 @@ struct RecordedSource {
     reads: Reads,
     /// Active time by the server's own account so far; why that is not known, where it is not.
     account: Result<Ticks, String>,
+    /// Microseconds of segments without one, and of all.
+    unaccounted: (i64, i64),
     /// What the recorder took of the time of the segments that say so.
     own: OwnTime,
     /// Why reads were not traced, as far as that is known.
@@ -75,9 +80,14 @@ struct RecordedSource {
     /// Where the last segment ended.
     last: Option<i64>,
     subject: Parameters,
-    /// The folder of the last segment, and the last one that was refused.
+    /// The folder of the last segment with its times so far, and those of the folders before it: ends by begins.
     folder: Option<PathBuf>,
-    refused: Option<PathBuf>,
+    here: Vec<(i64, i64)>,
+    covered: BTreeMap<i64, i64>,
+    /// Folders of the server, and its hosts by their addresses; folders of which a segment was left out.
+    folders: BTreeSet<PathBuf>,
+    hosts: BTreeSet<(String, String)>,
+    refused: BTreeSet<PathBuf>,
     away: Vec<(String, Ticks)>,
     counted: BTreeMap<i64, (Counters, String)>,
     has_counters: bool,
@@ -119,12 +129,17 @@ impl RecordedSource {
             accounting: None,
             reads: Reads::default(),
             account: Ok(Ticks::ZERO),
+            unaccounted: (0, 0),
             own: OwnTime::default(),
             untraced: None,
             last: None,
             subject: Parameters::new(),
             folder: None,
-            refused: None,
+            here: Vec::new(),
+            covered: BTreeMap::new(),
+            folders: BTreeSet::new(),
+            hosts: BTreeSet::new(),
+            refused: BTreeSet::new(),
             away: Vec::new(),
             counted: BTreeMap::new(),
             has_counters: false,
@@ -169,11 +184,13 @@ impl RecordedSource {
 
     /// Adds the server's own account of a segment's time. One that ended with the recorder has none.
     fn account_for(&mut self, segment: &Segment, is_whole: bool) {
+        let time = segment.head.end.saturating_sub(segment.head.begin).max(0);
+        self.unaccounted.1 = self.unaccounted.1.saturating_add(time);
         let Ok(account) = &mut self.account else { return };
         match segment.account {
             Some(time) if is_whole => *account += Ticks::from_nanos(time.max(0).unsigned_abs()),
             Some(_) => self.account = Err("the time begins or ends within a segment, which has one account".into()),
-            None => self.account = Err("a part of the time was recorded without it".into()),
+            None => self.unaccounted.0 = self.unaccounted.0.saturating_add(time),
         }
     }
 
@@ -196,19 +213,53 @@ impl RecordedSource {
     /// Whether a segment is left out because its folder is another server's: the statements and sessions of both would
     /// be one. The first one is a problem. Within a folder, one server can have had two addresses.
     fn refuse_other_server(&mut self, path: &Path, segment: &Segment) -> Result<bool, Problem> {
-        let folder = path.parent();
-        let [first, server] = [&self.subject, &segment.head.subject].map(|subject| text_of(subject, "server"));
-        let is_named = !first.is_empty() && !server.is_empty();
-        if self.folder.as_deref() == folder || !is_named || host_of(first) == host_of(server) {
-            self.folder = folder.map(Path::to_path_buf);
+        let folder = folder(path);
+        let server = text_of(&segment.head.subject, "server");
+        let host = host_of(server);
+        let is_named = !server.is_empty() && !self.hosts.is_empty();
+        if !is_named || self.folders.contains(&folder) || self.hosts.contains(&host) {
+            self.folders.insert(folder);
+            if !server.is_empty() {
+                self.hosts.insert(host);
+            }
             return Ok(false);
         }
-        let (first, server) = (first.to_string(), server.to_string());
-        if self.refused.as_deref() == folder {
+        if !self.refused.insert(folder) {
             return Ok(true);
         }
-        self.refused = folder.map(Path::to_path_buf);
+        let (server, first) = (server.to_string(), text_of(&self.subject, "server").to_string());
         Err(Problem::OtherServer { name: path.display().to_string(), server, first })
+    }
+
+    /// The part of a span that no other folder has had a segment of; `None` where nothing of this segment lies in it.
+    /// The first such segment of a folder is a problem. Within a folder, times that overlap are those of a clock that
+    /// was set back, and have all passed.
+    fn left_of(&mut self, path: &Path, segment: &Segment, span: &Range<i64>) -> Result<Option<Range<i64>>, Problem> {
+        let folder = folder(path);
+        if self.folder.as_ref() != Some(&folder) {
+            let RecordedSource { here, covered, .. } = self;
+            here.drain(..).for_each(|one| cover(covered, one));
+            self.folder = Some(folder.clone());
+        }
+        let all = segment.head.begin.max(span.start)..segment.head.end.min(span.end);
+        let mut left = all.clone();
+        // A segment can begin a moment before the one ahead of it ends.
+        let near = left.start.saturating_add(GAP);
+        if let Some((_, end)) = self.covered.range(..=near).next_back().filter(|(_, end)| **end > near) {
+            left.start = *end;
+        }
+        let next = self.covered.range(left.start.saturating_add(GAP)..).next();
+        if let Some((begin, _)) = next.filter(|(begin, _)| **begin < left.end.saturating_sub(GAP)) {
+            left.end = *begin;
+        }
+        if left.start < left.end {
+            self.here.push((left.start, left.end));
+            return Ok(Some(if left == all { span.clone() } else { left }));
+        }
+        match self.refused.insert(folder) {
+            true => Err(Problem::SameTime { name: path.display().to_string() }),
+            false => Ok(None),
+        }
     }
 
     fn observed(&mut self) -> Observed {
@@ -217,6 +268,10 @@ impl RecordedSource {
         let number = |key: &str| self.subject.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
         let (block_bytes, buffer_bytes) = (number("block_bytes"), number("shared_buffers"));
         let counters = self.has_counters.then(|| std::mem::take(&mut self.counted));
+        let (without, all) = self.unaccounted;
+        if self.account.is_ok() && without as f64 > UNACCOUNTED_PART_MAX * all as f64 {
+            self.account = Err("a part of the time was recorded without it".into());
+        }
         Observed {
             server: text("server"),
             version: text("version"),
@@ -268,53 +323,99 @@ fn text_of<'s>(subject: &'s Parameters, key: &str) -> &'s str {
     subject.get(key).and_then(|value| value.as_str()).unwrap_or_default()
 }
 
+/// The port of an address that names none.
+const USUAL_PORT: &str = ":5432";
+
 /// The host of an address with its port, and the folder of its socket: the same server has them for every user and
 /// every database.
-fn host_of(address: &str) -> (&str, &str) {
+fn host_of(address: &str) -> (String, String) {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let (rest, socket) = rest.split_once('?').unwrap_or((rest, ""));
     let host = rest.split_once('/').map_or(rest, |(host, _)| host);
-    (host.rsplit_once('@').map_or(host, |(_, host)| host), socket)
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    (host.strip_suffix(USUAL_PORT).unwrap_or(host).to_string(), socket.to_string())
+}
+
+/// An input, and what its name says of its segment.
+type Named = (Option<SegmentName>, Input);
+
+/// The folder of a file, however it is named.
+fn folder(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
+}
+
+/// Adds a time to times that do not touch one another: ends by begins.
+fn cover(covered: &mut BTreeMap<i64, i64>, (mut begin, mut end): (i64, i64)) {
+    while let Some((from, until)) = covered.range(..=end).next_back().map(|(from, until)| (*from, *until)) {
+        if until < begin {
+            break;
+        }
+        covered.remove(&from);
+        (begin, end) = (begin.min(from), end.max(until));
+    }
+    covered.insert(begin, end);
 }
 
 /// The folder of an input; standard input is in none.
-fn folder_of(given: &Given) -> Option<&Path> {
+fn folder_of(given: &Given) -> Option<PathBuf> {
     match given {
-        Given::File(path) => path.parent(),
+        Given::File(path) => Some(folder(path)),
         Given::StandardInput => None,
     }
 }
 
-/// Sorts by folders, the one that begins first ahead, and in each by number: every recorder counts from 1.
-fn sort_by_folders(named: &mut [(Option<SegmentName>, Input)]) {
-    let mut first: BTreeMap<PathBuf, SegmentName> = BTreeMap::new();
-    for (name, input) in named.iter() {
-        if let (Some(name), Some(folder)) = (name, folder_of(&input.given)) {
-            let known = first.entry(folder.to_path_buf()).or_insert(*name);
-            *known = (*known).min(*name);
+/// The order in which inputs are read: those of a folder by number, because every recorder counts from 1. A folder is
+/// left where nothing follows at once, for the one whose next segment begins first: what is read follows the clock
+/// also where folders were recorded to in turn.
+fn in_turn(inputs: Vec<Named>) -> Vec<Named> {
+    let mut ordered = Vec::with_capacity(inputs.len());
+    let mut by_folder: BTreeMap<Option<PathBuf>, Vec<Named>> = BTreeMap::new();
+    for one in inputs {
+        by_folder.entry(folder_of(&one.1.given)).or_default().push(one);
+    }
+    let begin_of = |(name, _): &Named| name.map(|name| name.begin);
+    let mut folders = Vec::with_capacity(by_folder.len());
+    let mut next = BTreeSet::new();
+    for (place, mut of_folder) in by_folder.into_values().enumerate() {
+        sorting::by_key(&mut of_folder, |(name, _)| *name);
+        next.extend(of_folder.first().map(|one| (begin_of(one), place)));
+        folders.push(of_folder.into_iter().peekable());
+    }
+    while let Some((_, place)) = next.pop_first() {
+        let mut end = None;
+        let follows = |one: &Named, end: Option<i64>| end.is_none_or(|end| begin_of(one).is_none_or(|at| at <= end));
+        while let Some(one) = folders[place].next_if(|one| follows(one, end)) {
+            end = Some(one.0.map_or(i64::MIN, |name| name.end));
+            ordered.push(one);
+        }
+        next.extend(folders[place].peek().map(|one| (begin_of(one), place)));
+    }
+    ordered
+}
+
+/// From when to when inputs were recorded, by their names; `None` where none has one. A folder ends with its last
+/// segment, where a clock was set back too.
+fn ends_of(ordered: &[Named]) -> Option<(i64, i64)> {
+    let mut ends: BTreeMap<Option<PathBuf>, (i64, i64)> = BTreeMap::new();
+    for (name, input) in ordered {
+        if let Some(name) = name {
+            let ends = ends.entry(folder_of(&input.given)).or_insert((name.begin, name.end));
+            *ends = (ends.0.min(name.begin), name.end);
         }
     }
-    let begin = |input: &Input| folder_of(&input.given).and_then(|folder| first.get(folder)).map(|first| first.begin);
-    sorting::by(named, |(one, of_one), (other, of_other)| {
-        let of_folder = begin(of_one).cmp(&begin(of_other));
-        of_folder.then_with(|| (folder_of(&of_one.given), one).cmp(&(folder_of(&of_other.given), other)))
-    });
+    ends.into_values().reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
 }
 
 impl Source for RecordedSource {
-    /// Oldest first, by their folders and numbers, and only those that have a part of the period.
+    /// Oldest first, and only those that have a part of the period.
     fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
         let name = |input: &Input| match &input.given {
             Given::File(path) => SegmentName::of(path),
             Given::StandardInput => None,
         };
-        let mut named: Vec<(Option<SegmentName>, Input)> =
-            inputs.into_iter().map(|input| (name(&input), input)).collect();
-        sort_by_folders(&mut named);
-        let ends = |names: &mut dyn Iterator<Item = SegmentName>| {
-            names.map(|name| (name.begin, name.end)).reduce(|all, one| (all.0.min(one.0), one.1))
-        };
-        let Some((first, last)) = ends(&mut named.iter().filter_map(|(name, _)| *name)) else {
+        let mut named = in_turn(inputs.into_iter().map(|input| (name(&input), input)).collect());
+        let Some((first, last)) = ends_of(&named) else {
             self.span = Ok(self.period.span(i64::MIN, i64::MAX));
             return named.into_iter().map(|(_, input)| input).collect();
         };
@@ -344,11 +445,17 @@ impl Source for RecordedSource {
             return Err(Problem::Unreadable { name, error });
         };
         let (segment, bytes) = recording::read(path).map_err(|error| Problem::unreadable(&input.given, error))?;
+        // Ahead of what is left out, so that the reading of that can be broken off too.
+        let _ = reading.meter.read(&name, bytes);
+        if segment.head.end <= span.start || segment.head.begin >= span.end {
+            // Names are in whole seconds. It says nothing of the server that is read.
+            return Ok(vec![SourceFile { name, bytes, ..SourceFile::default() }]);
+        }
         if self.refuse_other_server(path, &segment)? {
             return Ok(Vec::new());
         }
+        let Some(span) = self.left_of(path, &segment, &span)? else { return Ok(Vec::new()) };
         let timed_records = self.add(&name, &segment, &span, reading);
-        let _ = reading.meter.read(&name, bytes);
         Ok(vec![SourceFile { name, bytes, timed_records, ..SourceFile::default() }])
     }
 

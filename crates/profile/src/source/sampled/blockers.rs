@@ -6,7 +6,8 @@
 //! Each wait is charged below the session at the top of its chain at that time. Chains change: a session that waited is
 //! later one that blocks, and what waits for it then is not charged to the session that it waited for.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
+use std::iter;
 
 use foldhash::fast::RandomState;
 use measure::sorting;
@@ -216,11 +217,10 @@ impl Blockers {
         }
         let mut ranked: Vec<(u32, Below)> = tops.into_iter().collect();
         sorting::by_key(&mut ranked, |(top, below)| (std::cmp::Reverse(below.all.time), *top));
-        let mut tree = Tree { blockers: self, context, edges: Vec::new(), rows: Vec::new() };
-        for (top, below) in ranked {
-            tree.edges = below.edges;
-            sorting::by_key(&mut tree.edges, |(_, sums)| std::cmp::Reverse(sums.time));
-            tree.root(top, below.all);
+        let mut tree = Tree { blockers: self, context, waiters: HashMap::default(), rows: Vec::new() };
+        for (top, mut below) in ranked {
+            sorting::by_key(&mut below.edges, |(_, sums)| std::cmp::Reverse(sums.time));
+            tree.root(top, below);
         }
         tree.rows
     }
@@ -247,37 +247,41 @@ fn person(pid: u32, samples: &[(&Sample, StatementIndex)]) -> Person {
 struct Tree<'a> {
     blockers: &'a Blockers,
     context: &'a Context,
-    /// The waits below the session that is listed, by time.
-    edges: Vec<(Edge, Sums)>,
+    /// By session below the one at the top that is listed: those that waited for it, by time, until they are listed.
+    waiters: HashMap<u32, Vec<(Edge, Sums)>, RandomState>,
     rows: Vec<BlockerRow>,
 }
 
 impl Tree<'_> {
-    fn root(&mut self, pid: u32, sums: Sums) {
+    fn root(&mut self, pid: u32, Below { all, edges }: Below) {
         let person = self.blockers.people.get(&pid);
         let statement = person.map_or(StatementIndex(0), |person| person.statement);
-        self.rows.push(self.row((0, 0), pid, (statement, String::new()), sums));
-        let (root, mut above) = (self.rows.len(), BTreeSet::from([pid]));
-        self.waiters(pid, root, 1, &mut above);
-        // A session whose own wait no sample met has no line: those that waited for it stand below the top.
-        loop {
-            let unlisted = self.edges.iter().map(|(edge, _)| edge.blocker).find(|pid| !above.contains(pid));
-            let Some(unlisted) = unlisted else { break };
-            above.insert(unlisted);
-            self.waiters(unlisted, root, 1, &mut above);
+        self.rows.push(self.row((0, 0), pid, (statement, String::new()), all));
+        let root = self.rows.len();
+        let blockers: Vec<u32> = edges.iter().map(|(edge, _)| edge.blocker).collect();
+        for (edge, sums) in edges {
+            self.waiters.entry(edge.blocker).or_default().push((edge, sums));
         }
+        // A session whose own wait no sample met has no line: those that waited for it stand below the top.
+        iter::once(pid).chain(blockers).for_each(|blocker| self.below(blocker, root));
     }
 
-    /// The sessions that waited for this one, by time; the ones below each stand under its first line.
-    fn waiters(&mut self, blocker: u32, parent: usize, level: usize, above: &mut BTreeSet<u32>) {
-        let edges = self.edges.iter().filter(|(edge, _)| edge.blocker == blocker);
-        let edges: Vec<(Edge, Sums)> = edges.copied().collect();
-        for (edge, sums) in edges {
+    /// The sessions that waited for this one, by time; the ones below each stand under its first line. No call for each
+    /// level: as many sessions may wait for one another as a server has.
+    fn below(&mut self, blocker: u32, root: usize) {
+        let waiters = self.waiters.remove(&blocker).unwrap_or_default();
+        let mut open = vec![(waiters.into_iter(), root, 1)];
+        while let Some((waiters, parent, level)) = open.last_mut() {
+            let (parent, level) = (*parent, *level);
+            let Some((edge, sums)) = waiters.next() else {
+                open.pop();
+                continue;
+            };
             let event = self.context.event_name(edge.event).to_string();
             self.rows.push(self.row((parent, level), edge.waiter, (edge.statement, event), sums));
-            if above.insert(edge.waiter) {
+            if let Some(waiters) = self.waiters.remove(&edge.waiter) {
                 let (parent, level) = if level < LEVELS_MAX { (self.rows.len(), level + 1) } else { (parent, level) };
-                self.waiters(edge.waiter, parent, level, above);
+                open.push((waiters.into_iter(), parent, level));
             }
         }
     }
@@ -337,6 +341,21 @@ mod tests {
         }
         assert_eq!(blockers.unknown(), Ticks::ZERO);
         assert_eq!(blockers.edges.values().map(|sums| sums.samples).sum::<u64>(), 200 * 29);
+    }
+
+    #[test]
+    fn a_queue_of_any_length_is_listed_and_takes_no_stack() {
+        let mut blockers = Blockers::default();
+        let waiters = 1..=60_000_u32;
+        // Each waits for the one before it.
+        let answer: Vec<(u32, Vec<u32>)> = waiters.clone().map(|pid| (pid, vec![pid - 1])).collect();
+        blockers.learn(&answer, &[]);
+        let weight = Weight { looks: LOOK.samples, time: LOOK.time };
+        waiters.for_each(|pid| blockers.add(&waiting(pid), (StatementIndex(1), EventIndex(1)), weight));
+        let rows = blockers.rows(&Context::default());
+        assert_eq!(rows.len(), 1 + 60_000);
+        let levels: Vec<usize> = rows.iter().map(|row| row.level).collect();
+        assert!(levels.is_sorted() && levels.last() == Some(&LEVELS_MAX), "{:?}", levels.last());
     }
 
     #[test]

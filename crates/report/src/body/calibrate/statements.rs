@@ -11,6 +11,9 @@ use super::sql::{Setting, has_users_data, now, plain, quoted, remark};
 use super::{CONSTANTS, is_excepted, part};
 use crate::page::parameters::cell;
 
+/// The costs that a tablespace can have of its own.
+const PAGE_COSTS: [&str; 2] = ["seq_page_cost", "random_page_cost"];
+
 /// The settings of reads ahead.
 const READS_AHEAD: [&str; 2] = ["effective_io_concurrency", "maintenance_io_concurrency"];
 
@@ -29,6 +32,7 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
     let active = own.map(String::from).or(told);
     let mut text = String::new();
     let is_one_of_several = |state: &String| active.as_ref() != Some(state);
+    let mut active_set = None;
     if states.iter().all(is_one_of_several) && states.iter().any(|state| decided(advice(state))) {
         text += &without_a_set(active.as_deref());
     }
@@ -36,12 +40,18 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
         match advice(state).filter(|set| cell(set, "advice") == "change") {
             Some(set) => {
                 let written = exceptions(run, set) + &ways(run, state, &settings_of(set));
-                text += &if is_one_of_several(state) { commented(state, fits(state), &written) } else { written };
+                text += &match is_one_of_several(state) {
+                    true => commented(state, fits(state), &written),
+                    false => {
+                        active_set = Some(set);
+                        written
+                    }
+                };
             }
             None => text += &format!("-- {}: nothing to set; the server's own constants stay\n", in_one_line(state)),
         }
     }
-    text + &of_tablespaces(run) + &reads_ahead(run)
+    text + &of_tablespaces(run, active_set) + &reads_ahead(run)
 }
 
 /// Where blocks come from in a state.
@@ -115,7 +125,7 @@ fn exceptions(run: &Run, set: &Case) -> String {
         None => remark(&format!("({setting} is left out: its own value is not in the run)")),
     };
     format!(
-        "-- first, because the constants below make these queries slower, or may:\n{}\
+        "-- first, because these queries are to keep the constants that are set now:\n{}\
          -- in the transaction of each, or by ALTER ROLE for a role of their own:\n{}\n",
         names.iter().map(name).collect::<String>(),
         settings_of(set).iter().map(own).collect::<String>()
@@ -142,8 +152,9 @@ fn ways(run: &Run, what: &str, settings: &[Setting]) -> String {
 }
 
 /// The tablespaces whose constants should differ from what they have now, with how to undo each. Times of the page
-/// cache show nothing about their storage.
-fn of_tablespaces(run: &Run) -> String {
+/// cache show nothing about their storage. They are in proportion to the page costs that are set: where a set stands
+/// as it is that changes these, the statements do not.
+fn of_tablespaces(run: &Run, active_set: Option<&Case>) -> String {
     let mut text = String::new();
     for case in part(run, "tablespace").into_iter().filter(|case| cell(case, "state") == "cold") {
         let value = |name: &str| Some(plain(case.metric(name)?.median()));
@@ -160,9 +171,17 @@ fn of_tablespaces(run: &Run) -> String {
         text += &format!("ALTER TABLESPACE {space} SET ({name} = {given});\n");
         text += &remark(&format!("ALTER TABLESPACE {space} {undo}; -- it was {now}"));
     }
-    match text.is_empty() {
-        true => text,
-        false => format!("-- tablespaces, in proportion to the page costs that are set; what undoes each:\n{text}\n"),
+    let given = |name: &str| active_set?.metric(name).map(|metric| plain(metric.median()));
+    let changes = |name: &&str| given(name).is_some_and(|given| Some(given) != now(run, name).map(plain));
+    match (text.is_empty(), PAGE_COSTS.iter().any(changes)) {
+        (true, _) => text,
+        (_, false) => {
+            format!("-- tablespaces, in proportion to the page costs that are set; what undoes each:\n{text}\n")
+        }
+        (_, true) => {
+            let proportion = format!("-- in proportion to these; what undoes each:\n{text}\n");
+            commented("tablespaces", "you keep the page costs that are set now".into(), &proportion)
+        }
     }
 }
 
@@ -234,7 +253,7 @@ mod tests {
     #[test]
     fn a_name_with_the_end_of_a_line_does_not_end_a_comment() {
         let run = run(LINES, vec![tablespace(LINES, "random_page_cost")]);
-        let text = of_tablespaces(&run);
+        let text = of_tablespaces(&run, None);
         let undo = text.split_once(" SET (random_page_cost = 40);\n").map(|(_, undo)| undo);
         assert!(undo.is_some_and(is_commented), "{text}");
         let text = ways(&run, LINES, &[("seq_page_cost".into(), "2".into())]);
@@ -378,14 +397,33 @@ mod tests {
     #[test]
     fn a_tablespace_that_was_read_from_the_page_cache_gets_no_statement() {
         let mut case = tablespace("slow", "random_page_cost");
-        assert!(!of_tablespaces(&run("shop", vec![case.clone()])).is_empty());
+        assert!(!of_tablespaces(&run("shop", vec![case.clone()]), None).is_empty());
         case.parameters.insert("state".into(), json!("system"));
-        assert_eq!(of_tablespaces(&run("shop", vec![case])), "");
+        assert_eq!(of_tablespaces(&run("shop", vec![case]), None), "");
+    }
+
+    #[test]
+    fn a_set_and_the_costs_of_tablespaces_in_proportion_to_others_do_not_both_stand_as_they_are() {
+        let of = |advice: &str, page_costs: [f64; 2]| {
+            let [page, random] = page_costs;
+            let now = [constant("seq_page_cost", page), constant("random_page_cost", random)];
+            let cases = vec![set("cached", advice), tablespace("slow", "random_page_cost")];
+            sql("cached", json!({}), [cases, now.to_vec()].concat())
+        };
+        let statement = "ALTER TABLESPACE \"slow\" SET (random_page_cost = 40);";
+        let changed = of("change", [1.0, 4.0]);
+        assert!(active(&changed).iter().all(|line| line.starts_with("ALTER DATABASE ")), "{changed}");
+        assert!(changed.contains("-- tablespaces: only where you keep the page costs that are set now\n"), "{changed}");
+        assert!(changed.contains(&format!("-- {statement}\n")), "{changed}");
+        // The set has 0.5 for both.
+        for text in [of("change", [0.5, 0.5]), of("keep", [1.0, 4.0])] {
+            assert!(active(&text).contains(&statement), "{text}");
+        }
     }
 
     #[test]
     fn a_constant_that_the_planner_does_not_have_becomes_no_statement() {
         let run = run("shop", vec![tablespace("fast", "x=1); DROP TABLE t; --")]);
-        assert_eq!(of_tablespaces(&run), "");
+        assert_eq!(of_tablespaces(&run, None), "");
     }
 }

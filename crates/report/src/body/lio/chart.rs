@@ -28,15 +28,6 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
 }
 
 fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_published: bool) -> Option<Chart> {
-    let group = |case: &Case| match cell(case, "row_length") {
-        length if length.is_empty() => cell(case, "table"),
-        length => format!("rows of {length} bytes"),
-    };
-    let label = |case: &Case| match cell(case, "columns").as_str() {
-        "" => String::new(),
-        "1" => "1 column".into(),
-        count => format!("{count} columns"),
-    };
     let beside = |case: &Case| -> Vec<(&'static str, Datum)> {
         let figures = lio::EXPERIMENT.published("lio", case).filter(|_| is_published);
         let named = |figure: &measure::schema::Published| {
@@ -47,8 +38,8 @@ fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_pub
     };
     let beside = Beside {
         cases,
-        group: &group,
-        label: &label,
+        group: &rows,
+        label: &columns,
         subject: &|case| name(&subject(case)),
         value: &|case| median(case, &lio::LIO),
         published: &beside,
@@ -66,9 +57,28 @@ fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_pub
     chart.of_medians().noted(note).thin_line(RANGE).concerning(concerns).with_at_least(2)
 }
 
+/// What the rows of a case are like: of a table that was found, its name.
+fn rows(case: &Case) -> String {
+    match cell(case, "row_length") {
+        length if length.is_empty() => cell(case, "table"),
+        length => format!("rows of {length} bytes"),
+    }
+}
+
+fn columns(case: &Case) -> String {
+    match cell(case, "columns").as_str() {
+        "" => String::new(),
+        "1" => "1 column".into(),
+        count => format!("{count} columns"),
+    }
+}
+
 fn figures(run: &Run, cases: &[&Case], value: &Axis) -> Vec<Option<crate::page::Figure>> {
     let Some([cheapest, dearest]) = extremes(cases, |case| lio::LIO.in_case(case)) else { return Vec::new() };
-    let shape = |case: &Case| format!("rows of {} bytes, {} columns", cell(case, "row_length"), cell(case, "columns"));
+    let shape = |case: &Case| {
+        let parts = [rows(case), columns(case)].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(", ")
+    };
     let shown = |what: &str, case: &Case| {
         median(case, &lio::LIO).map(|datum| figure(format!("the {what} logical read: {}", shape(case)), value, &datum))
     };

@@ -33,7 +33,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     }
     let served = served(run, &summary);
     let mut charts: Vec<Chart> = Vec::new();
-    charts.extend(over_seconds(run));
+    charts.extend(super::by_second::chart(run));
     charts.extend(classes(run));
     charts.extend(super::timeline::chart(run));
     charts.extend(pareto(run));
@@ -304,21 +304,4 @@ fn sessions(run: &Run) -> Option<Chart> {
     let chart = Chart::new("sessions", "Where the time of each session went", value, Plot::Stack(sessions)).keyed(keys);
     let note = if more > 0 { format!("{more} further sessions took less.") } else { String::new() };
     chart.noted(note).concerning(&["several-sessions"]).with_at_least(1).filter(|_| is_several)
-}
-
-/// Time in calls and waits by second, where the profile was asked for it: think time is among them, so that it is no
-/// number of active sessions.
-fn over_seconds(run: &Run) -> Option<Chart> {
-    let skew: Vec<Fact> = rows(run, "skew").filter(|row| row.number("second").is_some()).collect();
-    let mut points: Vec<(f64, Datum)> =
-        skew.iter().filter_map(|row| Some((row.number("second")?, timed(row, "total")?))).collect();
-    sorting::by(&mut points, |one, other| one.0.total_cmp(&other.0));
-    let first = points.first()?.0;
-    points.iter_mut().for_each(|(second, _)| *second = (*second - first) * 1e9);
-    let across = Axis::linear("time since the first second", Unit::Nanoseconds);
-    let value = Axis::linear("time in calls and waits", Unit::Nanoseconds);
-    let lines = vec![Line { key: 0, shape: Shape::Steps, points }];
-    let plot = Plot::Lines(across, lines, Vec::new());
-    let chart = Chart::new("by-second", "How much time ended in each second", value, plot);
-    chart.noted("Own CPU time of calls and elapsed time of waits, think time among them.").with_at_least(3)
 }

@@ -3,6 +3,7 @@
 //! All of it comes from the rows of the run document: a case a row, distinguished by the parameter `table`.
 
 mod amount;
+mod by_second;
 mod calls;
 pub(super) mod chart;
 mod miss_curve;
@@ -29,6 +30,9 @@ use row::{Row, rows, summary};
 
 /// Names of one kind that the header has at most.
 const NAMES_MAX: usize = 3;
+
+/// Letters of a day with the space behind it: `2026-01-31 `.
+const DAY_LENGTH: usize = 11;
 
 /// Prefix of the ids of findings whose sentences stand on top.
 const ANSWER_PREFIX: &str = "answer-";
@@ -150,9 +154,9 @@ fn header(run: &Run) -> Option<String> {
             (instances, hosts) => instances.map(|names| format!("instance {names}")).or(hosts),
         },
         list("services").map(|names| format!("service {names}")),
-        clock("first_clock").zip(clock("last_clock")).map(|(first, last)| match last.strip_prefix(&first[..11]) {
-            Some(time) => format!("{first} to {time}"),
-            None => format!("{first} to {last}"),
+        clock("first_clock").zip(clock("last_clock")).map(|(first, last)| {
+            let of_one_day = first.get(..DAY_LENGTH).and_then(|day| last.strip_prefix(day));
+            format!("{first} to {}", of_one_day.unwrap_or(&last))
         }),
     ];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");

@@ -93,10 +93,12 @@ fn head(id: &str, row: &Row, served: f64) -> Section {
     let own = value("response_time") - value("think_time") - value("idle");
     let inclusive = row.value("inclusive_elapsed").unwrap_or(0.0);
     let between = row.value("outside").unwrap_or(0.0);
+    // Without response time there is nothing to be a part of.
+    let part = share(own, served).map(|share| format!(" ({} % of the response time)", share.text));
     let mut text = format!(
-        "statement {id}: {} own ({} % of the response time){}; its calls with recursive children take {}",
+        "statement {id}: {} own{}{}; its calls with recursive children take {}",
         exact_time(own),
-        share(own, served).unwrap_or_default().text,
+        part.unwrap_or_default(),
         if between > 0.0 {
             format!(", of it {} between its calls", number::time(between * 1e3))
         } else {

@@ -40,8 +40,8 @@ const FILL_PERCENT: u8 = 90;
 /// Most blocks of a read of neighbours that were gathered: what random rows leave side by side is rarely more.
 const GATHER_BLOCKS: usize = 8;
 
-/// Pages of a scan that are asked for in one read: 1 MiB.
-const SCAN_BLOCKS: u32 = 128;
+/// Pages of a scan that are asked for in one read: 1 MiB. A small pool does not keep as many until their turn.
+const SCAN_BLOCKS: usize = 128;
 
 /// What a pass took.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,6 +94,14 @@ struct InOrder<'s, 'pool> {
     session: &'s Session<'pool>,
     /// Pages of the segment.
     pages: u32,
+    /// Pages that are asked for at once.
+    at_once: u32,
+}
+
+impl<'s, 'pool> InOrder<'s, 'pool> {
+    fn new(pool: &Pool, session: &'s Session<'pool>, pages: u32) -> InOrder<'s, 'pool> {
+        InOrder { session, pages, at_once: SCAN_BLOCKS.min(pool.pages_ahead()).max(1) as u32 }
+    }
 }
 
 impl<'pool> PageAccess for InOrder<'_, 'pool> {
@@ -103,8 +111,8 @@ impl<'pool> PageAccess for InOrder<'_, 'pool> {
         Self: 'a;
 
     fn get(&self, page: PageId) -> Result<Pinned<'pool>, StorageError> {
-        if page.number.is_multiple_of(SCAN_BLOCKS) {
-            self.session.prefetch_range(page, SCAN_BLOCKS.min(self.pages.saturating_sub(page.number)))?;
+        if page.number.is_multiple_of(self.at_once) {
+            self.session.prefetch_range(page, self.at_once.min(self.pages.saturating_sub(page.number)))?;
         }
         self.session.get_scan(page)
     }
@@ -260,7 +268,7 @@ impl Opened {
 
     fn scan(&self, session: &Session<'_>) -> Result<Scanned, StorageError> {
         let mut scanned = Scanned::default();
-        let in_order = InOrder { session, pages: self.table.pages() };
+        let in_order = InOrder::new(&self.pool, session, self.table.pages());
         for number in 0..self.table.pages() {
             let page = in_order.get(self.table.page(number))?;
             for row in PageView::verified(&page).rows() {
@@ -342,7 +350,8 @@ impl JoinEngine {
         let verify = loader::verifier(SegmentId(table.segment));
         let segment = pool.add_segment(target, table.pages, move |bytes, page| verify(bytes, page.number))?;
         let heap = HeapTable::new(table, segment);
-        let in_order = InOrder { session: &pool.session(), pages: heap.pages() };
+        let session = pool.session();
+        let in_order = InOrder::new(&pool, &session, heap.pages());
         let source = |sorter: &mut KeySorter<'_>| stored::keys_of_table(&in_order, &heap, KEY, sorter);
         Ok(stored::load(directory, spec, source, Watch { progress: &mut |_| (), stop })?)
     }

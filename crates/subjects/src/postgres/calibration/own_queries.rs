@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use measure::sorting;
+pub use server::identifier::name_to_paste;
 use server::session::identifier;
 use sys::file::plain;
 

@@ -11,6 +11,10 @@ use crate::source::oracle::registry::{show, shown};
 /// Most marks that are kept until the next line of another kind; a file of nothing but marks has no use for more.
 const MARKS: usize = 256;
 
+/// Most containers of a file whose names are kept: no release of Oracle has more in a database, but a damaged file can
+/// seem to.
+const CONTAINERS: usize = 1 << 13;
+
 /// The part of a scope that an attribute gives; `None` for those that are none.
 fn part(attribute: Attribute, scope: &mut Scope) -> Option<&mut String> {
     match attribute {
@@ -89,7 +93,12 @@ impl Accounting {
     pub(super) fn learn_containers(&mut self, batch: &Batch) {
         for (span, number) in &batch.containers {
             let name = shown(batch.bytes.get(span.clone()).unwrap_or_default());
-            if self.containers.get(number) == Some(&name) {
+            if let Some(known) = self.containers.get_mut(number) {
+                // Nothing has the number alone any more.
+                *known = name;
+                continue;
+            }
+            if self.containers.len() >= CONTAINERS {
                 continue;
             }
             let text = number.to_string();
@@ -186,6 +195,7 @@ impl Accounting {
                 let text = bytes.get(text.clone()).unwrap_or_default();
                 let entry = self.registry.parse_error(&mut self.context, text, *depth);
                 self.give_up(entry.given_up, offset);
+                self.claim_waits(place, *cursor, entry.index);
                 // What follows under this number, its waits and its end, is of this text.
                 self.bind_anew(place, *cursor, entry.index, offset);
                 self.fail(place, entry.index, (*code, *time), offset, observer);
@@ -233,6 +243,19 @@ impl Accounting {
             Some(statement) => statement,
             None => self.statement_of(place, cursor, offset),
         }
+    }
+
+    /// Gives a text that could not be parsed the waits of its parse, of which no call tells: those under its number
+    /// since the client's message came. What waited before that is of the statement that had the number.
+    fn claim_waits(&mut self, place: usize, cursor: u64, statement: StatementIndex) {
+        let cursors = &mut self.sessions[place].cursors;
+        let Some(at) = cursors.find(cursor) else { return };
+        let of_parse = cursors.all[at].pending.iter_mut().rev().take_while(|wait| !wait.is_between_by_name);
+        of_parse.for_each(|pending| {
+            (pending.wait.statement, pending.wait.plan_hash) = (statement, 0);
+            // It is in no call, and not of the next text that fails.
+            pending.is_between_by_name = true;
+        });
     }
 
     fn declaration(&mut self, declaration: &DeclarationRecord, bytes: &[u8], offset: u64) {
@@ -299,5 +322,30 @@ impl Accounting {
             time: budget.time(record.time, self.scale.calls.ticks())?,
             read_time: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::TimeScale;
+    use crate::source::oracle::scan::{ChunkEnd, Scanner, State};
+
+    struct Nothing;
+
+    impl Observer for Nothing {}
+
+    #[test]
+    fn a_new_container_in_every_stamp_fills_no_memory() {
+        let stamp = |number: usize| format!("*** 2024-01-31T00:00:00.000000+00:00 (PDB{number}({number}))\n");
+        let text: String = (0..2 * CONTAINERS).map(stamp).collect();
+        let mut batch = Batch { bytes: text.into_bytes(), ..Batch::default() };
+        Scanner::default().scan(&mut batch, State::Between, ChunkEnd::File);
+        assert_eq!(batch.containers.len(), 2 * CONTAINERS);
+        let mut accounting = Accounting::new();
+        accounting.begin_file(TimeScale::default());
+        accounting.batch(&batch, &mut Nothing);
+        assert_eq!(accounting.containers.len(), CONTAINERS);
+        assert_eq!(accounting.containers[&7], "PDB7", "the first ones stay");
     }
 }

@@ -39,19 +39,25 @@ const OF_ROWS: &str = "p.pronargs >= 1 AND p.pronargs - p.pronargdefaults <= 1 A
     pg_cast c JOIN pg_type s ON s.oid = c.castsource WHERE c.castcontext = 'i' AND s.typcategory = 'C')";
 
 /// Casts that call such a function: the type, of an array that of its elements, by its name and by the first word that
-/// plans write for it; the function; and whether the cast applies by itself, which no plan shows.
-pub(super) const CASTS: &str = "SELECT e.typname, split_part(format_type(e.oid, NULL), ' ', 1), p.proname, \
-    c.castcontext = 'i' FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc JOIN pg_type t ON t.oid = c.casttarget \
-    JOIN pg_type e ON e.oid = CASE WHEN t.typelem <> 0 AND t.typarray = 0 THEN t.typelem ELSE t.oid END WHERE \
-    p.provolatile = 'v'";
+/// plans write for it; the function; and whether the cast applies by itself, which no plan shows. A cast to a domain
+/// calls the function of the cast to its base type, of which a plan shows the domain alone.
+///
+/// Source: PostgreSQL, `coerce_to_domain` in src/backend/parser/parse_coerce.c, which hides the cast before it.
+pub(super) const CASTS: &str = "WITH RECURSIVE made(target, called, is_implicit) AS (SELECT c.casttarget, p.proname, \
+    c.castcontext = 'i' FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc WHERE p.provolatile = 'v' UNION SELECT \
+    t.oid, m.called, m.is_implicit FROM made m JOIN (SELECT oid, typbasetype AS part FROM pg_type WHERE typbasetype \
+    <> 0 UNION ALL SELECT oid, typelem FROM pg_type WHERE typelem <> 0 AND typarray = 0) t ON t.part = m.target) \
+    SELECT e.typname, split_part(format_type(e.oid, NULL), ' ', 1), m.called, m.is_implicit FROM made m JOIN pg_type t \
+    ON t.oid = m.target JOIN pg_type e ON e.oid = CASE WHEN t.typelem <> 0 AND t.typarray = 0 THEN t.typelem ELSE \
+    t.oid END";
 
 /// Checks of domains: the domain, and the text of the check. The catalog of dependencies would not do: it leaves out
 /// the server's own functions.
 pub(super) const CHECKS: &str =
     "SELECT contypid, pg_get_constraintdef(oid) FROM pg_constraint WHERE contypid <> 0 AND oid >= 16384";
 
-/// What an operator is called in [`names`], what functions are called there and in [`checked`], and what the row of a
-/// table is called in the latter.
+/// What operators and functions are called in [`names`] and in [`checked`], and what the row of a table is called in
+/// the latter.
 const OPERATOR: &str = "operator";
 const FUNCTION: &str = "function";
 /// A function that can be written as if it were a column.
@@ -67,6 +73,9 @@ pub(super) const READ: &str = "WITH locked AS (SELECT l.relation FROM pg_locks l
 
 /// Words before a bracket in which a type stands behind AS; elsewhere a name does.
 const CASTING: [&str; 3] = ["cast", "xmlserialize", "treat"];
+
+/// Words that begin another clause with a list in which calls have names behind AS.
+const OTHER_CLAUSES: [&str; 3] = ["select", "from", "returning"];
 
 /// The property of a plan's step that shows the types of columns.
 const TABLE_FUNCTION: &str = "Table Function Call";
@@ -110,8 +119,9 @@ pub struct Volatile {
     /// Functions and aggregates.
     functions: Functions,
     operators: Names,
-    /// Functions that take or give a type of which a check is volatile.
+    /// Functions that take or give a type of which a check is volatile, and operators that call one.
     checking: Functions,
+    checking_operators: Names,
     /// Types that a cast leads to, each with a clause on what the cast does.
     casts: BTreeMap<String, String>,
     /// Types whose values are made by a check that is volatile.
@@ -198,6 +208,7 @@ impl Volatile {
             let [kind, schema, name] = columns(row);
             match kind.as_str() {
                 FUNCTION => self.checking.called.add(&self.path, schema, name),
+                OPERATOR => self.checking_operators.add(&self.path, schema, name),
                 ATTRIBUTE => self.checking.attributes.add(&self.path, schema, name),
                 // A table's name is that of the type of its rows too.
                 TABLE_ROW => self.casts.extend([(cut(&name).to_string(), casts_to(&name))]),
@@ -228,7 +239,7 @@ impl Volatile {
     /// has a scan of a function.
     pub(super) fn in_texts(&self, texts: &[String], has_functions: bool) -> Option<String> {
         texts.iter().enumerate().find_map(|(at, text)| {
-            let whose = if at == 0 { "its text" } else { "a view, a policy or an SQL function that it uses" };
+            let whose = if at == 0 { "its text" } else { "a view, a policy or a function that it uses" };
             // Which name that is takes a reader of its own, for what hardly any query has.
             if ["U&\"", "u&\""].iter().any(|mark| text.contains(mark)) {
                 return Some(format!("{whose} has a name in U&\"…\", and its plan does not show all that is called"));
@@ -274,7 +285,7 @@ impl Volatile {
     fn word(&self, before: &[Token<'_>], word: &str, rest: &[Token<'_>], reading: Reading) -> Option<String> {
         let schema = qualifier(before);
         let is_text = reading == Reading::Text;
-        let is_call = matches!(rest, [Token::Symbol("("), ..]);
+        let is_call = matches!(rest, [Token::Symbol("("), ..]) && !(is_text && names_rows(before, rest));
         // `(row).function` calls it too, and so does `alias.function`.
         let is_attribute =
             is_text && matches!(before, [.., Token::Symbol(".")]) && !matches!(rest, [Token::Symbol("." | "("), ..]);
@@ -283,14 +294,12 @@ impl Volatile {
                 return Some(calls(schema, name));
             }
             if let Some((_, name)) = self.checking.get(schema, word, is_call) {
-                return Some(format!(
-                    "calls {name}, which uses a type with a check that is volatile and may have side effects"
-                ));
+                return Some(uses_checked(name));
             }
         }
         // `type(value)` and `type 'value'` cast too.
-        let is_type =
-            || is_text && matches!(rest, [Token::Symbol("(") | Token::Literal, ..]) || is_of_type(outside(before));
+        let is_cast = is_text && (is_call || matches!(rest, [Token::Literal, ..]));
+        let is_type = || is_cast || is_of_type(outside(before));
         self.cast_to(word).filter(|_| is_type()).or_else(|| self.worded(word))
     }
 
@@ -298,10 +307,13 @@ impl Volatile {
         // The star of `count(*)`.
         let is_bracketed =
             matches!(before, [.., Token::Symbol("(")]) && matches!(rest, [Token::Symbol(")"), ..]) && name == "*";
+        if is_bracketed {
+            return None;
+        }
         let schema = qualifier(before);
         let name = if name == "!=" { "<>" } else { name };
-        let (schema, name) = self.operators.get(schema, name).filter(|_| !is_bracketed)?;
-        Some(calls(schema, name))
+        let checking = || self.checking_operators.get(schema, name).map(|(_, name)| uses_checked(name));
+        self.operators.get(schema, name).map(|(schema, name)| calls(schema, name)).or_else(checking)
     }
 
     /// What a cast to the type of this name does.
@@ -315,8 +327,9 @@ impl Volatile {
     /// An operator that a word stands for, in whatever schema: the word does not say which.
     fn worded(&self, word: &str) -> Option<String> {
         let (_, operators) = WORDED.iter().find(|(name, _)| *name == word)?;
-        let (schema, name) = self.operators.all.iter().find(|(_, name)| operators.contains(&name.as_str()))?;
-        Some(calls(schema, name))
+        let is_its = |(_, name): &&(String, String)| operators.contains(&name.as_str());
+        let checking = || self.checking_operators.all.iter().find(is_its).map(|(_, name)| uses_checked(name));
+        self.operators.all.iter().find(is_its).map(|(schema, name)| calls(schema, name)).or_else(checking)
     }
 }
 
@@ -359,6 +372,11 @@ fn calls(schema: &str, name: &str) -> String {
     format!("calls {name}, which is volatile{place} and may have side effects")
 }
 
+/// What is done by a call of this, whose arguments or result are of a checked type.
+fn uses_checked(name: &str) -> String {
+    format!("calls {name}, which uses a type with a check that is volatile and may have side effects")
+}
+
 fn unseen_cast(function: &str) -> String {
     format!(
         "the database has an implicit cast that calls {function}, which is volatile and may have side effects: no plan \
@@ -377,7 +395,7 @@ fn columns<const COUNT: usize>(row: Row) -> [String; COUNT] {
 }
 
 /// Asks for all that a value of one of these domains can be made by: types that contain one, each by its name, rows of
-/// tables that do, and functions that take or give one of them.
+/// tables that do, functions that take or give one of them, and operators that call these.
 pub(super) fn checked(domains: &[String]) -> String {
     format!(
         "WITH RECURSIVE checked(oid) AS (SELECT unnest('{{{}}}'::oid[]) UNION SELECT t.oid FROM checked c JOIN (SELECT \
@@ -390,7 +408,8 @@ pub(super) fn checked(domains: &[String]) -> String {
          pg_type t ON t.oid = c.oid JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_class r ON r.oid = \
          t.typrelid UNION ALL SELECT '{FUNCTION}', n.nspname, p.proname FROM called p JOIN pg_namespace n ON n.oid = \
          p.pronamespace UNION ALL SELECT '{ATTRIBUTE}', n.nspname, p.proname FROM called p JOIN pg_namespace n ON \
-         n.oid = p.pronamespace WHERE {OF_ROWS}",
+         n.oid = p.pronamespace WHERE {OF_ROWS} UNION ALL SELECT '{OPERATOR}', n.nspname, o.oprname FROM pg_operator o \
+         JOIN called p ON p.oid = o.oprcode JOIN pg_namespace n ON n.oid = o.oprnamespace",
         domains.join(",")
     )
 }
@@ -398,15 +417,16 @@ pub(super) fn checked(domains: &[String]) -> String {
 /// The names that the server was asked about, each once.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    functions: BTreeSet<String>,
+    /// Names with the number of arguments that a call gives.
+    functions: BTreeSet<(String, usize)>,
     relations: BTreeSet<String>,
 }
 
 impl Asked {
     /// Asks for what stands behind names in texts, each with a key of its own, and for no more than these: the SQL
-    /// functions whose bodies the planner may take into a plan, and the views and the policies of tables that only such
-    /// a body names. Other functions that are not volatile count as what they are declared to be; of those that are,
-    /// the text has the name. `None` where no name is new.
+    /// functions whose bodies the planner may take into a plan, the defaults of arguments that a call leaves out, and
+    /// the views and the policies of tables that only such a body names. Other functions that are not volatile count as
+    /// what they are declared to be; of those that are, the text has the name. `None` where no name is new.
     pub(super) fn definitions(&mut self, texts: &[String], has_relations: bool, most: usize) -> Option<String> {
         let (mut functions, mut relations) = (BTreeSet::new(), BTreeSet::new());
         for text in texts {
@@ -418,34 +438,54 @@ impl Asked {
                 }
                 let names = [word.to_lowercase(), word.clone()];
                 if matches!(tokens.get(at + 1), Some(Token::Symbol("("))) {
-                    functions.extend(names.clone());
+                    let given = arguments(&tokens[at + 1..]);
+                    functions.extend(names.clone().map(|name| (name, given)));
                 }
                 if has_relations {
                     relations.extend(names);
                 }
             }
         }
-        functions.retain(|name| self.functions.insert(name.clone()));
+        functions.retain(|call| self.functions.insert(call.clone()));
         relations.retain(|name| self.relations.insert(name.clone()));
         (!functions.is_empty() || !relations.is_empty()).then(|| definitions(&functions, &relations, most))
     }
 }
 
-fn definitions(functions: &BTreeSet<String>, relations: &BTreeSet<String>, most: usize) -> String {
-    let array = |names: &BTreeSet<String>| {
-        let names: Vec<String> = names.iter().map(|name| literal(name)).collect();
-        format!("ARRAY[{}]::name[]", names.join(", "))
-    };
+/// How many arguments the bracket at the beginning of these tokens has.
+fn arguments(tokens: &[Token<'_>]) -> usize {
+    let (mut open, mut commas, mut is_empty) = (0, 0, true);
+    for token in tokens {
+        match token {
+            Token::Symbol("(" | "[") => {
+                is_empty &= open == 0;
+                open += 1;
+            }
+            Token::Symbol(")" | "]") if open == 1 => break,
+            Token::Symbol(")" | "]") => open -= 1,
+            Token::Symbol(",") if open == 1 => commas += 1,
+            _ => is_empty = false,
+        }
+    }
+    if is_empty { 0 } else { commas + 1 }
+}
+
+fn definitions(functions: &BTreeSet<(String, usize)>, relations: &BTreeSet<String>, most: usize) -> String {
+    let array = |names: Vec<String>| format!("ARRAY[{}]::name[]", names.join(", "));
+    let names = array(functions.iter().map(|(name, _)| literal(name)).collect());
+    let given: Vec<String> = functions.iter().map(|(_, given)| given.to_string()).collect();
+    let given = format!("ARRAY[{}]::int[]", given.join(", "));
+    let relations = array(relations.iter().map(|name| literal(name)).collect());
     format!(
-        "WITH named AS (SELECT unnest({}) AS name) SELECT 'view ' || c.oid::text, pg_get_viewdef(c.oid) FROM pg_class \
-         c WHERE c.relkind = 'v' AND c.oid >= 16384 AND c.relname IN (SELECT name FROM named) UNION ALL SELECT \
-         'policy ' || p.oid::text, pg_get_expr(p.polqual, p.polrelid) FROM pg_policy p JOIN pg_class c ON c.oid = \
-         p.polrelid WHERE c.relname IN (SELECT name FROM named) UNION ALL SELECT 'function ' || p.oid::text, p.prosrc \
-         || ' ' || pg_get_functiondef(p.oid) FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE l.lanname = \
-         'sql' AND p.prokind = 'f' AND p.proretset AND p.provolatile <> 'v' AND p.oid >= 16384 AND p.proname IN \
-         (SELECT unnest({})) LIMIT {most}",
-        array(relations),
-        array(functions)
+        "WITH named AS (SELECT unnest({relations}) AS name) SELECT 'view ' || c.oid::text, pg_get_viewdef(c.oid) \
+         FROM pg_class c WHERE c.relkind = 'v' AND c.oid >= 16384 AND c.relname IN (SELECT name FROM named) UNION \
+         ALL SELECT 'policy ' || p.oid::text, pg_get_expr(p.polqual, p.polrelid) FROM pg_policy p JOIN pg_class c ON \
+         c.oid = p.polrelid WHERE c.relname IN (SELECT name FROM named) UNION ALL SELECT 'function ' || p.oid::text, \
+         CASE WHEN l.lanname = 'sql' AND p.proretset THEN p.prosrc || ' ' || pg_get_functiondef(p.oid) ELSE \
+         pg_get_function_arguments(p.oid) END FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE p.prokind \
+         = 'f' AND p.provolatile <> 'v' AND p.oid >= 16384 AND EXISTS (SELECT FROM unnest({names}, {given}) AS \
+         called(name, given) WHERE called.name = p.proname AND ((l.lanname = 'sql' AND p.proretset) OR \
+         (p.pronargdefaults > 0 AND called.given < p.pronargs))) LIMIT {most}"
     )
 }
 
@@ -490,6 +530,54 @@ fn is_in_cast(before: &[Token<'_>]) -> bool {
         }
     }
     false
+}
+
+/// Whether a name between these tokens is one that rows get, with their columns in the bracket behind it: that of a
+/// query of WITH, or one behind AS. A type behind the AS of a cast may have a bracket too.
+fn names_rows(before: &[Token<'_>], rest: &[Token<'_>]) -> bool {
+    match before {
+        [outer @ .., Token::Word(word)] if word == "as" => !is_in_cast(outer),
+        [.., Token::Word(word)] => word == "with" || word == "recursive",
+        [.., Token::Symbol(",")] => {
+            matches!(behind_bracket(rest), [Token::Word(word), ..] if word == "as") && is_in_with(before)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a list that goes on behind these tokens is that of WITH: no other clause has begun since.
+fn is_in_with(before: &[Token<'_>]) -> bool {
+    let mut closed = 0;
+    for (at, token) in before.iter().enumerate().rev() {
+        match token {
+            Token::Symbol(")") => closed += 1,
+            Token::Symbol("(") if closed > 0 => closed -= 1,
+            Token::Symbol("(") => return false,
+            Token::Word(word) if closed == 0 && word == "with" && !is_of_another(&before[at + 1..]) => return true,
+            Token::Word(word) if closed == 0 && OTHER_CLAUSES.contains(&word.as_str()) => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether a `with` ahead of these tokens is that of `timestamp with time zone` and the like.
+fn is_of_another(behind: &[Token<'_>]) -> bool {
+    matches!(behind, [Token::Word(word), ..] if ["time", "ordinality", "ties"].contains(&word.as_str()))
+}
+
+/// What stands behind the bracket at the beginning of these tokens.
+fn behind_bracket<'a, 'b>(tokens: &'a [Token<'b>]) -> &'a [Token<'b>] {
+    let mut open = 0;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Symbol("(") => open += 1,
+            Token::Symbol(")") if open > 1 => open -= 1,
+            Token::Symbol(")") => return &tokens[at + 1..],
+            _ => {}
+        }
+    }
+    &[]
 }
 
 /// Whether a type between these tokens may be that of a column in a list such as `AS x(a integer, b text)`.
@@ -765,10 +853,21 @@ mod tests {
     }
 
     #[test]
+    fn defaults_are_asked_for_only_of_calls_that_leave_arguments_out() {
+        let given = |text: &str| arguments(&tokens(text));
+        let counts = ["()", "(1)", "(f(1, 2))", "(a, ARRAY[1, 2], (b, c)) + g(1, 2)", "(())"].map(given);
+        assert_eq!(counts, [0, 1, 1, 3, 1]);
+        let text = ["SELECT 1 LIMIT most_of(7)".to_string()];
+        let question = Asked::default().definitions(&text, false, 5).unwrap();
+        assert!(question.contains("ARRAY[1, 1]::int[]") || question.contains("ARRAY[1]::int[]"), "{question}");
+        assert!(question.contains("called.given < p.pronargs"), "{question}");
+    }
+
+    #[test]
     fn what_a_view_calls_where_no_plan_shows_it_is_found_in_its_definition() {
         let view = " SELECT n FROM shop LIMIT nextval('numbers'::regclass)".to_string();
         let found = volatile().in_texts(&["SELECT * FROM best".into(), view], false).unwrap();
-        assert!(found.starts_with("a view, a policy or an SQL function") && found.contains("nextval"), "{found}");
+        assert!(found.starts_with("a view, a policy or a function that") && found.contains("nextval"), "{found}");
     }
 
     #[test]
@@ -778,6 +877,7 @@ mod tests {
         let question = asked.definitions(&text, false, 5).unwrap();
         assert!(question.contains("ARRAY['Best', 'best']") && !question.contains("'it'"), "{question}");
         assert!(question.contains("ARRAY[]::name[]") && question.ends_with("LIMIT 5"), "{question}");
+        assert!(question.contains("pg_get_function_arguments"), "defaults are called too: {question}");
         assert_eq!(asked.definitions(&text, false, 5), None);
         let question = asked.definitions(&text, true, 5).unwrap();
         assert!(question.contains("'hall', 'it'") && !question.contains("'10'"), "{question}");
@@ -795,6 +895,7 @@ mod tests {
             &["function", "public", "count_of"],
             &["function", "public", "total"],
             &["attribute", "public", "total"],
+            &["operator", "public", "<+>"],
         ]));
         volatile
     }
@@ -819,6 +920,8 @@ mod tests {
             "SELECT 1 LIMIT counted(5)",
             "SELECT 1 LIMIT counted '5'",
             "SELECT t.total FROM t LIMIT 1",
+            "SELECT 1 LIMIT 2 <+> 3",
+            "SELECT 1 LIMIT CAST(5 AS counted(3))",
         ] {
             assert!(volatile.in_texts(&[text.into()], false).is_some(), "{text}");
         }
@@ -839,6 +942,30 @@ mod tests {
             "WITH x AS (SELECT counted, n FROM t) SELECT (SELECT max(n) AS counted FROM u) FROM x LIMIT 10",
         ] {
             assert_eq!(volatile.in_texts(&[text.into()], false), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_query_or_of_rows_with_columns_behind_it_is_neither_a_cast_nor_a_call() {
+        let in_text = |text: &str| with_domain().in_texts(&[format!("{text} LIMIT 10")], false);
+        for text in [
+            "WITH orders(a) AS (SELECT 1) SELECT a FROM orders",
+            "WITH RECURSIVE balance (n) AS (SELECT 1 UNION SELECT n + 1 FROM balance) SELECT n FROM balance",
+            "WITH x AS (SELECT f(1)), orders(a, b) AS MATERIALIZED (TABLE y), counted(a) AS (TABLE x) TABLE counted",
+            "SELECT a FROM (VALUES (1)) AS orders(a), f(2) AS balance(b)",
+            "SELECT (WITH orders(a) AS (SELECT 1) SELECT a FROM orders)",
+        ] {
+            assert_eq!(in_text(text), None, "{text}");
+        }
+        for text in [
+            "WITH x(a) AS (SELECT balance(1)) SELECT a FROM x",
+            "WITH x AS (SELECT 1) SELECT b FROM x, balance(1) AS y(b)",
+            "WITH x AS (SELECT 1) SELECT 1, orders(a) AS b FROM x",
+            "SELECT f(with_x, balance(1)) AS a FROM x",
+            "SELECT at::timestamp with time zone, balance(1) AS b FROM x",
+            "SELECT a FROM unnest(x) WITH ORDINALITY, balance(1) AS y(b)",
+        ] {
+            assert!(in_text(text).is_some(), "{text}");
         }
     }
 

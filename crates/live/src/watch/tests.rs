@@ -1,0 +1,158 @@
+//! What a watch does with what it hears, without a server: its session notes what it would send, and sends nothing.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicUsize;
+
+use profile::source::sampled::Traced;
+use profile::tables::sampled::Counters;
+
+use super::*;
+
+const SETTINGS: Settings = Settings {
+    rate: None,
+    reads_memory: true,
+    traces_reads: false,
+    wall_clock: 1_795_257_953_000_000,
+    think_time: Ticks::ZERO,
+    seed: 7,
+};
+
+fn watch() -> Watch {
+    let address = Address::parse("postgres://me@localhost/shop").unwrap();
+    let sampler = SqlSampler::rehearsal(&address, (Statements::default(), 18)).unwrap();
+    Watch::over(&address, sampler, SETTINGS, (Instruments::default(), Arc::default())).unwrap()
+}
+
+fn ago(seconds: u64) -> Instant {
+    Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap()
+}
+
+/// Wants what the server counts, and notes how often it was given that.
+#[derive(Default)]
+struct Wanting {
+    counted: Arc<AtomicUsize>,
+    takes_texts: bool,
+}
+
+impl Listener for Wanting {
+    fn begin(&mut self, _subject: Parameters, _untraced: Option<&str>) {}
+
+    fn look(&mut self, _since: Ticks, _samples: &[Sample]) {}
+
+    fn rename(&mut self, _was: &str, _is: &str) {}
+
+    fn trace(&mut self, _look: (i64, &[Sample]), _traced: Traced, _names: &BTreeMap<String, String>) {}
+
+    fn wants_counters(&self) -> bool {
+        true
+    }
+
+    fn counted(&mut self, _counted: &BTreeMap<i64, (Counters, String)>, _account: Option<Ticks>, _own: Duration) {
+        self.counted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn blocking(&mut self, _answer: &[(u32, Vec<u32>)]) {}
+
+    fn takes_texts(&mut self) -> bool {
+        std::mem::take(&mut self.takes_texts)
+    }
+
+    fn say(&mut self, _sentence: String) {}
+
+    fn away(&mut self) {}
+
+    fn lose(&mut self, _time: Ticks, _reason: &str) {}
+}
+
+#[test]
+fn a_server_that_stays_away_is_looked_for_less_and_less_often() {
+    let after = [0, 3, 60, 86_400].map(|seconds| knock_after(Duration::from_secs(seconds)));
+    assert_eq!(after, [500, 500, 6_000, 30_000].map(Duration::from_millis));
+}
+
+#[test]
+fn a_server_that_works_long_to_say_who_blocks_whom_is_asked_less_often() {
+    let mut watch = watch();
+    let answer = |worked| Answers { worked_for_blocking: Some(worked), ..Answers::default() };
+    watch.take_answers(answer(Duration::from_secs(2))).unwrap();
+    assert_eq!(watch.blocking_every, Duration::from_secs(20));
+    watch.take_answers(answer(Duration::from_millis(1))).unwrap();
+    assert_eq!(watch.blocking_every, BLOCKING_EVERY);
+}
+
+#[test]
+fn what_the_server_counts_over_a_time_without_samples_is_of_no_segment() {
+    let lost = Ticks::from_micros(3_000_000);
+    // When the server was asked last, and when the time began.
+    let is_skipped = |counted: u64, begun: u64| {
+        let mut watch = watch();
+        watch.tell(Box::new(Wanting::default()));
+        watch.counted = ago(counted);
+        // What the server takes to answer that question.
+        watch.held_up = Duration::from_secs(if counted < begun { 3 } else { 0 });
+        watch.lose(ago(begun), lost, "readpath did not run".into());
+        let question = watch.further_questions(None).counters.unwrap();
+        (question.source.unwrap().is_stale, watch.counted.elapsed() < Duration::from_secs(1))
+    };
+    assert_eq!(is_skipped(60, 3), (true, true));
+    assert_eq!(is_skipped(2, 3), (false, true), "it was asked in that time");
+    assert_eq!(is_skipped(3_600, 3), (false, true), "a thousandth of what it has counted");
+    // The clock of the looks stood still as the machine slept.
+    assert_eq!(is_skipped(60, 0), (true, true));
+}
+
+#[test]
+fn an_account_is_held_against_samples_of_nearly_all_of_its_time_alone() {
+    let mut watch = watch();
+    let (account, lost) = (Ticks::from_micros(5_000_000), Ticks::from_micros(900_000));
+    watch.begun.at = ago(100);
+    watch.lose(ago(1), lost, "the server was slow to answer".into());
+    assert_eq!(watch.of_sampled_time(account), Ok(account));
+    watch.lose(ago(1), lost, "readpath did not run".into());
+    let why = watch.of_sampled_time(account).unwrap_err();
+    assert_eq!(why, "1.80 s of that time passed without samples");
+    let level = watch.level(None).join(" ");
+    assert!(level.contains("with those of the time without samples"), "{level}");
+}
+
+#[test]
+fn what_looks_took_of_a_session_that_has_ended_is_not_forgotten() {
+    let mut watch = watch();
+    let (server, answer) = (Duration::from_secs(1), Duration::from_secs(3));
+    for sessions in 1..=2_u32 {
+        let address = watch.address.clone();
+        let mut sampler = SqlSampler::rehearsal(&address, (Statements::default(), 18)).unwrap();
+        (sampler.server_time, sampler.answer_time) = (server, answer);
+        watch.sampler = Some(sampler);
+        watch.end_session();
+        assert_eq!((watch.own_time(), watch.look_time()), (sessions * server, sessions * answer));
+    }
+}
+
+#[test]
+fn texts_that_a_look_was_to_bring_which_never_came_are_brought_by_the_next() {
+    let mut watch = watch();
+    watch.tell(Box::new(Wanting { takes_texts: true, ..Wanting::default() }));
+    let sampler = watch.sampler.take();
+    watch.look_once().unwrap();
+    assert!(watch.wants_texts, "the server did not answer");
+    watch.sampler = sampler;
+    watch.look_once().unwrap();
+    assert!(!watch.wants_texts);
+}
+
+#[test]
+fn a_listener_is_given_away_with_the_answer_that_was_due_and_the_session_ends() {
+    let mut watch = watch();
+    let wanting = Wanting::default();
+    let counted = Arc::clone(&wanting.counted);
+    watch.tell(Box::new(wanting));
+    let sampler = watch.lend().unwrap();
+    let account = Err("it has none".to_string());
+    let counters = Some(CountersAnswer { source: None, counted: Counted::new(), account, own: Duration::ZERO });
+    watch.further = Some(Question::ask(sampler, move |_| Answers { counters, ..Answers::default() }));
+    watch.ended = Some("the server refuses".into());
+    let (listener, ended) = watch.release();
+    assert!(listener.is_some() && ended.as_deref() == Some("the server refuses"));
+    assert_eq!((counted.load(Ordering::Relaxed), watch.sampler.is_none()), (1, true));
+}
