@@ -45,8 +45,8 @@ impl Events {
 
     /// Takes down what the server calls a wait. Where that contradicts a list, nothing that was listed of its type
     /// holds any more, but only when the server has said it [`SURE`] times, and not of another number before: now and
-    /// then its view shows another wait of a process that had the same one before and after. So a number that no list
-    /// has takes a name that a list has for another no sooner either.
+    /// then its view shows another wait of a process that had the same one before and after. For the same reason, a
+    /// number that no list has takes a name that is listed for another one only when it was said as often.
     pub(super) fn learn(&mut self, wait: u32, name: &Arc<str>) {
         if wait == 0 || name.split(':').next() != Some(class(wait)) || self.names.contains_key(&wait) {
             return;

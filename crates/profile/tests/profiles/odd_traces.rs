@@ -359,6 +359,16 @@ fn the_waits_of_a_parse_that_failed_are_of_its_text_whatever_had_its_number() {
     let profile = one(&failed);
     assert_eq!(problem(&profile, ProblemKind::UnknownCursor), None);
     assert_eq!(statement(&profile, "parse-error-0").between, micros(700));
+    // Of two texts that fail one after the other, each has its own.
+    let error =
+        |number: u32| format!("PARSE ERROR #2:len=15 dep=0 uid=5 oct=3 lid=5 tim={number} err=942\nselect {number}\n");
+    let twice =
+        [wait(2, "library cache lock", 700, 1900), error(2000), wait(2, "library cache pin", 5, 2100), error(2200)];
+    let profile = one(&twice.concat());
+    let between = |id: &str| statement(&profile, id).between;
+    let ids: Vec<&str> = profile.context.statements.iter().map(|one| one.id.as_str()).collect();
+    let failed: Vec<&str> = ids.into_iter().filter(|id| id.starts_with("parse-error")).collect();
+    assert_eq!(failed.iter().map(|id| between(id)).collect::<Vec<_>>(), [700, 5].map(micros));
 }
 
 #[test]

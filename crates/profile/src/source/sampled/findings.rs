@@ -208,8 +208,8 @@ fn rate(looks: u64, time: Ticks, asked: f64) -> Option<Finding> {
     let reached = looks as f64 / seconds;
     (seconds >= 1.0 && reached < RATE_REACHED * asked).then(|| {
         let message = format!(
-            "{} samples a second were taken of the {} that were asked for: the server, which rests four times as long \
-             as a look is work for it, the way to it, or the wait for a processor of this machine took longer. \
+            "{} samples a second were taken of the {} that were asked for: the server with its rest after slow \
+             answers, the way to it or the wait for a processor of this machine took longer. \
              Each stands for the time since the one before, so that no time is missing.",
             three_digits(reached),
             three_digits(asked)
