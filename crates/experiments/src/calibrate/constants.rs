@@ -67,11 +67,14 @@ impl Constants {
     }
 
     /// The same and what is tried besides on queries that are run: after the measured ones those that are the same in
-    /// each run, the nearest to the server's own constants first.
-    pub(super) fn candidates(&self, sets: &[ConstantSet]) -> Vec<ConstantSet> {
+    /// each run, the nearest to the server's own constants first. Where nothing is cached, those for disks too.
+    pub(super) fn candidates(&self, sets: &[ConstantSet], is_cold: bool) -> Vec<ConstantSet> {
         let now = |name| self.now(name);
         let (measured, mut fixed): (Vec<_>, Vec<_>) = sets.iter().cloned().partition(ConstantSet::is_measured);
         fixed.push(sets::memory_advice(now(SCALE)));
+        if is_cold {
+            fixed.extend(sets::disk_advice(now(SCALE)));
+        }
         fixed.extend(sets::tried(now, &fixed));
         sorting::by(&mut fixed, |one, other| one.distance(now).total_cmp(&other.distance(now)));
         [measured, fixed].concat()

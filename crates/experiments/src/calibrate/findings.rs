@@ -81,23 +81,27 @@ impl Advice {
 pub(super) fn contenders(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Vec<usize> {
     let advised = Advice::of(sets, judged, preferred);
     let is_advised = |set: usize| set == advised.set && advised.decision == Decision::Change;
-    let is_known = |set: usize| is_known(&sets[set]) && judged[set].decision == Decision::Change;
+    let is_known = |set: usize| is_known(sets, set) && judged[set].decision == Decision::Change;
     (1..sets.len()).filter(|set| is_advised(*set) || is_known(*set)).collect()
 }
 
-fn is_known(set: &ConstantSet) -> bool {
-    set.is_usual() || set.is_in_memory()
+/// Whether a set is one of the two known ones: what is advised everywhere and the set for blocks that are in memory, or
+/// where those for disks were tried, because nothing was cached, these.
+fn is_known(sets: &[ConstantSet], set: usize) -> bool {
+    match sets.iter().any(ConstantSet::is_for_disks) {
+        true => sets[set].is_for_disks(),
+        false => sets[set].is_usual() || sets[set].is_in_memory(),
+    }
 }
 
-/// The known set that gains more, what is advised everywhere or the set for blocks that are in memory, where it is as
-/// good as the best of all. The two are compared with each other and not with the best of thirty, which differs more
-/// from run to run; nor does a query that one of them harms count there, which may be no exception in the next run.
-/// Against the best, the gain of a set that harms queries counts in part.
+/// The known set that gains more, where it is as good as the best of all. The two are compared with each other and not
+/// with the best of thirty, which differs more from run to run; nor does a query that one of them harms count there,
+/// which may be no exception in the next run. Against the best, the gain of a set that harms queries counts in part.
 fn known(sets: &[ConstantSet], judged: &[Judged]) -> Option<usize> {
     let counted = |set: usize| judged[set].gain * if judged[set].harmed > 0 { HARMFUL } else { 1.0 };
     let changing = || (1..sets.len()).filter(|set| judged[*set].decision == Decision::Change);
     let most = changing().map(counted).fold(0.0, f64::max);
-    let known = changing().filter(|set| is_known(&sets[*set]));
+    let known = changing().filter(|set| is_known(sets, *set));
     // The nearer one where both gain as much.
     let better = known.rev().max_by(|one, other| judged[*one].gain.total_cmp(&judged[*other].gain));
     better.filter(|set| counted(*set) >= most * KNOWN_AS_GOOD)

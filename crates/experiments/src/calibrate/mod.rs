@@ -138,7 +138,7 @@ fn measure_all(
     if let Some(asked) = &asked {
         // A rehearsal, which knows no plan, would take each for a plan of its own.
         let tries = bench.parameters.run && !bench.tables.is_rehearsal();
-        let candidates = if tries { constants.candidates(&sets) } else { sets.clone() };
+        let candidates = if tries { constants.candidates(&sets, bench.tables.is_on_copy()) } else { sets.clone() };
         judge_own(bench, asked, &candidates, &caches, journal)?;
     }
     if takes_ours {

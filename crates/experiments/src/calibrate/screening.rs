@@ -245,6 +245,20 @@ mod tests {
     }
 
     #[test]
+    fn with_nothing_cached_the_sets_for_disks_are_the_known_ones() {
+        let names = ["now", "cold", "random-1.1", "random-2", "half-pages", "in-memory", TRIED];
+        let of_five = |usual: f64, random: f64, pages: f64, memory: f64| {
+            let row = [100.0, 100.0, usual, random, pages, memory, 70.0];
+            let queries: [Planted<'_>; 5] = [&row, &row, &row, &row, &row];
+            (0..5).map(|seed| advised(&names, &queries, seed)).collect::<Vec<_>>()
+        };
+        assert_eq!(of_five(71.0, 78.0, 81.0, 72.0), [3; 5], "0.70 and 0.59, and what blocks in memory take 0.96");
+        assert_eq!(of_five(71.0, 81.0, 78.0, 72.0), [4; 5], "0.59 and 0.70");
+        assert_eq!(of_five(100.0, 86.0, 87.0, 100.0), [6; 5], "0.42 and 0.39");
+        assert_eq!(of_five(71.0, 86.0, 87.0, 72.0), [2; 5], "the nearest that has 0.85, without a preference");
+    }
+
+    #[test]
     fn a_query_that_the_better_known_set_harms_or_not_does_not_turn_the_choice_between_the_two() {
         let names = ["now", "cached", "random-1.1", TRIED, TRIED, "in-memory", TRIED];
         let with = |[usual, memory]: [f64; 2], of_harmed: f64| {

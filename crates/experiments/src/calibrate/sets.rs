@@ -35,6 +35,14 @@ const USUAL_SCALE: f64 = 0.01;
 /// Source: PostgreSQL 18, "Planner Cost Constants", on databases that are cached; docs/decisions/0016 on the values.
 const MEMORY_ADVICE: [f64; 5] = [0.25, 0.275, USUAL_SCALE, 0.005, 0.001];
 
+/// PostgreSQL's own values with a block at random at half of its cost, and with both blocks at half: what gains most
+/// where nothing is cached. A block at random stays at two or four times one in sequence; for blocks in memory, the two
+/// cost nearly the same.
+///
+/// Source: docs/decisions/0022.
+const DISK_ADVICE: [(&str, [f64; 5]); 2] =
+    [(RANDOM_2, [1.0, 2.0, USUAL_SCALE, 0.005, 0.0025]), (HALF_PAGES, [0.5, 2.0, USUAL_SCALE, 0.005, 0.0025])];
+
 /// What is tried on the user's own queries besides: blocks at a part of the server's own cost, a block at random at
 /// this many times one in sequence where it is not the server's own ratio, and operators at this part of their cost.
 ///
@@ -49,6 +57,10 @@ const USUAL: &str = "random-1.1";
 
 /// The name of the set for blocks that are in memory.
 const IN_MEMORY: &str = "in-memory";
+
+/// The names of the sets for queries that run with nothing cached.
+const RANDOM_2: &str = "random-2";
+const HALF_PAGES: &str = "half-pages";
 
 /// The names of the set between those of several states: before it was tried in all of them, and where it harmed no
 /// query in any.
@@ -181,6 +193,11 @@ pub(super) fn memory_advice(row: f64) -> ConstantSet {
     by_row(IN_MEMORY, MEMORY_ADVICE, row)
 }
 
+/// What is advised where nothing is cached, in the same unit.
+pub(super) fn disk_advice(row: f64) -> [ConstantSet; 2] {
+    DISK_ADVICE.map(|(name, values)| by_row(name, values, row))
+}
+
 fn by_row(name: &'static str, values: [f64; 5], row: f64) -> ConstantSet {
     let scale = if row > 0.0 { row / USUAL_SCALE } else { 1.0 };
     ConstantSet { name, values: CONSTANTS.into_iter().zip(values.map(|value| value * scale)).collect() }
@@ -228,9 +245,14 @@ impl ConstantSet {
         self.name == IN_MEMORY
     }
 
+    /// Whether it is one of those for queries that run with nothing cached.
+    pub(super) fn is_for_disks(&self) -> bool {
+        [RANDOM_2, HALF_PAGES].contains(&self.name)
+    }
+
     /// Whether its values come from what was measured, and so differ a little from run to run.
     pub(super) fn is_measured(&self) -> bool {
-        !self.is_tried() && ![OWN, USUAL, IN_MEMORY].contains(&self.name)
+        !self.is_tried() && !self.is_for_disks() && ![OWN, USUAL, IN_MEMORY].contains(&self.name)
     }
 
     /// How far it is from the server's own constants: of each, the logarithm of how many times as large or small it is,
@@ -314,6 +336,8 @@ mod tests {
         assert_eq!(values(0.01), [1.0, 1.1, 0.01, 0.005, 0.0025]);
         assert_eq!(values(0.02), [2.0, 2.2, 0.02, 0.01, 0.005]);
         assert_eq!(values(0.0), values(0.01), "no unit to go by");
+        let blocks = |row| disk_advice(row).map(|set| (set.name, set.values[0].1, set.values[1].1));
+        assert_eq!(blocks(0.02), [("random-2", 2.0, 4.0), ("half-pages", 1.0, 4.0)]);
     }
 
     #[test]
@@ -375,7 +399,8 @@ mod tests {
         assert!(distance(0.5, 4.0) < distance(0.25, 4.0) && distance(0.25, 4.0) < distance(0.0625, 1.1));
         let is_measured = |name| ConstantSet { name, values: Vec::new() }.is_measured();
         assert_eq!(["cold", "system", "cached", BETWEEN, SAFE].map(is_measured), [true; 5]);
-        assert_eq!(["now", "random-1.1", "in-memory", TRIED, LEFT[0]].map(is_measured), [false; 5]);
+        let others = ["now", "random-1.1", "random-2", "half-pages", "in-memory", TRIED, LEFT[0]];
+        assert_eq!(others.map(is_measured), [false; 7]);
     }
 
     #[test]

@@ -116,13 +116,15 @@ fn queries(count: f64) -> String {
 }
 
 /// Sets with what their constants are.
-const SETS: [(&str, &str); 7] = [
+const SETS: [(&str, &str); 9] = [
     ("cold", "measured with nothing cached"),
     ("system", "measured with all cached by the operating system"),
     ("cached", "measured with all cached by the server"),
     ("between", "between the measured ones"),
     ("safe", "between the measured ones"),
     ("random-1.1", "random_page_cost 1.1"),
+    ("random-2", "random_page_cost 2"),
+    ("half-pages", "seq_page_cost 0.5, random_page_cost 2"),
     ("in-memory", "seq_page_cost 0.25, random_page_cost 0.275, cpu_operator_cost 0.001"),
 ];
 
