@@ -128,6 +128,10 @@ impl<'a> Witnesses<'a> {
 
     /// The layer between the target and the devices that hold the data, where there is one.
     pub fn layer(&self) -> Option<Layer> {
+        let filesystem = self.target().and_then(Target::filesystem);
+        if let Some(reason) = filesystem.and_then(|filesystem| uncharged(&filesystem)) {
+            return Some(Layer::Hidden(reason));
+        }
         match self {
             Witnesses::Kernel { storage: Err(reason), layer: Some(layer), .. } => {
                 Some(Layer::Hidden(format!("it is not known what {layer} reads: {reason}")))
@@ -144,6 +148,16 @@ impl<'a> Witnesses<'a> {
             Witnesses::Absent(device) => device.tier,
         }
     }
+}
+
+/// Why the kernel's counts say nothing of reads from a file system of this type; `None` where they do.
+///
+/// zfs reads by threads of its own, and older versions of it count what its cache serves too. FUSE and virtiofs leave
+/// the reads to another process or to the host, and 9p to threads of the kernel or to the host.
+fn uncharged(filesystem: &str) -> Option<String> {
+    let is_uncharged = matches!(filesystem, "zfs" | "fuse" | "fuseblk" | "virtiofs" | "9p");
+    (is_uncharged || filesystem.starts_with("fuse."))
+        .then(|| format!("the kernel does not count what a process reads from a file system of type {filesystem}"))
 }
 
 /// Says whether blocks of `block` bytes at multiples of their size can be read.
@@ -177,4 +191,19 @@ pub enum DeviceError {
     /// The word names no device, or one that cannot do this.
     #[error("{0}")]
     Word(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_that_miss_the_reads_of_a_file_system_prove_no_cache() {
+        for counted in ["ext4", "xfs", "btrfs", "overlay", "nfs4", "tmpfs"] {
+            assert_eq!(uncharged(counted), None);
+        }
+        for missed in ["zfs", "virtiofs", "fuse.sshfs", "fuseblk", "9p"] {
+            assert!(uncharged(missed).unwrap().ends_with(missed), "{missed}");
+        }
+    }
 }

@@ -84,9 +84,10 @@ impl Device for Target {
     }
 
     fn witnesses(&self) -> Witnesses<'_> {
-        let top = BlockDevice::under(self);
-        let storage = top.clone().and_then(|top| top.bottom());
-        let layer = top.ok().filter(|top| storage.as_deref() != Ok(std::slice::from_ref(top))).map(|top| top.name);
+        let top = BlockDevice::all_under(self);
+        let storage = top.clone().and_then(|top| BlockDevice::bottom_of(&top));
+        let layer = top.ok().filter(|top| storage.as_ref() != Ok(top)).and_then(|top| top.into_iter().next());
+        let layer = layer.map(|top| top.name);
         Witnesses::Kernel { target: self, storage, layer }
     }
 }

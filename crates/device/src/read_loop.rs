@@ -39,11 +39,13 @@ pub struct LoopOutcome {
 impl LoopOutcome {
     /// The parts between lasting changes: no experiment draws an average across one. An open loop that keeps up has an
     /// even rate whatever its reads take, so that it is cut by their latency too; from submission, because a queue that
-    /// grows is no change of the device.
+    /// grows is no change of the device. They end where the first of several workers has read its count: one worker
+    /// fewer is no change of the device either.
     pub fn segments(&self) -> Vec<Segment> {
         let service = self.service.iter().flat_map(|service| service.windows().closed());
         let latencies: Vec<Option<f64>> = service.map(Window::mean).collect();
-        change_point::segments_of_both(&self.latency.windows().rates(), &latencies)
+        let windows = self.latency.windows();
+        change_point::segments_of_both(&windows.rates()[windows.shared()], &latencies)
     }
 }
 

@@ -75,7 +75,8 @@ pub struct Verdict {
 /// read along with the data.
 const TOLERANCE: f64 = 0.02;
 
-/// What devices under a layer deliver over what was read, from which on it may have been others' reads that they saw.
+/// What devices under a layer deliver over what was read or fetched, from which on it may have been others' reads that
+/// they saw.
 const DELIVERED_UNDER_LAYER_MAX: f64 = 1.1;
 
 impl Evidence {
@@ -91,7 +92,8 @@ impl Evidence {
         if let Some(Layer::Hidden(reason)) = &self.layer {
             return unknown(reason);
         }
-        let too_much = self.issued as f64 * DELIVERED_UNDER_LAYER_MAX;
+        // Blocks smaller than a page make the kernel fetch whole pages: that is this process's own.
+        let too_much = self.issued.max(fetched.unwrap_or(0)) as f64 * DELIVERED_UNDER_LAYER_MAX;
         match (fetched, delivered) {
             (Some(fetched), Some(delivered)) if self.layer.is_some() && is_less(delivered, fetched) => {
                 let verdict = self.by_bytes(delivered, "the devices that hold the data delivered {bytes}");
@@ -195,6 +197,18 @@ mod tests {
         assert_eq!(under(Layer::Hidden("its file is gone".into()), None), Tier::Unknown);
         assert_eq!(under(Layer::Followed, Some(1_000_000)), Tier::Storage);
         assert_eq!(under(Layer::Followed, Some(1_200_000)), Tier::Unknown, "others read meanwhile");
+    }
+
+    #[test]
+    fn whole_pages_that_small_blocks_fetch_are_not_taken_for_other_processes() {
+        let tier = |delivered| {
+            let mut evidence =
+                Evidence { layer: Some(Layer::Followed), ..evidence(Caching::Buffered, Some(8_000_000)) };
+            evidence.counts.delivered_by_device = Some(delivered);
+            evidence.verdict().tier
+        };
+        assert_eq!(tier(8_000_000), Tier::Storage);
+        assert_eq!(tier(9_000_000), Tier::Unknown, "others read meanwhile");
     }
 
     #[test]

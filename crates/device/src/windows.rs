@@ -79,6 +79,8 @@ pub struct Windows {
     cpu_before: Nanos,
     /// From the start to the end of the last closed window, which may be cut; `None` before the windows are finished.
     covered: Option<Nanos>,
+    /// The least of that among the workers that were merged.
+    shared: Option<Nanos>,
 }
 
 impl Windows {
@@ -95,6 +97,7 @@ impl Windows {
             cpu,
             cpu_before: cpu.map_or(Nanos::ZERO, |now| now()),
             covered: None,
+            shared: None,
         }
     }
 
@@ -118,6 +121,7 @@ impl Windows {
             self.close();
         }
         self.covered = Some(if is_kept { end.since(self.start) } else { self.whole(self.closed.len()) });
+        self.shared = self.covered;
     }
 
     /// The closed windows.
@@ -145,6 +149,14 @@ impl Windows {
             }
         }
         self.covered = self.covered.max(other.covered);
+        self.shared = self.shared.into_iter().chain(other.shared).min();
+    }
+
+    /// The closed windows in which all workers read. A worker that has read its count is gone from those behind, whose
+    /// rates are lower for that alone.
+    pub fn shared(&self) -> Range<usize> {
+        let whole = |shared: Nanos| shared.0.div_ceil(self.width.0) as usize;
+        0..self.shared.map_or(self.closed.len(), whole).min(self.closed.len())
     }
 
     /// Reads per second in each closed window.
@@ -273,5 +285,6 @@ mod tests {
         two.finish(Nanos::from_millis(200));
         one.merge(two);
         assert_eq!(one.timeline(0..2).unwrap().reads, [2, 1]);
+        assert_eq!((one.closed().len(), one.shared()), (2, 0..1));
     }
 }

@@ -1,5 +1,7 @@
 //! The life of a subject in a run: offered by a place, opened, measured, and removed whatever happened.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use measure::Parameters;
 use serde_json::Value;
 use subjects::forecast::QueryUse;
@@ -18,19 +20,44 @@ pub(crate) fn openers<'a, T: ?Sized>(
     offer: impl Fn(&'a dyn Place) -> Offer<'a, T>,
     journal: &mut dyn Journal,
 ) -> Result<Vec<Opener<'a, T>>, ExperimentError> {
+    refuse_repeated(places)?;
     let (openers, absence) = places.offers(offer).map_err(ExperimentError::Parameters)?;
     journal.find_all(absence);
     Ok(openers)
 }
 
+/// Refuses a place that is named twice: cases of the two would be alike.
+fn refuse_repeated(places: &Places) -> Result<(), ExperimentError> {
+    let mut known = BTreeSet::new();
+    match places.iter().map(Place::word).find(|word| !known.insert(word.clone())) {
+        None => Ok(()),
+        Some(word) => Err(ExperimentError::Parameters(format!(
+            "--on names {word} twice, and its cases could not be told apart: name it once"
+        ))),
+    }
+}
+
+/// Refuses a given server of the same version as one before, by which cases name it. `servers` are those before.
+fn refuse_twin(servers: &mut BTreeMap<String, String>, forecast: &Forecast) -> Result<(), ExperimentError> {
+    let Some(known) = &forecast.known else { return Ok(()) };
+    match servers.insert(known.name.clone(), forecast.server.clone()) {
+        None => Ok(()),
+        Some(first) => Err(ExperimentError::Parameters(format!(
+            "{first} and {} are both {}, so their cases could not be told apart: measure each in a run of its own, and \
+             compare the runs",
+            forecast.server, known.name
+        ))),
+    }
+}
+
 /// Checks of each subject that is in use whether the run may do there what it does, and announces what it takes: before
-/// the work on any of them begins.
+/// the work on any of them begins. Gives the environment in which they are opened: it has the names of given servers.
 pub(crate) fn announce<T: ?Sized>(
     openers: &[Opener<'_, T>],
     environment: &Environment,
     machine: &Machine,
     journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
+) -> Result<Environment, ExperimentError> {
     announce_with(QueryUse::None, openers, environment, machine, journal)
 }
 
@@ -41,12 +68,16 @@ pub(crate) fn announce_with<T: ?Sized>(
     environment: &Environment,
     machine: &Machine,
     journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
+) -> Result<Environment, ExperimentError> {
+    let mut servers = BTreeMap::new();
     for opener in openers {
         let forecast = with_opening(environment, machine, journal, |opening| opener.forecast(opening))?;
-        forecast.into_iter().for_each(|forecast| journal.announce(&Forecast { queries, ..forecast }));
+        if let Some(forecast) = forecast {
+            refuse_twin(&mut servers, &forecast)?;
+            journal.announce(&Forecast { queries, ..forecast });
+        }
     }
-    Ok(())
+    Ok(Environment { given: servers.into_keys().collect(), ..environment.clone() })
 }
 
 fn with_opening<R>(
@@ -106,11 +137,25 @@ pub(crate) fn keep_findings<T: Subject + ?Sized>(subject: &mut T, journal: &mut 
 /// Describes the subjects of a run: the first as the run's own, the others under `beside` by their names.
 #[derive(Debug, Default)]
 pub(crate) struct Descriptions {
+    names: BTreeSet<String>,
     own: Option<String>,
     beside: Parameters,
 }
 
 impl Descriptions {
+    /// Notes the name of a subject, before it is measured. Errors where one before has it, such as a private server of
+    /// another private one's version: both would be described as one, and their cases could not be told apart. A dry
+    /// run knows no versions.
+    pub(crate) fn take_name(&mut self, name: &str, environment: &Environment) -> Result<(), ExperimentError> {
+        match environment.is_dry_run() || self.names.insert(name.to_string()) {
+            true => Ok(()),
+            false => Err(ExperimentError::Parameters(format!(
+                "two of the subjects are called {name}, so their cases could not be told apart: measure each in a run \
+                 of its own, and compare the runs"
+            ))),
+        }
+    }
+
     /// Adds the description of the next subject, or replaces what was said of it.
     pub(crate) fn add<T: Subject + ?Sized>(&mut self, subject: &T, journal: &mut dyn Journal) {
         if self.own.get_or_insert_with(|| subject.name().into()) == subject.name() {
@@ -119,5 +164,40 @@ impl Descriptions {
         }
         self.beside.insert(subject.name().into(), Value::Object(subject.description()));
         journal.describe_subject("beside", Value::Object(self.beside.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use subjects::forecast::Known;
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_that_of_one_subject() {
+        let (mut descriptions, environment) = (Descriptions::default(), Environment::new("/tmp"));
+        let mut take = |name: &str, environment: &Environment| descriptions.take_name(name, environment);
+        assert!(take("postgres 18.6", &environment).is_ok() && take("engine", &environment).is_ok());
+        let refused = take("postgres 18.6", &environment).unwrap_err().to_string();
+        assert!(refused.starts_with("two of the subjects are called postgres 18.6, so"), "{refused}");
+        let dry = Environment { recorder: Some(Default::default()), ..environment };
+        assert!(take("postgres 18.6", &dry).is_ok(), "it may be of another version");
+    }
+
+    #[test]
+    fn servers_whose_cases_would_be_alike_are_refused() {
+        let of = |server: &str, name: &str| {
+            let log_statement = String::new();
+            let known = Some(Known { major: 18, name: name.into(), buffers: 1 << 27, log_statement });
+            let (server, queries) = (server.to_string(), QueryUse::None);
+            Forecast { server, made: 0, temporary: 0, known, by_buffers: 1.0, queries }
+        };
+        let mut servers = BTreeMap::new();
+        assert!(refuse_twin(&mut servers, &of("postgres://a/db", "postgres 18.6")).is_ok());
+        assert!(refuse_twin(&mut servers, &of("postgres://b/db", "postgres 17.11")).is_ok());
+        let dry = Forecast { known: None, ..of("postgres://c/db", "") };
+        assert!(refuse_twin(&mut servers, &dry).is_ok() && refuse_twin(&mut servers, &dry).is_ok());
+        let refused = refuse_twin(&mut servers, &of("postgres://d/db", "postgres 18.6")).unwrap_err().to_string();
+        assert!(refused.starts_with("postgres://a/db and postgres://d/db are both postgres 18.6, so"), "{refused}");
     }
 }

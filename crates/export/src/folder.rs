@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 pub use measure::atomic_file::Existing;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use sys::file::OwnFolder;
 
 use crate::ExportError;
@@ -55,23 +56,48 @@ impl Folder {
     /// # Errors
     /// Where the place has been taken meanwhile, or cannot be renamed.
     pub fn publish(self) -> Result<(), ExportError> {
-        self.rename().map_err(|source| match source.kind() {
+        let renamed = self.rename(&|from, to, flags| renameat_with(CWD, from, CWD, to, flags));
+        renamed.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => ExportError::Exists(self.place.clone()),
             _ => self.failure(source),
         })
     }
 
-    fn rename(&self) -> io::Result<()> {
+    fn rename(&self, by: &dyn Fn(&Path, &Path, RenameFlags) -> Result<(), Errno>) -> io::Result<()> {
         let draft = self.draft.path();
         File::open(draft)?.sync_all()?;
-        match renameat_with(CWD, draft, CWD, &self.place, RenameFlags::NOREPLACE) {
+        let renamed = match by(draft, &self.place, RenameFlags::NOREPLACE) {
             // The two folders change places, and dropping the draft removes the old one.
-            Err(rustix::io::Errno::EXIST) if self.existing == Existing::Replace && is_ours(&self.place) => {
-                renameat_with(CWD, draft, CWD, &self.place, RenameFlags::EXCHANGE)?;
+            Err(Errno::EXIST) if self.existing == Existing::Replace && is_ours(&self.place) => {
+                by(draft, &self.place, RenameFlags::EXCHANGE)
             }
+            other => other,
+        };
+        match renamed {
+            // As over NFS, and on ZFS before 2.2.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.rename_plainly()?,
             other => other?,
         }
         File::open(parent_of(&self.place))?.sync_all()
+    }
+
+    /// Gives the folder its name where the file system knows no renaming that replaces nothing, or none that exchanges.
+    /// What appears after the look stays: a folder takes the place of no other one that has something in it.
+    fn rename_plainly(&self) -> io::Result<()> {
+        let (draft, place) = (self.draft.path(), &self.place);
+        match fs::symlink_metadata(place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(draft, place),
+            Err(error) => Err(error),
+            Ok(_) if self.existing == Existing::Replace && is_ours(place) => {
+                // Dropped, it takes the old folder with it. A kill between the two renamings leaves neither folder.
+                let aside = OwnFolder::create(parent_of(place), PREFIX)?;
+                fs::rename(place, aside.path())?;
+                fs::rename(draft, place).inspect_err(|_| {
+                    let _ = fs::rename(aside.path(), place);
+                })
+            }
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        }
     }
 
     /// A failure of the operating system as a sentence.
@@ -146,5 +172,34 @@ mod tests {
         assert!(matches!(publish(Existing::Replace, "calls.parquet"), Err(ExportError::Foreign(_))));
         assert!(place.join("thesis.txt").is_file());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_system_without_the_renaming_that_is_asked_for_takes_the_folder_all_the_same() {
+        let parent = tempfile::tempdir().unwrap();
+        let place = parent.path().join("events");
+        let none = |_: &Path, _: &Path, _: RenameFlags| Err(Errno::INVAL);
+        let no_exchange = |from: &Path, to: &Path, flags: RenameFlags| {
+            if flags == RenameFlags::EXCHANGE { Err(Errno::INVAL) } else { renameat_with(CWD, from, CWD, to, flags) }
+        };
+        let filled = |existing, file: &str| {
+            let folder = Folder::begin(&place, existing).unwrap();
+            folder.file(file).unwrap();
+            folder
+        };
+        let names = |folder: &Path| {
+            let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+            entries.collect::<Vec<_>>()
+        };
+        let late = filled(Existing::Refuse, "sessions.parquet");
+        filled(Existing::Refuse, "calls.parquet").rename(&none).unwrap();
+        assert_eq!(names(&place), ["calls.parquet"]);
+        assert_eq!(late.rename(&none).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        filled(Existing::Replace, "waits.parquet").rename(&none).unwrap();
+        assert_eq!(names(&place), ["waits.parquet"]);
+        filled(Existing::Replace, "statements.parquet").rename(&no_exchange).unwrap();
+        assert_eq!(names(&place), ["statements.parquet"]);
+        drop(late);
+        assert_eq!(names(parent.path()), ["events"], "nothing else is left");
     }
 }

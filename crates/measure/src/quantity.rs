@@ -98,6 +98,9 @@ pub enum QuantityError {
     /// More bytes than 64 bits count.
     #[error("'{0}' is too large: write a size below 16384PiB")]
     TooLarge(String),
+    /// More time than a run can count.
+    #[error("'{0}' is too long: write a time below 100000d")]
+    TooLong(String),
     /// Not a time.
     #[error(
         "'{0}' is not a time: write a number with its unit{sign}, such as 500us, 200ms, 5s, 2m",
@@ -137,6 +140,9 @@ pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     if bytes.fract() == 0.0 { Ok(bytes as u64) } else { Err(error()) }
 }
 
+/// Times are shorter than this, so that the sum of two fits into 64 bits.
+const TIME_BEYOND: f64 = 100_000.0 * 86_400e9;
+
 /// The time of `text`: a number with ns, us, ms, s, m, h or d.
 pub fn parse_time(text: &str) -> Result<Nanos, QuantityError> {
     let error = || QuantityError::Time(text.into());
@@ -151,12 +157,12 @@ pub fn parse_time(text: &str) -> Result<Nanos, QuantityError> {
         "d" => 86_400e9,
         _ => return Err(error()),
     };
-    let whole = number.parse::<u64>().ok().and_then(|whole| whole.checked_mul(nanos as u64));
-    if let Some(exact) = whole {
-        return Ok(Nanos(exact));
-    }
     let value = number.parse::<f64>().map_err(|_| error())? * nanos;
-    if value.is_finite() && (0.0..9e18).contains(&value) { Ok(Nanos(value.round() as u64)) } else { Err(error()) }
+    if value >= TIME_BEYOND {
+        return Err(QuantityError::TooLong(text.into()));
+    }
+    let whole = number.parse::<u64>().ok().and_then(|whole| whole.checked_mul(nanos as u64));
+    Ok(Nanos(whole.unwrap_or(value.round() as u64)))
 }
 
 /// A time in the largest unit that divides it, as [`parse_time`] reads it.
@@ -301,6 +307,18 @@ mod tests {
     }
 
     #[test]
+    fn a_time_that_is_too_long_is_called_that_and_the_sum_of_two_is_a_time() {
+        let digits = format!("{}s", "9".repeat(400));
+        for long in ["99999999999s", "100000d", "213000d", "8640000000000000001us", digits.as_str()] {
+            assert_eq!(parse_time(long), Err(QuantityError::TooLong(long.into())), "{long}");
+        }
+        let said = parse_time("100000d").unwrap_err().to_string();
+        assert_eq!(said, "'100000d' is too long: write a time below 100000d");
+        let longest = parse_time("99999d").unwrap();
+        assert_eq!((longest + longest).0, 2 * 99_999 * 86_400_000_000_000);
+    }
+
+    #[test]
     fn quantities_are_the_same_words_in_a_file_and_on_a_command_line() {
         let written = serde_json::to_string(&(Size(8192), Nanos::from_millis(5000))).unwrap();
         assert_eq!(written, r#"["8KiB","5s"]"#);
@@ -337,7 +355,7 @@ mod tests {
         }
 
         #[test]
-        fn a_time_that_is_formatted_is_read_back(nanos in 0u64..9_000_000_000_000_000_000) {
+        fn a_time_that_is_formatted_is_read_back(nanos in 0u64..8_640_000_000_000_000_000) {
             prop_assert_eq!(Nanos(nanos).to_string().parse(), Ok(Nanos(nanos)));
         }
 

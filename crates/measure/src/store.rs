@@ -99,10 +99,14 @@ impl Store {
     }
 
     /// Removes the runs that are named as [`Store::load`] finds them, even those whose documents cannot be read.
-    /// Removes none where one of them is not there.
+    /// Removes none where one of them is not there, or is a file of another program.
     pub fn remove(&self, references: &[String]) -> Result<Removed, StoreError> {
         let ids: BTreeSet<String> = references.iter().map(|one| self.resolve(one)).collect::<Result<_, _>>()?;
-        ids.iter().map(|id| remove_file(&self.file_of(id))).sum()
+        let files: Vec<PathBuf> = ids.iter().map(|id| self.file_of(id)).collect();
+        if let Some(path) = files.iter().find(|path| !looks_like_run(path)) {
+            return Err(StoreError::NotARun { path: path.clone() });
+        }
+        files.iter().map(|path| remove_file(path)).sum()
     }
 
     /// Removes the runs that began before `moment`, RFC 3339 in UTC; all runs and all that looks like one where none is
@@ -179,9 +183,12 @@ impl Store {
         self.dir.join(format!("{id}.{EXTENSION}"))
     }
 
+    /// In the order of [`Store::list`]. Of a store with thousands of runs only those down to the wanted one are read.
     fn nth_newest(&self, steps: usize, reference: &str) -> Result<String, StoreError> {
-        let run = self.list()?.runs.into_iter().nth(steps);
-        run.map(|run| run.id).ok_or_else(|| self.unknown(reference))
+        let mut ids: Vec<String> = self.files()?.iter().filter_map(|path| stem(path)).collect();
+        sorting::by(&mut ids, |left, right| right.cmp(left));
+        let is_run = |id: &String| document::read_summary(&self.file_of(id)).is_ok();
+        ids.into_iter().filter(is_run).nth(steps).ok_or_else(|| self.unknown(reference))
     }
 
     /// The only identifier that begins with `prefix`; an exact one wins over longer ones.
@@ -237,20 +244,29 @@ fn remove_file(path: &Path) -> Result<Removed, StoreError> {
     Ok(Removed { runs: 1, bytes })
 }
 
-/// Whether `id` is made of letters, digits and hyphens only, so that it can lead to no other directory.
-/// Whether a file that is no run was one, or was to be one: by its name, or by how it begins.
+/// Whether a file is a run, was one or was to be one: by its name, or by how it begins.
 fn looks_like_run(path: &Path) -> bool {
     // A pipe is not opened: that would wait for a writer.
     if !path.is_file() {
         return false;
     }
-    let is_named = stem(path).is_some_and(|stem| stem.len() == UUID_LENGTH && is_plain_id(&stem));
+    let is_named = stem(path).is_some_and(|stem| is_uuid(&stem));
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(START).read_to_end(&mut start));
     let has_schema = || start.windows(SCHEMA_START.len()).any(|window| window == SCHEMA_START);
     is_named || (read.is_ok() && has_schema())
 }
 
+/// Whether `id` has the form of the identifier that a run gets: another program's name may be as long.
+fn is_uuid(id: &str) -> bool {
+    let is_in_place = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    id.len() == UUID_LENGTH && id.bytes().enumerate().all(is_in_place)
+}
+
+/// Whether `id` is made of letters, digits and hyphens only, so that it can lead to no other directory.
 fn is_plain_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     !id.is_empty() && id.len() <= ID_LENGTH_MAX && id.bytes().all(plain)
@@ -266,6 +282,8 @@ fn steps_before_last(reference: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
     use crate::case::Case;
     use crate::run::SCHEMA;
@@ -338,7 +356,6 @@ mod tests {
         let bytes = fs::metadata(store.dir().join("bb-1.json")).unwrap().len();
         assert_eq!(remove(&["last", "bb-1"]).unwrap(), Removed { runs: 1, bytes });
         assert_eq!(ids(), ["aa-2", "aa-1"]);
-        remove(&["torn"]).unwrap();
         let mut old = run("aa-1");
         old.started = "2025-06-01T00:00:00Z".into();
         store.save(&old).unwrap();
@@ -353,6 +370,40 @@ mod tests {
         let left = fs::read_dir(store.dir()).unwrap().map(|file| file.unwrap().file_name()).collect::<BTreeSet<_>>();
         assert_eq!(left, ["notes.txt", "package.json", "pipe.json"].map(Into::into).into());
         assert!(dir.path().join("outside.json").exists());
+    }
+
+    #[test]
+    fn a_file_of_another_program_is_not_removed_by_its_name_and_a_torn_run_is() {
+        let (_dir, store) = store_with(&["aa-1"]);
+        // The second name is as long as that of a run.
+        let names = ["package", "settings-of-the-other-program-000001", "01a21f09-e6c8-77af-a700-09e0389f4c50"];
+        let files = names.map(|name| store.dir().join(format!("{name}.json")));
+        files.iter().for_each(|file| fs::write(file, r#"{"name": "cut of"#).unwrap());
+        for word in ["pack", "package", "settings"] {
+            // The run that is named too is not removed either.
+            let refused = store.remove(&[word.into(), "aa-1".into()]);
+            assert!(matches!(&refused, Err(StoreError::NotARun { path }) if files.contains(path)), "{refused:?}");
+        }
+        assert!(files.iter().all(|file| file.exists()) && store.load("aa-1").is_ok());
+        assert_eq!(store.remove(&["01a2".into()]).unwrap().runs, 1);
+        assert_eq!(store.remove_before(None).unwrap().runs, 1, "that of aa-1");
+        assert_eq!(files.map(|file| file.exists()), [true, true, false]);
+    }
+
+    #[test]
+    fn the_newest_run_is_found_without_a_look_at_those_before_it() {
+        let (_dir, store) = store_with(&["aa-1", "aa-2"]);
+        let file = |id: &str| store.dir().join(format!("{id}.json"));
+        for id in ["aa-1", "aa-2"] {
+            let times = fs::FileTimes::new().set_accessed(SystemTime::UNIX_EPOCH);
+            File::options().write(true).open(file(id)).unwrap().set_times(times).unwrap();
+        }
+        assert_eq!(store.load("last").unwrap().id, "aa-2");
+        let was_read = |id: &str| fs::metadata(file(id)).unwrap().accessed().unwrap() != SystemTime::UNIX_EPOCH;
+        if !was_read("aa-2") {
+            return println!("skipped: the file system of temporary files notes no accesses");
+        }
+        assert!(!was_read("aa-1"));
     }
 
     #[test]

@@ -121,8 +121,7 @@ fn first_stamp(ends: &Probe) -> Option<i64> {
 
 /// The last stamp, where the end of the file was seen.
 fn last_stamp(ends: &Probe) -> Option<i64> {
-    let is_whole = ends.head.bytes.len() < crate::source::oracle::probe::PROBE_BYTES;
-    let last = ends.tail.as_ref().or(Some(&ends.head).filter(|_| is_whole));
+    let last = ends.tail.as_ref().or(Some(&ends.head).filter(|_| ends.is_whole));
     last.and_then(|batch| stamps(batch).next_back())
 }
 
@@ -165,6 +164,21 @@ mod tests {
         assert_eq!(taken(folder.path(), &FileChoice::default()), (names(FileChoice::default()), 0));
         let tomorrow = FileChoice { since: clock("2199-01-01"), ..FileChoice::default() };
         assert!(names(tomorrow).is_empty(), "what was last changed before need not be opened");
+    }
+
+    #[test]
+    fn a_packed_trace_whose_end_is_not_looked_at_is_not_left_out_by_the_stamps_of_its_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let calls: String = (0..30_000).map(|time| format!("EXEC #1:c=1,e=2,dep=0,mis=0,r=0,tim={time}\n")).collect();
+        assert!(calls.len() > crate::source::oracle::probe::PROBE_BYTES);
+        let text = trace(&[8]) + &calls + &trace(&[12]);
+        let path = folder.path().join("a.trc.zst");
+        fs::write(path, zstd::encode_all(text.as_bytes(), 1).unwrap()).unwrap();
+        let names = |since: &str| taken(folder.path(), &FileChoice { since: clock(since), ..FileChoice::default() }).0;
+        assert_eq!(names("2026-11-22 11:00"), ["a.trc.zst"], "it goes on until 12:00");
+        // One that the beginning holds whole is still left out.
+        fs::write(folder.path().join("b.trc.zst"), zstd::encode_all(trace(&[8, 9]).as_bytes(), 1).unwrap()).unwrap();
+        assert_eq!(names("2026-11-22 11:00"), ["a.trc.zst"]);
     }
 
     #[test]

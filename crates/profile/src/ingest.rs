@@ -93,7 +93,9 @@ fn leaves_out_named(problem: &Problem, arguments: &[PathBuf], read: &[&str]) -> 
             is_named(name) || arguments.iter().any(|argument| is_matched(argument) || is_all_of_folder(argument))
         }
         Problem::NoMatch { .. } | Problem::NoneChosen { .. } | Problem::NotRecorded { .. } => true,
-        Problem::Repeated { .. } | Problem::NoLogs { .. } | Problem::NoTraces { .. } => false,
+        // Of what was named twice, and of a copy, nothing is missing.
+        Problem::Repeated { .. } | Problem::Copied { .. } => false,
+        Problem::NoLogs { .. } | Problem::NoTraces { .. } => false,
     }
 }
 
@@ -207,7 +209,8 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     if let (true, true, Some(first)) = (given.is_empty(), logs.is_empty(), first) {
         problems.push(Problem::NoLogs { count, first });
     }
-    if given.is_empty() || first_of(&given) < LAST {
+    // What cannot be opened says nothing of the source.
+    if given.iter().all(|one| one.place.is_none()) || first_of(&given) < LAST {
         given.append(&mut logs);
     }
     let place = first_of(&given);
@@ -349,6 +352,22 @@ mod tests {
         let is_missed = |read: &[&str]| leaves_out_named(&other(&name("a.trc")), &[folder.path().into()], read);
         assert!(is_missed(&[]) && is_missed(&["elsewhere/a.log"]), "a folder of which nothing was read");
         assert!(!is_missed(&[&name("b.log")]));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_does_not_turn_a_folder_of_logs_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms\n";
+        std::fs::write(folder.path().join("pg.log"), entry.repeat(9)).unwrap();
+        let alone = choose(input::expand(&[folder.path().into()]));
+        let both = choose(input::expand(&[folder.path().join("missing.log"), folder.path().into()]));
+        assert_eq!((alone.inputs.len(), both.inputs.len()), (1, 2));
+        assert_eq!(both.row.noun, alone.row.noun);
+        assert!(both.problems.is_empty(), "{:?}", both.problems);
+        // A trace that is there is what was meant.
+        std::fs::write(folder.path().join("a.trc"), "EXEC #1:c=1,e=2,dep=0,tim=3\n").unwrap();
+        let traces = choose(input::expand(&[folder.path().join("missing.trc"), folder.path().into()]));
+        assert_eq!((traces.row.noun, traces.inputs.len(), traces.problems.len()), ("a trace", 2, 1));
     }
 
     #[test]

@@ -81,10 +81,12 @@ impl FromStr for Moment {
         if let Ok(time) = text.parse::<Timestamp>() {
             return Ok(Moment::WithOffset(WallClock(time.as_microsecond())));
         }
-        if let Ok(clock) = text.parse::<WallClock>() {
+        // The parsers skip the name of a zone, and the offset of a time of day: the time would be taken for one in UTC.
+        let has_zone = text.contains('[');
+        if let Some(clock) = text.parse::<WallClock>().ok().filter(|_| !has_zone) {
             return Ok(Moment::At(clock));
         }
-        if let Ok(time) = text.parse::<Time>() {
+        if let Some(time) = text.parse::<Time>().ok().filter(|_| !has_zone && !text.contains(['+', '-'])) {
             let midnight = time.duration_since(Time::midnight());
             return Ok(Moment::TimeOfDay((midnight.as_nanos() / 1_000) as i64));
         }
@@ -251,6 +253,17 @@ mod tests {
         }
         let written = "2019-11-06 13:10:13".parse::<WallClock>().unwrap();
         assert_eq!(times("2019-11-06T13:10:13..").unwrap(), [Some(written), None]);
+    }
+
+    #[test]
+    fn a_zone_that_would_be_skipped_is_refused() {
+        for skipped in ["10:00+01:00", "10:00-05:00", "10:00[Europe/Berlin]", "2026-11-22T10:00[Europe/Berlin]"] {
+            let said = skipped.parse::<Moment>().unwrap_err();
+            assert!(said.contains("2026-11-22T10:00+01:00"), "{skipped}: {said}");
+        }
+        let known = "2026-11-22T10:00+01:00[Europe/Berlin]".parse::<Moment>();
+        assert_eq!(known, Ok(Moment::WithOffset("2026-11-22 09:00".parse().unwrap())));
+        assert_eq!("10:00".parse(), Ok(Moment::TimeOfDay(36_000_000_000)));
     }
 
     #[test]

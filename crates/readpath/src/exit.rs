@@ -105,6 +105,7 @@ impl From<StoreError> for Failure {
             StoreError::Unknown { .. }
             | StoreError::Empty { .. }
             | StoreError::Ambiguous { .. }
+            | StoreError::NotARun { .. }
             | StoreError::NotAReference(_) => Exit::WrongCommandLine,
             _ => Exit::NotKept,
         };

@@ -21,6 +21,7 @@ use crate::columns::{
     REQUEST, SAMPLE, STATEMENT, TRACING,
 };
 use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of, shape};
+use crate::pages;
 use crate::segment::{
     Blocked, Blocks, Counted, Head, Looks, Lost, PURPOSES, Process, Read as FileRead, ReadSums, Reader as FromFile,
     Request, STATES, Sample, Segment, Statement, TIERS, Tracing,
@@ -29,6 +30,14 @@ use crate::segment::{
 /// Greatest file and most rows of a segment: a recorder ends one long before.
 const BYTES_MAX: u64 = 256 << 20;
 const ROWS_MAX: i64 = 1 << 21;
+
+/// Most bytes of a file's end, which names the columns; a recorder's takes 3 KiB. The library's reader calls itself for
+/// each level of groups, and takes over 1 KiB of stack for one that takes 7 bytes here. A stack that runs over ends the
+/// process; that of a thread, 2 MiB, is enough for as many levels as this has room for.
+const END_MAX: u32 = 10 << 10;
+
+/// Greatest sum of the lengths of a column's texts over all rows: a small file can have the same long text in each row.
+const TEXTS_MAX: usize = 256 << 20;
 
 /// Longest segment, and most seconds of a row: a recorder ends a segment after a minute.
 const SECONDS_MAX: i64 = 120;
@@ -67,6 +76,9 @@ pub enum Damage {
     /// It is larger than any segment.
     #[error("it is larger than any segment: {0} bytes")]
     TooLarge(u64),
+    /// A later version wrote it.
+    #[error("it has columns that this version does not know: a newer readpath wrote it")]
+    Newer,
     /// It holds what no recorder writes.
     #[error("it is damaged: {0}")]
     Unsound(String),
@@ -126,6 +138,10 @@ fn unsound<T>(why: &str) -> Result<T, Damage> {
 }
 
 fn segment(bytes: Bytes) -> Result<Segment, Damage> {
+    let end = bytes.last_chunk::<8>().and_then(|end| end.first_chunk::<4>());
+    if end.is_none_or(|length| u32::from_le_bytes(*length) > END_MAX) {
+        return unsound("its end, which names its columns, is longer than that of any segment");
+    }
     let file = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
     let about = file.file_metadata();
     let values = about.key_value_metadata().into_iter().flatten();
@@ -142,8 +158,11 @@ fn segment(bytes: Bytes) -> Result<Segment, Damage> {
             && found.max_rep_level() == 0
     };
     let columns = described.num_columns();
-    let is_whole = [COLUMNS_WITHOUT_READS, COLUMNS.len()].contains(&columns);
-    if !is_whole || !COLUMNS.iter().enumerate().take(columns).all(is_ours) {
+    let begins_with_ours = COLUMNS.iter().enumerate().take(columns).all(is_ours);
+    if begins_with_ours && columns > COLUMNS.len() {
+        return Err(Damage::Newer);
+    }
+    if !begins_with_ours || ![COLUMNS_WITHOUT_READS, COLUMNS.len()].contains(&columns) {
         return unsound("it has other columns");
     }
     if file.num_row_groups() != 1 {
@@ -153,6 +172,9 @@ fn segment(bytes: Bytes) -> Result<Segment, Damage> {
     let rows = group.num_rows();
     if !(0..=ROWS_MAX).contains(&rows) {
         return unsound("it has more rows than any segment");
+    }
+    if !pages::are_sound(&bytes, group, rows.cast_unsigned()) {
+        return unsound("one of its pages is not as it is written, or asks for more memory than a segment takes");
     }
     let columns = ColumnChunks { bytes: Arc::new(bytes), group, count: columns, rows: rows as usize };
     Reader::of(&columns)?.segment(head)
@@ -331,10 +353,16 @@ struct Interned {
     places: HashMap<Arc<str>, u32>,
     texts: Vec<Arc<str>>,
     last: Option<(ByteArray, u32)>,
+    /// Bytes of the texts of all rows so far.
+    bytes: usize,
 }
 
 impl Interned {
     fn place(&mut self, bytes: &ByteArray) -> Result<u32, Damage> {
+        self.bytes += bytes.len();
+        if self.bytes > TEXTS_MAX {
+            return unsound("its rows have longer texts than those of any segment");
+        }
         if let Some((_, place)) = self.last.as_ref().filter(|(known, _)| known == bytes) {
             return Ok(*place);
         }

@@ -161,4 +161,15 @@ mod tests {
         assert!(of_columns(&without_reads, COLUMNS_WITHOUT_READS + 1).is_err());
         assert!(of_columns(&written, COLUMNS.len()).unwrap() == written);
     }
+
+    #[test]
+    fn a_segment_of_a_newer_version_is_not_called_damaged() {
+        let more: Vec<Column> = COLUMNS.into_iter().chain([Column { name: "later", get: Get::Text(|_| "") }]).collect();
+        let refused = decode(encode_columns(&Segment::default(), &more).unwrap()).unwrap_err();
+        assert_eq!(refused, crate::Damage::Newer);
+        assert!(!refused.to_string().contains("damaged"), "{refused}");
+        let mut other = COLUMNS;
+        other[0].name = "other";
+        assert!(matches!(decode(encode_columns(&Segment::default(), &other).unwrap()), Err(crate::Damage::Unsound(_))));
+    }
 }

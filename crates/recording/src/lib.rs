@@ -11,6 +11,7 @@ mod decode;
 mod encode;
 mod folder;
 mod name;
+mod pages;
 mod segment;
 
 pub use column_chunk::{ColumnChunk, ColumnPlace};

@@ -162,6 +162,64 @@ fn what_no_recorder_writes_is_refused_although_its_checksum_is_right() {
     assert!(most.is_ok(), "{most:?}");
 }
 
+#[test]
+fn a_long_text_that_stands_in_each_row_is_refused_before_it_is_copied_for_each() {
+    let reason: Arc<str> = "x".repeat(512 << 10).into();
+    let with_rows = |rows| {
+        let lost = vec![Lost { at: BEGIN, time: 1, reason: Arc::clone(&reason) }; rows];
+        encode(&Segment { head: segment(1, 0).head, lost, ..Segment::default() }).unwrap()
+    };
+    assert_eq!(decode(with_rows(20)).unwrap().lost.len(), 20);
+    let small = with_rows(520);
+    assert!(small.len() < 100_000, "{} bytes", small.len());
+    let refused = decode(small).unwrap_err().to_string();
+    assert!(refused.contains("longer texts than"), "{refused}");
+}
+
+#[test]
+fn a_page_of_more_values_than_there_are_rows_is_refused_before_it_is_decoded() {
+    let lost = vec![Lost { at: BEGIN, time: 1, reason: "the server went away".into() }];
+    let mut bytes = encode(&Segment { head: segment(1, 0).head, lost, ..Segment::default() }).unwrap();
+    // The first page is the dictionary of the kinds of rows; behind its sizes stands how many texts it has.
+    let texts = bytes[32..].windows(2).position(|two| two == [0x4c, 0x15]).unwrap() + 34;
+    assert_eq!(bytes[texts], 2, "one text, in Thrift's way of writing numbers");
+    bytes[texts] = 0x7e;
+    let refused = decode(with_checksum(bytes)).unwrap_err().to_string();
+    assert!(refused.contains("one of its pages"), "{refused}");
+}
+
+#[test]
+fn a_file_whose_end_is_longer_than_any_segments_is_refused_before_its_columns_are_looked_at() {
+    let with_subject = |bytes: usize| {
+        let head = Head {
+            subject: [("server".to_string(), "x".repeat(bytes).into())].into_iter().collect(),
+            ..segment(1, 0).head
+        };
+        decode(encode(&Segment { head, ..Segment::default() }).unwrap())
+    };
+    assert!(with_subject(4 << 10).is_ok());
+    let refused = with_subject(64 << 10).unwrap_err().to_string();
+    assert!(refused.contains("longer than that of any segment"), "{refused}");
+}
+
+#[test]
+fn as_many_levels_of_groups_as_an_end_has_room_for_fit_into_the_stack_of_a_thread() {
+    let with_groups = |times: u8| {
+        // The version, and a list of 128 times as many elements, as Thrift writes numbers: a root, groups and a column.
+        let mut end = vec![0x15, 2, 0x19, 0xfc, 0x80, times, 0x48, 0, 0x15, 2, 0];
+        (0..128 * usize::from(times) - 2).for_each(|_| end.extend([0x35, 0, 0x18, 0, 0x15, 2, 0]));
+        // The column is one of numbers. There are no rows and no row groups.
+        end.extend([0x15, 4, 0x25, 0, 0x18, 0, 0, 0x16, 0, 0x19, 0x0c, 0]);
+        let length = (end.len() as u32).to_le_bytes();
+        let begin = b"PAR1readpath-recording-001\n\n\0\0\0\0";
+        decode(with_checksum([&begin[..], &end[..], &length[..], b"PAR1"].concat())).unwrap_err().to_string()
+    };
+    let refused = with_groups(11);
+    assert!(refused.contains("when it was recorded"), "1406 groups: {refused}");
+    let refused = with_groups(35);
+    assert!(refused.contains("longer than that of any segment"), "{refused}");
+}
+
 /// Gives bytes the checksum that goes with them, as one who means harm would.
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     if bytes.len() > 32 {

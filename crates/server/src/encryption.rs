@@ -45,10 +45,14 @@ pub(crate) struct Encryption {
 impl Encryption {
     /// Takes what the driver does not know from the parameters, and leaves it what it knows.
     pub(crate) fn taken_from(parameters: &mut Parameters) -> Encryption {
-        let authorities = parameters.take("sslrootcert").filter(|file| file != "system").map(PathBuf::from);
+        let authorities = parameters.take("sslrootcert");
+        let is_system = authorities.as_deref() == Some("system");
+        let authorities = authorities.filter(|_| !is_system).map(PathBuf::from);
         let (proof, known) = match parameters.get("sslmode") {
             Some("verify-full") => (Proof::Name, "require"),
             Some("verify-ca") => (Proof::Authority, "require"),
+            // To libpq the system's authorities alone mean `verify-full`; with `require` it refuses them.
+            None | Some("require") if is_system => (Proof::Name, "require"),
             // To libpq a file of authorities makes `require` the same as `verify-ca`.
             Some("require") if authorities.is_some() => (Proof::Authority, "require"),
             Some("allow") => (Proof::None, "prefer"),
@@ -189,6 +193,8 @@ mod tests {
         assert_eq!(asked(""), (None, Proof::None, None));
         assert_eq!(asked("sslmode=require"), (require.clone(), Proof::None, None));
         assert_eq!(asked("sslmode=verify-full"), (require.clone(), Proof::Name, None));
+        assert_eq!(asked("sslrootcert=system"), (require.clone(), Proof::Name, None));
+        assert_eq!(asked("sslmode=require&sslrootcert=system"), (require.clone(), Proof::Name, None));
         let file = Some("/etc/my ca.pem".into());
         assert_eq!(
             asked("sslrootcert=%2Fetc%2Fmy%20ca.pem&sslmode=require"),

@@ -26,7 +26,10 @@ pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'),
     (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()), \
     (SELECT string_agg(extname || ' ' || extversion, ',') FROM pg_extension), \
     current_setting('default_transaction_read_only'), current_setting('log_statement'), \
-    pg_size_bytes(current_setting('temp_file_limit'))";
+    pg_size_bytes(current_setting('temp_file_limit')), \
+    (SELECT pg_tablespace_location(coalesce(t.oid, d.dattablespace)) FROM pg_database d LEFT JOIN pg_tablespace t \
+    ON t.spcname = current_setting('default_tablespace') WHERE d.datname = current_database()), \
+    current_setting('track_counts')";
 
 /// What a server reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,12 +58,16 @@ pub struct ServerFacts {
     pub log_statement: String,
     /// Bytes of temporary files that one of our processes may have; `None` where there is no limit.
     pub temporary_bytes_max: Option<u64>,
+    /// Whether sessions count the blocks of relations that they ask for.
+    pub counts_blocks: bool,
     /// Whether we see the statistics of other users' sessions.
     pub reads_all_stats: bool,
     /// Whether we may do everything.
     pub is_superuser: bool,
     /// Where its files lie on its machine; `None` where we may not see it.
     pub data_directory: Option<String>,
+    /// Where our tables lie there: the data directory, or the role's or the database's own tablespace.
+    pub tables_directory: Option<String>,
     /// How the session is encrypted, such as `TLSv1.3`; `None` where it is not.
     pub encryption: Option<String>,
     /// Extensions of the database, each with the version of its script, which may be older than the server.
@@ -83,9 +90,11 @@ impl ServerFacts {
             is_read_only: false,
             log_statement: "none".into(),
             temporary_bytes_max: None,
+            counts_blocks: true,
             reads_all_stats: true,
             is_superuser: false,
             data_directory: None,
+            tables_directory: None,
             encryption: None,
             extensions: Vec::new(),
         }
@@ -126,12 +135,24 @@ pub(crate) fn of_row(row: &Row) -> Option<ServerFacts> {
         log_statement: text(15)?,
         // Minus one is no limit.
         temporary_bytes_max: text(16)?.parse().ok(),
+        counts_blocks: text(18).is_none_or(|setting| setting == "on"),
         reads_all_stats: truth(9)?,
         is_superuser: truth(10).unwrap_or(false),
         data_directory: text(11),
+        tables_directory: tables_directory(text(11), text(17)),
         encryption: text(12),
         extensions: text(13).map_or(Vec::new(), |listed| extensions(&listed)),
     })
+}
+
+/// The place of a tablespace; that of the data directory for the tablespaces that every server has, whose place is
+/// empty.
+fn tables_directory(data: Option<String>, tablespace: Option<String>) -> Option<String> {
+    match tablespace.filter(|place| !place.is_empty()) {
+        // One within the data directory.
+        Some(place) if !place.starts_with('/') => Some(format!("{}/{place}", data?)),
+        place => place.or(data),
+    }
 }
 
 fn extensions(listed: &str) -> Vec<(String, String)> {
@@ -158,5 +179,15 @@ mod tests {
         assert_eq!(facts.extension("pg_buffercache"), Some("1.3"));
         assert!(facts.is_read_only && facts.log_statement == "ddl", "{facts:?}");
         assert_eq!(of_row(&row[..5].to_vec()), None);
+    }
+
+    #[test]
+    fn tables_lie_in_the_tablespace_that_the_role_or_the_database_has() {
+        let text = |word: Option<&str>| word.map(String::from);
+        let of = |data, place| tables_directory(text(data), text(place));
+        assert_eq!(of(Some("/data"), Some("")).as_deref(), Some("/data"));
+        assert_eq!(of(None, Some("/fast")).as_deref(), Some("/fast"));
+        assert_eq!(of(Some("/data"), Some("pg_tblspc/16")).as_deref(), Some("/data/pg_tblspc/16"));
+        assert_eq!((of(None, Some("pg_tblspc/16")), of(None, None)), (None, None));
     }
 }

@@ -189,25 +189,34 @@ impl Address {
             && self.config.get_hostaddrs().iter().all(|address| address.is_loopback())
     }
 
-    /// The address for people and documents, as `--on` takes it: without the password. The folder of a socket stands
-    /// behind it, where its slashes need no escapes.
+    /// The address for people and documents, as `--on` takes it: without the password, with all hosts, of which any may
+    /// have answered. The folder of a socket alone stands behind it, where its slashes need no escapes.
     pub fn shown(&self) -> String {
         let user = self.config.get_user().map_or(String::new(), |user| format!("{}@", encoded(user.as_bytes())));
-        let (host, folder) = match self.config.get_hosts().first() {
-            Some(Host::Tcp(name)) if name.contains(':') => (format!("[{name}]"), String::new()),
-            Some(Host::Tcp(name)) => (name.clone(), String::new()),
-            Some(Host::Unix(folder)) => (String::new(), format!("?host={}", encoded_path(folder))),
-            None => (self.config.get_hostaddrs().first().map_or(String::new(), ToString::to_string), String::new()),
+        let ports = self.config.get_ports();
+        // One port is that of all hosts.
+        let port = |at: usize| ports.get(at).or(ports.first()).map_or(String::new(), |port| format!(":{port}"));
+        let host = |(at, host): (usize, &Host)| match host {
+            Host::Tcp(name) if name.contains(':') => format!("[{name}]{}", port(at)),
+            Host::Tcp(name) => format!("{name}{}", port(at)),
+            Host::Unix(folder) => format!("{}{}", encoded(folder.as_os_str().as_encoded_bytes()), port(at)),
         };
-        let port = self.config.get_ports().first().map_or(String::new(), |port| format!(":{port}"));
+        let (hosts, folder) = match self.config.get_hosts() {
+            [Host::Unix(folder)] => (port(0), format!("?host={}", encoded_path(folder))),
+            [] => {
+                let address = self.config.get_hostaddrs().first().map_or(String::new(), ToString::to_string);
+                (address + &port(0), String::new())
+            }
+            hosts => (hosts.iter().enumerate().map(host).collect::<Vec<_>>().join(","), String::new()),
+        };
         let database = self.config.get_dbname().map_or(String::new(), |name| format!("/{}", encoded(name.as_bytes())));
-        format!("postgres://{user}{host}{port}{database}{folder}")
+        format!("postgres://{user}{hosts}{database}{folder}")
     }
 }
 
-/// An address as a word to paste into a shell, to which `?` is a pattern.
+/// An address as a word to paste into a shell, to which `?` and `[` begin patterns.
 pub fn word_of_shell(address: &str) -> String {
-    if address.contains('?') { format!("'{address}'") } else { address.into() }
+    if address.contains(['?', '[']) { format!("'{address}'") } else { address.into() }
 }
 
 /// A word of a command line as it may be kept and shown: the passwords of servers' addresses are left out, whether they
@@ -301,6 +310,20 @@ mod tests {
             assert_eq!(word_of_shell(wanted), format!("'{wanted}'"));
         }
         assert_eq!(word_of_shell("postgres://me@host/db"), "postgres://me@host/db");
+        assert_eq!(word_of_shell("postgres://[::1]:5432/db"), "'postgres://[::1]:5432/db'");
+    }
+
+    #[test]
+    fn all_hosts_of_an_address_are_shown_because_any_may_have_answered() {
+        let shown = |url: &str| Address::parse(url).unwrap().shown();
+        for (url, wanted) in [
+            ("postgres://me:secret@a:5432,b:5433/shop", "postgres://me@a:5432,b:5433/shop"),
+            ("postgres://me@a,[::1]/shop?port=5433", "postgres://me@a:5433,[::1]:5433/shop"),
+            ("postgres://me@%2Frun%2Fpg,b/shop", "postgres://me@%2Frun%2Fpg,b/shop"),
+        ] {
+            assert_eq!(shown(url), wanted);
+            assert_eq!(shown(wanted), wanted, "it is read as it is shown");
+        }
     }
 
     #[test]

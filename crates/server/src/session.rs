@@ -32,6 +32,9 @@ const LOCK_PART: f64 = 0.8;
 /// Leaves the session as it was found: locks, settings and all, for the next client of a pool in session mode.
 const RESET: &str = "DISCARD ALL";
 
+/// What follows the name of a private server where a given one of its version is measured too.
+const PRIVATE: &str = " (private)";
+
 /// What a dry run assumes that reading a row takes.
 pub const ROW_TIME: Duration = Duration::from_nanos(100);
 
@@ -66,6 +69,8 @@ pub struct Session {
     /// The role's own, zero where it has none.
     own_limits: Limits,
     facts: ServerFacts,
+    /// What follows the server's name in cases and sentences.
+    name_end: &'static str,
     stop: Arc<AtomicBool>,
     on_stop: OnStop,
     /// When the session has to be there, until it is.
@@ -120,6 +125,7 @@ impl Session {
             limits,
             own_limits: Limits { statement: Duration::ZERO, lock: Duration::ZERO },
             facts: ServerFacts::assumed(assumed),
+            name_end: "",
             stop,
             on_stop: OnStop::Leave,
             opening: None,
@@ -181,6 +187,16 @@ impl Session {
     /// What the server is and what we may do there.
     pub fn facts(&self) -> &ServerFacts {
         &self.facts
+    }
+
+    /// The server's name in cases and sentences: `postgres 15.18`.
+    pub fn name(&self) -> String {
+        self.facts.name() + self.name_end
+    }
+
+    /// Adds to the name that the server is a private one, which tells it from a given one of its version.
+    pub fn tell_apart(&mut self) {
+        self.name_end = PRIVATE;
     }
 
     /// How long a statement may take: the limit that was asked for, or the role's own where that is smaller.

@@ -11,7 +11,7 @@ const SHARE: u64 = 50;
 /// Free space, where it can be known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FreeSpace {
-    /// Bytes in the file system of the server's data directory.
+    /// Bytes in the file system of the server's data directory, or of the tablespace in which tables are made.
     Known(u64),
     /// Not known, for this reason.
     Unknown(&'static str),
@@ -20,7 +20,7 @@ pub enum FreeSpace {
 /// Errors where `needed` bytes are more than half of what is free; otherwise returns what is free.
 pub fn check(session: &Session, needed: u64) -> Result<FreeSpace, ServerError> {
     let free = free(session);
-    match (&free, &session.facts().data_directory) {
+    match (&free, &session.facts().tables_directory) {
         (FreeSpace::Known(bytes), Some(place)) if needed > bytes / 100 * SHARE => {
             Err(ServerError::Space { needed, free: *bytes, place: place.clone() })
         }
@@ -41,7 +41,7 @@ fn free(session: &Session) -> FreeSpace {
     if session.is_rehearsal() {
         return FreeSpace::Unknown("nothing was asked of the server");
     }
-    let Some(place) = &session.facts().data_directory else {
+    let Some(place) = &session.facts().tables_directory else {
         return FreeSpace::Unknown("the server shows its data directory only to members of pg_read_all_settings");
     };
     if !session.is_on_this_machine() {

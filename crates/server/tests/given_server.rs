@@ -169,6 +169,20 @@ fn a_user_without_rights_is_told_what_to_grant_and_one_with_them_needs_no_more()
 }
 
 #[test]
+fn room_is_looked_for_in_the_tablespace_in_which_tables_are_made() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let place_of = |user: &str| open(&trial.url_of(user)).unwrap().facts().tables_directory.clone();
+    let data = trial.value("SHOW data_directory");
+    let mut client = trial.client();
+    client.batch_execute("SET allow_in_place_tablespaces = on").unwrap();
+    client.batch_execute("CREATE TABLESPACE fast LOCATION ''").unwrap();
+    trial.run("CREATE USER shop; GRANT pg_read_all_settings TO shop; ALTER ROLE shop SET default_tablespace = 'fast'");
+    let fast = trial.value("SELECT pg_tablespace_location(oid) FROM pg_tablespace WHERE spcname = 'fast'");
+    assert_eq!(place_of("postgres").as_ref(), Some(&data));
+    assert_eq!(place_of("shop"), Some(format!("{data}/{fast}")));
+}
+
+#[test]
 fn a_limit_of_temporary_files_that_sorting_would_break_is_known_before_it_does() {
     let Some(trial) = Trial::start(&[]) else { return };
     trial.run("CREATE USER shop; CREATE USER clerk; ALTER ROLE clerk SET temp_file_limit = '64kB'");

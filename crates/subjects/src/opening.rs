@@ -1,5 +1,6 @@
 //! What a subject is opened with: what the command layer read from its environment, and the hands of the run.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -32,6 +33,8 @@ pub struct Environment {
     pub recorder: Option<Recorder>,
     /// The major version that a dry run takes a given server for, which it does not ask.
     pub assumed_major: u32,
+    /// The names of the given servers of the run: a private one of the same version gets another.
+    pub given: BTreeSet<String>,
 }
 
 impl Environment {
@@ -45,6 +48,7 @@ impl Environment {
             statement_timeout: STATEMENT_TIMEOUT,
             recorder: None,
             assumed_major: ASSUMED_MAJOR,
+            given: BTreeSet::new(),
         }
     }
 

@@ -56,6 +56,16 @@ fn a_run_repeats_itself_whatever_the_threads_do() {
 }
 
 #[test]
+fn a_worker_that_has_read_its_count_is_no_change_of_the_device() {
+    let kind = ModelKind::FixedLatency(FixedParameters { latency_us: 1000.0, ..FixedParameters::default() });
+    let model = Model { name: "steady".into(), kind, origins: &[] };
+    let reading = read(&model, &[plan(1, 1, 1500), plan(2, 1, 3000)]);
+    assert_eq!(reading.worker_elapsed, [Nanos::from_millis(1500), Nanos::from_millis(3000)]);
+    assert_eq!(reading.outcome.latency.reads(), 4500);
+    assert_eq!(reading.outcome.segments().len(), 1, "{:?}", reading.outcome.segments());
+}
+
+#[test]
 fn a_deeper_queue_never_makes_the_whole_take_longer() {
     for model in models() {
         let elapsed = |depth| read(&model, &[plan(5, depth, 2000)]).outcome.elapsed;

@@ -249,6 +249,9 @@ fn unclear(judged: &Judged, comparison: &Comparison) -> String {
     if judged.ratio.high < 1.0 && judged.harm == Harm::None && judged.then <= judged.now {
         return "a few queries get much faster and more of them get a slower plan".into();
     }
+    if judged.faster == 0 && judged.ratio.high >= 1.0 {
+        return "no query is certainly faster, and the mean may lie on either side of 1".into();
+    }
     "some queries get faster and others may get slower".into()
 }
 

@@ -225,9 +225,10 @@ fn case(bench: &Bench<'_>, one: &SpaceCost, stayed: Option<f64>) -> Case {
     case
 }
 
-/// The finding about tablespaces with constants of their own.
+/// The finding about tablespaces with constants of their own. The settings of reads ahead are none.
 pub(super) fn own_costs(spaces: &[Tablespace]) -> Option<Finding> {
-    let with_own = spaces.iter().filter(|space| !space.options.is_empty());
+    let has_own = |space: &&Tablespace| PageRead::ALL.iter().any(|read| space.option(read.constant()).is_some());
+    let with_own = spaces.iter().filter(has_own);
     let with_own: Vec<String> = with_own.map(|space| format!("{} ({})", space.name, space.options)).collect();
     let message = format!(
         "Tablespaces with costs of their own keep them whatever is set for a session or a database: {}.",
@@ -341,6 +342,17 @@ mod tests {
         assert_eq!((fits.given(), fits.is_to_change()), (Some(8.0), false), "8 to 7.9 is no advice");
         assert_eq!(with_own(5.0, 1.4).given(), Some(5.0));
         assert_eq!(with_own(8.0, 20.0).given(), Some(79.0));
+    }
+
+    #[test]
+    fn a_tablespace_with_reads_ahead_of_its_own_has_no_costs_of_its_own() {
+        let said = |options: &str| {
+            let space = Tablespace { name: "fast".into(), options: options.into(), ..Tablespace::default() };
+            own_costs(&[space]).map(|finding| finding.message)
+        };
+        assert_eq!(said("effective_io_concurrency=200"), None);
+        let both = said("effective_io_concurrency=200, random_page_cost=1.1").unwrap();
+        assert!(both.contains("fast (effective_io_concurrency=200, random_page_cost=1.1)"), "{both}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! counters: what the processor and the kernel counted while a command ran, or over a while of a process.
 
 mod findings;
+mod input;
 mod metrics;
 mod parameters;
 
@@ -21,6 +22,7 @@ use sys::valgrind::{Callgrind, Part};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Conditions, Machine, Sensitivity};
+use input::Input;
 use metrics::{Observed, Times};
 pub use parameters::{CommandOutput, CountersParameters, Surroundings, ValgrindRun};
 
@@ -63,6 +65,7 @@ fn count_command(
     let words = &parameters.command;
     let text = in_words(words);
     journal.describe_subject("command", text.as_str().into());
+    let input = if parameters.valgrind { Input::standard() } else { None };
     let conditions = Conditions::now(machine);
     let counters = Counters::of_commands(Rings::widest());
     let start = machine.clock.now();
@@ -95,7 +98,12 @@ fn count_command(
     let outcome = Outcome::Ended(code(ended.status));
     journal.find_all(findings::command_failed("The command", ended.status));
     if parameters.valgrind {
-        observed.simulated = count_under_valgrind(parameters, surroundings, machine, journal);
+        // A file that the first run has read to its end would be empty to the second.
+        let mut count = || count_under_valgrind(parameters, surroundings, machine, journal);
+        observed.simulated = match input {
+            Some(input) => input.again(count),
+            None => count(),
+        };
     }
     (outcome, keep(COMMAND.of(text), &observed, machine, journal))
 }

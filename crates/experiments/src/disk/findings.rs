@@ -159,6 +159,7 @@ pub(super) fn zones(workload: &Workload, measured: &[(Zone, Measured)]) -> Optio
     let clause = |(zone, ratio, published): &(Zone, f64, f64)| {
         let both = match workload.workers {
             2 => "with one worker in each zone".into(),
+            odd if !odd.is_multiple_of(2) => format!("with {odd} workers, {} of them in the outer zone", odd / 2),
             workers => format!("with {workers} workers, half of them in each zone"),
         };
         let place = if *zone == Zone::Inner { "in the inner zone".into() } else { both };

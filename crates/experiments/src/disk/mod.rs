@@ -18,6 +18,7 @@ use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::{own_cost, reading};
 pub use parameters::{DiskParameters, IoMethod, Order, Zone};
+pub(crate) use paths::repeated;
 use setting::Setting;
 
 /// Runs the experiment on every path.

@@ -29,20 +29,26 @@ impl Identity<'_> {
 
 /// The paths without those that name what an earlier one names, and a finding for each of these.
 pub(super) fn each_once(paths: &[PathBuf]) -> (Vec<&Path>, Vec<Finding>) {
-    let (mut once, mut findings) = (Vec::new(), Vec::new());
+    let (once, repeated) = repeated(paths);
+    let finding = |[path, first]: [&Path; 2]| {
+        let (path, first) = (path.display(), first.display());
+        row::NAMED_BEFORE.of(format!("{path} is {first}, which was named before: it is read once."))
+    };
+    (once, repeated.into_iter().map(finding).collect())
+}
+
+/// The paths without those that name what an earlier one names, and each of these with that earlier one.
+pub(crate) fn repeated(paths: &[PathBuf]) -> (Vec<&Path>, Vec<[&Path; 2]>) {
+    let (mut once, mut repeated) = (Vec::new(), Vec::new());
     let mut known: HashMap<Identity<'_>, &Path> = HashMap::new();
     for path in paths {
         match known.get(&Identity::of(path)) {
-            Some(first) => {
-                let (path, first) = (path.display(), first.display());
-                let message = format!("{path} is {first}, which was named before: it is read once.");
-                findings.push(row::NAMED_BEFORE.of(message));
-            }
+            Some(first) => repeated.push([path.as_path(), *first]),
             None => {
                 known.insert(Identity::of(path), path);
                 once.push(path.as_path());
             }
         }
     }
-    (once, findings)
+    (once, repeated)
 }

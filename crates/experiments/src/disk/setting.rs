@@ -55,7 +55,11 @@ impl<'a> Setting<'a> {
     fn check(&self) -> Result<(), ExperimentError> {
         if self.device.describe().is_virtual && self.workload.workers > 1 && self.workload.rate.is_some() {
             let name = self.device.name();
-            let sentence = format!("--rate on the model {name} works with one worker: leave --workers at 1");
+            let advice = match &self.view {
+                View::Zones(named) if named.contains(&Zone::Both) => "leave out --rate, as the zone 'both' needs two",
+                _ => "give --workers 1",
+            };
+            let sentence = format!("--rate on the model {name} works with one worker: {advice}");
             return Err(ExperimentError::Parameters(sentence));
         }
         let alignment = self.device.alignment().offset.max(1);
@@ -249,6 +253,15 @@ mod tests {
         let probed = probed(span, block_size, seed, NOWAIT_SAMPLE);
         assert_eq!(probed.len() as u64, NOWAIT_SAMPLE);
         assert!(probed.iter().filter(|block| sampled.contains(block)).count() <= 1, "{probed:?}");
+    }
+
+    #[test]
+    fn workers_that_zones_bring_along_are_not_said_to_be_left_out() {
+        for (zone, advice) in [(Zone::Outer, "give --workers 1"), (Zone::Both, "leave out --rate")] {
+            let parameters = DiskParameters { zones: vec![zone], rate: Some(100.0), ..DiskParameters::default() };
+            let refused = Setting::open(Path::new("model:ssd"), &parameters).map(|_| ()).unwrap_err().to_string();
+            assert!(refused.contains(&format!("works with one worker: {advice}")), "{refused}");
+        }
     }
 
     #[test]

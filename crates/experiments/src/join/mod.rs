@@ -34,7 +34,7 @@ pub fn run(
 ) -> Result<(), ExperimentError> {
     parameters.check_values()?;
     let openers = subject_run::openers(&parameters.on, |place| place.nested_loops(&parameters.asked), journal)?;
-    subject_run::announce(&openers, environment, machine, journal)?;
+    let environment = &subject_run::announce(&openers, environment, machine, journal)?;
     match measure(parameters, openers, environment, machine, journal) {
         Err(ExperimentError::Stopped) => Ok(()),
         outcome => outcome.map_err(ExperimentError::advised),
@@ -57,6 +57,7 @@ fn measure(
     // What is no engine's stands on a page of subjects, also alone.
     let names_subject = subjects.len() > 1 || !parameters.on.is_engine_alone();
     let mut descriptions = Descriptions::default();
+    subjects.iter().try_for_each(|subject| descriptions.take_name(subject.name(), environment))?;
     // The first one is what the others are compared with; the run is one on the others.
     let order = subjects.iter().cycle().skip(usize::from(names_subject)).take(subjects.len());
     order.for_each(|subject| descriptions.add(&**subject, journal));

@@ -100,9 +100,9 @@ pub(super) fn without_direct_io(filesystem: Option<&str>) -> Vec<Finding> {
     row::ABSENT_RUNG.stems.iter().map(|rung| row::ABSENT_RUNG.named(rung, reason.clone())).collect()
 }
 
-/// That the page cache did not serve its own rung.
+/// That the page cache did not serve its own rung. Where it is not known what did, the reading has said so.
 pub(super) fn page_cache_lost(verdict: Option<&Verdict>) -> Option<Finding> {
-    let verdict = verdict.filter(|verdict| verdict.tier != Tier::PageCache)?;
+    let verdict = verdict.filter(|verdict| !matches!(verdict.tier, Tier::PageCache | Tier::Unknown))?;
     Some(row::PAGE_CACHE_LOST.of(format!(
         "The page cache should serve rung page-cache-read and did not: {}. Repeat with more free memory.",
         verdict.proof

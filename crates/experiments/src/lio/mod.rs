@@ -70,7 +70,7 @@ fn measure_all(
 ) -> Result<(), ExperimentError> {
     let asked = parameters.asked();
     let openers = subject_run::openers(&parameters.on, |place| place.logical_reads(&asked), journal)?;
-    subject_run::announce(&openers, environment, machine, journal)?;
+    let environment = &subject_run::announce(&openers, environment, machine, journal)?;
     report_small_tables(parameters, machine, journal);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
@@ -79,6 +79,7 @@ fn measure_all(
     let mut found = Vec::new();
     for opener in openers {
         found.push(subject_run::run_on(opener, environment, machine, journal, |subject, journal| {
+            descriptions.take_name(subject.name(), environment)?;
             descriptions.add(subject, journal);
             let mut bench = Bench { parameters, machine, subject, sampler, names_subject };
             measure_subject(&mut bench, journal)

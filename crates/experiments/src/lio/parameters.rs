@@ -169,4 +169,12 @@ mod tests {
         assert_eq!(again.on.iter().map(|place| place.word()).collect::<Vec<_>>(), ["postgres:18"]);
         assert!(serde_json::from_str::<LioParameters>(r#"{"payloads": 1}"#).is_err());
     }
+
+    #[test]
+    fn a_subject_that_is_named_twice_is_refused() {
+        let of = |on: &str| LioParameters { on: on.parse().unwrap(), ..LioParameters::default() }.check();
+        assert!(of("sqlite,sqlite?page_size=8192").is_ok());
+        let refused = of("sqlite,engine,sqlite?page_size=4096").unwrap_err().to_string();
+        assert_eq!(refused, "--on names sqlite twice, and its cases could not be told apart: name it once");
+    }
 }

@@ -7,8 +7,11 @@ mod on_subjects;
 mod parameters;
 mod trip;
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
+use crate::disk;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
@@ -24,6 +27,7 @@ pub fn run(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     parameters.check()?;
+    refuse_repeated(&parameters.paths)?;
     let trips =
         parameters.paths.iter().map(|path| Trip::open(path, parameters, machine)).collect::<Result<Vec<_>, _>>()?;
     if parameters.evict && !trips.iter().any(Trip::is_buffered) {
@@ -44,4 +48,18 @@ pub fn run(
     }
     machine.report_disturbances(journal);
     Ok(())
+}
+
+/// Refuses a file or a device that is named twice. The passes over the first name would have touched its blocks before
+/// the first touch by the second.
+fn refuse_repeated(paths: &[PathBuf]) -> Result<(), ExperimentError> {
+    let (_, repeated) = disk::repeated(paths);
+    match repeated.iter().find(|[path, _]| !device::has_prefix(path)) {
+        Some([path, first]) => Err(ExperimentError::Parameters(format!(
+            "{} is {}, which was named before, so its first touch would not be the first: name it once",
+            path.display(),
+            first.display()
+        ))),
+        None => Ok(()),
+    }
 }

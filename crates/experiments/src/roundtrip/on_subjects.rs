@@ -76,7 +76,7 @@ pub fn run_on(
 ) -> Result<(), ExperimentError> {
     let asked = parameters.asked();
     let openers = subject_run::openers(&parameters.on, |place| place.round_trip(&asked), journal)?;
-    subject_run::announce(&openers, environment, machine, journal)?;
+    let environment = &subject_run::announce(&openers, environment, machine, journal)?;
     match measure(parameters, openers, environment, machine, journal) {
         Err(ExperimentError::Stopped) => Ok(()),
         outcome => outcome,
@@ -94,6 +94,7 @@ fn measure(
     let mut descriptions = Descriptions::default();
     for opener in openers {
         subject_run::run_on(opener, environment, machine, journal, |subject, journal| {
+            descriptions.take_name(subject.name(), environment)?;
             descriptions.add(subject, journal);
             let name = names_subject.then(|| subject.name().to_string());
             journal.step("loading the table", Duration::from_secs(2));

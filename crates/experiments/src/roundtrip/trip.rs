@@ -76,10 +76,8 @@ impl<'a> Trip<'a> {
         }
         let mut measured = Vec::new();
         for requests in self.layout.all_requests() {
-            if witnesses.target().is_some() {
-                let wanted = self.layout.wanted(requests.blocks_per_read);
-                journal.find_all(findings::fewer_blocks(&self.path(), requests, wanted));
-            }
+            let wanted = self.layout.wanted(requests.blocks_per_read);
+            journal.find_all(findings::fewer_blocks(&self.path(), requests, wanted));
             for (pass, one) in self.passes(witnesses.target(), requests, journal)? {
                 if one.interrupted {
                     return Ok(());

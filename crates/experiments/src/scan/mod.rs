@@ -53,7 +53,7 @@ pub fn run(
     parameters.check()?;
     let settings = parameters.settings(memory_limit(parameters));
     let openers = subject_run::openers(&parameters.on, |place| place.access_paths(&settings), journal)?;
-    subject_run::announce(&openers, environment, machine, journal)?;
+    let environment = &subject_run::announce(&openers, environment, machine, journal)?;
     match measure(parameters, openers, environment, child, machine, journal) {
         Err(ExperimentError::Stopped) => Ok(()),
         outcome => outcome,
@@ -78,6 +78,7 @@ fn measure(
     let (mut found, mut expected) = (Vec::new(), None);
     for opener in openers {
         found.push(subject_run::run_on(opener, environment, machine, journal, |subject, journal| {
+            descriptions.take_name(subject.name(), environment)?;
             let (name, expected, counted) = (subject.name().to_string(), &mut expected, CountedPaths::default());
             let stream = None;
             let mut bench = Bench { parameters, machine, child, subject, name, is_alone, expected, counted, stream };

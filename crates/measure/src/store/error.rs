@@ -57,6 +57,12 @@ pub enum StoreError {
         /// What the operating system reported.
         source: io::Error,
     },
+    /// A file lies among the runs, and readpath did not write it.
+    #[error("{} is no run of readpath: nothing was removed.", path.display())]
+    NotARun {
+        /// The file.
+        path: PathBuf,
+    },
     /// The run holds something that its document cannot carry.
     #[error("the run {id} cannot be kept: {reason}.")]
     NotADocument {

@@ -37,11 +37,13 @@ impl Interval {
         Ok(Interval { since, until })
     }
 
-    /// `a.trc from 2026-11-22T09:00:00 to 2026-11-22T10:00:00`.
+    /// `a.trc from 2026-11-22 09:00:00 to 2026-11-22 10:00:00`.
     fn of(&self, name: &str) -> String {
-        let part = |word: &str, time: Option<WallClock>| time.map_or(String::new(), |time| format!(" {word} {time}"));
+        let part = |word: &str, time: Option<WallClock>| {
+            time.map_or(String::new(), |time| format!(" {word} {}", time.to_string().replacen('T', " ", 1)))
+        };
         let word = if self.since.is_some() { "to" } else { "until" };
-        format!("{name}{}{}", part("from", self.since), part(word, self.until)).replace('T', " ")
+        format!("{name}{}{}", part("from", self.since), part(word, self.until))
     }
 
     fn place(&self, micros: i64) -> Place {

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use measure::compare::{Amount, ProfileComparison, ProfileSide, StatementAlone, TimeChange};
+use measure::schema::profile::findings as row;
 use measure::sorting;
 use measure::wait_class::Class;
-use measure::{Case, Run, Severity};
+use measure::{Case, Finding, Run, Severity};
 
 use super::amount::amount;
 use super::change::{by_difference, change};
@@ -63,8 +64,9 @@ pub fn compare_kept(before: &Run, after: &Run, top: usize) -> ProfileComparison 
     add_times(&mut found, &sides);
     add_statements(&mut found, &sides);
     found.divide_by_lengths();
-    let warnings =
-        |run: &Run| run.findings.iter().filter(|finding| finding.severity == Severity::Warning).cloned().collect();
+    // What one run has a row of, the other one may have added up: then it is no new statement, and none that vanished.
+    let matters = |finding: &&Finding| finding.severity == Severity::Warning || row::STATEMENTS_ADDED_UP.made(finding);
+    let warnings = |run: &Run| run.findings.iter().filter(matters).cloned().collect();
     found.warnings = (warnings(before), warnings(after));
     found
 }
@@ -247,6 +249,17 @@ mod tests {
             cases.push(case(&[("table", "statement_text"), ("id", id), ("text", text)], Vec::new()));
         }
         Run { schema: SCHEMA.into(), id: "a".into(), experiment: "profile".into(), cases, ..Run::default() }
+    }
+
+    #[test]
+    fn a_run_that_added_statements_up_says_so_where_another_one_has_them_alone() {
+        let (mut before, after) = (run(&[("1", "select 1", 1, 9.0)]), run(&[("2", "select 2", 1, 9.0)]));
+        before.findings = vec![row::STATEMENTS_ADDED_UP.of("2 of 3 statements are added up"), row::TRANSACTIONS.of("")];
+        let found = compare_kept(&before, &after, 10);
+        let said = |findings: &[Finding]| findings.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
+        assert_eq!((found.vanished.len(), found.new.len()), (1, 1));
+        assert_eq!(said(&found.warnings.0), ["statements-added-up"]);
+        assert!(found.warnings.1.is_empty(), "{:?}", found.warnings);
     }
 
     #[test]

@@ -147,7 +147,8 @@ fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
         schema::FETCHED_ROWS.count(FROM_CALLS, fetch.rows),
         schema::ERRORS.count(FROM_CALLS, one.errors.values().fold(0, |sum: u64, count| sum.saturating_add(*count))),
     ]);
-    if let Some(saving) = array_saving(profile, one) {
+    // All others together are no statement whose fetches could be larger.
+    if let Some(saving) = array_saving(profile, one).filter(|_| id != OTHERS) {
         let from = "trace: fetches, and waits for the client";
         metrics.push(schema::ROUND_TRIPS_SAVED.count(from, saving.trips));
         if saving.micros > 0.0 {

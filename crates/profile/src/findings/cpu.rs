@@ -27,7 +27,7 @@ pub(super) fn advice(of: &Of<'_>) -> Advice {
         return Advice::default();
     };
     if let Some(sampled) = &profile.sampled {
-        return of_samples(of, most, sampled.counters.as_ref().and_then(|all| all.get(&most.statement)), cpu(most));
+        return of_samples(of, most, sampled.counted(most.statement), cpu(most));
     }
     let executions = most.calls_of(&profile.context, CallKind::Exec).calls;
     // As the CPU, without those of its parses.

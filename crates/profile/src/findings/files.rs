@@ -178,6 +178,7 @@ fn sentence(problem: &Problem) -> String {
         | Problem::OtherSource { .. }
         | Problem::OtherServer { .. }
         | Problem::SameTime { .. }
+        | Problem::Copied { .. }
         | Problem::Repeated { .. } => text,
         Problem::NoLogs { .. }
         | Problem::Unlisted { .. }

@@ -226,6 +226,19 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_whole_gzip_is_not_called_damage_of_it() {
+        for behind in [vec![0; 512], b"-- end of the backup --".to_vec()] {
+            let mut bytes = unpack_stream(Cursor::new([gzip(b"one\n"), behind].concat())).unwrap();
+            let mut all = Vec::new();
+            assert_eq!(bytes.append(&mut all, 100).unwrap(), 4);
+            let said = bytes.append(&mut all, 100).unwrap_err().to_string();
+            assert_eq!((&*all, &*said), (&b"one\n"[..], "what follows its gzip data is no gzip data"));
+        }
+        let damaged = [b"\x1f\x8b\x09".to_vec(), vec![0; 50]].concat();
+        assert!(read(damaged).unwrap_err().to_string().contains("is damaged"), "nothing was unpacked of it");
+    }
+
+    #[test]
     fn a_packed_file_that_is_cut_is_an_error_that_says_so_in_the_same_words() {
         let text = noise(40_000, 5);
         let zstandard = zstd::encode_all(&text[..], 1).unwrap();

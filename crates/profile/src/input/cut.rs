@@ -5,18 +5,23 @@ use std::io::{self, Read};
 /// How much is unpacked at a time: what a decoder had unpacked of one call when it met the end is lost.
 const PIECE_BYTES: usize = 4 << 10;
 
+/// What the decoder of gzip says where something else stands in the place of a member.
+const NO_MEMBER: &str = "invalid gzip header";
+
 /// A decoder whose error comes behind all that it unpacked, and says what is wrong.
 pub(crate) struct UpToCut<R> {
     decoder: R,
     packing: &'static str,
     piece_bytes: usize,
+    /// Whether anything was unpacked.
+    is_begun: bool,
     error: Option<io::Error>,
 }
 
 impl<R: Read> UpToCut<R> {
     /// `packing` is the name of the format.
     pub(crate) fn new(decoder: R, packing: &'static str) -> UpToCut<R> {
-        UpToCut { decoder, packing, piece_bytes: PIECE_BYTES, error: None }
+        UpToCut { decoder, packing, piece_bytes: PIECE_BYTES, is_begun: false, error: None }
     }
 
     /// The same of a decoder that loses nothing that it unpacked.
@@ -29,6 +34,10 @@ impl<R: Read> UpToCut<R> {
         let sentence = match error.kind() {
             _ if error.raw_os_error().is_some() => return error,
             io::ErrorKind::UnexpectedEof => format!("the {} data is truncated", self.packing),
+            // Such as the zeros that fill the last block of a tape.
+            _ if self.is_begun && error.to_string() == NO_MEMBER => {
+                format!("what follows its {0} data is no {0} data", self.packing)
+            }
             _ => format!("the {} data is damaged ({error})", self.packing),
         };
         io::Error::new(error.kind(), sentence)
@@ -45,7 +54,10 @@ impl<R: Read> Read for UpToCut<R> {
             let end = buffer.len().min(filled.saturating_add(self.piece_bytes));
             match self.decoder.read(&mut buffer[filled..end]) {
                 Ok(0) => break,
-                Ok(count) => filled += count,
+                Ok(count) => {
+                    filled += count;
+                    self.is_begun = true;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if filled == 0 => return Err(self.sentence(error)),
                 Err(error) => {

@@ -93,6 +93,14 @@ pub enum Problem {
         /// The first of its segments that is left out.
         name: String,
     },
+    /// A segment of a recording that was read from another folder, with the same bytes.
+    #[error("{name} is a copy of {first}, which counts once: copies in its folder are left out")]
+    Copied {
+        /// The first of its folder that is left out.
+        name: String,
+        /// The segment that was read.
+        first: String,
+    },
     /// A file that is no SQL trace.
     #[error("{name} is not an SQL trace: {what}")]
     NotATrace {

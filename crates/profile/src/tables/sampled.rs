@@ -39,6 +39,8 @@ pub struct Sampled {
     pub blockers: Vec<BlockerRow>,
     /// What the server counted of statements meanwhile; `None` where it counts nothing or may not be asked.
     pub counters: Option<BTreeMap<StatementIndex, Counters>>,
+    /// Whether it counted that in a part of the time alone: then no time is divided by it.
+    pub is_counted_in_part: bool,
     /// What the sampling itself took.
     pub own: OwnCost,
     /// Share of the processors' busy time that the hypervisor took; `None` where it cannot be seen.
@@ -53,6 +55,11 @@ pub struct Sampled {
 const LATE: Ticks = Ticks::from_micros(1_000_000);
 
 impl Sampled {
+    /// What the server counted of a statement in all of the time; `None` where that is not known.
+    pub fn counted(&self, statement: StatementIndex) -> Option<&Counters> {
+        self.counters.as_ref().filter(|_| !self.is_counted_in_part)?.get(&statement)
+    }
+
     /// How far the samples and the server's account may lie apart: by sampling, and because the account is late.
     pub fn stated_error(&self) -> Ticks {
         self.db_time_error + Ticks((self.active.mean * LATE.0 as f64) as i64)

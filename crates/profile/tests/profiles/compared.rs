@@ -77,6 +77,21 @@ fn waits_that_an_interval_cannot_place_by_their_own_time_are_counted() {
 }
 
 #[test]
+fn a_part_of_a_trace_is_named_with_its_time_and_no_letter_of_its_name_is_lost() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.trc");
+    let begin = "*** 2003-05-06 10:00:00.000\n*** SESSION ID:(9.1) 2003-05-06 10:00:00.000\n";
+    let call = "EXEC #1:c=0,e=100,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=4,tim=1000000\n";
+    std::fs::write(&path, [begin, call].concat()).expect("room for a small file");
+    let since = Some("2003-05-06 10:00".parse::<WallClock>().expect("a time"));
+    let mut cut = Cut::new(Interval { since, until: None }, None, THINK_TIME);
+    let chosen = Chosen::of(std::slice::from_ref(&path));
+    let ingested = ingest(chosen, &settings(), &mut cut, &mut |_, _| ControlFlow::Continue(()));
+    let side = cut.finish("/TRACES/T.trc where event=enq: TX - contention", ingested).expect("a call of this time");
+    assert_eq!(side.name, "/TRACES/T.trc where event=enq: TX - contention from 2003-05-06 10:00:00");
+}
+
+#[test]
 fn real_traces_differ_from_each_other_by_sums_and_from_themselves_not_at_all() {
     let Some(folder) = crate::support::traces() else {
         println!("skipped: there are no real traces");

@@ -13,19 +13,21 @@ use measure::{Finding, Parameters};
 use recording::{Folder, Own, Segment, SegmentName, encode};
 
 use profile::choice::Period;
+use profile::document::{Order, Selection};
 use profile::event::Ticks;
 use profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use profile::observe::collector::THINK_TIME;
 use profile::observe::instruments::Instruments;
 use profile::observe::skew::{Dimension, Filter, Skew};
-use profile::source::recorded::{Sums, SumsSettings};
+use profile::outcome::outcome;
+use profile::source::recorded::{Sums, SumsSettings, add_counters};
 use profile::source::sampled::{
     Backend, CLIENT, Observed, ProcessorTime, Sample, SampledProfile, State, Traced, TracedRead,
 };
 use profile::source::{BindValues, ReadOptions, SourceSettings};
 use profile::tables::class_sums::class_sums;
 use profile::tables::read_tiers::ReadTier;
-use profile::tables::sampled::OwnCost;
+use profile::tables::sampled::{Counters, OwnCost};
 
 const SECOND: i64 = 1_000_000;
 /// 2026-11-23 10:15:00 UTC.
@@ -296,11 +298,16 @@ fn sums_of(event: &str) -> Sums {
 
 /// The same from this time on, of this server.
 fn sums_at(begin: i64, subject: Parameters, event: &str) -> Sums {
+    sums_doing(begin, subject, Some(event.into()))
+}
+
+/// The same of a session that waits for this event, or is on a processor.
+fn sums_doing(begin: i64, subject: Parameters, event: Option<Arc<str>>) -> Sums {
     let mut sums = Sums::new(begin, subject, SumsSettings::default());
     let working = Sample {
         backend: backend(3),
         state: State::Active,
-        event: Some(event.into()),
+        event,
         query_id: Some(7),
         query_start: Some(BEGIN),
         text: None,
@@ -400,11 +407,17 @@ fn a_time_that_two_recordings_have_counts_once() {
     for (name, _) in recording::segments(&whole).unwrap() {
         fs::copy(whole.join(name.to_string()), copy.join(name.to_string())).unwrap();
     }
-    let read = heard_of(&[whole.clone(), copy], "", &mut Instruments::default());
+    let both = [whole.clone(), copy];
+    let read = heard_of(&both, "", &mut Instruments::default());
     assert_near(seconds(&read), 6.0, "a copy adds nothing");
+    assert!(read.has_all_named(&both), "and nothing is missing");
     assert_eq!(folders(&read), ["day0", "day0"]);
     let said: Vec<String> = read.problems.iter().map(ToString::to_string).collect();
-    assert!(said.len() == 1 && said[0].contains("/second/") && said[0].contains("counts once"), "{said:?}");
+    assert!(said.len() == 1 && said[0].contains("/second/") && said[0].contains("is a copy of"), "{said:?}");
+    // What was recorded at the same time and is no copy may be another server's.
+    let same = [whole.clone(), write_from(folder.path(), "same", &[1], "postgres://shop")];
+    let read = heard_of(&same, "", &mut Instruments::default());
+    assert!(read.problems[0].to_string().contains("counts once") && !read.has_all_named(&same), "{:?}", read.problems);
     // Of one that goes on beyond the other, the rest counts.
     let later = write_from(folder.path(), "third", &[4, 7], "postgres://shop");
     let read = heard_of(&[whole, later], "", &mut Instruments::default());
@@ -441,6 +454,36 @@ fn a_recordings_profile_says_what_the_recording_took() {
     let own = recorded_of(folder.path(), segment);
     assert_near(own.cpu.unwrap(), 0.02, "CPU of the recorder");
     assert_near(own.session.unwrap(), 0.005, "its session's time");
+}
+
+#[test]
+fn no_time_is_divided_by_what_the_server_counted_in_a_part_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let counted = |seconds: i64| {
+        let begin = BEGIN + seconds * SECOND;
+        let mut segment = sums_doing(begin, subject(), None).take(begin + 3 * SECOND).unwrap();
+        let counters = Counters { executions: 300, rows: 300, hits: 3_000, reads: 0 };
+        add_counters(&mut segment, &[(7, (counters, "select $1".to_string()))].into());
+        segment
+    };
+    write(folder.path(), [0, 3].map(counted));
+    let all_said = |period: &str| {
+        let mut read = recorded(folder.path(), period);
+        let selection = Selection { order: Order::ResponseTime, top: 10, statement: None, hides_texts: false };
+        outcome(&mut read, &Instruments::default(), &selection).findings
+    };
+    let whole = all_said("");
+    assert!(said(&whole, "practice-cpu")[0].contains("600 executions of 10.0 ms CPU"), "{whole:?}");
+    assert_eq!(said(&whole, "answer-logical-read").len(), 1, "{whole:?}");
+    // Four seconds, and what was counted in the last three of them.
+    let part = all_said("-4s..");
+    let of_cpu = said(&part, "practice-cpu");
+    assert!(of_cpu.len() == 1 && !of_cpu[0].contains("executions of"), "{of_cpu:?}");
+    assert!(said(&part, "answer-logical-read").is_empty(), "{part:?}");
+    assert!(said(&part, "sampled-level")[0].contains("no time is divided by them"), "{part:?}");
+    // What was counted in no whole segment was recorded all the same.
+    let within = all_said("-2s..");
+    assert!(said(&within, "sampled-level")[0].contains("of whole minutes: the profile's time has none"), "{within:?}");
 }
 
 /// The cost in the profile of a folder that has this segment alone.

@@ -220,6 +220,39 @@ fn a_time_of_a_recording_has_the_reads_of_that_time_and_parts_add_up() {
 }
 
 #[test]
+fn a_time_of_a_recording_has_no_blocks_that_were_read_outside_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut random, mut sums) = (SplitMix64::new(7), Sums::new(BEGIN, subject(), SumsSettings::default()));
+    for look in 1..55 * SECOND / LOOK {
+        let (at, samples) = (BEGIN + look * LOOK, samples(look));
+        assert!(sums.look(at, Ticks::from_micros(LOOK), &samples).is_none());
+        // The first session reads all the time, the second one in the first ten seconds alone.
+        let process = if look < 5_000 { 1 + random.below(2) as u32 } else { 1 };
+        let read = TracedRead {
+            process,
+            begun: at - 1_000,
+            elapsed: Ticks::from_micros(3),
+            tier: ReadTier::PageCache,
+            file: format!("base/5/{process}").into(),
+            block: random.below(1 << 30),
+            blocks: 1,
+            bytes: 8192,
+            queue: Ticks::ZERO,
+            service: Ticks::ZERO,
+        };
+        sums.trace(at, &samples, Traced { reads: vec![read], records: 3, ..Traced::default() });
+    }
+    write(folder.path(), vec![sums.take(BEGIN + 55 * SECOND).unwrap()]);
+    let whole = readers(&recorded(folder.path(), ""));
+    assert!(["71", "72"].iter().all(|id| whole.contains_key(*id)), "{:?}", whole.keys());
+    let found = readers(&recorded(folder.path(), "10:15:40..10:15:50"));
+    assert!(!found.contains_key("72"), "what read nothing then has no row: {:?}", found.keys());
+    let (tiers, leaning) = &found["71"];
+    let (read, different) = (tiers.of(ReadTier::PageCache).blocks, leaning.as_ref().unwrap().blocks);
+    assert!((4_900..5_100).contains(&read) && different <= read, "{different} different ones of {read}");
+}
+
+#[test]
 fn a_whole_recording_closes_to_the_servers_account_and_a_part_of_a_segment_says_why_not() {
     let folder = tempfile::tempdir().unwrap();
     let account = 5 * 60 * 1_000_000_000;

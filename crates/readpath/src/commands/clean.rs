@@ -8,7 +8,7 @@ use ::measure::quantity::size_in_words;
 use clap::{ArgMatches, Args, Command};
 use server::place::{Address, word_of_shell};
 use server::{Limits, Place, ServerError, Session, Statements, schema};
-use storage::catalog::DirectoryLock;
+use storage::catalog::{DirectoryLock, LOCK_FILE};
 use sys::file::own_folder::Leftovers;
 
 use super::measure::{progress, signals};
@@ -173,25 +173,45 @@ fn has_running_programs(folder: &Path) -> bool {
     programs.any(|program| program.starts_with(&folder))
 }
 
-/// Bytes of all files in a folder and below.
+/// Bytes of all files in a folder and below. What another run removes at this moment has none.
 fn bytes_in(folder: &Path) -> io::Result<u64> {
     let bytes = |entry: io::Result<fs::DirEntry>| {
         let entry = entry?;
-        let found = entry.metadata()?;
-        if found.is_dir() { bytes_in(&entry.path()) } else { Ok(found.len()) }
+        match entry.metadata() {
+            Ok(found) if found.is_dir() => bytes_in(&entry.path()),
+            found => unless_gone(found.map(|found| found.len())),
+        }
     };
-    fs::read_dir(folder)?.map(bytes).sum()
+    match fs::read_dir(folder) {
+        Ok(mut entries) => entries.try_fold(0_u64, |sum, entry| Ok(sum + bytes(entry)?)),
+        Err(error) => unless_gone(Err(error)),
+    }
+}
+
+fn unless_gone(bytes: io::Result<u64>) -> io::Result<u64> {
+    match bytes {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        bytes => bytes,
+    }
 }
 
 /// Removes a folder with all that is in it. A link to a larger disk stays, and so does the folder there.
 fn remove(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
+    for entry in lock_last(folder)? {
         if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
     }
     // It stays where it is a link or a mount, and where another run has put something into it meanwhile.
     let _ = fs::remove_dir(folder);
     Ok(())
+}
+
+/// What is in a folder, its lock at the end: as soon as that is gone, another run may load tables there, and those
+/// would be removed half-made.
+fn lock_last(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    let entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    let (lock, mut others): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.file_name() == LOCK_FILE);
+    others.extend(lock);
+    Ok(others)
 }
 
 /// Bytes in a sentence, rounded up to KiB or MiB.
@@ -220,6 +240,30 @@ mod tests {
         std::os::unix::fs::symlink(program.parent().unwrap(), &link).unwrap();
         assert!(has_running_programs(&link));
         assert!(!has_running_programs(dir.path()));
+    }
+
+    #[test]
+    fn a_folder_that_another_run_removes_meanwhile_is_no_failure_and_has_no_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("below")).unwrap();
+        fs::write(dir.path().join("below/file"), [7; 300]).unwrap();
+        assert_eq!(bytes_in(dir.path()).unwrap(), 300);
+        assert_eq!(bytes_in(&dir.path().join("gone")).unwrap(), 0);
+        assert!(bytes_in(&dir.path().join("below/file")).is_err(), "it is no folder");
+    }
+
+    #[test]
+    fn the_lock_of_a_folder_is_removed_last() {
+        let tables: Vec<String> = (0..20).map(|number| format!("table-{number}")).collect();
+        // A file system lists what was made first or last, or in an order of its own.
+        for is_first in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut names: Vec<&str> = tables.iter().map(String::as_str).collect();
+            names.insert(if is_first { 0 } else { names.len() }, LOCK_FILE);
+            names.iter().for_each(|name| fs::write(dir.path().join(name), "").unwrap());
+            let found: Vec<_> = lock_last(dir.path()).unwrap().iter().map(fs::DirEntry::file_name).collect();
+            assert!(found.len() == 21 && found[20] == LOCK_FILE, "{found:?}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use ::export::ExportError;
 use ::export::events::{EventWriter, Written};
 use ::export::folder::{Existing, Folder};
 use ::export::queries::{QUERIES, QUERIES_OF_RECORDINGS, query};
+use ::measure::quantity::counted;
 use ::profile::choice::Period;
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use ::profile::observe::collector::THINK_TIME;
@@ -146,8 +147,9 @@ fn read(chosen: Chosen, scale: TimeScale, writer: &mut EventWriter, signals: &Si
 /// Says why files are not in the export.
 fn complain(ingested: &Ingested) {
     ingested.problems.iter().take(NAMED_MAX).for_each(|problem| output::complain(&format!("{problem}.")));
-    if ingested.problems.len() > NAMED_MAX {
-        output::complain(&format!("{} further files were left out.", ingested.problems.len() - NAMED_MAX));
+    let more = ingested.problems.len().saturating_sub(NAMED_MAX) as u64;
+    if more > 0 {
+        output::complain(&format!("{} left out.", counted(more, "further file was", "further files were")));
     }
     for file in &ingested.files {
         if let Some(reason) = &file.cut_short {

@@ -18,7 +18,7 @@ use recording::{Folder, Limits};
 use server::facts::ASSUMED_MAJOR;
 use server::{Address, ServerError, Statements};
 
-use super::measure::signals;
+use super::measure::{interrupted, signals};
 use super::subjects::server_that_runs;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, Purpose, arguments, fresh_seed};
@@ -153,7 +153,8 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
     let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, error);
     let signals = signals()?;
     // A server that refuses leaves no folder behind.
-    let mut watch = open(arguments, address, &signals).map_err(|error| failed(&error))?;
+    let unopened = |error: ServerError| signals.received().map_or_else(|| failed(&error), interrupted);
+    let mut watch = open(arguments, address, &signals).map_err(unopened)?;
     let folder = Folder::open(&arguments.to).map_err(|error| failed(&error))?;
     let age = arguments.keep.map(|keep| i64::try_from(keep.0 / 1_000).unwrap_or(i64::MAX));
     let limits = Limits { age, bytes: Some(arguments.max_size) };

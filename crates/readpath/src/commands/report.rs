@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ::measure::Run;
-use ::measure::atomic_file::{self, Existing};
+use ::measure::atomic_file::{self, Draft, Existing};
 use ::measure::quantity::counted;
 use ::measure::store::Unreadable;
 use ::profile::compare::compare_kept;
@@ -41,7 +41,8 @@ const STANDARD_OUTPUT: &str = "-";
 /// Statements of each kind that a comparison of two profiles shows.
 const STATEMENTS: usize = 10;
 
-/// Characters of an identifier in the name of a file.
+/// Letters of an identifier in the name of a file: the time in milliseconds and the version. More are taken where two
+/// runs share these.
 const ID_LENGTH: usize = 13;
 
 #[derive(Args)]
@@ -89,6 +90,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     }
     if let Some(page) = arguments.file() {
         refuse_to_replace(page, arguments.force)?;
+        // Before traces are read, which may take minutes.
+        Draft::beside(&target(page)).map_err(|error| not_written(page, &error))?;
     }
     let (mut runs, failures) = runs(&arguments, context)?;
     let exit = Exit::of_rest(&failures);
@@ -186,14 +189,26 @@ fn one(reference: &str, context: &Context) -> Result<Run, Failure> {
 fn charts(folder: &Path, runs: &[Run]) -> Vec<(PathBuf, String)> {
     let mut charts: Vec<(PathBuf, String)> = Vec::new();
     let mut seen = BTreeSet::new();
-    for run in runs.iter().filter(|run| seen.insert(&run.id)) {
-        let id: String = run.id.chars().filter(char::is_ascii_alphanumeric).take(ID_LENGTH).collect();
+    let runs_once: Vec<&Run> = runs.iter().filter(|run| seen.insert(&run.id)).collect();
+    let ids = short_ids(&runs_once);
+    for (run, id) in runs_once.into_iter().zip(ids) {
         for (name, text) in svg::files(run) {
             let name = if runs.len() > 1 { format!("{name}-{id}.svg") } else { format!("{name}.svg") };
             charts.push((folder.join(name), text));
         }
     }
     charts
+}
+
+/// The beginnings of the identifiers of different runs, as long as it takes to tell them apart.
+fn short_ids(runs: &[&Run]) -> Vec<String> {
+    let of_length = |length: usize| -> Vec<String> {
+        let letters = |run: &&Run| run.id.chars().filter(char::is_ascii_alphanumeric).take(length).collect::<String>();
+        runs.iter().map(letters).collect()
+    };
+    let longest = runs.iter().map(|run| run.id.len()).max().unwrap_or(0);
+    let are_apart = |ids: &Vec<String>| ids.iter().collect::<BTreeSet<_>>().len() == ids.len();
+    (ID_LENGTH..longest).map(of_length).find(are_apart).unwrap_or_else(|| of_length(longest))
 }
 
 /// Writes charts that [`refuse_to_replace`] let pass; gives how many.
@@ -227,10 +242,15 @@ pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Fail
     Err(Failure::new(Exit::WrongCommandLine, sentence))
 }
 
-/// Writes a file whole or not at all; the file that a link leads to, where it is one.
+/// Writes a file whole or not at all.
 fn write(path: &Path, text: &str, is_forced: bool) -> Result<(), Failure> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
-    atomic_file::write(&target, text.as_bytes(), existing(is_forced)).map_err(|error| not_written(path, &error))
+    let written = atomic_file::write(&target(path), text.as_bytes(), existing(is_forced));
+    written.map_err(|error| not_written(path, &error))
+}
+
+/// The file that a link leads to, where it is one.
+fn target(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
 /// What becomes of a file that [`refuse_to_replace`] let pass, or that has appeared since.
@@ -240,4 +260,18 @@ pub(super) fn existing(is_forced: bool) -> Existing {
 
 fn not_written(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::Failed, format!("{} could not be written: {error}. Nothing was left there.", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_of_runs_that_began_in_one_millisecond_have_different_names() {
+        let runs = ["0197c0de-0000-7a11-8000-000000000001", "0197c0de-0000-7a12-8000-000000000001"]
+            .map(|id| Run { id: id.into(), ..Run::default() });
+        let ids = |runs: &[Run]| short_ids(&runs.iter().collect::<Vec<_>>());
+        assert_eq!(ids(&runs), ["0197c0de00007a11", "0197c0de00007a12"]);
+        assert_eq!(ids(&runs[..1]), ["0197c0de00007"]);
+    }
 }

@@ -6,6 +6,7 @@ mod making;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command};
+use measure::quantity::counted;
 use measure::sorting;
 use report::Media;
 use subjects::places::without_password;
@@ -99,7 +100,9 @@ fn refused(arguments: &Arguments, mut problems: Vec<Problem>) -> Failure {
     let (count, file) = (lines.len(), arguments.file.display());
     lines.truncate(PROBLEMS_MAX);
     if count > PROBLEMS_MAX {
-        lines.push(format!("{file}: there are {} more problems.", count - PROBLEMS_MAX));
+        let verb = if count == PROBLEMS_MAX + 1 { "is" } else { "are" };
+        let more = counted((count - PROBLEMS_MAX) as u64, "more problem", "more problems");
+        lines.push(format!("{file}: there {verb} {more}."));
     }
     if count > 1 {
         lines.insert(0, format!("{file} has {count} problems, and nothing was measured:"));

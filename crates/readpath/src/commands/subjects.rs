@@ -1,8 +1,9 @@
 //! What commands have in common that measure on subjects: `--on`, how long things may take there, and dry runs.
 
-use std::env;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::{env, fs};
 
 use ::measure::{Case, Finding, Metric, Nanos};
 use clap::{ArgMatches, Args};
@@ -34,6 +35,9 @@ const OF_GIVEN: &str = "The version of a given server is not asked, and is taken
 const EXTENSION: &str = "pg_buffercache";
 const OF_EXTENSION: &str =
     "What names pg_buffercache is sent only where the database has that extension and the role may use it.";
+
+/// How the word of a database file begins, which is named by the file without its folder in cases and on pages.
+const OF_DATABASE_FILE: &str = "sqlite:";
 
 /// The options of subjects.
 #[derive(Args, Clone)]
@@ -123,6 +127,7 @@ impl SubjectArguments {
 impl SubjectOptions {
     /// The places; in a dry run those that take statements. Refuses options of servers where there is none.
     pub(super) fn places(&self, places: Places) -> Result<Places, Failure> {
+        refuse_files_of_one_name(&places)?;
         let refused = |sentence| Err(Failure::new(Exit::WrongCommandLine, sentence));
         let has_server = places.iter().any(Place::takes_statements);
         match has_server {
@@ -153,6 +158,26 @@ impl SubjectOptions {
             ..Environment::new(env::temp_dir())
         }
     }
+}
+
+/// Refuses two database files whose cases no page and no comparison could tell apart.
+fn refuse_files_of_one_name(places: &Places) -> Result<(), Failure> {
+    let mut known = BTreeMap::new();
+    for word in places.named().map(Place::word) {
+        let Some(file) = word.strip_prefix(OF_DATABASE_FILE) else { continue };
+        let path = fs::canonicalize(file).unwrap_or_else(|_| file.into());
+        let Some(name) = path.file_name() else { continue };
+        let Some((first, known)) = known.insert(name.to_os_string(), (word.clone(), path.clone())) else { continue };
+        let sentence = match known == path {
+            true => format!("{first} and {word} are one file: name it once."),
+            false => format!(
+                "{first} and {word} are files of one name, so their cases could not be told apart: measure each in a \
+                 run of its own, and compare the runs."
+            ),
+        };
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
+    Ok(())
 }
 
 /// A time that PostgreSQL takes as a limit. To PostgreSQL 0 is no limit, and on a given server every statement has one.

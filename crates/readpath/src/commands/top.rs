@@ -168,7 +168,7 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
     let stop = signals.stop().share();
     let opened = Watch::open(address, settings, Instruments::default(), Arc::clone(&stop));
     progress.clear();
-    let mut watch = opened.map_err(failed)?;
+    let mut watch = opened.map_err(|error| signals.received().map_or_else(|| failed(error), interrupted))?;
     watch.count_hits();
     let shared = Shared {
         history: Mutex::new(History::new(settings.wall_clock)),

@@ -105,11 +105,10 @@ impl<'a> Planner<'a> {
             let is_whole = is_read && self.problems.len() == before;
             let of = |number| PlannedRun { is_whole, ..run(job, experiment, &fixed, &axes, number) };
             let count = axes.iter().try_fold(1_usize, |count, (_, values)| count.checked_mul(values.len()));
-            match count.filter(|count| runs.len() + count <= RUNS_MAX) {
+            match count.filter(|count| *count <= RUNS_MAX - runs.len()) {
                 Some(count) => runs.extend((0..count).map(of)),
                 None => {
-                    let count = count.map_or("too many".into(), |count| count.to_string());
-                    let sentence = format!("the matrix makes {count} runs: a file has at most {RUNS_MAX}");
+                    let sentence = too_many(runs.len(), count);
                     self.refuse(&job.place, sentence);
                 }
             }
@@ -263,6 +262,19 @@ impl<'a> Planner<'a> {
     fn refuse(&mut self, place: &Place, sentence: impl Into<String>) {
         self.problems.push(Problem::new(place, sentence));
     }
+}
+
+/// Why a job cannot be added to the runs `before` it; its own are more than can be counted where `count` is `None`.
+fn too_many(before: usize, count: Option<usize>) -> String {
+    let count = match count {
+        Some(count) if count <= RUNS_MAX => {
+            let all = before + count;
+            return format!("with this job the file makes {all} runs: a file has at most {RUNS_MAX}");
+        }
+        Some(count) => count.to_string(),
+        None => "too many".into(),
+    };
+    format!("the matrix makes {count} runs: a file has at most {RUNS_MAX}")
 }
 
 /// The run number `number` of a job: the last axis varies first.

@@ -130,6 +130,15 @@ fn what_the_command_line_takes_is_written_as_toml_takes_it() {
 }
 
 #[test]
+fn a_job_that_makes_one_run_too_many_is_not_blamed_for_a_matrix() {
+    let said = |text: String| plan(&text, &[], &known()).problems[0].sentence.clone();
+    let matrix = |values: usize| format!("[a]\nexperiment = 'null'\nmatrix.cases = [{}]\n", "1,".repeat(values));
+    let one_more = said(format!("{}[null]\n", matrix(1000)));
+    assert_eq!(one_more, "with this job the file makes 1001 runs: a file has at most 1000");
+    assert_eq!(said(matrix(1001)), "the matrix makes 1001 runs: a file has at most 1000");
+}
+
+#[test]
 fn every_parameter_of_every_experiment_can_be_set_in_a_job_file() {
     for experiment in known() {
         for parameter in &experiment.parameters {

@@ -64,6 +64,18 @@ fn an_export_that_reads_nothing_leaves_nothing() {
 }
 
 #[test]
+fn of_files_that_are_left_out_the_first_are_named_and_the_rest_counted() {
+    let user = user();
+    for (missing, rest) in [(6, "readpath: 1 further file was left out."), (7, "2 further files were left out.")] {
+        let names: Vec<String> = (0..missing).map(|at| format!("missing{at}.trc")).collect();
+        let names = names.iter().map(String::as_str);
+        let words = ["export", "--events", "a.trc"].into_iter().chain(names).chain(["--output", "events", "--force"]);
+        let text = said(&user.run(&words.collect::<Vec<&str>>()));
+        assert!(text.contains(rest) && text.matches("missing").count() == 5, "{text}");
+    }
+}
+
+#[test]
 fn an_export_of_a_log_without_a_plan_says_what_to_set_and_leaves_nothing() {
     let user = User::new();
     let log = "2026-11-21 10:45:00.000 UTC [7] LOG:  starting PostgreSQL 18.0\n\

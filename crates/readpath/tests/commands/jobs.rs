@@ -105,6 +105,7 @@ fn what_is_no_job_file_at_all_is_refused_with_its_name() {
     let user = User::new();
     let deep = format!("[null]\ncases = {}1{}", "[".repeat(50_000), "]".repeat(50_000));
     let matrix = (0..8).map(|at| format!("a{at} = [{}]\n", "1,".repeat(100))).collect::<String>();
+    let keys = (0..21).map(|at| format!("a{at} = 1\n")).collect::<String>();
     for (bytes, words) in [
         (Vec::new(), "holds no job"),
         (b"# nothing\n".to_vec(), "holds no job"),
@@ -118,6 +119,7 @@ fn what_is_no_job_file_at_all_is_refused_with_its_name() {
         (format!("[null]\n{}", (0..50_000).map(|at| format!("a{at} = 1\n")).collect::<String>()).into_bytes(), "more"),
         (format!("[null]\n[null.matrix]\ncases = [{}]\n", "1,".repeat(2000)).into_bytes(), "2000 runs"),
         (format!("[null]\n[null.matrix]\n{matrix}").into_bytes(), "no parameter 'a0'"),
+        (format!("[null]\n{keys}").into_bytes(), "there is 1 more problem."),
         (format!("[null]\n{} = 1\n", "k".repeat(500_000)).into_bytes(), "kkk…'"),
     ] {
         user.file("a.toml", &bytes);

@@ -159,7 +159,7 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
     assert!(user.refused(&["disk", "null"], 2).contains("null does not exist: write null: if you mean"));
     assert!(user.refused(&["disk", "model:/nowhere/at/all.toml"], 2).contains("/nowhere/at/all.toml"));
     let rated = ["disk", "model:ssd", "--workers", "2", "--rate", "100"];
-    assert!(user.refused(&rated, 2).contains("--workers at 1"));
+    assert!(user.refused(&rated, 2).contains("give --workers 1"));
 }
 
 #[test]

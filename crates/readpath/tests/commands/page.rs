@@ -55,6 +55,15 @@ fn what_is_there_is_replaced_only_when_asked_and_a_failure_leaves_nothing() {
 }
 
 #[test]
+fn a_page_that_cannot_be_written_is_refused_before_anything_is_read() {
+    let user = User::new();
+    let said = user.refused("report last -o none/page.html", 1);
+    assert!(said.contains("none/page.html could not be written: No such file"), "no run was looked for: {said}");
+    user.refused("report last -o page.html", 2);
+    assert_eq!(fs::read_dir(user.home.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn all_runs_stand_beside_each_other_and_a_damaged_one_is_named() {
     let user = with_runs();
     let home = user.home.path().display();

@@ -1,6 +1,7 @@
 //! `readpath lio --on` and `readpath clean --on` as a user calls them, on a given server: what is
 //! counted is what is there, nothing stays and nothing else changes, whatever goes wrong.
 
+use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::process::{Child, Command};
 use std::thread;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::agreement::reason;
 use crate::calibrate_servers::newest;
-use crate::user::{SCHEMAS, User, cases, complaint, hangups_are_ignored, ids, median, metric, on_server};
+use crate::user::{DEBIAN, SCHEMAS, User, cases, complaint, hangups_are_ignored, ids, median, metric, on_server};
 use crate::waiting::{LIMIT, TRIES};
 use serde_json::Value;
 use trial::Trial;
@@ -78,6 +79,16 @@ fn gets_are_the_blocks_of_the_table_and_nothing_stays() {
     let page = String::from_utf8(user.run("show last").stdout).unwrap();
     assert!(page.contains("(engine | postgres 15."), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+}
+
+#[test]
+fn a_private_server_of_the_version_of_a_given_one_has_a_name_of_its_own() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let document = User::new().document(&format!("lio --on postgres:{DEBIAN},{} --alone {SMALL}", trial.url()));
+    let names = cases(&document).filter_map(|case| case["parameters"]["subject"].as_str());
+    let names = Vec::from_iter(names.collect::<BTreeSet<&str>>());
+    assert!(names.len() == 2 && names[1] == format!("{} (private)", names[0]), "{names:?}");
+    assert_eq!(document["subject"]["beside"][names[0]]["kind"], "postgres", "the private one was named first");
 }
 
 #[test]
@@ -166,7 +177,8 @@ fn the_first_signal_ends_a_command_that_waits_for_a_server() {
     let lio = format!("lio {SMALL}");
     let scan = "scan --rows 10000 --no-valgrind";
     listener.set_nonblocking(true).unwrap();
-    for words in ["clean", lio.as_str(), "calibrate", "roundtrip", "join --rows 1000 --repeat 2", scan] {
+    let record = "record --to recording";
+    for words in ["clean", lio.as_str(), "calibrate", "roundtrip", "join --rows 1000 --repeat 2", scan, record] {
         let mut child = user.command(&format!("{words} --on {url}")).spawn().unwrap();
         // The server accepts, and never answers.
         let held = loop {

@@ -51,6 +51,16 @@ fn kept_runs_are_the_owners_alone_and_are_removed_when_asked_and_no_others() {
 }
 
 #[test]
+fn a_file_of_another_program_among_the_runs_is_named_and_stays() {
+    let user = User::new();
+    said(&user, PROFILE);
+    fs::write(user.store().join("package.json"), "{}").unwrap();
+    let refusal = user.refused("runs rm last pack", 2);
+    assert!(refusal.contains("package.json is no run of readpath: nothing was removed."), "{refusal}");
+    assert_eq!(names(&user.store()).len(), 2);
+}
+
+#[test]
 fn a_removal_that_a_script_wants_as_json_is_refused_and_removes_nothing() {
     let user = User::new();
     said(&user, PROFILE);

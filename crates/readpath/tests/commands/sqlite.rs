@@ -65,6 +65,24 @@ fn a_given_file_is_read_and_stays_as_it_was() {
 }
 
 #[test]
+fn two_files_of_one_name_are_refused_because_their_cases_would_be_alike() {
+    let user = User::new();
+    let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)";
+    let make = format!("CREATE TABLE orders (id INTEGER PRIMARY KEY); {rows} INSERT INTO orders SELECT i FROM n");
+    for name in ["a/shop.db", "b/shop.db", "b/stock.db"] {
+        Connection::open(user.file(name, b"")).unwrap().execute_batch(&make).unwrap();
+    }
+    let of = |second: &str| format!("lio --on sqlite:a/shop.db,sqlite:{second} --repeat 3 --alone --no-store");
+    let refusal = user.refused(&of("b/shop.db"), 2);
+    assert!(refusal.contains("sqlite:a/shop.db and sqlite:b/shop.db are files of one name, so"), "{refusal}");
+    let refusal = user.refused(&of("./a/shop.db"), 2);
+    assert!(refusal.contains("sqlite:a/shop.db and sqlite:./a/shop.db are one file: name it once."), "{refusal}");
+    let document = user.document(&of("b/stock.db"));
+    let names: Vec<&str> = on_sqlite(&document).map(|case| case["parameters"]["subject"].as_str().unwrap()).collect();
+    assert!(names.len() == 2 && names[0].ends_with("shop.db") && names[1].ends_with("stock.db"), "{names:?}");
+}
+
+#[test]
 fn what_names_no_database_is_refused_in_a_sentence() {
     let (user, folder) = (User::new(), tempfile::tempdir().unwrap());
     let path = folder.path().join("shop.db");

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -183,6 +184,27 @@ fn a_second_signal_ends_it_also_where_the_terminal_takes_nothing() {
     assert_eq!(wait_for_part(&user, "end", "\n"), "ended with 143\n");
     let [before, after] = ["before", "after"].map(|name| wait_for_part(&user, name, "\n"));
     assert_eq!(before, after, "the modes of the terminal are given back");
+}
+
+#[test]
+fn a_signal_while_it_waits_for_its_server_ends_it_as_an_interruption() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let (user, program) = (User::new(), env!("CARGO_BIN_EXE_readpath"));
+    let port = listener.local_addr().unwrap().port();
+    let url = format!("postgres://dba:pw@127.0.0.1:{port}/shop?connect_timeout=600");
+    let line = format!("sh -c 'echo $$ > pid; exec {program} top --on {url}'; echo ended with $? > end");
+    let Some(script) = terminal(&user, &line) else { return };
+    let _keeper = Keeper(script);
+    // The server accepts, and never answers.
+    let mut held = None;
+    waiting::until("top connects", || {
+        held = listener.accept().ok();
+        held.is_some()
+    });
+    let process: i32 = wait_for_part(&user, "pid", "\n").trim().parse().unwrap();
+    kill_process(Pid::from_raw(process).unwrap(), Signal::TERM).unwrap();
+    assert_eq!(wait_for_part(&user, "end", "\n"), "ended with 143\n");
 }
 
 #[test]

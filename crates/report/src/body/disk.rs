@@ -2,6 +2,8 @@
 
 pub(super) mod chart;
 
+use std::collections::HashSet;
+
 use measure::schema::disk::parameters;
 use measure::schema::{Spec, reads};
 use measure::{Case, Metric, Run, Unit};
@@ -160,9 +162,24 @@ fn along(cases: &[&Case], shown: &Along) -> Table {
 fn places(cases: &[&Case], parameter: &str) -> Vec<Cell> {
     let number = |case: &Case| case.parameters.get(parameter).and_then(serde_json::Value::as_f64);
     let are_fractions = cases.iter().all(|case| number(case).is_some_and(|place| (0.0..=1.0).contains(&place)));
-    let percent = |place: f64| Cell::number(format!("{:.0} %", place * 100.0), place * 100.0, Unit::Percent);
+    let fractions: Vec<f64> = cases.iter().filter_map(|case| number(case)).collect();
+    let digits = digits_that_tell_apart(&fractions);
+    let percent = |place: f64| Cell::number(format!("{:.digits$} %", place * 100.0), place * 100.0, Unit::Percent);
     let place = |place: f64| if are_fractions { percent(place) } else { Cell::bytes(place) };
     cases.iter().map(|case| number(case).map_or_else(|| cell(case, parameter).into(), place)).collect()
+}
+
+/// How many decimals the percentages need so that different fractions differ: none for up to 100 even steps. At most 4,
+/// with which blocks of 8 KiB differ on a device of 8 GB.
+fn digits_that_tell_apart(fractions: &[f64]) -> usize {
+    let mut sorted = fractions.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.dedup();
+    let differ = |digits: &usize| {
+        let texts = sorted.iter().map(|fraction| format!("{:.digits$}", fraction * 100.0, digits = *digits));
+        texts.collect::<HashSet<_>>().len() == sorted.len()
+    };
+    (0..4).find(differ).unwrap_or(4)
 }
 
 fn latency(case: &Case, value: fn(&Metric) -> Option<f64>) -> Option<f64> {
@@ -181,4 +198,18 @@ fn whole(case: &Case, spec: &Spec) -> Cell {
 
 fn bandwidth(case: &Case) -> Cell {
     Cell::or_absent(reads::BANDWIDTH.in_case(case).map(|metric| Cell::digits(metric.statistics.mean, metric.unit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_a_long_sweep_are_told_apart() {
+        let even = |count: u32| (0..count).map(|at| f64::from(at) / f64::from(count - 1)).collect::<Vec<_>>();
+        assert_eq!(digits_that_tell_apart(&even(5)), 0);
+        assert_eq!(digits_that_tell_apart(&even(101)), 0);
+        assert_eq!(digits_that_tell_apart(&even(201)), 1);
+        assert_eq!(digits_that_tell_apart(&[0.5, 0.5, 0.25]), 0, "one place may have several cases");
+    }
 }

@@ -381,8 +381,11 @@ fn reachable(
 /// The last lines of a log, in one line.
 fn last_lines(log: &[u8]) -> String {
     let text = String::from_utf8_lossy(log);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_failure = |line: &&str| FAILURES.iter().any(|word| line.contains(word));
+    // What it answered to our own attempts to connect, many times a second, is no reason.
+    let is_answer = |line: &&str| is_failure(line) && line.contains(NOT_READY);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_answer(line));
+    let lines: Vec<&str> = lines.collect();
     let first = lines.iter().position(is_failure).unwrap_or(lines.len().saturating_sub(LOG_LINES));
     let last = &lines[first..(first + LOG_LINES).min(lines.len())];
     if last.is_empty() { "the log is empty".into() } else { last.join("; ") }
@@ -399,6 +402,9 @@ mod tests {
             last_lines(b"one\nFATAL: two\nHINT: three\nLOG: four\nLOG: five\n"),
             "FATAL: two; HINT: three; LOG: four"
         );
+        let answered = b"LOG: one\nFATAL:  the database system is starting up\n".repeat(5);
+        let log = [&answered[..], b"PANIC: no valid checkpoint record\nFATAL:  the database system is shutting down\n"];
+        assert_eq!(last_lines(&log.concat()), "PANIC: no valid checkpoint record");
         assert_eq!(last_lines(b""), "the log is empty");
     }
 }

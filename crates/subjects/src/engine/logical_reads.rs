@@ -163,19 +163,27 @@ impl Engine {
         if self.asked.reload {
             loader::discard_damaged(directory)?;
         }
-        let manifest = Manifest::read(directory)?;
-        let mut needed = 0;
-        for spec in self.asked.cells.iter().map(spec) {
-            if manifest.table(&spec.name).is_none_or(|table| table.spec != spec) {
-                needed += u64::from(spec.pages()?) * PAGE_SIZE as u64;
-            }
-        }
+        let needed = self.space_needed(&Manifest::read(directory)?)?;
         let space = rustix::fs::statvfs(directory).map_err(|errno| failed("looking at")(errno.into()))?;
         let free = space.f_bavail.saturating_mul(space.f_frsize);
         if needed > free {
             return Err(StorageError::NoSpace { directory: directory.clone(), needed, free }.into());
         }
         Ok(())
+    }
+
+    /// Bytes of the tables that are missing, with one companion, which the checks at the end load.
+    fn space_needed(&self, manifest: &Manifest) -> Result<u64, SubjectError> {
+        let missing = |spec: TableSpec| -> Result<u64, SubjectError> {
+            let is_there = manifest.table(&spec.name).is_some_and(|table| table.spec == spec);
+            Ok(if is_there { 0 } else { u64::from(spec.pages()?) * PAGE_SIZE as u64 })
+        };
+        let (mut tables, mut beside) = (0, 0);
+        for cell in &self.asked.cells {
+            tables += missing(spec(cell))?;
+            beside = missing(spec_of_companion(cell))?.max(beside);
+        }
+        Ok(tables + beside)
     }
 
     /// Empties the pool.
@@ -204,8 +212,7 @@ impl Engine {
     fn interleave(&mut self, table: &HeapTable, stop: &AtomicBool) -> Result<(), SubjectError> {
         let data = &table.spec().data;
         let cell = Cell { row_length: data.row_length, columns: data.columns, payload: data.payload };
-        let spec = TableSpec { name: "companion".into(), ..spec(&companion(&cell)) };
-        let companion = self.open(&spec, &mut |_, _| (), stop)?.table;
+        let companion = self.open(&spec_of_companion(&cell), &mut |_, _| (), stop)?.table;
         let order = |table: &HeapTable| -> Vec<PageId> {
             let (segment, pages) = (table.segment(), u64::from(table.pages()));
             Permutation::new(pages, &mut SplitMix64::new(self.asked.seed))
@@ -375,6 +382,10 @@ fn companion(cell: &Cell) -> Cell {
     Cell { row_length: 250, columns: 5, payload }
 }
 
+fn spec_of_companion(cell: &Cell) -> TableSpec {
+    TableSpec { name: "companion".into(), ..spec(&companion(cell)) }
+}
+
 /// Pages for the undo of a change of this percentage of the rows.
 fn undo_pages_of(cell: &Cell, percent: u32) -> u64 {
     let spec = spec(cell);
@@ -407,4 +418,25 @@ fn scan_in(session: &Session<'_>, table: &HeapTable, stop: &AtomicBool) -> Resul
 
 fn check_stop(stop: &AtomicBool) -> Result<(), StorageError> {
     if stop.load(Ordering::Relaxed) { Err(StorageError::Stopped) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_room_that_is_looked_for_holds_the_companion_too_until_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let cell = Cell { row_length: 25, columns: 5, payload: 1 << 20 };
+        let asked = Asked { directory: folder.path().into(), cells: vec![cell], ..Asked::default() };
+        let mut engine = Engine::new(asked, Clock::calibrate(), Arc::default()).unwrap();
+        let needed = |engine: &Engine| engine.space_needed(&Manifest::read(folder.path()).unwrap()).unwrap();
+        let bytes = |spec: TableSpec| u64::from(spec.pages().unwrap()) * PAGE_SIZE as u64;
+        let companion = bytes(spec_of_companion(&cell));
+        assert_eq!(needed(&engine), bytes(spec(&cell)) + companion);
+        engine.prepare(&Table::Made(cell), &mut |_, _| ()).unwrap();
+        assert_eq!(needed(&engine), companion);
+        engine.populate(Population::Interleaved, None).unwrap().unwrap();
+        assert_eq!(needed(&engine), 0);
+    }
 }

@@ -11,7 +11,7 @@ use super::notes::Notes;
 use super::statement::{Meter, StatementCost, sources};
 use crate::error::SubjectError;
 use crate::logical_reads::{
-    Access, Baseline, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot, Sources, Table,
+    Access, Baseline, Cache, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot, Sources, Table,
     TableFacts, Touch,
 };
 use crate::opening::Progress;
@@ -19,6 +19,9 @@ use crate::subject::{Closing, Subject};
 
 /// The catalogs with the most blocks in a new database; in one with many objects they are far larger.
 const CATALOGS: [&str; 4] = ["pg_attribute", "pg_depend", "pg_description", "pg_proc"];
+
+/// Where catalogs are cached. They have the size that they have: no option makes them smaller.
+const CACHE: Cache = Cache { name: "shared buffers", advice: "Give the server more shared_buffers." };
 
 /// A catalog that is empty unless labels of mandatory access control are in use: what a statement costs without its
 /// blocks.
@@ -101,7 +104,7 @@ impl LogicalReads for Catalogs {
         let found = *self.found.iter().find(is_it).ok_or(SubjectError::NotPrepared)?;
         self.current = Some(found);
         let baseline = Baseline::Overhead("a scan of an empty catalog");
-        let sources = Sources { rows: "counted by a statement before", ..sources(&self.meter, baseline) };
+        let sources = Sources { rows: "counted by a statement before", cache: CACHE, ..sources(&self.meter, baseline) };
         Ok(TableFacts { pages: 0, rows: found.1, visibility: None, first_scans: None, sources })
     }
 

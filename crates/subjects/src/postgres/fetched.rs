@@ -1,7 +1,38 @@
 //! Blocks of a relation: how many there are, and those that a session asks for within a transaction, as it counts
 //! them itself, before the server adds them to its shared statistics.
 
+use server::identifier::name_to_paste;
 use server::{Buffers, ServerError, Session};
+
+use super::read_timing::GRANTED_SINCE;
+use crate::error::SubjectError;
+
+/// Makes sure that the session counts blocks: without that, all counts would be 0. Errors where the server does not and
+/// the role may not set it.
+///
+/// The right is asked for first: a refused `SET` is an error in the server's log.
+pub(super) fn count_blocks(session: &mut Session) -> Result<(), SubjectError> {
+    if session.facts().counts_blocks {
+        return Ok(());
+    }
+    let is_grantable = session.facts().major() >= GRANTED_SINCE;
+    let right = match is_grantable {
+        true => "has_parameter_privilege('track_counts', 'SET')",
+        false => "current_setting('is_superuser')::boolean",
+    };
+    if session.truth(&format!("SELECT {right}"), true)? {
+        return Ok(session.set("track_counts", "on")?);
+    }
+    let user = name_to_paste(&session.facts().user);
+    let grant = match is_grantable {
+        true => format!(", or allow the role to set it with GRANT SET ON PARAMETER track_counts TO {user}"),
+        false => String::new(),
+    };
+    Err(SubjectError::Failed(format!(
+        "the server does not count which blocks are read, because track_counts is off, and {user} may not set it: have \
+         a superuser set it to on there{grant}"
+    )))
+}
 
 /// Blocks of a relation's files; in a rehearsal `assumed`.
 pub(super) fn blocks_of(session: &mut Session, relation: &str, assumed: u64) -> Result<u64, ServerError> {

@@ -3,6 +3,7 @@
 use server::schema::full_name;
 
 use super::copy_text::CHUNK_BYTES;
+use super::layout::WHOLE_VALUES_MAX;
 use super::needs::Needs;
 use crate::error::SubjectError;
 use crate::nested_loops::InnerTable;
@@ -10,10 +11,13 @@ use crate::nested_loops::InnerTable;
 /// The head of a page, and the pointer to a row in it. Source: PostgreSQL's manual, "Database Page Layout".
 const PAGE_HEAD_BYTES: u64 = 24;
 const ROW_POINTER_BYTES: u64 = 4;
+/// The two numbers of a row.
+const NUMBERS_BYTES: u64 = 16;
 /// The head of a row without nulls, and its two numbers.
-const ROW_HEAD_BYTES: u64 = 24 + 16;
+const ROW_HEAD_BYTES: u64 = 24 + NUMBERS_BYTES;
 /// The longest filler with a head of one byte; longer ones have four.
 const SHORT_VALUE_MAX: u64 = 126;
+const LONG_HEAD_BYTES: u64 = 4;
 /// An entry of the index with its pointer, where leaves are two thirds full, as keys in no order leave them.
 const INDEX_BYTES_A_ROW: u64 = (16 + 4) * 3 / 2;
 
@@ -55,10 +59,22 @@ impl InnerRows {
         [full_name(InnerRows::NAME), full_name(InnerRows::INDEX)]
     }
 
+    /// Refuses a filler that would be compressed, so that next to nothing of it would be left to read.
+    pub fn check(&self) -> Result<(), String> {
+        let longest = WHOLE_VALUES_MAX - NUMBERS_BYTES - LONG_HEAD_BYTES;
+        match u64::from(self.table.pad) {
+            pad if pad > longest => Err(format!(
+                "--pad {pad} is too much for PostgreSQL, which keeps no such row whole in its page: give at most \
+                 {longest}"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The blocks that its rows need.
     pub fn blocks(&self, block_bytes: u64) -> u64 {
         let pad = u64::from(self.table.pad);
-        let filler = pad + if pad <= SHORT_VALUE_MAX { 1 } else { 4 };
+        let filler = pad + if pad <= SHORT_VALUE_MAX { 1 } else { LONG_HEAD_BYTES };
         let row = (ROW_HEAD_BYTES + filler).next_multiple_of(8) + ROW_POINTER_BYTES;
         self.rows().div_ceil(((block_bytes - PAGE_HEAD_BYTES) / row).max(1))
     }
@@ -136,6 +152,14 @@ mod tests {
         assert_eq!(sum(2500, 1000, 100), 4_717_119_844_264_650_303);
         assert_eq!(sum(3000, 0, 0), 2_937_303_471_927_939_929);
         assert_eq!(sum(3000, 20, 37), 1_641_687_088_865_176_825);
+    }
+
+    #[test]
+    fn a_filler_that_would_be_compressed_is_refused() {
+        let of = |pad| InnerRows::new(InnerTable { rows: 10, pad, rand: 0 }).check();
+        assert_eq!(of(8116), Ok(()));
+        let refused = of(8117).unwrap_err();
+        assert!(refused.contains("--pad 8117") && refused.ends_with("at most 8116"), "{refused}");
     }
 
     #[test]

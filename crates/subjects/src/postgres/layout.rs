@@ -19,6 +19,9 @@ const SHORT_VALUE_MAX: u64 = 126;
 /// The head of an entry of an index, and its pointer.
 const INDEX_ENTRY_BYTES: u64 = 8 + 4;
 
+/// Most bytes of a row's values that stay whole in its page: `toast_tuple_target` at its largest, less the head.
+pub(super) const WHOLE_VALUES_MAX: u64 = 8160 - ROW_HEAD_BYTES;
+
 /// Columns shorter than this hold the same text in many rows, so that an index on one leads to no single row.
 const KEY_LENGTH_MIN: usize = 10;
 
@@ -35,7 +38,14 @@ impl Layout {
         let Cell { row_length, columns, payload } = cell;
         let data = DataSet::uniform(RowShape { row_length, columns }, payload, TABLE_SEED);
         data.rows()?;
-        Ok(Layout { data, cell })
+        let layout = Layout { data, cell };
+        match layout.value_bytes() {
+            bytes if bytes > WHOLE_VALUES_MAX => Err(SubjectError::Parameters(format!(
+                "rows of {cell} take {bytes} bytes on PostgreSQL with what it stores before each column, and it keeps \
+                 none of more than {WHOLE_VALUES_MAX} bytes whole in its page: ask for shorter rows"
+            ))),
+            _ => Ok(layout),
+        }
     }
 
     /// The cell.
@@ -55,12 +65,16 @@ impl Layout {
 
     /// The blocks that its rows need.
     pub fn blocks(&self, block_bytes: u64) -> u64 {
-        let values = self.data.shape().column_lengths().fold(0_u64, |end, length| match length as u64 {
+        let row = (ROW_HEAD_BYTES + self.value_bytes()).next_multiple_of(8) + ROW_POINTER_BYTES;
+        self.rows().div_ceil(((block_bytes - PAGE_HEAD_BYTES) / row).max(1))
+    }
+
+    /// Bytes of a row's values, each with its head.
+    fn value_bytes(&self) -> u64 {
+        self.data.shape().column_lengths().fold(0_u64, |end, length| match length as u64 {
             short if short <= SHORT_VALUE_MAX => end + 1 + short,
             long => end.next_multiple_of(4) + 4 + long,
-        });
-        let row = (ROW_HEAD_BYTES + values).next_multiple_of(8) + ROW_POINTER_BYTES;
-        self.rows().div_ceil(((block_bytes - PAGE_HEAD_BYTES) / row).max(1))
+        })
     }
 
     /// Bytes of the index on the first column: its entries, and a tenth of room in each block.
@@ -116,6 +130,16 @@ mod tests {
     fn columns_are_as_long_as_their_text() {
         assert!(layout(26, 5).columns().starts_with("c1 varchar(6), c2 varchar(5), c3 varchar(5)"));
         assert!(layout(250, 25).has_key() && !layout(25, 25).has_key());
+    }
+
+    #[test]
+    fn a_row_that_would_be_compressed_or_moved_away_is_refused() {
+        let of = |row_length, columns| Layout::of(Cell { row_length, columns, payload: 1 << 20 });
+        assert!(of(8132, 1).is_ok() && of(8000, 25).is_ok());
+        for (row_length, columns) in [(8133, 1), (8074, 25)] {
+            let refused = of(row_length, columns).unwrap_err().to_string();
+            assert!(refused.contains("ask for shorter rows") && refused.contains("8136"), "{refused}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use server::statements::ROUND_TRIP;
 use server::{Buffers, Plan, Schema, ServerError, Session};
 use sys::time::Clock;
 
-use super::fetched::{Fetched, blocks_of, hidden_of};
+use super::fetched::{Fetched, blocks_of, count_blocks, hidden_of};
 use super::layout::Layout;
 use super::needs::Needs;
 use super::notes::Notes;
@@ -156,6 +156,7 @@ impl ServerReads {
         let mut schema = Schema::create(session)?;
         notes.begin(&mut schema, private.is_some())?;
         let session = schema.session();
+        count_blocks(session)?;
         for (setting, value) in SETTINGS {
             session.set(setting, value)?;
         }
@@ -545,21 +546,53 @@ mod tests {
 
     const DEBIAN: &str = "/usr/lib/postgresql/15";
 
-    #[test]
-    fn a_key_that_two_rows_have_ends_no_run() {
+    const CELL: Cell = Cell { row_length: 250, columns: 5, payload: 1 << 20 };
+
+    /// A private server; `None`, and a line, where there is none.
+    fn opened(settings: ServerSettings) -> Option<ServerReads> {
         if !Path::new(DEBIAN).exists() {
             println!("skipped: Debian's PostgreSQL 15 is not installed");
-            return;
+            return None;
         }
         let stop: Arc<AtomicBool> = Arc::default();
         let programs = Installation::at(Path::new(DEBIAN)).unwrap();
-        let settings = ServerSettings::new(64 << 20);
         let private = PrivateServer::start(&programs, &std::env::temp_dir(), settings, &stop).unwrap();
         let session = Session::open(&Address::of(private.config()), Limits::default(), stop).unwrap();
-        let cell = Cell { row_length: 250, columns: 5, payload: 1 << 20 };
-        let asked = Asked { cells: vec![cell], accesses: vec![Access::Index], seed: 1, ..Asked::default() };
-        let mut subject = ServerReads::open(session, Some(private), asked, Clock::calibrate()).unwrap();
-        let rows = subject.prepare(&Table::Made(cell), &mut |_, _| {}).unwrap().rows;
+        let asked = Asked { cells: vec![CELL], accesses: vec![Access::Index], seed: 1, ..Asked::default() };
+        Some(ServerReads::open(session, Some(private), asked, Clock::calibrate()).unwrap())
+    }
+
+    #[test]
+    fn a_server_that_counts_no_blocks_does_so_for_the_session() {
+        let settings = ServerSettings::new(64 << 20).with("track_counts", "off");
+        let Some(mut subject) = opened(settings) else { return };
+        let facts = subject.prepare(&Table::Made(CELL), &mut |_, _| {}).unwrap();
+        let scans = facts.first_scans.unwrap().costs;
+        assert!(scans.iter().all(|cost| cost.counts.unwrap().gets >= facts.pages), "{scans:?} of {}", facts.pages);
+        assert!(Box::new(subject).finish().outcome.is_ok());
+    }
+
+    #[test]
+    fn a_role_that_may_not_have_blocks_counted_is_refused_until_it_may() {
+        let settings = ServerSettings::new(64 << 20).with("track_counts", "off");
+        let Some(mut subject) = opened(settings) else { return };
+        subject.schema.session().run("CREATE ROLE shop LOGIN").unwrap();
+        let mut config = subject.private.as_ref().unwrap().config();
+        config.user("shop");
+        let mut session = Session::open(&Address::of(config), Limits::default(), Arc::default()).unwrap();
+        let refused = count_blocks(&mut session).unwrap_err().to_string();
+        assert!(refused.ends_with("GRANT SET ON PARAMETER track_counts TO shop"), "{refused}");
+        subject.schema.session().run("GRANT SET ON PARAMETER track_counts TO shop").unwrap();
+        count_blocks(&mut session).unwrap();
+        assert_eq!(session.text("SHOW track_counts", None).unwrap().as_deref(), Some("on"));
+        drop(session);
+        assert!(Box::new(subject).finish().outcome.is_ok());
+    }
+
+    #[test]
+    fn a_key_that_two_rows_have_ends_no_run() {
+        let Some(mut subject) = opened(ServerSettings::new(64 << 20)) else { return };
+        let rows = subject.prepare(&Table::Made(CELL), &mut |_, _| {}).unwrap().rows;
         let name = full_name("rows_250_5");
         subject.schema.session().run(&format!("INSERT INTO {name} SELECT * FROM {name} LIMIT 1")).unwrap();
         let pass = Pass { access: Access::Index, touch: Touch::Rows, threads: 1, laps: 2, as_of: None };

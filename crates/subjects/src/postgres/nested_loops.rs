@@ -11,7 +11,7 @@ use server::{Buffers, Plan, ServerError};
 
 use super::cold::{Emptying, Startup};
 use super::cold_table::{Ground, READ_TIME};
-use super::fetched::Fetched;
+use super::fetched::{Fetched, count_blocks};
 use super::inner_rows::InnerRows;
 use super::reached::Reached;
 use crate::error::SubjectError;
@@ -253,6 +253,7 @@ impl NestedLoops for PostgresLoops {
         let statement = self.turn(join, pass.keys)?;
         let [table, index] = InnerRows::relations();
         let session = self.ground.table()?.session();
+        count_blocks(session)?;
         session.begin_transaction()?;
         let before = [Fetched::of(session, &table, 0)?, Fetched::of(session, &index, 0)?];
         let started = Instant::now();

@@ -69,7 +69,7 @@ impl Notes {
             description.insert("encryption".into(), json!(encryption));
         }
         let (activity, shares) = (Activity::default(), Shares::default());
-        let (name, findings) = (facts.name(), absent_activity(facts).into_iter().collect());
+        let (name, findings) = (session.name(), absent_activity(facts).into_iter().collect());
         let (displaced, made, has_hidden, watched_from) = (None, 0, false, (0, 0));
         Notes {
             name,

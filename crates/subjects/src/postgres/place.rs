@@ -200,6 +200,7 @@ impl Place for PostgresPlace {
         self.refuse_copy("nested loops")?;
         check_concurrencies(asked)?;
         let (asked, largest) = (asked.clone(), InnerRows::new(asked.table(0)));
+        largest.check()?;
         Ok(self.opener(
             move |size| largest.needs(size.block_bytes),
             Box::new(move |opening| {

@@ -3,7 +3,7 @@
 use server::{ServerError, Session};
 
 /// Rights to set it can be granted from this version on; before, only superusers may.
-const GRANTED_SINCE: u32 = 15;
+pub(super) const GRANTED_SINCE: u32 = 15;
 
 /// Turns the timing of reads on for the session; the reason where it is off and we may not.
 ///

@@ -40,6 +40,14 @@ fn quiet_looks_before_queries_are_timed_do_not_hide_others_that_work_meanwhile()
     assert!(!notes::is_busy((100, 60), (110, 60)), "they worked before");
 }
 
+#[test]
+fn catalogs_that_do_not_stay_are_not_to_be_made_smaller_by_an_option() {
+    let mut catalogs = Catalogs::open(session(), None, Clock::calibrate()).unwrap();
+    let table = catalogs.tables().unwrap().remove(0);
+    let advice = catalogs.prepare(&table, &mut |_, _| {}).unwrap().sources.cache.advice;
+    assert!(advice.contains("shared_buffers") && !advice.contains("--payload"), "{advice}");
+}
+
 /// What a server's rights and other users do to a run.
 fn noticed() -> Vec<Reading> {
     let facts = session().facts().clone();
@@ -47,7 +55,7 @@ fn noticed() -> Vec<Reading> {
         notes::absent_activity(&ServerFacts { reads_all_stats: *reads_all_stats, ..facts.clone() })
     };
     let activity = reading(row::ABSENT_ACTIVITY, any::<bool>(), activity, |reads_all_stats| {
-        (!reads_all_stats).then(|| says!["because user may not see them: GRANT pg_read_all_stats TO user adds it."])
+        (!reads_all_stats).then(|| says!["because user may not see them: GRANT pg_read_all_stats TO \"user\" adds it."])
     });
     let space = |(is_known, needed): &(bool, u64)| {
         let free = if *is_known { FreeSpace::Known(1 << 40) } else { FreeSpace::Unknown("it is far away") };

@@ -265,9 +265,8 @@ impl AccessPaths for SqlitePaths {
     fn scan(&mut self, pass: &ScanPass<'_>) -> Result<ScanCost, SubjectError> {
         let Prepared { statement, count } = self.prepared.as_ref().ok_or(SubjectError::NotPrepared)?;
         let counters = Counters::of_this_thread(Rings::widest());
-        counters.start();
-        let taken = self.database()?.measure(statement, *count, pass.laps, &self.clock)?;
-        counters.stop();
+        let counted = (&self.clock, &counters);
+        let taken = self.database()?.measure_counted(statement, *count, pass.laps, counted)?;
         Ok(ScanCost {
             cpu: taken.cpu,
             elapsed: taken.elapsed,

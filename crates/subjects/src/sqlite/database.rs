@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use measure::{Nanos, Parameters};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde_json::{Value, json};
-use sys::counters::CycleCounter;
+use sys::counters::{Counters, CycleCounter};
 use sys::file::OwnFolder;
 use sys::host;
 use sys::process::thread_cpu;
@@ -211,16 +211,24 @@ impl Database {
 
     /// Runs a statement `laps` times in a row, each of which has to count `count`. Preparing it is not in the cost.
     pub(super) fn measure(&self, statement: &str, count: u64, laps: u32, clock: &Clock) -> Result<Taken, SubjectError> {
-        self.time(statement, laps, clock, |found| match found.unsigned_abs() == count {
-            true => Ok(()),
-            false => Err(SubjectError::Failed(format!("SQLite found {found} rows and not {count}: `{statement}`"))),
-        })
+        self.time(statement, laps, (clock, None), |found| check_count(statement, count, found))
+    }
+
+    /// The same while `counters` count, from after the preparation on.
+    pub(super) fn measure_counted(
+        &self,
+        statement: &str,
+        count: u64,
+        laps: u32,
+        (clock, counters): (&Clock, &Counters),
+    ) -> Result<Taken, SubjectError> {
+        self.time(statement, laps, (clock, Some(counters)), |found| check_count(statement, count, found))
     }
 
     /// Runs a statement once, and gives the number that it found with what it took.
     pub(super) fn ask(&self, statement: &str, clock: &Clock) -> Result<(i64, Taken), SubjectError> {
         let mut answer = 0;
-        let taken = self.time(statement, 1, clock, |found| {
+        let taken = self.time(statement, 1, (clock, None), |found| {
             answer = found;
             Ok(())
         })?;
@@ -232,18 +240,21 @@ impl Database {
         &self,
         statement: &str,
         laps: u32,
-        clock: &Clock,
+        (clock, counters): (&Clock, Option<&Counters>),
         mut check: impl FnMut(i64) -> Result<(), SubjectError>,
     ) -> Result<Taken, SubjectError> {
         let mut prepared = self.connection.prepare(statement).map_err(self.failed())?;
         let counter = CycleCounter::of_this_thread().ok();
         let cycles = || counter.as_ref().and_then(CycleCounter::read);
         page_gets::take(&self.connection);
+        // Outside the readings of the clocks: it takes some system calls.
+        counters.into_iter().for_each(Counters::start);
         let (start, cpu, cycles_before) = (clock.now(), thread_cpu(), cycles());
         for _ in 0..laps {
             check(prepared.query_row([], |row| row.get(0)).map_err(self.failed())?)?;
         }
         let (cycles_after, cpu_after, end) = (cycles(), thread_cpu(), clock.now());
+        counters.into_iter().for_each(Counters::stop);
         Ok(Taken {
             cpu: cpu_after.since(cpu),
             elapsed: end.since(start),
@@ -275,6 +286,14 @@ pub(super) fn subject_name(page_bytes: u32) -> String {
         format!("sqlite {version}")
     } else {
         format!("sqlite {version}?page_size={page_bytes}")
+    }
+}
+
+/// Errors where a statement counted something else.
+fn check_count(statement: &str, count: u64, found: i64) -> Result<(), SubjectError> {
+    match found.unsigned_abs() == count {
+        true => Ok(()),
+        false => Err(SubjectError::Failed(format!("SQLite found {found} rows and not {count}: `{statement}`"))),
     }
 }
 
@@ -349,7 +368,31 @@ fn failure(path: &Path, error: &rusqlite::Error) -> SubjectError {
 
 #[cfg(test)]
 mod tests {
+    use sys::counters::Rings;
+
     use super::*;
+
+    #[test]
+    fn preparing_a_statement_is_not_counted() {
+        let (folder, clock) = (tempfile::tempdir().unwrap(), Clock::calibrate());
+        let database = Database::create(folder.path(), 512, Need::cached(1 << 20), &Arc::default()).unwrap();
+        // A remark takes SQLite some time to read, and none to run.
+        let statement = format!("/* {} */ SELECT 7", "x".repeat(900_000));
+        let before = thread_cpu();
+        drop(database.connection().prepare(&statement).unwrap());
+        let preparing = thread_cpu().since(before);
+        let mut least = f64::INFINITY;
+        for _ in 0..5 {
+            let counters = Counters::of_this_thread(Rings::widest());
+            database.measure_counted(&statement, 7, 1, (&clock, &counters)).unwrap();
+            let Ok(count) = counters.read().of("task_clock") else {
+                println!("skipped: the kernel counts nothing of this thread");
+                return;
+            };
+            least = least.min(count.value());
+        }
+        assert!(least < preparing.0 as f64 / 2.0, "{least} ns were counted, and {preparing:?} prepare it");
+    }
 
     #[test]
     fn an_interrupt_ends_a_count_of_pages() {

@@ -1,14 +1,20 @@
 //! A database file that was given: what is checked before it is opened, and whether it stayed as it was.
 
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::SubjectError;
 
 /// Endings of the files in which SQLite keeps changes that the database file does not hold yet.
-const JOURNALS: [&str; 2] = ["-wal", "-journal"];
+const JOURNALS: [&str; 2] = ["-wal", ROLLBACK_JOURNAL];
+const ROLLBACK_JOURNAL: &str = "-journal";
+
+/// Bytes of the head of a rollback journal. A commit with `journal_mode = PERSIST` leaves the file and overwrites its
+/// head with zeros; that of a transaction under way holds the size of a page from the beginning.
+const JOURNAL_HEAD_BYTES: u64 = 28;
 
 /// What shows that a file was written to: its inode, its size and the time of its last change in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +48,7 @@ impl GivenFile {
         for ending in JOURNALS {
             let mut journal = real.clone().into_os_string();
             journal.push(ending);
-            if fs::metadata(&journal).is_ok_and(|metadata| metadata.len() > 0) {
+            if holds_changes(Path::new(&journal), ending) {
                 let reason = format!(
                     "there are changes beside it (FILE{ending}) that are not in the file yet, because a program has it \
                      open or ended without closing it; copy it with `sqlite3 FILE '.backup COPY'` and name the copy"
@@ -79,6 +85,16 @@ impl GivenFile {
         }
         uri + "?mode=ro&immutable=1"
     }
+}
+
+/// Whether a journal is there and may hold changes; one that cannot be read may.
+fn holds_changes(journal: &Path, ending: &str) -> bool {
+    if !fs::metadata(journal).is_ok_and(|metadata| metadata.len() > 0) {
+        return false;
+    }
+    let mut head = Vec::new();
+    let read = File::open(journal).and_then(|file| file.take(JOURNAL_HEAD_BYTES).read_to_end(&mut head));
+    ending != ROLLBACK_JOURNAL || read.is_err() || head.iter().any(|byte| *byte != 0)
 }
 
 /// `None` where it is no plain file.

@@ -251,6 +251,21 @@ fn changes_that_are_not_in_the_file_yet_are_not_read_past() {
     assert!(bench.reads(&word, &asked(&[CELL])).is_ok());
 }
 
+#[test]
+fn a_journal_that_a_finished_program_kept_holds_no_changes() {
+    let bench = Bench::new();
+    let path = bench.given("kept.db");
+    let writer = Connection::open(&path).unwrap();
+    writer.execute_batch("PRAGMA journal_mode = PERSIST; INSERT INTO orders (text) VALUES ('in the file')").unwrap();
+    assert!(fs::metadata(bench.folder.path().join("kept.db-journal")).unwrap().len() > 0);
+    let word = format!("sqlite:{}", path.display());
+    let mut subject = bench.reads(&word, &asked(&[CELL])).unwrap();
+    assert_eq!(subject.prepare(&Table::Found("orders".into()), &mut |_, _| {}).unwrap().rows, 5001);
+    writer.execute_batch("BEGIN IMMEDIATE; INSERT INTO orders (text) VALUES ('half')").unwrap();
+    let refusal = bench.reads(&word, &asked(&[CELL])).map(drop).unwrap_err().to_string();
+    assert!(refusal.contains("-journal"), "{refusal}");
+}
+
 /// Interrupts a statement that goes on without end; how long it took to end.
 fn interrupted() -> Duration {
     let bench = Bench::new();

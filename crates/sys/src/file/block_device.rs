@@ -18,6 +18,9 @@ use super::target::Target;
 /// (`Documentation/block/stat.rst`).
 const SECTOR_BYTES: u64 = 512;
 
+/// Where the kernel lists the devices of each btrfs.
+const BTRFS: &str = "/sys/fs/btrfs";
+
 /// A block device that holds a target. What the kernel does not report is absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDevice {
@@ -102,23 +105,42 @@ impl BlockDevice {
         BlockDevice::listed(number)
     }
 
+    /// The device that a target is, or all those that the file system of a target stands on: a btrfs may have several,
+    /// of which its mount names one.
+    pub fn all_under(target: &Target) -> Result<Vec<BlockDevice>, NoBlockDevice> {
+        let named = BlockDevice::under(target)?;
+        if target.represents().is_some() { Ok(vec![named]) } else { named.with_others() }
+    }
+
+    /// This device and those that share a btrfs with it.
+    fn with_others(self) -> Result<Vec<BlockDevice>, NoBlockDevice> {
+        let all = devices_of_btrfs(Path::new(BTRFS), self.number);
+        if all.is_empty() { Ok(vec![self]) } else { all.into_iter().map(BlockDevice::listed).collect() }
+    }
+
+    /// The devices that hold the data of these, each once.
+    pub fn bottom_of(devices: &[BlockDevice]) -> Result<Vec<BlockDevice>, NoBlockDevice> {
+        let mut bottom = Vec::new();
+        for device in devices {
+            for one in device.bottom()? {
+                if !bottom.contains(&one) {
+                    bottom.push(one);
+                }
+            }
+        }
+        Ok(bottom)
+    }
+
     /// The devices that hold the data: those under a device mapper, a RAID or the file of a loop device, and the device
     /// itself where nothing stands under it. What a layer in between keeps in memory never reaches their counters.
     pub fn bottom(&self) -> Result<Vec<BlockDevice>, NoBlockDevice> {
         let entry = entry_of(self.number);
         let disk = if entry.join("partition").exists() { entry.join("..") } else { entry };
         let beneath = match fs::read_to_string(disk.join("loop/backing_file")) {
-            Ok(path) => vec![under_backing_file(Path::new(path.trim_end_matches('\n')))?],
+            Ok(path) => under_backing_file(Path::new(path.trim_end_matches('\n')))?,
             Err(_) => slaves(&disk)?,
         };
-        if beneath.is_empty() {
-            return Ok(vec![self.clone()]);
-        }
-        let mut bottom = Vec::new();
-        for device in beneath {
-            bottom.extend(device.bottom()?.into_iter().filter(|device| !bottom.contains(device)).collect::<Vec<_>>());
-        }
-        Ok(bottom)
+        if beneath.is_empty() { Ok(vec![self.clone()]) } else { BlockDevice::bottom_of(&beneath) }
     }
 
     /// The present counts; `None` if the kernel does not count (`queue/iostats` is 0) or report.
@@ -165,24 +187,37 @@ fn number_under_file(file: BorrowedFd<'_>, device: DeviceNumber) -> Result<Devic
     number_of_node(Path::new(&mount.source)).ok_or(NoBlockDevice::FileSystem { filesystem: mount.filesystem })
 }
 
-/// The device that holds the file of a loop device, which may be a device itself. The file is not opened for reading,
+/// The devices that hold the file of a loop device, which may be a device itself. The file is not opened for reading,
 /// which the user may not be allowed to.
-fn under_backing_file(path: &Path) -> Result<BlockDevice, NoBlockDevice> {
+fn under_backing_file(path: &Path) -> Result<Vec<BlockDevice>, NoBlockDevice> {
     let hidden = |_| NoBlockDevice::HiddenFile { path: path.into() };
     let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(hidden)?;
     let stat = rustix::fs::fstat(&file).map_err(hidden)?;
-    let number = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::BlockDevice => DeviceNumber::of(stat.st_rdev),
-        _ => number_under_file(file.as_fd(), DeviceNumber::of(stat.st_dev))?,
-    };
-    BlockDevice::listed(number)
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::BlockDevice => Ok(vec![BlockDevice::listed(DeviceNumber::of(stat.st_rdev))?]),
+        _ => {
+            let number = number_under_file(file.as_fd(), DeviceNumber::of(stat.st_dev))?;
+            BlockDevice::listed(number)?.with_others()
+        }
+    }
 }
 
 /// The devices that a device mapper or a RAID puts together; none for any other.
 fn slaves(disk: &Path) -> Result<Vec<BlockDevice>, NoBlockDevice> {
-    let links = fs::read_dir(disk.join("slaves")).into_iter().flatten().flatten();
-    let numbers = links.filter_map(|link| DeviceNumber::parse(&fs::read_to_string(link.path().join("dev")).ok()?));
-    numbers.map(BlockDevice::listed).collect()
+    numbers_in(&disk.join("slaves")).into_iter().map(BlockDevice::listed).collect()
+}
+
+/// The devices of the btrfs that this one belongs to, itself included; none where it belongs to none.
+fn devices_of_btrfs(root: &Path, number: DeviceNumber) -> Vec<DeviceNumber> {
+    let systems = fs::read_dir(root).into_iter().flatten().flatten();
+    let mut devices = systems.map(|system| numbers_in(&system.path().join("devices")));
+    devices.find(|devices| devices.contains(&number)).unwrap_or_default()
+}
+
+/// The numbers of the devices that a folder of the kernel links to.
+fn numbers_in(folder: &Path) -> Vec<DeviceNumber> {
+    let links = fs::read_dir(folder).into_iter().flatten().flatten();
+    links.filter_map(|link| DeviceNumber::parse(&fs::read_to_string(link.path().join("dev")).ok()?)).collect()
 }
 
 /// The device that a node stands for; `None` when it is not a block device's.
@@ -234,6 +269,19 @@ mod tests {
     fn the_scheduler_is_the_one_in_brackets() {
         assert_eq!(scheduler_in_use("none [mq-deadline] kyber bfq\n"), "mq-deadline");
         assert_eq!(scheduler_in_use("none\n"), "none");
+    }
+
+    #[test]
+    fn the_other_devices_of_a_btrfs_are_found_by_the_one_that_its_mount_names() {
+        let root = tempfile::tempdir().unwrap();
+        for (system, device, number) in [("1-a", "dm-0", "253:0"), ("1-a", "dm-1", "253:1"), ("2-b", "sdc", "8:32\n")] {
+            let folder = root.path().join(system).join("devices").join(device);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("dev"), number).unwrap();
+        }
+        fs::create_dir(root.path().join("features")).unwrap();
+        let of = |major, minor| devices_of_btrfs(root.path(), DeviceNumber { major, minor }).len();
+        assert_eq!([of(253, 1), of(8, 32), of(8, 1)], [2, 1, 0]);
     }
 
     #[test]

@@ -20,6 +20,10 @@ use crate::process::{IoCounts, thread_io};
 /// Number of cachestat(2) on every architecture (Linux 6.5).
 const SYS_CACHESTAT: libc::c_long = 451;
 
+/// Most pages of one call of mincore(2), which answers with a byte for each: all those of a disk of 4 TiB would take a
+/// GiB.
+const MINCORE_PAGES: u64 = 1 << 18;
+
 /// How much of a range the page cache held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cached {
@@ -104,6 +108,16 @@ impl PageRange {
         let length = (end - offset).next_multiple_of(page);
         PageRange { offset, length, pages: length / page }
     }
+
+    /// The range in parts of at most this many pages.
+    fn parts(self, pages_max: u64) -> impl Iterator<Item = PageRange> {
+        let page = self.length / self.pages.max(1);
+        (0..self.pages.div_ceil(pages_max)).map(move |part| {
+            let first = part * pages_max;
+            let pages = pages_max.min(self.pages - first);
+            PageRange { offset: self.offset + first * page, length: pages * page, pages }
+        })
+    }
 }
 
 /// `struct cachestat_range` of `linux/mman.h`.
@@ -141,7 +155,11 @@ fn by_mincore(target: &Target, range: PageRange) -> Result<Cached, WitnessError>
     if !may_write(target) {
         return Err(WitnessError::NotPermitted);
     }
-    let pages = mincore(target, range)?;
+    let mut present = vec![0_u8; MINCORE_PAGES.min(range.pages) as usize];
+    let mut pages = 0;
+    for part in range.parts(MINCORE_PAGES) {
+        pages += mincore(target, part, &mut present[..part.pages as usize])?;
+    }
     Ok(Cached { pages, of: range.pages, source: "mincore(2)" })
 }
 
@@ -152,10 +170,11 @@ fn may_write(target: &Target) -> bool {
     owned || rustix::fs::accessat(rustix::fs::CWD, through, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Counts the pages of a mapping that are in memory. Mapping loads none, and nothing reads through it.
-fn mincore(target: &Target, range: PageRange) -> Result<u64, Errno> {
+/// Counts the pages of a mapping that are in memory, with a byte of `present` for each. Mapping loads none, and nothing
+/// reads through it.
+fn mincore(target: &Target, range: PageRange, present: &mut [u8]) -> Result<u64, Errno> {
+    assert_eq!(present.len() as u64, range.pages, "the kernel writes a byte for each page");
     let length = range.length as usize;
-    let mut present = vec![0_u8; range.pages as usize];
     // SAFETY: a null hint replaces no existing memory. The mapping is never read, so the file may shrink or change
     // meanwhile.
     let mapping = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, target, range.offset) }?;
@@ -212,4 +231,37 @@ pub fn evict(target: &Target, offset: u64, length: u64) -> io::Result<()> {
     // To the kernel a length of 0 means the rest of the file; to the caller it means no bytes.
     let Some(length) = NonZeroU64::new(length) else { return Ok(()) };
     Ok(rustix::fs::fadvise(target, offset, Some(length), Advice::DontNeed)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_of_many_pages_is_looked_at_in_parts_that_cover_it_once() {
+        let pages = (4_u64 << 40) / 4096 + 5;
+        let range = PageRange { offset: 8192, length: pages * 4096, pages };
+        let mut reached = range.offset;
+        for part in range.parts(MINCORE_PAGES) {
+            assert!((1..=MINCORE_PAGES).contains(&part.pages), "{part:?}");
+            assert_eq!((part.offset, part.length), (reached, part.pages * 4096));
+            reached += part.length;
+        }
+        assert_eq!(reached, range.offset + range.length);
+    }
+
+    #[test]
+    fn mincore_finds_as_much_in_parts_as_at_once() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let bytes = (MINCORE_PAGES + 3) * rustix::param::page_size() as u64;
+        file.as_file().set_len(bytes).unwrap();
+        // What was just written is in the page cache, in the last part.
+        rustix::io::pwrite(file.as_file(), b"data", bytes - 4).unwrap();
+        let target = Target::open(file.path(), Caching::Buffered).unwrap();
+        let range = PageRange::of(&target, 0, target.size());
+        let at_once = mincore(&target, range, &mut vec![0_u8; range.pages as usize]).unwrap();
+        let found = by_mincore(&target, range).unwrap();
+        assert!(at_once > 0);
+        assert_eq!((found.pages, found.of), (at_once, MINCORE_PAGES + 3));
+    }
 }

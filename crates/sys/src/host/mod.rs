@@ -52,12 +52,13 @@ pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// Time that the hypervisor took from this machine's processors since the boot, summed over all of them.
+/// Time that the hypervisor took since the boot from the processors that this process may use, summed over them: those
+/// that [`describe`] counts.
 ///
 /// The kernel counts it in ticks of mostly 10 ms; a smaller difference means nothing. `None` if `/proc/stat` lacks it.
 /// A physical machine, and one whose hypervisor hides it, always reports zero.
 pub fn stolen() -> Option<Nanos> {
-    let ticks = stolen_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
+    let ticks = stolen_ticks(&fs::read_to_string("/proc/stat").ok()?, &allowed_cpus())?;
     let ticks_per_second = rustix::param::clock_ticks_per_second().max(1);
     Some(Nanos((u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64))
 }
@@ -71,10 +72,25 @@ pub fn busy() -> Option<Nanos> {
     Some(Nanos((u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64))
 }
 
-/// Eighth number of the line `cpu` of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal (proc(5)).
-fn stolen_ticks(stat: &str) -> Option<u64> {
-    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    line.split_whitespace().nth(7)?.parse().ok()
+/// Eighth number of the lines of these processors in `/proc/stat`, such as `cpu0`: user, nice, system, idle, iowait,
+/// irq, softirq, steal (proc(5)). Where one of them has no line, as in a container that numbers its own from 0, that of
+/// the line `cpu`, which is the sum of all. The numbers ascend.
+fn stolen_ticks(stat: &str, cpus: &[usize]) -> Option<u64> {
+    let of_cpu = |line: &str| -> Option<u64> {
+        let (number, rest) = line.strip_prefix("cpu")?.split_once(' ')?;
+        cpus.binary_search(&number.parse().ok()?).ok()?;
+        steal(rest)
+    };
+    let own: Vec<u64> = stat.lines().filter_map(of_cpu).collect();
+    match own.is_empty() || own.len() < cpus.len() {
+        true => steal(stat.lines().find_map(|line| line.strip_prefix("cpu "))?),
+        false => own.into_iter().try_fold(0, u64::checked_add),
+    }
+}
+
+/// Eighth of the numbers behind the name of a line.
+fn steal(numbers: &str) -> Option<u64> {
+    numbers.split_whitespace().nth(7)?.parse().ok()
 }
 
 /// The first eight numbers of the line `cpu` of `/proc/stat` without the fourth and fifth, which are idle and waiting.
@@ -105,10 +121,19 @@ mod tests {
     #[test]
     fn steal_is_the_eighth_number() {
         let stat = "cpu  6168 19271 5262 177741 670 0 67 183 0 0\ncpu0 2650 7919 2232 91699 63 0 7 94 0 0\n";
-        assert_eq!(stolen_ticks(stat), Some(183));
-        assert_eq!(stolen_ticks("cpu  1 2 3 4\n"), None);
+        assert_eq!(stolen_ticks(stat, &[]), Some(183));
+        assert_eq!(stolen_ticks("cpu  1 2 3 4\n", &[0]), None);
         assert_eq!(busy_ticks(stat), Some(6168 + 19271 + 5262 + 67 + 183));
         assert_eq!(busy_ticks("cpu  1 2 3 4\n"), None);
+    }
+
+    #[test]
+    fn what_was_taken_from_processors_that_are_not_ours_is_not_counted() {
+        let stat = "cpu  9 9 9 9 9 9 9 60 0 0\ncpu0 1 1 1 1 1 1 1 10 0 0\ncpu1 1 1 1 1 1 1 1 20 0 0\n\
+                    cpu12 1 1 1 1 1 1 1 30 0 0\nintr 1 2 3 4 5 6 7 8 9\n";
+        let of = |cpus: &[usize]| stolen_ticks(stat, cpus);
+        assert_eq!([of(&[1]), of(&[0, 12]), of(&[2, 3])], [Some(20), Some(40), Some(60)]);
+        assert_eq!(of(&[1, 2, 3]), Some(60), "the lines are not of the processors that have their numbers");
     }
 
     #[test]
@@ -135,7 +160,7 @@ mod tests {
     proptest! {
         #[test]
         fn hostile_text_never_panics(text in "\\PC*|(cpu |[\\[\\]\n0-9 ])*") {
-            let _ = (stolen_ticks(&text), busy_ticks(&text));
+            let _ = (stolen_ticks(&text, &[0, 1]), busy_ticks(&text));
             let _ = bracketed(&text);
         }
     }

@@ -175,6 +175,22 @@ fn a_set_that_most_queries_are_worse_with_is_undecided_and_the_page_says_why() {
 }
 
 #[test]
+fn queries_none_of_which_is_certainly_faster_are_not_said_to_get_faster() {
+    let said = |first: [f64; 3]| {
+        let one = |number: usize| {
+            let then = if number == 0 { first } else { [8.0, 10.0, 13.0] };
+            Compared::of("q", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &then)])
+        };
+        said_of(State::AsFound, (0..6).map(one).collect(), None)[0].message.clone()
+    };
+    let noise = said([8.0, 10.0, 13.0]);
+    assert!(noise.contains("undecided, because no query is certainly faster, and the mean may lie"), "{noise}");
+    assert!(noise.contains("0 are certainly faster and 0 certainly slower"), "{noise}");
+    let some = said([9.0; 3]);
+    assert!(some.contains("undecided, because some queries get faster and others may get slower"), "{some}");
+}
+
+#[test]
 fn a_verdict_of_a_busy_server_is_withheld() {
     let sets = [set("now"), set("cached")];
     let advice = Advice::of(&sets, &[judged(Decision::Undecided, 1.0, 0), judged(Decision::Change, 0.5, 9)], "cached");

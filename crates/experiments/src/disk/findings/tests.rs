@@ -191,6 +191,7 @@ fn places() -> Vec<Reading> {
             let [outer, inner, both] = *times;
             let workers = match workers {
                 2 => "with one worker in each zone".into(),
+                3 => "with 3 workers, 1 of them in the outer zone".into(),
                 more => format!("with {more} workers, half of them in each zone"),
             };
             let others: Vec<(f64, f64)> = [inner, both].into_iter().flatten().collect();

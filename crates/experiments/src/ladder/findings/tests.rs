@@ -72,7 +72,7 @@ fn what_the_ladder_says_follows_from_its_rungs() {
                 },
             ),
             reading(row::PAGE_CACHE_LOST, tier(), lost, |tier| {
-                tier.filter(|tier| *tier != Tier::PageCache).map(|_| says!["did not: they counted 7 MiB."])
+                tier.filter(|tier| *tier == Tier::Storage).map(|_| says!["did not: they counted 7 MiB."])
             }),
             reading(
                 row::ABSENT_RUNG,

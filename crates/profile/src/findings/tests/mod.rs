@@ -14,6 +14,7 @@ use measure::schema::profile;
 use sides::both_sides;
 
 use super::*;
+use crate::document::Selection;
 use crate::event::{CallKind, Context, Cost, Event, EventIndex, Problem, ProblemKind, Statement, StatementIndex};
 use crate::tables::{CallSums, EventSums, SessionProfile, StatementProfile};
 
@@ -119,6 +120,23 @@ fn parses_of_many_statements_in_one_row_get_no_advice_for_one_text() {
     let said = said.join(" ");
     assert!(said.contains("200 of 200 parses are hard. Use bind variables"), "{said}");
     assert!(!said.contains("the text is the same") && !said.contains("is parsed at every execution"), "{said}");
+}
+
+#[test]
+fn the_row_of_all_further_statements_has_no_saving_as_if_it_were_one() {
+    let mut many = made::profile(10, &[]);
+    for number in 0..=STATEMENTS_MAX {
+        let done = [(CallKind::Exec, made::calls(1, 0, 0, 0)), (CallKind::Fetch, made::calls(100, 0, 0, 200))];
+        made::add(&mut many, made::query(&format!("s{number}")), &done);
+    }
+    let selection = Selection { order: Order::ResponseTime, top: 0, statement: None, hides_texts: false };
+    let cases = crate::document::cases(&many, &selection);
+    let saves = |id: &str| {
+        let mut rows = cases.iter().filter(|case| case.parameter("table").as_deref() == Some("statement"));
+        let row = rows.find(|case| case.parameter("id").as_deref() == Some(id)).unwrap();
+        row.metric("round_trips_saved").is_some()
+    };
+    assert!(saves("s0") && !saves("(others)"));
 }
 
 #[test]

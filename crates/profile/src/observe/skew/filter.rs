@@ -5,6 +5,7 @@ use measure::quantity::parse_time;
 use crate::event::{Call, Context, Ticks, Wait};
 use crate::observe::skew::dimension::{ALTERNATIVE, Dimension, Kind, SkewError, Value, has_latency};
 use crate::observe::skew::item::Item;
+use crate::period::WallClock;
 use crate::source::clock::timestamp;
 
 /// Conditions that must all hold.
@@ -220,10 +221,17 @@ fn operand(dimension: Dimension, written: &str) -> Result<Operand, SkewError> {
             None => Ok(Operand::Block { file: None, block: number(written)? }),
         },
         Kind::Number => number(written).map(Operand::Number),
-        Kind::Clock => match timestamp(written.as_bytes()) {
-            Some((micros, _)) => Ok(Operand::Number(micros.div_euclid(1_000_000))),
-            None => number(written).map(Operand::Number),
-        },
+        Kind::Clock => {
+            // A second of the source's own clock has digits alone, as a date can have. The parser skips an offset and
+            // the name of a zone: the time would be hours away.
+            let has_zone = written.contains(['+', '[']) || written.matches('-').count() > 2;
+            let clock = || written.parse::<WallClock>().ok().filter(|_| !has_zone && number(written).is_err());
+            let stamp = timestamp(written.as_bytes()).map(|(micros, _)| micros);
+            match stamp.or_else(|| clock().map(WallClock::micros)) {
+                Some(micros) => Ok(Operand::Number(micros.div_euclid(1_000_000))),
+                None => number(written).map(Operand::Number),
+            }
+        }
         Kind::Time => parse_time(written).map(|nanos| Operand::Nanos(nanos.0.into())).map_err(SkewError::NotATime),
     }
 }
@@ -267,6 +275,19 @@ mod tests {
         }
         for fails in ["event=db file", "file!=4", "block=5:100", "latency>5ms", "latency<5ms", "module=x", "object=1"] {
             assert!(!read(fails), "{fails}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_the_clock_needs_no_seconds_and_no_time_of_day() {
+        let operand = |text: &str| Filter::parse(&[text]).unwrap().terms[0].operand.clone();
+        for text in ["minute=2026-11-22 09:00", "second>=2026-11-22 09:00:00", "second<2026-11-22T09:00"] {
+            assert_eq!(operand(text), Operand::Number(1_795_338_000), "{text}");
+        }
+        assert_eq!(operand("second>=2026-11-22"), Operand::Number(1_795_305_600));
+        assert_eq!(operand("second=20261122"), Operand::Number(20_261_122), "of the source's own clock");
+        for refused in ["nine", "2026-11-22T09:00+01:00", "2026-11-22 09:00-05:00", "2026-11-22 09:00[Europe/Berlin]"] {
+            assert!(Filter::parse(&[format!("second={refused}")]).is_err(), "{refused}");
         }
     }
 

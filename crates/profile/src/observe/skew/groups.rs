@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use foldhash::fast::RandomState;
+use foldhash::fast::FixedState;
 
 use crate::event::Ticks;
 
@@ -65,7 +65,8 @@ pub struct Merged {
 #[derive(Clone, Debug)]
 pub(crate) struct Groups<K> {
     keys_max: usize,
-    sums: HashMap<K, Sums, RandomState>,
+    /// In the same order in each run: of keys with equal totals it decides which are merged.
+    sums: HashMap<K, Sums, FixedState>,
     merged: Merged,
 }
 
@@ -122,7 +123,7 @@ impl<K: Copy + Eq + Hash> Groups<K> {
 mod tests {
     use super::*;
     use measure::random::SplitMix64;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
     fn the_heavy_ones_stay_and_the_sum_stays_whole() {
@@ -147,6 +148,16 @@ mod tests {
         for (key, sums) in groups.iter() {
             assert!(exact[key].total - sums.total <= merged.shortfall_max, "{key}");
         }
+    }
+
+    #[test]
+    fn of_keys_with_equal_totals_the_same_ones_are_merged_in_each_run() {
+        let kept = || {
+            let mut groups = Groups::new(100);
+            (0..1000).for_each(|key| groups.add(key, Sums::of(Ticks(5), None)));
+            groups.iter().map(|(key, _)| *key).collect::<BTreeSet<i32>>()
+        };
+        assert_eq!(kept(), kept());
     }
 
     #[test]

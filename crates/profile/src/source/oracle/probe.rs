@@ -22,6 +22,8 @@ pub const PROBE_BYTES: usize = 1 << 20;
 pub struct Probe {
     /// The records at its beginning.
     pub head: Batch,
+    /// Whether the head holds the file to its end.
+    pub is_whole: bool,
     /// The records at its end, where that can be reached without reading all that comes before: not in a compressed
     /// file, and not in one that the head holds whole.
     pub tail: Option<Batch>,
@@ -30,9 +32,9 @@ pub struct Probe {
 /// Looks at both ends of a file.
 pub fn probe(path: &Path) -> Result<Probe, Problem> {
     let given = Given::File(path.to_path_buf());
-    let head = first_chunk(input::open(&given)?, 0).map_err(|error| Problem::unreadable(&given, error))?;
+    let (head, is_whole) = first_chunk(input::open(&given)?, 0).map_err(|error| Problem::unreadable(&given, error))?;
     let tail = tail(path, head.bytes.len() as u64).map_err(|error| Problem::unreadable(&given, error))?;
-    Ok(Probe { head, tail })
+    Ok(Probe { head, is_whole, tail })
 }
 
 impl Probe {
@@ -51,8 +53,8 @@ impl Probe {
     }
 }
 
-/// The first chunk of a source that begins at `offset` of its file.
-fn first_chunk(source: Bytes, offset: u64) -> io::Result<Batch> {
+/// The first chunk of a source that begins at `offset` of its file, and whether the source ends with it.
+fn first_chunk(source: Bytes, offset: u64) -> io::Result<(Batch, bool)> {
     let mut batch = Batch::default();
     // A byte more, so that the end of what is no longer than a probe is seen.
     let mut chunks = Chunks::new(source, PROBE_BYTES + 1);
@@ -60,7 +62,7 @@ fn first_chunk(source: Bytes, offset: u64) -> io::Result<Batch> {
         batch.offset = offset + chunk.offset;
         Scanner::default().scan(&mut batch, State::Between, chunk.end);
     }
-    Ok(batch)
+    Ok((batch, chunks.is_over()))
 }
 
 fn tail(path: &Path, head_bytes: u64) -> io::Result<Option<Batch>> {
@@ -73,7 +75,7 @@ fn tail(path: &Path, head_bytes: u64) -> io::Result<Option<Batch>> {
         return Ok(None);
     }
     let offset = size.saturating_sub(PROBE_BYTES as u64).max(head_bytes);
-    first_chunk(Bytes::from_file(file, offset, size), offset).map(Some)
+    first_chunk(Bytes::from_file(file, offset, size), offset).map(|(tail, _)| Some(tail))
 }
 
 /// Puts the segments of one trace, `x.trc`, `x_1.trc`, `x_2.trc`, into the order of their times: after a rotation the

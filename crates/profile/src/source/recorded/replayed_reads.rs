@@ -1,5 +1,6 @@
 //! From a segment to the tables of reads, as far as the profile's time reaches.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,10 +16,13 @@ use crate::source::sampled::sketch::Sketch;
 use crate::tables::read_tiers::{Purpose, ReadSums, ReadTier, RequestSums};
 
 /// Adds the reads of a segment that begin within `period`, in microseconds since 1970. `statements` are the segment's
-/// by their places. Which blocks were read is known of whole segments alone.
+/// by their places. Which blocks were read is known of whole segments alone: of one that begins or ends outside, those
+/// of what was read within are as many at most.
 pub(super) fn replay_reads(segment: &Segment, period: &Range<i64>, statements: &[StatementIndex], into: &mut Reads) {
     let Some(tracing) = segment.tracing.as_ref().filter(|tracing| tracing.reason.is_empty()) else { return };
     into.count(tracing.records, tracing.lost);
+    let is_whole = segment.head.begin >= period.start && segment.head.end <= period.end;
+    let mut cached: BTreeSet<(u32, u32)> = BTreeSet::new();
     for one in segment.reads.iter().filter(|one| period.contains(&one.at)) {
         let tier = Segment::tiers().get(one.tier as usize).and_then(|word| ReadTier::of_word(word).ok());
         let (Some(owner), Some(tier)) = (owner(segment, one.reader, statements), tier) else { continue };
@@ -27,6 +31,9 @@ pub(super) fn replay_reads(segment: &Segment, period: &Range<i64>, statements: &
         let [time, queue, service] = [time, queue, service].map(ticks);
         let sums = ReadSums { reads: calls, blocks, bytes, time, queue, service };
         into.add(&Alike { owner, file, tier, sums, estimated: one.estimated });
+        if tier == ReadTier::PageCache {
+            cached.insert((one.reader, one.relation));
+        }
     }
     for one in segment.requests.iter().filter(|one| period.contains(&one.at)) {
         let purpose = Segment::purposes().get(one.purpose as usize).and_then(|word| Purpose::of_word(word).ok());
@@ -36,7 +43,7 @@ pub(super) fn replay_reads(segment: &Segment, period: &Range<i64>, statements: &
         let sums = RequestSums { requests: calls, bytes, queue: ticks(queue), service: ticks(service) };
         into.add_requests(statement, purpose, &sums);
     }
-    for one in &segment.blocks {
+    for one in segment.blocks.iter().filter(|one| is_whole || cached.contains(&(one.reader, one.relation))) {
         let (owner, file) = (owner(segment, one.reader, statements), segment.relations.get(one.relation as usize));
         if let (Some(owner), Some(file), Some(sketch)) = (owner, file, Sketch::of_text(&one.sketch)) {
             into.add_blocks(&owner, file, &sketch);

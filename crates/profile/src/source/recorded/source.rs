@@ -1,10 +1,11 @@
 //! The source of profiles from recordings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use foldhash::fast::RandomState;
 use measure::Parameters;
 use measure::quantity::three_digits;
 use measure::sorting;
@@ -45,6 +46,10 @@ const GAP: i64 = 250_000;
 
 /// Most of the time that may have no account of the server's, such as that of a segment that a gap cut short.
 const UNACCOUNTED_PART_MAX: f64 = 0.01;
+
+/// Part of the time that may lie in segments that are read in part. Beyond it no time is divided by what the server
+/// counted, which is of whole segments.
+const IN_PART_MAX: f64 = 0.02;
 
 /// Why a time is not in a recording where no segment says it.
 const NOT_RUNNING: &str = "no recorder ran, or it could not write what it saw";
@@ -88,9 +93,17 @@ struct RecordedSource {
     folders: BTreeSet<PathBuf>,
     hosts: BTreeSet<(String, String)>,
     refused: BTreeSet<PathBuf>,
+    /// The segments that were read, by the hash of their first bytes and their size; folders of which a copy of one was
+    /// left out.
+    known: HashMap<(u64, u64), String, RandomState>,
+    copied: BTreeSet<PathBuf>,
     away: Vec<(String, Ticks)>,
     counted: BTreeMap<i64, (Counters, String)>,
     has_counters: bool,
+    /// Whether segments that are read in part have some.
+    has_counters_in_part: bool,
+    /// Microseconds that were read of segments in part, and all that were read.
+    in_part: (i64, i64),
 }
 
 /// What recorders took, of segments that are read as a whole or in part: evenly all over each.
@@ -140,9 +153,13 @@ impl RecordedSource {
             folders: BTreeSet::new(),
             hosts: BTreeSet::new(),
             refused: BTreeSet::new(),
+            known: HashMap::default(),
+            copied: BTreeSet::new(),
             away: Vec::new(),
             counted: BTreeMap::new(),
             has_counters: false,
+            has_counters_in_part: false,
+            in_part: (0, 0),
         }
     }
 
@@ -168,14 +185,21 @@ impl RecordedSource {
             }
         }
         let rows = replay(segment, span, (accounting, &mut self.reads), &mut reading.listeners);
-        self.last = Some(head.end.min(span.end));
+        let end = head.end.min(span.end);
+        self.last = Some(end);
         self.subject.clone_from(&head.subject);
         if let Some(tracing) = segment.tracing.as_ref().filter(|tracing| !tracing.reason.is_empty()) {
             self.untraced = Some(tracing.reason.to_string());
         }
         let is_whole = head.begin >= span.start && head.end <= span.end;
-        if is_whole {
-            self.count(segment);
+        let time = end.saturating_sub(begin).max(0);
+        self.in_part.1 = self.in_part.1.saturating_add(time);
+        match is_whole {
+            true => self.count(segment),
+            false => {
+                self.in_part.0 = self.in_part.0.saturating_add(time);
+                self.has_counters_in_part |= segment.statements.iter().any(|one| one.counted.is_some());
+            }
         }
         self.account_for(segment, is_whole);
         self.own.add(segment);
@@ -208,6 +232,12 @@ impl RecordedSource {
                 *text = one.text.to_string();
             }
         }
+    }
+
+    /// Whether the server's counters are of much less than the time that is read.
+    fn is_counted_in_part(&self) -> bool {
+        let (in_part, all) = self.in_part;
+        self.has_counters && in_part as f64 > IN_PART_MAX * all as f64
     }
 
     /// Whether a segment is left out because its folder is another server's: the statements and sessions of both would
@@ -301,10 +331,19 @@ impl RecordedSource {
         if !word.contains("/proc") {
             said.push("Running was not distinguished from waiting for a processor.".into());
         }
-        said.push(match has_counters {
-            true => "pg_stat_statements gave executions, rows and reads of statements, of whole minutes.".into(),
-            false => "Executions, rows, logical and physical reads of statements were not recorded.".into(),
-        });
+        let of_counters = match (has_counters, self.is_counted_in_part()) {
+            (true, false) => "pg_stat_statements gave executions, rows and reads of statements, of whole minutes.",
+            (true, true) => {
+                "pg_stat_statements gave executions, rows and reads of statements, of whole minutes: the profile's \
+                 time begins or ends within one, so that no time is divided by them."
+            }
+            (false, _) if self.has_counters_in_part => {
+                "pg_stat_statements gave executions, rows and reads of statements, of whole minutes: the profile's \
+                 time has none."
+            }
+            (false, _) => "Executions, rows, logical and physical reads of statements were not recorded.",
+        };
+        said.push(of_counters.into());
         said.push(match (&self.untraced, self.reads.is_traced()) {
             (_, true) => format!(
                 "The kernel's tracepoints told which tier answered each read of a file, as sums of {SLICE_SECONDS} s."
@@ -454,16 +493,23 @@ impl Source for RecordedSource {
         if self.refuse_other_server(path, &segment)? {
             return Ok(Vec::new());
         }
+        let key = input.head_hash.map(|hash| (hash, bytes));
+        if let Some(first) = key.and_then(|key| self.known.get(&key)).cloned() {
+            // The first one says it for all of its folder.
+            let is_first = self.copied.insert(folder(path));
+            return if is_first { Err(Problem::Copied { name, first }) } else { Ok(Vec::new()) };
+        }
         let Some(span) = self.left_of(path, &segment, &span)? else { return Ok(Vec::new()) };
+        self.known.extend(key.map(|key| (key, name.clone())));
         let timed_records = self.add(&name, &segment, &span, reading);
         Ok(vec![SourceFile { name, bytes, timed_records, ..SourceFile::default() }])
     }
 
     fn finish(mut self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
-        let observed = self.observed();
+        let (observed, is_counted_in_part) = (self.observed(), self.is_counted_in_part());
         let mut accounting = self.accounting.take().unwrap_or_else(|| Accounting::new(0));
         accounting.end(listeners);
-        let ending = Ending::new(accounting, self.reads, observed);
+        let ending = Ending::new(accounting, self.reads, observed).counted_in_part(is_counted_in_part);
         Finished { accounted: ending.accounted(), findings: Vec::new(), sampled: Some(Box::new(ending)) }
     }
 }

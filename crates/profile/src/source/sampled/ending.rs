@@ -27,13 +27,19 @@ pub struct Ending {
     reads: Reads,
     observed: Observed,
     counters: Option<BTreeMap<StatementIndex, Counters>>,
+    is_counted_in_part: bool,
 }
 
 impl Ending {
     /// Of samples whose executions were ended, and of the reads that were traced.
     pub(in crate::source) fn new(mut accounting: Accounting, reads: Reads, observed: Observed) -> Ending {
         let counters = observed.counters.as_ref().map(|counters| named(counters, &mut accounting));
-        Ending { accounting, reads, observed, counters }
+        Ending { accounting, reads, observed, counters, is_counted_in_part: false }
+    }
+
+    /// Says whether the server's counters are of a part of the time alone.
+    pub(in crate::source) fn counted_in_part(self, is_counted_in_part: bool) -> Ending {
+        Ending { is_counted_in_part, ..self }
     }
 
     /// What calls and waits name by index.
@@ -49,7 +55,7 @@ impl Ending {
 
     /// Gives the profile of these calls and waits what else is known.
     pub(crate) fn complete(&mut self, profile: &mut Profile) {
-        let Ending { accounting, reads, observed, counters } = self;
+        let Ending { accounting, reads, observed, counters, is_counted_in_part } = self;
         for (from, to) in &accounting.names.same {
             merge_event(profile, *from, *to);
         }
@@ -58,6 +64,7 @@ impl Ending {
             add_counters(profile, counters);
         }
         sampled.counters = counters.take();
+        sampled.is_counted_in_part = *is_counted_in_part;
         close_to(profile, &sampled);
         settle_errors(profile, &sampled);
         let judged = Judged { accounting, sampled: &sampled, observed, context: &profile.context };
@@ -165,6 +172,7 @@ fn sampled(accounting: &Accounting, observed: &Observed) -> Sampled {
         background: accounting.background.rows(),
         blockers: accounting.blockers.rows(&accounting.names.context),
         counters: None,
+        is_counted_in_part: false,
         own: observed.own,
         stolen: observed.stolen,
         reads: None,

@@ -8,7 +8,7 @@ use measure::sorting;
 use super::price::READS_MIN;
 use crate::event::{Context, StatementIndex, Ticks};
 use crate::tables::read_tiers::{Leaning, ReadSums, ReadTier, ReadTiers, Reader, ReaderRow, TierRow};
-use crate::tables::sampled::{Counters, Sampled};
+use crate::tables::sampled::Sampled;
 
 /// Reads from the page cache from which on what leans on it is worth a sentence, and sentences at most.
 const CACHED_MIN: u64 = 100;
@@ -152,9 +152,8 @@ impl TracedReads<'_> {
 
     /// Per what an increase is.
     fn per(&self, index: StatementIndex, more: Ticks) -> String {
-        let counted: Option<&Counters> = self.sampled.counters.as_ref().and_then(|all| all.get(&index));
         let sampled = format!("in the {} sampled", shown(self.sampled.time));
-        match counted.filter(|counted| counted.executions > 0) {
+        match self.sampled.counted(index).filter(|counted| counted.executions > 0) {
             Some(counted) => {
                 let each = Ticks((more.0 as f64 / counted.executions as f64) as i64);
                 format!("{sampled}, {} an execution", shown(each))

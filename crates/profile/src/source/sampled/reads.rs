@@ -305,7 +305,8 @@ impl Reads {
             reads: of_cache.reads,
             time: of_cache.time,
             from_device: self.price.of(cached),
-            blocks,
+            // Different ones are no more than all, whatever an estimate says, or a sketch of a longer time.
+            blocks: blocks.min(of_cache.blocks),
             blocks_error,
             ahead: 0,
             relations: Vec::new(),

@@ -20,6 +20,11 @@ const LISTED: usize = 50;
 /// Most queries that are taken: each is explained under every set of constants.
 const QUERIES_MAX: usize = 1000;
 
+/// The beginning of a statement of the list that has a plan, behind comments of both kinds: a library that names its
+/// queries begins each with `-- name: NAME`.
+const HAS_PLAN: &str = "^([[:space:](]|--[^\\n\\r]*[\\n\\r]|/[*].*[*]/)*(select|with|values|table|insert|update|delete|\
+                        merge)";
+
 /// Largest file.
 const FILE_MAX: u64 = 16 << 20;
 
@@ -138,9 +143,8 @@ impl Calibration {
         };
         let list = format!(
             "SELECT queryid, min(query) FROM {extension}.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database \
-             WHERE datname = current_database()) AND query ~* '^[[:space:](]*(/[*].*[*]/[[:space:]]*)?(select|with|\
-             values|table|insert|update|delete|merge)' AND position('readpath.' IN query) = 0 AND \
-             position('(SELECT generate_series($1, $2)) AS numbers' IN query) = 0 GROUP BY queryid ORDER BY \
+             WHERE datname = current_database()) AND query ~* '{HAS_PLAN}' AND position('readpath.' IN query) = 0 \
+             AND position('(SELECT generate_series($1, $2)) AS numbers' IN query) = 0 GROUP BY queryid ORDER BY \
              sum(total_exec_time) DESC LIMIT {QUERIES_MAX}"
         );
         let rows = match self.session().rows(&list) {

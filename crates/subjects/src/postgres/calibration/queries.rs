@@ -429,6 +429,10 @@ const UNDECIDED_PLAN: &str = "PostgreSQL 13 decides only when the query runs whe
 const TYPED_LITERAL: &str = "its text has a parameter where only a literal may stand, as pg_stat_statements writes \
                              INTERVAL $1 for INTERVAL '1 day': give it with values, in a file of --queries";
 
+/// What is said of an expression that the server does not find again, such as `date_trunc('day', t)` in GROUP BY.
+const TWICE: &str = "the server refuses it: where its text has $1 and $2 for the same value, as pg_stat_statements \
+                     writes it, give it with values, in a file of --queries";
+
 /// What is said of a foreign table in a copy of a data directory.
 const ELSEWHERE: &str = "whose server is none of the copy's";
 
@@ -439,6 +443,8 @@ fn refusal(reason: &str, code: &str) -> String {
     match code {
         "42601" if names_parameter() => format!("{TYPED_LITERAL} ({reason})"),
         "42601" => format!("it is not one statement that can be prepared, or its text is cut ({reason})"),
+        // GROUP BY, DISTINCT and ORDER BY find an expression again only where it has the same parameter.
+        "42803" | "42P10" => format!("{TWICE} ({reason})"),
         "42501" => format!("the role may not read what it names ({reason})"),
         "25006" => format!("it writes ({reason})"),
         "42P01" | "3F000" | "42703" | "42883" => {
@@ -573,5 +579,11 @@ mod tests {
         let typed = refusal("syntax error at or near \"$1\"", "42601");
         assert!(typed.contains("INTERVAL $1") && !typed.contains("cut"), "{typed}");
         assert!(refusal("permission denied for table t", "42501").contains("may not read"));
+        let grouped = "column \"t.day\" must appear in the GROUP BY clause or be used in an aggregate function";
+        let sorted = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
+        for (reason, code) in [(grouped, "42803"), (sorted, "42P10")] {
+            let said = refusal(reason, code);
+            assert!(said.contains(reason) && said.contains("$1 and $2 for the same value"), "{said}");
+        }
     }
 }

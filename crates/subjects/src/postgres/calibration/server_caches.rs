@@ -107,18 +107,29 @@ fn folders(data: &Path, database: &str) -> Option<Vec<PathBuf>> {
 
 /// Bytes of the files in folders, and of these what the page cache holds; `None` where one of them cannot be seen.
 fn held(folders: &[PathBuf]) -> Option<(u64, u64)> {
-    let page = rustix::param::page_size() as u64;
     let mut sum = (0, 0);
     for folder in folders {
         for entry in fs::read_dir(folder).ok()?.flatten() {
-            let size = entry.metadata().ok()?.len();
-            if size > 0 {
-                let target = Target::open(&entry.path(), Caching::Buffered).ok()?;
-                sum = (sum.0 + size, sum.1 + cached(&target, 0, size).ok()?.pages * page);
+            let path = entry.path();
+            match held_of(&path) {
+                Some((size, held)) => sum = (sum.0 + size, sum.1 + held),
+                // A server in use removes files at any time: each temporary table has some.
+                None if matches!(path.try_exists(), Ok(false)) => {}
+                None => return None,
             }
         }
     }
     (sum.0 > 0).then_some(sum)
+}
+
+/// The same of a file.
+fn held_of(path: &Path) -> Option<(u64, u64)> {
+    let size = path.metadata().ok()?.len();
+    if size == 0 {
+        return Some((0, 0));
+    }
+    let target = Target::open(path, Caching::Buffered).ok()?;
+    Some((size, cached(&target, 0, size).ok()?.pages * rustix::param::page_size() as u64))
 }
 
 #[cfg(test)]
@@ -137,6 +148,9 @@ mod tests {
         let found = folders(data.path(), "5").unwrap();
         assert_eq!(found, [data.path().join("base/5"), data.path().join(space).join("5")]);
         assert_eq!(held(&found).unwrap().0, 4096 + 8192);
+        // As if the server had removed the file meanwhile.
+        std::os::unix::fs::symlink(data.path().join("gone"), found[0].join("t3_1234")).unwrap();
+        assert_eq!(held(&found).map(|(size, _)| size), Some(4096 + 8192), "a file that is gone hides no other");
         fs::remove_dir_all(data.path().join("pg_tblspc")).unwrap();
         assert_eq!(folders(data.path(), "5"), None, "what cannot be seen is no zero");
     }

@@ -3,9 +3,10 @@
 //!
 //! EXPLAIN writes a name without its schema where the role's search path leads to it, and with its schema where the
 //! path does not. Which of several functions of a name it means, only the server knows: a bare name counts as that of
-//! a volatile function where some schema of the path has one.
+//! a volatile function where some schema of the path has one that can be called with as many arguments.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use serde_json::Value;
 use server::Row;
@@ -17,20 +18,26 @@ use crate::postgres::calibration::own_queries::token;
 pub(super) const PATH: &str = "SELECT pg_catalog.unnest(pg_catalog.current_schemas(true))";
 
 /// Functions that may have side effects, operators that call one, and aggregates that do, which are marked as if they
-/// did not; each with its schema. A query can call no function of a trigger, nor one that a method of sampling gives.
+/// did not; each with its schema, and functions with the fewest and the most arguments of a call. A query can call no
+/// function of a trigger, nor one that a method of sampling gives.
 pub(super) fn names() -> String {
     format!(
         "WITH called AS (SELECT p.* FROM pg_proc p WHERE p.prorettype NOT IN ('trigger'::regtype, \
          'event_trigger'::regtype, 'tsm_handler'::regtype) AND (p.provolatile = 'v' OR p.oid IN (SELECT a.aggfnoid \
          FROM pg_aggregate a WHERE EXISTS (SELECT FROM pg_proc f WHERE f.provolatile = 'v' AND f.oid IN \
          (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn, \
-         a.aggminvtransfn, a.aggmfinalfn))))) SELECT '{FUNCTION}', n.nspname, p.proname FROM called p JOIN \
-         pg_namespace n ON n.oid = p.pronamespace UNION ALL SELECT '{ATTRIBUTE}', n.nspname, p.proname FROM called p \
-         JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {OF_ROWS} UNION ALL SELECT '{OPERATOR}', n.nspname, \
-         o.oprname FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode JOIN pg_namespace n ON n.oid = \
-         o.oprnamespace WHERE p.provolatile = 'v'"
+         a.aggminvtransfn, a.aggmfinalfn))))) SELECT '{FUNCTION}', n.nspname, p.proname, {ARGUMENTS} FROM called p \
+         JOIN pg_namespace n ON n.oid = p.pronamespace UNION ALL SELECT '{ATTRIBUTE}', n.nspname, p.proname, NULL, \
+         NULL FROM called p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {OF_ROWS} UNION ALL SELECT \
+         '{OPERATOR}', n.nspname, o.oprname, NULL, NULL FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode JOIN \
+         pg_namespace n ON n.oid = o.oprnamespace WHERE p.provolatile = 'v'"
     )
 }
+
+/// The fewest and the most arguments that a call of a function `p` gives; null where there is no limit. How a call of
+/// an aggregate is written does not show its number: an ordered one has arguments behind WITHIN GROUP.
+const ARGUMENTS: &str = "CASE WHEN p.prokind <> 'a' THEN p.pronargs - p.pronargdefaults - (p.provariadic <> 0)::int \
+    END, CASE WHEN p.prokind <> 'a' AND p.provariadic = 0 THEN p.pronargs END";
 
 /// Whether `row.function` may call a function `p`: it takes one argument, which may be a row.
 const OF_ROWS: &str = "p.pronargs >= 1 AND p.pronargs - p.pronargdefaults <= 1 AND CASE WHEN p.pronargs = 1 AND \
@@ -39,17 +46,18 @@ const OF_ROWS: &str = "p.pronargs >= 1 AND p.pronargs - p.pronargdefaults <= 1 A
     pg_cast c JOIN pg_type s ON s.oid = c.castsource WHERE c.castcontext = 'i' AND s.typcategory = 'C')";
 
 /// Casts that call such a function: the type, of an array that of its elements, by its name and by the first word that
-/// plans write for it; the function; and whether the cast applies by itself, which no plan shows. A cast to a domain
-/// calls the function of the cast to its base type, of which a plan shows the domain alone.
+/// plans write for it; the function; whether the cast applies by itself, which no plan shows; and whether it gives a
+/// value of its own type another length. A cast to a domain calls the function of the cast to its base type, of which a
+/// plan shows the domain alone.
 ///
 /// Source: PostgreSQL, `coerce_to_domain` in src/backend/parser/parse_coerce.c, which hides the cast before it.
-pub(super) const CASTS: &str = "WITH RECURSIVE made(target, called, is_implicit) AS (SELECT c.casttarget, p.proname, \
-    c.castcontext = 'i' FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc WHERE p.provolatile = 'v' UNION SELECT \
-    t.oid, m.called, m.is_implicit FROM made m JOIN (SELECT oid, typbasetype AS part FROM pg_type WHERE typbasetype \
-    <> 0 UNION ALL SELECT oid, typelem FROM pg_type WHERE typelem <> 0 AND typarray = 0) t ON t.part = m.target) \
-    SELECT e.typname, split_part(format_type(e.oid, NULL), ' ', 1), m.called, m.is_implicit FROM made m JOIN pg_type t \
-    ON t.oid = m.target JOIN pg_type e ON e.oid = CASE WHEN t.typelem <> 0 AND t.typarray = 0 THEN t.typelem ELSE \
-    t.oid END";
+pub(super) const CASTS: &str = "WITH RECURSIVE made(target, called, is_implicit, is_own) AS (SELECT c.casttarget, \
+    p.proname, c.castcontext = 'i', c.castsource = c.casttarget FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc \
+    WHERE p.provolatile = 'v' UNION SELECT t.oid, m.called, m.is_implicit, m.is_own FROM made m JOIN (SELECT oid, \
+    typbasetype AS part FROM pg_type WHERE typbasetype <> 0 UNION ALL SELECT oid, typelem FROM pg_type WHERE typelem \
+    <> 0 AND typarray = 0) t ON t.part = m.target) SELECT e.typname, split_part(format_type(e.oid, NULL), ' ', 1), \
+    m.called, m.is_implicit, m.is_own FROM made m JOIN pg_type t ON t.oid = m.target JOIN pg_type e ON e.oid = CASE \
+    WHEN t.typelem <> 0 AND t.typarray = 0 THEN t.typelem ELSE t.oid END";
 
 /// Checks of domains: the domain, and the text of the check. The catalog of dependencies would not do: it leaves out
 /// the server's own functions.
@@ -76,6 +84,21 @@ const CASTING: [&str; 3] = ["cast", "xmlserialize", "treat"];
 
 /// Words that begin another clause with a list in which calls have names behind AS.
 const OTHER_CLAUSES: [&str; 3] = ["select", "from", "returning"];
+
+/// The word that begins a list of tables. It is a name only in quotation marks, behind a point and behind AS: as a
+/// symbol, it differs from a column of that name, behind which an operator such as AND can stand.
+const FROM: &str = "from";
+
+/// Words that can stand between FROM, such as that of IS DISTINCT FROM, and a call.
+const AHEAD_OF_CALLS: [&str; 4] = ["not", "case", "lateral", "only"];
+
+/// Functions that make a row of the type of their first argument, whatever that is, of what a document holds: the
+/// checks of its columns then run, and where the argument is a column, neither a plan nor a text names the type.
+const FILLING: &str = "'json_populate_record', 'json_populate_recordset', 'jsonb_populate_record', \
+    'jsonb_populate_recordset', 'jsonb_populate_record_valid', 'populate_record'";
+
+/// Whatever number of arguments a call gives.
+const ANY: RangeInclusive<usize> = 0..=usize::MAX;
 
 /// The property of a plan's step that shows the types of columns.
 const TABLE_FUNCTION: &str = "Table Function Call";
@@ -111,6 +134,23 @@ const WORDED: [(&str, &[&str]); 8] = [
     ("similar", &["~", "!~"]),
 ];
 
+/// Words for types that are neither their names in the catalog nor what plans write.
+///
+/// Source: PostgreSQL, the rules `Numeric` and `Character` in src/backend/parser/gram.y.
+const SPELLED: [(&str, &str); 11] = [
+    ("int", "int4"),
+    ("float", "float4"),
+    ("float", "float8"),
+    ("dec", "numeric"),
+    ("decimal", "numeric"),
+    ("char", "bpchar"),
+    ("char", "varchar"),
+    ("nchar", "bpchar"),
+    ("nchar", "varchar"),
+    ("national", "bpchar"),
+    ("national", "varchar"),
+];
+
 /// What may have side effects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Volatile {
@@ -124,6 +164,8 @@ pub struct Volatile {
     checking_operators: Names,
     /// Types that a cast leads to, each with a clause on what the cast does.
     casts: BTreeMap<String, String>,
+    /// Those of them of which a literal does it too. Others are read from its text, and nothing is cast.
+    casts_of_literals: BTreeSet<String>,
     /// Types whose values are made by a check that is volatile.
     domains: BTreeSet<String>,
     /// Why no query is run.
@@ -141,9 +183,10 @@ struct Functions {
 /// Names with their schemas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Names {
-    /// Those that can stand without their schema, each with one that has it.
-    bare: BTreeMap<String, String>,
-    all: BTreeSet<(String, String)>,
+    /// Those that can stand without their schema, each with those of the path that have it.
+    bare: BTreeMap<String, BTreeSet<String>>,
+    /// With their schemas, and with the numbers of arguments of the functions of this name.
+    all: BTreeMap<(String, String), Vec<RangeInclusive<usize>>>,
 }
 
 /// What is read.
@@ -171,21 +214,25 @@ impl Volatile {
         let path = path.into_iter().flatten().flatten().collect();
         let mut volatile = Volatile { path, ..Volatile::default() };
         for row in names {
-            let [kind, schema, name] = columns(row);
+            let [kind, schema, name, fewest, most] = columns(row);
             let names = match kind.as_str() {
                 OPERATOR => &mut volatile.operators,
                 ATTRIBUTE => &mut volatile.functions.attributes,
                 _ => &mut volatile.functions.called,
             };
-            names.add(&volatile.path, schema, name);
+            let given = fewest.parse().unwrap_or(*ANY.start())..=most.parse().unwrap_or(*ANY.end());
+            names.add(&volatile.path, (schema, name), given);
         }
         for row in casts {
-            let [of_type, shown, function, is_implicit] = columns(row);
-            let clause = format!("calls {function}, which is volatile and may have side effects");
-            match is_implicit.as_str() {
-                "t" => volatile.unseen = Some(unseen_cast(&function)),
-                _ => volatile.casts.extend([of_type, shown].map(|name| (cut(&name).to_string(), clause.clone()))),
+            let [of_type, shown, function, is_implicit, is_own] = columns(row);
+            if is_implicit == "t" {
+                volatile.unseen = Some(unseen_cast(&function));
+                continue;
             }
+            let clause = format!("calls {function}, which is volatile and may have side effects");
+            let names = [of_type, shown].map(|name| cut(&name).to_string());
+            volatile.casts_of_literals.extend(names.iter().filter(|_| is_own == "t").cloned());
+            volatile.casts.extend(names.map(|name| (name, clause.clone())));
         }
         volatile
     }
@@ -207,11 +254,14 @@ impl Volatile {
         for row in rows {
             let [kind, schema, name] = columns(row);
             match kind.as_str() {
-                FUNCTION => self.checking.called.add(&self.path, schema, name),
-                OPERATOR => self.checking_operators.add(&self.path, schema, name),
-                ATTRIBUTE => self.checking.attributes.add(&self.path, schema, name),
+                FUNCTION => self.checking.called.add(&self.path, (schema, name), ANY),
+                OPERATOR => self.checking_operators.add(&self.path, (schema, name), ANY),
+                ATTRIBUTE => self.checking.attributes.add(&self.path, (schema, name), ANY),
                 // A table's name is that of the type of its rows too.
-                TABLE_ROW => self.casts.extend([(cut(&name).to_string(), casts_to(&name))]),
+                TABLE_ROW => {
+                    self.casts_of_literals.insert(cut(&name).to_string());
+                    self.casts.insert(cut(&name).to_string(), casts_to(&name));
+                }
                 _ => self.domains.extend([cut(&name).to_string()]),
             }
         }
@@ -290,17 +340,19 @@ impl Volatile {
         let is_attribute =
             is_text && matches!(before, [.., Token::Symbol(".")]) && !matches!(rest, [Token::Symbol("." | "("), ..]);
         if is_call || is_attribute {
-            if let Some((schema, name)) = self.functions.get(schema, word, is_call) {
+            let call = is_call.then_some(rest);
+            if let Some((schema, name)) = self.functions.get(schema, word, call) {
                 return Some(calls(schema, name));
             }
-            if let Some((_, name)) = self.checking.get(schema, word, is_call) {
+            if let Some((_, name)) = self.checking.get(schema, word, call) {
                 return Some(uses_checked(name));
             }
         }
         // `type(value)` and `type 'value'` cast too.
         let is_cast = is_text && (is_call || matches!(rest, [Token::Literal, ..]));
         let is_type = || is_cast || is_of_type(outside(before));
-        self.cast_to(word).filter(|_| is_type()).or_else(|| self.worded(word))
+        let is_cast_at_all = || self.casts_literals(word) || !is_of_literal(outside(before), reading);
+        self.cast_to(word).filter(|_| is_type() && is_cast_at_all()).or_else(|| self.worded(word))
     }
 
     fn operator(&self, before: &[Token<'_>], name: &str, rest: &[Token<'_>]) -> Option<String> {
@@ -318,51 +370,71 @@ impl Volatile {
 
     /// What a cast to the type of this name does.
     fn cast_to(&self, word: &str) -> Option<String> {
-        let folded = word.to_lowercase();
-        let is_domain = self.domains.contains(word) || self.domains.contains(&folded);
-        let cast = || self.casts.get(word).or_else(|| self.casts.get(&folded)).cloned();
+        let names = names_of_type(word);
+        let is_domain = names.iter().any(|name| self.domains.contains(name));
+        let cast = || names.iter().find_map(|name| self.casts.get(name)).cloned();
         if is_domain { Some(casts_to(word)) } else { cast() }
+    }
+
+    /// Whether a literal of the type of this name does the same as a cast to it.
+    fn casts_literals(&self, word: &str) -> bool {
+        let of = |name: &String| self.domains.contains(name) || self.casts_of_literals.contains(name);
+        names_of_type(word).iter().any(of)
     }
 
     /// An operator that a word stands for, in whatever schema: the word does not say which.
     fn worded(&self, word: &str) -> Option<String> {
         let (_, operators) = WORDED.iter().find(|(name, _)| *name == word)?;
         let is_its = |(_, name): &&(String, String)| operators.contains(&name.as_str());
-        let checking = || self.checking_operators.all.iter().find(is_its).map(|(_, name)| uses_checked(name));
-        self.operators.all.iter().find(is_its).map(|(schema, name)| calls(schema, name)).or_else(checking)
+        let checking = || self.checking_operators.all.keys().find(is_its).map(|(_, name)| uses_checked(name));
+        self.operators.all.keys().find(is_its).map(|(schema, name)| calls(schema, name)).or_else(checking)
     }
 }
 
 impl Functions {
-    /// That of a call, or else of what stands where a column stands, for which no schema can be given.
-    fn get(&self, schema: Option<&str>, name: &str, is_call: bool) -> Option<(&str, &str)> {
-        if is_call { self.called.get(schema, name) } else { self.attributes.get(None, name) }
+    /// That of a call with these tokens behind its name, or else of what stands where a column stands, for which no
+    /// schema can be given.
+    fn get(&self, schema: Option<&str>, name: &str, call: Option<&[Token<'_>]>) -> Option<(&str, &str)> {
+        match call {
+            Some(call) => self.called.taking(schema, name, call),
+            None => self.attributes.get(None, name),
+        }
     }
 }
 
 impl Names {
-    fn add(&mut self, path: &BTreeSet<String>, schema: String, name: String) {
+    fn add(&mut self, path: &BTreeSet<String>, (schema, name): (String, String), given: RangeInclusive<usize>) {
         // Where the server writes a letter in fewer bytes, its names are longer here.
         let (schema, name) = (cut(&schema).to_string(), cut(&name).to_string());
         if path.iter().any(|one| cut(one) == schema) {
-            self.bare.insert(name.clone(), schema.clone());
+            self.bare.entry(name.clone()).or_default().insert(schema.clone());
         }
-        self.all.insert((schema, name));
+        self.all.entry((schema, name)).or_default().push(given);
+    }
+
+    /// The schema and the name of an operator, or of a function that takes a row.
+    fn get(&self, schema: Option<&str>, name: &str) -> Option<(&str, &str)> {
+        self.taking(schema, name, &[])
     }
 
     /// The schema and the name, as it is written or in small letters: of letters beyond ASCII, the server's encoding
-    /// decides whether they are folded.
-    fn get(&self, schema: Option<&str>, name: &str) -> Option<(&str, &str)> {
+    /// decides whether they are folded. Of a function, one that takes as many arguments as the bracket at the beginning
+    /// of `call` has.
+    fn taking(&self, schema: Option<&str>, name: &str, call: &[Token<'_>]) -> Option<(&str, &str)> {
         let folded = schema.map(str::to_lowercase);
-        self.exactly(schema, name).or_else(|| self.exactly(folded.as_deref(), &name.to_lowercase()))
+        self.exactly(schema, name, call).or_else(|| self.exactly(folded.as_deref(), &name.to_lowercase(), call))
     }
 
-    fn exactly(&self, schema: Option<&str>, name: &str) -> Option<(&str, &str)> {
-        let found = match schema {
-            Some(schema) => self.all.get(&(schema.to_string(), name.to_string())).map(|one| (&one.0, &one.1)),
-            None => self.bare.get_key_value(name).map(|(name, schema)| (schema, name)),
+    fn exactly(&self, schema: Option<&str>, name: &str, call: &[Token<'_>]) -> Option<(&str, &str)> {
+        let found = |schema: &str| {
+            let ((schema, name), given) = self.all.get_key_value(&(schema.to_string(), name.to_string()))?;
+            let count = arguments(call);
+            given.iter().any(|given| given.contains(&count)).then_some((schema.as_str(), name.as_str()))
         };
-        found.map(|(schema, name)| (schema.as_str(), name.as_str()))
+        match schema {
+            Some(schema) => found(schema),
+            None => self.bare.get(name)?.iter().find_map(|schema| found(schema.as_str())),
+        }
     }
 }
 
@@ -388,6 +460,12 @@ fn casts_to(of_type: &str) -> String {
     format!("casts to {of_type}, a check of which is volatile and may have side effects")
 }
 
+/// What the catalog may call a type that a text names by this word.
+fn names_of_type(word: &str) -> Vec<String> {
+    let spelled = SPELLED.iter().filter(|(one, _)| *one == word).map(|(_, name)| (*name).to_string());
+    [word.to_string(), word.to_lowercase()].into_iter().chain(spelled).collect()
+}
+
 /// The columns of a row; those that are null or not there are empty.
 fn columns<const COUNT: usize>(row: Row) -> [String; COUNT] {
     let mut columns = row.into_iter().map(Option::unwrap_or_default);
@@ -395,21 +473,24 @@ fn columns<const COUNT: usize>(row: Row) -> [String; COUNT] {
 }
 
 /// Asks for all that a value of one of these domains can be made by: types that contain one, each by its name, rows of
-/// tables that do, functions that take or give one of them, and operators that call these.
+/// tables that do, functions that take or give one of them or a row of any type, and operators that call these. Types
+/// of several ranges come with version 14.
 pub(super) fn checked(domains: &[String]) -> String {
     format!(
         "WITH RECURSIVE checked(oid) AS (SELECT unnest('{{{}}}'::oid[]) UNION SELECT t.oid FROM checked c JOIN (SELECT \
          oid, typbasetype AS part FROM pg_type WHERE typbasetype <> 0 UNION ALL SELECT oid, typelem FROM pg_type WHERE \
          typelem <> 0 UNION ALL SELECT t.oid, a.atttypid FROM pg_type t JOIN pg_attribute a ON a.attrelid = t.typrelid \
-         AND a.attnum > 0) t ON t.part = c.oid), used AS (SELECT oid, prorettype AS type FROM pg_proc UNION ALL SELECT \
-         oid, unnest(proargtypes) FROM pg_proc UNION ALL SELECT oid, unnest(proallargtypes) FROM pg_proc), called AS \
-         (SELECT p.* FROM pg_proc p WHERE p.oid IN (SELECT u.oid FROM used u JOIN checked c ON c.oid = u.type)) SELECT \
-         CASE WHEN r.relkind <> 'c' THEN '{TABLE_ROW}' ELSE 'type' END, n.nspname, t.typname FROM checked c JOIN \
-         pg_type t ON t.oid = c.oid JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_class r ON r.oid = \
-         t.typrelid UNION ALL SELECT '{FUNCTION}', n.nspname, p.proname FROM called p JOIN pg_namespace n ON n.oid = \
-         p.pronamespace UNION ALL SELECT '{ATTRIBUTE}', n.nspname, p.proname FROM called p JOIN pg_namespace n ON \
-         n.oid = p.pronamespace WHERE {OF_ROWS} UNION ALL SELECT '{OPERATOR}', n.nspname, o.oprname FROM pg_operator o \
-         JOIN called p ON p.oid = o.oprcode JOIN pg_namespace n ON n.oid = o.oprnamespace",
+         AND a.attnum > 0 UNION ALL SELECT rngtypid, rngsubtype FROM pg_range UNION ALL SELECT (to_jsonb(r) ->> \
+         'rngmultitypid')::oid, r.rngtypid FROM pg_range r) t ON t.part = c.oid), used AS (SELECT oid, prorettype AS \
+         type FROM pg_proc UNION ALL SELECT oid, unnest(proargtypes) FROM pg_proc UNION ALL SELECT oid, \
+         unnest(proallargtypes) FROM pg_proc), called AS (SELECT p.* FROM pg_proc p WHERE p.oid IN (SELECT u.oid FROM \
+         used u JOIN checked c ON c.oid = u.type) OR p.proname IN ({FILLING})) SELECT CASE WHEN r.relkind <> 'c' THEN \
+         '{TABLE_ROW}' ELSE 'type' END, n.nspname, t.typname FROM checked c JOIN pg_type t ON t.oid = c.oid JOIN \
+         pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_class r ON r.oid = t.typrelid UNION ALL SELECT \
+         '{FUNCTION}', n.nspname, p.proname FROM called p JOIN pg_namespace n ON n.oid = p.pronamespace UNION ALL \
+         SELECT '{ATTRIBUTE}', n.nspname, p.proname FROM called p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE \
+         {OF_ROWS} UNION ALL SELECT '{OPERATOR}', n.nspname, o.oprname FROM pg_operator o JOIN called p ON p.oid = \
+         o.oprcode JOIN pg_namespace n ON n.oid = o.oprnamespace",
         domains.join(",")
     )
 }
@@ -516,6 +597,15 @@ fn is_of_type(before: &[Token<'_>]) -> bool {
     }
 }
 
+/// Whether these tokens end in a literal with the sign of a cast behind it. A plan writes what is cast to another type
+/// in brackets; in a text, a word ahead of the literal gives it a type of its own, from which it is then cast.
+///
+/// Source: PostgreSQL, `get_coercion_expr` in src/backend/utils/adt/ruleutils.c.
+fn is_of_literal(before: &[Token<'_>], reading: Reading) -> bool {
+    let [ahead @ .., Token::Literal, Token::Symbol("::")] = before else { return false };
+    reading == Reading::Plan || matches!(ahead, [.., Token::Symbol("(" | "[" | ",") | Token::Operator(_)])
+}
+
 /// Whether the bracket that is open behind these tokens is that of a cast.
 fn is_in_cast(before: &[Token<'_>]) -> bool {
     let mut closed = 0;
@@ -533,11 +623,16 @@ fn is_in_cast(before: &[Token<'_>]) -> bool {
 }
 
 /// Whether a name between these tokens is one that rows get, with their columns in the bracket behind it: that of a
-/// query of WITH, or one behind AS. A type behind the AS of a cast may have a bracket too.
+/// query of WITH, one behind AS, or one behind the first table of FROM. A type behind the AS of a cast may have a
+/// bracket too.
 fn names_rows(before: &[Token<'_>], rest: &[Token<'_>]) -> bool {
     match before {
         [outer @ .., Token::Word(word)] if word == "as" => !is_in_cast(outer),
-        [.., Token::Word(word)] => word == "with" || word == "recursive",
+        [outer @ .., Token::Word(word)] => {
+            let is_table = || !AHEAD_OF_CALLS.contains(&word.as_str());
+            let is_first = || matches!(outside(outer), [.., Token::Symbol(FROM)]);
+            word == "with" || word == "recursive" || (is_table() && is_first())
+        }
         [.., Token::Symbol(",")] => {
             matches!(behind_bracket(rest), [Token::Word(word), ..] if word == "as") && is_in_with(before)
         }
@@ -553,6 +648,7 @@ fn is_in_with(before: &[Token<'_>]) -> bool {
             Token::Symbol(")") => closed += 1,
             Token::Symbol("(") if closed > 0 => closed -= 1,
             Token::Symbol("(") => return false,
+            Token::Symbol(FROM) if closed == 0 => return false,
             Token::Word(word) if closed == 0 && word == "with" && !is_of_another(&before[at + 1..]) => return true,
             Token::Word(word) if closed == 0 && OTHER_CLAUSES.contains(&word.as_str()) => return false,
             _ => {}
@@ -605,11 +701,18 @@ fn expressions<'a>(property: &'a str, value: &'a Value, found: &mut Vec<(&'a str
 
 /// The tokens of a text, without blanks and comments.
 fn tokens(text: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
+    let mut tokens: Vec<Token<'_>> = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
         let (one, more) = rest.split_at(length(rest));
-        tokens.extend(Token::of(one));
+        let is_name = match tokens.last() {
+            Some(Token::Word(word)) => word == "as",
+            before => matches!(before, Some(Token::Symbol("."))),
+        };
+        tokens.extend(match Token::of(one) {
+            Some(Token::Symbol(FROM)) if is_name => Some(Token::Word(FROM.into())),
+            token => token,
+        });
         rest = more;
     }
     tokens
@@ -627,6 +730,7 @@ impl Token<'_> {
                 Token::Word(cut(&name).to_string())
             }
             [first, ..] if is_of_operator(*first) => Token::Operator(text),
+            [first, ..] if is_of_word(*first) && text.eq_ignore_ascii_case(FROM) => Token::Symbol(FROM),
             [first, ..] if is_of_word(*first) => Token::Word(cut(text).to_ascii_lowercase()),
             _ if text.trim().is_empty() => return None,
             _ => Token::Symbol(text),
@@ -785,6 +889,98 @@ mod tests {
     }
 
     #[test]
+    fn a_users_function_that_takes_another_number_of_arguments_is_not_what_a_bare_name_means() {
+        let names: &[&[&str]] = &[
+            &["function", "util", "round", "2", "3"],
+            &["function", "util", "round", "5", "5"],
+            &["function", "util", "sum_of", "1", ""],
+            &["function", "util", "loudest", "", ""],
+        ];
+        let volatile = Volatile::of(rows(&[&["pg_catalog"], &["util"]]), rows(names), Vec::new());
+        let is_called = |call: &str| {
+            let in_plan = in_plan(&volatile, &format!("\"Output\": [\"{call}\"]")).is_some();
+            let in_text = volatile.in_texts(&[format!("SELECT 1 LIMIT {call}")], false).is_some();
+            assert_eq!(in_plan, in_text, "{call}");
+            in_plan
+        };
+        for call in [
+            "round(t.a, 2)",
+            "util.round(t.a, f(1, 2, 3, 4), ARRAY[5, 6])",
+            "round(a, b, c, d, (e, f))",
+            "round(0) + round(a, 1)",
+            "sum_of(a)",
+            "sum_of(a, b, c)",
+            "sum_of(VARIADIC a)",
+            "loudest(a ORDER BY b, c)",
+            "loudest()",
+        ] {
+            assert!(is_called(call), "{call}");
+        }
+        for call in ["round(t.a)", "round()", "util.round(f(1, 2))", "round(a, b, c, d)", "sum_of()"] {
+            assert!(!is_called(call), "{call}");
+        }
+    }
+
+    #[test]
+    fn a_literal_of_a_type_is_no_cast_to_it_unless_the_cast_gives_it_a_length() {
+        let casts: &[&[&str]] =
+            &[&["text", "text", "count_up", "f", "f"], &["sized", "public.sized", "count_up", "f", "t"]];
+        let mut volatile = Volatile::of(Vec::new(), Vec::new(), rows(casts));
+        volatile.add_checked(rows(&[&["row", "public", "orders"], &["type", "public", "counted"]]));
+        let in_plan = |text: &str| in_plan(&volatile, &format!("\"Filter\": \"{text}\"")).is_some();
+        let in_text = |text: &str| volatile.in_texts(&[format!("SELECT {text} LIMIT 1")], false).is_some();
+        for text in ["(t.a = 'x'::text)", "(t.a = ANY ('{x,y}'::text[]))", "(f('x'::pg_catalog.text))"] {
+            assert!(!in_plan(text) && !in_text(text), "{text}");
+        }
+        for text in [
+            "((t.a)::text = 'x')",
+            "(f($1::text))",
+            "(('x'::mood)::text = t.a)",
+            "(t.a = 'x'::sized(3))",
+            "(t.a = '(1)'::orders)",
+            "(t.a = '1'::counted)",
+        ] {
+            assert!(in_plan(text) && in_text(text), "{text}");
+        }
+        for text in ["(mood 'x'::text)", "(B'1'::text)", "('x' 'y'::text)", "CAST('x' AS text)"] {
+            assert!(in_text(text), "a literal of a type of its own, or of none that is known: {text}");
+        }
+    }
+
+    #[test]
+    fn a_cast_is_found_by_whatever_word_the_text_has_for_the_type() {
+        let casts: &[&[&str]] = &[
+            &["int4", "integer", "count_up", "f", "f"],
+            &["float8", "double", "count_up", "f", "f"],
+            &["bpchar", "character", "count_up", "f", "t"],
+        ];
+        let volatile = Volatile::of(Vec::new(), Vec::new(), rows(casts));
+        let in_text = |text: &str| volatile.in_texts(&[format!("SELECT 1 LIMIT {text}")], false).is_some();
+        for text in ["a::INT", "a::integer", "CAST(a AS int4)", "a::float(53)", "('x'::char(3))", "a::nchar(3)"] {
+            assert!(in_text(text), "{text}");
+        }
+        for text in ["a::bigint", "a::text", "('1'::int)", "a::decimal"] {
+            assert!(!in_text(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_function_named_from_is_found_behind_its_schema_and_no_list_of_tables_is_one() {
+        let volatile = Volatile::of(rows(&[&["util"]]), rows(&[&["function", "util", "from"]]), Vec::new());
+        let in_text = |text: &str| volatile.in_texts(&[text.to_string()], false).is_some();
+        assert!(in_text("SELECT 1 LIMIT util.from(1)") && in_text("SELECT 1 LIMIT util.\"from\"(1)"));
+        assert!(!in_text("SELECT util.a FROM (SELECT 1 AS a) AS util LIMIT 1"));
+    }
+
+    #[test]
+    fn ranges_of_a_checked_type_are_asked_for() {
+        let question = checked(&["1".into()]);
+        for part in ["SELECT rngtypid, rngsubtype FROM pg_range", "->> 'rngmultitypid')::oid, r.rngtypid"] {
+            assert!(question.contains(part), "{question}");
+        }
+    }
+
+    #[test]
     fn a_volatile_operator_is_found_where_a_word_stands_for_it() {
         let volatile = Volatile::of(Vec::new(), rows(&[&["operator", "util", "="]]), Vec::new());
         for filter in ["(a IS DISTINCT FROM b)", "(NULLIF(a, b) IS NULL)", "CASE a WHEN 1 THEN b END"] {
@@ -901,6 +1097,18 @@ mod tests {
     }
 
     #[test]
+    fn a_function_that_fills_a_row_of_any_type_counts_as_one_that_uses_a_checked_type() {
+        for name in ["json_populate_record", "jsonb_populate_recordset", "populate_record"] {
+            assert!(checked(&["1".into()]).contains(&format!("OR p.proname IN ({FILLING})")) && FILLING.contains(name));
+        }
+        let mut volatile = Volatile::default();
+        volatile.path.insert(CATALOG.into());
+        volatile.add_checked(rows(&[&["function", CATALOG, "json_populate_record"]]));
+        let step = r#""Output": ["json_populate_record(t.*, '{\"n\": 1}'::json, false)"]"#;
+        assert!(in_plan(&volatile, step).unwrap().contains("calls json_populate_record, which uses a type"));
+    }
+
+    #[test]
     fn a_cast_to_a_domain_whose_check_is_volatile_is_found_in_a_plan_and_in_a_text() {
         let volatile = with_domain();
         for step in [
@@ -954,6 +1162,8 @@ mod tests {
             "WITH x AS (SELECT f(1)), orders(a, b) AS MATERIALIZED (TABLE y), counted(a) AS (TABLE x) TABLE counted",
             "SELECT a FROM (VALUES (1)) AS orders(a), f(2) AS balance(b)",
             "SELECT (WITH orders(a) AS (SELECT 1) SELECT a FROM orders)",
+            "SELECT a FROM t orders(a)",
+            "SELECT a, b FROM app.public.t balance (b, c), orders WHERE b = 1",
         ] {
             assert_eq!(in_text(text), None, "{text}");
         }
@@ -964,6 +1174,15 @@ mod tests {
             "SELECT f(with_x, balance(1)) AS a FROM x",
             "SELECT at::timestamp with time zone, balance(1) AS b FROM x",
             "SELECT a FROM unnest(x) WITH ORDINALITY, balance(1) AS y(b)",
+            "SELECT a IS DISTINCT FROM not balance(1) FROM x",
+            "SELECT a FROM x WHERE \"from\" AND balance(1)",
+            "SELECT a FROM x WHERE x.from AND balance(1)",
+            "SELECT 1 AS from WHERE balance(1)",
+            "SELECT a FROM x TABLESAMPLE balance(1)",
+            "SELECT trim(a FROM balance(b)) FROM x",
+            "SELECT a FROM LATERAL balance(1) AS y(b)",
+            "SELECT a FROM x, balance(1) AS y(b)",
+            "WITH x AS (SELECT 1) UPDATE y SET a = 1 FROM x, balance(1) AS z(b)",
         ] {
             assert!(in_text(text).is_some(), "{text}");
         }
