@@ -58,6 +58,17 @@ pub enum SkewError {
         /// What was written.
         text: String,
     },
+    /// A time of the clock was expected.
+    #[error(
+        "'{text}' is no time without an offset: {dimension} takes one such as {dimension}='2026-11-22 09:00', or a \
+         whole second of the source's own clock"
+    )]
+    NotAClock {
+        /// The dimension.
+        dimension: &'static str,
+        /// What was written.
+        text: String,
+    },
     /// A time was expected.
     #[error(transparent)]
     NotATime(QuantityError),

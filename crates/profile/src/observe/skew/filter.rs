@@ -222,14 +222,16 @@ fn operand(dimension: Dimension, written: &str) -> Result<Operand, SkewError> {
         },
         Kind::Number => number(written).map(Operand::Number),
         Kind::Clock => {
-            // A second of the source's own clock has digits alone, as a date can have. The parser skips an offset and
+            // A second of the source's own clock has digits alone, as a date can have. Both parsers skip an offset and
             // the name of a zone: the time would be hours away.
             let has_zone = written.contains(['+', '[']) || written.matches('-').count() > 2;
             let clock = || written.parse::<WallClock>().ok().filter(|_| !has_zone && number(written).is_err());
-            let stamp = timestamp(written.as_bytes()).map(|(micros, _)| micros);
+            let refused = |_| SkewError::NotAClock { dimension: dimension.name(), text: written.into() };
+            let is_whole = |(_, length): &(i64, usize)| *length == written.len();
+            let stamp = timestamp(written.as_bytes()).filter(is_whole).map(|(micros, _)| micros);
             match stamp.or_else(|| clock().map(WallClock::micros)) {
                 Some(micros) => Ok(Operand::Number(micros.div_euclid(1_000_000))),
-                None => number(written).map(Operand::Number),
+                None => number(written).map(Operand::Number).map_err(refused),
             }
         }
         Kind::Time => parse_time(written).map(|nanos| Operand::Nanos(nanos.0.into())).map_err(SkewError::NotATime),
@@ -289,6 +291,16 @@ mod tests {
         for refused in ["nine", "2026-11-22T09:00+01:00", "2026-11-22 09:00-05:00", "2026-11-22 09:00[Europe/Berlin]"] {
             assert!(Filter::parse(&[format!("second={refused}")]).is_err(), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_time_to_the_second_with_an_offset_is_not_taken_for_one_without() {
+        let parse = |text: &str| Filter::parse(&[format!("second>={text}")]);
+        for zone in ["+01:00", "-05:00", "[Europe/Berlin]", " CET"] {
+            let refused = parse(&format!("2026-11-22 09:00:00{zone}")).unwrap_err().to_string();
+            assert!(refused.contains("is no time without an offset"), "{refused}");
+        }
+        assert_eq!(parse("2026-11-22 09:00:00.25").unwrap().terms[0].operand, Operand::Number(1_795_338_000));
     }
 
     #[test]
