@@ -35,9 +35,9 @@ const USUAL_SCALE: f64 = 0.01;
 /// Source: PostgreSQL 18, "Planner Cost Constants", on databases that are cached; docs/decisions/0016 on the values.
 const MEMORY_ADVICE: [f64; 5] = [0.25, 0.275, USUAL_SCALE, 0.005, 0.001];
 
-/// PostgreSQL's own values with a block at random at half of its cost, and with both blocks at half: what gains most
-/// where nothing is cached. A block at random stays at two or four times one in sequence; for blocks in memory, the two
-/// cost nearly the same.
+/// PostgreSQL's own values with a block at random at half of its cost, and with both blocks at half: what was advised
+/// most often where nothing was cached. A block at random stays at two or four times one in sequence; for blocks in
+/// memory, the two cost nearly the same.
 ///
 /// Source: docs/decisions/0022.
 const DISK_ADVICE: [(&str, [f64; 5]); 2] =
