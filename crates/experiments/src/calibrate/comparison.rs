@@ -10,9 +10,9 @@ use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::{Query, Unfinished};
 
 use super::bench::{Bench, State};
-use super::exceptions::{Pairs, except_too_long, judge_with_exceptions};
+use super::exceptions::{Pairs, except_too_long, judge_with_exceptions, unsure_of_worth};
 use super::judgement::{Decision, Drawn, Judged, MILLIS_MIN, Pair, RUNS_MIN, judge};
-use super::sets::{ConstantSet, own};
+use super::sets::{ConstantSet, is_known, own};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
@@ -365,8 +365,9 @@ impl Comparison {
     /// are faster in the mean and their plans farther from the fastest all the same.
     fn weigh(&mut self) {
         loop {
-            let fastest: Vec<f64> = (0..self.compared.len()).map(|at| self.fastest(at)).collect();
-            let gains: Vec<f64> = (0..self.judged.len()).map(|set| self.gain(set, &fastest)).collect();
+            let fastest = self.all_fastest();
+            let sets = self.exceptions.iter().enumerate();
+            let gains: Vec<f64> = sets.map(|(set, excepted)| self.gain(set, excepted, &fastest)).collect();
             let is_rejected = |set: &usize| self.judged[*set].decision == Decision::Change && gains[*set] <= 0.0;
             let rejected: Vec<usize> = (0..gains.len()).filter(is_rejected).collect();
             if rejected.is_empty() {
@@ -399,6 +400,15 @@ impl Comparison {
         }
     }
 
+    /// The exceptions of a set of which the times do not tell whether it is worth a change; empty where it is one for
+    /// all queries.
+    fn undecided(&self, set: usize) -> Option<Vec<usize>> {
+        if self.judged[set].may_be_worth_it() {
+            return Some(self.exceptions[set].clone());
+        }
+        unsure_of_worth(&self.pairs(set), self.compared.len(), self.judged_by_all(set), self.drawn())
+    }
+
     /// The places of queries whose plan a set changes, and whose time is beyond the limit.
     fn too_long(&self, set: usize) -> Vec<usize> {
         let queries = self.compared.iter().enumerate();
@@ -421,10 +431,14 @@ impl Comparison {
         millis.fold(f64::INFINITY, f64::min)
     }
 
+    fn all_fastest(&self) -> Vec<f64> {
+        (0..self.compared.len()).map(|at| self.fastest(at)).collect()
+    }
+
     /// How much less the queries lose with a set than with the server's own constants, which exceptions keep.
-    fn gain(&self, set: usize, fastest: &[f64]) -> f64 {
+    fn gain(&self, set: usize, excepted: &[usize], fastest: &[f64]) -> f64 {
         let queries = self.compared.iter().zip(fastest).enumerate();
-        let others = queries.filter(|(at, _)| !self.exceptions[set].contains(at));
+        let others = queries.filter(|(at, _)| !excepted.contains(at));
         others.map(|(_, (one, fastest))| one.loss(0, *fastest) - one.loss(one.variant(set), *fastest)).sum()
     }
 
@@ -442,10 +456,7 @@ impl Comparison {
         let is_slower = |(set, at): &(usize, usize)| self.compared[*at].pair(*set).is_some_and(|pair| !pair.may_harm());
         let exceptions = self.exceptions.iter().enumerate();
         let exceptions = exceptions.flat_map(|(set, places)| places.iter().map(move |at| (set, *at)));
-        let mut places: Vec<usize> = exceptions.filter(is_slower).map(|(_, at)| at).collect();
-        sorting::ascending(&mut places);
-        places.dedup();
-        places
+        distinct(exceptions.filter(is_slower).map(|(_, at)| at))
     }
 
     /// Queries that keep the server's own constants where a set is taken for the others.
@@ -660,24 +671,29 @@ fn those_that_may_be_exceptions(comparison: &mut Comparison, _: Contenders<'_>) 
     comparison.slower_exceptions().iter().map(|at| (*at, plans(at))).collect()
 }
 
-/// Queries that the best set changes, where no set is worth a change and this one may be. Rounds with empty caches are
-/// few, because each run takes a restart, and the times of a disk differ by a quarter from one to the next.
+/// Queries that a set changes, of which few rounds do not tell whether it is worth a change. Rounds with empty caches
+/// are few, because each run takes a restart, and the times of a disk differ by a quarter from one to the next. The
+/// known sets are looked at first; another one, the best, only where the choice would otherwise be none.
 fn those_that_do_not_decide(comparison: &mut Comparison, contenders: Contenders<'_>) -> Wanted {
     comparison.judge();
-    if !comparison.state.is_cold() || !contenders(comparison).is_empty() {
+    if !comparison.state.is_cold() {
         return Wanted::new();
     }
-    let judged = &comparison.judged;
-    let may_be_worth_it = |set: &usize| judged[*set].may_be_worth_it();
-    let Some(set) = (1..judged.len()).filter(may_be_worth_it).max_by(|one, other| {
+    let undecided: Vec<(usize, Vec<usize>)> =
+        (1..comparison.sets.len()).filter_map(|set| Some((set, comparison.undecided(set)?))).collect();
+    let mut sets: Vec<&(usize, Vec<usize>)> =
+        undecided.iter().filter(|(set, _)| is_known(&comparison.sets, *set)).collect();
+    if sets.is_empty() && contenders(comparison).is_empty() {
+        let fastest = comparison.all_fastest();
+        let gain = |(set, excepted): &(usize, Vec<usize>)| comparison.gain(*set, excepted, &fastest);
         // The first of two that gain as much.
-        judged[*one].gain.total_cmp(&judged[*other].gain).then(other.cmp(one))
-    }) else {
-        return Wanted::new();
+        sets.extend(undecided.iter().rev().max_by(|one, other| gain(one).total_cmp(&gain(other))));
+    }
+    let plans = |(at, one): (usize, &Compared)| {
+        let not_excepted = sets.iter().filter(|(_, excepted)| !excepted.contains(&at));
+        (at, distinct(not_excepted.map(|(set, _)| one.variant(*set)).filter(|plan| *plan > 0)))
     };
-    let queries = comparison.compared.iter().enumerate();
-    let queries = queries.filter(|(at, one)| one.variant(set) > 0 && !comparison.exceptions[set].contains(at));
-    queries.map(|(at, one)| (at, vec![one.variant(set)])).collect()
+    comparison.compared.iter().enumerate().map(plans).collect()
 }
 
 /// Queries that the sets between which the choice lies do not surely leave unharmed, though they seem to: few rounds
@@ -688,12 +704,17 @@ fn those_not_surely_unharmed(comparison: &mut Comparison, contenders: Contenders
     let plans = |(at, one): (usize, &Compared)| {
         let not_excepted = sets.iter().filter(|set| !comparison.exceptions[**set].contains(&at));
         let plans = not_excepted.map(|set| one.variant(*set)).filter(|plan| *plan > 0);
-        let mut plans: Vec<usize> = plans.filter(|plan| one.pair_with(*plan).reaches_harm()).collect();
-        sorting::ascending(&mut plans);
-        plans.dedup();
-        (at, plans)
+        (at, distinct(plans.filter(|plan| one.pair_with(*plan).reaches_harm())))
     };
     comparison.compared.iter().enumerate().map(plans).collect()
+}
+
+/// Each once, the least first.
+fn distinct(places: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut places: Vec<usize> = places.collect();
+    sorting::ascending(&mut places);
+    places.dedup();
+    places
 }
 
 /// Runs further rounds of the plans that are wanted.
@@ -1164,11 +1185,40 @@ mod tests {
                 (1..2).filter(|set| comparison.judged[*set].decision == Decision::Change).collect()
             };
             let found = those_that_do_not_decide(&mut comparison, &contenders);
-            (comparison.judged[1].decision, found.into_iter().map(|(at, _)| at).collect::<Vec<_>>())
+            let found = found.into_iter().filter(|(_, plans)| !plans.is_empty());
+            (comparison.judged[1].decision, found.map(|(at, _)| at).collect::<Vec<_>>())
         };
         assert_eq!(wanted(State::OwnCold, 0.8), (Decision::Undecided, vec![0, 1, 2, 3, 4, 5]));
         assert_eq!(wanted(State::OwnCold, 0.2), (Decision::Change, vec![]));
         assert_eq!(wanted(State::AsFound, 0.8), (Decision::Undecided, vec![]), "further rounds cost little there");
+    }
+
+    #[test]
+    fn a_known_set_near_the_worth_of_its_exception_is_tried_in_more_cold_rounds_before_any_other_set() {
+        // Six queries that both sets gain on, and one that they harm.
+        let wanted = |name: &'static str, gained: f64, is_other_advised: bool| {
+            let by = |times: [f64; 3]| {
+                let plans = times.into_iter().enumerate();
+                let differing = |set: usize| [0.0, -0.1, -0.05, 0.05, 0.1].map(|part| 1.0 + part * set.min(1) as f64);
+                plans.map(|(set, millis)| Variant::of(&[set], &differing(set).map(|part| millis * part))).collect()
+            };
+            let gaining = (0..6).map(|at| (format!("q{at}"), by([100.0, 100.0 * gained, 90.0])));
+            let queries = gaining.chain([("harmed".into(), by([100.0, 300.0, 100.0]))]);
+            let others = (0..3).map(|at| (format!("other {at}"), vec![Variant::of(&[0, 1, 2], &[100.0; 5])]));
+            let compared = queries.chain(others).map(|(name, variants)| Compared::of(&name, variants)).collect();
+            let set = |name| ConstantSet { name, values: vec![("random_page_cost", 2.0)] };
+            let mut comparison = Comparison::timed(State::OwnCold, vec![own(), set(name), set("tried")], compared);
+            let contenders = |_: &Comparison| if is_other_advised { vec![2] } else { Vec::new() };
+            let found = those_that_do_not_decide(&mut comparison, &contenders).into_iter();
+            found.filter(|(_, plans)| !plans.is_empty()).map(|(at, _)| at).collect::<Vec<_>>()
+        };
+        for is_other_advised in [false, true] {
+            let near = [0.89, 0.91].map(|gained| wanted("random-2", gained, is_other_advised));
+            assert_eq!(near, [[0, 1, 2, 3, 4, 5]; 2], "a known set");
+        }
+        assert_eq!(wanted("tried", 0.91, false), [0, 1, 2, 3, 4, 5], "a set where none is advised");
+        assert_eq!(wanted("tried", 0.91, true), Vec::<usize>::new(), "a set where another one is advised");
+        assert_eq!(wanted("random-2", 0.5, false), Vec::<usize>::new(), "a set that is worth it for sure");
     }
 
     #[test]

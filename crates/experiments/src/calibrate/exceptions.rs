@@ -3,6 +3,7 @@
 
 use measure::sorting;
 
+use super::estimate::Estimate;
 use super::judgement::{Decision, Drawn, Judged, Pair, judge};
 
 /// One query in this many may be an exception: each is work for the user.
@@ -26,24 +27,40 @@ pub(super) fn judge_with_exceptions(
     whole: Judged,
     drawn: Drawn,
 ) -> (Judged, Vec<usize>) {
+    let found = leave_out(pairs, queries, whole, drawn);
+    let worth = found.filter(|(judged, _)| judged.decision == Decision::Change && judged.ratio.value <= WORTH);
+    worth.unwrap_or((whole, Vec::new()))
+}
+
+/// The exceptions of a set of which its runs do not tell whether it is worth them: more runs would.
+pub(super) fn unsure_of_worth(pairs: &Pairs, queries: usize, whole: Judged, drawn: Drawn) -> Option<Vec<usize>> {
+    let (judged, excepted) = leave_out(pairs, queries, whole, drawn)?;
+    let Estimate { value, low, high } = judged.ratio;
+    let is_unsure = match judged.decision {
+        Decision::Change => low <= WORTH && high > WORTH,
+        Decision::Undecided => judged.may_become_worth_it() && value <= WORTH,
+        Decision::Keep => false,
+    };
+    is_unsure.then_some(excepted)
+}
+
+/// How a set does over the queries that would be no exceptions, whatever it is worth, and the places of those that
+/// would; `None` where none would be, or more are harmed than may be.
+fn leave_out(pairs: &Pairs, queries: usize, whole: Judged, drawn: Drawn) -> Option<(Judged, Vec<usize>)> {
     let mut excepted = places(pairs, |pair| pair.may_harm() || pair.does_harm() || pair.is_ended || !pair.has_enough());
     let harmed = excepted.len();
-    let room = most(queries).checked_sub(harmed);
+    let room = most(queries).checked_sub(harmed)?;
     // Without harm, a set that is no gain does not become one by leaving out what is slower.
-    let (Some(room), true) = (room, harmed > 0 || whole.decision == Decision::Change) else {
-        return (whole, Vec::new());
-    };
+    if harmed == 0 && whole.decision != Decision::Change {
+        return None;
+    }
     excepted.extend(slowest(pairs, &excepted).into_iter().take(room));
     if excepted.is_empty() {
-        return (whole, Vec::new());
+        return None;
     }
     sorting::ascending(&mut excepted);
     let judged = judge(&others(pairs, &excepted), drawn);
-    let judged = Judged { excepted: excepted.len(), harmed, ..judged };
-    match judged.decision == Decision::Change && judged.ratio.value <= WORTH {
-        true => (judged, excepted),
-        false => (whole, Vec::new()),
-    }
+    Some((Judged { excepted: excepted.len(), harmed, ..judged }, excepted))
 }
 
 /// The same with the queries that the set gives another plan, and that could not be timed within the limit, as further
@@ -163,6 +180,23 @@ mod tests {
         let little: Vec<(f64, f64)> = vec![(10.0, 9.3), (20.0, 18.6), (30.0, 27.9), (40.0, 37.2), (10.0, 30.0)];
         assert_eq!(judged(&little, 10), None);
         assert_eq!(judged(&[(10.0, 5.0), (20.0, 10.0), (10.0, 30.0)], 10), None, "two queries cannot tell");
+    }
+
+    #[test]
+    fn more_runs_are_wanted_where_the_gain_is_a_tenth_more_or_less_and_not_where_it_is_clear() {
+        // Four queries that the set gains on, in turns that differ by as much as those of a disk, and one that it harms.
+        let wanted = |gained: f64| {
+            let then = [0.9, 0.95, 1.0, 1.05, 1.1].map(|part| 100.0 * gained * part);
+            let gaining = (0..4).map(|at| (at, Pair::of(&[100.0; 5], &then)));
+            let pairs: Pairs = gaining.chain([(4, Pair::of(&[10.0; 5], &[30.0; 5]))]).collect();
+            let whole = judge(&others(&pairs, &[]), Drawn::Runs);
+            let (_, excepted) = judge_with_exceptions(&pairs, 10, whole, Drawn::Runs);
+            (excepted, unsure_of_worth(&pairs, 10, whole, Drawn::Runs))
+        };
+        assert_eq!(wanted(0.5), (vec![4], None));
+        assert_eq!(wanted(0.89), (vec![4], Some(vec![4])), "it is worth it by a little");
+        assert_eq!(wanted(0.91), (vec![], Some(vec![4])), "it is not worth it by a little");
+        assert_eq!(wanted(1.0), (vec![], None));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::comparison::{Compared, Comparison, EndedBy, Others};
 use super::concurrency::{self, ReadAhead, Sweep};
 use super::constants::Constants;
 use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, RUNS_MIN};
-use super::sets::ConstantSet;
+use super::sets::{ConstantSet, is_known};
 use crate::journal::Journal;
 
 /// Where neither known set is as good, the set nearest to the server's own constants that gains this part of what the
@@ -83,15 +83,6 @@ pub(super) fn contenders(sets: &[ConstantSet], judged: &[Judged], preferred: &st
     let is_advised = |set: usize| set == advised.set && advised.decision == Decision::Change;
     let is_known = |set: usize| is_known(sets, set) && judged[set].decision == Decision::Change;
     (1..sets.len()).filter(|set| is_advised(*set) || is_known(*set)).collect()
-}
-
-/// Whether a set is one of the two known ones: what is advised everywhere and the set for blocks that are in memory, or
-/// where those for disks were tried, because nothing was cached, these.
-fn is_known(sets: &[ConstantSet], set: usize) -> bool {
-    match sets.iter().any(ConstantSet::is_for_disks) {
-        true => sets[set].is_for_disks(),
-        false => sets[set].is_usual() || sets[set].is_in_memory(),
-    }
 }
 
 /// The known set that gains more, where it is as good as the best of all. The two are compared with each other and not

@@ -160,6 +160,11 @@ impl Judged {
 
     /// Whether the set seems to be worth a change, and only the width of its interval keeps it from being one.
     pub(super) fn may_be_worth_it(&self) -> bool {
+        self.may_become_worth_it() && self.gain > 0.0
+    }
+
+    /// The same before it is known what the set gains against others.
+    pub(super) fn may_become_worth_it(&self) -> bool {
         let is_enough = self.changed >= CHANGED_MIN && self.few == 0;
         self.decision == Decision::Undecided
             && is_enough
@@ -168,7 +173,6 @@ impl Judged {
             && self.ratio.value < 1.0
             && self.ratio.high >= 1.0
             && self.then <= self.now * TOTAL_MAX
-            && self.gain > 0.0
     }
 
     /// Whether no query's times differ by more than readings do: a ratio would contradict the times next to it.

@@ -263,6 +263,15 @@ impl ConstantSet {
     }
 }
 
+/// Whether a set is one of the two known ones: what is advised everywhere and the set for blocks that are in memory, or
+/// where those for disks were tried, because nothing was cached, these.
+pub(super) fn is_known(sets: &[ConstantSet], set: usize) -> bool {
+    match sets.iter().any(ConstantSet::is_for_disks) {
+        true => sets[set].is_for_disks(),
+        false => sets[set].is_usual() || sets[set].is_in_memory(),
+    }
+}
+
 /// A value at one of ten steps a decade, with two digits; 0 where it is not above that.
 pub(super) fn rounded(value: f64) -> f64 {
     if value <= 0.0 {
