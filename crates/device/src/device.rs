@@ -128,8 +128,7 @@ impl<'a> Witnesses<'a> {
 
     /// The layer between the target and the devices that hold the data, where there is one.
     pub fn layer(&self) -> Option<Layer> {
-        let filesystem = self.target().and_then(Target::filesystem);
-        if let Some(reason) = filesystem.and_then(|filesystem| uncharged(&filesystem)) {
+        if let Some(reason) = self.target().and_then(uncounted) {
             return Some(Layer::Hidden(reason));
         }
         match self {
@@ -150,12 +149,20 @@ impl<'a> Witnesses<'a> {
     }
 }
 
+/// Why the kernel's counts say nothing of reads from this file; `None` where they do, and for a block device.
+pub fn uncounted(file: &Target) -> Option<String> {
+    file.filesystem().and_then(|filesystem| uncharged(&filesystem))
+}
+
 /// Why the kernel's counts say nothing of reads from a file system of this type; `None` where they do.
 ///
 /// zfs reads by threads of its own, and older versions of it count what its cache serves too. FUSE and virtiofs leave
-/// the reads to another process or to the host, and 9p to threads of the kernel or to the host.
+/// the reads to another process or to the host, and 9p to threads of the kernel or to the host. SMB (cifs, smb3)
+/// charges the bytes to the thread that receives them, Ceph charges no direct read, and VirtualBox's shared folders
+/// (vboxsf) charge none at all.
 fn uncharged(filesystem: &str) -> Option<String> {
-    let is_uncharged = matches!(filesystem, "zfs" | "fuse" | "fuseblk" | "virtiofs" | "9p");
+    const UNCHARGED: [&str; 9] = ["zfs", "fuse", "fuseblk", "virtiofs", "9p", "cifs", "smb3", "ceph", "vboxsf"];
+    let is_uncharged = UNCHARGED.contains(&filesystem);
     (is_uncharged || filesystem.starts_with("fuse."))
         .then(|| format!("the kernel does not count what a process reads from a file system of type {filesystem}"))
 }
@@ -202,7 +209,7 @@ mod tests {
         for counted in ["ext4", "xfs", "btrfs", "overlay", "nfs4", "tmpfs"] {
             assert_eq!(uncharged(counted), None);
         }
-        for missed in ["zfs", "virtiofs", "fuse.sshfs", "fuseblk", "9p"] {
+        for missed in ["zfs", "virtiofs", "fuse.sshfs", "fuseblk", "9p", "cifs", "smb3", "ceph", "vboxsf"] {
             assert!(uncharged(missed).unwrap().ends_with(missed), "{missed}");
         }
     }

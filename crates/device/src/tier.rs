@@ -12,7 +12,8 @@ pub enum Tier {
     PageCache,
     /// Beyond this host's memory: the storage's cache or its media, which the host cannot tell apart by itself.
     Storage,
-    /// Some reads here, some there; the share of bytes that storage delivered.
+    /// Some reads here, some there: memory served the others, or the file system by itself, where blocks were never
+    /// written. The share of bytes that storage delivered.
     Mixed {
         /// Between 0 and 1.
         from_storage: f64,
@@ -114,7 +115,9 @@ impl Evidence {
 
     fn by_bytes(&self, bytes: u64, witness: &str) -> Verdict {
         let share = if self.issued == 0 { 0.0 } else { bytes as f64 / self.issued as f64 };
-        let tier = if self.caching == Caching::Direct && share < 1.0 - TOLERANCE && self.never_written > TOLERANCE {
+        // Where a part was written, storage may have served as much as it holds: then the reads are mixed.
+        let is_unwritten = self.never_written > if share < TOLERANCE { TOLERANCE } else { 1.0 - TOLERANCE };
+        let tier = if self.caching == Caching::Direct && share < 1.0 - TOLERANCE && is_unwritten {
             Tier::NeverWritten
         } else if share < TOLERANCE {
             Tier::PageCache
@@ -176,6 +179,16 @@ mod tests {
     fn holes_are_not_taken_for_a_cache() {
         let holes = Evidence { never_written: 1.0, ..evidence(Caching::Direct, Some(0)) };
         assert_eq!(holes.verdict().tier, Tier::NeverWritten);
+    }
+
+    #[test]
+    fn a_file_with_holes_is_not_said_to_have_nothing_else() {
+        let tier = |never_written, fetched| {
+            Evidence { never_written, ..evidence(Caching::Direct, Some(fetched)) }.verdict().tier
+        };
+        assert_eq!(tier(0.3, 700_000), Tier::Mixed { from_storage: 0.7 });
+        // Metadata is read for holes too.
+        assert_eq!([tier(1.0, 100_000), tier(0.3, 0)], [Tier::NeverWritten; 2]);
     }
 
     #[test]

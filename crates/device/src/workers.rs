@@ -72,7 +72,7 @@ fn run<T: TimeSource>(
     clock: &T,
     stop: &AtomicBool,
 ) -> Result<Reading, NotStarted> {
-    let fallbacks = methods.first().map_or(Vec::new(), |method| method.fallbacks().to_vec());
+    let fallbacks = fallbacks(&methods);
     let jobs = plans.iter().zip(methods).map(|(plan, method)| (plan, method, clock.clone()));
     let began = run_together(jobs, |(plan, mut method, clock)| {
         precise_timers();
@@ -82,6 +82,18 @@ fn run<T: TimeSource>(
     let cpu_before = began.iter().map(|(before, _)| *before).min().unwrap_or(cpu_after);
     let outcomes = began.into_iter().map(|(_, outcome)| outcome).collect();
     Ok(Reading { fallbacks, cpu: Some(cpu_after.since(cpu_before)), ..merge(outcomes) })
+}
+
+/// What any of the methods does without, each once: a later worker may be refused what the first one got, such as
+/// pinned memory.
+fn fallbacks(methods: &[Box<dyn ReadMethod>]) -> Vec<&'static str> {
+    let mut all: Vec<&'static str> = Vec::new();
+    for fallback in methods.iter().flat_map(|method| method.fallbacks()) {
+        if !all.contains(fallback) {
+            all.push(*fallback);
+        }
+    }
+    all
 }
 
 fn merge(outcomes: Vec<LoopOutcome>) -> Reading {
@@ -114,5 +126,45 @@ fn merge_optional(one: Option<Meter>, other: Option<Meter>) -> Option<Meter> {
             Some(one)
         }
         (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use sys::read::{Completion, ReadRequest, Wait};
+
+    use super::*;
+
+    /// A method that has to do without something.
+    struct Lacking(&'static [&'static str]);
+
+    impl ReadMethod for Lacking {
+        fn depth(&self) -> usize {
+            1
+        }
+
+        fn queue(&mut self, _request: ReadRequest) {}
+
+        fn reap(&mut self, _wait: Wait, _done: &mut Vec<Completion>) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn data(&self, _slot: usize) -> &[u8] {
+            &[]
+        }
+
+        fn fallbacks(&self) -> &[&'static str] {
+            self.0
+        }
+    }
+
+    #[test]
+    fn what_a_later_worker_does_without_is_said_once() {
+        let workers: [&'static [&'static str]; 4] = [&[], &["pinned"], &["pinned", "registered"], &[]];
+        let methods: Vec<Box<dyn ReadMethod>> =
+            workers.into_iter().map(|lacks| Box::new(Lacking(lacks)) as Box<dyn ReadMethod>).collect();
+        assert_eq!(fallbacks(&methods), ["pinned", "registered"]);
     }
 }

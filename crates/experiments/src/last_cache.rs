@@ -5,6 +5,7 @@ use measure::Finding;
 use measure::quantity::{format_nanos, size_in_words};
 use measure::run::CacheLevel;
 use measure::schema::conditions::findings as row;
+use sys::host;
 use sys::memory::{Chase, Pages};
 use sys::time::Clock;
 
@@ -12,6 +13,9 @@ use crate::journal::Stop;
 
 /// If a load half-way into the cache costs this many times one at its start, the cache is smaller than it claims.
 const SHRUNK: f64 = 2.5;
+
+/// Share of the free memory that a look at the cache may take: a large cache may claim more than a container may use.
+const MEMORY_SHARE: u64 = 4;
 
 /// Loads of a measurement: some milliseconds.
 const LOADS: u64 = 1 << 18;
@@ -39,12 +43,7 @@ impl LastCache {
     pub(crate) fn measure(caches: &[CacheLevel], clock: &Clock, stop: &Stop) -> Option<LastCache> {
         let last = caches.iter().max_by_key(|cache| cache.level)?;
         let as_claimed = LastCache { claimed: last.bytes, usable: last.bytes, latencies: None };
-        let above = caches.iter().filter(|cache| cache.level < last.level).max_by_key(|cache| cache.level);
-        let start = above.map_or(last.bytes, |above| footprint_beyond(above.bytes, last.bytes));
-        let half = last.bytes / 2;
-        if half <= 2 * start {
-            return Some(as_claimed);
-        }
+        let Some([start, half]) = footprints(caches, last, host::available_memory()) else { return Some(as_claimed) };
         let latency = |footprint: u64| {
             let mut chase = Chase::new_unless_stopped(footprint as usize, Pages::Huge, SEED, stop.flag()).ok()?;
             chase.latency_ns(clock, (footprint / 64).max(WARMING_LOADS));
@@ -84,6 +83,16 @@ impl LastCache {
     }
 }
 
+/// What is walked through of the last cache: its start, and half of it. `None` where the two are too near to each other
+/// to be compared, and where half of it is too much of the free memory.
+fn footprints(caches: &[CacheLevel], last: &CacheLevel, free: Option<u64>) -> Option<[u64; 2]> {
+    let above = caches.iter().filter(|cache| cache.level < last.level).max_by_key(|cache| cache.level);
+    let start = above.map_or(last.bytes, |above| footprint_beyond(above.bytes, last.bytes));
+    let half = last.bytes / 2;
+    let has_room = free.is_none_or(|free| half <= free / MEMORY_SHARE);
+    (has_room && half > 2 * start).then_some([start, half])
+}
+
 /// A footprint inside a cache and beyond the one above it: the geometric mean, at most four times the one above,
 /// because the far part of a shared cache is often used by others.
 pub(crate) fn footprint_beyond(above: u64, own: u64) -> u64 {
@@ -98,6 +107,14 @@ mod tests {
     fn what_other_guests_use_of_a_cache_is_not_counted_on() {
         assert_eq!(LastCache::of(32 << 20, 4 << 20, [34.4, 196.0]).usable, 4 << 20);
         assert_eq!(LastCache::of(32 << 20, 4 << 20, [34.4, 80.0]).usable, 32 << 20);
+    }
+
+    #[test]
+    fn a_cache_that_is_large_against_the_free_memory_is_not_walked_through() {
+        let caches = [CacheLevel { level: 2, bytes: 2 << 20 }, CacheLevel { level: 3, bytes: 480 << 20 }];
+        let of = |free| footprints(&caches, &caches[1], free);
+        let expected = Some([8_u64 << 20, 240 << 20]);
+        assert_eq!([of(None), of(Some(960 << 20)), of(Some(256 << 20))], [expected, expected, None]);
     }
 
     #[test]

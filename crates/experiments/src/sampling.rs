@@ -39,7 +39,8 @@ impl SampleCount {
     /// Takes samples until there are enough.
     pub(crate) fn collect<T, E>(self, mut sample: impl FnMut() -> Result<T, E>) -> Result<Vec<T>, E> {
         let begun = Instant::now();
-        let mut samples = Vec::with_capacity(self.wanted);
+        // No room is taken for all: where time ends it, any number may be asked for.
+        let mut samples = Vec::new();
         while samples.len() < self.wanted {
             samples.push(sample()?);
             if samples.len() >= self.least && begun.elapsed() >= self.time_max {
@@ -63,6 +64,16 @@ pub(crate) fn missing(row: &FindingSpec, what: &str, misses: u64, cache: Cache) 
     (misses > 0).then(|| row.of(message()))
 }
 
+/// What keeps threads from their processors where they are more than the `cores` that this process may use; `None`
+/// where they are not. The machine may be quiet then.
+pub(crate) fn turns(threads: usize, cores: Option<u64>) -> Option<String> {
+    let cores = cores.filter(|cores| *cores > 0 && threads as u64 > *cores)?;
+    Some(format!(
+        " The threads take turns on the {} that readpath may use: give --threads {cores} at most.",
+        counted(cores, "processor", "processors")
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +90,6 @@ mod tests {
         assert_eq!(count.collect(|| Ok::<_, ()>(())).unwrap().len(), 3);
         assert_eq!(SampleCount { wanted: 2, ..count }.collect(|| Ok::<_, ()>(())).unwrap().len(), 2);
         assert_eq!(count.collect(|| Err::<(), _>("stopped")), Err("stopped"));
+        assert_eq!(SampleCount { wanted: usize::MAX, ..count }.collect(|| Ok::<_, ()>(0_u64)).unwrap().len(), 3);
     }
 }

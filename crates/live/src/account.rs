@@ -9,6 +9,7 @@ use std::time::Duration;
 use profile::event::Ticks;
 use server::{Row, ServerError, Session};
 
+use crate::refusal::why;
 use crate::statements::{ACTIVE_TIME, WITH_QUERY_ID};
 
 /// The account at one moment.
@@ -39,7 +40,7 @@ impl Account {
         }
         match session.rows(ACTIVE_TIME) {
             Ok(rows) => Ok(Account::of(&rows).ok_or_else(|| "its answer has another shape".into())),
-            Err(error) if error.is_of_statement() => Ok(Err(error.to_string())),
+            Err(error) if error.is_of_statement() => Ok(Err(why(&error))),
             Err(error) => Err(error),
         }
     }

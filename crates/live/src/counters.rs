@@ -6,6 +6,7 @@ use measure::sorting;
 use profile::tables::sampled::Counters;
 use server::{Row, ServerError, Session};
 
+use crate::refusal::why;
 use crate::statements::{COUNTERS_PLACE, Texts, WITH_QUERY_ID, counters};
 
 /// The extension, and the first version of its script that tells statements within functions apart.
@@ -63,7 +64,7 @@ impl CounterSource {
                 Ok(Ok(source))
             }
             // It counts nothing where the server was started without its library.
-            Err(error) if error.is_of_statement() => Ok(Err(error.to_string())),
+            Err(error) if error.is_of_statement() => Ok(Err(why(&error))),
             Err(error) => Err(error),
         }
     }
@@ -72,7 +73,7 @@ impl CounterSource {
     pub(crate) fn since(&self, session: &mut Session) -> Result<Result<Counted, String>, ServerError> {
         let now = match self.read(session, Texts::Brought) {
             Ok(now) => now,
-            Err(error) if error.is_of_statement() => return Ok(Err(error.to_string())),
+            Err(error) if error.is_of_statement() => return Ok(Err(why(&error))),
             Err(error) => return Err(error),
         };
         let mut counted = difference(now, &self.before);
@@ -90,7 +91,7 @@ impl CounterSource {
                 // Where the texts take too long they are not asked for again, and our own statements are not known.
                 self.own.get_or_insert_default();
                 self.is_stale = true;
-                return Ok(Err(error.to_string()));
+                return Ok(Err(why(&error)));
             }
             Err(error) => return Err(error),
         };

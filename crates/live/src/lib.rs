@@ -17,6 +17,7 @@ mod process;
 mod processors;
 mod question;
 mod recorder;
+mod refusal;
 mod sampler;
 mod sleeps;
 mod sql;

@@ -31,6 +31,7 @@ use crate::listener::Listener;
 use crate::memory::MemorySampler;
 use crate::processors::{Busy, Processors};
 use crate::question::{Looked, Question};
+use crate::refusal::why;
 use crate::sampler::{Look, Sampler, Texts};
 use crate::sleeps::Sleeps;
 use crate::sql::{SqlSampler, has_lock_waits};
@@ -80,8 +81,11 @@ const KNOCK_EVERY: Duration = Duration::from_millis(500);
 const KNOCK_EVERY_MAX: Duration = Duration::from_secs(30);
 const KNOCK_PART: u32 = 10;
 
-/// Looks in a row that the server may end or refuse before the watch gives up.
+/// Looks in a row that the server may end or refuse before the watch gives up, how long it must have done so, and how
+/// long it is left alone after each: what it lacks, such as memory, it may have a moment later.
 const REFUSALS_MAX: u32 = 5;
+const REFUSED_FOR: Duration = Duration::from_secs(5);
+const AFTER_REFUSAL: Duration = Duration::from_millis(500);
 
 /// How a watch goes.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +157,8 @@ pub struct Watch {
     asked: Option<Instant>,
     blocking_every: Duration,
     answered: Option<Instant>,
-    refusals: u32,
+    /// When the first of the looks in a row was begun that were refused, and how many they are.
+    refused: Option<(Instant, u32)>,
     begun: Begun,
     away: Vec<(String, Ticks)>,
     ended: Option<String>,
@@ -308,7 +313,7 @@ impl Watch {
             asked: None,
             blocking_every: BLOCKING_EVERY,
             answered: None,
-            refusals: 0,
+            refused: None,
             begun: Begun {
                 at: Instant::now(),
                 cpu: process_cpu(),
@@ -387,10 +392,10 @@ impl Watch {
                 break;
             }
             match self.look_once() {
-                Ok(()) => self.refusals = 0,
+                Ok(()) => self.refused = None,
                 Err(error) if error.is_stop() => break,
                 Err(error) if error.is_gone() => self.come_back(&error, end),
-                Err(error) => self.refused(&error),
+                Err(error) => self.take_refusal(&error, begun),
             }
             if each(self).is_break() {
                 break;
@@ -416,17 +421,17 @@ impl Watch {
         }
         let mut exact = Exact::open(chosen)?;
         announce(&exact.announcement());
-        self.ask(Texts::All).map_err(|error| error.to_string())?;
+        self.ask(Texts::All).map_err(|error| why(&error))?;
         while self.question.is_some() {
             thread::sleep(EXACT_NAP);
-            self.take_late_answer(Duration::ZERO).map_err(|error| error.to_string())?;
+            self.take_late_answer(Duration::ZERO).map_err(|error| why(&error))?;
         }
         self.follow(&mut exact);
         if exact.is_empty() {
             return Err(exact.refusal());
         }
         if let Some(sampler) = &mut self.sampler {
-            let account = Account::now(sampler.session()).unwrap_or_else(|error| Err(error.to_string()));
+            let account = Account::now(sampler.session()).unwrap_or_else(|error| Err(why(&error)));
             self.begin_account(account);
         }
         // What was read before is of no session that is watched.
@@ -568,7 +573,8 @@ impl Watch {
             since = Duration::ZERO;
         }
         if since > rest + GAP_MAX.max(Duration::from_secs_f64(GAP_INTERVALS / self.rate())) {
-            let is_asleep = self.held_up + begun.elapsed() < since.saturating_sub(rest) / 2;
+            let of_server = self.refused.map_or(begun, |(first, _)| first.min(begun)).elapsed();
+            let is_asleep = self.held_up + of_server < since.saturating_sub(rest) / 2;
             let reason = if is_asleep { "readpath did not run" } else { "the server was slow to answer" };
             self.lose(look.at - since, ticks(since), reason.into());
             since = Duration::ZERO;
@@ -822,19 +828,29 @@ impl Watch {
         self.asks_more = true;
     }
 
-    /// The server refused or ended a statement of ours: the next look may go through.
-    fn refused(&mut self, error: &ServerError) {
-        self.refusals += 1;
+    /// The server refused or ended a look that was begun then: the next one may go through.
+    fn take_refusal(&mut self, error: &ServerError, begun: Instant) {
         // The texts may be what took too long: the next look goes without those that it was to bring.
         self.wants_texts = false;
-        if self.refusals >= REFUSALS_MAX {
-            self.ended = Some(error.to_string());
+        let next = Instant::now() + AFTER_REFUSAL;
+        if self.memory.is_ok() {
+            // Its memory is read meanwhile, and lacks names at worst.
+            self.looked = Some(next);
+            return;
+        }
+        self.rested = next;
+        let (first, refusals) = self.refused.get_or_insert((begun, 0));
+        *refusals += 1;
+        if *refusals >= REFUSALS_MAX && first.elapsed() >= REFUSED_FOR {
+            self.ended = Some(why(error));
         }
     }
 
     /// Waits until the server is there again; what was lost meanwhile is noted.
     fn come_back(&mut self, error: &ServerError, end: Instant) {
         let left = self.last.unwrap_or_else(Instant::now);
+        // A server that was started again refuses for other reasons.
+        self.refused = None;
         // The reads until now are of the segment that ends now.
         self.hear_rest();
         self.listener.iter_mut().for_each(|listener| listener.away());
@@ -1145,17 +1161,17 @@ fn memory(sampler: &mut SqlSampler, address: &Address, settings: Settings) -> Re
     if !settings.reads_memory {
         return Err("it was not asked for".into());
     }
-    let text_bytes = sampler.session().number(TEXT_BYTES, TEXT_BYTES_USUAL).map_err(|error| error.to_string())?;
+    let text_bytes = sampler.session().number(TEXT_BYTES, TEXT_BYTES_USUAL).map_err(|error| why(&error))?;
     let (mut seen, facts) = (Vec::new(), sampler.facts().clone());
     let listed = match facts.major() >= WITH_EVENTS {
-        true => sampler.session().rows(EVENTS).map_err(|error| error.to_string())?,
+        true => sampler.session().rows(EVENTS).map_err(|error| why(&error))?,
         false => Vec::new(),
     };
     if facts.process == 0 {
         return Err("nothing is sent".into());
     }
     let mut memory = MemorySampler::open(&facts, address.is_local(), usize::try_from(text_bytes).unwrap_or(0))?;
-    sampler.look(Texts::All, &mut seen).map_err(|error| error.to_string())?;
+    sampler.look(Texts::All, &mut seen).map_err(|error| why(&error))?;
     memory.check(&seen)?;
     let pair = |row: server::Row| {
         let mut cells = row.into_iter();

@@ -14,7 +14,7 @@ use std::iter::Sum;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::atomic_file;
 use crate::run::Run;
@@ -39,10 +39,16 @@ const START: u64 = 4096;
 /// A file of the store that is not a readable run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unreadable {
-    /// The file.
+    /// The file. In a document, a name that is not UTF-8 has U+FFFD in the place of what cannot be read.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Why it is not read.
     pub reason: String,
+}
+
+/// A path as text: one foreign name must not cost the list of all runs.
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
 
 /// What is in the store.
@@ -110,7 +116,7 @@ impl Store {
     }
 
     /// Removes the runs that began before `moment`, RFC 3339 in UTC; all runs and all that looks like one where none is
-    /// given. Files that are no runs have no beginning.
+    /// given. Files that are no runs have no beginning. A run that another process removes meanwhile is not counted.
     pub fn remove_before(&self, moment: Option<&str>) -> Result<Removed, StoreError> {
         let listing = self.list()?;
         let is_before = |run: &&Summary| moment.is_none_or(|moment| run.started.as_str() < moment);
@@ -143,17 +149,7 @@ impl Store {
 
     /// The runs that are kept, newest first, and the files that cannot be read.
     pub fn list(&self) -> Result<Listing, StoreError> {
-        let mut listing = Listing::default();
-        for path in self.files()? {
-            match document::read_summary(&path) {
-                Ok(summary) => listing.runs.push(summary),
-                Err(StoreError::Unreadable { path, reason }) => listing.unreadable.push(Unreadable { path, reason }),
-                Err(other) => return Err(other),
-            }
-        }
-        // Identifiers are version 7 UUIDs: their order is the order of the runs' starts.
-        sorting::by(&mut listing.runs, |left, right| right.id.cmp(&left.id));
-        Ok(listing)
+        listing_of(self.files()?)
     }
 
     /// The run named by `reference`: an identifier, its unique beginning, `last`, or `last~N` for the N-th before it.
@@ -237,11 +233,34 @@ impl Store {
     }
 }
 
+fn listing_of(files: Vec<PathBuf>) -> Result<Listing, StoreError> {
+    let mut listing = Listing::default();
+    for path in files {
+        match document::read_summary(&path) {
+            Ok(summary) => listing.runs.push(summary),
+            // Another process has removed it since the directory was read.
+            Err(StoreError::Unreadable { path, .. }) if is_gone(&path) => {}
+            Err(StoreError::Unreadable { path, reason }) => listing.unreadable.push(Unreadable { path, reason }),
+            Err(other) => return Err(other),
+        }
+    }
+    // Identifiers are version 7 UUIDs: their order is the order of the runs' starts.
+    sorting::by(&mut listing.runs, |left, right| right.id.cmp(&left.id));
+    Ok(listing)
+}
+
+fn is_gone(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 fn remove_file(path: &Path) -> Result<Removed, StoreError> {
-    let refused = |source| StoreError::NotRemoved { path: path.into(), source };
-    let bytes = fs::symlink_metadata(path).map_err(refused)?.len();
-    fs::remove_file(path).map_err(refused)?;
-    Ok(Removed { runs: 1, bytes })
+    let removed = fs::symlink_metadata(path).and_then(|data| fs::remove_file(path).map(|()| data.len()));
+    match removed {
+        Ok(bytes) => Ok(Removed { runs: 1, bytes }),
+        // Another process was quicker. The others still have to go.
+        Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(Removed::default()),
+        Err(source) => Err(StoreError::NotRemoved { path: path.into(), source }),
+    }
 }
 
 /// Whether a file is a run, was one or was to be one: by its name, or by how it begins.
@@ -282,6 +301,8 @@ fn steps_before_last(reference: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
     use std::time::SystemTime;
 
     use super::*;
@@ -388,6 +409,30 @@ mod tests {
         assert_eq!(store.remove(&["01a2".into()]).unwrap().runs, 1);
         assert_eq!(store.remove_before(None).unwrap().runs, 1, "that of aa-1");
         assert_eq!(files.map(|file| file.exists()), [true, true, false]);
+    }
+
+    #[test]
+    fn a_run_that_another_process_has_removed_meanwhile_is_no_failure_and_is_not_counted() {
+        let (_dir, store) = store_with(&["aa-1"]);
+        let path = store.dir().join("aa-1.json");
+        assert_eq!(remove_file(&path).unwrap().runs, 1);
+        assert_eq!(remove_file(&path).unwrap(), Removed::default());
+        store.save(&run("aa-2")).unwrap();
+        let listing = listing_of(vec![path, store.dir().join("aa-2.json")]).unwrap();
+        assert!(listing.runs.len() == 1 && listing.unreadable.is_empty(), "{listing:?}");
+        let refused = remove_file(store.dir());
+        assert!(matches!(refused, Err(StoreError::NotRemoved { .. })), "a folder is not removed: {refused:?}");
+    }
+
+    #[test]
+    fn a_file_whose_name_is_not_utf_8_is_named_and_does_not_cost_the_list_in_json() {
+        let (_dir, store) = store_with(&["aa-1"]);
+        let name = OsStr::from_bytes(b"caf\xe9.json");
+        if let Err(error) = fs::write(store.dir().join(name), "{}") {
+            return println!("skipped: the file system of temporary files takes no such name: {error}");
+        }
+        let text = serde_json::to_string(&store.list().unwrap()).unwrap();
+        assert!(text.contains("aa-1") && text.contains("caf\u{fffd}.json"), "{text}");
     }
 
     #[test]

@@ -1,19 +1,23 @@
 //! A profile of a trace that is being written: it goes on where it was, and can be looked at at any time.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use measure::Finding;
 use measure::schema::profile::findings as row;
 
-use crate::ingest::{IngestSettings, Ingested};
-use crate::input::Problem;
+use crate::ingest::{IngestSettings, Ingested, is_recognised};
+use crate::input::{Given, Problem};
 use crate::observe::collector::Collector;
 use crate::observe::instruments::Instruments;
 use crate::source::oracle::tail::{TraceTail, can_grow};
 use crate::source::{Progress, Reading, SOURCES};
 
 pub use crate::source::oracle::tail::Growth;
+
+/// Why a file that could have become a trace is followed no longer.
+const LOG: &str = "it is a server log, and had no entry when following began: follow it again";
 
 /// The profile so far.
 pub struct Followed {
@@ -30,7 +34,7 @@ impl Followed {
     /// whole each time.
     pub fn trace(arguments: &[PathBuf]) -> Option<&Path> {
         match arguments {
-            [path] if can_grow(path) && !crate::ingest::is_recognised(path) => Some(path),
+            [path] if can_grow(path) && !is_recognised(path) => Some(path),
             _ => None,
         }
     }
@@ -53,6 +57,11 @@ impl Followed {
         let mut reading = Reading::new((&mut self.collector, &mut self.instruments), progress);
         let growth = self.tail.read_on(&mut reading);
         self.begun.extend(reading.into_parts().1);
+        // What was empty may become anything.
+        let is_log = || self.tail.is_without_calls() && is_recognised(&self.path);
+        if matches!(growth, Ok(Growth::Lines)) && is_log() {
+            return Err(Problem::unreadable(&Given::File(self.path.clone()), io::Error::other(LOG)));
+        }
         growth
     }
 
@@ -107,4 +116,55 @@ pub enum Way {
     Added,
     /// All of it each time.
     Whole,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::observe::collector::THINK_TIME;
+    use crate::period::Period;
+    use crate::source::{BindValues, ReadOptions, SourceSettings};
+
+    const CALL: &str = "EXEC #1:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim=3\n";
+
+    fn followed(path: &Path) -> Followed {
+        let reading = ReadOptions { workers: 1, chunk_bytes: 4096 };
+        let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() };
+        Followed::open(path, IngestSettings { think_time: THINK_TIME, source }, Instruments::default()).unwrap()
+    }
+
+    #[test]
+    fn a_trace_that_is_cut_while_it_is_read_is_read_from_its_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.trc");
+        fs::write(&path, CALL.repeat(5000)).unwrap();
+        let mut followed = followed(&path);
+        let mut cut = |_: &str, _: u64| {
+            fs::write(&path, CALL).unwrap();
+            ControlFlow::Continue(())
+        };
+        assert!(matches!(followed.read_on(&mut cut), Ok(Growth::Anew(_))));
+        followed.begin_again(Instruments::default()).unwrap();
+        let mut progress = |_: &str, _: u64| ControlFlow::Continue(());
+        assert!(matches!(followed.read_on(&mut progress), Ok(Growth::Lines)));
+        assert_eq!(followed.snapshot().0.files[0].timed_records, 1);
+    }
+
+    #[test]
+    fn an_empty_file_that_becomes_a_log_is_not_waited_for_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, is_log) in [("2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  x\n", true), ("Trace file x\n", false)] {
+            let path = folder.path().join(format!("{is_log}"));
+            fs::write(&path, "").unwrap();
+            let mut followed = followed(&path);
+            fs::write(&path, text).unwrap();
+            let mut progress = |_: &str, _: u64| ControlFlow::Continue(());
+            match followed.read_on(&mut progress) {
+                Err(problem) => assert!(is_log && problem.to_string().contains("is a server log"), "{problem}"),
+                Ok(growth) => assert!(!is_log && growth == Growth::Lines, "{growth:?}"),
+            }
+        }
+    }
 }

@@ -185,7 +185,7 @@ impl Chosen {
     }
 }
 
-/// An input and the place of its source in the table; `None` where it cannot be opened.
+/// An input and the place of its source in the table; `None` where it cannot be opened, or is empty.
 struct Recognised {
     input: Input,
     place: Option<usize>,
@@ -209,7 +209,7 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     if let (true, true, Some(first)) = (given.is_empty(), logs.is_empty(), first) {
         problems.push(Problem::NoLogs { count, first });
     }
-    // What cannot be opened says nothing of the source.
+    // What cannot be opened, or is empty, says nothing of the source.
     if given.iter().all(|one| one.place.is_none()) || first_of(&given) < LAST {
         given.append(&mut logs);
     }
@@ -235,8 +235,8 @@ pub fn is_recognised(path: &Path) -> bool {
     SOURCES[..LAST].iter().any(|row| (row.recognises)(&path.to_string_lossy(), &head))
 }
 
-/// Looks at the beginning of an input. One that cannot be opened is left to the source that reads the others: it says
-/// why.
+/// Looks at the beginning of an input. One that cannot be opened, or is empty, is left to the source that reads the
+/// others: it says why.
 fn recognise(given: Given) -> Recognised {
     let is_plain = matches!(&given, Given::File(path) if path.is_file());
     let source = input::open(&given).ok();
@@ -245,8 +245,10 @@ fn recognise(given: Given) -> Recognised {
     let name = given.name();
     let claimed = SOURCES.iter().position(|row| (row.recognises)(&name, &head));
     let by_name = if claimed.is_none() && can_be_opened { place_by_name(&given) } else { None };
-    let place = claimed.or(by_name).or(can_be_opened.then_some(LAST));
-    let head_hash = can_be_opened.then(|| foreign::hash_of_head(&head));
+    // An empty file, such as a log that was just rotated, may be any source's.
+    let has_bytes = can_be_opened && !head.is_empty();
+    let place = claimed.or(by_name).or(has_bytes.then_some(LAST));
+    let head_hash = has_bytes.then(|| foreign::hash_of_head(&head));
     let again = |rest: Bytes| Bytes::from_reader(io::Cursor::new(head).chain(rest));
     let bytes = bytes.filter(|_| !is_plain).map(again);
     Recognised { input: Input { given, bytes, head_hash }, place, is_by_name: by_name.is_some() }
@@ -368,6 +370,20 @@ mod tests {
         std::fs::write(folder.path().join("a.trc"), "EXEC #1:c=1,e=2,dep=0,tim=3\n").unwrap();
         let traces = choose(input::expand(&[folder.path().join("missing.trc"), folder.path().into()]));
         assert_eq!((traces.row.noun, traces.inputs.len(), traces.problems.len()), ("a trace", 2, 1));
+    }
+
+    #[test]
+    fn an_empty_log_is_one_of_the_logs_that_it_was_given_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms\n";
+        let paths = ["a.log", "just-rotated.log"].map(|name| folder.path().join(name));
+        std::fs::write(&paths[0], entry.repeat(9)).unwrap();
+        std::fs::write(&paths[1], "").unwrap();
+        let both = choose(input::expand(&paths));
+        assert_eq!((both.row.noun, both.inputs.len()), ("a server log", 2));
+        assert!(both.problems.is_empty(), "{:?}", both.problems);
+        let alone = choose(input::expand(&paths[1..]));
+        assert_eq!((alone.row.noun, alone.inputs.len()), ("a trace", 1), "which says that it is empty");
     }
 
     #[test]

@@ -97,7 +97,8 @@ impl Settings {
 }
 
 fn width(columns: Option<String>, terminal: Terminal) -> usize {
-    let asked = columns.and_then(|text| text.parse().ok());
+    // A shell without a terminal may say 0, which asks for nothing.
+    let asked = columns.and_then(|text| text.parse::<usize>().ok()).filter(|columns| *columns > 0);
     let known = asked.or(terminal.columns.filter(|columns| terminal.stdout_is_terminal && *columns > 0));
     known.map_or(WIDTH_DEFAULT, |columns: usize| columns.clamp(WIDTH_MIN, Style::WIDTH_MAX))
 }
@@ -145,7 +146,10 @@ mod tests {
         assert_eq!(settings(&[], Terminal::default()).style.width, 80);
         assert_eq!(settings(&[], TERMINAL).style.width, Style::WIDTH_MAX);
         assert_eq!(settings(&[("COLUMNS", "90")], TERMINAL).style.width, 90);
-        assert_eq!(settings(&[("COLUMNS", "many")], Terminal::default()).style.width, 80);
+        for unknown in ["many", "0"] {
+            assert_eq!(settings(&[("COLUMNS", unknown)], Terminal::default()).style.width, 80);
+            assert_eq!(settings(&[("COLUMNS", unknown)], TERMINAL).style.width, Style::WIDTH_MAX);
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::columns::{
     REQUEST, SAMPLE, STATEMENT, TRACING,
 };
 use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of, shape};
+use crate::named_columns::{self, END_MAX, end_of};
 use crate::pages;
 use crate::segment::{
     Blocked, Blocks, Counted, Head, Looks, Lost, PURPOSES, Process, Read as FileRead, ReadSums, Reader as FromFile,
@@ -30,11 +31,6 @@ use crate::segment::{
 /// Greatest file and most rows of a segment: a recorder ends one long before.
 const BYTES_MAX: u64 = 256 << 20;
 const ROWS_MAX: i64 = 1 << 21;
-
-/// Most bytes of a file's end, which names the columns; a recorder's takes 3 KiB. The library's reader calls itself for
-/// each level of groups, and takes over 1 KiB of stack for one that takes 7 bytes here. A stack that runs over ends the
-/// process; that of a thread, 2 MiB, is enough for as many levels as this has room for.
-const END_MAX: u32 = 10 << 10;
 
 /// Greatest sum of the lengths of a column's texts over all rows: a small file can have the same long text in each row.
 const TEXTS_MAX: usize = 256 << 20;
@@ -138,9 +134,11 @@ fn unsound<T>(why: &str) -> Result<T, Damage> {
 }
 
 fn segment(bytes: Bytes) -> Result<Segment, Damage> {
-    let end = bytes.last_chunk::<8>().and_then(|end| end.first_chunk::<4>());
-    if end.is_none_or(|length| u32::from_le_bytes(*length) > END_MAX) {
+    let Some(end) = end_of(&bytes).filter(|end| end.len() <= END_MAX) else {
         return unsound("its end, which names its columns, is longer than that of any segment");
+    };
+    if !named_columns::are_sound(end) {
+        return unsound("its end does not name its columns as that of a segment does");
     }
     let file = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
     let about = file.file_metadata();

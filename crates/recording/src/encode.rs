@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::column_chunk::{ColumnChunk, ColumnPlace};
 use crate::columns::{COLUMNS, Column, Get, Line, lines};
+use crate::named_columns::{END_MAX, end_of};
 use crate::segment::{Head, Segment};
 
 /// What stands behind the four bytes with which every Parquet file begins: the mark of a segment, and then the CRC-32C
@@ -37,13 +38,16 @@ const ZSTD_LEVEL: i32 = 3;
 /// The bytes of the file.
 ///
 /// # Errors
-/// Where the writer of Parquet refuses.
+/// Where the writer of Parquet refuses, or what is said of the server is longer than what is read of it.
 pub fn encode(segment: &Segment) -> std::result::Result<Vec<u8>, String> {
     encode_columns(segment, &COLUMNS)
 }
 
 fn encode_columns(segment: &Segment, columns: &[Column]) -> std::result::Result<Vec<u8>, String> {
     let mut bytes = parquet(segment, columns).map_err(|error| error.to_string())?;
+    if end_of(&bytes).is_none_or(|end| end.len() > END_MAX) {
+        return Err(format!("the server's address is longer than the {} KiB that a segment has for it", END_MAX >> 10));
+    }
     let checksum = crc32c::crc32c(&bytes[CHECKED_FROM..]);
     bytes[CHECKSUM_AT..CHECKED_FROM].copy_from_slice(&checksum.to_le_bytes());
     Ok(bytes)

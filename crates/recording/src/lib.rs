@@ -11,6 +11,7 @@ mod decode;
 mod encode;
 mod folder;
 mod name;
+mod named_columns;
 mod pages;
 mod segment;
 

@@ -66,26 +66,32 @@ fn decoded_bytes(mut chunk: &[u8], rows: u64) -> Option<u64> {
     Some(sum)
 }
 
-fn holds(condition: bool) -> Option<()> {
+pub(crate) fn holds(condition: bool) -> Option<()> {
     condition.then_some(())
 }
 
-fn byte(bytes: &mut &[u8]) -> Option<u8> {
+pub(crate) fn byte(bytes: &mut &[u8]) -> Option<u8> {
     let (first, behind) = bytes.split_first()?;
     *bytes = behind;
     Some(*first)
 }
 
 /// The next field, where it is a number that is not below zero.
-fn number(bytes: &mut &[u8]) -> Option<u64> {
+pub(crate) fn number(bytes: &mut &[u8]) -> Option<u64> {
     holds(byte(bytes)? == NEXT_NUMBER)?;
-    let mut turned = 0;
+    let turned = varint(bytes)?;
+    // The lowest bit is the sign.
+    (turned & 1 == 0).then_some(turned >> 1)
+}
+
+/// A number of up to 35 bits, seven in a byte, the lowest first.
+pub(crate) fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
     for shift in (0..35).step_by(7) {
         let part = byte(bytes)?;
-        turned |= u64::from(part & 0x7f) << shift;
+        value |= u64::from(part & 0x7f) << shift;
         if part & 0x80 == 0 {
-            // The lowest bit is the sign.
-            return (turned & 1 == 0).then_some(turned >> 1);
+            return Some(value);
         }
     }
     None

@@ -188,25 +188,39 @@ fn a_page_of_more_values_than_there_are_rows_is_refused_before_it_is_decoded() {
     assert!(refused.contains("one of its pages"), "{refused}");
 }
 
+/// The bytes of a segment of a server whose address has this length.
+fn with_address(bytes: usize) -> Result<Vec<u8>, String> {
+    let head = Head {
+        subject: [("server".to_string(), "x".repeat(bytes).into())].into_iter().collect(),
+        ..segment(1, 0).head
+    };
+    encode(&Segment { head, ..Segment::default() })
+}
+
+#[test]
+fn a_segment_that_no_reader_would_take_is_not_written() {
+    // Twenty hosts with the longest names that there are.
+    assert!(decode(with_address(20 * 260).unwrap()).is_ok());
+    assert!(decode(with_address(40 << 10).unwrap()).is_ok());
+    let refused = with_address(64 << 10).unwrap_err();
+    assert!(refused.contains("address is longer than the 64 KiB"), "{refused}");
+}
+
 #[test]
 fn a_file_whose_end_is_longer_than_any_segments_is_refused_before_its_columns_are_looked_at() {
-    let with_subject = |bytes: usize| {
-        let head = Head {
-            subject: [("server".to_string(), "x".repeat(bytes).into())].into_iter().collect(),
-            ..segment(1, 0).head
-        };
-        decode(encode(&Segment { head, ..Segment::default() }).unwrap())
-    };
-    assert!(with_subject(4 << 10).is_ok());
-    let refused = with_subject(64 << 10).unwrap_err().to_string();
+    let (whole, pages) = (with_address(50 << 10).unwrap(), vec![0_u8; 20 << 10]);
+    let mut bytes = [&whole[..32], &pages[..], &whole[32..]].concat();
+    let length = bytes.len() - 8;
+    bytes[length..length + 4].copy_from_slice(&(65_u32 << 10).to_le_bytes());
+    let refused = decode(with_checksum(bytes)).unwrap_err().to_string();
     assert!(refused.contains("longer than that of any segment"), "{refused}");
 }
 
 #[test]
-fn as_many_levels_of_groups_as_an_end_has_room_for_fit_into_the_stack_of_a_thread() {
-    let with_groups = |times: u8| {
+fn a_group_within_the_group_of_columns_is_refused_before_the_library_calls_itself_for_it() {
+    let with_groups = |times: u8, children: &[u8]| {
         // The version, and a list of 128 times as many elements, as Thrift writes numbers: a root, groups and a column.
-        let mut end = vec![0x15, 2, 0x19, 0xfc, 0x80, times, 0x48, 0, 0x15, 2, 0];
+        let mut end = [&[0x15, 2, 0x19, 0xfc, 0x80, times, 0x48, 0, 0x15][..], children, &[0]].concat();
         (0..128 * usize::from(times) - 2).for_each(|_| end.extend([0x35, 0, 0x18, 0, 0x15, 2, 0]));
         // The column is one of numbers. There are no rows and no row groups.
         end.extend([0x15, 4, 0x25, 0, 0x18, 0, 0, 0x16, 0, 0x19, 0x0c, 0]);
@@ -214,10 +228,11 @@ fn as_many_levels_of_groups_as_an_end_has_room_for_fit_into_the_stack_of_a_threa
         let begin = b"PAR1readpath-recording-001\n\n\0\0\0\0";
         decode(with_checksum([&begin[..], &end[..], &length[..], b"PAR1"].concat())).unwrap_err().to_string()
     };
-    let refused = with_groups(11);
-    assert!(refused.contains("when it was recorded"), "1406 groups: {refused}");
-    let refused = with_groups(35);
-    assert!(refused.contains("longer than that of any segment"), "{refused}");
+    // A group of 2^31 columns, for which the library would take 16 GiB, is one of them.
+    for (times, children) in [(1, &[2][..]), (35, &[2][..]), (1, &[0xfe, 0xff, 0xff, 0xff, 0x0f][..])] {
+        let refused = with_groups(times, children);
+        assert!(refused.contains("does not name its columns"), "{times}: {refused}");
+    }
 }
 
 /// Gives bytes the checksum that goes with them, as one who means harm would.

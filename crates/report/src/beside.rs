@@ -1,6 +1,7 @@
 //! Several runs beside each other: one chart for each that they have in common, and what differs beyond the noise.
 //!
-//! Charts are put together by their names and their rows, so that an experiment needs nothing of its own for this.
+//! Charts are put together by their titles, and their marks by the names of rows and lines, so that an experiment needs
+//! nothing of its own for this.
 
 use std::collections::BTreeMap;
 
@@ -184,14 +185,16 @@ fn of_profiles(first: &Side<'_>, second: &Side<'_>, compare: CompareProfiles<'_>
 /// The charts that runs of one experiment have in common: with a colour for each run, or lines over many runs.
 pub(crate) fn charts_of(runs: &[&Run], keys: &[Key]) -> Vec<Chart> {
     let charts: Vec<Vec<Chart>> = runs.iter().map(|run| charts(run)).collect();
-    let mut files: Vec<&'static str> = Vec::new();
+    // By their titles: charts of one name, such as those of the event with most time, can be of another event in each
+    // run.
+    let mut titles: Vec<&str> = Vec::new();
     for chart in charts.iter().flatten() {
-        if !files.contains(&chart.name) {
-            files.push(chart.name);
+        if !titles.contains(&chart.title.as_str()) {
+            titles.push(&chart.title);
         }
     }
-    let one = |file: &'static str| {
-        let of = |own: &Vec<Chart>| own.iter().find(|chart| chart.name == file).cloned();
+    let one = |title: &str| {
+        let of = |own: &Vec<Chart>| own.iter().find(|chart| chart.title == title).cloned();
         let found: Vec<(usize, Chart)> =
             charts.iter().enumerate().filter_map(|(at, own)| Some((at, of(own)?))).collect();
         if found.len() < 2 {
@@ -199,7 +202,7 @@ pub(crate) fn charts_of(runs: &[&Run], keys: &[Key]) -> Vec<Chart> {
         }
         if runs.len() <= COLORED_MAX { together(&found, keys) } else { over_runs(&found, runs.len()) }
     };
-    files.into_iter().filter_map(one).collect()
+    titles.into_iter().filter_map(one).collect()
 }
 
 /// The runs with the signs of their marks.
@@ -215,26 +218,53 @@ fn charts(run: &Run) -> Vec<Chart> {
 /// Charts of several runs as one, with a colour for each run.
 fn together(found: &[(usize, Chart)], keys: &[Key]) -> Option<Chart> {
     let first = &found[0].1;
-    let plot = match &first.plot {
-        Plot::Rows(_) => Plot::Rows(rows(found)),
+    let (plot, of_line) = match &first.plot {
+        Plot::Rows(_) => (Plot::Rows(rows(found)), String::new()),
         Plot::Lines(across, ..) => {
-            let own = |(run, chart): &(usize, Chart)| match &chart.plot {
-                Plot::Lines(_, lines, _) => lines.first().map(|line| Line { key: *run, ..line.clone() }),
-                _ => None,
-            };
-            Plot::Lines(across.clone(), found.iter().filter_map(own).collect(), Vec::new())
+            let (name, lines) = common_line(found)?;
+            let is_one_of_several = found.iter().any(|(_, chart)| chart.keys.len() > 1) && !name.is_empty();
+            let of_line = if is_one_of_several { format!(", {name}") } else { String::new() };
+            (Plot::Lines(across.clone(), lines, Vec::new()), of_line)
         }
         Plot::Heat(..) | Plot::Stack(_) | Plot::Layers(_) => return None,
     };
-    let of_first = match &first.plot {
-        Plot::Lines(..) if first.keys.len() > 1 => format!(", {}", first.keys[0].name),
-        _ => String::new(),
-    };
-    let title = format!("{}{of_first}: the runs side by side", first.title);
+    let title = format!("{}{of_line}: the runs side by side", first.title);
     let of = if found.iter().all(|(_, chart)| chart.of == first.of) { first.of.clone() } else { String::new() };
     let beside = said(found, keys);
     let chart = Chart { of, beside, ..Chart::new(first.name, title, first.value.clone(), plot).keyed(keys.to_vec()) };
-    chart.noted(first.note.clone().unwrap_or_default()).with_at_least(2)
+    let note = first.note_for(&chart);
+    chart.noted(note).with_at_least(2)
+}
+
+/// The first line that two of the charts have, in each of those that have it, and its name.
+fn common_line(found: &[(usize, Chart)]) -> Option<(&str, Vec<Line>)> {
+    let of = |name: &str| -> Vec<Line> {
+        let own = |(run, chart): &(usize, Chart)| Some(Line { key: *run, ..line_named(chart, name)?.clone() });
+        found.iter().filter_map(own).collect()
+    };
+    let names = found.iter().flat_map(|(_, chart)| named_lines(chart)).map(|(name, _)| name);
+    names.map(|name| (name, of(name))).find(|(_, lines)| lines.len() > 1)
+}
+
+/// The line of this name; without one, the line whose name differs in a version alone.
+fn line_named<'a>(chart: &'a Chart, name: &str) -> Option<&'a Line> {
+    let all = named_lines(chart);
+    let exact = all.iter().find(|(own, _)| *own == name);
+    let alike = || all.iter().find(|(own, _)| without_versions(own) == without_versions(name));
+    exact.or_else(alike).map(|(_, line)| *line)
+}
+
+/// The lines of a chart that have points, each behind its name.
+fn named_lines(chart: &Chart) -> Vec<(&str, &Line)> {
+    let Plot::Lines(_, lines, _) = &chart.plot else { return Vec::new() };
+    let drawn = lines.iter().filter(|line| !line.points.is_empty());
+    drawn.map(|line| (chart.keys.get(line.key).map_or("", |key| key.name.as_str()), line)).collect()
+}
+
+/// A name without the version of a subject, which each run finds by itself.
+fn without_versions(name: &str) -> String {
+    let is_version = |word: &str| word.starts_with(|letter: char| letter.is_ascii_digit()) && word.contains('.');
+    name.split(' ').filter(|word| !is_version(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The findings beside the charts of several runs, each with the signs of the runs that say so.
@@ -300,19 +330,22 @@ fn rows(found: &[(usize, Chart)]) -> Vec<Row> {
     all
 }
 
-/// A line for each row over many runs, the oldest first.
+/// A line for each row and subject over many runs, the oldest first.
 fn over_runs(found: &[(usize, Chart)], runs: usize) -> Option<Chart> {
     let first = &found[0].1;
     let mut lines: Vec<(String, Vec<(f64, Datum)>)> = Vec::new();
     for (run, chart) in found {
         let Plot::Rows(rows) = &chart.plot else { return None };
-        for row in rows {
-            let Some((_, datum)) = row.marks.iter().find(|(key, _)| !chart.keys[*key].is_published) else { continue };
-            let name = [row.group.as_str(), row.label.as_str()].into_iter().filter(|part| !part.is_empty());
-            let name = name.collect::<Vec<_>>().join(", ");
+        let of = |row: &Row| -> Vec<(String, Datum)> {
+            let measured = row.marks.iter().filter(|(key, _)| !chart.keys[*key].is_published);
+            measured.map(|(key, datum)| (named(row, &subject(&chart.keys, *key)), datum.clone())).collect()
+        };
+        let at = *run as f64 + 1.0;
+        for (name, datum) in rows.iter().flat_map(of) {
             match lines.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, points)) => points.push((*run as f64 + 1.0, datum.clone())),
-                None => lines.push((name, vec![(*run as f64 + 1.0, datum.clone())])),
+                Some((_, points)) if points.last().is_some_and(|(last, _)| *last == at) => {}
+                Some((_, points)) => points.push((at, datum)),
+                None => lines.push((name, vec![(at, datum)])),
             }
         }
     }
@@ -325,12 +358,29 @@ fn over_runs(found: &[(usize, Chart)], runs: usize) -> Option<Chart> {
     let across = Axis::linear("run, the oldest first", measure::Unit::Count);
     let title = format!("{} in each of {runs} runs", first.title);
     let chart = Chart::new(first.name, title, first.value.clone(), Plot::Lines(across, lines, Vec::new())).keyed(keys);
-    let note = if left_out > 0 { format!("{left_out} further rows are not drawn.") } else { String::new() };
+    let note = match left_out as u64 {
+        0 => String::new(),
+        more => format!("{} not drawn.", counted(more, "further line is", "further lines are")),
+    };
     // Of many runs those of the newest alone: what was said of the others stands in their pages.
     let newest = found.last().filter(|(run, _)| run + 1 == runs).map_or(&[][..], |(_, chart)| &chart.beside);
     let beside = newest.iter().map(|finding| saying("Of the newest run", finding.clone())).collect();
     let chart = Chart { beside, ..chart };
     chart.noted(note).with_at_least(2)
+}
+
+/// The subject of a mark without its version: a line goes on where a server is updated. Two versions in one run are two
+/// subjects.
+fn subject(keys: &[Key], at: usize) -> String {
+    let name = without_versions(&keys[at].name);
+    let is_alone = keys.iter().filter(|key| without_versions(&key.name) == name).count() == 1;
+    if is_alone { name } else { keys[at].name.clone() }
+}
+
+/// A row with what stands over it, and with a subject.
+fn named(row: &Row, subject: &str) -> String {
+    let parts = [row.group.as_str(), row.label.as_str(), subject];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// What differs between two runs by more than the noise of their samples.

@@ -308,7 +308,9 @@ fn plans(comparison: &ProfileComparison) -> Vec<Section> {
     let shown = comparison.plans.iter().take(comparison.top as usize);
     let mut sections: Vec<Section> = shown.map(plan).collect();
     let more = comparison.plans.len().saturating_sub(comparison.top as usize);
-    let sentence = format!("{more} more statements have a different plan: --format json has them all.");
+    let verb = if more == 1 { "has" } else { "have" };
+    let others = counted(more as u64, "more statement", "more statements");
+    let sentence = format!("{others} {verb} a different plan: --format json has them all.");
     sections.extend((more > 0).then_some(Section::Note(sentence)));
     sections
 }

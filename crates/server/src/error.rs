@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use thiserror::Error;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{Severity, SqlState};
 
 use crate::identifier::name_to_paste;
 use crate::one_line::one_line;
@@ -14,6 +14,13 @@ const STATEMENT_CHARACTERS: usize = 100;
 /// Why a certificate is not accepted that was issued by none that is trusted here.
 const UNKNOWN_ISSUER: &str =
     "its certificate was not issued by a certificate authority that is trusted here (UnknownIssuer)";
+
+/// What the driver says of a server that is not what the address or the environment asks for, and what that is.
+const UNMET: [(&str, &str); 3] = [
+    ("database does not allow writes", "target_session_attrs asks for one that does"),
+    ("database is not read only", "target_session_attrs asks for one that is"),
+    ("server did not use channel binding", "channel_binding asks for it"),
+];
 
 /// What went wrong with a server.
 #[derive(Debug, Error)]
@@ -256,6 +263,9 @@ impl ServerError {
     pub(crate) fn connecting(server: String, file_refused: Option<&str>, error: &tokio_postgres::Error) -> ServerError {
         let Some(answer) = error.as_db_error() else {
             let reason = innermost(error);
+            if let Some((_, asked)) = UNMET.iter().find(|(unmet, _)| *unmet == reason) {
+                return ServerError::Refused { server, reason, advice: format!("; {asked}") };
+            }
             return match reason.as_str() {
                 "password missing" => ServerError::Refused {
                     server,
@@ -299,6 +309,10 @@ impl ServerError {
         };
         let reason = one_line(answer.message());
         match *answer.code() {
+            // Such as that of a limit for idle sessions or for transactions: the session has ended.
+            _ if matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic)) => {
+                ServerError::Gone { statement, reason }
+            }
             SqlState::QUERY_CANCELED => ServerError::Cancelled { statement },
             SqlState::LOCK_NOT_AVAILABLE => ServerError::Locked { statement },
             SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::CANNOT_CONNECT_NOW => {

@@ -29,7 +29,10 @@ pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'),
     pg_size_bytes(current_setting('temp_file_limit')), \
     (SELECT pg_tablespace_location(coalesce(t.oid, d.dattablespace)) FROM pg_database d LEFT JOIN pg_tablespace t \
     ON t.spcname = current_setting('default_tablespace') WHERE d.datname = current_database()), \
-    current_setting('track_counts')";
+    current_setting('track_counts'), current_setting('server_encoding')";
+
+/// The encoding of a database that has none.
+pub(crate) const NO_ENCODING: &str = "SQL_ASCII";
 
 /// What a server reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +63,8 @@ pub struct ServerFacts {
     pub temporary_bytes_max: Option<u64>,
     /// Whether sessions count the blocks of relations that they ask for.
     pub counts_blocks: bool,
+    /// Whether the database's texts are in no encoding that the server knows.
+    pub has_no_encoding: bool,
     /// Whether we see the statistics of other users' sessions.
     pub reads_all_stats: bool,
     /// Whether we may do everything.
@@ -91,6 +96,7 @@ impl ServerFacts {
             log_statement: "none".into(),
             temporary_bytes_max: None,
             counts_blocks: true,
+            has_no_encoding: false,
             reads_all_stats: true,
             is_superuser: false,
             data_directory: None,
@@ -136,6 +142,7 @@ pub(crate) fn of_row(row: &Row) -> Option<ServerFacts> {
         // Minus one is no limit.
         temporary_bytes_max: text(16)?.parse().ok(),
         counts_blocks: text(18).is_none_or(|setting| setting == "on"),
+        has_no_encoding: text(19).is_some_and(|encoding| encoding == NO_ENCODING),
         reads_all_stats: truth(9)?,
         is_superuser: truth(10).unwrap_or(false),
         data_directory: text(11),

@@ -37,4 +37,4 @@ pub use place::{Address, Place};
 pub use schema::Schema;
 pub use session::{Limits, Session};
 pub use statements::Statements;
-pub use wire::Row;
+pub use wire::{Row, UNREADABLE};

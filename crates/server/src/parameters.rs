@@ -21,8 +21,9 @@ pub(crate) const SOCKET_FOLDER: &str = "/var/run/postgresql";
 pub const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// The variables that are read, each with the parameter that it stands for.
-const VARIABLES: [(&str, &str); 11] = [
+const VARIABLES: [(&str, &str); 14] = [
     ("PGHOST", "host"),
+    ("PGHOSTADDR", "hostaddr"),
     ("PGPORT", "port"),
     ("PGDATABASE", "dbname"),
     ("PGUSER", "user"),
@@ -31,8 +32,22 @@ const VARIABLES: [(&str, &str); 11] = [
     ("PGSSLMODE", "sslmode"),
     ("PGSSLROOTCERT", "sslrootcert"),
     ("PGCONNECT_TIMEOUT", "connect_timeout"),
+    ("PGTARGETSESSIONATTRS", "target_session_attrs"),
+    ("PGCHANNELBINDING", "channel_binding"),
     ("PGSERVICE", "service"),
     ("PGSERVICEFILE", "servicefile"),
+];
+
+/// Parameters that libpq knows and the driver does not, and that change nothing here: texts are in UTF-8, the session
+/// has a name of ours, and neither Kerberos nor compression by TLS is used.
+const WITHOUT_EFFECT: [&str; 7] = [
+    "client_encoding",
+    "fallback_application_name",
+    "gssdelegation",
+    "gsslib",
+    "krbsrvname",
+    "sslcompression",
+    "sslsni",
 ];
 
 /// Largest service file that is read: a service takes some hundred bytes.
@@ -103,7 +118,11 @@ impl Parameters {
         found.add("dbname", database)?;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (keyword, value) = pair.split_once('=').ok_or("a parameter has no `=`")?;
-            found.add(&decoded(keyword)?, value)?;
+            match (decoded(keyword)?.as_str(), value) {
+                // As it stands in addresses for other drivers, which libpq reads too.
+                ("ssl", "true") => found.add("sslmode", "require")?,
+                (keyword, value) => found.add(keyword, value)?,
+            }
         }
         Ok(found)
     }
@@ -172,7 +191,8 @@ impl Parameters {
             let host = if host.is_empty() || host == SOCKET_FOLDER { "localhost" } else { host };
             password_in(&text, [host, port, database, &user])
         };
-        let mut passwords = self.get("host").unwrap_or_default().split(',').enumerate().map(password);
+        let hosts = self.get("host").or(self.get("hostaddr")).unwrap_or_default();
+        let mut passwords = hosts.split(',').enumerate().map(password);
         let first = passwords.next().flatten();
         Ok(first.filter(|first| passwords.all(|other| other.as_ref() == Some(first))))
     }
@@ -190,6 +210,32 @@ impl Parameters {
     /// Sets a value.
     pub(crate) fn set(&mut self, keyword: &str, value: impl Into<String>) {
         self.0.insert(keyword.into(), value.into());
+    }
+
+    /// Puts what libpq takes into the driver's words, and leaves out what has no effect here. Errors are a clause.
+    pub(crate) fn translate(&mut self) -> Result<(), String> {
+        for keyword in WITHOUT_EFFECT {
+            self.take(keyword);
+        }
+        if self.get("sslcert").or(self.get("sslkey")).is_some() {
+            return Err("readpath shows a server no certificate of its user (sslcert, sslkey)".into());
+        }
+        match self.take("gssencmode").as_deref() {
+            None | Some("disable" | "prefer") => {}
+            Some(_) => return Err("nothing is encrypted by GSSAPI: gssencmode can be disable or prefer".into()),
+        }
+        // 0 leaves it to the system.
+        if let Some(count) = self.take("keepalives_count").filter(|count| count != "0") {
+            self.set("keepalives_retries", count);
+        }
+        match self.get("target_session_attrs") {
+            Some("primary") => self.set("target_session_attrs", "read-write"),
+            Some("standby") => self.set("target_session_attrs", "read-only"),
+            // Any host will do, though libpq would ask the standbys among them first.
+            Some("prefer-standby") => self.set("target_session_attrs", "any"),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The parameters as the driver reads them: `host='a' port='5432'`.

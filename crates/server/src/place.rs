@@ -121,19 +121,31 @@ impl Address {
         for ours in ["service", "servicefile", "passfile"] {
             known.take(ours);
         }
+        known.translate()?;
         let config = Config::from_str(&known.written()).map_err(|error| {
             std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
         })?;
-        Ok(Address { encryption, parameters: Some(written), ..Address::of(config) })
+        let address = Address::of(config);
+        // What nothing is encrypted with is not looked for: the file of authorities may not be there.
+        let encryption = match address.config.get_ssl_mode() {
+            SslMode::Disable => Encryption::default(),
+            _ => encryption,
+        };
+        Ok(Address { encryption, parameters: Some(written), ..address })
     }
 
     /// The address of a private server, from a configuration that is known to work.
     pub fn of(mut config: Config) -> Address {
-        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            match Path::new(SOCKET_FOLDER).is_dir() {
-                true => config.host_path(SOCKET_FOLDER),
-                false => config.host("localhost"),
-            };
+        if config.get_hosts().is_empty() {
+            // A host that has only a number is called by it: the driver encrypts no connection to a nameless one.
+            let mut names: Vec<String> = config.get_hostaddrs().iter().map(ToString::to_string).collect();
+            if names.is_empty() {
+                let usual = if Path::new(SOCKET_FOLDER).is_dir() { SOCKET_FOLDER } else { "localhost" };
+                names.push(usual.into());
+            }
+            for name in names {
+                config.host(name);
+            }
         }
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
@@ -203,10 +215,6 @@ impl Address {
         };
         let (hosts, folder) = match self.config.get_hosts() {
             [Host::Unix(folder)] => (port(0), format!("?host={}", encoded_path(folder))),
-            [] => {
-                let address = self.config.get_hostaddrs().first().map_or(String::new(), ToString::to_string);
-                (address + &port(0), String::new())
-            }
             hosts => (hosts.iter().enumerate().map(host).collect::<Vec<_>>().join(","), String::new()),
         };
         let database = self.config.get_dbname().map_or(String::new(), |name| format!("/{}", encoded(name.as_bytes())));
@@ -265,6 +273,8 @@ fn without_word_for_port(place: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tokio_postgres::config::TargetSessionAttrs;
+
     use super::*;
 
     fn refusal(word: &str) -> String {
@@ -324,6 +334,42 @@ mod tests {
             assert_eq!(shown(url), wanted);
             assert_eq!(shown(wanted), wanted, "it is read as it is shown");
         }
+    }
+
+    #[test]
+    fn what_libpq_takes_is_taken_where_the_driver_has_another_word_or_none() {
+        let of = |query: &str| Address::parse(&format!("postgres://me@a,b/shop?{query}")).unwrap().config;
+        assert_eq!(of("ssl=true").get_ssl_mode(), SslMode::Require);
+        assert_eq!(of("target_session_attrs=primary").get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+        assert_eq!(of("target_session_attrs=standby").get_target_session_attrs(), TargetSessionAttrs::ReadOnly);
+        assert_eq!(of("target_session_attrs=prefer-standby"), of(""));
+        assert_eq!(of("keepalives_count=4").get_keepalives_retries(), Some(4));
+        for nothing in ["gssencmode=disable", "client_encoding=utf8&sslsni=1", "keepalives_count=0", "krbsrvname=pg"] {
+            assert_eq!(of(nothing), of(""), "{nothing}");
+        }
+        assert!(refusal("postgres://h/?sslcert=me.crt&sslkey=me.key").contains("no certificate of its user"));
+        assert!(refusal("postgres://h/?gssencmode=require").contains("disable or prefer"));
+    }
+
+    #[test]
+    fn authorities_are_looked_for_only_where_a_connection_is_encrypted() {
+        let connector = |url: &str| Address::parse(&format!("{url}?sslmode=verify-full&sslrootcert=/none")).unwrap();
+        assert!(connector("postgres://me@%2Frun%2Fpg/shop").connector().is_ok());
+        assert!(connector("postgres://me@db.example/shop").connector().is_err());
+    }
+
+    #[test]
+    fn an_environment_completes_an_address_by_the_number_of_a_host_as_libpq_does() {
+        let of = |variables: &'static [(&'static str, &'static str)]| {
+            let variable = move |name: &str| variables.iter().find(|(known, _)| *known == name);
+            let defaults = Defaults::new(|name| Some(variable(name)?.1.into()), None);
+            Address::parse("postgres://me@/shop").unwrap().completed(&defaults).unwrap()
+        };
+        let six = of(&[("PGHOSTADDR", "::1,127.0.0.1"), ("PGPORT", "5433")]);
+        assert_eq!(six.shown(), "postgres://me@[::1]:5433,127.0.0.1:5433/shop");
+        assert!(six.is_local() && !of(&[("PGHOSTADDR", "192.0.2.7")]).is_local());
+        let primary = of(&[("PGTARGETSESSIONATTRS", "primary"), ("PGCHANNELBINDING", "require")]);
+        assert!(format!("{primary:?}").contains("ReadWrite"), "{primary:?}");
     }
 
     #[test]

@@ -113,12 +113,13 @@ impl Schema {
     /// of its storage, such as `fillfactor = 50`, or empty.
     ///
     /// The table is not logged: it takes no space in the log and none of the traffic to a standby. No vacuum runs on it
-    /// by itself.
+    /// by itself. It is one of rows whatever kind the role or the database makes where nothing is said: in a table of
+    /// columns, rows have no place that can be asked for.
     pub fn create_table(&mut self, name: &str, columns: &str, options: &str) -> Result<String, ServerError> {
         let full = full_name(name);
         let options = if options.is_empty() { String::new() } else { format!(", {options}") };
         self.session.run(&format!(
-            "CREATE UNLOGGED TABLE {full} ({columns}) WITH (autovacuum_enabled = off{options}); \
+            "CREATE UNLOGGED TABLE {full} ({columns}) USING heap WITH (autovacuum_enabled = off{options}); \
              COMMENT ON TABLE {full} IS {}",
             mark()
         ))?;

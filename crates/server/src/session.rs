@@ -22,9 +22,10 @@ use crate::wire::{OnStop, Row};
 /// How long an answer may take beyond the server's own limit for the statement: then the server is not working.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// Milliseconds that the role and the database allow for a lock and for a statement; 0 is no limit.
-const OWN_LIMITS: &str =
-    "SELECT setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout') ORDER BY name";
+/// Milliseconds that the role and the database allow for a lock, for a statement and, from version 17 on, for a
+/// transaction; 0 is no limit.
+const OWN_LIMITS: &str = "SELECT setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout', \
+    'transaction_timeout') ORDER BY name";
 
 /// Part of the limit of a statement for which it may wait for a lock.
 const LOCK_PART: f64 = 0.8;
@@ -142,6 +143,11 @@ impl Session {
         self.own_limits = self.ask_own_limits()?;
         self.set_limits(self.limits)?;
         self.facts = self.ask_facts()?;
+        if self.facts.has_no_encoding {
+            // The server converts nothing there, but refuses an answer with a text that is no UTF-8, such as that of
+            // another session's statement. This way it sends each text as it is.
+            self.set("client_encoding", facts::NO_ENCODING)?;
+        }
         self.opening = None;
         if on_stop == OnStop::Leave {
             self.set_on_stop(OnStop::Cancel);
@@ -153,7 +159,13 @@ impl Session {
         let rows = self.rows(OWN_LIMITS)?;
         let milliseconds = |at: usize| rows.get(at)?.first()?.as_deref()?.parse().ok();
         let limit = |at: usize| Duration::from_millis(milliseconds(at).unwrap_or(0));
-        Ok(Limits { lock: limit(0), statement: limit(1) })
+        let [lock, statement, transaction] = [0, 1, 2].map(limit);
+        if !transaction.is_zero() {
+            // At its end, the server would end the session too. Here it limits each statement instead.
+            self.set("transaction_timeout", "0")?;
+        }
+        let shortest = [statement, transaction].into_iter().filter(|limit| !limit.is_zero()).min();
+        Ok(Limits { lock, statement: shortest.unwrap_or_default() })
     }
 
     /// Sets these limits, or the role's own where those are smaller.

@@ -31,6 +31,10 @@ const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
 /// A row: the columns as text, `None` where one is null.
 pub type Row = Vec<Option<String>>;
 
+/// What stands for a value that is no UTF-8, of which the driver gives nothing. A server passes on what its other
+/// databases hold in other encodings, such as the names of their roles and the texts of their statements.
+pub const UNREADABLE: &str = "(text in another encoding)";
+
 /// What ^C means to a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnStop {
@@ -135,7 +139,10 @@ impl Wire {
     pub(crate) fn query(&mut self, statement: &str, deadline: &Deadline<'_>) -> Result<Vec<Row>, ServerError> {
         let messages = self.run(statement, deadline, async |client| client.simple_query(statement).await)?;
         let row = |message: SimpleQueryMessage| match message {
-            SimpleQueryMessage::Row(row) => Some((0..row.len()).map(|at| row.get(at).map(String::from)).collect()),
+            SimpleQueryMessage::Row(row) => {
+                let value = |at: usize| row.try_get(at).unwrap_or(Some(UNREADABLE)).map(String::from);
+                Some((0..row.len()).map(value).collect())
+            }
             _ => None,
         };
         Ok(messages.into_iter().filter_map(row).collect())

@@ -46,6 +46,11 @@ fn every_refused_connection_is_one_sentence() {
     let encrypted = format!("{}?sslmode=require", trial.url_by_password("shop", "right"));
     assert!(refusal(&encrypted).contains("does not support TLS"));
     assert!(refusal("postgres://me@127.0.0.1:1/db").contains("does not respond"));
+    for asked in ["target_session_attrs=standby", "channel_binding=require"] {
+        let unmet = refusal(&format!("{}?{asked}", trial.url()));
+        let parameter = asked.split('=').next().unwrap();
+        assert!(unmet.contains(parameter) && !unmet.contains("does not respond"), "{unmet}");
+    }
     let _others: Vec<postgres::Client> =
         std::iter::from_fn(|| postgres::Client::connect(&trial.url_by_password("shop", "right"), postgres::NoTls).ok())
             .collect();
@@ -244,6 +249,18 @@ fn a_session_that_was_ended_by_others_still_leaves_nothing() {
     trial.run(&format!("SELECT pg_terminate_backend({process})"));
     let error = made.session().run("SELECT 1").unwrap_err();
     assert!(error.is_gone(), "{error}");
+    made.finish().unwrap();
+    assert_eq!(trial.value(SCHEMAS), "");
+}
+
+#[test]
+fn a_session_that_was_ended_by_a_limit_of_the_role_still_leaves_nothing() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER shop; GRANT CREATE ON DATABASE postgres TO shop");
+    trial.run("ALTER ROLE shop SET idle_session_timeout = '5s'");
+    let mut made = Schema::create(open(&trial.url_of("shop")).unwrap()).unwrap();
+    made.create_table("rows", "id integer", "").unwrap();
+    trial.wait_for("SELECT count(*) FROM pg_stat_activity WHERE usename = 'shop'", "0");
     made.finish().unwrap();
     assert_eq!(trial.value(SCHEMAS), "");
 }
@@ -464,6 +481,35 @@ fn an_address_is_completed_as_psql_completes_it() {
     assert_eq!(user(open("postgres:///postgres", &[("PGSERVICE", "till"), ("PGHOST", "nowhere")])), "shop");
     let none = open("postgres://", &[("PGSERVICE", "none")]).err().unwrap().to_string();
     assert!(none.contains("no service file defines the service none"), "{none}");
+}
+
+#[test]
+fn tables_are_of_rows_where_the_database_makes_others_of_another_kind() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE ACCESS METHOD other TYPE TABLE HANDLER heap_tableam_handler");
+    trial.run("ALTER DATABASE postgres SET default_table_access_method = 'other'");
+    let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();
+    made.create_table("rows", "id integer", "").unwrap();
+    let kind = "SELECT amname FROM pg_am a JOIN pg_class c ON c.relam = a.oid WHERE c.relname = 'rows'";
+    assert_eq!(trial.value(kind), "heap");
+    made.finish().unwrap();
+}
+
+#[test]
+fn a_text_of_another_encoding_ends_no_run() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    for (name, encoding) in [("latin", "LATIN1"), ("utf", "UTF8"), ("raw", "SQL_ASCII")] {
+        trial.run(&format!("CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"));
+    }
+    let url = trial.url();
+    let database = |name: &str| format!("{}{name}", url.strip_suffix("postgres").unwrap());
+    // Names of roles are those of all databases, in the encoding of the one in which they were made.
+    let mut latin = postgres::Client::connect(&database("latin"), postgres::NoTls).unwrap();
+    latin.batch_execute("CREATE ROLE \"caf\u{e9}\"").unwrap();
+    for name in ["utf", "raw"] {
+        let rows = open(&database(name)).unwrap().rows("SELECT rolname, 7 FROM pg_roles WHERE oid >= 16384").unwrap();
+        assert_eq!(rows, [[Some("(text in another encoding)".to_string()), Some("7".into())]], "{name}");
+    }
 }
 
 #[test]

@@ -8,13 +8,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
-use server::ClusterCopy;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source, sweep};
+use server::{Address, ClusterCopy, Limits, Session};
 use sys::file::own_folder::Leftovers;
 
 /// Where Debian puts version 15.
@@ -138,6 +139,18 @@ fn an_ordinary_user_starts_a_server_too() {
 }
 
 #[test]
+fn a_folder_for_temporary_files_may_have_a_comma_in_its_name() {
+    let Some(installation) = debian() else { return };
+    let parent = folder();
+    let odd = parent.path().join("a,b c");
+    fs::create_dir(&odd).unwrap();
+    let server = PrivateServer::start(&installation, &odd, small(), &GO_ON).unwrap();
+    assert_eq!(connect(&server).query_one("SELECT 7", &[]).unwrap().get::<_, i32>(0), 7);
+    drop(server);
+    assert_eq!(fs::read_dir(&odd).unwrap().count(), 0);
+}
+
+#[test]
 fn programs_that_the_servers_user_cannot_reach_are_laid_into_its_directory() {
     if !geteuid().is_root() {
         println!("skipped: only root's server runs as another user");
@@ -152,6 +165,18 @@ fn programs_that_the_servers_user_cannot_reach_are_laid_into_its_directory() {
     let source = Source { cache: hidden.path().into(), proxy: None };
     assert!(Installation::is_cached(18, hidden.path()) && !Installation::is_cached(17, hidden.path()));
     lives_and_dies(&Installation::of(18, &source, &GO_ON).unwrap());
+}
+
+#[test]
+fn a_limit_of_the_roles_transactions_ends_a_statement_and_not_the_session() {
+    let Some(installation) = fetched(17) else { return };
+    let parent = folder();
+    let server = PrivateServer::start(&installation, parent.path(), small(), &GO_ON).unwrap();
+    connect(&server).batch_execute("ALTER ROLE postgres SET transaction_timeout = '4s'").unwrap();
+    let mut session = Session::open(&Address::of(server.config()), Limits::default(), Arc::default()).unwrap();
+    let error = session.run("SELECT pg_sleep(60)").unwrap_err().to_string();
+    assert!(error.contains("longer than 4 s"), "{error}");
+    assert_eq!(session.text("SHOW transaction_timeout", None).unwrap().as_deref(), Some("0"));
 }
 
 /// A copy in `folder` of the data directory of a server, which is stopped for it, with more lines of configuration.

@@ -334,7 +334,7 @@ pub struct DeviceReads {
     pub together: f64,
     /// How many that are.
     pub depth: usize,
-    /// Why the two are not those of the storage and cannot be compared; `None` where they are.
+    /// Why the two may not be those of the storage and cannot be compared; `None` where they are.
     pub not_from_storage: Option<String>,
 }
 

@@ -1,7 +1,8 @@
 //! Files that leave the page cache before they are read, and the level that then served the reads.
 
 use device::audit::{Audit, AuditCounts};
-use device::tier::{Evidence, Tier, Verdict};
+use device::tier::{Evidence, Layer, Tier, Verdict};
+use device::uncounted;
 use sys::file::{Caching, Target, witness};
 
 use crate::error::SubjectError;
@@ -27,7 +28,7 @@ pub(crate) fn empty<'a>(files: impl IntoIterator<Item = &'a Target>) -> Result<O
 }
 
 /// What is known about reads of files, of one reading or of several.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Witnessed {
     caching: Caching,
     /// Bytes that were asked for.
@@ -36,28 +37,32 @@ pub(crate) struct Witnessed {
     fetched: Option<u64>,
     /// The greatest share of the files in the page cache before.
     left: Option<f64>,
+    /// Why the kernel's count says nothing of these files; `None` where it does.
+    uncounted: Option<String>,
 }
 
 impl Witnessed {
     /// Nothing read yet.
     pub(crate) fn none(caching: Caching) -> Witnessed {
-        Witnessed { caching, asked: 0, fetched: Some(0), left: None }
+        Witnessed { caching, asked: 0, fetched: Some(0), left: None, uncounted: None }
     }
 
     /// Reads of this many bytes through the page cache, of which the kernel fetched some, of files of which a share was
     /// there before.
     #[cfg(test)]
     pub(crate) fn of(asked: u64, fetched: Option<u64>, left: Option<f64>) -> Witnessed {
-        Witnessed { caching: Caching::Buffered, asked, fetched, left }
+        Witnessed { caching: Caching::Buffered, asked, fetched, left, uncounted: None }
     }
 
-    /// Adds a reading that returns its outcome and the bytes that it asked for. `left` is the share of the files that
-    /// was in the page cache before.
+    /// Adds a reading of `file` that returns its outcome and the bytes that it asked for. `left` is the share of the
+    /// file that was in the page cache before.
     pub(crate) fn watch<T>(
         &mut self,
+        file: &Target,
         left: Option<f64>,
         read: impl FnOnce() -> Result<(T, u64), SubjectError>,
     ) -> Result<T, SubjectError> {
+        self.uncounted = self.uncounted.take().or_else(|| uncounted(file));
         let audit = Audit::begin(&[]);
         let (outcome, asked) = read()?;
         let AuditCounts { fetched_by_process, .. } = audit.end();
@@ -71,10 +76,11 @@ impl Witnessed {
     pub(crate) fn verdict(&self) -> Verdict {
         let Witnessed { caching, asked, fetched, .. } = *self;
         let counts = AuditCounts { fetched_by_process: fetched, ..AuditCounts::default() };
-        Evidence { caching, issued: asked, counts, never_written: 0.0, layer: None }.verdict()
+        let layer = self.uncounted.clone().map(Layer::Hidden);
+        Evidence { caching, issued: asked, counts, never_written: 0.0, layer }.verdict()
     }
 
-    /// Why the reads were not the storage's; `None` where they were.
+    /// Why it is not proved that the storage served the reads; `None` where it is.
     pub(crate) fn not_from_storage(&self) -> Option<String> {
         let left = self.left.filter(|left| *left > LEFT_MAX);
         let Verdict { tier, proof, .. } = self.verdict();
@@ -83,5 +89,19 @@ impl Witnessed {
             (None, Tier::Storage) => None,
             _ => Some(proof),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_of_nothing_where_the_kernel_does_not_count_is_no_witness_against_the_storage() {
+        let counted = Witnessed::of(100 << 20, Some(0), None);
+        let reason = "the kernel does not count what a process reads from a file system of type virtiofs";
+        let uncounted = Witnessed { uncounted: Some(reason.into()), ..counted.clone() };
+        assert!(counted.not_from_storage().unwrap().contains("fetched from storage by this process"));
+        assert_eq!(uncounted.not_from_storage().as_deref(), Some(reason));
     }
 }

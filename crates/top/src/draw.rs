@@ -1,14 +1,13 @@
 //! What stands on the terminal: the server, sessions at work over time, and a table of those seconds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::iter;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use measure::quantity::three_digits;
-use measure::sorting;
 use measure::wait_class::Class;
-use profile::source::sampled::State;
+use profile::source::sampled::{CLIENT, State};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
@@ -283,7 +282,9 @@ impl<'a> Drawn<'a> {
                 (head("    %  ses.  by class    statement"), lines)
             }
             Pane::Sessions => {
-                let lines = self.sums.sessions.iter().map(|one| self.session(one)).collect();
+                // Processes that serve no client are kept for the table of blockers: their work is not summed.
+                let sessions = self.sums.sessions.iter().filter(|one| one.backend.kind == CLIENT);
+                let lines = sessions.map(|one| self.session(one)).collect();
                 (head("    pid  user@database      % busy  doing                    statement"), lines)
             }
             Pane::Waits => {
@@ -427,14 +428,16 @@ impl DrawnChart {
     }
 }
 
-/// The classes of some seconds, in their order.
+/// The classes of some seconds, in their order. Columns are drawn again each second, and those of an hour hold each of
+/// its seconds: nothing else of them is added up.
 fn column_of(seconds: &[&Second]) -> Column {
-    let sums = Sums::over(seconds.iter().copied());
-    let time = sums.time.as_secs_f64();
-    let mut classes: Vec<(Class, f64)> =
-        sums.classes.iter().map(|(class, sum)| (*class, sum.as_secs_f64() / time)).collect();
-    sorting::by_key(&mut classes, |(class, _)| *class);
-    (time > 0.0).then_some(classes)
+    let (mut time, mut classes) = (Duration::ZERO, BTreeMap::<Class, Duration>::new());
+    for second in seconds {
+        time += second.time;
+        second.classes.iter().for_each(|(class, sum)| *classes.entry(*class).or_default() += *sum);
+    }
+    let time = time.as_secs_f64();
+    (time > 0.0).then(|| classes.into_iter().map(|(class, sum)| (class, sum.as_secs_f64() / time)).collect())
 }
 
 /// That there are sessions whose work is not seen, where there are some.

@@ -1,6 +1,6 @@
 //! A second under way: looks are added up until it is over.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,6 +106,7 @@ impl Gathering {
             let classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
             StatementSums { key, time: classes.iter().map(|(_, time)| *time).sum(), classes }
         });
+        let blocked = most(values(done.blocked), |sums| sums.time, BLOCKED_MAX);
         Second {
             ended,
             time: done.time,
@@ -114,13 +115,23 @@ impl Gathering {
             classes: most(pairs(done.classes), |(_, time)| *time, usize::MAX),
             events: most(pairs(done.events), |(_, time)| *time, EVENTS_MAX),
             statements: most(statements.collect(), |sums| sums.time, STATEMENTS_MAX),
-            sessions: most(values(done.sessions), |sums| sums.time, SESSIONS_MAX),
-            blocked: most(values(done.blocked), |sums| sums.time, BLOCKED_MAX),
+            sessions: busiest(done.sessions, &blocked),
+            blocked,
             reads: None,
             hits: None,
             unseen: done.unseen.unwrap_or_default(),
         }
     }
+}
+
+/// The sessions that worked most, and those at the top of these waits: one that keeps a transaction open works for no
+/// time, however many sessions wait for it.
+fn busiest(sessions: HashMap<u32, SessionSums>, blocked: &[Blocked]) -> Vec<SessionSums> {
+    let tops: HashSet<u32> = blocked.iter().filter_map(Blocked::top).collect();
+    let mut busiest = most(values(sessions), |sums| sums.time, usize::MAX);
+    let others = busiest.split_off(busiest.len().min(SESSIONS_MAX));
+    busiest.extend(others.into_iter().filter(|one| tops.contains(&one.backend.pid)));
+    busiest
 }
 
 /// Sums in the order of their keys: those that are equal then keep their places from one second to the next.

@@ -46,8 +46,9 @@ pub struct History {
     classes: HashMap<Arc<str>, Class>,
     /// By process: the execution that was seen last, with its statement.
     executions: HashMap<u32, (Option<i64>, StatementKey)>,
-    /// By process that waits for a lock: for whom, as far as was asked.
+    /// By process that waits for a lock: for whom, as far as was asked; and those at the top of their chains.
     blockers: HashMap<u32, Chain>,
+    tops: HashSet<u32>,
     on_processor: Arc<str>,
     run_queue: Arc<str>,
     stolen: Arc<str>,
@@ -70,6 +71,7 @@ impl History {
             classes: HashMap::new(),
             executions: HashMap::new(),
             blockers: HashMap::new(),
+            tops: HashSet::new(),
             on_processor: ON_PROCESSOR.into(),
             run_queue: RUN_QUEUE.into(),
             stolen: STOLEN.into(),
@@ -93,14 +95,14 @@ impl History {
             match sample.state {
                 // Not even the kind of its process is shown. Those of no database are the server's own.
                 State::Hidden => unseen.hidden += u64::from(!sample.backend.database.is_empty()),
-                _ if sample.backend.kind != CLIENT => {}
+                _ if sample.backend.kind != CLIENT => self.see_top(sample),
                 State::Active => self.work(since, sample),
                 State::IdleInTransaction => {
                     let statement = self.statement(sample);
                     self.gathering.see(Duration::ZERO, sample, statement);
                 }
                 State::Disabled => unseen.silent += 1,
-                State::Idle | State::Background => {}
+                State::Idle | State::Background => self.see_top(sample),
             }
         }
         self.gathering.miss(unseen);
@@ -129,6 +131,7 @@ impl History {
             (*waiter, Chain { blocker: *blocker, top: top_of(*waiter, &blockers, &mut tops) })
         };
         self.blockers = blockers.iter().map(chain).collect();
+        self.tops = self.blockers.values().map(|chain| chain.top).collect();
     }
 
     /// Takes the reads of files so far, where they are traced, and blocks so far that the server found in its buffers,
@@ -180,6 +183,15 @@ impl History {
         self.gathering.add(since, said);
     }
 
+    /// Takes down a process that is no client's at work, where others wait for it: one that vacuums by itself, or a
+    /// session whose locks outlast its transactions.
+    fn see_top(&mut self, sample: &Sample) {
+        if self.tops.contains(&sample.backend.pid) {
+            let statement = if sample.state == State::Active { self.statement(sample) } else { None };
+            self.gathering.see(Duration::ZERO, sample, statement);
+        }
+    }
+
     /// Forgets who blocked the sessions that wait no more: their next wait may be for another one.
     fn forget_waits(&mut self, samples: &[Sample]) {
         if self.blockers.is_empty() {
@@ -191,6 +203,7 @@ impl History {
         };
         let waiting: HashSet<u32> = samples.iter().filter(waits).map(|sample| sample.backend.pid).collect();
         self.blockers.retain(|pid, _| waiting.contains(pid));
+        self.tops = self.blockers.values().map(|chain| chain.top).collect();
     }
 
     fn class(&mut self, event: &Arc<str>) -> Class {

@@ -26,7 +26,7 @@ pub(crate) struct Second {
     pub(crate) events: Vec<(Arc<str>, Duration)>,
     /// The same of the statements that took most.
     pub(crate) statements: Vec<StatementSums>,
-    /// The sessions that worked most, or that keep a transaction open.
+    /// The sessions that worked most, or that keep a transaction open, and the processes that others wait for.
     pub(crate) sessions: Vec<SessionSums>,
     /// Sessions that waited for another's lock.
     pub(crate) blocked: Vec<Blocked>,

@@ -406,7 +406,8 @@ impl Comparison {
         if self.judged[set].may_be_worth_it() {
             return Some(self.exceptions[set].clone());
         }
-        unsure_of_worth(&self.pairs(set), self.compared.len(), self.judged_by_all(set), self.drawn())
+        let (whole, too_long) = (self.judged_by_all(set), self.too_long(set).len());
+        unsure_of_worth(&self.pairs(set), self.compared.len(), whole, self.drawn(), too_long)
     }
 
     /// The places of queries whose plan a set changes, and whose time is beyond the limit.
@@ -1219,6 +1220,23 @@ mod tests {
         assert_eq!(wanted("tried", 0.91, false), [0, 1, 2, 3, 4, 5], "a set where none is advised");
         assert_eq!(wanted("tried", 0.91, true), Vec::<usize>::new(), "a set where another one is advised");
         assert_eq!(wanted("random-2", 0.5, false), Vec::<usize>::new(), "a set that is worth it for sure");
+    }
+
+    #[test]
+    fn a_set_is_undecided_where_a_query_beyond_the_time_limit_is_nearly_worth_an_exception() {
+        let undecided = |too_long: usize| {
+            let then = [0.9, 0.95, 1.0, 1.05, 1.1].map(|part| 91.0 * part);
+            let gaining = (0..4).map(|_| vec![Variant::of(&[0], &[100.0; 5]), Variant::of(&[1], &then)]);
+            let gaining = gaining.map(|variants| Compared::of("gaining", variants));
+            let long = (0..too_long).map(|_| {
+                let one = Compared::of("long", vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])]);
+                Compared { not_timed: Some("it takes longer than 10 s".into()), is_too_long: true, ..one }
+            });
+            let rest = (too_long..6).map(|_| Compared::of("same", vec![Variant::of(&[0, 1], &[100.0; 5])]));
+            let sets = vec![own(), ConstantSet { name: "tried", values: vec![("random_page_cost", 2.0)] }];
+            Comparison::timed(State::OwnCold, sets, gaining.chain(long).chain(rest).collect()).undecided(1)
+        };
+        assert_eq!([0, 1, 2].map(undecided), [None, Some(vec![]), None]);
     }
 
     #[test]

@@ -32,16 +32,24 @@ pub(super) fn judge_with_exceptions(
     worth.unwrap_or((whole, Vec::new()))
 }
 
-/// The exceptions of a set of which its runs do not tell whether it is worth them: more runs would.
-pub(super) fn unsure_of_worth(pairs: &Pairs, queries: usize, whole: Judged, drawn: Drawn) -> Option<Vec<usize>> {
-    let (judged, excepted) = leave_out(pairs, queries, whole, drawn)?;
-    let Estimate { value, low, high } = judged.ratio;
-    let is_unsure = match judged.decision {
-        Decision::Change => low <= WORTH && high > WORTH,
-        Decision::Undecided => judged.may_become_worth_it() && value <= WORTH,
-        Decision::Keep => false,
-    };
-    is_unsure.then_some(excepted)
+/// The exceptions of a set of which its runs do not tell whether it is worth them: more runs would. Queries that could
+/// not be timed within the limit, of which there are `too_long`, are not among them.
+pub(super) fn unsure_of_worth(
+    pairs: &Pairs,
+    queries: usize,
+    whole: Judged,
+    drawn: Drawn,
+    too_long: usize,
+) -> Option<Vec<usize>> {
+    // The set stays undecided then, whatever the others take.
+    if too_long > most(queries) {
+        return None;
+    }
+    let without_harm = (too_long > 0).then_some((whole, Vec::new()));
+    let (judged, excepted) = leave_out(pairs, queries, whole, drawn).or(without_harm)?;
+    let Estimate { low, high, .. } = judged.ratio;
+    let may_change = judged.decision == Decision::Change || judged.may_become_worth_it();
+    (may_change && low <= WORTH && high > WORTH).then_some(excepted)
 }
 
 /// How a set does over the queries that would be no exceptions, whatever it is worth, and the places of those that
@@ -182,21 +190,39 @@ mod tests {
         assert_eq!(judged(&[(10.0, 5.0), (20.0, 10.0), (10.0, 30.0)], 10), None, "two queries cannot tell");
     }
 
+    /// Four queries that a set gains on, in turns that differ by these parts.
+    fn gaining(gained: f64, parts: [f64; 5]) -> Pairs {
+        let then = parts.map(|part| 100.0 * gained * part);
+        (0..4).map(|at| (at, Pair::of(&[100.0; 5], &then))).collect()
+    }
+
+    /// The parts by which turns on a disk differ.
+    const OF_A_DISK: [f64; 5] = [0.9, 0.95, 1.0, 1.05, 1.1];
+
     #[test]
     fn more_runs_are_wanted_where_the_gain_is_a_tenth_more_or_less_and_not_where_it_is_clear() {
-        // Four queries that the set gains on, in turns that differ by as much as those of a disk, and one that it harms.
-        let wanted = |gained: f64| {
-            let then = [0.9, 0.95, 1.0, 1.05, 1.1].map(|part| 100.0 * gained * part);
-            let gaining = (0..4).map(|at| (at, Pair::of(&[100.0; 5], &then)));
-            let pairs: Pairs = gaining.chain([(4, Pair::of(&[10.0; 5], &[30.0; 5]))]).collect();
+        let wanted = |gained: f64, parts: [f64; 5]| {
+            let mut pairs = gaining(gained, parts);
+            pairs.push((4, Pair::of(&[10.0; 5], &[30.0; 5])));
             let whole = judge(&others(&pairs, &[]), Drawn::Runs);
             let (_, excepted) = judge_with_exceptions(&pairs, 10, whole, Drawn::Runs);
-            (excepted, unsure_of_worth(&pairs, 10, whole, Drawn::Runs))
+            (excepted, unsure_of_worth(&pairs, 10, whole, Drawn::Runs, 0))
         };
-        assert_eq!(wanted(0.5), (vec![4], None));
-        assert_eq!(wanted(0.89), (vec![4], Some(vec![4])), "it is worth it by a little");
-        assert_eq!(wanted(0.91), (vec![], Some(vec![4])), "it is not worth it by a little");
-        assert_eq!(wanted(1.0), (vec![], None));
+        assert_eq!(wanted(0.5, OF_A_DISK), (vec![4], None));
+        assert_eq!(wanted(0.89, OF_A_DISK), (vec![4], Some(vec![4])), "it is worth it by a little");
+        assert_eq!(wanted(0.91, OF_A_DISK), (vec![], Some(vec![4])), "it is not worth it by a little");
+        assert_eq!(wanted(0.95, [0.7, 0.8, 1.0, 1.2, 1.3]), (vec![], Some(vec![4])), "nor is it sure to be a gain");
+        assert_eq!(wanted(1.0, OF_A_DISK), (vec![], None));
+    }
+
+    #[test]
+    fn more_runs_are_wanted_for_exceptions_beyond_the_time_limit_too_unless_there_are_too_many() {
+        let pairs = gaining(0.91, OF_A_DISK);
+        let whole = judge(&others(&pairs, &[]), Drawn::Runs);
+        let wanted = |too_long: usize| unsure_of_worth(&pairs, 10, whole, Drawn::Runs, too_long);
+        assert_eq!(wanted(0), None, "there is no exception");
+        assert_eq!(wanted(1), Some(vec![]));
+        assert_eq!(wanted(2), None, "two of ten");
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured) -> O
     let by = match measured.verdict.as_ref().map(|verdict| verdict.tier) {
         Some(Tier::PageCache) => "the page cache",
         Some(Tier::Storage) => "storage",
-        Some(Tier::Mixed { .. }) => "the page cache and storage together",
+        Some(Tier::Mixed { .. }) => "memory and storage together",
         Some(Tier::NeverWritten) => "the file system itself (the blocks were never written)",
         Some(Tier::Unknown) => "an unknown level",
         None => measured.unwitnessed.map_or("an unknown level", |device| device.name),

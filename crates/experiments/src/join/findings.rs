@@ -52,8 +52,8 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
             three_digits(device.alone / device.together.max(f64::MIN_POSITIVE))
         ),
         (depth, Some(reason)) => format!(
-            "what random reads of the same file without a join gain with {depth} in flight is not known, because the \
-             storage did not serve all of them: {reason}"
+            "what random reads of the same file without a join gain with {depth} in flight is not known, because \
+             it is not proved that the storage served all of them: {reason}"
         ),
     };
     let finding = row::ANSWER_GAIN.of(format!(

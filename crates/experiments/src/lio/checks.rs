@@ -3,11 +3,16 @@
 
 use std::time::Duration;
 
+use device::audit::{Audit, AuditCounts};
+use device::tier::{Evidence, Tier};
 use measure::schema::lio::parameters as named;
+use measure::schema::subjects::findings as row;
 use measure::schema::{Parameter, lio as schema};
-use measure::{Case, Metric, Parameters};
+use measure::{Case, Finding, Metric, Parameters};
+use storage::page::id::PAGE_SIZE;
 use subjects::logical_reads::{Access, ColdRead, Population, RANGE_BLOCKS, Table};
 use sys::counters::CycleCounter;
+use sys::file::Caching;
 
 use super::findings::{self, Physical, is_preferred};
 use super::measuring::{self, Bench, Measured, Plan, Setting};
@@ -74,6 +79,7 @@ fn physical(
         ColdRead::Ranges => (RANGED_BLOCKS, RANGE_BLOCKS, "sequential"),
     };
     journal.step(&format!("physical reads of {blocks_per_read} blocks"), Duration::from_millis(300));
+    let audit = (!bench.machine.is_rehearsal()).then(|| Audit::begin(&[]));
     let samples = match bench.subject.read_cold(how, blocks)? {
         Ok(samples) => samples,
         Err(absence) => {
@@ -81,6 +87,11 @@ fn physical(
             return Ok(None);
         }
     };
+    let asked = samples.len() as u64 * u64::from(blocks_per_read) * PAGE_SIZE as u64;
+    if let Some(absence) = audit.and_then(|audit| not_from_storage(asked, audit.end())) {
+        journal.find(absence);
+        return Ok(None);
+    }
     let mut parameters = Parameters::new();
     if let Table::Made(cell) = table {
         parameters.extend([named::ROW_LENGTH.of(cell.row_length), named::COLUMNS.of(cell.columns)]);
@@ -99,4 +110,20 @@ fn physical(
         journal.keep(case)?;
     }
     Ok(median)
+}
+
+/// Why direct reads of this many bytes have no physical cost: some file systems accept direct I/O and answer from
+/// memory. `None` where the kernel counted the bytes as fetched or counts nothing here, and where nothing was read.
+pub(super) fn not_from_storage(asked: u64, counts: AuditCounts) -> Option<Finding> {
+    let evidence = Evidence { caching: Caching::Direct, issued: asked, counts, never_written: 0.0, layer: None };
+    let verdict = evidence.verdict();
+    let message = || {
+        format!(
+            "The physical cost of a block was not measured: {}, so memory may have answered. Name a directory on \
+             another file system with --dir.",
+            verdict.proof
+        )
+    };
+    let is_from_memory = asked > 0 && !matches!(verdict.tier, Tier::Storage | Tier::Unknown);
+    is_from_memory.then(|| row::ABSENT_PHYSICAL_HERE.of(message()))
 }

@@ -9,6 +9,7 @@ use subjects::logical_reads::{Access, Cell, RANGE_BLOCKS, Table};
 
 use super::measuring::{Measured, Plan};
 use crate::journal::Journal;
+use crate::sampling::turns;
 
 /// Threads that ran for a smaller share of the time had to wait for a processor.
 const BUSY: f64 = 0.9;
@@ -55,12 +56,13 @@ pub(super) fn is_preferred(table: &Table) -> bool {
     matches!(table, Table::Made(cell) if (cell.row_length, cell.columns) == (250, 5))
 }
 
-/// What the cases say about the parts of a logical I/O, changed rows and threads.
-pub(super) fn report(found: &[Measured], journal: &mut dyn Journal) {
+/// What the cases say about the parts of a logical I/O, changed rows and threads; `cores` are the processors that
+/// threads could use.
+pub(super) fn report(found: &[Measured], cores: Option<u64>, journal: &mut dyn Journal) {
     shapes(found, journal);
     split(found, journal);
     changed(found, journal);
-    threads(found, journal);
+    threads(found, cores, journal);
     one_page(found, journal);
 }
 
@@ -143,7 +145,11 @@ fn split(found: &[Measured], journal: &mut dyn Journal) {
 
 /// What rebuilding costs: the dearest case against the same without changes.
 fn changed(found: &[Measured], journal: &mut dyn Journal) {
-    let pairs = found.iter().filter(|one| one.changed_rows > 0).filter_map(|one| {
+    // By rowid in order a get is one of a block only while nothing has changed: a rebuilt block is not held, and each
+    // of its rows takes a get of its own.
+    let gets_are_alike = |one: &&Measured| one.plan.access != Access::RowidInOrder;
+    let changed = found.iter().filter(|one| one.changed_rows > 0).filter(gets_are_alike);
+    let pairs = changed.filter_map(|one| {
         let is_unchanged = |other: &&Measured| {
             !other.is_first && other.changed_rows == 0 && other.plan == one.plan && other.table == one.table
         };
@@ -168,7 +174,7 @@ fn changed(found: &[Measured], journal: &mut dyn Journal) {
 }
 
 /// What more threads bring on distinct blocks.
-fn threads(found: &[Measured], journal: &mut dyn Journal) {
+fn threads(found: &[Measured], cores: Option<u64>, journal: &mut dyn Journal) {
     for many in found.iter().filter(|one| one.plan.threads > 1 && one.plan.access != Access::OnePage) {
         let is_alone = |one: &&Measured| {
             one.plan.threads == 1
@@ -189,7 +195,7 @@ fn threads(found: &[Measured], journal: &mut dyn Journal) {
                     three_digits(alone.elapsed / many.elapsed),
                     format_nanos(many.lio),
                     format_nanos(alone.lio),
-                    waits(alone, many)
+                    waits(alone, many, cores)
                 ))
                 .with("ratio", alone.elapsed / many.elapsed, Unit::Ratio),
         );
@@ -197,10 +203,13 @@ fn threads(found: &[Measured], journal: &mut dyn Journal) {
 }
 
 /// A word about threads that waited for a processor: then their rate is the machine's and not the engine's.
-fn waits(alone: &Measured, many: &Measured) -> String {
+fn waits(alone: &Measured, many: &Measured, cores: Option<u64>) -> String {
     let busy = |one: &Measured| one.lio / (one.elapsed * one.plan.threads as f64);
     if busy(alone).min(busy(many)) >= BUSY {
         return String::new();
+    }
+    if let Some(turns) = turns(many.plan.threads, cores) {
+        return turns;
     }
     format!(
         " The rate is unreliable: one thread had a processor for {} % of its time, {} for {} % of theirs. Repeat the \
@@ -281,7 +290,7 @@ pub(super) fn cross_checks(
         checks.push(Check {
             suspect: None,
             one: ("read by a full scan", one.lio),
-            other: ("by rowid in the same order, with as many gets".into(), other.lio),
+            other: ("by rowid in the same order, one get a block".into(), other.lio),
             means: "a scan walks eight rows of a block side by side and fetches the next block meanwhile; a fetch by \
                     rowid goes row by row",
         });

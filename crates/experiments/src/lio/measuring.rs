@@ -135,7 +135,8 @@ pub(super) fn case(
     journal: &mut dyn Journal,
 ) -> Result<Option<Measured>, ExperimentError> {
     let what = name(&setting, &plan, bench);
-    journal.step(&what, Duration::from_millis(60 * bench.parameters.repeat as u64));
+    let repeat = u32::try_from(bench.parameters.repeat).unwrap_or(u32::MAX);
+    journal.step(&what, Duration::from_millis(60).saturating_mul(repeat));
     let pass = Pass { access: plan.access, touch: plan.touch, threads: plan.threads, laps: 1, as_of: setting.as_of };
     let before = match bench.subject.count(&pass)? {
         Ok(counted) => counted.counts,

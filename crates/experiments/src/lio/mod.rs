@@ -87,7 +87,7 @@ fn measure_all(
     }
     machine.stop.check()?;
     match &found[..] {
-        [alone] if parameters.on.is_engine_alone() => findings::report(&alone.cases, journal),
+        [alone] if parameters.on.is_engine_alone() => findings::report(&alone.cases, machine.host.cores, journal),
         several => against::report(several, journal),
     }
     machine.report_disturbances(journal);
@@ -135,10 +135,16 @@ fn measure_subject(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<F
 fn plans(parameters: &LioParameters, table: &Table) -> Vec<Plan> {
     let Table::Made(cell) = table else { return vec![Plan::SCAN] };
     let (touches, threads) = (parameters.touches(), &parameters.threads);
-    let mut plans = Vec::new();
+    let mut plans: Vec<Plan> = Vec::new();
     for access in parameters.accesses() {
         for touch in touches.iter().map(|touch| touch.of(cell.columns)) {
-            plans.extend(threads.iter().map(|threads| Plan { access, touch, threads: *threads }));
+            for threads in threads {
+                let plan = Plan { access, touch, threads: *threads };
+                // The only column is the first and the last: cases of one plan could not be told apart.
+                if !plans.contains(&plan) {
+                    plans.push(plan);
+                }
+            }
         }
     }
     plans

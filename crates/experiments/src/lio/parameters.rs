@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use dataset::COLUMNS_MAX;
 use measure::quantity::Size;
 use serde::{Deserialize, Serialize};
 use subjects::Places;
@@ -94,7 +95,9 @@ impl LioParameters {
         if self.sampled && !self.on.is_engine_alone() {
             return refuse("--flamegraph works without --on only: it shows this program's time and no other's".into());
         }
-        for cell in self.cells() {
+        // Of a row that no table has, the subject says what is wrong with it: its columns have no numbers.
+        let can_be = |cell: &Cell| (1..=COLUMNS_MAX as u32).contains(&cell.columns);
+        for cell in self.cells().into_iter().filter(can_be) {
             for touch in self.touches() {
                 match touch.of(cell.columns) {
                     Touch::Column(0) => return refuse("columns are counted from 1: give --touch column-1".into()),
@@ -176,5 +179,15 @@ mod tests {
         assert!(of("sqlite,sqlite?page_size=8192").is_ok());
         let refused = of("sqlite,engine,sqlite?page_size=4096").unwrap_err().to_string();
         assert_eq!(refused, "--on names sqlite twice, and its cases could not be told apart: name it once");
+    }
+
+    #[test]
+    fn a_number_of_columns_that_no_row_has_is_refused_as_such_whatever_is_touched() {
+        for columns in [0, 256] {
+            let (columns_of_rows, touches) = (vec![columns], vec![TouchAxis::LastColumn]);
+            let parameters = LioParameters { columns: columns_of_rows, touches, ..LioParameters::default() };
+            let refused = parameters.check().unwrap_err().to_string();
+            assert_eq!(refused, format!("a row has 1 to 255 columns, not {columns}"));
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use device::audit::AuditCounts;
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::lio::findings as of_lio;
 use measure::schema::subjects::findings as row;
@@ -11,13 +12,14 @@ use sides::proptest::option;
 use sides::proptest::prelude::any;
 use sides::{Reading, reading, says};
 use subjects::logical_reads::{
-    Access, Baseline, Cache, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot, Sources, Table,
-    TableFacts, Touch,
+    Access, Baseline, Cache, Cell, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot, Sources,
+    Table, TableFacts, Touch, TouchAxis,
 };
 use subjects::{Closing, Progress, Subject, SubjectError};
 
+use super::checks::not_from_storage;
 use super::measuring::Bench;
-use super::{Found, LioParameters, against, measure_subject};
+use super::{Found, LioParameters, against, measure_subject, plans};
 use crate::error::ExperimentError;
 use crate::journal::{Kept, Stop};
 use crate::machine::Machine;
@@ -236,6 +238,19 @@ fn a_sample_has_laps_for_20_ms_and_the_overhead_beside_it_as_many() {
 }
 
 #[test]
+fn what_two_words_ask_for_is_measured_once() {
+    let touches = vec![TouchAxis::Every(Touch::Column(1)), TouchAxis::LastColumn];
+    let parameters = LioParameters { touches, threads: vec![1, 2, 1], ..LioParameters::default() };
+    let planned = |columns: u32| {
+        let table = Table::Made(Cell { row_length: 250, columns, payload: 1 << 20 });
+        plans(&parameters, &table).iter().map(|plan| (plan.touch, plan.threads)).collect::<Vec<_>>()
+    };
+    let [first, last] = [1, 5].map(|number| [(Touch::Column(number), 1), (Touch::Column(number), 2)]);
+    assert_eq!(planned(1), first, "the only column is the first and the last");
+    assert_eq!(planned(5), [first, last].concat());
+}
+
+#[test]
 fn a_cost_that_its_overhead_exceeds_is_absent_with_its_reason_and_never_0() {
     let kept = |overhead: u64| {
         let parameters = &LioParameters { repeat: 3, on: "sqlite".parse().unwrap(), ..LioParameters::default() };
@@ -267,6 +282,21 @@ fn what_a_subject_cannot_do_is_said_once_and_the_rest_is_measured() {
         assert!(kept.ids().contains(&id), "{id}: {:?}", kept.ids());
     }
     assert_eq!(kept.cases.len(), 3, "the scan, and two populations");
+}
+
+#[test]
+fn direct_reads_that_the_kernel_did_not_fetch_have_no_physical_cost() {
+    let absence = |fetched_by_process: Option<u64>| {
+        let counts = AuditCounts { fetched_by_process, ..AuditCounts::default() };
+        not_from_storage(2500 * 8192, counts).map(|finding| finding.message)
+    };
+    assert_eq!(not_from_storage(0, AuditCounts { fetched_by_process: Some(0), ..AuditCounts::default() }), None);
+    assert_eq!(absence(Some(2500 * 8192)), None);
+    assert_eq!(absence(None), None, "without a count nothing is known against them");
+    for fetched in [0, 1000 * 8192] {
+        let said = absence(Some(fetched)).unwrap();
+        assert!(said.contains("where 19.5 MiB were asked for, so memory may have answered."), "{said}");
+    }
 }
 
 #[test]

@@ -135,11 +135,18 @@ fn no_device_counters(evidence: &Evidence) -> Option<Finding> {
 
 /// The block device's own count against the process's: other readers.
 fn note_shared_device(machine: &Machine, evidence: &Evidence, what: &str) {
-    let Some(delivered) = evidence.counts.delivered_by_device else { return };
-    let ratio = delivered as f64 / evidence.issued.max(1) as f64;
-    if evidence.caching == Caching::Direct && ratio > DELIVERED_MAX {
+    if let Some(ratio) = of_others(evidence) {
         machine.note_shared_device(what, ratio);
     }
+}
+
+/// How many times what this process read the devices delivered, where that is so much that others must have read too.
+fn of_others(evidence: &Evidence) -> Option<f64> {
+    let delivered = evidence.counts.delivered_by_device?;
+    // What the file system reads for this process is its own: btrfs verifies each block by a checksum from elsewhere.
+    let own = evidence.issued.max(evidence.counts.fetched_by_process.unwrap_or(0));
+    let ratio = delivered as f64 / own.max(1) as f64;
+    (evidence.caching == Caching::Direct && ratio > DELIVERED_MAX).then_some(ratio)
 }
 
 /// What held in a segment of a reading.

@@ -12,6 +12,7 @@ use super::bench::Bench;
 use super::measuring::Measured;
 use crate::journal::Journal;
 use crate::machine::Machine;
+use crate::sampling::turns;
 
 /// From this share of the sequential bandwidth on, a scan waits for the memory.
 const BOUND_BY_BANDWIDTH: f64 = 0.7;
@@ -252,7 +253,8 @@ impl Report<'_, '_> {
             let limit = if alone.elapsed() < SHORT {
                 " There is too little to share: give more --rows, and --no-zone-maps where zone maps answer.".into()
             } else if alone.busy().min(many.busy()) < BUSY {
-                " Its threads waited for a processor: repeat the run on a quiet machine.".into()
+                let quiet = || String::from(" Its threads waited for a processor: repeat the run on a quiet machine.");
+                turns(many.threads, self.bench.machine.host.cores).unwrap_or_else(quiet)
             } else if times < TIMES_WORTH_IT * many.threads as f64 {
                 limit(many, self.bench.machine).unwrap_or_default()
             } else {

@@ -66,7 +66,8 @@ pub(super) fn case(
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
     let what = bench.label(path, threads);
-    journal.step(&what, Duration::from_millis(100 * bench.parameters.repeat as u64));
+    let repeat = u32::try_from(bench.parameters.repeat).unwrap_or(u32::MAX);
+    journal.step(&what, Duration::from_millis(100).saturating_mul(repeat));
     let conditions = Conditions::now(bench.machine);
     let counted = bench.counted.of(path).cloned();
     let counted_kernel = counted.as_ref().and_then(|counted| counted.kernel.clone());

@@ -128,11 +128,11 @@ impl MemorySampler {
         let before = self.spans.clone();
         self.read().map_err(unreadable)?;
         let mut agreeing = 0;
+        let shown: HashMap<u32, &Sample> =
+            seen.iter().filter(|one| one.backend.start != 0).map(|one| (one.backend.pid, one)).collect();
         for (at, process) in self.processes.iter().enumerate() {
             let number = process.number;
-            let Some(sample) = seen.iter().find(|one| one.backend.pid == number && one.backend.start != 0) else {
-                continue;
-            };
+            let Some(sample) = shown.get(&number).copied() else { continue };
             let (entry, is_unchanged) = (self.entry(at), self.spans.entry(at) == before.entry(at));
             // One that ended meanwhile has no entry any more.
             if entry.process() != number {
@@ -162,9 +162,11 @@ impl MemorySampler {
     /// Takes what the server shows of each process, and the names of waits that were the same before and after.
     pub fn learn(&mut self, before: &HashMap<u32, u32>, seen: &[Sample]) {
         let after = self.waits();
+        let numbers = self.processes.iter().enumerate().map(|(at, process)| (process.number, at));
+        let places: HashMap<u32, usize> = numbers.collect();
         for sample in seen {
             let number = sample.backend.pid;
-            if let Some(at) = self.processes.iter().position(|process| process.number == number) {
+            if let Some(at) = places.get(&number).copied() {
                 let entry = Entry::new(self.spans.entry(at));
                 // Of a session that the server hides, memory shows more.
                 if entry.is_of(sample) {

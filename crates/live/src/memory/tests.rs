@@ -120,6 +120,29 @@ fn sessions_that_the_server_hides_are_known_by_memory_and_not_asked_for_again_an
     assert!(!sampler.lacks_names(), "the server has told all that it tells");
 }
 
+#[test]
+fn what_a_server_shows_of_a_hundred_thousand_sessions_is_learned_in_seconds() {
+    let numbers: Vec<u32> = (1..=100_000).collect();
+    let entries = numbers.iter().map(|number| entry(*number)).collect::<Vec<_>>().concat();
+    let waits = vec![0; numbers.len()];
+    let mut sampler = sampler_of(&numbers, &entries, &waits);
+    let idle = |pid: &u32| Sample {
+        backend: Arc::new(Backend { pid: *pid, ..Backend::default() }),
+        state: State::Idle,
+        event: None,
+        query_id: None,
+        query_start: None,
+        text: None,
+        processor: None,
+    };
+    let shown: Vec<Sample> = numbers.iter().map(idle).collect();
+    let begun = Instant::now();
+    sampler.learn(&HashMap::new(), &shown);
+    let took = begun.elapsed();
+    assert!(sampler.processes.iter().all(|process| process.is_told));
+    assert!(took < Duration::from_secs(10), "{took:?}");
+}
+
 /// The programs that users of this machine have, or else those of the tests, which are beside the folder of this one.
 fn cache(major: u32) -> PathBuf {
     let own = env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/readpath/postgres"));

@@ -2,13 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use measure::quantity::{counted, grouped};
 use server::{ServerError, Session};
 
-/// Files that one question names, and how often a file is asked for that has no name yet.
+/// Files that one question names.
 const FILES_MAX: usize = 100;
-const TRIES_MAX: u8 = 3;
+
+/// How often a file is asked for again that has no name yet: after a second, and each time ten times as long after the
+/// time before. A table that is being made has its name when its transaction ends, which may take hours.
+const AGAIN_MAX: u32 = 5;
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+const AGAIN_FACTOR: u32 = 10;
 
 /// Most files that are known.
 const KNOWN_MAX: usize = 1 << 14;
@@ -29,16 +35,22 @@ struct Node {
     number: u32,
 }
 
-/// A file, and how often it was asked for.
-type Tried = (Arc<str>, u8);
+/// A file whose name is wanted.
+#[derive(Clone, Debug)]
+struct Wanted {
+    file: Arc<str>,
+    /// How often it was asked for in vain, and from when on it is asked for.
+    tries: u32,
+    due: Instant,
+}
 
 /// Names by path.
 #[derive(Debug, Default)]
 pub(crate) struct Relations {
     names: BTreeMap<String, String>,
-    wanted: VecDeque<Tried>,
+    wanted: VecDeque<Wanted>,
     /// Files whose names were asked for and have not come. Where the answer never comes, they are asked for again.
-    under_way: Vec<Tried>,
+    under_way: Vec<Wanted>,
     seen: BTreeSet<Arc<str>>,
     /// Files of relations that were met when no more could be known.
     beyond: u64,
@@ -60,7 +72,7 @@ impl Relations {
                 continue;
             }
             self.seen.insert(Arc::clone(&file));
-            self.wanted.push_back((file, 0));
+            self.wanted.push_back(Wanted { file, tries: 0, due: Instant::now() });
         }
     }
 
@@ -90,9 +102,22 @@ impl Relations {
     /// What is to be asked for names that are lacking, where there are some.
     pub(crate) fn question(&mut self) -> Option<RelationsQuestion> {
         self.wanted.extend(self.under_way.drain(..));
-        let files: Vec<Tried> = self.wanted.drain(..self.wanted.len().min(FILES_MAX)).collect();
+        let (now, mut files) = (Instant::now(), Vec::new());
+        self.wanted.retain(|one| {
+            let is_asked = one.due <= now && files.len() < FILES_MAX;
+            files.extend(is_asked.then(|| one.clone()));
+            !is_asked
+        });
         self.under_way.clone_from(&files);
         (!files.is_empty()).then(|| RelationsQuestion { databases: self.databases.clone(), files })
+    }
+
+    /// Has what is lacking asked for with the next question, as there is none after it: first what was never asked for.
+    pub(crate) fn hasten(&mut self) {
+        self.wanted.extend(self.under_way.drain(..));
+        let now = Instant::now();
+        self.wanted.iter_mut().for_each(|one| one.due = now);
+        self.wanted.make_contiguous().sort_by_key(|one| one.tries);
     }
 
     /// Takes the answer.
@@ -133,13 +158,18 @@ impl Databases {
         }
         Ok(databases)
     }
+
+    /// Whether the database of a file is known; it may have been created since they were asked for.
+    fn has(&self, node: Node) -> bool {
+        node.database == 0 || self.names.contains_key(&node.database)
+    }
 }
 
-/// Files whose names are asked for at one time, each with how often it was asked for before.
+/// Files whose names are asked for at one time.
 pub(crate) struct RelationsQuestion {
     /// `None` where they are to be asked for first.
     databases: Option<Arc<Databases>>,
-    files: Vec<Tried>,
+    files: Vec<Wanted>,
 }
 
 /// The answer.
@@ -149,13 +179,14 @@ pub(crate) struct RelationsAnswer {
     /// Paths of files with the names of their relations.
     names: Vec<(String, String)>,
     /// Files that are to be asked for once more.
-    again: Vec<Tried>,
+    again: Vec<Wanted>,
 }
 
 impl RelationsQuestion {
     /// Asks.
     pub(crate) fn ask(self, session: &mut Session) -> Result<RelationsAnswer, ServerError> {
-        let databases = match self.databases {
+        let mut nodes = self.files.iter().filter_map(|one| node(&one.file));
+        let databases = match self.databases.filter(|known| nodes.all(|node| known.has(node))) {
             Some(known) => known,
             None => match Databases::ask(session) {
                 Ok(found) => Arc::new(found),
@@ -166,12 +197,11 @@ impl RelationsQuestion {
             },
         };
         let mut answer = RelationsAnswer { databases: Some(Arc::clone(&databases)), ..RelationsAnswer::default() };
-        let mut ours: Vec<(Tried, Node)> = Vec::new();
-        for (file, tries) in self.files {
-            match node(&file) {
-                Some(node) if node.database == 0 || Some(node.database) == databases.own => {
-                    ours.push(((file, tries), node));
-                }
+        let mut ours: Vec<(Wanted, Node)> = Vec::new();
+        for one in self.files {
+            let file = &one.file;
+            match node(file) {
+                Some(node) if node.database == 0 || Some(node.database) == databases.own => ours.push((one, node)),
                 // A relation of another database can only be asked for there.
                 Some(node) => {
                     let database = databases.names.get(&node.database);
@@ -195,7 +225,7 @@ impl RelationsQuestion {
         for (place, (asked, _)) in ours.into_iter().enumerate() {
             let row = rows.iter().find(|row| text(row, 0) == Some(place.to_string().as_str()));
             match row.and_then(|row| text(row, 1)) {
-                Some(name) => answer.names.push((asked.0.to_string(), format!("{name}{}", fork(&asked.0)))),
+                Some(name) => answer.names.push((asked.file.to_string(), format!("{name}{}", fork(&asked.file)))),
                 // A table that is being made is not seen before its transaction ends.
                 None => nameless.push(asked),
             }
@@ -206,9 +236,12 @@ impl RelationsQuestion {
 }
 
 /// Those of these files that are asked for once more.
-fn again(files: Vec<Tried>) -> Vec<Tried> {
-    let wanted = files.into_iter().filter(|(_, tries)| *tries < TRIES_MAX);
-    wanted.map(|(file, tries)| (file, tries + 1)).collect()
+fn again(files: Vec<Wanted>) -> Vec<Wanted> {
+    let later = |one: Wanted| {
+        let due = Instant::now() + AGAIN_AFTER * AGAIN_FACTOR.pow(one.tries);
+        Wanted { tries: one.tries + 1, due, ..one }
+    };
+    files.into_iter().filter(|one| one.tries < AGAIN_MAX).map(later).collect()
 }
 
 /// Asks for the names of relations; a row has the place in the list, and the name where there is one.
@@ -255,6 +288,8 @@ fn fork(file: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use server::{Address, Limits, Statements};
+
     use super::*;
 
     #[test]
@@ -286,6 +321,50 @@ mod tests {
         assert_eq!((asked(&mut relations), asked(&mut relations)), (2, 2), "the first question was lost");
         relations.learn(RelationsAnswer::default());
         assert_eq!(asked(&mut relations), 0);
+    }
+
+    #[test]
+    fn a_table_that_a_long_transaction_makes_is_asked_for_again_and_less_and_less_often() {
+        let mut relations = Relations::default();
+        relations.want(vec!["base/5/1".into()]);
+        let mut after = Vec::new();
+        while let Some(question) = relations.question() {
+            relations.learn(RelationsAnswer { again: again(question.files), ..RelationsAnswer::default() });
+            assert!(relations.question().is_none(), "at once");
+            for one in &mut relations.wanted {
+                after.push(one.due.saturating_duration_since(Instant::now()).as_secs_f64().ceil() as u64);
+                one.due = Instant::now();
+            }
+        }
+        assert_eq!(after, [1, 10, 100, 1_000, 10_000]);
+    }
+
+    #[test]
+    fn the_last_question_is_first_for_files_that_were_never_asked_for() {
+        let mut relations = Relations::default();
+        relations.want((0..FILES_MAX).map(|number| format!("base/5/{number}").into()).collect());
+        let question = relations.question().unwrap();
+        relations.learn(RelationsAnswer { again: again(question.files), ..RelationsAnswer::default() });
+        relations.want(vec!["base/5/777".into()]);
+        relations.hasten();
+        let asked = relations.question().unwrap().files;
+        assert_eq!((asked.len(), &*asked[0].file), (FILES_MAX, "base/5/777"));
+    }
+
+    #[test]
+    fn databases_are_asked_for_again_where_one_was_created_since() {
+        let sent = |file: &str| {
+            let statements = Statements::default();
+            let address = Address::parse("postgres://me@localhost/shop").unwrap();
+            let recorder = (statements.clone(), 18);
+            let mut session = Session::rehearsal(&address, Limits::default(), Arc::default(), recorder).unwrap();
+            let known = Databases { names: [(5, "shop".to_string()), (6, "till".to_string())].into(), own: Some(5) };
+            let files = vec![Wanted { file: file.into(), tries: 0, due: Instant::now() }];
+            let before = statements.size().0;
+            RelationsQuestion { databases: Some(Arc::new(known)), files }.ask(&mut session).unwrap();
+            statements.size().0 - before
+        };
+        assert_eq!((sent("base/6/1"), sent("global/1"), sent("base/7/1")), (0, 1, 1));
     }
 
     #[test]

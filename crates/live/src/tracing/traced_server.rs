@@ -117,8 +117,9 @@ impl TracedServer {
         answer.relations.into_iter().for_each(|answer| self.relations.learn(answer));
     }
 
-    /// Asks and waits for the answer.
+    /// Asks for the last time, and waits for the answer.
     pub(crate) fn ask(&mut self, session: &mut Session) -> Result<(), ServerError> {
+        self.relations.hasten();
         if let Some(question) = self.question() {
             self.learn(question.ask(session)?);
         }

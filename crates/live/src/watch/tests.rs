@@ -142,6 +142,37 @@ fn texts_that_a_look_was_to_bring_which_never_came_are_brought_by_the_next() {
 }
 
 #[test]
+fn a_server_that_refuses_for_a_moment_is_left_alone_for_a_while_and_not_given_up() {
+    let mut watch = watch();
+    let (statement, reason) = ("EXECUTE readpath_sample".to_string(), "out of shared memory".to_string());
+    let refusal = ServerError::Statement { statement, reason, code: "53200".into() };
+    for _ in 0..2 * REFUSALS_MAX {
+        let before = Instant::now();
+        watch.take_refusal(&refusal, before);
+        assert!(watch.rested >= before + AFTER_REFUSAL);
+    }
+    assert_eq!(watch.ended, None);
+    watch.refused = Some((ago(6), 1));
+    watch.take_refusal(&refusal, Instant::now());
+    assert_eq!(watch.ended, None, "two looks that took long");
+    watch.refused = Some((ago(6), REFUSALS_MAX - 1));
+    watch.take_refusal(&refusal, Instant::now());
+    assert!(watch.ended.as_ref().is_some_and(|why| why.contains("out of shared memory")), "{:?}", watch.ended);
+}
+
+#[test]
+fn a_time_in_which_the_server_refused_to_answer_is_not_blamed_on_readpath() {
+    let reasons = |refused: Option<(Instant, u32)>| {
+        let mut watch = watch();
+        (watch.last, watch.refused) = (Some(ago(5)), refused);
+        watch.look_once().unwrap();
+        watch.away.iter().map(|(reason, _)| reason.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(reasons(Some((ago(5), 1))), ["the server was slow to answer"]);
+    assert_eq!(reasons(None), ["readpath did not run"]);
+}
+
+#[test]
 fn a_listener_is_given_away_with_the_answer_that_was_due_and_the_session_ends() {
     let mut watch = watch();
     let wanting = Wanting::default();

@@ -191,7 +191,10 @@ impl Distribution {
             let reach = half_gap(index).or_else(|| half_gap(index.checked_sub(1)?)).unwrap_or(0.0);
             buckets.push((step[0] + reach, cumulative));
         }
-        Distribution { lowest: steps[0][0] - half_gap(0).unwrap_or(0.0), buckets }
+        let (first, reach) = (steps[0][0], half_gap(0).unwrap_or(0.0));
+        // No tick of a clock is longer than its first value. The mirror of a far neighbour would go below zero.
+        let reach = if first < 0.0 { reach } else { reach.min(first / 2.0) };
+        Distribution { lowest: first - reach, buckets }
     }
 
     /// The median of as many draws with replacement as there are counts, without drawing them: the middle one of n

@@ -107,6 +107,14 @@ fn a_shift_of_a_fifth_is_always_found() {
 }
 
 #[test]
+fn one_slow_pass_among_equal_ones_takes_neither_the_interval_nor_the_verdict_away() {
+    let (few, many) = (sampled(&[100.0, 100.0, 100.0, 100.0, 1000.0]), sampled(&[5000.0; 5]));
+    let (low, _) = estimate(&few, &few.metrics[0], 0).interval.unwrap();
+    assert_eq!(low, 100.0, "no sample is below it");
+    assert_eq!(verdict_of(few, many), Verdict::Differs);
+}
+
+#[test]
 fn a_comparison_is_the_same_every_time() {
     let mut random = SplitMix64::new(3);
     let (left, right) = (run_of(vec![with_windows(1.0, &mut random)]), run_of(vec![with_windows(1.0, &mut random)]));

@@ -13,7 +13,7 @@ findings! {
     ABSENT_POPULATION = Info "absent-population", "`lio`: the subject orders the blocks of its cache itself";
     ABSENT_PHYSICAL = Info "absent-physical", "`lio`: the subject reads through a page cache that would answer";
     ABSENT_PHYSICAL_HERE = Warning "absent-physical", "`lio`: the file system of the engine's tables refuses direct \
-        I/O";
+        I/O, or may have answered from memory";
     STANDBY = Warning "standby", "the server is a standby: `lio` scanned its catalogs, `calibrate` compared queries";
     NOT_ALL_VISIBLE = Warning "not-all-visible", "`lio`, `scan`, `calibrate`: an older transaction hides rows";
     FILE_CHANGED = Warning "file-changed", "`lio`: another program wrote to the database file that was read";
@@ -33,7 +33,7 @@ findings! {
     PAGE_CACHE_KEPT = Warning "page-cache-kept", "the page cache held over a hundredth of a private server's files";
     COLD = Info "cold", "the page cache held a hundredth or less of a private server's files";
     ANSWERED_BY_STORAGE = Info "answered-by-storage", "`join`: the storage served the pages that SQLite read";
-    STORAGE_NOT_PROVED = Warning "storage-not-proved", "`join`: the storage did not serve all pages that SQLite read";
+    STORAGE_NOT_PROVED = Warning "storage-not-proved", "`join`: no proof that storage served all that SQLite read";
     ABSENT_IO_TIME = Warning "absent-io-time", "the server's reads are not timed: track_io_timing may not be set";
     NOT_PRELOADED = Warning "not-preloaded",
         "`calibrate`: libraries that a copy of a data directory preloads were left out";

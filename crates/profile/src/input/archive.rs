@@ -21,6 +21,9 @@ struct Entry {
     checksum: u32,
 }
 
+/// The ending of a trace's map, which is passed over in folders too: a package of incidents has one for each trace.
+pub(super) const TRACE_MAP: &str = ".trm";
+
 /// The entries of an archive that are left to be read.
 struct Entries {
     file: File,
@@ -42,6 +45,9 @@ pub(crate) fn unpack(file: File) -> io::Result<Bytes> {
             continue;
         }
         let name = entry.name()?.into_owned();
+        if name.ends_with(TRACE_MAP) {
+            continue;
+        }
         let is_deflated = match entry.compression() {
             CompressionMethod::Stored => false,
             CompressionMethod::Deflated => true,
@@ -212,6 +218,16 @@ mod tests {
     #[test]
     fn the_entries_of_an_archive_are_read_one_after_the_other() {
         assert_eq!(read(&archive()).unwrap(), ["one\n".repeat(1000), "two\n".into()].concat().into_bytes());
+    }
+
+    #[test]
+    fn the_maps_of_traces_are_passed_over() {
+        let mut writer = ZipWriter::new(io::Cursor::new(Vec::new()));
+        for (name, text) in [("a.trc", "one\n"), ("a.trm", "map\n"), ("b.trc", "two\n")] {
+            writer.start_file(name, SimpleFileOptions::default()).unwrap();
+            writer.write_all(text.as_bytes()).unwrap();
+        }
+        assert_eq!(read(&writer.finish().unwrap().into_inner()).unwrap(), b"one\ntwo\n");
     }
 
     #[test]

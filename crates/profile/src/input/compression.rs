@@ -9,7 +9,7 @@ use lzma_rust2::XzReader;
 
 use crate::input::archive;
 use crate::input::bytes::Bytes;
-use crate::input::cut::UpToCut;
+use crate::input::cut::{Members, UpToCut};
 use crate::input::frames::{Layout, Parts};
 use crate::input::side_by_side::{SideBySide, Unpack};
 
@@ -55,7 +55,7 @@ impl Compression {
     pub(crate) fn unpack(self, reader: impl Read + Send + 'static) -> io::Result<Bytes> {
         let reader = BufReader::with_capacity(READ_BYTES, reader);
         Ok(match self {
-            Compression::Gzip => Bytes::from_reader(UpToCut::of_careful(MultiGzDecoder::new(reader), "gzip")),
+            Compression::Gzip => Bytes::from_reader(UpToCut::of_careful(Members(MultiGzDecoder::new(reader)), "gzip")),
             Compression::Zstandard => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
                 Bytes::from_reader(UpToCut::of_careful(decoder, "zstd"))
@@ -227,12 +227,15 @@ mod tests {
 
     #[test]
     fn what_follows_a_whole_gzip_is_not_called_damage_of_it() {
-        for behind in [vec![0; 512], b"-- end of the backup --".to_vec()] {
+        let backup = b"-- end of the backup --".to_vec();
+        for (behind, what) in
+            [(vec![0; 512], "no"), (backup, "no"), (vec![0; 4], "no whole"), (b"\n".to_vec(), "no whole")]
+        {
             let mut bytes = unpack_stream(Cursor::new([gzip(b"one\n"), behind].concat())).unwrap();
             let mut all = Vec::new();
             assert_eq!(bytes.append(&mut all, 100).unwrap(), 4);
             let said = bytes.append(&mut all, 100).unwrap_err().to_string();
-            assert_eq!((&*all, &*said), (&b"one\n"[..], "what follows its gzip data is no gzip data"));
+            assert_eq!((&*all, &*said), (&b"one\n"[..], &*format!("what follows its gzip data is {what} gzip data")));
         }
         let damaged = [b"\x1f\x8b\x09".to_vec(), vec![0; 50]].concat();
         assert!(read(damaged).unwrap_err().to_string().contains("is damaged"), "nothing was unpacked of it");

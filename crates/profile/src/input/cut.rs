@@ -1,12 +1,31 @@
 //! Packed files that end early: what unpacks is read, and then the sentence that says so.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
+
+use flate2::bufread::MultiGzDecoder;
 
 /// How much is unpacked at a time: what a decoder had unpacked of one call when it met the end is lost.
 const PIECE_BYTES: usize = 4 << 10;
 
 /// What the decoder of gzip says where something else stands in the place of a member.
 const NO_MEMBER: &str = "invalid gzip header";
+
+/// What is said of a member behind another one that ends within its header: a few bytes that are none, mostly.
+const PART_OF_MEMBER: &str = "a gzip header that ends early";
+
+/// A decoder of gzip that tells such bytes from data that are cut.
+pub(crate) struct Members<R>(pub(crate) MultiGzDecoder<R>);
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let outcome = self.0.read(buffer);
+        let is_in_header = self.0.header().is_none();
+        outcome.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof if is_in_header => io::Error::new(error.kind(), PART_OF_MEMBER),
+            _ => error,
+        })
+    }
+}
 
 /// A decoder whose error comes behind all that it unpacked, and says what is wrong.
 pub(crate) struct UpToCut<R> {
@@ -33,6 +52,9 @@ impl<R: Read> UpToCut<R> {
     fn sentence(&self, error: io::Error) -> io::Error {
         let sentence = match error.kind() {
             _ if error.raw_os_error().is_some() => return error,
+            io::ErrorKind::UnexpectedEof if self.is_begun && error.to_string() == PART_OF_MEMBER => {
+                format!("what follows its {0} data is no whole {0} data", self.packing)
+            }
             io::ErrorKind::UnexpectedEof => format!("the {} data is truncated", self.packing),
             // Such as the zeros that fill the last block of a tape.
             _ if self.is_begun && error.to_string() == NO_MEMBER => {

@@ -35,6 +35,18 @@ const SIGNS: [(&[u8], &str); 16] = [
     (b"PL/SQL hierarchical profiler", "it is the output of PL/SQL's profiler"),
 ];
 
+/// How files begin that could be read once they were unpacked or converted.
+const BEGINNINGS: [(&[u8], &str); 6] = [
+    (b"\x1f\x9d", "it is packed with compress (.Z), which is not read: unpack it first"),
+    (b"\x04\x22\x4d\x18", "it is packed with LZ4, which is not read: unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "it is packed with 7-Zip, which is not read: unpack it first"),
+    (b"Rar!\x1a\x07", "it is packed with RAR, which is not read: unpack it first"),
+    // What Windows PowerShell writes with `>`.
+    (b"\xff\xfe", UTF_16),
+    (b"\xfe\xff", UTF_16),
+];
+const UTF_16: &str = "it is text in UTF-16, which is not read: convert it to UTF-8, such as with iconv -f UTF-16";
+
 /// What reports of a whole instance are.
 const STATSPACK: &str = "it is a Statspack report, with sums of the whole instance and no call: trace the session";
 const AWR: &str = "it is an AWR report, with sums of the whole instance and no call: trace the session";
@@ -47,6 +59,9 @@ pub fn describe(head: &[u8]) -> &'static str {
     let has = |sign: &[u8]| memchr::memmem::find(head, sign).is_some();
     if head.is_empty() {
         return "it is empty";
+    }
+    if let Some((_, what)) = BEGINNINGS.iter().find(|(beginning, _)| head.starts_with(beginning)) {
+        return what;
     }
     let odd = head.iter().filter(|byte| **byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t' | b'\x0c')).count();
     if head.contains(&0) || odd * 20 > head.len() {
@@ -73,6 +88,9 @@ mod tests {
         let said = [
             (&b""[..], "empty"),
             (b"\x7fELF\0\0", "binary"),
+            (b"\x1f\x9d\x90T\0", "compress"),
+            (b"\x04\x22\x4d\x18\x60\0", "LZ4"),
+            (b"\xff\xfeT\0r\0a\0", "UTF-16"),
             (b"Trace file x\nQUERY BLOCK SIGNATURE\n", "10053"),
             (b"*** 2020\nDEADLOCK DETECTED ( ORA-00060 )\n", "deadlock"),
             (b"TKPROF: Release 11.2\n", "report"),

@@ -1,4 +1,4 @@
-//! What is given to be read: files, folders, patterns and standard input, compressed or not.
+//! What is given to be read: files, folders, patterns and standard input, compressed or not, in an archive or not.
 //!
 //! Nothing here knows what a trace is, but for the names that are looked for in folders, and for the sentence that says
 //! what a file is that is none.
@@ -13,6 +13,7 @@ mod frames;
 mod given;
 mod problem;
 mod side_by_side;
+mod tar;
 
 use std::fs::File;
 use std::io;
@@ -39,7 +40,7 @@ pub fn open(given: &Given) -> Result<Bytes, Problem> {
 /// Bytes that stand in the process's own buffer are none: nothing else reads here.
 fn standard_input() -> io::Result<Bytes> {
     let own = io::stdin().as_fd().try_clone_to_owned()?;
-    compression::unpack_stream(Awaited::new(File::from(own)))
+    compression::unpack_stream(Awaited::new(File::from(own))).map(tar::unpack)
 }
 
 fn open_file(file: File) -> io::Result<Bytes> {
@@ -49,18 +50,37 @@ fn open_file(file: File) -> io::Result<Bytes> {
     }
     // A pipe or a terminal has no places to read at.
     if !metadata.is_file() {
-        return compression::unpack_stream(Awaited::new(file));
+        return compression::unpack_stream(Awaited::new(file)).map(tar::unpack);
     }
-    match compression_of(&file)? {
-        Some(compression) => compression.unpack_file(file),
-        None => Ok(Bytes::from_file(file, 0, metadata.len())),
+    if let Some(compression) = compression_of(&file)? {
+        return compression.unpack_file(file).map(tar::unpack);
     }
+    let is_archive = is_archive(&file)?;
+    let bytes = Bytes::from_file(file, 0, metadata.len());
+    Ok(if is_archive { tar::unpack(bytes) } else { bytes })
+}
+
+/// Whether what is in a plain file can only be read from its beginning: it is compressed, or an archive.
+pub(crate) fn is_packed(file: &File) -> io::Result<bool> {
+    Ok(compression_of(file)?.is_some() || is_archive(file)?)
+}
+
+fn is_archive(file: &File) -> io::Result<bool> {
+    Ok(tar::is_header(&head(file, tar::BLOCK_BYTES)?))
 }
 
 /// How a plain file is compressed, if at all. Its place of reading stays where it is.
-pub fn compression_of(file: &File) -> io::Result<Option<Compression>> {
-    let mut head = Vec::with_capacity(compression::MAGIC_BYTES);
+fn compression_of(file: &File) -> io::Result<Option<Compression>> {
+    Ok(Compression::of(&head(file, compression::MAGIC_BYTES)?))
+}
+
+/// The first bytes of a plain file.
+fn head(file: &File, most: usize) -> io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(most);
     let mut bytes = Bytes::from_file(file.try_clone()?, 0, 0);
-    while head.len() < compression::MAGIC_BYTES && bytes.append(&mut head, 1)? > 0 {}
-    Ok(Compression::of(&head))
+    let mut missing = most;
+    while missing > 0 && bytes.append(&mut head, missing)? > 0 {
+        missing = most.saturating_sub(head.len());
+    }
+    Ok(head)
 }

@@ -1,8 +1,11 @@
 //! Logs of PostgreSQL that are made for a test: their time, whole, in parts, and read in any order.
 
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use profile::choice::{Period, WallClock};
 use profile::compare::{Cut, Interval};
 use profile::event::{Observer, Ticks};
@@ -86,4 +89,29 @@ fn logs_that_are_given_newest_first_are_read_in_the_order_of_their_times() {
         let whole = read(&given, &mut Instruments::default()).profile.whole;
         assert_eq!((whole.interruptions, whole.interval), (0, millis(36_004)), "{given:?}");
     }
+}
+
+#[test]
+fn a_packed_log_that_cannot_be_unpacked_is_a_problem_and_no_log_of_another_kind() {
+    let (folder, mut paths) = written(&[("pg.log", log(&[10, 20]))]);
+    let damaged = folder.path().join("pg.log.1.gz");
+    std::fs::write(&damaged, b"\x1f\x8b\x09\0\0\0\0\0\0\0\0\0").expect("room for a small file");
+    paths.push(damaged);
+    let ingested = read(&paths, &mut Instruments::default());
+    let said: Vec<String> = ingested.problems.iter().map(ToString::to_string).collect();
+    assert!(said.len() == 1 && said[0].contains("could not be read: the gzip data is damaged"), "{said:?}");
+    assert_eq!((ingested.files.len(), ingested.has_all_named(&paths)), (1, false));
+}
+
+#[test]
+fn a_packed_log_that_begins_within_a_long_plan_is_one() {
+    let rest_of_plan = "\t    \"Output\": [\"a\"]\n".repeat(100);
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all((rest_of_plan + &log(&[10, 20])).as_bytes()).expect("room in memory");
+    let (folder, _) = written(&[]);
+    let path = folder.path().join("pg.log.gz");
+    std::fs::write(&path, packed.finish().expect("room in memory")).expect("room for a small file");
+    let ingested = read(&[path], &mut Instruments::default());
+    let read: Vec<u64> = ingested.files.iter().map(|file| file.timed_records).collect();
+    assert_eq!(read, [2], "{:?}", ingested.problems);
 }

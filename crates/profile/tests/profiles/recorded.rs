@@ -486,6 +486,35 @@ fn no_time_is_divided_by_what_the_server_counted_in_a_part_of_it() {
     assert!(said(&within, "sampled-level")[0].contains("of whole minutes: the profile's time has none"), "{within:?}");
 }
 
+#[test]
+fn no_time_is_divided_by_what_the_server_counted_where_a_whole_segment_has_no_counters() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |seconds: i64, is_counted: bool, account: Option<i64>| {
+        let begin = BEGIN + seconds * SECOND;
+        let mut segment = sums_doing(begin, subject(), None).take(begin + 3 * SECOND).unwrap();
+        if is_counted {
+            let counters = Counters { executions: 300, rows: 300, hits: 3_000, reads: 0 };
+            add_counters(&mut segment, &[(7, (counters, "select $1".to_string()))].into());
+        }
+        Segment { account, ..segment }
+    };
+    let all_said = |segments: [Segment; 2]| {
+        fs::read_dir(folder.path()).unwrap().for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());
+        write(folder.path(), segments);
+        let mut read = recorded(folder.path(), "");
+        let selection = Selection { order: Order::ResponseTime, top: 10, statement: None, hides_texts: false };
+        outcome(&mut read, &Instruments::default(), &selection).findings
+    };
+    // The recorder ended before the server was asked: a half of the time has no executions.
+    let ended = all_said([of(0, true, Some(3_000_000_000)), of(3, false, None)]);
+    assert!(!said(&ended, "practice-cpu")[0].contains("executions of"), "{ended:?}");
+    let level = said(&ended, "sampled-level")[0];
+    assert!(level.contains("ended with their recorder") && level.contains("no time is divided"), "{level}");
+    // It was asked, and nothing had ended meanwhile.
+    let asked = all_said([of(0, true, Some(3_000_000_000)), of(3, false, Some(3_000_000_000))]);
+    assert!(said(&asked, "practice-cpu")[0].contains("300 executions of"), "{asked:?}");
+}
+
 /// The cost in the profile of a folder that has this segment alone.
 fn recorded_of(folder: &Path, segment: Segment) -> OwnCost {
     fs::read_dir(folder).unwrap().for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());

@@ -12,6 +12,7 @@ use report::{Compared, Media, Shown, nothing_compared};
 
 use super::named::{Named, named};
 use super::profile::reading::ReadingArguments;
+use super::profile::rows;
 use super::profile::skew::Condition;
 use super::show::refuse_store_of_files;
 use super::unused::refuse_unused;
@@ -62,7 +63,7 @@ struct Arguments {
     #[command(flatten)]
     reading: ReadingArguments,
     /// Of traces: how many statements of each kind to show
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = rows)]
     top: usize,
     /// Of traces: leave out the texts of statements, with the literals in them
     #[arg(long)]

@@ -107,9 +107,15 @@ fn finish(
         return Ok(complain(&journal, exit));
     }
     let kept = journal.save().is_ok();
-    output::print_result(context.shown(journal.run()), context)?;
+    let printed = output::print_result(context.shown(journal.run()), context);
     let has_no_store = exit == Exit::Done && journal.run().findings.iter().any(|finding| row::NOT_KEPT.made(finding));
-    Ok(complain(&journal, if kept && !has_no_store { exit } else { Exit::NotKept }))
+    // Where it could not be printed, how it ended is said all the same: that is then all that is known of it.
+    let exit = complain(&journal, if kept && !has_no_store { exit } else { Exit::NotKept });
+    let is_whole = exit == Exit::Done && journal.keeps();
+    printed.map(|()| exit).map_err(|failure| match is_whole {
+        true => Failure::new(failure.exit, format!("{} It is kept as run {}.", failure.message, journal.run().id)),
+        false => failure,
+    })
 }
 
 pub(super) fn signals() -> Result<Signals, Failure> {

@@ -115,7 +115,7 @@ enum Folding {
 }
 
 /// A number of rows, from 1.
-fn rows(text: &str) -> Result<usize, String> {
+pub(super) fn rows(text: &str) -> Result<usize, String> {
     let rows = text.parse::<usize>().ok().filter(|rows| *rows > 0);
     rows.ok_or_else(|| format!("'{text}' is not a number of rows: write a whole number from 1, such as 10"))
 }

@@ -3,7 +3,7 @@
 
 use std::any::TypeId;
 
-use clap::builder::ValueParser;
+use clap::builder::{PossibleValue, ValueParser};
 use clap::{Arg, ArgAction, Command};
 use measure::{Nanos, Size};
 
@@ -18,6 +18,9 @@ const HIDDEN: &str = "null";
 
 /// Options of an experiment that are no parameters of a run.
 const APART: [&str; 3] = ["dry_run", "help", "version"];
+
+/// The word of a choice by which it is off.
+const OFF: &str = "never";
 
 /// An experiment with its parameters in the order of its help.
 #[derive(Clone, Debug)]
@@ -98,6 +101,12 @@ impl Parameter {
     /// Whether it can stand without a value, which then has a meaning of its own.
     pub(super) fn has_optional_value(&self) -> bool {
         self.arg.get_num_args().is_some_and(|count| count.min_values() == 0 && count.max_values() > 0)
+    }
+
+    /// The word that turns it off, where it has one.
+    pub(super) fn word_for_off(&self) -> Option<String> {
+        let words = self.arg.get_possible_values();
+        words.iter().map(PossibleValue::get_name).find(|word| *word == OFF).map(String::from)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use measure::sorting;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use super::problem::{Place, Problem};
 use super::source::Lines;
@@ -76,7 +76,7 @@ impl Reader<'_> {
             match value.get_ref() {
                 DeValue::Table(table) if name == DEFAULTS => sheet.defaults = self.defaults(table),
                 DeValue::Table(table) => sheet.jobs.extend(self.job(name, &place, table)),
-                DeValue::Array(tables) if tables.iter().all(|one| matches!(one.get_ref(), DeValue::Table(_))) => {
+                DeValue::Array(tables) if are_tables(tables) => {
                     let name = shortened(name);
                     self.refuse(&place, format!("[[{name}]] gives jobs no names: write [NAME] above each job"));
                 }
@@ -146,18 +146,17 @@ impl Reader<'_> {
     fn entry(&mut self, key: Key<'_, '_>, value: &DeValue<'_>) -> Option<Entry> {
         let place = self.place(key);
         let name = hyphenated(key.get_ref());
-        match Value::of(value) {
-            Ok(value) => Some(Entry { key: name, place, value }),
-            Err(_) if matches!(value, DeValue::Table(_)) => {
-                let meant = meant(&name, [MATRIX]);
-                self.refuse(&place, format!("there is no table '{}' in a job{meant}", shortened(&name)));
-                None
+        let key = shortened(&name);
+        let sentence = match (Value::of(value), value) {
+            (Ok(value), _) => return Some(Entry { key: name, place, value }),
+            (Err(_), DeValue::Table(_)) => format!("there is no table '{key}' in a job{}", meant(&name, [MATRIX])),
+            (Err(_), DeValue::Datetime(date)) => {
+                format!("'{key}' is a date of TOML: if a time is meant, write it as a text, {key} = \"{date}\"")
             }
-            Err(what) => {
-                self.refuse(&place, format!("'{}' is {what}, and no parameter takes one", shortened(&name)));
-                None
-            }
-        }
+            (Err(what), _) => format!("'{key}' is {what}, and no parameter takes one"),
+        };
+        self.refuse(&place, sentence);
+        None
     }
 
     /// Refuses one parameter in two spellings, and one that is set and varied.
@@ -177,6 +176,11 @@ impl Reader<'_> {
     fn refuse(&mut self, place: &Place, sentence: impl Into<String>) {
         self.problems.push(Problem::new(place, sentence));
     }
+}
+
+/// Whether a list is of tables, as `[[NAME]]` makes one. An empty one was written as a list.
+fn are_tables(list: &DeArray<'_>) -> bool {
+    !list.is_empty() && list.iter().all(|one| matches!(one.get_ref(), DeValue::Table(_)))
 }
 
 /// Whether a job can be called so: the name stands on command lines.

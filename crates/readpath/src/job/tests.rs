@@ -130,6 +130,39 @@ fn what_the_command_line_takes_is_written_as_toml_takes_it() {
 }
 
 #[test]
+fn a_choice_that_is_false_is_off_and_does_not_have_its_default() {
+    let words = |value: &str| {
+        let text = format!("[profile]\nfiles = 'a.trc'\nfold-literals = {value}\n");
+        plan(&text, &[], &known()).runs[0].words().unwrap()
+    };
+    assert_eq!(words("false"), ["profile", "a.trc", "--fold-literals=never"]);
+    assert_eq!(words("true"), ["profile", "a.trc", "--fold-literals"]);
+    assert_eq!(words("'auto'"), ["profile", "a.trc", "--fold-literals=auto"]);
+    // What has no word for it is left out.
+    let follow = plan("[profile]\nfiles = 'a.trc'\nfollow = false\n", &[], &known());
+    assert_eq!(follow.runs[0].words().unwrap(), ["profile", "a.trc"]);
+}
+
+#[test]
+fn a_list_without_a_job_is_not_taken_for_jobs_without_names() {
+    let said = |text: &str| plan(text, &[], &known()).problems[0].sentence.clone();
+    assert_eq!(said("depth = []\n[null]\n"), "'depth' stands in no job: write it below [defaults] or [NAME]");
+    assert_eq!(said("[[null]]\n"), "[[null]] gives jobs no names: write [NAME] above each job");
+}
+
+#[test]
+fn a_time_without_quotation_marks_is_answered_with_how_to_write_it() {
+    let said = |value: &str| {
+        plan(&format!("[profile]\nfiles = 'a.trc'\nsince = {value}\n"), &[], &known()).problems[0].sentence.clone()
+    };
+    for value in ["2026-11-22T09:00:00", "2026-11-22 09:00:00", "2026-11-22", "09:00:00"] {
+        let written = value.replace(' ', "T");
+        let advice = format!("if a time is meant, write it as a text, since = \"{written}\"");
+        assert_eq!(said(value), format!("'since' is a date of TOML: {advice}"));
+    }
+}
+
+#[test]
 fn a_job_that_makes_one_run_too_many_is_not_blamed_for_a_matrix() {
     let said = |text: String| plan(&text, &[], &known()).problems[0].sentence.clone();
     let matrix = |values: usize| format!("[a]\nexperiment = 'null'\nmatrix.cases = [{}]\n", "1,".repeat(values));

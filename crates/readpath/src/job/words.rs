@@ -17,8 +17,10 @@ pub(super) fn of_option(parameter: &Parameter, value: &Value) -> Result<Vec<Stri
         },
         (Kind::Flag, _) => Err(mistaken(parameter, value)),
         (Kind::Switch, Value::Truth(is_on)) => Ok(vec![option, if *is_on { "on" } else { "off" }.into()]),
-        (_, Value::Truth(is_given)) if parameter.has_optional_value() => {
-            Ok(if *is_given { vec![option] } else { Vec::new() })
+        (_, Value::Truth(true)) if parameter.has_optional_value() => Ok(vec![option]),
+        // Left out, it would have its default, which need not be that it is off.
+        (_, Value::Truth(false)) if parameter.has_optional_value() => {
+            Ok(parameter.word_for_off().map(|off| format!("{option}={off}")).into_iter().collect())
         }
         _ => {
             let values = values(parameter, value)?;

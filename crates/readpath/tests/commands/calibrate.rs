@@ -207,9 +207,10 @@ fn a_private_server_is_made_cold_and_its_page_ends_with_statements() {
 }
 
 /// Queries of all kinds that a user's file can hold, with what has to be said of each.
-const ODD: [(&str, &str, &str); 31] = [
+const ODD: [(&str, &str, &str); 33] = [
     ("writes", "DELETE FROM shop", "it writes"),
     ("writes inside", "WITH gone AS (DELETE FROM shop RETURNING 1) SELECT * FROM gone", "it writes"),
+    ("makes a table", "SELECT n INTO copied FROM shop", "makes a table"),
     ("locks", "SELECT * FROM shop FOR UPDATE", "locks rows"),
     ("sleeps", "SELECT pg_sleep(60)", "pg_sleep"),
     ("takes forever", "SELECT count(*) FROM shop a, shop b WHERE a.n + b.n = -1", "takes longer than 2 s"),
@@ -230,6 +231,7 @@ const ODD: [(&str, &str, &str); 31] = [
     ("checks aloud unseen", "SELECT x.n FROM json_to_record('{\"n\": 1}') AS x(n heard)", "heard"),
     ("casts aloud to a range", "SELECT note::heard_span FROM shop", "heard_span, a check"),
     ("fills a row aloud", "SELECT json_populate_record(t, '{\"n\": 1}') FROM told t", "json_populate_record"),
+    ("has a parameter of no type", "SELECT n FROM shop WHERE $1 IS NULL OR n = $2", "type is lost"),
     ("is written with two parameters", "SELECT kind % $1 FROM shop GROUP BY kind % $2", "for the same value"),
     ("limits aloud", "SELECT n FROM shop LIMIT \"Loud $1\"(5)", "Loud $1"),
     ("limits aloud in a view of a view", "SELECT n FROM fewer", "shout"),

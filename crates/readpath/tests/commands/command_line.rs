@@ -376,6 +376,27 @@ fn a_full_device_behind_standard_output_is_reported() {
 }
 
 #[test]
+fn a_result_that_could_not_be_printed_is_said_to_be_kept_or_not() {
+    let user = User::new();
+    let said = |has_home: bool| {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = user.command("null --cases 1");
+        if !has_home {
+            command.env_remove("HOME");
+        }
+        let output = command.stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
+        complaint(&output)
+    };
+    let with = said(true);
+    assert!(with.contains("standard output") && !with.contains("not kept"), "{with}");
+    assert!(with.ends_with(&format!(" It is kept as run {}.\n", kept(&user)[0])), "{with}");
+    let without = said(false);
+    assert!(without.contains("not kept") && without.contains("standard output"), "{without}");
+    assert!(!without.contains("It is kept"), "{without}");
+}
+
+#[test]
 fn a_closed_standard_output_loses_no_result_in_silence() {
     let user = User::new();
     let closed = |words: &str, redirection: &str| {
@@ -545,6 +566,7 @@ fn a_negative_value_is_a_wrong_value_and_no_unknown_option() {
         (format!("profile {trace} --think-time -1s"), "'-1s' is not a time"),
         (format!("profile {trace} --top -1"), "'-1' is not a number of rows"),
         (format!("profile {trace} --top x"), "'x' is not a number of rows"),
+        (format!("compare {trace} {trace} --top 0"), "'0' is not a number of rows"),
         ("runs rm --older-than -1d".into(), "'-1d' is not a period of time"),
         ("lio --on postgres:15 --statement-timeout -1s".into(), "'-1s'"),
         ("null --pause -1s".into(), "'-1s' is not a time"),

@@ -278,6 +278,22 @@ fn a_run_that_fails_leaves_the_others_kept_and_the_exit_code_says_so() {
 }
 
 #[test]
+fn a_program_that_is_replaced_during_a_job_still_makes_the_other_runs() {
+    let user = User::new();
+    let program = user.home.path().join("replaced");
+    // A copy might still be open for writing in another test's child, and could not be run then.
+    fs::hard_link(env!("CARGO_BIN_EXE_readpath"), &program).unwrap();
+    user.file("a.toml", b"[first]\nexperiment = 'counters'\ncommand = ['rm', '-f', 'replaced']\n\n[null]\n");
+    let mut command = Command::new(&program);
+    command.args(["run", "a.toml"]).env_clear().env("HOME", user.home.path()).current_dir(user.home.path());
+    let output = command.env("TMPDIR", user.temporary.path()).env("PATH", "/usr/bin:/bin").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    assert!(!program.exists());
+    let jobs: Vec<Value> = kept(&user).iter().map(|run| run["job"]["name"].clone()).collect();
+    assert_eq!(jobs, ["first", "null"]);
+}
+
+#[test]
 fn a_signal_ends_the_run_under_way_and_no_other_is_made() {
     let user = User::new();
     let text = "[defaults]\nexperiment = 'null'\npause = '50ms'\ncases = 1000\n\n[first]\n\n[second]\n";

@@ -120,6 +120,22 @@ fn a_thread_that_cannot_be_started_is_one_sentence_and_not_a_hang() {
 }
 
 #[test]
+fn reads_that_take_more_threads_than_there_can_be_are_advised_to_be_fewer_at_once() {
+    if !can_limit() {
+        return;
+    }
+    let user = User::new();
+    fs::write(user.home.path().join("a.dat"), vec![7; 8 << 20]).unwrap();
+    let home = user.home.path().display();
+    let words = format!("disk {home}/a.dat --buffered --depth 128 --io-method threads --duration 200ms -q --no-store");
+    let output = ended(limited(&user, &thread_limit(12), &words));
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("one of 128 could not be started") && said.contains("use a smaller depth"), "{said}");
+    assert!(!said.contains("--io-method sync"), "that method holds one read in flight: {said}");
+}
+
+#[test]
 fn a_profile_by_fewer_threads_than_were_asked_for_is_the_same() {
     if !can_limit() {
         return;

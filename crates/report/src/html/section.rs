@@ -21,12 +21,14 @@ pub(super) struct Part<'a> {
     said: Vec<String>,
     /// Tables so far: the names of those without a title are numbered.
     tables: usize,
+    /// The names of charts so far: those of several runs can have one more than once.
+    charts: Vec<&'static str>,
 }
 
 impl Part<'_> {
     /// A part whose charts have names of their own.
     pub(super) fn new(id: &str) -> Part<'_> {
-        Part { id, said: Vec::new(), tables: 0 }
+        Part { id, said: Vec::new(), tables: 0, charts: Vec::new() }
     }
 
     /// Writes sections.
@@ -65,7 +67,10 @@ impl Part<'_> {
 
     /// A chart for pages of several widths, with its findings beside it and its numbers under it.
     fn chart(&mut self, markup: &mut Markup, chart: &Chart) {
-        let id = format!("{}-{}", self.id, chart.name);
+        let known = self.charts.iter().filter(|name| **name == chart.name).count();
+        self.charts.push(chart.name);
+        let number = if known > 0 { format!("-{}", known + 1) } else { String::new() };
+        let id = format!("{}-{}{number}", self.id, chart.name);
         let class: &str = if chart.beside.is_empty() { "" } else { "with-findings" };
         markup.around("figure", &[("id", &id)], |figure| {
             figure.around("figcaption", &[], |caption| {

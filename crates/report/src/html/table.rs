@@ -1,7 +1,8 @@
 //! Tables as HTML. Bars are left out: a chart shows them better.
 
+use measure::quantity::counted;
+
 use crate::markup::{Attribute, Markup};
-use crate::page::number::grouped;
 use crate::page::{Align, Cell, Column, Table};
 
 /// Rows of a table that are written; a page is read, and the run document has all of them.
@@ -13,6 +14,8 @@ pub(super) fn table(markup: &mut Markup, table: &Table, name: &str) {
     if columns.is_empty() {
         return;
     }
+    // Sums are of all rows, those too that are left out.
+    let shown: Vec<usize> = (0..table.rows()).filter(|at| *at < ROWS_MAX || table.rules.contains(at)).collect();
     let region: [Attribute<'_>; 4] =
         [("class", &"scroll"), ("role", &"region"), ("aria-label", &name), ("tabindex", &"0")];
     markup.around("div", &region, |region| {
@@ -24,13 +27,13 @@ pub(super) fn table(markup: &mut Markup, table: &Table, name: &str) {
                 head.around("tr", &[], |row| columns.iter().for_each(|column| heading(row, column)));
             });
             body.line();
-            body.around("tbody", &[], |rows| {
-                (0..table.rows().min(ROWS_MAX)).for_each(|at| line(rows, table, &columns, at))
-            });
+            body.around("tbody", &[], |rows| shown.iter().for_each(|at| line(rows, table, &columns, *at)));
         });
     });
-    if table.rows() > ROWS_MAX {
-        let sentence = format!("{} more rows are in --format csv.", grouped((table.rows() - ROWS_MAX) as u64));
+    let left_out = table.rows() - shown.len();
+    if left_out > 0 {
+        let verb = if left_out == 1 { "is" } else { "are" };
+        let sentence = format!("{} {verb} in --format csv.", counted(left_out as u64, "more row", "more rows"));
         markup.element("p", &[("class", &"quiet")], &sentence);
     }
     if let Some(legend) = table.legend_of(|heading| columns.iter().any(|column| column.heading == heading)) {

@@ -7,6 +7,9 @@ use super::course::Course;
 use super::number::{grouped, range as range_of, three_digits, with_unit};
 use super::table::{Align, Builder, Scale, Table};
 
+/// Points of lines up to which their ranges are drawn: of one line or a few points, not of many over each other.
+const RANGED_MAX: usize = 80;
+
 /// A question, drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
@@ -18,6 +21,10 @@ pub struct Chart {
     pub of: String,
     /// How to read it, or how it was obtained.
     pub note: Option<String>,
+    /// What of the note is about published figures.
+    pub about_published: &'static str,
+    /// What of it is about thin lines.
+    pub about_ranges: String,
     /// The axis of the values.
     pub value: Axis,
     /// What the marks are of, in the order of their colours.
@@ -152,8 +159,9 @@ impl Chart {
     /// A chart without colours that need a name.
     pub(crate) fn new(name: &'static str, title: impl Into<String>, value: Axis, plot: Plot) -> Chart {
         let (title, key) = (title.into(), Key::measured(""));
-        let (of, note) = (String::new(), None);
-        Chart { name, title, of, note, value, keys: vec![key], plot, concerns: &[], beside: Vec::new() }
+        let (of, note, about_published, about_ranges) = (String::new(), None, "", String::new());
+        let (keys, beside) = (vec![key], Vec::new());
+        Chart { name, title, of, note, about_published, about_ranges, value, keys, plot, concerns: &[], beside }
     }
 
     /// The chart with a remark under it, behind those that it has.
@@ -161,6 +169,21 @@ impl Chart {
         let parts = [self.note.clone().unwrap_or_default(), note.into()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         Chart { note: Some(parts.join(" ")).filter(|note| !note.is_empty()), ..self }
+    }
+
+    /// The chart with a remark on the published figures among its marks, where there are some.
+    pub(crate) fn about_published(self, remark: &'static str) -> Chart {
+        if !self.has_published() {
+            return self;
+        }
+        Chart { about_published: remark, ..self.noted(remark) }
+    }
+
+    /// The remark under it, as it is right for another chart of its rows, which has no published figures.
+    pub(crate) fn note_for(&self, other: &Chart) -> String {
+        let note = self.note.as_deref().unwrap_or_default().replace(self.about_published, "");
+        let note = if other.has_thin_lines() { note } else { note.replace(&self.about_ranges, "") };
+        note.replace("  ", " ").trim().into()
     }
 
     /// The chart with a sentence on what its bars are, or on a logarithmic scale its dots: medians.
@@ -174,13 +197,15 @@ impl Chart {
         if !self.has_thin_lines() {
             return self;
         }
-        self.noted(format!("Thin line: {what}."))
+        let about_ranges = format!("Thin line: {what}.");
+        Chart { about_ranges: about_ranges.clone(), ..self.noted(about_ranges) }
     }
 
     /// Whether the range of a mark is longer than what lies over it.
     pub(crate) fn has_thin_lines(&self) -> bool {
         let data: Vec<&Datum> = match &self.plot {
             Plot::Rows(rows) => rows.iter().flat_map(|row| &row.marks).map(|(_, datum)| datum).collect(),
+            Plot::Lines(_, lines, _) if !have_ranges(lines) => return false,
             Plot::Lines(_, lines, _) => {
                 let marked = lines.iter().filter(|line| line.shape == Shape::Marked);
                 marked.flat_map(|line| &line.points).map(|(_, datum)| datum).collect()
@@ -322,6 +347,11 @@ impl Chart {
         let parts = [label, key].into_iter().filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join(": ")
     }
+}
+
+/// Whether the ranges of lines are drawn.
+pub(crate) fn have_ranges(lines: &[Line]) -> bool {
+    lines.iter().map(|line| line.points.len()).sum::<usize>() <= RANGED_MAX
 }
 
 impl Row {

@@ -7,6 +7,7 @@ use super::scale::Ruler;
 use super::words::{cut, width};
 use super::{Drawing, NARROW, class};
 use crate::markup::{Markup, Px};
+use crate::page::chart::have_ranges;
 use crate::page::{Axis, Chart, Datum, Line, Place, Scale, Shape};
 
 /// Height of the area of the marks.
@@ -32,7 +33,10 @@ pub(super) fn lines(
     picture: f64,
     top: f64,
 ) -> Drawing {
-    let shown: Vec<Line> = lines.iter().map(|line| drawable(line, across.scale, chart.value.scale)).collect();
+    let mut shown: Vec<Line> = lines.iter().map(|line| drawable(line, across.scale, chart.value.scale)).collect();
+    if !have_ranges(&shown) {
+        shown.iter_mut().flat_map(|line| &mut line.points).for_each(|(_, datum)| datum.range = None);
+    }
     let mut markup = Markup::default();
     let keys: Vec<usize> = named_keys(chart, &shown);
     let has_legend = keys.len() > 1 && (picture < NARROW || chart.has_signs());
@@ -41,7 +45,7 @@ pub(super) fn lines(
     let behind = if has_names { names_width(chart, &keys, picture) } else { 12.0 };
     let top = top + 24.0 + places_height(places);
     let values = shown.iter().flat_map(|line| &line.points).flat_map(|(_, datum)| {
-        let (low, high) = datum.range.filter(|_| has_ranges(&shown)).unwrap_or((datum.value, datum.value));
+        let (low, high) = datum.range.unwrap_or((datum.value, datum.value));
         [low, datum.value, high]
     });
     let upright = Ruler::over(&chart.value, values, (top + HEIGHT, top));
@@ -87,11 +91,6 @@ fn named_keys(chart: &Chart, lines: &[Line]) -> Vec<usize> {
 fn names_width(chart: &Chart, keys: &[usize], picture: f64) -> f64 {
     let widest = keys.iter().map(|key| width(&chart.keys[*key].at_mark(), BOLD)).fold(0.0, f64::max);
     widest.min(picture * NAMES_MAX) + 12.0
-}
-
-/// Whether ranges are drawn: of one line or a few points, not of many over each other.
-fn has_ranges(lines: &[Line]) -> bool {
-    lines.iter().map(|line| line.points.len()).sum::<usize>() <= MARKED_MAX
 }
 
 fn places_height(places: &[Place]) -> f64 {

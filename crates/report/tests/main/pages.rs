@@ -348,6 +348,17 @@ fn a_breakdown_by_second_is_drawn_with_the_seconds_in_which_nothing_ended() {
 }
 
 #[test]
+fn a_table_for_a_browser_has_its_sum_however_many_rows_are_left_out_above_it() {
+    let seconds: Vec<(String, f64)> = (0..500).map(|second| (second.to_string(), 100e3)).collect();
+    let mut run = by_second(&seconds);
+    run.subject.insert("top".into(), json!(1000));
+    let page = html::report(&[run], &[]);
+    let (table, rest) = page.split_once("scope=\"row\">sum</th>").unwrap_or_else(|| panic!("no sum: {page}"));
+    assert!(table.contains("scope=\"row\">399</th>") && !table.contains("scope=\"row\">400</th>"), "{page}");
+    assert!(rest.contains("100 more rows are in --format csv."), "{page}");
+}
+
+#[test]
 fn the_figures_of_logical_reads_name_one_column_and_the_table_of_a_standby_as_they_are() {
     let figure = |run: Run| {
         let page = html::report(&[run], &[]);
@@ -668,6 +679,150 @@ fn of_many_runs_the_newest_is_held_against_the_oldest() {
     assert!(beside.contains(title), "{beside}");
     assert!(beside.contains(">2.75</td>"), "the eighth ladder takes 11 quarters of the first: {beside}");
     assert!(beside.contains("Of the newest run: The test file was just written"), "{beside}");
+}
+
+/// What stands in front of the runs of a page, of those of one experiment.
+fn side_by_side(page: &str) -> &str {
+    page.split("id=\"beside-1\"").nth(1).unwrap().split("id=\"run-1\"").next().unwrap()
+}
+
+/// A profile with the latencies of two events, each with its time.
+fn of_events(events: [(&str, f64); 2]) -> Run {
+    let mut run = documents::profile();
+    run.cases.retain(|case| !case.is("table", "histogram"));
+    for (event, micros) in events {
+        for from in [64, 128, 256] {
+            let calls = documents::single("calls", Unit::Count, "trace", 10.0);
+            let total = documents::single("total", Unit::Microseconds, "trace", micros);
+            let parameters = json!({"table": "histogram", "event": event, "from_us": from});
+            run.cases.push(documents::case(parameters, vec![calls, total]));
+        }
+    }
+    run
+}
+
+#[test]
+fn latencies_of_one_event_are_not_compared_with_those_of_another() {
+    let [read, sync, latch] = ["db file sequential read", "log file sync", "latch free"];
+    let runs = [
+        of_events([(read, 9e3), (sync, 1e3)]),
+        of_events([(sync, 5e3), (latch, 1e3)]),
+        of_events([(latch, 5e3), ("enq: TX - row lock contention", 1e3)]),
+    ];
+    let page = html::report(&runs, &[]);
+    let beside = side_by_side(&page);
+    for event in [sync, latch] {
+        let title = format!("How long waits take: {event}, of the waits: the runs side by side");
+        assert!(beside.contains(&title), "{event}: {beside}");
+    }
+    assert!(!beside.contains(&format!("How long waits take: {read}")), "one run alone has it: {beside}");
+    // Both charts are the second one of the first run that has them.
+    for id in ["beside-1-latency-second", "beside-1-latency-second-2"] {
+        assert_eq!(beside.matches(&format!("<figure id=\"{id}\">")).count(), 1, "{id}: {beside}");
+    }
+}
+
+#[test]
+fn logical_reads_of_one_access_are_not_compared_with_those_of_another() {
+    let mut other = documents::lio();
+    for case in &mut other.cases {
+        case.parameters.insert("access".into(), json!("rowid"));
+    }
+    let page = html::report(&[documents::lio(), other], &[]);
+    assert!(!side_by_side(&page).contains("What a logical read costs"), "{page}");
+}
+
+#[test]
+fn a_line_of_one_method_is_not_compared_with_that_of_another() {
+    let (title, mut prefetched) = ("What gathering more rows at once gains", documents::join_sweep());
+    for case in prefetched.cases.iter_mut().filter(|case| case.is("method", "batch")) {
+        case.parameters.insert("method".into(), json!("prefetch"));
+    }
+    let mut both = prefetched.clone();
+    both.cases.extend(documents::join_sweep().cases);
+    let page = html::report(&[documents::join_sweep(), prefetched], &[]);
+    assert!(!side_by_side(&page).contains(title), "they have no line in common: {page}");
+    let page = html::report(&[both, documents::join_sweep()], &[]);
+    let of_line = format!("{title}, batch, 0 % of the rows out of order: the runs side by side");
+    assert!(side_by_side(&page).contains(&of_line), "{page}");
+}
+
+#[test]
+fn each_subject_of_many_runs_has_a_line_of_its_own_that_goes_on_after_an_update() {
+    let with = |day: u32, version: &str| {
+        let mut run = documents::lio_on_server();
+        run.started = format!("2026-01-{day:02}T12:34:56Z");
+        let of_server = |case: &&mut Case| !case.is("subject", "engine");
+        for case in run.cases.iter_mut().filter(of_server) {
+            case.parameters.insert("subject".into(), json!(format!("postgres {version}")));
+        }
+        run
+    };
+    let runs: Vec<Run> = (1..=8).map(|day| with(day, if day < 5 { "15.18" } else { "15.19" })).collect();
+    let page = html::report(&runs, &[]);
+    let beside = side_by_side(&page);
+    for subject in ["engine", "postgres"] {
+        let name = format!("rows of 250 bytes, 5 columns, {subject}<");
+        assert!(beside.contains(&name), "no {name}: {page}");
+    }
+    assert!(!beside.contains("5 columns, postgres 15.1"), "{beside}");
+
+    let both = |day: u32| {
+        let mut run = with(day, "15.18");
+        let newer = with(day, "18.6").cases.into_iter().filter(|case| case.is("subject", "postgres 18.6"));
+        run.cases.extend(newer);
+        run
+    };
+    let page = html::report(&(1..=8).map(both).collect::<Vec<_>>(), &[]);
+    for version in ["15.18", "18.6"] {
+        let name = format!("rows of 250 bytes, 5 columns, postgres {version}<");
+        assert!(side_by_side(&page).contains(&name), "no {name}: {page}");
+    }
+}
+
+#[test]
+fn ranges_of_many_points_are_neither_drawn_beyond_their_axis_nor_explained() {
+    let ladders = |count: u32| {
+        let with = |day: u32| Run { started: format!("2026-01-{day:02}T12:34:56Z"), ..documents::ladder() };
+        let page = html::report(&(1..=count).map(with).collect::<Vec<_>>(), &[]);
+        side_by_side(&page).matches("class=\"of-line range ").count()
+    };
+    assert!(ladders(7) > 0, "56 points");
+    assert_eq!(ladders(12), 0, "96 points");
+    let mut sweep = documents::disk_sweep();
+    let first = sweep.cases[0].clone();
+    let at = |place: u32| {
+        let mut case = first.clone();
+        case.parameters.insert("position".into(), json!(f64::from(place) / 19.0));
+        case
+    };
+    sweep.cases = (0..20).map(at).collect();
+    let sweeps = vec![sweep; 6];
+    let page = html::report(&sweeps, &[]);
+    let beside = side_by_side(&page);
+    assert!(beside.contains("Latency by position, median: the runs side by side"), "{beside}");
+    assert!(!beside.contains("of-line range ") && !beside.contains("Thin line"), "{beside}");
+    assert!(page.contains("Thin line: smallest to 90th percentile."), "each run has few points: {page}");
+}
+
+#[test]
+fn no_published_figure_is_explained_where_runs_alone_are_drawn() {
+    let page = html::report(&[documents::lio(), documents::lio()], &[]);
+    let beside = side_by_side(&page);
+    assert!(beside.contains("Bar: median.") && !beside.contains("Outlined bars"), "{beside}");
+    assert_eq!(page.matches("Outlined bars are published figures of Oracle").count(), 2, "at those of each run");
+}
+
+#[test]
+fn one_session_of_which_no_line_is_left_is_one_other() {
+    let mut run = documents::profile();
+    for session in 0..10 {
+        let interval = documents::single("interval", Unit::Microseconds, "trace", 1e6);
+        let parameters = json!({"table": "summary", "session": format!("{session}.1")});
+        run.cases.push(documents::case(parameters, vec![interval]));
+    }
+    let page = report::render(&run, &WIDE);
+    assert!(page.lines().any(|line| line.starts_with("1 other ")), "{page}");
 }
 
 #[test]

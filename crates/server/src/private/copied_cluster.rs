@@ -2,8 +2,8 @@
 //!
 //! A server writes to the directory that it runs on. So none is started on what could be the directory of a server in
 //! use, or lead to its files: not where a lock file lies, where a link leads out of the copy, where a file has a second
-//! name, or where tablespaces are. Nor on what was not shut down: to recover it would mean to repeat what the original
-//! did, such as making tablespaces where it has them.
+//! name, where something else is mounted, or where tablespaces are. Nor on what was not shut down: to recover it would
+//! mean to repeat what the original did, such as making tablespaces where it has them.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Write};
@@ -48,6 +48,9 @@ const STATISTICS_IN_MEMORY_SINCE: u32 = 15;
 
 /// The first version that can summarize its log of changes meanwhile.
 const SUMMARIES_SINCE: u32 = 17;
+
+/// Where the kernel lists what is mounted.
+const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// How a server refuses a session with options that only a superuser may have.
 const DENIED: &str = "permission denied to set parameter";
@@ -170,6 +173,13 @@ fn leads_out(whole: &Path) -> io::Result<Option<String>> {
     if fs::read_dir(whole.join("pg_tblspc"))?.next().is_some() {
         return Ok(Some("it has tablespaces, which may be those of a server in use, and are not measured cold".into()));
     }
+    let mounts = fs::read(MOUNTS).unwrap_or_default();
+    if let Some(point) = mounted_within(whole, &String::from_utf8_lossy(&mounts)) {
+        return Ok(Some(format!(
+            "something else is mounted on {point}, possibly the files of a server in use: put the files themselves \
+             there"
+        )));
+    }
     let mut folders = vec![whole.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder)? {
@@ -184,6 +194,19 @@ fn leads_out(whole: &Path) -> io::Result<Option<String>> {
         }
     }
     Ok(None)
+}
+
+/// The first place below a directory on which something is mounted, by the kernel's list: the fifth word of a line, in
+/// which blanks and backslashes are numbers. A folder of the same disk that is bound there is no link, and has the same
+/// device.
+fn mounted_within(whole: &Path, mounts: &str) -> Option<String> {
+    let written = |letter: char| match letter {
+        ' ' | '\t' | '\n' | '\\' => format!("\\{:03o}", u32::from(letter)),
+        _ => letter.to_string(),
+    };
+    let below = whole.to_string_lossy().chars().map(written).collect::<String>() + "/";
+    let mut points = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+    points.find(|point| point.starts_with(&below)).map(String::from)
 }
 
 /// Why what is written to this path may be written to another directory too.
@@ -258,6 +281,20 @@ mod tests {
             fs::remove_file(data.join(file)).unwrap();
         }
         assert_eq!(why(15), Ok(()));
+    }
+
+    #[test]
+    fn what_is_mounted_in_a_copy_is_not_taken_for_the_copys_own() {
+        let mounts = "22 1 254:0 / / rw shared:1 - ext4 /dev/sda rw\n\
+                      40 22 254:0 /live/pg_wal /srv/my\\040copy/pg_wal rw - ext4 /dev/sda rw\n\
+                      41 22 254:0 /other /srv/my\\040copy2 rw - ext4 /dev/sda rw\n";
+        let found = |whole: &str| mounted_within(Path::new(whole), mounts);
+        assert_eq!(found("/srv/my copy").as_deref(), Some("/srv/my\\040copy/pg_wal"));
+        for whole in ["/srv/my copy2", "/srv/my", "/srv/my copy/base"] {
+            assert_eq!(found(whole), None, "{whole}");
+        }
+        // A directory that is mounted itself is a copy on a disk of its own.
+        assert!(mounted_within(Path::new("/proc"), "5 1 0:4 / /proc rw - proc proc rw\n").is_none());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use sys::process::Credentials;
 use super::error::PrivateServerError;
 
 /// Prefix of the names of such directories; the process number and a count follow.
-const PREFIX: &str = "readpath-postgres-";
+pub(super) const PREFIX: &str = "readpath-postgres-";
 
 /// Bytes of a socket's whole name, without the zero at its end: `sun_path` of unix(7).
 const SOCKET_NAME_MAX: usize = 107;

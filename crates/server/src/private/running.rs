@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -246,19 +247,13 @@ impl PrivateServer {
         let data = self.copy.as_ref().map_or_else(|| "data".into(), |(_, whole)| whole.clone());
         command.arg("-D").arg(data).args(self.settings.arguments());
         // Last, so that no setting opens another way in.
-        command.args(["-c", "listen_addresses=", "-c", "port=5432", "-c"]).arg(self.socket_setting());
+        command.args(["-c", "listen_addresses=", "-c", "port=5432", "-c"]).arg(socket_setting(self.room.path()));
         command.stderr(self.log()?);
         // SIGQUIT: an immediate shutdown, in which the server ends its own processes and frees its memory. SIGINT: a
         // fast one, which writes all to the files, because those of a copy stay.
         let child = self.spawn(command, if self.is_on_copy() { Signal::INT } else { Signal::QUIT })?;
         self.child = Some(child);
         self.wait_until_ready(stop)
-    }
-
-    fn socket_setting(&self) -> OsString {
-        let mut setting = OsString::from("unix_socket_directories=");
-        setting.push(self.room.path());
-        setting
     }
 
     fn wait_until_ready(&mut self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
@@ -332,6 +327,17 @@ impl Drop for PrivateServer {
     }
 }
 
+/// The setting of the folder in which the socket is: a list, in which a comma parts names that no quotation marks hold
+/// together. Other names stand without them: a program that asks for the setting takes what it says for a folder.
+fn socket_setting(folder: &Path) -> OsString {
+    let name = folder.as_os_str().as_bytes();
+    if !name.contains(&b',') {
+        return OsString::from_vec([&b"unix_socket_directories="[..], name].concat());
+    }
+    let quoted = name.split(|byte| *byte == b'"').collect::<Vec<_>>().join(&b"\"\""[..]);
+    OsString::from_vec([&b"unix_socket_directories=\""[..], quoted.as_slice(), &b"\""[..]].concat())
+}
+
 /// Whether a server refuses a connection for another reason than that it is not ready: there is no such database, no
 /// such role, or a library is missing.
 fn refuses_for_good(error: &PrivateServerError) -> bool {
@@ -394,6 +400,15 @@ fn last_lines(log: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comma_in_the_name_of_a_folder_parts_no_folders_of_sockets() {
+        let setting = |folder: &str| socket_setting(Path::new(folder)).into_string().unwrap();
+        assert_eq!(setting("/tmp/a,b/r"), r#"unix_socket_directories="/tmp/a,b/r""#);
+        assert_eq!(setting("/tmp/a\",b"), r#"unix_socket_directories="/tmp/a"",b""#);
+        // As SHOW gives it to programs that connect there.
+        assert_eq!(setting("/tmp/a \"b"), "unix_socket_directories=/tmp/a \"b");
+    }
 
     #[test]
     fn an_error_shows_the_end_of_the_log_in_one_line() {

@@ -2,7 +2,7 @@
 //! and put back when it has ended.
 //!
 //! A server writes its own command line to that file, and `pg_ctl restart` starts the next one by it. By ours, it would
-//! look for its files in a folder that is gone. After `kill -9` ours stays.
+//! look for its files in a folder that is gone. After `kill -9` ours stays, until the next server of ours has ended.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,6 +10,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+
+use super::room::PREFIX;
 
 /// The file, and the lock file of a server that runs.
 const OPTIONS: &str = "postmaster.opts";
@@ -19,7 +21,7 @@ const LOCK: &str = "postmaster.pid";
 #[derive(Debug)]
 pub(super) struct StartOptions {
     directory: PathBuf,
-    /// `None` where there was no such file.
+    /// `None` where there was no such file, or that of a server of ours.
     held: Option<Vec<u8>>,
 }
 
@@ -32,7 +34,7 @@ impl StartOptions {
             Ok(mut file) => {
                 let mut held = Vec::new();
                 file.read_to_end(&mut held)?;
-                Some(held)
+                (!is_ours(&held)).then_some(held)
             }
         };
         Ok(StartOptions { directory: directory.into(), held })
@@ -55,6 +57,13 @@ impl Drop for StartOptions {
             let _ = self.put_back();
         }
     }
+}
+
+/// Whether a killed run left this command line: each word stands in quotation marks, and one names a file that is gone
+/// with that run's folder.
+fn is_ours(held: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(held);
+    text.split('"').any(|word| word.starts_with("hba_file=") && word.contains(PREFIX))
 }
 
 /// Opens the file. Where this process is root, the directory's owner could lead it elsewhere, by a link or a pipe.
@@ -92,6 +101,19 @@ mod tests {
         fs::write(folder.path().join(LOCK), "1\n").unwrap();
         drop(held);
         assert_eq!(fs::read_to_string(&path).unwrap(), "of a server that runs");
+    }
+
+    #[test]
+    fn the_command_line_that_a_killed_run_left_is_not_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(OPTIONS);
+        let kept = |options: &str| {
+            fs::write(&path, options).unwrap();
+            drop(StartOptions::of(folder.path()).unwrap());
+            path.exists()
+        };
+        assert!(!kept("/bin/postgres \"-D\" \"/srv\" \"-c\" \"hba_file=/tmp/readpath-postgres-7-0/pg_hba.conf\"\n"));
+        assert!(kept("/bin/postgres \"-D\" \"/srv/readpath-postgres-copy\" \"-c\" \"hba_file=/etc/pg_hba.conf\"\n"));
     }
 
     #[test]

@@ -24,8 +24,9 @@ use crate::opening::{Opening, Progress};
 use crate::progress::tenths;
 use crate::subject::Closing;
 
-/// Settings of the session. One process does all the work, without being compiled, and remembers no inner rows.
-const SETTINGS: [(&str, &str); 7] = [
+/// Settings of the session. One process does all the work, without being compiled, and remembers no inner rows. It goes
+/// the way that is measured, also where the role or the database turns that off.
+const SETTINGS: [(&str, &str); 9] = [
     ("max_parallel_workers_per_gather", "0"),
     ("jit", "off"),
     ("enable_hashjoin", "off"),
@@ -33,6 +34,8 @@ const SETTINGS: [(&str, &str); 7] = [
     ("enable_material", "off"),
     ("enable_seqscan", "off"),
     ("enable_indexonlyscan", "off"),
+    ("enable_nestloop", "on"),
+    ("enable_tidscan", "on"),
 ];
 
 /// About what sending a row and its place in the index take.

@@ -31,12 +31,14 @@ const COPY: &str = "postgres:copy:";
 pub struct Notes {
     name: String,
     address: String,
+    /// Whether the server may share this machine's processors.
+    is_local: bool,
     description: Parameters,
     findings: Vec<Finding>,
     activity: Activity,
     /// Looks, and those that found another session at work, before the others' work counts.
     watched_from: (u64, u64),
-    shares: Shares,
+    pub(super) shares: Shares,
     /// On a given server, what others had in its buffers.
     displaced: Option<Displaced>,
     /// Bytes of tables and indexes at one time.
@@ -74,6 +76,7 @@ impl Notes {
         Notes {
             name,
             address,
+            is_local: session.address().is_local(),
             description,
             findings,
             activity,
@@ -194,7 +197,7 @@ impl Notes {
         });
         self.findings.extend(schema_left(&outcome, &self.address));
         self.findings.extend(server_busy(self.activity.looks(), self.activity.most()));
-        self.findings.extend(self.shares.machine_busy());
+        self.findings.extend(self.shares.machine_busy().filter(|_| self.is_local));
         Closing { findings: self.findings, own_cost: self.shares.of_server().into_iter().collect(), outcome }
     }
 }

@@ -19,7 +19,7 @@ use super::catalogs::Catalogs;
 use super::cold::{Emptying, Startup};
 use super::cold_table::{absent_io_time, left_in_page_cache};
 use super::displaced::Displaced;
-use super::notes::{self, Shares};
+use super::notes::{self, Notes, Shares};
 use super::statement::Meter;
 use super::{access_paths, calibration, logical_reads, nested_loops, round_trip};
 use crate::access_paths::{AccessPath, CountedRows, Counting};
@@ -28,8 +28,24 @@ use crate::logical_reads::{Access, Asked, Cell, LogicalReads, Pass, Table, Touch
 
 /// A session that records its statements and sends none.
 fn session() -> Session {
-    let address = Address::parse("postgres://user@localhost/database").unwrap();
+    session_on("localhost")
+}
+
+fn session_on(host: &str) -> Session {
+    let address = Address::parse(&format!("postgres://user@{host}/database")).unwrap();
     Session::rehearsal(&address, Limits::default(), Default::default(), (Statements::default(), 18)).unwrap()
+}
+
+#[test]
+fn what_keeps_this_machine_busy_is_not_said_of_a_server_on_another_one() {
+    let second = Nanos(1_000_000_000);
+    let says_busy = |host: &str| {
+        let mut notes = Notes::of(&session_on(host), Clock::calibrate());
+        let busy = Some(Nanos(9 * second.0));
+        notes.shares = Shares { elapsed: second, backend: second, own: Nanos::ZERO, busy };
+        notes.close(None).findings.iter().any(|finding| finding.id == "machine-busy")
+    };
+    assert!(says_busy("localhost") && !says_busy("db.example"));
 }
 
 #[test]

@@ -163,7 +163,7 @@ impl SqliteLoops {
         database.run("PRAGMA shrink_memory")?;
         let left = page_cache::empty([file])?;
         let (page_bytes, clock) = (u64::from(self.page_bytes), &self.clock);
-        let (answer, taken) = self.witnessed.watch(left, || {
+        let (answer, taken) = self.witnessed.watch(file, left, || {
             let (answer, taken) = database.ask(statement, clock)?;
             Ok(((answer, taken), taken.gets.misses * page_bytes))
         })?;
@@ -177,8 +177,8 @@ pub(super) fn served_by(witnessed: &Witnessed) -> Finding {
         None => row::ANSWERED_BY_STORAGE
             .of(format!("The storage served the pages that SQLite read: {}.", witnessed.verdict().proof)),
         Some(reason) => row::STORAGE_NOT_PROVED.of(format!(
-            "The storage did not serve all pages that SQLite read: {reason}. Its joins are not cold: name a folder on \
-             a disk in TMPDIR."
+            "It is not proved that the storage served all pages that SQLite read: {reason}. Its joins may not be \
+             cold: name a folder on a disk in TMPDIR."
         )),
     }
 }

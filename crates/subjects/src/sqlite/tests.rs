@@ -28,7 +28,7 @@ pub(crate) fn readings() -> [Reading; 2] {
             (None, Some(98..)) => return None,
             (None, Some(_)) => "fetched from storage by this process, where 100 MiB were asked for".into(),
         };
-        Some(says!["The storage did not serve all pages that SQLite read: ", reason])
+        Some(says!["It is not proved that the storage served all pages that SQLite read: ", reason])
     });
     [storage, not_proved]
 }

@@ -22,10 +22,15 @@ impl Mount {
     /// The mount's number (Linux 5.8) is asked first: on btrfs the device number of a file is that of its
     /// subvolume, which mountinfo does not list.
     pub(crate) fn of(descriptor: BorrowedFd<'_>, device: DeviceNumber) -> Option<Mount> {
-        let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let mountinfo = text_of(&fs::read("/proc/self/mountinfo").ok()?);
         let by_number = mount_number(descriptor).and_then(|number| find(&mountinfo, 0, &number.to_string()));
         by_number.or_else(|| find(&mountinfo, 2, &device.to_string()))
     }
+}
+
+/// The lines of a list of mounts. A mount point may have any bytes: one that is no UTF-8 must not hide the others.
+fn text_of(mountinfo: &[u8]) -> String {
+    String::from_utf8_lossy(mountinfo).into_owned()
 }
 
 fn mount_number(descriptor: BorrowedFd<'_>) -> Option<u64> {
@@ -67,5 +72,13 @@ mod tests {
         assert_eq!(find(MOUNTINFO, 2, "254:0"), Some(root));
         assert_eq!(find(MOUNTINFO, 0, "23"), Some(data));
         assert_eq!(find(MOUNTINFO, 0, "99"), None);
+    }
+
+    #[test]
+    fn a_mount_point_that_is_no_utf_8_does_not_hide_the_others() {
+        let latin = b"24 22 8:17 / /media/B\xfccher rw - vfat /dev/sdb1 rw\n";
+        let mountinfo = text_of(&[&latin[..], MOUNTINFO.as_bytes()].concat());
+        assert_eq!(find(&mountinfo, 0, "23").map(|mount| mount.filesystem).as_deref(), Some("btrfs"));
+        assert_eq!(find(&mountinfo, 0, "24").map(|mount| mount.source).as_deref(), Some("/dev/sdb1"));
     }
 }

@@ -32,15 +32,26 @@ fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
 #[derive(Debug, PartialEq, Eq)]
 struct GroupFiles {
     limit: &'static str,
+    /// Above it the kernel takes memory back and lets the group wait for that: no limit, but as good as one.
+    throttle: Option<&'static str>,
     usage: &'static str,
     /// Line of `memory.stat` with the page cache that the kernel gives back first.
     reclaimable: &'static str,
 }
 
-const FILES_1: GroupFiles =
-    GroupFiles { limit: "memory.limit_in_bytes", usage: "memory.usage_in_bytes", reclaimable: "total_inactive_file" };
+const FILES_1: GroupFiles = GroupFiles {
+    limit: "memory.limit_in_bytes",
+    throttle: None,
+    usage: "memory.usage_in_bytes",
+    reclaimable: "total_inactive_file",
+};
 
-const FILES_2: GroupFiles = GroupFiles { limit: "memory.max", usage: "memory.current", reclaimable: "inactive_file" };
+const FILES_2: GroupFiles = GroupFiles {
+    limit: "memory.max",
+    throttle: Some("memory.high"),
+    usage: "memory.current",
+    reclaimable: "inactive_file",
+};
 
 /// A control group that this process stands in: the mount point of its tree, and its path in it.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,11 +88,12 @@ fn narrowest_room(group: &Group) -> Option<u64> {
     Path::new(&group.path).ancestors().filter_map(|path| room(&group.tree.join(path), group.files)).min()
 }
 
-/// What a group may still use: limit - usage + page cache that would be given back.
+/// What a group may still use: limit - usage + page cache that would be given back. `None` where nothing limits it.
 fn room(folder: &Path, files: &GroupFiles) -> Option<u64> {
-    let read = |name| fs::read_to_string(folder.join(name)).ok();
-    let limit: u64 = read(files.limit)?.trim().parse().ok()?;
-    let usage: u64 = read(files.usage)?.trim().parse().ok()?;
+    let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+    let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+    let limit = [Some(files.limit), files.throttle].into_iter().flatten().filter_map(number).min()?;
+    let usage = number(files.usage)?;
     let reclaimable = read("memory.stat").and_then(|stat| stat_bytes(&stat, files.reclaimable)).unwrap_or(0);
     Some(limit.saturating_sub(usage.saturating_sub(reclaimable)))
 }
@@ -129,6 +141,18 @@ mod tests {
         let group = |path: &str| Group { tree: tree.path().to_owned(), path: path.to_owned(), files: &FILES_2 };
         assert_eq!(narrowest_room(&group("above/below")), Some(2500));
         assert_eq!(narrowest_room(&group("elsewhere")), None);
+    }
+
+    #[test]
+    fn a_group_that_is_throttled_before_its_limit_has_room_up_to_there() {
+        let tree = tempfile::tempdir().unwrap();
+        let group = Group { tree: tree.path().to_owned(), path: "slice".to_owned(), files: &FILES_2 };
+        let rooms = [("max", "4000\n", Some(1000)), ("3500", "4000\n", Some(500)), ("max", "max\n", None)];
+        for (limit, high, room) in rooms {
+            write_group(&tree.path().join("slice"), limit, "3000\n", "");
+            fs::write(tree.path().join("slice/memory.high"), high).unwrap();
+            assert_eq!(narrowest_room(&group), room, "{limit}, {high}");
+        }
     }
 
     #[test]

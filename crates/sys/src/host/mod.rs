@@ -21,11 +21,12 @@ pub use memory::available_memory;
 /// `cores` counts the processors in this process's affinity mask, by `sched_getaffinity`. A quota of a control group
 /// is ignored, because it limits time, not processors.
 pub fn describe() -> Host {
+    let cpus = allowed_cpus();
     Host {
         cpu: fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| processor::model_name(&text)),
-        cores: Some(allowed_cpus().len() as u64),
+        cores: Some(cpus.len() as u64),
         core_ghz: None,
-        caches: processor::caches(),
+        caches: processor::caches(&cpus),
         memory: memory::physical_memory(),
         kernel: rustix::system::uname().release().to_str().ok().map(str::to_owned),
         hypervisor: processor::hypervisor(),

@@ -8,8 +8,8 @@ use measure::sorting;
 
 use crate::counters::{CycleCounter, NoCycles};
 
-/// Where the kernel lists the caches of the first processor, one folder each.
-const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
+/// Where the kernel lists the processors, and in the folder of each its caches, one folder each.
+const PROCESSORS: &str = "/sys/devices/system/cpu";
 
 /// The first `model name` of `/proc/cpuinfo`; kernels for aarch64 give none.
 pub(super) fn model_name(cpuinfo: &str) -> Option<String> {
@@ -20,10 +20,16 @@ pub(super) fn model_name(cpuinfo: &str) -> Option<String> {
     Some(value.to_owned()).filter(|value| !value.is_empty())
 }
 
-/// Data and unified caches, nearest first: from the kernel, else from the processor, else none.
-pub(super) fn caches() -> Vec<CacheLevel> {
-    let listed = listed_caches(Path::new(CACHES));
+/// Data and unified caches of the first of these processors that has any, nearest first: from the kernel, else from the
+/// processor, else none. Another processor may be offline, which has no list, or of another kind.
+pub(super) fn caches(cpus: &[usize]) -> Vec<CacheLevel> {
+    let listed = caches_of_first(Path::new(PROCESSORS), cpus);
     if listed.is_empty() { cpuid::caches() } else { listed }
+}
+
+fn caches_of_first(processors: &Path, cpus: &[usize]) -> Vec<CacheLevel> {
+    let listed = |cpu: &usize| listed_caches(&processors.join(format!("cpu{cpu}/cache")));
+    cpus.iter().map(listed).find(|caches| !caches.is_empty()).unwrap_or_default()
 }
 
 fn listed_caches(folder: &Path) -> Vec<CacheLevel> {
@@ -182,6 +188,14 @@ mod tests {
         assert_eq!(cache_bytes(""), None);
     }
 
+    /// Lists a cache as the kernel does.
+    fn list(cache: &Path, kind: &str, level: &str, size: &str) {
+        fs::create_dir_all(cache).unwrap();
+        for (file, text) in [("type", kind), ("level", level), ("size", size)] {
+            fs::write(cache.join(file), text).unwrap();
+        }
+    }
+
     #[test]
     fn instruction_caches_are_left_out_and_the_nearest_comes_first() {
         let folder = tempfile::tempdir().unwrap();
@@ -191,15 +205,23 @@ mod tests {
             ("index2", "Data", "1", "48K"),
         ];
         for (name, kind, level, size) in listed {
-            let cache = folder.path().join(name);
-            fs::create_dir(&cache).unwrap();
-            for (file, text) in [("type", kind), ("level", level), ("size", size)] {
-                fs::write(cache.join(file), text).unwrap();
-            }
+            list(&folder.path().join(name), kind, level, size);
         }
         fs::write(folder.path().join("uevent"), "").unwrap();
         let expected = [CacheLevel { level: 1, bytes: 48 << 10 }, CacheLevel { level: 2, bytes: 1 << 20 }];
         assert_eq!(listed_caches(folder.path()), expected);
+    }
+
+    #[test]
+    fn caches_are_those_of_a_processor_that_may_be_used_and_is_not_offline() {
+        let processors = tempfile::tempdir().unwrap();
+        fs::create_dir(processors.path().join("cpu0")).unwrap();
+        list(&processors.path().join("cpu4/cache/index0"), "Data", "1", "32K");
+        list(&processors.path().join("cpu8/cache/index0"), "Data", "1", "64K");
+        let of = |cpus: &[usize]| -> Vec<u64> {
+            caches_of_first(processors.path(), cpus).into_iter().map(|cache| cache.bytes).collect()
+        };
+        assert_eq!([of(&[0, 4, 8]), of(&[8]), of(&[0])], [vec![32_u64 << 10], vec![64 << 10], vec![]]);
     }
 
     #[test]
@@ -223,7 +245,7 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn the_processor_and_the_kernel_agree_on_the_caches() {
-        let (listed, reported) = (listed_caches(Path::new(CACHES)), cpuid::caches());
+        let (listed, reported) = (caches_of_first(Path::new(PROCESSORS), &[0]), cpuid::caches());
         if listed.is_empty() || reported.is_empty() {
             println!("skipped: one of the two sources of cache sizes is silent here");
             return;

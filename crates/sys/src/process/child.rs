@@ -1,7 +1,9 @@
 //! Waiting for a child to end, with what the kernel charged it.
 
+use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -68,14 +70,14 @@ pub fn wait(child: &Child, stop: &AtomicBool, limit: Option<Duration>) -> io::Re
         }
         if ending == Ending::ByItself && limit.is_some_and(|limit| start.elapsed() >= limit) {
             ending = Ending::TimedOut;
-            signal(pid, libc::SIGKILL);
+            kill_with_descendants(pid);
         }
         if sent.is_none() && asked.is_some_and(|asked| asked.elapsed() >= GRACE) {
             sent = Some(Instant::now());
             signal(pid, libc::SIGTERM);
         }
         if sent.is_some_and(|sent| sent.elapsed() >= GRACE_AFTER_TERM) {
-            signal(pid, libc::SIGKILL);
+            kill_with_descendants(pid);
         }
         let left = limit.map_or(NAP_MAX, |limit| limit.saturating_sub(start.elapsed()).max(Duration::from_millis(1)));
         sleep_until_gone(gone.as_ref(), left.min(NAP_MAX));
@@ -98,8 +100,39 @@ fn reap(pid: libc::pid_t) -> io::Result<Option<(ExitStatus, Usage)>> {
     }
 }
 
+/// Kills a child and what it has started, which would go on without it.
+fn kill_with_descendants(pid: libc::pid_t) {
+    let below = descendants(pid, Path::new("/proc"));
+    // The child first, so that it starts nothing more.
+    [pid].into_iter().chain(below).for_each(|pid| signal(pid, libc::SIGKILL));
+}
+
+/// The processes that a process has started and that still run, with those that these have started, by the numbers in
+/// a folder such as `/proc`. None where that is not this process's own, as one of the host's: its numbers would be
+/// those of strangers here.
+fn descendants(pid: libc::pid_t, processes: &Path) -> Vec<libc::pid_t> {
+    let own = std::process::id().to_string();
+    if fs::read_link(processes.join("self")).ok().as_deref() != Some(Path::new(&own)) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut parents = vec![pid];
+    while let Some(parent) = parents.pop() {
+        let tasks = fs::read_dir(processes.join(format!("{parent}/task"))).into_iter().flatten().flatten();
+        for task in tasks {
+            let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            let children = text.split_whitespace().filter_map(|number| number.parse::<libc::pid_t>().ok());
+            let before = found.len();
+            found.extend(children);
+            parents.extend(&found[before..]);
+        }
+    }
+    found
+}
+
 fn signal(pid: libc::pid_t, number: libc::c_int) {
-    // SAFETY: kill takes two numbers. The child has not been waited for, so the number is still its own.
+    // SAFETY: kill takes two numbers. The child has not been waited for, so the number is still its own; that of a
+    // descendant was its own just before.
     unsafe { libc::kill(pid, number) };
 }
 
@@ -119,9 +152,13 @@ impl Usage {
 #[cfg(test)]
 #[allow(clippy::zombie_processes, reason = "`wait` of this file reaps them, which is what is tested")]
 mod tests {
-    use std::process::{Child, Command};
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::fs::symlink;
+    use std::process::{Child, Command, Stdio};
+    use std::thread;
 
     use super::*;
+    use crate::process::is_there;
 
     /// A child that would run for a minute.
     fn sleeper() -> Child {
@@ -141,6 +178,42 @@ mod tests {
         let child = sleeper();
         let ended = wait(&child, &AtomicBool::new(false), Some(Duration::from_millis(100))).unwrap();
         assert_eq!((ended.status.signal(), ended.ending), (Some(libc::SIGKILL), Ending::TimedOut));
+    }
+
+    #[test]
+    fn what_a_child_that_takes_too_long_has_started_is_killed_with_it() {
+        if !Path::new("/proc/thread-self/children").exists() {
+            return println!("skipped: this kernel does not list the children of a process");
+        }
+        // A shell that starts a shell that starts the last one.
+        let script = "sh -c 'sleep 60 & echo $!; wait'; true";
+        let mut child = Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let last: u32 = line.trim().parse().unwrap();
+        assert!(is_there(last));
+        let ended = wait(&child, &AtomicBool::new(false), Some(Duration::from_millis(1))).unwrap();
+        assert_eq!(ended.ending, Ending::TimedOut);
+        let start = Instant::now();
+        while is_there(last) {
+            assert!(start.elapsed() < Duration::from_secs(40), "it outlived what started it");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn numbers_of_another_namespace_are_not_taken_for_descendants() {
+        let found_by = |own: u32| {
+            let processes = tempfile::tempdir().unwrap();
+            symlink(own.to_string(), processes.path().join("self")).unwrap();
+            for (task, children) in [("5/task/5", "7 8 "), ("5/task/6", ""), ("8/task/8", "9 ")] {
+                fs::create_dir_all(processes.path().join(task)).unwrap();
+                fs::write(processes.path().join(task).join("children"), children).unwrap();
+            }
+            descendants(5, processes.path())
+        };
+        assert_eq!(found_by(std::process::id()), [7, 8, 9]);
+        assert!(found_by(std::process::id() + 1).is_empty());
     }
 
     #[test]

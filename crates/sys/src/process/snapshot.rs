@@ -75,7 +75,9 @@ fn faults(pid: u32) -> Option<(u64, u64)> {
 }
 
 fn switches(pid: u32, thread: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
+    // The name of a thread, which stands there too, may be cut within a letter and so be no UTF-8.
+    let status = fs::read(format!("/proc/{pid}/task/{thread}/status")).ok()?;
+    let status = String::from_utf8_lossy(&status);
     let number =
         |name: &str| -> Option<u64> { status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok() };
     Some(number("voluntary_ctxt_switches:")? + number("nonvoluntary_ctxt_switches:")?)
@@ -85,6 +87,18 @@ fn switches(pid: u32, thread: u32) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::process::process_cpu;
+
+    #[test]
+    fn a_thread_whose_name_was_cut_within_a_letter_is_counted_too() {
+        let counted = std::thread::spawn(|| {
+            // SAFETY: the name ends with a zero and is read during the call, which changes the calling thread alone.
+            let named = unsafe { libc::prctl(libc::PR_SET_NAME, c"gr\xc3".as_ptr()) };
+            let own = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+            (named, switches(std::process::id(), own))
+        });
+        let (named, switches) = counted.join().unwrap();
+        assert!(named == 0 && switches.is_some(), "{named} {switches:?}");
+    }
 
     #[test]
     fn the_account_of_this_process_grows_and_that_of_none_is_absent() {

@@ -151,6 +151,20 @@ pub enum MethodError {
         /// The most it holds.
         depth_max: usize,
     },
+    /// The kernel refused a thread. It gives one answer for too many threads and for too little memory for a stack.
+    #[error(
+        "I/O method {method} takes a thread for each read in flight, and one of {depth} could not be started \
+         ({reason}): use a smaller depth, or raise the limit on processes (ulimit -u, pids.max) or on memory \
+         (ulimit -v)"
+    )]
+    NotStarted {
+        /// The method's name.
+        method: &'static str,
+        /// The depth that was requested.
+        depth: usize,
+        /// The kernel's answer.
+        reason: io::Error,
+    },
     /// There was no memory for the buffers.
     #[error("no memory for {bytes} bytes of read buffers: {reason}")]
     Memory {

@@ -56,12 +56,8 @@ fn open(setup: Setup<'_>) -> Result<Box<dyn ReadMethod>, MethodError> {
     // The pool is built before its threads: if one of them cannot start, dropping the pool ends those that run.
     let mut pool = Threads { slots, queued: Vec::with_capacity(setup.depth), shared, workers };
     for number in 0..setup.depth {
-        let worker = pool.start_worker(number).map_err(|reason| MethodError::Unavailable {
-            method: ROW.name,
-            reason,
-            instead: "sync",
-        })?;
-        pool.workers.push(worker);
+        let refused = |reason| MethodError::NotStarted { method: ROW.name, depth: setup.depth, reason };
+        pool.workers.push(pool.start_worker(number).map_err(refused)?);
     }
     Ok(Box::new(pool))
 }

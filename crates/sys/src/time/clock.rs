@@ -68,6 +68,7 @@ enum Refusal {
     NoCounter,
     NotInvariant,
     KernelAvoidsIt,
+    KernelIsSilent,
     RateChanges,
 }
 
@@ -77,6 +78,7 @@ impl Refusal {
             Refusal::NoCounter => "this architecture has no time stamp counter",
             Refusal::NotInvariant => "the processor does not promise a constant rate of its time stamp counter",
             Refusal::KernelAvoidsIt => "the kernel keeps its time without the time stamp counter",
+            Refusal::KernelIsSilent => "/sys does not say which clock the kernel keeps its time by",
             Refusal::RateChanges => "the rate of the time stamp counter changed during calibration",
         }
     }
@@ -203,8 +205,8 @@ fn trusted_scale() -> Result<Scale, Refusal> {
     if !counter_is_invariant() {
         return Err(Refusal::NotInvariant);
     }
-    if !kernel_counts_by_tsc(kernel_clock_source().as_deref()) {
-        return Err(Refusal::KernelAvoidsIt);
+    if let Some(refusal) = refusal_by_kernel(kernel_clock_source().as_deref()) {
+        return Err(refusal);
     }
     let start = anchor();
     thread::sleep(HALF_CALIBRATION);
@@ -213,9 +215,14 @@ fn trusted_scale() -> Result<Scale, Refusal> {
     scale_of(start, middle, anchor())
 }
 
-/// Whether a kernel with this clock source reads the time stamp counter to tell the time.
-fn kernel_counts_by_tsc(source: Option<&str>) -> bool {
-    matches!(source, Some("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page"))
+/// Why the counter is not trusted where this is the kernel's clock source; `None` where the kernel reads the counter to
+/// tell the time. A container may have no /sys to read the source from.
+fn refusal_by_kernel(source: Option<&str>) -> Option<Refusal> {
+    match source {
+        Some("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page") => None,
+        Some(_) => Some(Refusal::KernelAvoidsIt),
+        None => Some(Refusal::KernelIsSilent),
+    }
 }
 
 /// The scale over both halves, provided that the halves agree.
@@ -369,9 +376,14 @@ mod tests {
 
     #[test]
     fn a_kernel_that_distrusts_the_counter_is_believed() {
-        assert!(kernel_counts_by_tsc(Some("tsc")) && kernel_counts_by_tsc(Some("kvm-clock")));
-        assert!(!kernel_counts_by_tsc(Some("hpet")) && !kernel_counts_by_tsc(Some("xen")));
-        assert!(!kernel_counts_by_tsc(None));
+        assert_eq!([Some("tsc"), Some("kvm-clock")].map(refusal_by_kernel), [None; 2]);
+        assert_eq!([Some("hpet"), Some("xen")].map(refusal_by_kernel), [Some(Refusal::KernelAvoidsIt); 2]);
+    }
+
+    #[test]
+    fn a_kernel_that_names_no_clock_source_is_not_said_to_avoid_the_counter() {
+        let refusal = refusal_by_kernel(None).unwrap();
+        assert!(refusal.reason().contains("does not say"), "{}", refusal.reason());
     }
 
     #[test]

@@ -178,10 +178,18 @@ fn in_idle(wanted: &Wanted, known: &Known, format: &Format, processors: &[usize]
     Programmed::open(wanted.name, known, (first, byte), *processors.first()?).ok()
 }
 
-/// The processors that are at work.
+/// The processors that are at work. A container may have no /sys that lists them.
 fn processors() -> Vec<usize> {
-    let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_else(|_| "0".into());
-    listed(text.trim())
+    match fs::read_to_string("/sys/devices/system/cpu/online") {
+        Ok(text) => listed(text.trim()),
+        Err(_) => with_lines(&fs::read_to_string("/proc/stat").unwrap_or_else(|_| "cpu0 ".into())),
+    }
+}
+
+/// The processors that `/proc/stat` has lines of, such as `cpu12 2650 7919`: those that are at work.
+fn with_lines(stat: &str) -> Vec<usize> {
+    let number = |line: &str| -> Option<usize> { line.strip_prefix("cpu")?.split_once(' ')?.0.parse().ok() };
+    stat.lines().filter_map(number).collect()
 }
 
 /// The numbers in a list such as `0-3,8`.
@@ -376,6 +384,12 @@ mod tests {
             }
             Err(reason) => println!("skipped: {reason}"),
         }
+    }
+
+    #[test]
+    fn without_a_list_the_processors_are_those_that_have_a_line() {
+        let stat = "cpu  9 9 9\ncpu0 1 1 1\ncpu12 1 1 1\nintr 1 2 3\n";
+        assert_eq!(with_lines(stat), [0, 12]);
     }
 
     #[test]

@@ -312,3 +312,47 @@ fn sessions_that_are_not_seen_are_counted_and_not_taken_for_idle_ones() {
     (0..70).for_each(|look| history.look(TENTH, if look % 5 == 0 { &samples[..1] } else { &seen }));
     assert!(!headline(&history).contains("unseen"), "{}", headline(&history));
 }
+
+#[test]
+fn the_session_that_all_others_wait_for_is_named_however_many_they_are() {
+    let mut samples: Vec<Sample> = (101..=200).map(waiting).collect();
+    let holder = Sample { state: State::IdleInTransaction, ..sample(100, "delete from stock", None) };
+    samples.push(holder);
+    let mut history = History::new(0);
+    history.blocking(&(101..=200).map(|pid| (pid, vec![100])).collect::<Vec<_>>());
+    (0..50).for_each(|_| history.look(TENTH, &samples));
+    let page = drawn(&history, &pressed("4"), &facts(), (100, 30)).join("\n");
+    assert!(page.contains("100 shop@db (idle in transaction)  delete from stock"), "{page}");
+}
+
+#[test]
+fn a_holder_that_is_not_at_work_or_serves_no_client_is_named() {
+    let vacuums = sample(301, "", None);
+    let backend = Backend { kind: "autovacuum worker".into(), user: String::new(), ..Backend::clone(&vacuums.backend) };
+    let vacuums = Sample { backend: Arc::new(backend), ..vacuums };
+    let idle = Sample { state: State::Idle, ..sample(302, "", None) };
+    let samples = [vacuums, idle, waiting(401), waiting(402)];
+    let mut history = History::new(0);
+    history.blocking(&[(401, vec![301]), (402, vec![302])]);
+    (0..50).for_each(|_| history.look(TENTH, &samples));
+    let page = drawn(&history, &pressed("4"), &facts(), (100, 30)).join("\n");
+    assert!(page.contains("301 autovacuum worker (active)") && page.contains("302 shop@db (idle)"), "{page}");
+    let page = drawn(&history, &pressed("2"), &facts(), (100, 30)).join("\n");
+    assert!(page.contains("0.0 %  idle") && !page.contains("301"), "what it works is not known: {page}");
+    // They have done no work of a client.
+    assert_eq!(history.seconds()[0].classes.iter().map(|(_, time)| time.as_secs()).sum::<u64>(), 2);
+}
+
+#[test]
+fn the_chart_of_an_hour_adds_up_what_it_shows_and_not_all_that_is_kept() {
+    // As many sessions, statements and waits as a second keeps.
+    let samples: Vec<Sample> =
+        (1..=70).map(|pid| sample(pid, &format!("select c{pid}"), Some("Lock:transactionid"))).collect();
+    let history = seconds_of(1, &samples);
+    let hours = vec![&history.seconds()[0]; 10 * 3600];
+    let begun = std::time::Instant::now();
+    let column = column_of(&hours).unwrap();
+    let took = begun.elapsed();
+    assert!(column.len() == 1 && (column[0].1 - 70.0).abs() < 1e-6, "{column:?}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}

@@ -83,7 +83,7 @@ fn read() -> Reading {
         let by = match tier {
             Some(Tier::PageCache) => "The page cache served the reads",
             Some(Tier::Storage) => "Storage served",
-            Some(Tier::Mixed { .. }) => "The page cache and storage together served",
+            Some(Tier::Mixed { .. }) => "Memory and storage together served",
             Some(Tier::NeverWritten) => "The file system itself (the blocks were never written) served",
             Some(Tier::Unknown) => "An unknown level served",
             None => "The model served the reads.",

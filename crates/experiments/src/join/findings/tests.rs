@@ -81,7 +81,9 @@ fn gains() -> [Reading; 2] {
             (_, true) => {
                 "; random reads of the same file without a join gain a factor of 8.00 with 64 in flight. The whole join"
             }
-            (_, false) => "is not known, because the storage did not serve all of them: 96 % stayed. The whole join",
+            (_, false) => {
+                "is not known, because it is not proved that the storage served all of them: 96 % stayed. The whole"
+            }
         };
         // The processor's part makes all joins longer alike.
         let waits = format!("as with batching or prefetching: {clauses}; ");

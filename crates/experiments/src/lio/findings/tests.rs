@@ -50,7 +50,7 @@ fn plan(access: Access, threads: usize) -> Plan {
 
 fn of_cases(cases: impl IntoIterator<Item = Measured>) -> Vec<Finding> {
     let cases: Vec<Measured> = cases.into_iter().collect();
-    Kept::found(|journal| report(&cases, journal))
+    Kept::found(|journal| report(&cases, None, journal))
 }
 
 /// The geometric mean of the ratios of those pairs that are whole.
@@ -427,4 +427,33 @@ fn small_tables() -> Reading {
 fn what_logical_reads_say_follows_from_their_costs() {
     let all = [vec![shape(), split(), changed(), small_tables()], threads(), two_ways(), of_server(), beside()];
     both_sides(&lio::findings::ALL, all.into_iter().flatten().chain(tests::readings()));
+}
+
+#[test]
+fn more_threads_than_processors_take_turns_and_no_quiet_machine_helps() {
+    let said = |threads: usize, busy: f64, cores: Option<u64>| {
+        let many = Measured {
+            elapsed: 100.0 / busy / threads as f64,
+            ..one(table(TABLES[0]), plan(Access::FullScan, threads), 100.0)
+        };
+        let cases = [one(table(TABLES[0]), plan(Access::FullScan, 1), 100.0), many];
+        Kept::found(|journal| report(&cases, cores, journal)).remove(0).message
+    };
+    let turns = "The threads take turns on the 2 processors that readpath may use: give --threads 2 at most.";
+    assert!(said(8, 0.25, Some(2)).ends_with(turns), "{}", said(8, 0.25, Some(2)));
+    for (threads, cores) in [(2, Some(2)), (8, Some(8)), (8, None)] {
+        assert!(said(threads, 0.25, cores).ends_with("Repeat the run on a quiet machine."), "{threads} {cores:?}");
+    }
+    assert!(said(16, 0.95, Some(15)).ends_with("instead of 100 ns."), "none of them waits for long");
+}
+
+#[test]
+fn a_get_by_rowid_in_order_is_no_block_where_blocks_are_rebuilt() {
+    let of = |access: Access| {
+        let unchanged = one(table(TABLES[0]), plan(access, 1), 500.0);
+        let changed = Measured { changed_rows: 10, ..one(table(TABLES[0]), plan(access, 1), 900.0) };
+        let found = of_cases([unchanged, changed]);
+        found.iter().any(|finding| finding.id == row::ANSWER_CHANGED_ROWS.id)
+    };
+    assert!(of(Access::FullScan) && of(Access::Rowid) && !of(Access::RowidInOrder));
 }

@@ -180,3 +180,19 @@ fn content() -> Vec<Reading> {
 fn what_served_reads_and_what_they_found_is_said_where_it_holds_and_nowhere_else() {
     both_sides(&reads::findings::ALL, [served_by(), manner(), content()].into_iter().flatten());
 }
+
+#[test]
+fn what_a_file_system_reads_to_verify_blocks_was_not_read_by_other_processes() {
+    let ratio = |caching: Caching, delivered: u64, fetched: Option<u64>| {
+        let counts =
+            AuditCounts { fetched_by_process: fetched, delivered_by_device: Some(delivered), ..AuditCounts::default() };
+        of_others(&Evidence { caching, issued: 1000, counts, never_written: 0.0, layer: None })
+    };
+    // Cold random reads on btrfs: a block of checksums for many of the blocks that are read.
+    assert_eq!(ratio(Caching::Direct, 1900, Some(1900)), None);
+    assert_eq!(ratio(Caching::Direct, 3800, Some(1900)), Some(2.0));
+    for fetched in [Some(0), Some(1000), None] {
+        assert_eq!(ratio(Caching::Direct, 1900, fetched), Some(1.9), "{fetched:?}");
+    }
+    assert_eq!(ratio(Caching::Buffered, 1900, Some(1000)), None);
+}

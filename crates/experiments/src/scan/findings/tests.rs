@@ -34,8 +34,11 @@ fn row_time(nanos: f64) -> Option<Metric> {
     Some(metric(schema::ROW_TIME, nanos))
 }
 
+/// A machine of which it is not known how many processors it has.
 fn machine() -> Machine {
-    Machine::observe(Stop::default()).rehearsal().with_last_cache(CACHE)
+    let mut machine = Machine::observe(Stop::default()).rehearsal().with_last_cache(CACHE);
+    machine.host.cores = None;
+    machine
 }
 
 /// What is found on a fake subject with these parameters, alone or beside another.
@@ -464,4 +467,22 @@ fn passes() -> [Reading; 2] {
 fn what_access_paths_say_follows_from_their_costs() {
     let all = [costs(), vec![instructions(), waits(), bandwidth(), beside()], threads().into(), columns()];
     both_sides(&scan::findings::ALL, all.into_iter().flatten().chain(of_server()).chain(paths()).chain(passes()));
+}
+
+#[test]
+fn more_threads_than_processors_take_turns_and_no_quiet_machine_helps() {
+    let said = |threads: usize, cores: u64| {
+        let of = |threads: usize, busy: f64| {
+            let times = [metric(schema::ELAPSED, 1e-3), metric(schema::CPU, 1e-3 * busy * threads as f64)];
+            Measured { threads, ..one(AccessPath::FullScan, times.map(Some)) }
+        };
+        let mut machine = machine();
+        machine.host.cores = Some(cores);
+        let found = reported(&machine, true, &[of(1, 1.0), of(threads, 0.25)]);
+        let times = found.into_iter().find(|finding| finding.id == row::ANSWER_THREADS.id);
+        times.unwrap().message
+    };
+    let turns = "The threads take turns on the 1 processor that readpath may use: give --threads 1 at most.";
+    assert!(said(4, 1).ends_with(turns), "{}", said(4, 1));
+    assert!(said(4, 4).ends_with("repeat the run on a quiet machine."), "{}", said(4, 4));
 }

@@ -39,7 +39,7 @@ fn stamp(line: &[u8], at: usize) -> Option<Mark> {
 }
 
 /// How attributes are named.
-const ATTRIBUTES: [(&[u8], Attribute); 7] = [
+const ATTRIBUTES: [(&[u8], Attribute); 9] = [
     (b"SESSION ID:(", Attribute::Session),
     (b"CLIENT ID:(", Attribute::Client),
     (b"SERVICE NAME:(", Attribute::Service),
@@ -47,6 +47,9 @@ const ATTRIBUTES: [(&[u8], Attribute); 7] = [
     (b"ACTION NAME:(", Attribute::Action),
     (b"CLIENT DRIVER:(", Attribute::Driver),
     (b"CONTAINER ID:(", Attribute::Container),
+    // Late releases write these two behind the client's driver: none of them says whose a line is.
+    (b"CLIENT IP:(", Attribute::Driver),
+    (b"CONNECTION ID:(", Attribute::Driver),
 ];
 
 /// `NAME:(value) clock`. The value is free text and may have parentheses: it ends at the last `) ` with a clock behind.
@@ -197,6 +200,8 @@ mod tests {
         assert_eq!(text("*** 2019-11-06T13:10:13.148529+00:00 (CDB$ROOT(1))"), "CDB$ROOT 1 at");
         assert_eq!(text("*** SESSION ID:(9.1) 2015-03-10 14:08:53.050"), "9.1 at");
         assert_eq!(text("*** CONTAINER ID:(5) 2018-09-14T10:19:26.417084-05:00"), "5 at");
+        assert_eq!(text("*** CLIENT IP:(192.168.65.1) 2026-03-19T15:59:17.101980+00:00"), "192.168.65.1 at");
+        assert_eq!(text("*** CONNECTION ID:(dxca12mBRQW6==) 2026-03-19T15:59:17.102003+00:00"), "dxca12mBRQW6== at");
         assert_eq!(text("*** TRACE CONTINUED FROM FILE /a/b c.trc ***"), "/a/b c.trc");
         assert_eq!(text("*** DUMP FILE SIZE IS LIMITED TO 10240 BYTES ***"), "SizeLimit");
         assert_eq!(text("*** [ Unix process pid: 77 ]"), "Process(77)");

@@ -25,7 +25,7 @@ pub struct Probe {
     /// Whether the head holds the file to its end.
     pub is_whole: bool,
     /// The records at its end, where that can be reached without reading all that comes before: not in a compressed
-    /// file, and not in one that the head holds whole.
+    /// file or an archive, and not in one that the head holds whole.
     pub tail: Option<Batch>,
 }
 
@@ -71,7 +71,7 @@ fn tail(path: &Path, head_bytes: u64) -> io::Result<Option<Batch>> {
     }
     let file = File::open(path)?;
     let size = file.metadata()?.len();
-    if size <= head_bytes || input::compression_of(&file)?.is_some() {
+    if size <= head_bytes || input::is_packed(&file)? {
         return Ok(None);
     }
     let offset = size.saturating_sub(PROBE_BYTES as u64).max(head_bytes);

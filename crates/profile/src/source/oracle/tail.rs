@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::event::{Evidence, TimeScale};
 use crate::input::bytes::Bytes;
-use crate::input::{Given, Problem, compression_of};
+use crate::input::{Given, Problem, is_packed};
 use crate::source::contract::{Reading, SourceFile, SourceSettings};
 use crate::source::oracle::account::Accounting;
 use crate::source::oracle::read::Growing;
@@ -18,6 +18,9 @@ const SEARCH_BYTES: u64 = 64 << 10;
 
 /// Bytes before the place of reading that are compared: other ones are another trace's.
 const KNOWN_BYTES: usize = 256;
+
+/// Why a trace that is shorter than what was read of it, or holds other bytes, is read from its beginning.
+const CUT: &str = "it was cut and begun again";
 
 /// What became of a trace since it was looked at before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +82,7 @@ impl TraceTail {
             return Ok(Growth::Anew("another file has its name"));
         }
         if size < self.searched || self.bytes_before()? != self.known {
-            return Ok(Growth::Anew("it was cut and begun again"));
+            return Ok(Growth::Anew(CUT));
         }
         let end = self.line_end(size)?;
         self.searched = size;
@@ -89,7 +92,12 @@ impl TraceTail {
         }
         let part = Bytes::from_file(self.file.try_clone()?, self.read, end).take(end - self.read);
         let files = &mut self.files;
-        self.growing.read(Bytes::from_reader(part), self.read, &mut |batch| files.batch(batch, reading))?;
+        let outcome = self.growing.read(Bytes::from_reader(part), self.read, &mut |batch| files.batch(batch, reading));
+        match outcome {
+            // It became shorter than it was a moment before.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Growth::Anew(CUT)),
+            outcome => outcome?,
+        }
         self.read = end;
         self.known = self.bytes_before()?;
         Ok(Growth::Lines)
@@ -134,6 +142,11 @@ impl TraceTail {
         (before.calls, before.waits) != (now.calls, now.waits)
     }
 
+    /// Whether nothing that was read so far is a call or a wait.
+    pub(crate) fn is_without_calls(&self) -> bool {
+        self.files.is_without_calls()
+    }
+
     /// The files as they would be if the trace ended here, and their accounting.
     pub(crate) fn finished(&self, reading: &mut Reading<'_, '_>) -> (Vec<SourceFile>, Accounting) {
         self.files.clone().finish(reading)
@@ -142,5 +155,5 @@ impl TraceTail {
 
 /// Whether a file can be read as it grows: it is plain, and what is in it has a place.
 pub(crate) fn can_grow(path: &Path) -> bool {
-    path.is_file() && File::open(path).and_then(|file| compression_of(&file)).is_ok_and(|packed| packed.is_none())
+    path.is_file() && File::open(path).and_then(|file| is_packed(&file)).is_ok_and(|is_packed| !is_packed)
 }

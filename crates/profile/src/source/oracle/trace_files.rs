@@ -175,6 +175,11 @@ impl Files {
         self.first = Some(first);
     }
 
+    /// Whether no call and no wait was accounted for.
+    pub(super) fn is_without_calls(&self) -> bool {
+        self.begun.iter().all(|file| file.timed_records == 0)
+    }
+
     pub(super) fn batch(&mut self, batch: &mut Batch, reading: &mut Reading<'_, '_>) -> ControlFlow<()> {
         self.end = batch.offset + batch.bytes.len() as u64;
         if let (true, Some(scale)) = (self.begun.is_empty(), self.first) {

@@ -8,6 +8,9 @@ use crate::source::clock::timestamp;
 /// Longest message that is kept; a longer one is passed over and counted. A plan of ten thousand nodes has 20 MiB.
 pub const MESSAGE_BYTES_MAX: usize = 32 << 20;
 
+/// What programs of Windows put in front of text in UTF-8.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Bytes that are read at once.
 const READ_BYTES: usize = 1 << 18;
 
@@ -92,7 +95,7 @@ pub struct Line<'a> {
     pub offset: u64,
     /// Its bytes, with its end.
     pub bytes: u64,
-    /// Its text, without line feed and carriage return.
+    /// Its text, without line feed and carriage return; that of the first one without a byte order mark too.
     pub text: &'a [u8],
     /// Whether it is longer than a message may be: the text is its beginning.
     pub is_too_long: bool,
@@ -159,6 +162,7 @@ impl<R: Read> Lines<R> {
         }
         let text = self.text.strip_suffix(b"\n").unwrap_or(&self.text);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| offset == 0).unwrap_or(text);
         Ok(Some(Line { offset, bytes: self.offset - offset, text, is_too_long }))
     }
 }

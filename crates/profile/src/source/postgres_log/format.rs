@@ -1,6 +1,6 @@
 //! In which format a server log is written, from its content.
 
-use super::entry::{Assembler, Entry, Line, MESSAGE_BYTES_MAX, Sink};
+use super::entry::{Assembler, BYTE_ORDER_MARK, Entry, Line, MESSAGE_BYTES_MAX, Sink};
 use super::{csvlog, jsonlog, stderr};
 
 /// Formats that plans are read from.
@@ -53,6 +53,7 @@ impl Assembler for PlanFile {
 /// The format of a log that begins with these bytes; `None` for anything else. A few lines are enough; a log may begin
 /// in the middle of a message, so several are looked at.
 pub fn detect(head: &[u8]) -> Option<LogFormat> {
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     if is_plan(head) {
         return Some(LogFormat::Plan);
     }

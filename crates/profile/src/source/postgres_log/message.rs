@@ -26,6 +26,21 @@ pub fn plan_message(message: &[u8]) -> Option<PlanMessage<'_>> {
     Some(PlanMessage { duration, plan: message[end + 1..].trim_ascii() })
 }
 
+/// Bytes at the beginning of a message in which the duration of a statement is looked for.
+const DURATION_BYTES_MAX: usize = 200;
+
+/// The duration and the text of a client's statement that is over, as `log_min_duration_statement` writes them; `None`
+/// for any other message.
+pub fn ended_statement(message: &[u8]) -> Option<(Ticks, &[u8])> {
+    let unit = memchr::memmem::find(&message[..message.len().min(DURATION_BYTES_MAX)], b" ms")?;
+    let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let start = message[..unit].iter().rposition(|byte| !is_number(byte))? + 1;
+    let duration = micros_of_millis(std::str::from_utf8(&message[start..unit]).ok()?)?;
+    let behind = &message[unit..];
+    let colon = memchr::memchr(b':', behind)?;
+    Some((Ticks::from_micros(duration), behind[colon + 1..].trim_ascii_start()))
+}
+
 fn duration(line: &[u8]) -> Option<Ticks> {
     let line = line.trim_ascii_end();
     if line.len() > 200 || line.last() != Some(&b':') {
@@ -46,6 +61,21 @@ fn duration(line: &[u8]) -> Option<Ticks> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_statement_that_is_over_has_its_duration_and_its_text() {
+        let duration = Ticks::from_micros(4100);
+        for (message, text) in [
+            ("duration: 4.100 ms  statement: CALL p()", "CALL p()"),
+            ("duration: 4.100 ms  execute <unnamed>: CALL p($1)", "CALL p($1)"),
+            ("Dauer: 4.100 ms Anweisung: DO '", "DO '"),
+        ] {
+            assert_eq!(ended_statement(message.as_bytes()), Some((duration, text.as_bytes())), "{message}");
+        }
+        for other in ["duration: 4.100 ms", "statement: CALL p()", " ms: CALL p()", ""] {
+            assert_eq!(ended_statement(other.as_bytes()), None, "{other}");
+        }
+    }
 
     #[test]
     fn only_a_plan_s_announcement_is_taken_for_one() {

@@ -18,7 +18,7 @@ use super::figures::{Figures, NodeFigures, figures};
 use super::findings::{LogSummary, findings};
 use super::format::{LogFormat, detect};
 use super::json::Fault;
-use super::message::{PlanMessage, plan_message};
+use super::message::{PlanMessage, ended_statement, plan_message};
 use super::order::by_first_stamp;
 use super::plan::{Node, PlanDocument, read_plan};
 use crate::event::{
@@ -244,7 +244,7 @@ impl LogSource {
         let (duration, plan) = match plan_message(&entry.message) {
             _ if format == LogFormat::Plan => (None, entry.message.as_slice()),
             None => {
-                self.end_failed(entry, observer);
+                self.end_without_plan(entry, observer);
                 return Err("messages without a plan");
             }
             Some(PlanMessage { plan, .. }) if !plan.starts_with(b"{") => {
@@ -277,18 +277,24 @@ impl LogSource {
         Ok(())
     }
 
-    /// Gives up what waits in a session whose statement failed: the server writes no plan of that one, and the client
-    /// often runs the same text again.
-    fn end_failed(&mut self, entry: &Entry, observer: &mut dyn Observer) {
+    /// Gives up what waits in a session whose statement is over and has no plan: it failed, and the client often runs
+    /// the same text again, or it is a `CALL` or `DO` that was logged with its duration.
+    fn end_without_plan(&mut self, entry: &Entry, observer: &mut dyn Observer) {
+        let call = ended_statement(&entry.message).filter(|(_, text)| entry.context.is_empty() && is_call(text));
+        let is_over = entry.is_failure || call.is_some();
         // An entry without a session may be any session's.
-        let session = self.sessions.get(&entry.session).filter(|_| entry.is_failure && !entry.session.is_empty());
+        let session = self.sessions.get(&entry.session).filter(|_| is_over && !entry.session.is_empty());
         let Some(session) = session.copied() else { return };
-        // A log of another format may tell of a failure long before.
+        // A log of another format may tell of it long before, and a cursor of the client's may be open meanwhile.
         let at = entry.time.map(Ticks::from_micros);
+        let call = call.map(|(duration, _)| Inner::of_call(at, duration));
+        let is_before = |inner: &Inner| call.is_some_and(|call| !inner.began_within(&call));
         let is_later = |inner: &Inner| inner.span().zip(at).is_some_and(|((_, end), at)| end > at);
         let mut ended = Vec::new();
         self.states[session as usize].waiting.retain(|_, waiting| {
-            ended.extend(waiting.extract_if(.., |inner| !is_later(inner)));
+            // Statements of one depth follow one another: those of a call are the last ones.
+            let first = waiting.iter().rposition(is_before).map_or(0, |last| last + 1);
+            ended.extend(waiting.extract_if(first.., |inner| !is_later(inner)));
             !waiting.is_empty()
         });
         self.waiting -= ended.len();
@@ -627,6 +633,19 @@ fn push<T>(list: &mut Vec<T>, element: T) -> u32 {
 }
 
 impl Inner {
+    /// A `CALL` or `DO` that was over at this time, of which nothing else is known.
+    fn of_call(end: Option<Ticks>, duration: Ticks) -> Inner {
+        Inner {
+            depth: 0,
+            function: None,
+            is_of_block: false,
+            start: end.map(|end| end - duration),
+            cost: Cost { elapsed: duration, ..Cost::default() },
+            io: [Ticks::ZERO; 5],
+            io_blocks: [0; 5],
+        }
+    }
+
     /// Whether it began after `outer` did, as far as their stamps tell. They do not where the server wrote the entry of
     /// `outer` late: a SELECT of a transaction is logged when its portal closes.
     fn began_within(&self, outer: &Inner) -> bool {
@@ -682,7 +701,10 @@ impl Source for LogSource {
         let unread = std::mem::replace(&mut self.summary.unread, before);
         unread.iter().for_each(|unread| Unread::add(&mut self.summary.unread, unread));
         let timed_records = self.summary.plans - plans;
-        let cut_short = outcome.err().map(|error| error.to_string());
+        let cut_short = match outcome {
+            Err(error) if bytes == 0 => return Err(input::Problem::Unreadable { name, error }),
+            outcome => outcome.err().map(|error| error.to_string()),
+        };
         Ok(vec![SourceFile { name, bytes, timed_records, unread, cut_short, head_hash, ..SourceFile::default() }])
     }
 
@@ -726,6 +748,12 @@ fn io_of(nodes: &[Node], figures: &[NodeFigures]) -> ([Ticks; 5], [i64; 5]) {
         blocks.iter_mut().zip(block).for_each(add);
     }
     (times.map(Ticks), blocks)
+}
+
+/// Whether the text of a statement is a `CALL` or a `DO`: the server writes no plan of these.
+fn is_call(text: &[u8]) -> bool {
+    let word = text.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    [&b"CALL"[..], b"DO"].iter().any(|call| word.eq_ignore_ascii_case(call))
 }
 
 /// In how many functions an entry was written: 0 for a statement of the client. A statement that no function called,
@@ -1077,6 +1105,30 @@ mod tests {
     }
 
     #[test]
+    fn what_a_call_ran_is_taken_off_no_statement_behind_the_line_of_its_end() {
+        let over = |text: &str| format!("2026-11-21 10:45:01.006 UTC [7] me@shop LOG:  duration: 4.100 ms  {text}\n");
+        let next = entry(1025, 7, "17.000", "select 1", FIGURES);
+        for (text, own, orphans) in [
+            ("statement: CALL f()", 17_000, 1),
+            ("execute <unnamed>: call f($1)", 17_000, 1),
+            ("statement: SELECT f()", 14_000, 0),
+        ] {
+            let (kept, _, summary) = read(&(inner(1005, "3.000", WITHIN_F) + &over(text) + &next));
+            assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(own), orphans), "{text}");
+        }
+        // What ran before the CALL is of a cursor that is open.
+        let of_cursor = entry(1025, 7, "60.000", "select f()", FIGURES);
+        let log = inner(980, "3.000", WITHIN_F) + &over("statement: CALL g()") + &of_cursor;
+        let (kept, _, summary) = read(&log);
+        assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(57_000), 0));
+        // Where stamps have whole seconds, what ran in it may seem to end long before it began.
+        let over = "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 500.000 ms  statement: CALL f()\n";
+        let late = entry(2100, 7, "1500.000", "select 1", FIGURES);
+        let (kept, _, summary) = read(&(inner(1000, "3.000", WITHIN_F) + over + &late));
+        assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(1_500_000), 1));
+    }
+
+    #[test]
     fn a_statement_within_a_function_calls_nothing_by_the_name_of_that_one() {
         let within = |line: &str| format!("PL/pgSQL function total() line {line}");
         let deep = inner(1000, "4.000", &format!("PL/pgSQL function g() line 2 at PERFORM\n\t{}", within("3 at IF")));
@@ -1241,6 +1293,17 @@ mod tests {
         let found: Vec<String> = findings(&summary).into_iter().map(|finding| finding.message).collect();
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[1].ends_with(": write EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)."), "{found:?}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_hides_no_plan_and_no_entry() {
+        let plan = "\u{feff}[{\"Plan\": {\"Node Type\": \"Result\"}}]";
+        let log = format!("\u{feff}{}", csv(1000, "9.0", ""));
+        for text in [plan, log.as_str()] {
+            let (kept, _, summary) = read(text);
+            assert_eq!((kept.calls.len(), summary.unread.len()), (1, 0), "{text}");
+            assert_eq!(summary.plan_bytes, text.len() as u64, "its bytes are counted");
+        }
     }
 
     #[test]

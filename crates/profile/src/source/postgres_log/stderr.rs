@@ -5,6 +5,8 @@
 //! found by their looks, and what is not found is unknown. Continuation lines name no process, so a message that
 //! another process wrote into is cut: what follows is counted as lines without a beginning.
 
+use std::net::Ipv6Addr;
+
 use super::entry::{Assembler, Entry, Line, MESSAGE_BYTES_MAX, Sink, is_failure};
 use super::message::is_plan_head;
 use crate::event::Scope;
@@ -294,7 +296,13 @@ fn session(text: &str) -> Option<String> {
             || matches!(letter, ':' | ',' | '[' | ']' | '<' | '>' | '|' | '=')
             || (has_dashes && letter == '-')
     };
-    let words = || text.split(is_between).map(|word| word.trim_matches(['(', ')']));
+    // The groups of a client's address in IPv6, with its port or its interface behind or not, are no process. A process
+    // with two empty names behind it (`1234::`) is no client's address, which never ends so.
+    let is_no_address =
+        |part: &&str| part.split(['(', '%']).all(|word| word.ends_with("::") || word.parse::<Ipv6Addr>().is_err());
+    let is_outer = |letter: char| letter != ':' && is_between(letter);
+    let parts = || text.split(is_outer).filter(is_no_address);
+    let words = || parts().flat_map(move |part| part.split(is_between)).map(|word| word.trim_matches(['(', ')']));
     let is_identifier = |word: &&str| {
         let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
         // The session's start in seconds since 1970 has eight digits from 1978 to 2106.
@@ -378,6 +386,11 @@ mod tests {
             ("1234 2026-11-21 10:45:53.123 UTC ", "1234"),
             ("(1234) 2026-11-21 10:45:53.123 UTC ", "1234"),
             ("< 2026-11-21 10:45:53.123 UTC >", ""),
+            ("2026-11-21 10:45:53.123 UTC me@shop ::1 1234 ", "1234"),
+            ("2026-11-21 10:45:53.123 UTC fe80::17(51234) 1234 ", "1234"),
+            ("2026-11-21 10:45:53.123 UTC fe80::215:5dff%eth0(51234) 1234 ", "1234"),
+            ("2026-11-21 10:45:53.123 UTC 1234:: ", "1234"),
+            ("2026-11-21 10:45:53.123 UTC:10.0.0.1:1234:", "1234"),
             ("2026-11-21 10:45:53.123 -03 ", ""),
             ("2026-11-21 10:45:53.123 UTC me@shop-2 ", ""),
         ] {

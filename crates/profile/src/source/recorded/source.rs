@@ -19,7 +19,7 @@ use crate::observe::Listeners;
 use crate::period::{Period, clock};
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
 use crate::source::sampled::reads::Reads;
-use crate::source::sampled::{Accounting, Ending, Observed, SAMPLED_SOURCE};
+use crate::source::sampled::{Accounting, Ending, Observed, SAMPLED_SOURCE, State};
 use crate::tables::sampled::{Counters, OwnCost};
 
 /// The row of the table of sources. A recording's profile is one of samples: it compares with those of the same server.
@@ -47,8 +47,8 @@ const GAP: i64 = 250_000;
 /// Most of the time that may have no account of the server's, such as that of a segment that a gap cut short.
 const UNACCOUNTED_PART_MAX: f64 = 0.01;
 
-/// Part of the time that may lie in segments that are read in part. Beyond it no time is divided by what the server
-/// counted, which is of whole segments.
+/// Part of the time that may lie in segments that are read in part, or that have no counters. Beyond it no time is
+/// divided by what the server counted, which is of whole segments.
 const IN_PART_MAX: f64 = 0.02;
 
 /// Why a time is not in a recording where no segment says it.
@@ -104,6 +104,8 @@ struct RecordedSource {
     has_counters_in_part: bool,
     /// Microseconds that were read of segments in part, and all that were read.
     in_part: (i64, i64),
+    /// Those of whole segments for which the server was not asked what it had counted.
+    uncounted: i64,
 }
 
 /// What recorders took, of segments that are read as a whole or in part: evenly all over each.
@@ -160,6 +162,7 @@ impl RecordedSource {
             has_counters: false,
             has_counters_in_part: false,
             in_part: (0, 0),
+            uncounted: 0,
         }
     }
 
@@ -195,6 +198,7 @@ impl RecordedSource {
         let time = end.saturating_sub(begin).max(0);
         self.in_part.1 = self.in_part.1.saturating_add(time);
         match is_whole {
+            true if is_uncounted(segment) => self.uncounted = self.uncounted.saturating_add(time),
             true => self.count(segment),
             false => {
                 self.in_part.0 = self.in_part.0.saturating_add(time);
@@ -237,7 +241,7 @@ impl RecordedSource {
     /// Whether the server's counters are of much less than the time that is read.
     fn is_counted_in_part(&self) -> bool {
         let (in_part, all) = self.in_part;
-        self.has_counters && in_part as f64 > IN_PART_MAX * all as f64
+        self.has_counters && in_part.saturating_add(self.uncounted) as f64 > IN_PART_MAX * all as f64
     }
 
     /// Whether a segment is left out because its folder is another server's: the statements and sessions of both would
@@ -333,6 +337,10 @@ impl RecordedSource {
         }
         let of_counters = match (has_counters, self.is_counted_in_part()) {
             (true, false) => "pg_stat_statements gave executions, rows and reads of statements, of whole minutes.",
+            (true, true) if self.uncounted > self.in_part.0 => {
+                "pg_stat_statements gave executions, rows and reads of statements, of a part of the time: segments \
+                 that ended with their recorder or before a gap have none, so that no time is divided by them."
+            }
             (true, true) => {
                 "pg_stat_statements gave executions, rows and reads of statements, of whole minutes: the profile's \
                  time begins or ends within one, so that no time is divided by them."
@@ -355,6 +363,14 @@ impl RecordedSource {
         });
         said
     }
+}
+
+/// Whether sessions worked in a segment and the server was not asked what it counted meanwhile: a recorder's last one,
+/// and one that a gap ended. Where the server's account is there, it was asked, and counted nothing.
+fn is_uncounted(segment: &Segment) -> bool {
+    let has_none = segment.account.is_none() && segment.statements.iter().all(|one| one.counted.is_none());
+    let active = Segment::states().iter().position(|word| *word == State::Active.name());
+    has_none && segment.samples.iter().any(|one| Some(one.state as usize) == active)
 }
 
 /// A text of what a recording says of its server; empty where it does not say it.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ::measure::Run;
 use ::profile::follow::{Followed, Growth, Way, findings};
 use ::profile::ingest::Ingested;
-use ::profile::input::expand;
+use ::profile::input::{Given, expand};
 use ::profile::observe::instruments::Instruments;
 use experiments::{Journal, Stop};
 
@@ -118,7 +118,7 @@ impl Source {
         match self {
             Source::Tail(followed) => look_at_tail(followed, arguments, stop),
             Source::Whole(known) => {
-                let sizes = sizes(arguments);
+                let sizes = sizes(&arguments.files);
                 if known.as_ref() == Some(&sizes) {
                     return Ok(Look::Same);
                 }
@@ -206,10 +206,13 @@ impl Pages {
 }
 
 /// The sizes of all files that are named, now.
-fn sizes(arguments: &Arguments) -> Vec<u64> {
-    let found = expand(&arguments.files);
-    let given = found.given.iter().chain(&found.candidates);
-    given.map(|given| fs::metadata(given.name()).map_or(0, |data| data.len())).collect()
+fn sizes(files: &[PathBuf]) -> Vec<u64> {
+    let found = expand(files);
+    let size = |given: &Given| match given {
+        Given::File(path) => fs::metadata(path).map_or(0, |data| data.len()),
+        Given::StandardInput => 0,
+    };
+    found.given.iter().chain(&found.candidates).map(size).collect()
 }
 
 fn is_less(sizes: &[u64], known: &[u64]) -> bool {
@@ -218,4 +221,19 @@ fn is_less(sizes: &[u64], known: &[u64]) -> bool {
 
 fn unreadable(problem: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Failed, format!("{problem}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn a_file_whose_name_is_no_utf_8_grows_too() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(OsStr::from_bytes(b"a\xff.trc")), "12345").unwrap();
+        assert_eq!(sizes(&[folder.path().into()]), [5]);
+    }
 }

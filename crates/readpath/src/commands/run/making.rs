@@ -5,7 +5,7 @@ use std::env;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -25,6 +25,9 @@ use crate::signals::Signals;
 
 /// How long a run goes on before a signal of the user is looked for again.
 const NAP: Duration = Duration::from_millis(100);
+
+/// The file that a process runs, by the kernel.
+const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// How runs are made.
 pub(super) struct Making<'a> {
@@ -162,9 +165,16 @@ fn start(order: &Order) -> io::Result<(BoundChild, Sheet)> {
     file.write_all(&order)?;
     file.rewind()?;
     let sheet = Sheet { file: file.try_clone()?, order: order.len() as u64 };
-    let mut command = Command::new(env::current_exe()?);
+    let mut command = Command::new(program()?);
     command.arg(JOB_RUN).stdin(Stdio::from(file));
     Ok((BoundChild::spawn(command, None, Signal::TERM)?, sheet))
+}
+
+/// This program. Where a new build has taken its place since, its file has no name any more, and the kernel still has
+/// the file.
+fn program() -> io::Result<PathBuf> {
+    let path = env::current_exe()?;
+    Ok(if path.exists() { path } else { OWN_PROGRAM.into() })
 }
 
 /// What the end of a process says.

@@ -110,17 +110,13 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
     let axis =
         if with_published { Axis { scale: crate::page::Scale::Logarithmic, ..value.clone() } } else { value.clone() };
     let chart = chart.chart("join-wait", "How long a nested loop waits for reads, by how it gathers them", axis)?;
-    let note = match chart.has_published() {
-        true => {
-            "Median of the joins. The published joins looked up other rows: compare how much each way of gathering \
-             gains, and not the times."
-        }
-        false => "Median of the joins.",
-    };
+    let remark = "The published joins looked up other rows: compare how much each way of gathering gains, and not the \
+                  times.";
     let is_cached =
         |case: &&Case| cell(case, "direct") == "false" && !cell(case, "effective_io_concurrency").is_empty();
     chart
-        .noted(note)
+        .noted("Median of the joins.")
+        .about_published(remark)
         .noted(methods(&timed))
         .noted(if timed.iter().any(is_cached) { THROUGH_CACHE } else { "" })
         .thin_line(RANGE)

@@ -50,11 +50,8 @@ fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_pub
     } else {
         &[]
     };
-    let note = match chart.has_published() {
-        true => "Outlined bars are published figures of Oracle, on a PC and on an M-8000 server.",
-        false => "",
-    };
-    chart.of_medians().noted(note).thin_line(RANGE).concerning(concerns).with_at_least(2)
+    let remark = "Outlined bars are published figures of Oracle, on a PC and on an M-8000 server.";
+    chart.of_medians().about_published(remark).thin_line(RANGE).concerning(concerns).with_at_least(2)
 }
 
 /// What the rows of a case are like: of a table that was found, its name.

@@ -1,6 +1,7 @@
 //! A profile as charts: where the time went, which statements took it, how latencies are distributed, what a larger
 //! cache would avoid, and sessions side by side.
 
+use measure::quantity::counted;
 use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Run, Unit};
@@ -302,6 +303,9 @@ fn sessions(run: &Run) -> Option<Chart> {
     sessions.truncate(SESSIONS_MAX);
     let value = Axis::linear("response time", Unit::Nanoseconds);
     let chart = Chart::new("sessions", "Where the time of each session went", value, Plot::Stack(sessions)).keyed(keys);
-    let note = if more > 0 { format!("{more} further sessions took less.") } else { String::new() };
+    let note = match more as u64 {
+        0 => String::new(),
+        more => format!("{} took less.", counted(more, "further session", "further sessions")),
+    };
     chart.noted(note).concerning(&["several-sessions"]).with_at_least(1).filter(|_| is_several)
 }

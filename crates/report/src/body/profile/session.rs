@@ -1,6 +1,7 @@
 //! Sessions side by side, and modules, actions and services.
 
 use measure::Run;
+use measure::quantity::counted;
 use measure::sorting;
 
 use super::amount::{count, scale, share};
@@ -28,7 +29,8 @@ pub(super) fn table(run: &Run) -> Option<Table> {
     let (shown, others) = sessions.split_at(sessions.len().min(LINES_MAX));
     let mut lines: Vec<(String, &[Row])> =
         shown.iter().map(|row| (row.text("session").to_string(), std::slice::from_ref(row))).collect();
-    lines.extend((!others.is_empty()).then(|| (format!("{} others", others.len()), others)));
+    let name = || counted(others.len() as u64, "other", "others");
+    lines.extend((!others.is_empty()).then(|| (name(), others)));
     let sum = |rows: &[Row], metric: &str| {
         let values: Vec<f64> = rows.iter().filter_map(|row| row.value(metric)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>())

@@ -43,16 +43,12 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     };
     let chart = beside.chart("roundtrip", title, value.clone());
     let chart = chart.map(|chart| {
-        let note = match chart.has_published() {
-            true => "Outlined marks are published figures of other storage.",
-            false => "",
-        };
         let model = if is_model { MODEL } else { "" };
         chart
             .of_medians()
             .noted(passes(&cases))
             .noted(model)
-            .noted(note)
+            .about_published("Outlined marks are published figures of other storage.")
             .thin_line("smallest to 90th percentile")
             .concerning(&["answer-*", "tier-unknown", "absent-*", "lazily-loaded"])
     });

@@ -67,12 +67,10 @@ fn chart(cases: &[&Case], file: &'static str, metric: &str, title: &str, value: 
     };
     let chart = rows.chart(file, title, value)?;
     let names: Vec<String> = unread.iter().map(|case| label(case)).collect();
-    let note = [
-        chart
-            .has_published()
-            .then(|| "Outlined marks are published figures of a database on another machine.".to_string()),
-        (!names.is_empty()).then(|| format!("Left out, because no row was read for the answer: {}.", names.join("; "))),
-    ];
-    let note = note.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    chart.of_medians().noted(note).thin_line(RANGE).with_at_least(2)
+    let left_out = match names.is_empty() {
+        true => String::new(),
+        false => format!("Left out, because no row was read for the answer: {}.", names.join("; ")),
+    };
+    let remark = "Outlined marks are published figures of a database on another machine.";
+    chart.of_medians().about_published(remark).noted(left_out).thin_line(RANGE).with_at_least(2)
 }

@@ -38,7 +38,7 @@ pub(super) fn read(
     Ok(DeviceReads { alone, together, depth, not_from_storage: not_alone.or(not_together) })
 }
 
-/// Microseconds a read, and why the storage did not serve them.
+/// Microseconds a read, and why it is not proved that the storage served them.
 fn read_pass(
     device: &dyn Device,
     path: &Path,
@@ -82,6 +82,6 @@ fn read_pass(
     let Some(target) = witnesses.target() else { return Ok((read()?.0, None)) };
     let buffered = Some(target).filter(|target| target.caching() == Caching::Buffered);
     let mut witnessed = Witnessed::none(target.caching());
-    let micros = witnessed.watch(page_cache::empty(buffered)?, read)?;
+    let micros = witnessed.watch(target, page_cache::empty(buffered)?, read)?;
     Ok((micros, witnessed.not_from_storage()))
 }

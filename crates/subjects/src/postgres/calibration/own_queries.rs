@@ -25,6 +25,12 @@ const QUERIES_MAX: usize = 1000;
 const HAS_PLAN: &str = "^([[:space:](]|--[^\\n\\r]*[\\n\\r]|/[*].*[*]/)*(select|with|values|table|insert|update|delete|\
                         merge)";
 
+/// The beginning of a comment ahead of a statement that tells the extension pg_hint_plan how to plan it.
+const HINT: &str = "/*+";
+
+/// The server's code for a column that is not there.
+const NO_COLUMN: &str = "42703";
+
 /// Largest file.
 const FILE_MAX: u64 = 16 << 20;
 
@@ -73,16 +79,21 @@ impl QuerySource {
 
 /// The queries of a file, or of the files of a folder in the order of their names; a sentence where there are none.
 pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
-    let sentence = |error: std::io::Error| format!("the queries in {} cannot be read: {error}", path.display());
+    let sentence =
+        |path: &Path, error: std::io::Error| format!("the queries in {} cannot be read: {error}", path.display());
     let mut files = vec![path.to_path_buf()];
     if path.is_dir() {
-        let entries = fs::read_dir(path).map_err(sentence)?.flatten().map(|entry| entry.path());
+        let entries = fs::read_dir(path).map_err(|error| sentence(path, error))?.flatten().map(|entry| entry.path());
         files = entries.filter(|path| path.extension().is_some_and(|ending| ending == "sql")).collect();
         sorting::ascending(&mut files);
+        if files.is_empty() {
+            return Err(format!("{} holds no file whose name ends in .sql", path.display()));
+        }
     }
     let mut all = Vec::new();
     for file in files {
-        let text = text_of(plain::read(&file, FILE_MAX).map_err(sentence)?, &file)?;
+        let bytes = plain::read(&file, FILE_MAX).map_err(|error| sentence(&file, error))?;
+        let text = text_of(bytes, &file)?;
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         all.extend(split(&text, &stem));
         // Before the rest of a large folder is read.
@@ -148,9 +159,7 @@ impl Calibration {
              sum(total_exec_time) DESC LIMIT {QUERIES_MAX}"
         );
         let rows = match self.session().rows(&list) {
-            Err(server::ServerError::Statement { reason, .. }) => {
-                return Ok(Err(format!("{LIST} cannot be read: {reason}")));
-            }
+            Err(server::ServerError::Statement { reason, code, .. }) => return Ok(Err(unreadable(&reason, &code))),
             rows => rows?,
         };
         let query = |row: Vec<Option<String>>| {
@@ -177,43 +186,76 @@ impl Calibration {
     }
 }
 
+/// What is said where the server's list cannot be read. A database from an older version keeps the extension's old
+/// columns until that is updated.
+fn unreadable(reason: &str, code: &str) -> String {
+    let advice = if code == NO_COLUMN {
+        format!(": ALTER EXTENSION {LIST} UPDATE gives it the columns of this server's version")
+    } else {
+        String::new()
+    };
+    format!("{LIST} cannot be read: {reason}{advice}")
+}
+
 /// The statements of a text. A comment `-- name: NAME` before one names it; else it has the file's name and a number.
+/// Outside of literals, a backslash ends a statement too: it begins a command of psql's, as in `\timing` and `\g`.
 ///
 /// Only a proposal: the server refuses what is not one statement.
 pub fn split(text: &str, file: &str) -> Vec<OwnQuery> {
     let mut all = Vec::new();
-    let (mut start, mut at) = (0, 0);
+    let (mut start, mut at, mut name) = (0, 0, None);
     while at <= text.len() {
         let rest = &text[at..];
-        if !rest.is_empty() && !rest.starts_with(';') {
+        if !rest.is_empty() && !rest.starts_with([';', '\\']) {
             at += token(rest);
             continue;
         }
-        let (body, name) = without_comments(&text[start..at]);
+        let (body, given) = without_comments(&text[start..at]);
+        // A command of psql's may stand between the name and the statement.
+        name = given.or(name);
         if !body.is_empty() {
-            let name = name.unwrap_or_else(|| format!("{file} {}", all.len() + 1));
+            let name = name.take().unwrap_or_else(|| format!("{file} {}", all.len() + 1));
             all.push(OwnQuery { name, text: body.into() });
             // One more than are taken tells that there are too many.
             if all.len() > QUERIES_MAX {
                 break;
             }
         }
-        at += 1;
+        at += end(rest);
         start = at;
     }
     all
 }
 
-/// A statement without the comments before it, and the name that one of them gives.
+/// Bytes of what ends a statement: a semicolon, or a command of psql's, which takes the rest of its line. At the end of
+/// the text 1, which is beyond it.
+fn end(text: &str) -> usize {
+    match text.as_bytes() {
+        [b'\\', b';', ..] => 2,
+        [b'\\', ..] => line(text),
+        _ => 1,
+    }
+}
+
+/// Bytes of the line at the beginning of a text, with one of what ends it.
+fn line(text: &str) -> usize {
+    text.find(['\n', '\r']).map_or(text.len(), |at| at + 1)
+}
+
+/// A statement without the comments before it, unless one is a hint, and the name that one of them gives.
 fn without_comments(text: &str) -> (&str, Option<String>) {
-    let (mut rest, mut name) = (text.trim(), None);
+    let (mut rest, mut hinted, mut name) = (text.trim(), None, None);
     while rest.starts_with("--") || rest.starts_with("/*") {
+        if rest.starts_with(HINT) {
+            hinted = hinted.or(Some(rest));
+        }
         let length = token(rest);
         let comment = rest[..length].trim_start_matches('-').trim();
         name = comment.strip_prefix("name:").map(|name| name.trim().to_string()).or(name);
         rest = rest[length..].trim_start();
     }
-    (rest, name)
+    // A hint alone is no statement.
+    (hinted.filter(|_| !rest.is_empty()).unwrap_or(rest), name)
 }
 
 /// Bytes of the token at the beginning of a text that is not empty: a literal, a name in quotes, a comment, or a
@@ -222,7 +264,7 @@ pub(super) fn token(text: &str) -> usize {
     let until = |from: usize, end: &str| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
     let first = text.chars().next().map_or(1, char::len_utf8);
     match text.as_bytes() {
-        [b'-', b'-', ..] => text.find(['\n', '\r']).map_or(text.len(), |at| at + 1),
+        [b'-', b'-', ..] => line(text),
         [b'/', b'*', ..] => comment(text),
         [b'E' | b'e', b'\'', ..] => escaped(text),
         [quote @ (b'\'' | b'"'), ..] => until(1, if *quote == b'"' { "\"" } else { "'" }),
@@ -300,6 +342,50 @@ mod tests {
     }
 
     #[test]
+    fn a_command_of_psql_is_no_part_of_a_query_and_what_it_quotes_swallows_none() {
+        let commands = "\\timing on\r\n\\echo don't; stop\n-- name: one\n\\set n 3\n";
+        let found = split(&format!("{commands}SELECT 1 \\g\nSELECT '\\g' \\; SELECT 3\n\\x"), "shop");
+        let of = |name: &str, text: &str| OwnQuery { name: name.into(), text: text.into() };
+        assert_eq!(found, [of("one", "SELECT 1"), of("shop 2", "SELECT '\\g'"), of("shop 3", "SELECT 3")]);
+    }
+
+    #[test]
+    fn a_hint_stays_with_its_query() {
+        let hinted = "/*+ SeqScan(t) */ SELECT 1";
+        let found = split(&format!("/* first */ -- name: one\n{hinted};"), "shop");
+        assert_eq!(found, [OwnQuery { name: "one".into(), text: hinted.into() }]);
+        let found = split("/*+ SeqScan(t) */ -- name: two\nSELECT 2; /*+ SELECT 3 */", "shop");
+        assert_eq!(found.len(), 1, "a hint alone is no query");
+        assert_eq!((found[0].name.as_str(), found[0].text.starts_with(HINT)), ("two", true), "the name is behind it");
+    }
+
+    #[test]
+    fn a_folder_without_queries_by_its_names_is_not_said_to_lack_semicolons() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("shop.txt"), "SELECT 1;").unwrap();
+        let refusal = of_files(folder.path()).unwrap_err();
+        assert!(refusal.contains("ends in .sql") && !refusal.contains("semicolon"), "{refusal}");
+        fs::write(folder.path().join("shop.sql"), "SELECT 1;").unwrap();
+        assert_eq!(of_files(folder.path()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_one_file_of_a_folder_that_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("old.sql")).unwrap();
+        let refusal = of_files(folder.path()).unwrap_err();
+        assert!(refusal.contains("old.sql cannot be read"), "{refusal}");
+    }
+
+    #[test]
+    fn a_list_with_the_columns_of_an_older_version_is_to_be_updated() {
+        let said = unreadable("column \"total_exec_time\" does not exist", "42703");
+        assert!(said.contains("ALTER EXTENSION pg_stat_statements UPDATE"), "{said}");
+        let other = unreadable("pg_stat_statements must be loaded", "55000");
+        assert!(!other.contains("ALTER EXTENSION"), "{other}");
+    }
+
+    #[test]
     fn a_file_of_more_queries_than_are_taken_is_not_split_to_its_end() {
         assert_eq!(split(&"a;".repeat(QUERIES_MAX * 3), "file").len(), QUERIES_MAX + 1);
     }
@@ -361,7 +447,7 @@ mod tests {
         ) {
             let found = split(&text, "file");
             prop_assert!(found.iter().all(|query| !query.text.is_empty()));
-            if !text.contains("--") && !text.contains("/*") {
+            if !["--", "/*", "\\"].iter().any(|mark| text.contains(mark)) {
                 let letters = |text: &str| text.chars().filter(|one| *one != ';' && !one.is_whitespace()).count();
                 let kept: usize = found.iter().map(|query| letters(&query.text)).sum();
                 prop_assert_eq!(kept, letters(&text));

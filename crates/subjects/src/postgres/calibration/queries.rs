@@ -149,9 +149,7 @@ impl Calibration {
 
     /// Closes ways of the planner to it, by the names of their settings, or opens them all again.
     pub fn close_ways(&mut self, settings: &[&str], open: &[&str]) -> Result<(), SubjectError> {
-        open.iter().try_for_each(|setting| self.reset(setting))?;
-        settings.iter().try_for_each(|setting| self.set(setting, if *setting == PARALLEL { "0" } else { "off" }))?;
-        Ok(self.session().run("DISCARD PLANS")?)
+        Ok(self.session().run(&closing(settings, open))?)
     }
 
     /// Prepares a user's query, and finds out whether it may be run.
@@ -161,6 +159,9 @@ impl Calibration {
         (name, text): (&str, &str),
         volatile: &Volatile,
     ) -> Result<Answered<Query>, SubjectError> {
+        if volatile::makes_table(text) {
+            return Ok(Err(MAKES_TABLE.into()));
+        }
         let prepared = format!("readpath_{number}");
         let preparation = format!("PREPARE {prepared} AS {text}");
         let outside = self.read_only(PLANNING_LIMIT, |tables| {
@@ -286,6 +287,7 @@ impl Calibration {
             session.run(OWN_NAMES)?;
             let (names, casts) = (session.rows(&volatile::names())?, session.rows(volatile::CASTS)?);
             let mut volatile = Volatile::of(path, names, casts);
+            volatile.read_literals_by(session.text("SHOW standard_conforming_strings", Some("on"))?.as_deref());
             let domains = volatile.domains(session.rows(volatile::CHECKS)?);
             if !domains.is_empty() {
                 volatile.add_checked(session.rows(&volatile::checked(&domains))?);
@@ -391,6 +393,15 @@ impl Calibration {
 /// The setting that closes parallel plans, by a number.
 pub const PARALLEL: &str = "max_parallel_workers_per_gather";
 
+/// The statements that close ways of the planner, after all others are opened again: sent as one, because a server far
+/// away takes a while to answer each.
+fn closing(settings: &[&str], open: &[&str]) -> String {
+    let opened = open.iter().map(|setting| format!("RESET {setting}; "));
+    let off = |setting: &str| if setting == PARALLEL { "0" } else { "off" };
+    let closed = settings.iter().map(|setting| format!("SET {setting} = '{}'; ", off(setting)));
+    opened.chain(closed).chain(["DISCARD PLANS".into()]).collect()
+}
+
 /// What the error of a statement says that took so long; a lost server stays an error.
 fn unfinished(error: ServerError, took: Duration, limit: Duration) -> Result<Unfinished, ServerError> {
     let why = match error {
@@ -424,6 +435,9 @@ fn without_partitions(major: u32) -> String {
 const UNDECIDED_PLAN: &str = "PostgreSQL 13 decides only when the query runs whether a subquery of it is run for each \
                               row or read into a hash table, which EXPLAIN does not show";
 
+/// What is said of a SELECT with INTO.
+const MAKES_TABLE: &str = "it makes a table: give it without INTO";
+
 /// What is said of a literal with a type's name before it, such as `INTERVAL '1 day'`, whose text the server's list
 /// replaces.
 const TYPED_LITERAL: &str = "its text has a parameter where only a literal may stand, as pg_stat_statements writes \
@@ -432,6 +446,11 @@ const TYPED_LITERAL: &str = "its text has a parameter where only a literal may s
 /// What is said of an expression that the server does not find again, such as `date_trunc('day', t)` in GROUP BY.
 const TWICE: &str = "the server refuses it: where its text has $1 and $2 for the same value, as pg_stat_statements \
                      writes it, give it with values, in a file of --queries";
+
+/// What is said where the server cannot tell the type of an expression, such as that of `$1` in `$1 IS NULL`, or of
+/// `coalesce($1, $2)`, which it takes for a text.
+const UNTYPED: &str = "where its text has $1 for a value, as pg_stat_statements writes it, the value's type is lost: \
+                       give it with values, in a file of --queries";
 
 /// What is said of a foreign table in a copy of a data directory.
 const ELSEWHERE: &str = "whose server is none of the copy's";
@@ -447,9 +466,10 @@ fn refusal(reason: &str, code: &str) -> String {
         "42803" | "42P10" => format!("{TWICE} ({reason})"),
         "42501" => format!("the role may not read what it names ({reason})"),
         "25006" => format!("it writes ({reason})"),
-        "42P01" | "3F000" | "42703" | "42883" => {
-            format!("a name in it is not found by the role's search_path ({reason})")
-        }
+        "42P08" | "42P18" | "42725" | "42804" => format!("the server refuses it: {UNTYPED} ({reason})"),
+        "42P01" | "3F000" | "42703" => format!("a name in it is not found by the role's search_path ({reason})"),
+        // A function or an operator that takes these types.
+        "42883" => format!("a name in it is not found by the role's search_path; {UNTYPED} ({reason})"),
         _ => format!("the server refuses it ({reason})"),
     }
 }
@@ -462,7 +482,9 @@ fn has_tables(plan: &str) -> bool {
     // A function has a schema too: that of a relation stands behind its name.
     let schema = |rest: &str| Some(rest[rest.find(SCHEMA)? + SCHEMA.len()..].split('"').next()?.to_string());
     let mut schemas = plan.split("\"Relation Name\": ").skip(1).filter_map(schema);
-    schemas.any(|schema| !CATALOGS.contains(&schema.as_str()))
+    // What another server joins or counts, or an extension reads in its own way, has no such name.
+    let is_elsewhere = || ["Foreign Scan", "Custom Scan"].iter().any(|kind| has_step(plan, kind));
+    schemas.any(|schema| !CATALOGS.contains(&schema.as_str())) || is_elsewhere()
 }
 
 /// Whether a plan was made without partitions that hold no row by what is known when it begins.
@@ -571,6 +593,9 @@ mod tests {
             r#"{"Function Name": "f", "Schema": "public"}, {"Relation Name": "pg_database", "Schema": "pg_catalog"}"#
         ));
         assert!(!has_tables(r#"{"Node Type": "Result", "Output": ["pg_try_advisory_lock($1, $2)"]}"#));
+        let elsewhere = r#"{"Node Type": "Foreign Scan", "Relations": "Aggregate on (public.sales)"}"#;
+        assert!(has_tables(elsewhere), "what another server counts");
+        assert!(has_tables(r#"{"Node Type": "Custom Scan", "Custom Plan Provider": "Citus Adaptive"}"#));
     }
 
     #[test]
@@ -585,5 +610,30 @@ mod tests {
             let said = refusal(reason, code);
             assert!(said.contains(reason) && said.contains("$1 and $2 for the same value"), "{said}");
         }
+    }
+
+    #[test]
+    fn a_refusal_of_an_expression_whose_type_went_with_its_value_asks_for_the_values() {
+        for (reason, code) in [
+            ("could not determine data type of parameter $1", "42P18"),
+            ("inconsistent types deduced for parameter $1", "42P08"),
+            ("operator is not unique: date + unknown", "42725"),
+            ("CASE types text and integer cannot be matched", "42804"),
+            ("operator does not exist: integer = text", "42883"),
+        ] {
+            let said = refusal(reason, code);
+            assert!(said.contains("give it with values, in a file") && said.contains(reason), "{said}");
+        }
+        assert!(!refusal("relation \"t\" does not exist", "42P01").contains("with values"));
+    }
+
+    #[test]
+    fn the_planners_ways_are_closed_by_one_statement() {
+        assert_eq!(
+            closing(&["enable_sort", PARALLEL], &["enable_sort", "enable_hashagg"]),
+            "RESET enable_sort; RESET enable_hashagg; SET enable_sort = 'off'; \
+             SET max_parallel_workers_per_gather = '0'; DISCARD PLANS"
+        );
+        assert_eq!(closing(&[], &[]), "DISCARD PLANS");
     }
 }

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use serde_json::Value;
-use server::Row;
 use server::session::literal;
+use server::{Row, UNREADABLE};
 
 use crate::postgres::calibration::own_queries::token;
 
@@ -151,6 +151,14 @@ const SPELLED: [(&str, &str); 11] = [
     ("national", "varchar"),
 ];
 
+/// Words with which the name of a type goes on behind its first, as in `double precision '1'`.
+///
+/// Source: PostgreSQL, the rule `ConstTypename` in src/backend/parser/gram.y.
+const FURTHER: [&str; 8] = ["precision", "varying", "character", "char", "with", "without", "time", "zone"];
+
+/// What stands before an INTO that makes no table: a word of a statement that writes rows, and what makes it a name.
+const AHEAD_OF_INTO: [&str; 4] = ["insert", "merge", "as", "."];
+
 /// What may have side effects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Volatile {
@@ -168,6 +176,8 @@ pub struct Volatile {
     casts_of_literals: BTreeSet<String>,
     /// Types whose values are made by a check that is volatile.
     domains: BTreeSet<String>,
+    /// Whether a backslash begins an escape in every literal.
+    has_escapes: bool,
     /// Why no query is run.
     unseen: Option<String>,
 }
@@ -243,9 +253,14 @@ impl Volatile {
         Volatile { unseen: Some(unseen), ..Volatile::default() }
     }
 
-    /// Of the rows of [`CHECKS`], the domains with a check that calls something volatile.
+    /// Takes in the server's setting `standard_conforming_strings`: where it is off, `'\''` does not end a literal.
+    pub(super) fn read_literals_by(&mut self, setting: Option<&str>) {
+        self.has_escapes = setting == Some("off");
+    }
+
+    /// Of the rows of [`CHECKS`], the domains with a check that calls something volatile, or that cannot be read.
     pub(super) fn domains(&self, checks: Vec<Row>) -> Vec<String> {
-        let is_volatile = |[_, check]: &[String; 2]| self.found(check, Reading::Plan).is_some();
+        let is_volatile = |[_, check]: &[String; 2]| check == UNREADABLE || self.found(check, Reading::Plan).is_some();
         checks.into_iter().map(columns::<2>).filter(is_volatile).map(|[domain, _]| domain).collect()
     }
 
@@ -290,9 +305,19 @@ impl Volatile {
     pub(super) fn in_texts(&self, texts: &[String], has_functions: bool) -> Option<String> {
         texts.iter().enumerate().find_map(|(at, text)| {
             let whose = if at == 0 { "its text" } else { "a view, a policy or a function that it uses" };
+            if text == UNREADABLE {
+                return Some(format!("{whose} is in another encoding, and its plan does not show all that is called"));
+            }
             // Which name that is takes a reader of its own, for what hardly any query has.
             if ["U&\"", "u&\""].iter().any(|mark| text.contains(mark)) {
                 return Some(format!("{whose} has a name in U&\"…\", and its plan does not show all that is called"));
+            }
+            // Its literals may end elsewhere than this reader takes them to.
+            if self.has_escapes && text.contains('\\') {
+                return Some(format!(
+                    "{whose} has a backslash, an escape with standard_conforming_strings = off, and its plan does not \
+                     show all that is called"
+                ));
             }
             let column = || if has_functions { self.mentioned(text, defines_column) } else { None };
             let clause = self.found(text, Reading::Text).or_else(column)?;
@@ -349,7 +374,7 @@ impl Volatile {
             }
         }
         // `type(value)` and `type 'value'` cast too.
-        let is_cast = is_text && (is_call || matches!(rest, [Token::Literal, ..]));
+        let is_cast = is_text && (is_call || is_ahead_of_literal(rest));
         let is_type = || is_cast || is_of_type(outside(before));
         let is_cast_at_all = || self.casts_literals(word) || !is_of_literal(outside(before), reading);
         self.cast_to(word).filter(|_| is_type() && is_cast_at_all()).or_else(|| self.worded(word))
@@ -606,6 +631,26 @@ fn is_of_literal(before: &[Token<'_>], reading: Reading) -> bool {
     reading == Reading::Plan || matches!(ahead, [.., Token::Symbol("(" | "[" | ",") | Token::Operator(_)])
 }
 
+/// Whether what is left of a type's name, with its length, and a literal come next.
+fn is_ahead_of_literal(mut rest: &[Token<'_>]) -> bool {
+    // In `AT TIME ZONE 'UTC'`, the word is no type.
+    if matches!(rest, [Token::Word(word), ..] if word == "zone") {
+        return false;
+    }
+    let mut has_more = false;
+    while let [Token::Word(word), more @ ..] = rest {
+        if !FURTHER.contains(&word.as_str()) {
+            break;
+        }
+        (rest, has_more) = (more, true);
+    }
+    match rest {
+        [Token::Literal, ..] => true,
+        [Token::Symbol("("), ..] => has_more,
+        _ => false,
+    }
+}
+
 /// Whether the bracket that is open behind these tokens is that of a cast.
 fn is_in_cast(before: &[Token<'_>]) -> bool {
     let mut closed = 0;
@@ -697,6 +742,24 @@ fn expressions<'a>(property: &'a str, value: &'a Value, found: &mut Vec<(&'a str
         }
         _ => {}
     }
+}
+
+/// Whether a text makes a table of what it selects. From 15 on, the server prepares it, and EXPLAIN ANALYZE would fill
+/// the table, in a read-only transaction too.
+pub(super) fn makes_table(text: &str) -> bool {
+    let (mut rest, mut before) = (text, "");
+    while !rest.is_empty() {
+        let (one, more) = rest.split_at(length(rest));
+        let is_ahead = || AHEAD_OF_INTO.iter().any(|word| before.eq_ignore_ascii_case(word));
+        if one.eq_ignore_ascii_case("into") && !is_ahead() {
+            return true;
+        }
+        if Token::of(one).is_some() {
+            before = one;
+        }
+        rest = more;
+    }
+    false
 }
 
 /// The tokens of a text, without blanks and comments.
@@ -962,6 +1025,71 @@ mod tests {
         for text in ["a::bigint", "a::text", "('1'::int)", "a::decimal"] {
             assert!(!in_text(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_literal_behind_a_type_of_several_words_is_a_cast_to_it() {
+        let casts: &[&[&str]] = &[
+            &["float8", "double", "count_up", "f", "t"],
+            &["varchar", "character", "count_up", "f", "t"],
+            &["timetz", "time", "count_up", "f", "t"],
+        ];
+        let volatile = Volatile::of(Vec::new(), Vec::new(), rows(casts));
+        let in_text = |text: &str| volatile.in_texts(&[format!("SELECT 1 LIMIT {text}")], false).is_some();
+        for text in [
+            "double precision '1'",
+            "character varying(3) 'x'",
+            "char varying(3) 'x'",
+            "national character varying(3) 'x'",
+            "time with time zone '1:00'",
+        ] {
+            assert!(in_text(text), "{text}");
+        }
+        for text in ["double + '1'", "a.character || 'x'", "bit varying(3) 'x'", "f(a AT TIME ZONE 'UTC')"] {
+            assert!(!in_text(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_select_that_makes_a_table_is_known_from_what_writes_rows_and_from_a_column_named_into() {
+        for text in [
+            "SELECT * INTO copied FROM shop",
+            "select n into temp x from shop",
+            "SELECT INTO copied FROM shop",
+            "WITH a AS (SELECT 1) SELECT * /* into */ InTo\ncopied FROM a",
+        ] {
+            assert!(makes_table(text), "{text}");
+        }
+        for text in [
+            "INSERT INTO shop SELECT 1",
+            "WITH a AS (INSERT /* x */ INTO shop VALUES (1) RETURNING 1) SELECT * FROM a",
+            "MERGE INTO shop USING a ON true WHEN MATCHED THEN DELETE",
+            "SELECT s.into, n AS into, \"into\", 'into', $$ into $$ FROM shop s -- into x",
+            "",
+        ] {
+            assert!(!makes_table(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_a_backslash_is_not_read_where_it_may_be_an_escape() {
+        let mut volatile = Volatile::default();
+        let text = ["SELECT 'a\\'' FROM t LIMIT f(1) --'".to_string()];
+        for (setting, is_refused) in [(None, false), (Some("on"), false), (Some("off"), true)] {
+            volatile.read_literals_by(setting);
+            let found = volatile.in_texts(&text, false);
+            assert_eq!(found.is_some_and(|why| why.contains("standard_conforming_strings")), is_refused, "{setting:?}");
+        }
+        assert_eq!(volatile.in_texts(&["SELECT 'it''s' FROM t LIMIT 1".into()], false), None);
+    }
+
+    #[test]
+    fn what_is_in_another_encoding_counts_as_volatile() {
+        let texts = ["SELECT n FROM odd".to_string(), UNREADABLE.into()];
+        let why = volatile().in_texts(&texts, false).unwrap();
+        assert!(why.contains("a view, a policy or a function that it uses is in another encoding"), "{why}");
+        let checks = rows(&[&["1", UNREADABLE], &["2", "CHECK ((VALUE > 0))"]]);
+        assert_eq!(volatile().domains(checks), ["1"]);
     }
 
     #[test]
@@ -1233,6 +1361,7 @@ mod tests {
             let _ = in_text(&text);
             let _ = volatile().in_plan(&text);
             let _ = with_domain().in_texts(std::slice::from_ref(&text), true);
+            let _ = makes_table(&text);
             let _ = Asked::default().definitions(&[text], true, 1);
         }
     }

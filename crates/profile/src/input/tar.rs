@@ -1,0 +1,413 @@
+//! Tar archives: their files one after the other, as if they were one file.
+//!
+//! Packed files within an archive are not unpacked. The library reads the headers alone: the files that its archive
+//! gives borrow the archive, and what is handed out here has to own all that it reads.
+
+use std::io::{self, Cursor, Read};
+use std::mem;
+use std::ops::Range;
+
+use tar::{EntryType, Header, PaxExtensions};
+
+use crate::input::archive::TRACE_MAP;
+use crate::input::bytes::Bytes;
+
+/// Bytes of a header; the contents of a file are filled up to a multiple of them.
+pub(super) const BLOCK_BYTES: usize = 512;
+
+/// Where a header has its magic, whose first bytes POSIX's and GNU's have in common.
+const MAGIC: Range<usize> = 257..262;
+
+/// Largest file that is believed: no file system holds a larger one.
+const SIZE_MAX: u64 = 1 << 60;
+
+/// Most bytes of an extended header (POSIX.1-2001, pax) or a long name (GNU) that are looked at.
+const EXTENSION_BYTES: u64 = 1 << 20;
+
+const CUT: &str = "the tar archive is truncated";
+const DAMAGED: &str = "the tar archive is damaged: a header has no sound checksum or size";
+const SPARSE: &str = "the tar archive holds a file with holes (sparse), which is not read: unpack it first";
+
+/// The files of an archive. Bytes that are no archive stay as they are.
+pub(super) fn unpack(mut bytes: Bytes) -> Bytes {
+    let mut head = Vec::new();
+    let outcome = loop {
+        let wanted = BLOCK_BYTES - head.len();
+        match bytes.append(&mut head, wanted) {
+            Ok(count) if count > 0 && head.len() < BLOCK_BYTES => {}
+            outcome => break outcome,
+        }
+    };
+    let is_archive = is_header(&head);
+    // A reader that has ended or failed is not asked again.
+    let rest = if matches!(outcome, Ok(count) if count > 0) { bytes } else { Bytes::from_reader(io::empty()) };
+    let whole = Bytes::from_reader(Whole { head: Cursor::new(head), error: outcome.err(), rest });
+    match is_archive {
+        true => Bytes::from_reader(Files {
+            bytes: whole,
+            left: 0,
+            filling: 0,
+            extension: Extension::default(),
+            is_over: false,
+        }),
+        false => whole,
+    }
+}
+
+/// Whether a block of bytes is the header of a file in an archive.
+pub(super) fn is_header(block: &[u8]) -> bool {
+    if block.len() != BLOCK_BYTES || !block[MAGIC].starts_with(b"ustar") {
+        return false;
+    }
+    let header = Header::from_byte_slice(block);
+    let mut again = header.clone();
+    again.set_cksum();
+    matches!((header.cksum(), again.cksum()), (Ok(given), Ok(sum)) if given == sum)
+}
+
+/// The bytes that were looked at, and those behind them.
+struct Whole {
+    head: Cursor<Vec<u8>>,
+    /// What ends them, or what comes behind those that were handed out.
+    error: Option<io::Error>,
+    rest: Bytes,
+}
+
+impl Read for Whole {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let looked_at = self.head.read(buffer)?;
+        if looked_at == buffer.len() {
+            return Ok(looked_at);
+        }
+        // The bytes behind come along: the format of a log is seen from what the first read gives.
+        let behind = match self.error.take() {
+            Some(error) => Err(error),
+            None => self.rest.read(&mut buffer[looked_at..]),
+        };
+        match behind {
+            Err(error) if looked_at > 0 => {
+                self.error = Some(error);
+                Ok(looked_at)
+            }
+            behind => behind.map(|count| looked_at + count),
+        }
+    }
+}
+
+/// What an extended header or a long name says of the file behind it.
+#[derive(Default)]
+struct Extension {
+    size: Option<u64>,
+    is_map: bool,
+}
+
+impl Extension {
+    fn of_header(text: &[u8]) -> io::Result<Extension> {
+        let mut extension = Extension::default();
+        for record in PaxExtensions::new(text).flatten() {
+            match record.key_bytes() {
+                b"size" => extension.size = record.value().ok().and_then(|size| size.parse().ok()),
+                b"path" => extension.is_map = is_map(record.value_bytes()),
+                key if key.starts_with(b"GNU.sparse.") => return Err(io::Error::other(SPARSE)),
+                _ => {}
+            }
+        }
+        Ok(extension)
+    }
+}
+
+/// Whether a file of this name is a trace's map.
+fn is_map(name: &[u8]) -> bool {
+    name.ends_with(TRACE_MAP.as_bytes())
+}
+
+/// The files of an archive that are left to be read.
+struct Files {
+    bytes: Bytes,
+    /// Bytes of the open file that are left, and of what fills up its last block.
+    left: u64,
+    filling: u64,
+    /// What is known of the next file.
+    extension: Extension,
+    is_over: bool,
+}
+
+impl Files {
+    /// Goes to the next header, and opens the file behind it if there is one to be read.
+    fn next(&mut self) -> io::Result<()> {
+        let filling = mem::take(&mut self.filling);
+        self.skip(filling)?;
+        let block = self.read_up_to(BLOCK_BYTES as u64)?;
+        // Blocks of zeros end an archive; some programs leave them out.
+        if block.iter().all(|byte| *byte == 0) {
+            self.is_over = true;
+            return Ok(());
+        }
+        if block.len() < BLOCK_BYTES {
+            return Err(cut());
+        }
+        if !is_header(&block) {
+            return Err(damaged());
+        }
+        let header = Header::from_byte_slice(&block);
+        let own = header.entry_size().map_err(|_| damaged());
+        match header.entry_type() {
+            EntryType::XHeader => self.extension = Extension::of_header(&self.text(own?)?)?,
+            EntryType::GNULongName => {
+                let text = self.text(own?)?;
+                let name = text.split(|byte| *byte == 0).next().unwrap_or_default();
+                self.extension.is_map = is_map(name);
+            }
+            EntryType::Regular | EntryType::Continuous => {
+                let extension = mem::take(&mut self.extension);
+                let size = believed(extension.size.map_or(own, Ok)?)?;
+                (self.left, self.filling) = (size, filling_of(size));
+                if extension.is_map || is_map(&header.path_bytes()) {
+                    let left = mem::take(&mut self.left);
+                    self.skip(left)?;
+                }
+            }
+            // These have no contents, whatever their size.
+            EntryType::Link
+            | EntryType::Symlink
+            | EntryType::Char
+            | EntryType::Block
+            | EntryType::Directory
+            | EntryType::Fifo => self.extension = Extension::default(),
+            EntryType::GNUSparse => return Err(io::Error::other(SPARSE)),
+            // Long targets of links, and what holds for all files.
+            _ => {
+                let size = believed(own?)?;
+                self.skip(size + filling_of(size))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The contents of what stands in front of a file and is about it.
+    fn text(&mut self, size: u64) -> io::Result<Vec<u8>> {
+        let size = believed(size)?;
+        let text = self.read_up_to(size.min(EXTENSION_BYTES))?;
+        self.skip(size + filling_of(size) - text.len() as u64)?;
+        Ok(text)
+    }
+
+    /// The next bytes, at most this number; fewer at the end.
+    fn read_up_to(&mut self, most: u64) -> io::Result<Vec<u8>> {
+        let mut taken = Vec::new();
+        Read::by_ref(&mut self.bytes).take(most).read_to_end(&mut taken)?;
+        Ok(taken)
+    }
+
+    fn skip(&mut self, count: u64) -> io::Result<()> {
+        let skipped = io::copy(&mut Read::by_ref(&mut self.bytes).take(count), &mut io::sink())?;
+        if skipped < count { Err(cut()) } else { Ok(()) }
+    }
+}
+
+impl Read for Files {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while self.left == 0 && !self.is_over {
+            self.next()?;
+        }
+        if self.is_over {
+            return Ok(0);
+        }
+        let most = usize::try_from(self.left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let count = self.bytes.read(&mut buffer[..most])?;
+        self.left -= count as u64;
+        if count == 0 { Err(cut()) } else { Ok(count) }
+    }
+}
+
+/// A size that is no sign of damage.
+fn believed(size: u64) -> io::Result<u64> {
+    if size <= SIZE_MAX { Ok(size) } else { Err(damaged()) }
+}
+
+/// Bytes that fill up the last block of a file of this size.
+fn filling_of(size: u64) -> u64 {
+    size.next_multiple_of(BLOCK_BYTES as u64) - size
+}
+
+fn cut() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, CUT)
+}
+
+fn damaged() -> io::Error {
+    io::Error::other(DAMAGED)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use measure::random::SplitMix64;
+
+    use super::*;
+    use crate::input::{self, Given};
+
+    /// A file of an archive with its header, filled up.
+    fn with_contents(mut header: Header, contents: &[u8]) -> Vec<u8> {
+        header.set_cksum();
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.extend_from_slice(contents);
+        bytes.resize(bytes.len().next_multiple_of(BLOCK_BYTES), 0);
+        bytes
+    }
+
+    fn member(name: &str, kind: EntryType, contents: &[u8]) -> Vec<u8> {
+        let mut header = Header::new_ustar();
+        header.set_path(name).unwrap();
+        header.set_entry_type(kind);
+        header.set_size(contents.len() as u64);
+        with_contents(header, contents)
+    }
+
+    fn file(name: &str, contents: &str) -> Vec<u8> {
+        member(name, EntryType::Regular, contents.as_bytes())
+    }
+
+    fn archive() -> Vec<u8> {
+        let end = vec![0; 2 * BLOCK_BYTES];
+        let folder = member("traces/", EntryType::Directory, b"");
+        let map = file("traces/a.trm", "map\n");
+        [folder, file("traces/a.trc", &"one\n".repeat(200)), map, file("b.trc", "two\n"), end].concat()
+    }
+
+    fn read(bytes: Vec<u8>) -> (String, Option<String>) {
+        let (mut bytes, mut all) = (unpack(Bytes::from_reader(Cursor::new(bytes))), Vec::new());
+        let failure = loop {
+            match bytes.append(&mut all, 100) {
+                Ok(0) => break None,
+                Ok(_) => {}
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        (String::from_utf8_lossy(&all).into_owned(), failure)
+    }
+
+    #[test]
+    fn the_files_of_an_archive_are_read_one_after_the_other_without_their_headers() {
+        let files = "one\n".repeat(200) + "two\n";
+        assert_eq!(read(archive()), (files.clone(), None));
+        let without_end = archive().len() - 2 * BLOCK_BYTES;
+        assert_eq!(read(archive()[..without_end].to_vec()), (files, None));
+    }
+
+    #[test]
+    fn an_archive_is_known_by_its_bytes_packed_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(&archive()).unwrap();
+        for (name, bytes) in [("a", archive()), ("b", packed.finish().unwrap())] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let mut all = String::new();
+            input::open(&Given::File(path)).unwrap().read_to_string(&mut all).unwrap();
+            assert_eq!(all, "one\n".repeat(200) + "two\n", "{name}");
+        }
+    }
+
+    #[test]
+    fn an_archive_that_is_cut_or_damaged_is_read_so_far_and_says_so() {
+        let whole = archive();
+        let cut = |at: usize| read(whole[..at].to_vec());
+        assert_eq!(cut(2 * BLOCK_BYTES + 4), ("one\n".into(), Some(CUT.into())), "within a file");
+        assert_eq!(cut(whole.len() - 4 * BLOCK_BYTES + 9), ("one\n".repeat(200), Some(CUT.into())), "within a header");
+        let mut damaged = whole.clone();
+        damaged[whole.len() - 4 * BLOCK_BYTES] ^= 1;
+        assert_eq!(read(damaged), ("one\n".repeat(200), Some(DAMAGED.into())));
+        let mut header = Header::new_ustar();
+        header.set_size(1 << 61);
+        assert_eq!(read(with_contents(header, b"x")), (String::new(), Some(DAMAGED.into())));
+    }
+
+    #[test]
+    fn headers_of_any_bytes_give_no_more_than_the_archive_holds() {
+        const KIND: usize = 156;
+        let sound = archive();
+        let headers: Vec<usize> = (0..sound.len() / BLOCK_BYTES).map(|block| block * BLOCK_BYTES).collect();
+        let headers: Vec<usize> = headers.into_iter().filter(|at| is_header(&sound[*at..*at + BLOCK_BYTES])).collect();
+        let mut random = SplitMix64::new(11);
+        let mut below = |count: usize| random.below(count as u64) as usize;
+        for _ in 0..3000 {
+            let mut bytes = sound.clone();
+            let at = headers[below(headers.len())];
+            let block = &mut bytes[at..at + BLOCK_BYTES];
+            block[KIND] = b"0xgLKS17"[below(8)];
+            for _ in 0..below(4) {
+                block[below(BLOCK_BYTES)] = below(256) as u8;
+            }
+            // With its sum right, a header is read whatever it holds.
+            let mut header = Header::from_byte_slice(block).clone();
+            header.set_cksum();
+            block.copy_from_slice(header.as_bytes());
+            assert!(read(bytes).0.chars().count() <= sound.len());
+        }
+    }
+
+    #[test]
+    fn what_is_no_archive_stays_as_it_is_with_its_error() {
+        let mut no_checksum = archive();
+        no_checksum[0] ^= 1;
+        assert!(read(no_checksum).0.starts_with("uraces/\0"));
+        for length in [0, 4, BLOCK_BYTES, 3 * BLOCK_BYTES] {
+            assert_eq!(read(vec![b'x'; length]), ("x".repeat(length), None));
+        }
+        for length in [4, 2 * BLOCK_BYTES] {
+            let failing = Whole {
+                head: Cursor::new(vec![b'x'; length]),
+                error: Some(io::Error::other("why")),
+                rest: Bytes::from_reader(io::empty()),
+            };
+            let (mut bytes, mut all) = (unpack(Bytes::from_reader(failing)), Vec::new());
+            assert_eq!(bytes.append(&mut all, 5000).unwrap(), length);
+            assert_eq!(bytes.append(&mut all, 5000).unwrap_err().to_string(), "why");
+        }
+    }
+
+    #[test]
+    fn the_first_read_of_packed_bytes_gives_more_than_what_was_looked_at() {
+        let mut bytes = unpack(Bytes::from_reader(Cursor::new(vec![b'x'; 5000])));
+        assert_eq!(bytes.read(&mut [0; 4000]).unwrap(), 4000);
+        assert_eq!(bytes.read(&mut [0; 4000]).unwrap(), 1000);
+    }
+
+    #[test]
+    fn sizes_beyond_eight_gibibytes_are_read_in_both_forms() {
+        let contents = "z".repeat(70_000);
+        let mut header = Header::new_ustar();
+        header.set_size(0);
+        let of_extension = member("x", EntryType::XHeader, b"14 size=70000\n");
+        let extended = [of_extension, with_contents(header.clone(), contents.as_bytes())].concat();
+        assert_eq!(read(extended), (contents.clone(), None));
+        // GNU's form: the number in binary behind its mark.
+        header.as_old_mut().size = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0x11, 0x70];
+        assert_eq!(read(with_contents(header, contents.as_bytes())), (contents, None));
+    }
+
+    #[test]
+    fn what_a_long_name_stands_for_is_passed_over_where_it_is_a_map() {
+        let long = "t/".repeat(60) + "a.trm";
+        let record = format!("{} path={long}\n", long.len() + 10);
+        let of_gnu = member("x", EntryType::GNULongName, format!("{long}\0").as_bytes());
+        let of_posix = member("x", EntryType::XHeader, record.as_bytes());
+        for extension in [of_gnu, of_posix] {
+            let all = [extension, file("t", "map\n"), file("b.trc", "two\n")].concat();
+            assert_eq!(read(all), ("two\n".into(), None));
+        }
+    }
+
+    #[test]
+    fn a_file_with_holes_is_no_trace_that_ends_early() {
+        let of_posix = member("x", EntryType::XHeader, b"22 GNU.sparse.major=1\n");
+        let of_gnu = member("b.trc", EntryType::GNUSparse, b"");
+        for all in [[of_posix, file("b.trc", "two\n")].concat(), of_gnu] {
+            assert_eq!(read(all), (String::new(), Some(SPARSE.into())));
+        }
+    }
+}
