@@ -20,7 +20,8 @@ const MEMORY_SHARE: u64 = 4;
 /// Loads of a measurement: some milliseconds.
 const LOADS: u64 = 1 << 18;
 
-/// Loads before it, at least: they bring the lines into the cache.
+/// Loads before it, at least: they bring the lines into the cache. Those of a large ring come into it when they are
+/// linked, as far as they fit: to walk around the half of 300 MiB would take half a second at the start of each run.
 const WARMING_LOADS: u64 = 1024;
 
 /// The order of the loads.
@@ -46,7 +47,7 @@ impl LastCache {
         let Some([start, half]) = footprints(caches, last, host::available_memory()) else { return Some(as_claimed) };
         let latency = |footprint: u64| {
             let mut chase = Chase::new_unless_stopped(footprint as usize, Pages::Huge, SEED, stop.flag()).ok()?;
-            chase.latency_ns(clock, (footprint / 64).max(WARMING_LOADS));
+            chase.latency_ns(clock, chase.lines().clamp(WARMING_LOADS, LOADS));
             Some(chase.latency_ns(clock, LOADS))
         };
         let latencies = latency(start).zip(latency(half));
