@@ -40,15 +40,8 @@ const VARIABLES: [(&str, &str); 14] = [
 
 /// Parameters that libpq knows and the driver does not, and that change nothing here: texts are in UTF-8, the session
 /// has a name of ours, and neither Kerberos nor compression by TLS is used.
-const WITHOUT_EFFECT: [&str; 7] = [
-    "client_encoding",
-    "fallback_application_name",
-    "gssdelegation",
-    "gsslib",
-    "krbsrvname",
-    "sslcompression",
-    "sslsni",
-];
+const WITHOUT_EFFECT: [&str; 6] =
+    ["client_encoding", "fallback_application_name", "gssdelegation", "gsslib", "krbsrvname", "sslcompression"];
 
 /// Largest service file that is read: a service takes some hundred bytes.
 const SERVICE_FILE_MAX: u64 = 1 << 20;
@@ -223,6 +216,9 @@ impl Parameters {
         match self.take("gssencmode").as_deref() {
             None | Some("disable" | "prefer") => {}
             Some(_) => return Err("nothing is encrypted by GSSAPI: gssencmode can be disable or prefer".into()),
+        }
+        if self.take("sslsni").is_some_and(|sent| sent != "1") {
+            return Err("a connection by TLS names the host to the server: sslsni can only be 1".into());
         }
         // 0 leaves it to the system.
         if let Some(count) = self.take("keepalives_count").filter(|count| count != "0") {

@@ -349,6 +349,7 @@ mod tests {
         }
         assert!(refusal("postgres://h/?sslcert=me.crt&sslkey=me.key").contains("no certificate of its user"));
         assert!(refusal("postgres://h/?gssencmode=require").contains("disable or prefer"));
+        assert!(refusal("postgres://h/?sslsni=0").contains("sslsni can only be 1"));
     }
 
     #[test]

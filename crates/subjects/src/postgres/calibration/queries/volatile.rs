@@ -156,8 +156,9 @@ const SPELLED: [(&str, &str); 11] = [
 /// Source: PostgreSQL, the rule `ConstTypename` in src/backend/parser/gram.y.
 const FURTHER: [&str; 8] = ["precision", "varying", "character", "char", "with", "without", "time", "zone"];
 
-/// What stands before an INTO that makes no table: a word of a statement that writes rows, and what makes it a name.
-const AHEAD_OF_INTO: [&str; 4] = ["insert", "merge", "as", "."];
+/// The words of statements that write rows before an INTO that makes no table, and what such a statement begins behind.
+const WRITING: [&str; 2] = ["insert", "merge"];
+const AHEAD_OF_WRITING: [&str; 3] = ["", "(", ")"];
 
 /// What may have side effects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -747,19 +748,26 @@ fn expressions<'a>(property: &'a str, value: &'a Value, found: &mut Vec<(&'a str
 /// Whether a text makes a table of what it selects. From 15 on, the server prepares it, and EXPLAIN ANALYZE would fill
 /// the table, in a read-only transaction too.
 pub(super) fn makes_table(text: &str) -> bool {
-    let (mut rest, mut before) = (text, "");
+    let (mut rest, mut earlier, mut before) = (text, "", "");
     while !rest.is_empty() {
         let (one, more) = rest.split_at(length(rest));
-        let is_ahead = || AHEAD_OF_INTO.iter().any(|word| before.eq_ignore_ascii_case(word));
-        if one.eq_ignore_ascii_case("into") && !is_ahead() {
+        if one.eq_ignore_ascii_case("into") && !is_other_into(earlier, before) {
             return true;
         }
         if Token::of(one).is_some() {
-            before = one;
+            (earlier, before) = (before, one);
         }
         rest = more;
     }
     false
+}
+
+/// Whether an INTO behind these two tokens is that of a statement that writes rows, or a name.
+fn is_other_into(earlier: &str, before: &str) -> bool {
+    let writes = WRITING.iter().any(|word| before.eq_ignore_ascii_case(word)) && AHEAD_OF_WRITING.contains(&earlier);
+    // A number may end with a point.
+    let is_of_name = before == "." && !earlier.starts_with(|letter: char| letter.is_ascii_digit());
+    writes || is_of_name || before.eq_ignore_ascii_case("as")
 }
 
 /// The tokens of a text, without blanks and comments.
@@ -1056,6 +1064,9 @@ mod tests {
             "SELECT * INTO copied FROM shop",
             "select n into temp x from shop",
             "SELECT INTO copied FROM shop",
+            "SELECT 1. INTO copied",
+            "SELECT s.insert INTO copied FROM shop s",
+            "SELECT merge INTO copied FROM shop",
             "WITH a AS (SELECT 1) SELECT * /* into */ InTo\ncopied FROM a",
         ] {
             assert!(makes_table(text), "{text}");
