@@ -24,9 +24,11 @@ const ROUNDS_MIN: usize = 3;
 const ROUNDS_TIME: Duration = Duration::from_secs(20);
 const ROUNDS_TIME_AS_FOUND: Duration = Duration::from_secs(60);
 
-/// Further rounds of queries that are unclear, for each reason; and how long turns of each may begin.
+/// Further rounds of queries that are unclear, for each reason; and how long turns of each may begin, at least. Where
+/// the rounds of all queries took longer than usual, so do these: it is this part of their time.
 const MORE_ROUNDS: usize = 5;
 const MORE_TIME: Duration = Duration::from_secs(30);
+const MORE_TIME_PART: u32 = 2;
 /// The same where each run takes a restart.
 const MORE_TIME_COLD: Duration = Duration::from_secs(240);
 
@@ -573,8 +575,9 @@ pub(super) fn time(
         }
     }
     if state.is_own() && !bench.tables.is_rehearsal() {
+        let most = more_time(state, Duration::from_nanos(bench.machine.clock.now().since(started).0));
         for again in &AGAIN {
-            run_again(bench, comparison, again, choice.contenders, journal)?;
+            run_again(bench, comparison, (again, most), choice.contenders, journal)?;
         }
     }
     for one in &mut comparison.compared {
@@ -718,16 +721,21 @@ fn distinct(places: impl Iterator<Item = usize>) -> Vec<usize> {
     places
 }
 
-/// Runs further rounds of the plans that are wanted.
+/// How long turns of further rounds may begin, for each reason, where the rounds of all queries took so long: runs of
+/// large tables take seconds, and a limit for short ones would leave them two or three.
+fn more_time(state: State, rounds: Duration) -> Duration {
+    if state.is_cold() { MORE_TIME_COLD } else { MORE_TIME.max(rounds / MORE_TIME_PART) }
+}
+
+/// Runs further rounds of the plans that are wanted, whose turns begin within a time.
 fn run_again(
     bench: &mut Bench<'_>,
     comparison: &mut Comparison,
-    again: &Again,
+    (again, most): (&Again, Duration),
     contenders: Contenders<'_>,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let started = bench.machine.clock.now();
-    let most = if comparison.state.is_cold() { MORE_TIME_COLD } else { MORE_TIME };
     let mut wanted = Wanted::new();
     for number in 0..MORE_ROUNDS {
         if number == 0 || again.is_found_anew {
@@ -902,6 +910,13 @@ mod tests {
         ];
         let one = Compared::of("q", variants);
         assert_eq!([0, 1, 2, 3].map(|at| one.is_slow(at)), [false, true, false, false]);
+    }
+
+    #[test]
+    fn queries_that_take_seconds_are_run_again_as_often_as_short_ones() {
+        let seconds = |state, rounds| more_time(state, Duration::from_secs(rounds)).as_secs();
+        assert_eq!([20, 60, 70, 400].map(|rounds| seconds(State::AsFound, rounds)), [30, 30, 35, 200]);
+        assert_eq!([20, 2400].map(|rounds| seconds(State::OwnCold, rounds)), [240, 240], "a restart each");
     }
 
     #[test]
