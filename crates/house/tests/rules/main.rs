@@ -296,7 +296,7 @@ fn the_test_commands_can_be_executed() {
         metadata.permissions().mode() & 0o111 != 0
     };
     assert!(!is_executable(repository_root().join("Cargo.toml")), "a text that is not run is no command");
-    for command in ["check", ".ci/run"] {
+    for command in ["check", ".ci/run", ".ci/compile"] {
         assert!(is_executable(repository_root().join(command)), "{command} is not executable");
     }
 }

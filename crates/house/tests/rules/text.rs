@@ -23,7 +23,8 @@ const ENDINGS_OF_LEFTOVERS: [&str; 5] = ["_old", "_new", "_backup", "_copy", "_2
 
 /// Lines that are too wide in a file that people write by hand.
 pub(crate) fn wide_lines(file: &SourceFile) -> Vec<String> {
-    let by_hand = [".rs", ".md", ".toml", ".c", ".sh", "check", ".ci/run"].iter().any(|ending| file.is(ending));
+    let by_hand =
+        [".rs", ".md", ".toml", ".c", ".sh", "check", ".ci/run", ".ci/compile"].iter().any(|ending| file.is(ending));
     if !by_hand {
         return Vec::new();
     }
