@@ -274,6 +274,32 @@ fn no_link_of_the_book_is_dead_where_it_is_read() {
 }
 
 #[test]
+fn no_link_of_the_debian_package_is_dead_where_it_is_read() {
+    let sample = tree_of(&[
+        ("README.md", "[a](docs/a.md) [jobs](jobs) [map](MAP.md)"),
+        ("docs/a.md", "[b](deep/b.md) [top](#top) [map](../MAP.md)"),
+        ("docs/deep/b.md", ""),
+        ("jobs/a.toml", ""),
+    ]);
+    let of = |assets: &[(&str, &str)]| {
+        let line = |(files, place): &(&str, &str)| {
+            format!(r#"    ["../../{files}", "usr/share/doc/readpath/{place}/", "644"],"#)
+        };
+        let manifest: Vec<String> = assets.iter().map(line).collect();
+        pages::links_out_of_the_package(&sample, &manifest.join("\n"), &["MAP.md"])
+    };
+    let (docs, deep) = (("docs/*.md", "docs"), ("docs/deep/*.md", "docs/deep"));
+    assert_eq!(of(&[docs]).len(), 3, "{:?}", of(&[docs]));
+    assert_eq!(of(&[docs, deep, ("jobs/*.toml", "jobs")]), ["docs/a.md: the link to ../MAP.md leads nowhere"]);
+    assert_eq!(of(&[docs, deep, ("jobs/*.toml", "elsewhere")]).len(), 2);
+    let tree = Tree::of_repository();
+    let text = |path: &str| tree.file(path).map(|file| file.text.as_str()).unwrap_or_default();
+    let list = text("packaging/deb").split_once("only_in_source=\"").and_then(|(_, rest)| rest.split('"').next());
+    let only_in_source: Vec<&str> = list.expect("what only the source has").split(' ').collect();
+    assert_none(&pages::links_out_of_the_package(&tree, text("crates/readpath/Cargo.toml"), &only_in_source));
+}
+
+#[test]
 fn links_between_pages_lead_somewhere() {
     let sample = SourceFile::sample("docs/a.md", "[b](b.md) [web](https://example.org) [up](../README.md#top)");
     assert_eq!(pages::broken_links(&sample, |path| path == "README.md").len(), 1);

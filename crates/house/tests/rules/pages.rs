@@ -126,6 +126,36 @@ pub(crate) fn links_out_of_the_book(chapter: &SourceFile, summary: &SourceFile) 
     dead.map(|target| format!("{}: the link to {target} leads out of the book", chapter.path)).collect()
 }
 
+/// Links of the pages in the Debian package to what the package lacks. `manifest` lists what it has, and the README in
+/// it goes without links to `only_in_source`.
+pub(crate) fn links_out_of_the_package(tree: &Tree, manifest: &str, only_in_source: &[&str]) -> Vec<String> {
+    let assets: Vec<String> = manifest.lines().filter_map(packaged).collect();
+    let is_packaged = |path: &str| path == "README.md" || assets.iter().any(|asset| is_of_asset(path, asset));
+    let files: Vec<&SourceFile> = tree.files.iter().filter(|file| is_packaged(&file.path)).collect();
+    let holds = |path: &str| files.iter().any(|file| file.path == path || file.path.starts_with(&format!("{path}/")));
+    let pages = files.iter().filter(|file| file.is(".md"));
+    let dead = |page: &&SourceFile| {
+        let is_left_out = |path: &str| page.path == "README.md" && only_in_source.contains(&path);
+        broken_links(page, |path| holds(path) || is_left_out(path))
+    };
+    pages.flat_map(dead).collect()
+}
+
+/// The files of a line of assets, from the root, that lie in the package's folder as they do in the repository.
+fn packaged(line: &str) -> Option<String> {
+    let mut fields = line.split('"').skip(1).step_by(2);
+    let files = fields.next()?.strip_prefix("../../")?;
+    let place = fields.next()?.strip_prefix("usr/share/doc/readpath/")?;
+    let (folder, _) = files.rsplit_once('/')?;
+    (place.trim_end_matches('/') == folder).then(|| files.into())
+}
+
+/// Whether a path is one of an asset's, in which a `*` may stand for the beginning of a file's name.
+fn is_of_asset(path: &str, asset: &str) -> bool {
+    let Some((folder, ending)) = asset.split_once('*') else { return path == asset };
+    path.strip_prefix(folder).is_some_and(|name| !name.contains('/') && name.ends_with(ending))
+}
+
 /// A path from the root, given a link and the folder of the page that holds it.
 fn resolve(folder: &str, target: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
