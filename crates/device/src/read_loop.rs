@@ -77,18 +77,45 @@ pub enum ReadFailure {
     Method(std::io::Error),
 }
 
+/// What ends a loop early.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<'a> {
+    /// Raised by the user's wish to stop.
+    pub stop: &'a AtomicBool,
+    /// Raised by the first of a team's workers whose read fails: the others need not read on.
+    pub failed: &'a AtomicBool,
+}
+
+impl Ends<'_> {
+    fn raised(self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+}
+
 /// Runs `plan`: first its warm-up, then the measurement. `stop` ends either early; what was counted stays.
 pub fn run<M, T>(method: &mut M, clock: &T, plan: &ReadPlan, stop: &AtomicBool) -> LoopOutcome
 where
     M: ReadMethod + ?Sized,
     T: TimeSource,
 {
-    let mut reader = Reader::new(method, clock, plan, stop);
+    run_in_team(method, clock, plan, Ends { stop, failed: &AtomicBool::new(false) })
+}
+
+/// As [`run`], as one of a team's workers.
+pub fn run_in_team<M, T>(method: &mut M, clock: &T, plan: &ReadPlan, ends: Ends<'_>) -> LoopOutcome
+where
+    M: ReadMethod + ?Sized,
+    T: TimeSource,
+{
+    let mut reader = Reader::new(method, clock, plan, ends);
     let mut warm_up = Phase::starting(clock.now(), plan.warm_up, (plan.rate, None));
     let mut result = reader.run(&mut warm_up);
     let mut measured = Phase::starting(clock.now(), plan.stop_after, (plan.rate, clock.cpu()));
     if result.is_ok() {
         result = reader.run(&mut measured);
+    }
+    if result.is_err() {
+        ends.failed.store(true, Ordering::Relaxed);
     }
     let issued = reader.issued;
     measured.outcome(warm_up.latency, issued, result.err())
@@ -203,7 +230,7 @@ struct Reader<'a, M: ?Sized, T> {
     method: &'a mut M,
     clock: &'a T,
     plan: &'a ReadPlan,
-    stop: &'a AtomicBool,
+    ends: Ends<'a>,
     offsets: Offsets,
     slots: Vec<SlotTimes>,
     free: Vec<usize>,
@@ -212,13 +239,13 @@ struct Reader<'a, M: ?Sized, T> {
 }
 
 impl<'a, M: ReadMethod + ?Sized, T: TimeSource> Reader<'a, M, T> {
-    fn new(method: &'a mut M, clock: &'a T, plan: &'a ReadPlan, stop: &'a AtomicBool) -> Self {
+    fn new(method: &'a mut M, clock: &'a T, plan: &'a ReadPlan, ends: Ends<'a>) -> Self {
         let depth = plan.depth.min(method.depth());
         Reader {
             method,
             clock,
             plan,
-            stop,
+            ends,
             offsets: Offsets::new(plan.pattern, plan.span, plan.block_size, plan.seed, plan.working_set),
             slots: vec![SlotTimes::default(); depth],
             free: (0..depth).collect(),
@@ -236,7 +263,7 @@ impl<'a, M: ReadMethod + ?Sized, T: TimeSource> Reader<'a, M, T> {
         loop {
             let now = self.clock.now();
             phase.ran_out = phase.deadline().is_some_and(|deadline| now >= deadline);
-            let issuing = failure.is_none() && !self.stop.load(Ordering::Relaxed) && phase.may_issue(now);
+            let issuing = failure.is_none() && !self.ends.raised() && phase.may_issue(now);
             if issuing {
                 self.queue(phase, now);
             }

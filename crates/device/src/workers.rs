@@ -11,7 +11,7 @@ use sys::time::{Clock, precise_timers};
 use crate::device::{Device, DeviceError, Opened, Slots, check_block_size};
 use crate::meter::Meter;
 use crate::plan::ReadPlan;
-use crate::read_loop::{self, LoopOutcome};
+use crate::read_loop::{self, Ends, LoopOutcome};
 use crate::time_source::TimeSource;
 
 /// What the workers measured together.
@@ -73,10 +73,12 @@ fn run<T: TimeSource>(
     stop: &AtomicBool,
 ) -> Result<Reading, NotStarted> {
     let fallbacks = fallbacks(&methods);
+    let failed = AtomicBool::new(false);
+    let ends = Ends { stop, failed: &failed };
     let jobs = plans.iter().zip(methods).map(|(plan, method)| (plan, method, clock.clone()));
     let began = run_together(jobs, |(plan, mut method, clock)| {
         precise_timers();
-        move || (process_cpu(), read_loop::run(method.as_mut(), &clock, plan, stop))
+        move || (process_cpu(), read_loop::run_in_team(method.as_mut(), &clock, plan, ends))
     })?;
     let cpu_after = process_cpu();
     let cpu_before = began.iter().map(|(before, _)| *before).min().unwrap_or(cpu_after);
@@ -132,10 +134,61 @@ fn merge_optional(one: Option<Meter>, other: Option<Meter>) -> Option<Meter> {
 #[cfg(test)]
 mod tests {
     use std::io;
+    use std::time::{Duration, Instant};
 
+    use sys::memory::Pages;
     use sys::read::{Completion, ReadRequest, Wait};
 
     use super::*;
+    use crate::null::Null;
+    use crate::pattern::{Pattern, Span};
+    use crate::plan::StopAfter;
+
+    /// A method whose reads all fail.
+    struct Failing(Option<ReadRequest>);
+
+    impl ReadMethod for Failing {
+        fn depth(&self) -> usize {
+            1
+        }
+
+        fn queue(&mut self, request: ReadRequest) {
+            self.0 = Some(request);
+        }
+
+        fn reap(&mut self, _wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
+            if let Some(request) = self.0.take() {
+                done.push(Completion { slot: request.slot, result: Err(io::ErrorKind::InvalidData.into()) });
+            }
+            Ok(())
+        }
+
+        fn data(&self, _slot: usize) -> &[u8] {
+            &[]
+        }
+    }
+
+    #[test]
+    fn a_worker_that_fails_ends_the_others() {
+        let plan = ReadPlan {
+            pattern: Pattern::Random,
+            block_size: 8192,
+            pages: Pages::Small,
+            span: Span { offset: 0, length: 1 << 30 },
+            seed: 1,
+            working_set: None,
+            depth: 1,
+            reap_batch: 1,
+            warm_up: StopAfter::Reads(0),
+            stop_after: StopAfter::Time(Nanos::from_millis(60_000)),
+            rate: None,
+        };
+        let methods: Vec<Box<dyn ReadMethod>> = vec![Box::new(Null::new(1)), Box::new(Failing(None))];
+        let began = Instant::now();
+        let reading = run(&[plan; 2], methods, &Clock::calibrate(), &AtomicBool::new(false)).unwrap();
+        assert!(reading.outcome.failure.is_some());
+        assert!(began.elapsed() < Duration::from_secs(30), "it took {:?}", began.elapsed());
+    }
 
     /// A method that has to do without something.
     struct Lacking(&'static [&'static str]);

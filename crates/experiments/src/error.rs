@@ -156,6 +156,11 @@ impl From<SubjectError> for ExperimentError {
 }
 
 impl ExperimentError {
+    /// Whether the threads or the memory for reads at once were refused: fewer of them may be granted.
+    pub(crate) fn is_of_many_at_once(&self) -> bool {
+        matches!(self, ExperimentError::Device(DeviceError::NotStarted(_) | DeviceError::Method(_)))
+    }
+
     /// The engine knows no flags: this adds the one that mends what it complains of.
     pub(crate) fn advised(self) -> ExperimentError {
         let flag = match &self {

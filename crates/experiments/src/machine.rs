@@ -6,7 +6,7 @@ use measure::quantity::{counted, three_digits};
 use measure::schema::conditions::findings as row;
 use measure::schema::{Spec, conditions};
 use measure::{Finding, Host, Metric, Nanos, Unit};
-use sys::host;
+use sys::host::{self, CoreKind};
 use sys::time::{Clock, ClockKind, core_clock};
 
 use crate::journal::{Journal, Stop};
@@ -14,6 +14,9 @@ use crate::last_cache::LastCache;
 
 /// Share of the processors' time that a hypervisor may take away before it is worth a finding.
 const STOLEN_SHARE: f64 = 0.02;
+
+/// Share of a measurement for which a quota may stop processes before it is worth a finding, summed over processors.
+const THROTTLED_SHARE: f64 = 0.02;
 
 /// What an experiment needs to know of the machine.
 #[derive(Clone, Debug)]
@@ -87,6 +90,7 @@ impl Machine {
     pub fn report_absences(&self, journal: &mut dyn Journal) {
         journal.find_all(slow_clock(&self.clock.kind()));
         journal.find_all(no_core_clock(self.host.core_ghz));
+        journal.find_all(cores_differ(&host::core_kinds()));
     }
 }
 
@@ -104,6 +108,17 @@ fn no_core_clock(core_ghz: Option<f64>) -> Option<Finding> {
     core_ghz.is_none().then(|| row::NO_CORE_CLOCK.of(message))
 }
 
+/// That cores of several kinds may be used: a thread moves between them, and the kernel counts events on one kind.
+fn cores_differ(kinds: &[CoreKind]) -> Option<Finding> {
+    let listed = kinds.iter().map(|CoreKind { name, processors }| format!("{name}: {processors}"));
+    let message = format!(
+        "This process may use cores of several kinds ({}). Times depend on the kind that a thread runs on, and the \
+         processor's counters count on one kind alone. Start readpath with `taskset -c LIST` to measure one kind.",
+        listed.collect::<Vec<_>>().join("; ")
+    );
+    (kinds.len() > 1).then(|| row::CORES_DIFFER.of(message))
+}
+
 /// What may change during a measurement, at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
@@ -111,6 +126,7 @@ pub struct Conditions {
     core_ghz: Option<f64>,
     additions: Option<f64>,
     stolen: Option<Nanos>,
+    throttled: Option<Nanos>,
 }
 
 /// What changed between two moments.
@@ -122,6 +138,8 @@ pub struct Change {
     pub additions: Option<(f64, f64)>,
     /// Processor time that the hypervisor gave to other guests.
     pub stolen: Option<Nanos>,
+    /// Processor time for which a quota stopped this process's control group.
+    pub throttled: Option<Nanos>,
     /// Time between.
     pub elapsed: Nanos,
 }
@@ -130,21 +148,26 @@ impl Conditions {
     /// Looks at the machine; about 3 ms.
     pub fn now(machine: &Machine) -> Conditions {
         if machine.is_rehearsal {
-            return Conditions { at: machine.clock.now(), core_ghz: None, additions: None, stolen: None };
+            let at = machine.clock.now();
+            return Conditions { at, core_ghz: None, additions: None, stolen: None, throttled: None };
         }
         let core_ghz = core_clock::core_ghz(&machine.clock);
         let additions = core_ghz.and_then(|ghz| core_clock::additions_per_cycle(&machine.clock, ghz));
-        Conditions { at: machine.clock.now(), core_ghz, additions, stolen: host::stolen() }
+        let (stolen, throttled) = (host::stolen(), host::throttled());
+        Conditions { at: machine.clock.now(), core_ghz, additions, stolen, throttled }
     }
 
     /// Looks again and returns the difference.
     pub fn changed(self, machine: &Machine) -> Change {
         let elapsed = machine.clock.now().since(self.at);
+        // Before the core is looked at: that takes processor time too, for which a quota may stop this process.
+        let throttled = self.throttled.and_then(|before| Some(host::throttled()?.since(before)));
         let after = Conditions::now(machine);
         Change {
             core_ghz: self.core_ghz.zip(after.core_ghz),
             additions: self.additions.zip(after.additions),
             stolen: self.stolen.zip(after.stolen).map(|(before, after)| after.since(before)),
+            throttled,
             elapsed,
         }
     }
@@ -167,6 +190,12 @@ impl Change {
     fn stolen_share(&self, cores: u64) -> Option<f64> {
         let stolen = self.stolen.filter(|stolen| *stolen > Nanos::from_millis(20))?;
         Some(stolen.as_seconds() / (self.elapsed.as_seconds() * cores as f64).max(1e-9))
+    }
+
+    /// Time for which a quota stopped processes of this one's control group, over the time that passed. Summed over
+    /// processors, it may be above 1.
+    fn throttled_share(&self) -> Option<f64> {
+        Some(self.throttled?.as_seconds() / self.elapsed.as_seconds().max(1e-9))
     }
 
     fn core_clock_drift(&self) -> Option<f64> {
@@ -193,6 +222,7 @@ pub struct Disturbances {
     /// Additions a cycle during each measurement, the fewer of before and after.
     additions: Vec<(f64, String)>,
     stolen: Vec<(f64, String)>,
+    throttled: Vec<(f64, String)>,
     shared: Vec<(f64, String)>,
 }
 
@@ -210,14 +240,15 @@ impl Disturbances {
         if let Some(share) = change.stolen_share(cores).filter(|share| *share > STOLEN_SHARE) {
             self.stolen.push((share, what.into()));
         }
+        if let Some(share) = change.throttled_share().filter(|share| *share > THROTTLED_SHARE) {
+            self.throttled.push((share, what.into()));
+        }
     }
 
     /// A finding for each kind of disturbance, with the worst case by name.
     fn findings(&self) -> Vec<Finding> {
-        [self.shared_core(), self.core_clock(), self.shared_device(), self.stolen_time()]
-            .into_iter()
-            .flatten()
-            .collect()
+        let taken = [self.stolen_time(), self.throttled_time()];
+        [self.shared_core(), self.core_clock(), self.shared_device()].into_iter().chain(taken).flatten().collect()
     }
 
     /// A core whose units another thread uses too, compared with the best that it did in the run.
@@ -279,6 +310,18 @@ impl Disturbances {
             three_digits(share * 100.0)
         );
         Some(row::STOLEN_TIME.of(message).with("share", share * 100.0, Unit::Percent))
+    }
+
+    fn throttled_time(&self) -> Option<Finding> {
+        let (share, what) = worst(&self.throttled, |(share, _)| *share)?;
+        let message = format!(
+            "The CPU quota of a control group stopped its processes {} ({} % of the time, summed over processors): \
+             means and tails include waits for the quota's next period. Raise the quota (cpu.max, or --cpus of a \
+             container), or use fewer threads.",
+            during(self.throttled.len(), self.blocks, what),
+            three_digits(share * 100.0)
+        );
+        Some(row::CPU_THROTTLED.of(message).with("share", share * 100.0, Unit::Percent))
     }
 }
 

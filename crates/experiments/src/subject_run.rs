@@ -21,6 +21,7 @@ pub(crate) fn openers<'a, T: ?Sized>(
     journal: &mut dyn Journal,
 ) -> Result<Vec<Opener<'a, T>>, ExperimentError> {
     refuse_repeated(places)?;
+    refuse_private_twins(places)?;
     let (openers, absence) = places.offers(offer).map_err(ExperimentError::Parameters)?;
     journal.find_all(absence);
     Ok(openers)
@@ -37,15 +38,26 @@ fn refuse_repeated(places: &Places) -> Result<(), ExperimentError> {
     }
 }
 
-/// Refuses a given server of the same version as one before, by which cases name it. `servers` are those before.
-fn refuse_twin(servers: &mut BTreeMap<String, String>, forecast: &Forecast) -> Result<(), ExperimentError> {
-    let Some(known) = &forecast.known else { return Ok(()) };
-    match servers.insert(known.name.clone(), forecast.server.clone()) {
+/// Refuses two private servers of one version, as far as it is known before they are started.
+fn refuse_private_twins(places: &Places) -> Result<(), ExperimentError> {
+    let mut known = BTreeMap::new();
+    // The programs of a server that is alone need not be asked.
+    let several = places.iter().filter(|place| place.takes_statements()).count() > 1;
+    for place in places.iter().filter(|_| several) {
+        if let Some(name) = place.private_name() {
+            refuse_twin(&mut known, name, place.word())?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a server of the same version as one before, by which cases name it. `servers` are those before.
+fn refuse_twin(servers: &mut BTreeMap<String, String>, name: String, server: String) -> Result<(), ExperimentError> {
+    match servers.insert(name.clone(), server.clone()) {
         None => Ok(()),
         Some(first) => Err(ExperimentError::Parameters(format!(
-            "{first} and {} are both {}, so their cases could not be told apart: measure each in a run of its own, and \
-             compare the runs",
-            forecast.server, known.name
+            "{first} and {server} are both {name}, so their cases could not be told apart: measure each in a run of \
+             its own, and compare the runs"
         ))),
     }
 }
@@ -73,7 +85,9 @@ pub(crate) fn announce_with<T: ?Sized>(
     for opener in openers {
         let forecast = with_opening(environment, machine, journal, |opening| opener.forecast(opening))?;
         if let Some(forecast) = forecast {
-            refuse_twin(&mut servers, &forecast)?;
+            if let Some(known) = &forecast.known {
+                refuse_twin(&mut servers, known.name.clone(), forecast.server.clone())?;
+            }
             journal.announce(&Forecast { queries, ..forecast });
         }
     }
@@ -169,8 +183,6 @@ impl Descriptions {
 
 #[cfg(test)]
 mod tests {
-    use subjects::forecast::Known;
-
     use super::*;
 
     #[test]
@@ -186,18 +198,10 @@ mod tests {
 
     #[test]
     fn servers_whose_cases_would_be_alike_are_refused() {
-        let of = |server: &str, name: &str| {
-            let log_statement = String::new();
-            let known = Some(Known { major: 18, name: name.into(), buffers: 1 << 27, log_statement });
-            let (server, queries) = (server.to_string(), QueryUse::None);
-            Forecast { server, made: 0, temporary: 0, known, by_buffers: 1.0, queries }
-        };
         let mut servers = BTreeMap::new();
-        assert!(refuse_twin(&mut servers, &of("postgres://a/db", "postgres 18.6")).is_ok());
-        assert!(refuse_twin(&mut servers, &of("postgres://b/db", "postgres 17.11")).is_ok());
-        let dry = Forecast { known: None, ..of("postgres://c/db", "") };
-        assert!(refuse_twin(&mut servers, &dry).is_ok() && refuse_twin(&mut servers, &dry).is_ok());
-        let refused = refuse_twin(&mut servers, &of("postgres://d/db", "postgres 18.6")).unwrap_err().to_string();
+        let mut twin = |server: &str, name: &str| refuse_twin(&mut servers, name.into(), server.into());
+        assert!(twin("postgres://a/db", "postgres 18.6").is_ok() && twin("postgres://b/db", "postgres 17.11").is_ok());
+        let refused = twin("postgres://d/db", "postgres 18.6").unwrap_err().to_string();
         assert!(refused.starts_with("postgres://a/db and postgres://d/db are both postgres 18.6, so"), "{refused}");
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use measure::atomic_file::Existing;
+use measure::atomic_file::sync_folder;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use sys::file::OwnFolder;
@@ -65,7 +66,7 @@ impl Folder {
 
     fn rename(&self, by: &dyn Fn(&Path, &Path, RenameFlags) -> Result<(), Errno>) -> io::Result<()> {
         let draft = self.draft.path();
-        File::open(draft)?.sync_all()?;
+        sync_folder(draft)?;
         let renamed = match by(draft, &self.place, RenameFlags::NOREPLACE) {
             // The two folders change places, and dropping the draft removes the old one.
             Err(Errno::EXIST) if self.existing == Existing::Replace && is_ours(&self.place) => {
@@ -78,7 +79,7 @@ impl Folder {
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.rename_plainly()?,
             other => other?,
         }
-        File::open(parent_of(&self.place))?.sync_all()
+        sync_folder(parent_of(&self.place))
     }
 
     /// Gives the folder its name where the file system knows no renaming that replaces nothing, or none that exchanges.

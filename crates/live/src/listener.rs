@@ -10,8 +10,8 @@ use profile::tables::sampled::Counters;
 
 /// Hears the looks of a watch.
 pub trait Listener {
-    /// What is watched and how, and why its reads are not traced, where they are not: at the begin, and when the server
-    /// is there again.
+    /// What is watched and how, and why its reads are not traced, where they are not: at the begin, when the server is
+    /// there again, and when its memory can no longer be read, or again.
     fn begin(&mut self, subject: Parameters, untraced: Option<&str>);
 
     /// A look at all processes, which stands for the time `since` the look before; none for the first.

@@ -13,11 +13,13 @@ use measure::{Nanos, Parameters};
 use profile::event::Ticks;
 use profile::ingest::Ingested;
 use profile::observe::instruments::Instruments;
+use profile::source::recorded::MACHINE;
 use profile::source::sampled::{Observed, Sample, SampledProfile};
 use profile::tables::read_tiers::ByTier;
 use profile::tables::sampled::{ChangeCost, OwnCost};
 use serde_json::json;
 use server::{Address, ServerError, ServerFacts, Statements};
+use sys::host;
 use sys::process::{ShortSlice, process_cpu};
 use sys::watchpoint;
 
@@ -87,6 +89,13 @@ const REFUSALS_MAX: u32 = 5;
 const REFUSED_FOR: Duration = Duration::from_secs(5);
 const AFTER_REFUSAL: Duration = Duration::from_millis(500);
 
+/// How long the server may refuse to show its sessions, while its memory is read, before that is said.
+const UNSHOWN_FOR: Duration = REFUSED_FOR;
+
+/// How often it is tried to read memory that could be read before: what was in the way may have been the moment, such
+/// as that of a server that did not answer.
+const MEMORY_AGAIN: Duration = Duration::from_secs(10);
+
 /// How a watch goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -116,6 +125,13 @@ pub struct Watch {
     memory: Result<MemorySampler, String>,
     /// The memory as it was read until it could no longer be read: it knows the names of waits.
     former: Option<MemorySampler>,
+    /// When memory that could be read before was lost, or tried last, and whether that was said; `None` while it is
+    /// read, and where it never was.
+    memory_lost: Option<(Instant, bool)>,
+    /// Since when the server has refused to show its sessions, while its memory is read, and what is said of that, once
+    /// it is.
+    unshown: Option<Instant>,
+    unnamed: Option<String>,
     looked: Option<Instant>,
     /// When the last look was due, and until when the server rests from the last one that it was asked for.
     due: Option<Instant>,
@@ -288,6 +304,9 @@ impl Watch {
             sampler: Some(sampler),
             memory,
             former: None,
+            memory_lost: None,
+            unshown: None,
+            unnamed: None,
             looked: None,
             due: None,
             rested: Instant::now(),
@@ -350,9 +369,28 @@ impl Watch {
     }
 
     /// Gives each look to this listener from now on, and no more to the profile, which then stays as it is.
-    pub fn tell(&mut self, mut listener: Box<dyn Listener>) {
-        listener.begin(self.subject(), self.tracing.absent());
+    pub fn tell(&mut self, listener: Box<dyn Listener>) {
         self.listener = Some(listener);
+        self.begin_listener();
+    }
+
+    /// Has the listener begin with what is watched now, and how.
+    fn begin_listener(&mut self) {
+        let mut subject = self.subject();
+        // A socket's path and `localhost` lead to another server on each machine.
+        if let Some(name) = host::name().filter(|_| self.address.is_local()) {
+            subject.insert(MACHINE.into(), name.into());
+        }
+        if let Some(listener) = &mut self.listener {
+            listener.begin(subject, self.tracing.absent());
+        }
+    }
+
+    /// Has the listener say a sentence. The page of a profile says how it was made in its own way.
+    fn say(&mut self, sentence: String) {
+        if let Some(listener) = &mut self.listener {
+            listener.say(sentence);
+        }
     }
 
     /// Gives the listener back, with all that it was still to hear, and why the watch has ended, if it has. Nothing is
@@ -532,6 +570,16 @@ impl Watch {
         self.memory.is_ok()
     }
 
+    /// Why the looks are not at the server's memory, as a sentence without its full stop; `None` where they are.
+    pub fn memory_absent(&self) -> Option<&str> {
+        self.memory.as_ref().err().map(String::as_str)
+    }
+
+    /// Whether names are missing, because the server refuses to show its sessions while its memory is read.
+    pub fn lacks_names(&self) -> bool {
+        self.unnamed.is_some() && self.unshown.is_some()
+    }
+
     /// Why the watch ended before its time.
     pub fn ended(&self) -> Option<&str> {
         self.ended.as_deref()
@@ -554,6 +602,7 @@ impl Watch {
         // Our own wish, and no gap.
         let rest = std::mem::take(&mut self.rest);
         self.take_late_answer(Duration::ZERO)?;
+        self.try_memory_again();
         let of_memory = self.look_at_memory(texts);
         let is_of_memory = of_memory.is_some();
         let look = match of_memory {
@@ -735,11 +784,45 @@ impl Watch {
             self.earlier.answer += memory.time;
             let read_no_more = Err(format!("it could no longer be read: {error}"));
             self.former = std::mem::replace(&mut self.memory, read_no_more).ok();
-            let subject = self.subject();
+            // A mapping would keep the memory of a server that has ended.
+            self.former.iter_mut().for_each(MemorySampler::unmap);
+            self.memory_lost = Some((Instant::now(), false));
             // What comes now is sampled in another way.
-            self.listener.iter_mut().for_each(|listener| listener.begin(subject.clone(), self.tracing.absent()));
+            self.begin_listener();
         }
         look.ok()
+    }
+
+    /// Tries to read memory again that could be read before, where it is time to. That it still cannot be read is said
+    /// once, and not at once: a server that ends is noticed by its memory first.
+    fn try_memory_again(&mut self) {
+        let is_due = |(tried, _): &(Instant, bool)| tried.elapsed() >= MEMORY_AGAIN;
+        let Some((_, is_said)) = self.memory_lost.filter(is_due).filter(|_| !self.is_stopped()) else { return };
+        let Some(sampler) = &mut self.sampler else { return };
+        match memory(sampler, &self.address, self.settings) {
+            Ok(memory) => {
+                self.memory = Ok(memory);
+                self.begin_listener();
+                self.find_memory();
+            }
+            Err(why) => {
+                self.memory_lost = Some((Instant::now(), true));
+                if !is_said {
+                    self.say(format!(
+                        "the server's memory is not read any more: {why}. Until it can be, its sessions are sampled by \
+                         query, at most {RATE_MAX} times a second."
+                    ));
+                }
+                self.memory = Err(why);
+            }
+        }
+    }
+
+    /// Notes that the server's memory is read, and says so where it was said that it is not.
+    fn find_memory(&mut self) {
+        if self.memory_lost.take().is_some_and(|(_, is_said)| is_said) {
+            self.say("the server's memory is read again.".into());
+        }
     }
 
     /// Asks the server what its sessions do, and learns from it what memory does not name. `None` where it has not
@@ -824,6 +907,7 @@ impl Watch {
     /// Notes that the server has shown what its sessions do.
     fn note_asked(&mut self) {
         self.looked = Some(Instant::now());
+        self.unshown = None;
         self.asks += 1;
         self.asks_more = true;
     }
@@ -836,7 +920,7 @@ impl Watch {
         if self.memory.is_ok() {
             // Its memory is read meanwhile, and lacks names at worst.
             self.looked = Some(next);
-            return;
+            return self.note_unshown(error, begun);
         }
         self.rested = next;
         let (first, refusals) = self.refused.get_or_insert((begun, 0));
@@ -846,11 +930,28 @@ impl Watch {
         }
     }
 
+    /// The server refused to show its sessions in a look that was begun then, while its memory is read: where it has
+    /// done so for a while, that is said, once.
+    fn note_unshown(&mut self, error: &ServerError, begun: Instant) {
+        let since = *self.unshown.get_or_insert(begun);
+        if self.unnamed.is_some() || since.elapsed() < UNSHOWN_FOR {
+            return;
+        }
+        let sentence = format!(
+            "pg_stat_activity could not be read for a while ({}): sessions were sampled from the server's memory all \
+             the same, but users, databases and applications of new ones have no names, and some waits have none. \
+             See the server's log; names come back with its answers.",
+            why(error)
+        );
+        self.unnamed = Some(sentence.clone());
+        self.say(sentence);
+    }
+
     /// Waits until the server is there again; what was lost meanwhile is noted.
     fn come_back(&mut self, error: &ServerError, end: Instant) {
         let left = self.last.unwrap_or_else(Instant::now);
         // A server that was started again refuses for other reasons.
-        self.refused = None;
+        (self.refused, self.unshown) = (None, None);
         // The reads until now are of the segment that ends now.
         self.hear_rest();
         self.listener.iter_mut().for_each(|listener| listener.away());
@@ -864,11 +965,8 @@ impl Watch {
         self.last = None;
         self.accounted = (Err("the server was away".into()), self.own_time());
         let is_back = self.sampler.is_some();
-        let (reason, subject) = (error.to_string().trim_end_matches('.').to_string(), self.subject());
-        self.lose(left, lost, reason);
-        if let Some(listener) = &mut self.listener {
-            listener.begin(subject, self.tracing.absent());
-        }
+        self.lose(left, lost, error.to_string().trim_end_matches('.').to_string());
+        self.begin_listener();
         if !is_back {
             self.ended = Some("the server did not come back".into());
         }
@@ -905,7 +1003,16 @@ impl Watch {
         self.hits.iter_mut().for_each(|hits| *hits = BufferHits::default());
         self.processors = with_processors(&mut sampler, &self.address);
         self.earlier.answer += self.memory_time();
-        self.memory = memory(&mut sampler, &self.address, self.settings);
+        let now = memory(&mut sampler, &self.address, self.settings);
+        let before = std::mem::replace(&mut self.memory, now);
+        match (self.memory.is_ok(), before) {
+            (true, _) => self.find_memory(),
+            (false, Ok(before)) => {
+                self.former = Some(before);
+                self.memory_lost = Some((Instant::now(), false));
+            }
+            (false, Err(_)) => {}
+        }
         self.facts = sampler.facts().clone();
         // A server that goes away again is noticed at the next look.
         let _ = trace(&mut self.tracing, &mut sampler, &self.address, self.settings);
@@ -1077,6 +1184,10 @@ impl Watch {
             (None, Ok(_)) => format!(
                 "Made from samples of the server's shared memory, {rate} a second; pg_stat_activity gave the names."
             ),
+            (None, Err(why)) if self.former.is_some() => format!(
+                "Made from samples of the server's shared memory and, since that is not read any more, of \
+                 pg_stat_activity, {rate} a second on average: {why}."
+            ),
             (None, Err(why)) => format!(
                 "Made from samples of pg_stat_activity, {rate} a second. The server's shared memory, which can be \
                  read more often without asking it, is not used: {why}."
@@ -1109,6 +1220,7 @@ impl Watch {
         });
         said.push(self.tracing.level());
         said.extend(self.tracing.limit());
+        said.extend(self.unnamed.clone());
         said
     }
 }

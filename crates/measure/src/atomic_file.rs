@@ -116,7 +116,7 @@ impl Draft {
             Existing::Refuse => self.link(path)?,
         }
         // Without this the new name may be lost with the power although its content is on the device.
-        File::open(directory_of(path))?.sync_all()
+        sync_folder(directory_of(path))
     }
 
     fn rename(&mut self, path: &Path) -> io::Result<()> {
@@ -163,6 +163,22 @@ impl Drop for Draft {
     }
 }
 
+/// Brings the names in a folder to the disk. A file system that does not know this for folders, as some over FUSE, SMB
+/// or 9p, keeps them in its own way: that is no failure.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    unless_unknown(File::open(folder)?.sync_all())
+}
+
+/// What the kernel answers where a file system does not know the call: `EINVAL`, `ENOSYS` and `EOPNOTSUPP`.
+const UNKNOWN: [i32; 3] = [22, 38, 95];
+
+fn unless_unknown(synced: io::Result<()>) -> io::Result<()> {
+    synced.or_else(|error| match error.raw_os_error().is_some_and(|number| UNKNOWN.contains(&number)) {
+        true => Ok(()),
+        false => Err(error),
+    })
+}
+
 fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -196,6 +212,18 @@ mod tests {
         assert!(process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         replace(&dir.path().join("page.html"), b"whole").unwrap();
         assert!(!abandoned.exists() && pipe.exists());
+    }
+
+    #[test]
+    fn a_folder_that_its_file_system_cannot_bring_to_the_disk_fails_no_writer_and_a_broken_disk_does() {
+        let synced = |number: i32| unless_unknown(Err(io::Error::from_raw_os_error(number)));
+        assert!([22, 38, 95].into_iter().all(|number| synced(number).is_ok()));
+        let [input_output, no_space] = [5, 28].map(|number| synced(number).map_err(|error| error.raw_os_error()));
+        assert_eq!((input_output, no_space), (Err(Some(5)), Err(Some(28))));
+        // The kernel's own folders are on no disk: the call fails there.
+        assert!(sync_folder(Path::new("/proc")).is_ok());
+        let missing = sync_folder(Path::new("/nonexistent/folder")).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

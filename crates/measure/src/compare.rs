@@ -18,7 +18,7 @@ use crate::run::{Build, Run};
 use crate::unit::Unit;
 pub use disturbed::disturbances;
 pub use matching::Change;
-use matching::{Pairs, outcomes, pair_cases};
+use matching::{Pairs, outcomes, pair_cases, update_of};
 pub use profiles::{
     Amount, LineSide, PlanChange, PlanLineChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange,
 };
@@ -120,7 +120,7 @@ pub struct Unmatched {
 ///
 /// The same two runs always give the same answer: the resampling is seeded by the position of the case.
 pub fn compare(before: &Run, after: &Run) -> Comparison {
-    let Pairs { mut changes, pairs, only_before, only_after } = match before.experiment == after.experiment {
+    let Pairs { mut changes, updates, pairs, only_before, only_after } = match before.experiment == after.experiment {
         true => pair_cases(&before.cases, &after.cases),
         false => Pairs::none(&before.cases, &after.cases),
     };
@@ -141,7 +141,9 @@ pub fn compare(before: &Run, after: &Run) -> Comparison {
         comparison.only_before.extend(metrics_alone(left, right));
         comparison.only_after.extend(metrics_alone(right, left));
         let disturbances = disturbed::of_both((before, left), (after, right));
-        comparison.cases.push(compare_cases(left, right, disturbances, index as u64));
+        let mut case = compare_cases(left, right, disturbances, index as u64);
+        case.outcomes.extend(update_of(left, right, &updates));
+        comparison.cases.push(case);
     }
     comparison
 }

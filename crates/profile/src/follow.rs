@@ -1,6 +1,5 @@
 //! A profile of a trace that is being written: it goes on where it was, and can be looked at at any time.
 
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -8,16 +7,13 @@ use measure::Finding;
 use measure::schema::profile::findings as row;
 
 use crate::ingest::{IngestSettings, Ingested, is_recognised};
-use crate::input::{Given, Problem};
+use crate::input::Problem;
 use crate::observe::collector::Collector;
 use crate::observe::instruments::Instruments;
 use crate::source::oracle::tail::{TraceTail, can_grow};
 use crate::source::{Progress, Reading, SOURCES};
 
 pub use crate::source::oracle::tail::Growth;
-
-/// Why a file that could have become a trace is followed no longer.
-const LOG: &str = "it is a server log, and had no entry when following began: follow it again";
 
 /// The profile so far.
 pub struct Followed {
@@ -59,10 +55,7 @@ impl Followed {
         self.begun.extend(reading.into_parts().1);
         // What was empty may become anything.
         let is_log = || self.tail.is_without_calls() && is_recognised(&self.path);
-        if matches!(growth, Ok(Growth::Lines)) && is_log() {
-            return Err(Problem::unreadable(&Given::File(self.path.clone()), io::Error::other(LOG)));
-        }
-        growth
+        if matches!(growth, Ok(Growth::Lines)) && is_log() { Ok(Growth::ServerLog) } else { growth }
     }
 
     /// The profile of what was read, as if the trace ended there, and what heard it. It has no file as long as there is
@@ -153,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_that_becomes_a_log_is_not_waited_for_without_end() {
+    fn an_empty_file_that_becomes_a_log_is_not_read_as_a_trace() {
         let folder = tempfile::tempdir().unwrap();
         for (text, is_log) in [("2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  x\n", true), ("Trace file x\n", false)] {
             let path = folder.path().join(format!("{is_log}"));
@@ -161,10 +154,8 @@ mod tests {
             let mut followed = followed(&path);
             fs::write(&path, text).unwrap();
             let mut progress = |_: &str, _: u64| ControlFlow::Continue(());
-            match followed.read_on(&mut progress) {
-                Err(problem) => assert!(is_log && problem.to_string().contains("is a server log"), "{problem}"),
-                Ok(growth) => assert!(!is_log && growth == Growth::Lines, "{growth:?}"),
-            }
+            let growth = followed.read_on(&mut progress).unwrap();
+            assert_eq!(growth, if is_log { Growth::ServerLog } else { Growth::Lines });
         }
     }
 }

@@ -122,8 +122,10 @@ fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, Stri
             format!("by ^C, and removes the schema, as at its end; after kill -9: readpath clean --on {address}"),
         ),
     ];
+    let fired = known.as_ref().and_then(|known| known.event_triggers.as_ref());
+    let fires = fired.map(|names| ("fires", format!("event triggers, by CREATE and DROP: {names}")));
     let explained = explained(*queries).map(|said| ("explains", said.into()));
-    costs.splice(costs.len() - 1..costs.len() - 1, explained);
+    costs.splice(costs.len() - 1..costs.len() - 1, fires.into_iter().chain(explained));
     costs
 }
 
@@ -199,7 +201,13 @@ mod tests {
 
     #[test]
     fn a_screen_has_eighty_columns_and_names_every_cost() {
-        let known = Known { major: 15, name: "postgres 15.18".into(), buffers: 64 << 20, log_statement: "none".into() };
+        let known = Known {
+            major: 15,
+            name: "postgres 15.18".into(),
+            buffers: 64 << 20,
+            log_statement: "none".into(),
+            event_triggers: Some("audit, schema_watch".into()),
+        };
         let forecast = forecast(Some(known));
         let time = Duration::from_secs(95);
         let rehearsed = Rehearsed {
@@ -219,9 +227,17 @@ mod tests {
             );
             assert!(screen.lines().all(|line| line.starts_with(mark)), "{screen}");
             let whole = screen.replace(mark, "").split_whitespace().collect::<Vec<_>>().join(" ");
-            for part in
-                ["92 MiB", "(100 %)", "1 MiB at one time", "1500 statements", "200 kB", "it is none", "95 s", "generic"]
-            {
+            for part in [
+                "92 MiB",
+                "(100 %)",
+                "1 MiB at one time",
+                "1500 statements",
+                "200 kB",
+                "it is none",
+                "95 s",
+                "fires event triggers, by CREATE and DROP: audit, schema_watch",
+                "generic",
+            ] {
                 assert!(whole.contains(part), "no {part}: {screen}");
             }
         }

@@ -12,7 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command};
 use report::Style;
 
-use crate::commands::{COMMANDS, HIDDEN};
+use crate::commands::{COMMANDS, HIDDEN, without_effect};
 use crate::exit::{EXIT_CODES, Exit};
 use crate::job::experiment::LISTED;
 use crate::options::{CommandRow, Globals};
@@ -48,7 +48,8 @@ const BELOW: usize = 6;
 pub(crate) fn definition() -> Command {
     // A negative number is a wrong value of its option, not an unknown option.
     let define = |row: &CommandRow| {
-        (row.define)(Command::new(row.name)).allow_negative_numbers(true).mut_args(take_negative_values)
+        let command = (row.define)(Command::new(row.name)).allow_negative_numbers(true);
+        hide_unused(command.mut_args(take_negative_values))
     };
     let commands = COMMANDS.iter().map(define).chain(HIDDEN.iter().map(|row| define(row).hide(true)));
     // The description comes after the options: adding them puts their own in its place.
@@ -60,6 +61,16 @@ pub(crate) fn definition() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(commands)
+}
+
+/// The command with the common options that have no effect on it hidden from its help. They are still parsed, so that
+/// their refusal says why: the parser adds no common option to a command that defines it already.
+fn hide_unused(command: Command) -> Command {
+    let unused = without_effect(command.get_name());
+    let common = Globals::augment_args(Command::new("common"));
+    let hidden = common.get_arguments().filter(|option| unused.contains(&option.get_id().as_str()));
+    let hidden: Vec<Arg> = hidden.map(|option| option.clone().hide(true)).collect();
+    command.args(hidden).mut_subcommands(hide_unused)
 }
 
 /// The option with `-1s` as a value, of which its parser then says what is wrong. A name or a file may be of any
@@ -234,6 +245,43 @@ mod tests {
         assert_eq!(line(code, 38), "  1    the measurement failed or was\n       refused");
     }
 
+    /// A command line of these words, of which those in quotation marks are one.
+    fn words(line: &str) -> Vec<&str> {
+        let parts = line.split('\'').enumerate();
+        let words = parts.flat_map(|(number, part)| match number % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        });
+        ["readpath"].into_iter().chain(words).collect()
+    }
+
+    #[test]
+    fn every_command_line_in_a_table_of_the_guide_is_one() {
+        let mut checked = 0;
+        let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/src");
+        for path in std::fs::read_dir(guide).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+            let chapter = std::fs::read_to_string(&path).unwrap();
+            let rows = chapter.lines().filter(|line| line.starts_with('|'));
+            let codes = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+            for line in codes.filter_map(|code| code.trim_start_matches("sudo ").strip_prefix("readpath ")) {
+                let parsed = definition().try_get_matches_from(words(line));
+                assert!(parsed.is_ok(), "{}: {line}: {}", path.display(), parsed.unwrap_err());
+                checked += 1;
+            }
+        }
+        assert!(checked > 60, "{checked}");
+    }
+
+    #[test]
+    fn every_question_of_the_guide_has_a_command() {
+        let page = include_str!("../../../docs/guide/src/which-command.md");
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| ")).filter(|row| !row.starts_with("---"));
+        let rows: Vec<Vec<&str>> = rows.map(|row| row.split(" | ").collect()).collect();
+        assert!(rows.len() > 30 && rows.iter().all(|row| row.len() == 3), "{rows:#?}");
+        let empty: Vec<_> = rows.iter().filter(|row| row[1].trim().is_empty()).collect();
+        assert!(empty.is_empty(), "{empty:?}");
+    }
+
     #[test]
     fn every_example_of_the_help_is_a_command_line() {
         let mut checked = 0;
@@ -241,13 +289,7 @@ mod tests {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             for line in help.lines().filter_map(|line| line.trim_start().strip_prefix("readpath ")) {
                 let line = line.split("  ").next().unwrap().split('>').next().unwrap();
-                // What stands in quotation marks is one word.
-                let parts = line.split('\'').enumerate();
-                let words = parts.flat_map(|(number, part)| match number % 2 {
-                    0 => part.split_whitespace().collect(),
-                    _ => vec![part],
-                });
-                let parsed = definition().try_get_matches_from(["readpath"].into_iter().chain(words));
+                let parsed = definition().try_get_matches_from(words(line));
                 assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
                 checked += 1;
             }

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     exit::take_panics_for_memory();
     // Before the first thread. Where there is no limit, each thread keeps an arena of its own.
     let _ = sys::memory::use_one_arena_under_a_limit();
+    signals::outlive_file_limits();
     let settings = Settings::from_environment();
     let command_line: Vec<OsString> = env::args_os().collect();
     let matches = match cli::matches(&command_line, settings.style.width) {

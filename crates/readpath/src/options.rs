@@ -153,6 +153,17 @@ pub(crate) fn arguments<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Fa
     A::from_arg_matches(matches).map_err(|error| Failure::new(Exit::WrongCommandLine, error))
 }
 
+/// The values of a list in their order, each once: one that is named twice would make cases that are alike.
+pub(crate) fn each_once<T: PartialEq>(list: Vec<T>) -> Vec<T> {
+    let mut once = Vec::with_capacity(list.len());
+    for value in list {
+        if !once.contains(&value) {
+            once.push(value);
+        }
+    }
+    once
+}
+
 /// A seed that no earlier run had, short enough to type again. Blocks that an earlier run read may still be in some
 /// cache below; another order reaches others.
 pub(crate) fn fresh_seed() -> u64 {

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use report::Style;
-use server::Defaults;
+use server::{Defaults, home_of_account};
 
 /// Width of a page where no terminal says otherwise, and the least of what a terminal may say: under it a table is
 /// unreadable.
@@ -90,7 +90,7 @@ impl Settings {
             style,
             stderr_is_terminal: terminal.stderr_is_terminal && !is_dumb,
             stdout_is_terminal: terminal.stdout_is_terminal && !is_dumb,
-            servers: Defaults::new(text, home),
+            servers: Defaults::new(text, home.or_else(home_of_account)),
             proxy: ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].into_iter().find_map(text),
         }
     }
@@ -130,6 +130,14 @@ mod tests {
         assert_eq!(xdg.store_dir, Some("/data/readpath/runs".into()));
         assert_eq!(xdg.cache_dir, Some("/home/ada/.cache/readpath".into()));
         assert_eq!(settings(&[], TERMINAL).store_dir, None);
+    }
+
+    #[test]
+    fn without_home_the_files_for_servers_are_looked_for_where_the_system_has_the_users_home() {
+        let home = |variables: &[(&str, &str)]| format!("{:?}", settings(variables, TERMINAL).servers);
+        let known = format!("home: {:?}", home_of_account());
+        assert!(home(&[]).contains(&known) && home(&[("HOME", "")]).contains(&known), "{known}");
+        assert!(home(&[("HOME", "/home/ada")]).contains("home: Some(\"/home/ada\")"));
     }
 
     #[test]

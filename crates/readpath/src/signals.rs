@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use experiments::journal::Stop;
-use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals as Arrivals;
 
@@ -102,6 +102,14 @@ impl Signals {
     pub(crate) fn give_back_by(&self, give_back: fn()) {
         let _ = self.ending.give_back.set(give_back);
     }
+}
+
+/// Lets a write beyond the limit on the size of files (`ulimit -f`) fail with an error. Its signal would end the
+/// process in the middle of its work. It is caught, not ignored: a command that is started from here would inherit
+/// that.
+pub(crate) fn outlive_file_limits() {
+    // Where it cannot be caught, it ends the process as it does any other.
+    let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
 /// Whether the process was started with this signal ignored.

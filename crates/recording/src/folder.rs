@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use measure::atomic_file::sync_folder;
 use measure::sorting;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -131,7 +132,7 @@ impl Folder {
         file.write_all(bytes)?;
         file.sync_all()?;
         name_draft(draft, &self.path.join(name.to_string()))?;
-        File::open(&self.path)?.sync_all()
+        sync_folder(&self.path)
     }
 
     /// Removes the oldest segments that are beyond the limits at this time, in microseconds since 1970; the newest one

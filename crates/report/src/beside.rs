@@ -233,7 +233,14 @@ fn together(found: &[(usize, Chart)], keys: &[Key]) -> Option<Chart> {
     let beside = said(found, keys);
     let chart = Chart { of, beside, ..Chart::new(first.name, title, first.value.clone(), plot).keyed(keys.to_vec()) };
     let note = first.note_for(&chart);
-    chart.noted(note).with_at_least(2)
+    let about_ranges = if first.about_ranges.is_empty() { about_ranges(found, &chart) } else { String::new() };
+    chart.noted(note).noted(about_ranges).with_at_least(2)
+}
+
+/// What thin lines are in a chart of several, where one can be seen: one of these alone may have none.
+fn about_ranges(found: &[(usize, Chart)], together: &Chart) -> String {
+    let said = found.iter().map(|(_, chart)| &chart.about_ranges).find(|said| !said.is_empty());
+    said.filter(|_| together.has_thin_lines()).cloned().unwrap_or_default()
 }
 
 /// The first line that two of the charts have, in each of those that have it, and its name.
@@ -366,7 +373,8 @@ fn over_runs(found: &[(usize, Chart)], runs: usize) -> Option<Chart> {
     let newest = found.last().filter(|(run, _)| run + 1 == runs).map_or(&[][..], |(_, chart)| &chart.beside);
     let beside = newest.iter().map(|finding| saying("Of the newest run", finding.clone())).collect();
     let chart = Chart { beside, ..chart };
-    chart.noted(note).with_at_least(2)
+    let about_ranges = about_ranges(found, &chart);
+    chart.noted(note).noted(about_ranges).with_at_least(2)
 }
 
 /// The subject of a mark without its version: a line goes on where a server is updated. Two versions in one run are two
@@ -405,14 +413,17 @@ fn differences(first: &Side<'_>, second: &Side<'_>) -> Section {
     }
     if differing.is_empty() {
         return Section::Text(format!(
-            "{pair}. Of {compared} values that both runs have with enough samples, none differs by more than their \
-             noise.{disturbed}"
+            "{pair}. Of {} that both runs have with enough samples, none differs by more than {} noise.{disturbed}",
+            counted(compared as u64, "value", "values"),
+            if compared == 1 { "its" } else { "their" }
         ));
     }
     let shown = &differing[..differing.len().min(DIFFERENCES_MAX)];
     let title = format!(
-        "{pair}. {} of {compared} values differ by more than the noise of their samples{}.{disturbed}",
+        "{pair}. {} of {} {} by more than the noise of their samples{}.{disturbed}",
         differing.len(),
+        counted(compared as u64, "value", "values"),
+        if differing.len() == 1 { "differs" } else { "differ" },
         if differing.len() > shown.len() { format!("; the {} that differ most", shown.len()) } else { String::new() }
     );
     let table = Table::over(shown)

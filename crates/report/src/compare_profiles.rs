@@ -289,7 +289,8 @@ fn statements(comparison: &ProfileComparison) -> Vec<Section> {
 fn alone(title: &str, statements: &[StatementAlone], top: u64) -> Option<Section> {
     let shown: Vec<&StatementAlone> = statements.iter().take(top as usize).collect();
     let more = statements.len() - shown.len();
-    let note = if more > 0 { format!("{more} more, with less time, are in --format json.") } else { String::new() };
+    let verb = if more == 1 { "is" } else { "are" };
+    let note = if more > 0 { format!("{more} more, with less time, {verb} in --format json.") } else { String::new() };
     let total = if shown.iter().any(|one| one.amount.second_us.is_some()) { "total /s" } else { "total" };
     let table = Table::over(&shown)
         .titled(title)
@@ -337,7 +338,8 @@ fn plan_lines(differing: &[&PlanLineChange]) -> Vec<String> {
     };
     let mut items: Vec<String> = differing.iter().take(PLAN_LINES_MAX).map(line).collect();
     if differing.len() > PLAN_LINES_MAX {
-        items.push(format!("({} more lines differ)", differing.len() - PLAN_LINES_MAX));
+        let more = (differing.len() - PLAN_LINES_MAX) as u64;
+        items.push(format!("({})", counted(more, "more line differs", "more lines differ")));
     }
     items
 }

@@ -16,6 +16,9 @@ use crate::style::Style;
 /// The row of the table of renderers.
 pub(crate) const RENDERER: Renderer = Renderer { name: "csv", help: "One row per metric", media: Media::Rows, write };
 
+/// Columns of a run, before the parameters.
+const RUN_COLUMNS: [&str; 2] = ["run", "experiment"];
+
 /// Columns of every metric, after the parameters.
 const METRIC_COLUMNS: [&str; 12] =
     ["metric", "unit", "source", "n", "min", "median", "mean", "stddev", "p90", "p99", "p99.9", "max"];
@@ -40,12 +43,19 @@ fn write(shown: Shown<'_>, _style: &Style, out: &mut dyn Write) -> io::Result<()
 /// A run, one row per metric: run id, experiment, all parameters of all cases, then the metric.
 fn run(run: &Run) -> Vec<Vec<String>> {
     let names = parameter_names(run.cases.iter().map(|case| &case.parameters));
-    let heading = ["run", "experiment"].into_iter().chain(names.iter().copied()).chain(METRIC_COLUMNS);
-    let mut rows = vec![heading.map(String::from).collect()];
+    let others = [&RUN_COLUMNS[..], &METRIC_COLUMNS[..]].concat();
+    let parameters = names.iter().map(|name| column(name, &others));
+    let heading = RUN_COLUMNS.map(String::from).into_iter().chain(parameters).chain(METRIC_COLUMNS.map(String::from));
+    let mut rows: Vec<Vec<String>> = vec![heading.collect()];
     for case in &run.cases {
         rows.extend(case.metrics.iter().map(|metric| metric_row(run, case, metric, &names)));
     }
     rows
+}
+
+/// The column of a parameter. Where another column has its name, such as `source`, it says that it is the case's.
+fn column(parameter: &str, others: &[&str]) -> String {
+    if others.contains(&parameter) { format!("case_{parameter}") } else { parameter.into() }
 }
 
 /// A comparison, one row per metric that both runs have: the parameters in the first run, those that differ in the
@@ -59,7 +69,7 @@ fn comparison(comparison: &Comparison) -> Vec<Vec<String>> {
     let names: Vec<&str> = own.iter().copied().chain(more).collect();
     let columns = ["metric", "unit", "before", "after", "ratio", "ratio_low", "ratio_high", "verdict"];
     let after = changed.iter().map(|name| format!("after_{name}"));
-    let heading = names.iter().map(|name| (*name).to_string()).chain(after).chain(columns.map(String::from));
+    let heading = names.iter().map(|name| column(name, &columns)).chain(after).chain(columns.map(String::from));
     let mut rows: Vec<Vec<String>> = vec![heading.collect()];
     for case in cases {
         let before = names.iter().map(|name| of_first(comparison, case, name));

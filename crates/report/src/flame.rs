@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use measure::quantity::counted;
+
 use crate::markup::escaped;
 
 /// The picture in points.
@@ -47,9 +49,9 @@ pub fn render(title: &str, stacks: &[Vec<String>]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} \
          {height}\" font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" \
          fill=\"#ffffff\"/>\n<text x=\"{MARGIN}\" y=\"20\" font-size=\"14\">{}</text>\n<text x=\"{MARGIN}\" \
-         y=\"36\">{} samples of CPU time; width is share, callers stand below what they call</text>\n",
+         y=\"36\">{} of CPU time; width is share, callers stand below what they call</text>\n",
         escaped(title),
-        root.samples
+        counted(root.samples, "sample", "samples")
     );
     let picture = Picture { samples: root.samples.max(1), bottom: height - MARGIN };
     picture.draw(&mut svg, "all", &root, 0, 0);
@@ -77,9 +79,9 @@ impl Picture {
         // Writing into a text in memory does not fail.
         let _ = writeln!(
             svg,
-            "<g><title>{whole}: {} samples, {share:.1} %</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" \
+            "<g><title>{whole}: {}, {share:.1} %</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" \
              height=\"{:.1}\" fill=\"{}\"/><text x=\"{:.1}\" y=\"{:.1}\">{shown}</text></g>",
-            node.samples,
+            counted(node.samples, "sample", "samples"),
             (width - 0.4).max(0.2),
             ROW - 1.0,
             color(name),
@@ -119,7 +121,7 @@ mod tests {
         let stack = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         let svg = render("a <title>", &[stack(&["main", "scan<T>"]), stack(&["main", "walk"]), stack(&["main"])]);
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
-        assert!(svg.contains("main: 3 samples, 100.0 %") && svg.contains("scan&lt;T&gt;: 1 samples, 33.3 %"));
+        assert!(svg.contains("main: 3 samples, 100.0 %") && svg.contains("scan&lt;T&gt;: 1 sample, 33.3 %"));
         assert!(!svg.contains("<title>scan<") && svg.contains("a &lt;title&gt;"));
     }
 

@@ -29,7 +29,10 @@ pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'),
     pg_size_bytes(current_setting('temp_file_limit')), \
     (SELECT pg_tablespace_location(coalesce(t.oid, d.dattablespace)) FROM pg_database d LEFT JOIN pg_tablespace t \
     ON t.spcname = current_setting('default_tablespace') WHERE d.datname = current_database()), \
-    current_setting('track_counts'), current_setting('server_encoding')";
+    current_setting('track_counts'), current_setting('server_encoding'), \
+    (SELECT string_agg(evtname, ', ' ORDER BY evtname) FROM pg_event_trigger WHERE evtenabled IN ('O', 'A') \
+    AND evtevent IN ('ddl_command_start', 'ddl_command_end', 'sql_drop') AND coalesce(evttags && \
+    '{CREATE SCHEMA,CREATE TABLE,CREATE INDEX,COMMENT,DROP TABLE,DROP SCHEMA}', true))";
 
 /// The encoding of a database that has none.
 pub(crate) const NO_ENCODING: &str = "SQL_ASCII";
@@ -65,6 +68,8 @@ pub struct ServerFacts {
     pub counts_blocks: bool,
     /// Whether the database's texts are in no encoding that the server knows.
     pub has_no_encoding: bool,
+    /// The names of the database's event triggers that what we make and remove would fire.
+    pub event_triggers: Option<String>,
     /// Whether we see the statistics of other users' sessions.
     pub reads_all_stats: bool,
     /// Whether we may do everything.
@@ -97,6 +102,7 @@ impl ServerFacts {
             temporary_bytes_max: None,
             counts_blocks: true,
             has_no_encoding: false,
+            event_triggers: None,
             reads_all_stats: true,
             is_superuser: false,
             data_directory: None,
@@ -143,6 +149,7 @@ pub(crate) fn of_row(row: &Row) -> Option<ServerFacts> {
         temporary_bytes_max: text(16)?.parse().ok(),
         counts_blocks: text(18).is_none_or(|setting| setting == "on"),
         has_no_encoding: text(19).is_some_and(|encoding| encoding == NO_ENCODING),
+        event_triggers: text(20),
         reads_all_stats: truth(9)?,
         is_superuser: truth(10).unwrap_or(false),
         data_directory: text(11),

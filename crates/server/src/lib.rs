@@ -32,7 +32,7 @@ pub use cluster::ClusterCopy;
 pub use error::ServerError;
 pub use explain::{Buffers, Plan};
 pub use facts::ServerFacts;
-pub use parameters::Defaults;
+pub use parameters::{Defaults, home_of_account};
 pub use place::{Address, Place};
 pub use schema::Schema;
 pub use session::{Limits, Session};

@@ -227,11 +227,27 @@ impl Parameters {
         match self.get("target_session_attrs") {
             Some("primary") => self.set("target_session_attrs", "read-write"),
             Some("standby") => self.set("target_session_attrs", "read-only"),
-            // Any host will do, though libpq would ask the standbys among them first.
+            // The driver has no word for it: a connection tries the hosts twice.
             Some("prefer-standby") => self.set("target_session_attrs", "any"),
             _ => {}
         }
+        self.name_addressed_folders();
         Ok(())
+    }
+
+    /// Whether any host will do, and a standby among them is tried first.
+    pub(crate) fn prefer_standby(&self) -> bool {
+        self.get("target_session_attrs") == Some("prefer-standby")
+    }
+
+    /// To libpq the number of a host counts where its name is the folder of a socket. The host is then called by its
+    /// number: the driver encrypts no connection to a folder.
+    fn name_addressed_folders(&mut self) {
+        let (Some(hosts), Some(numbers)) = (self.get("host"), self.get("hostaddr")) else { return };
+        let pairs = hosts.split(',').zip(numbers.split(',').chain(std::iter::repeat("")));
+        let named = pairs.map(|(host, number)| if host.starts_with('/') && !number.is_empty() { number } else { host });
+        let named = named.collect::<Vec<_>>().join(",");
+        self.set("host", named);
     }
 
     /// The parameters as the driver reads them: `host='a' port='5432'`.
@@ -350,10 +366,20 @@ fn fields(line: &str) -> (Vec<Field>, Field) {
 
 /// The name of the user who runs this.
 fn login() -> Option<String> {
+    field_of_account(0)
+}
+
+/// The home directory of the user who runs this, as the system knows it: libpq takes it where HOME names none.
+pub fn home_of_account() -> Option<PathBuf> {
+    field_of_account(5).map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// A field of the line of the user who runs this, in the system's list of accounts.
+fn field_of_account(at: usize) -> Option<String> {
     let number = geteuid().as_raw().to_string();
     let accounts = fs::read_to_string(Path::new("/etc/passwd")).ok()?;
     let line = accounts.lines().find(|line| line.split(':').nth(2) == Some(&number))?;
-    line.split(':').next().map(String::from)
+    line.split(':').nth(at).map(String::from)
 }
 
 #[cfg(test)]

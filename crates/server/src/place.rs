@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::cluster::{COPY, ClusterCopy};
@@ -82,6 +82,8 @@ impl FromStr for Place {
 pub struct Address {
     config: Box<Config>,
     encryption: Encryption,
+    /// Whether a standby among the hosts is preferred to others.
+    prefers_standby: bool,
     /// What an address consists of; `None` for a private server.
     parameters: Option<Parameters>,
     /// Why the user's password file was not read.
@@ -131,7 +133,8 @@ impl Address {
             SslMode::Disable => Encryption::default(),
             _ => encryption,
         };
-        Ok(Address { encryption, parameters: Some(written), ..address })
+        let prefers_standby = written.prefer_standby();
+        Ok(Address { encryption, prefers_standby, parameters: Some(written), ..address })
     }
 
     /// The address of a private server, from a configuration that is known to work.
@@ -155,7 +158,13 @@ impl Address {
         if config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_))) && config.get_hostaddrs().is_empty() {
             config.ssl_mode(SslMode::Disable);
         }
-        Address { config: Box::new(config), encryption: Encryption::default(), parameters: None, file_refused: None }
+        Address {
+            config: Box::new(config),
+            encryption: Encryption::default(),
+            prefers_standby: false,
+            parameters: None,
+            file_refused: None,
+        }
     }
 
     /// Whether it is a server that others have too.
@@ -168,6 +177,13 @@ impl Address {
         &self.config
     }
 
+    /// How to connect to a standby alone, which is tried first where one is preferred.
+    pub(crate) fn config_of_standby(&self) -> Option<Config> {
+        let mut config = self.prefers_standby.then(|| (*self.config).clone())?;
+        config.target_session_attrs(TargetSessionAttrs::ReadOnly);
+        Some(config)
+    }
+
     /// Why a password may be missing although the user's password file has one.
     pub(crate) fn file_refused(&self) -> Option<&str> {
         self.file_refused.as_deref()
@@ -176,8 +192,9 @@ impl Address {
     /// How long all hosts together may take until a session is there: TCP, TLS, authentication and the first facts.
     pub fn connect_timeout(&self) -> Duration {
         let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()).max(1);
+        let tries = if self.prefers_standby { hosts.saturating_mul(2) } else { hosts };
         let each = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
-        each.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX)).min(CONNECT_TIMEOUT_MAX)
+        each.saturating_mul(u32::try_from(tries).unwrap_or(u32::MAX)).min(CONNECT_TIMEOUT_MAX)
     }
 
     /// What encrypts connections to it. Errors where the authorities that the address names cannot be read.
@@ -273,8 +290,6 @@ fn without_word_for_port(place: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tokio_postgres::config::TargetSessionAttrs;
-
     use super::*;
 
     fn refusal(word: &str) -> String {
@@ -350,6 +365,29 @@ mod tests {
         assert!(refusal("postgres://h/?sslcert=me.crt&sslkey=me.key").contains("no certificate of its user"));
         assert!(refusal("postgres://h/?gssencmode=require").contains("disable or prefer"));
         assert!(refusal("postgres://h/?sslsni=0").contains("sslsni can only be 1"));
+    }
+
+    #[test]
+    fn a_preferred_standby_is_tried_first_and_the_hosts_have_the_time_for_both_tries() {
+        let of = |query: &str| Address::parse(&format!("postgres://me@a,b/shop?{query}")).unwrap();
+        let standby = of("target_session_attrs=prefer-standby&connect_timeout=5");
+        let first = standby.config_of_standby().unwrap();
+        assert_eq!(first.get_target_session_attrs(), TargetSessionAttrs::ReadOnly);
+        assert_eq!(standby.config.get_target_session_attrs(), TargetSessionAttrs::Any);
+        assert_eq!(standby.connect_timeout(), Duration::from_secs(20));
+        assert!(of("target_session_attrs=any").config_of_standby().is_none());
+        assert_eq!(of("connect_timeout=5").connect_timeout(), Duration::from_secs(10));
+    }
+
+    #[test]
+    fn the_number_of_a_host_counts_where_its_name_is_the_folder_of_a_socket() {
+        let encrypted = "postgres://me@%2Frun%2Fpg:5433/shop?hostaddr=192.0.2.7&sslmode=require";
+        let encrypted = Address::parse(encrypted).unwrap();
+        assert_eq!(encrypted.shown(), "postgres://me@192.0.2.7:5433/shop");
+        assert_eq!(encrypted.config.get_hosts(), [Host::Tcp("192.0.2.7".into())], "a name to encrypt with");
+        assert_eq!(encrypted.config.get_ssl_mode(), SslMode::Require);
+        let two = Address::parse("postgres://me@db.example,%2Frun%2Fpg/shop?hostaddr=192.0.2.7,::1").unwrap();
+        assert_eq!(two.shown(), "postgres://me@db.example,[::1]/shop");
     }
 
     #[test]

@@ -22,10 +22,14 @@ use crate::wire::{OnStop, Row};
 /// How long an answer may take beyond the server's own limit for the statement: then the server is not working.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// Milliseconds that the role and the database allow for a lock, for a statement and, from version 17 on, for a
-/// transaction; 0 is no limit.
-const OWN_LIMITS: &str = "SELECT setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout', \
-    'transaction_timeout') ORDER BY name";
+/// Milliseconds that the role and the database allow for a lock, for a statement, for a transaction and for a session
+/// that waits; 0 is no limit. Older versions lack some of them.
+const OWN_LIMITS: &str = "SELECT name, setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout', \
+    'transaction_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout')";
+
+/// Those at whose end the server ends the session, which may wait long between two steps of a run.
+const ENDING_SESSIONS: [&str; 3] =
+    ["transaction_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout"];
 
 /// Part of the limit of a statement for which it may wait for a lock.
 const LOCK_PART: f64 = 0.8;
@@ -157,15 +161,20 @@ impl Session {
 
     fn ask_own_limits(&mut self) -> Result<Limits, ServerError> {
         let rows = self.rows(OWN_LIMITS)?;
-        let milliseconds = |at: usize| rows.get(at)?.first()?.as_deref()?.parse().ok();
-        let limit = |at: usize| Duration::from_millis(milliseconds(at).unwrap_or(0));
-        let [lock, statement, transaction] = [0, 1, 2].map(limit);
-        if !transaction.is_zero() {
-            // At its end, the server would end the session too. Here it limits each statement instead.
-            self.set("transaction_timeout", "0")?;
+        let text = |row: &Row, at: usize| row.get(at).cloned().flatten().unwrap_or_default();
+        let limit = |name: &str| {
+            let row = rows.iter().find(|row| text(row, 0) == name);
+            Duration::from_millis(row.and_then(|row| text(row, 1).parse().ok()).unwrap_or(0))
+        };
+        for name in ENDING_SESSIONS {
+            if !limit(name).is_zero() {
+                self.set(name, "0")?;
+            }
         }
-        let shortest = [statement, transaction].into_iter().filter(|limit| !limit.is_zero()).min();
-        Ok(Limits { lock, statement: shortest.unwrap_or_default() })
+        // That of a transaction limits each statement instead.
+        let statements = [limit("statement_timeout"), limit("transaction_timeout")];
+        let shortest = statements.into_iter().filter(|limit| !limit.is_zero()).min();
+        Ok(Limits { lock: limit("lock_timeout"), statement: shortest.unwrap_or_default() })
     }
 
     /// Sets these limits, or the role's own where those are smaller.

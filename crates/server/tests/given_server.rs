@@ -254,12 +254,12 @@ fn a_session_that_was_ended_by_others_still_leaves_nothing() {
 }
 
 #[test]
-fn a_session_that_was_ended_by_a_limit_of_the_role_still_leaves_nothing() {
+fn a_session_that_was_ended_by_a_limit_still_leaves_nothing() {
     let Some(trial) = Trial::start(&[]) else { return };
     trial.run("CREATE USER shop; GRANT CREATE ON DATABASE postgres TO shop");
-    trial.run("ALTER ROLE shop SET idle_session_timeout = '5s'");
     let mut made = Schema::create(open(&trial.url_of("shop")).unwrap()).unwrap();
     made.create_table("rows", "id integer", "").unwrap();
+    made.session().set("idle_session_timeout", "1s").unwrap();
     trial.wait_for("SELECT count(*) FROM pg_stat_activity WHERE usename = 'shop'", "0");
     made.finish().unwrap();
     assert_eq!(trial.value(SCHEMAS), "");
@@ -422,6 +422,50 @@ fn limits_of_the_role_hold_where_they_are_smaller() {
     made.session().abandon().unwrap();
     assert_eq!(shown(made.session(), "statement_timeout"), "4s");
     made.finish().unwrap();
+}
+
+#[test]
+fn limits_of_the_role_for_waiting_sessions_do_not_end_a_session_between_two_steps() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    for limit in ["idle_session_timeout", "idle_in_transaction_session_timeout"] {
+        trial.run(&format!("DROP USER IF EXISTS slow; CREATE USER slow; ALTER ROLE slow SET {limit} = '1min'"));
+        let mut session = open(&trial.url_of("slow")).unwrap();
+        assert_eq!(session.text(&format!("SHOW {limit}"), None).unwrap().as_deref(), Some("0"));
+        assert_eq!(session.text("SHOW statement_timeout", None).unwrap().as_deref(), Some("5min"));
+    }
+}
+
+#[test]
+fn the_event_triggers_that_our_tables_would_fire_are_known_and_no_others() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let found = || open(&trial.url()).unwrap().facts().event_triggers.clone();
+    assert_eq!(found(), None);
+    trial.run("CREATE FUNCTION noted() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END'");
+    for (name, event) in [
+        ("watch", "ddl_command_end"),
+        ("audit", "sql_drop WHEN TAG IN ('DROP VIEW', 'DROP TABLE')"),
+        ("views", "ddl_command_start WHEN TAG IN ('CREATE VIEW')"),
+        ("rewrites", "table_rewrite"),
+        ("disabled", "ddl_command_start"),
+    ] {
+        trial.run(&format!("CREATE EVENT TRIGGER {name} ON {event} EXECUTE FUNCTION noted()"));
+    }
+    trial.run("ALTER EVENT TRIGGER disabled DISABLE");
+    assert_eq!(found().as_deref(), Some("audit, watch"));
+}
+
+#[test]
+fn a_standby_is_preferred_to_the_host_before_it_and_others_are_taken_where_there_is_none() {
+    let Some(primary) = Trial::start(&[]) else { return };
+    let standby = primary.standby();
+    let host = |trial: &Trial| trial.url().replace("postgres://postgres@", "").replace("/postgres", "");
+    let is_standby = |hosts: &[&Trial]| {
+        let hosts = hosts.iter().map(|trial| host(trial)).collect::<Vec<_>>().join(",");
+        let address = format!("postgres://postgres@{hosts}/postgres?target_session_attrs=prefer-standby");
+        open(&address).unwrap().facts().is_standby
+    };
+    assert!(is_standby(&[&primary, &standby]));
+    assert!(!is_standby(&[&primary]));
 }
 
 #[test]

@@ -101,6 +101,17 @@ fn a_server_that_does_not_answer_is_left_after_the_time_for_connecting() {
 }
 
 #[test]
+fn a_host_that_does_not_answer_leaves_the_others_their_time_where_a_standby_is_preferred() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let host = |url: &str| url.split(['@', '/']).nth(3).unwrap().to_string();
+    // The silent host comes last: a primary before it is the second choice.
+    let hosts = format!("{},{}", host(&trial.url()), host(&listen(silent)));
+    let address = format!("postgres://postgres@{hosts}/postgres?target_session_attrs=prefer-standby&connect_timeout=3");
+    let session = Session::open(&Address::parse(&address).unwrap(), Limits::default(), Arc::default()).unwrap();
+    assert!(!session.facts().is_standby);
+}
+
+#[test]
 fn the_first_wish_to_stop_ends_a_wait_for_a_server() {
     for (name, play) in SERVERS.into_iter().filter(|(name, _)| *name != "broken" && *name != "http") {
         let stop = Arc::new(AtomicBool::new(false));

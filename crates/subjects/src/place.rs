@@ -65,6 +65,11 @@ pub trait Place: fmt::Debug + Send + Sync {
         false
     }
 
+    /// How a private server will be named in cases, where that is known before it is started.
+    fn private_name(&self) -> Option<String> {
+        None
+    }
+
     /// Whether it has tables of the user's, which the user's queries read.
     fn has_own_tables(&self) -> bool {
         self.is_in_use()

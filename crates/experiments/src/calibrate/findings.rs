@@ -35,6 +35,9 @@ const HARMFUL: f64 = 0.9;
 /// A set that takes this many times as long in another state than that which it is advised in is said to harm there.
 const HARM: f64 = 1.1;
 
+/// What stands before the ratio of a query whose runs by a set were ended.
+const AT_LEAST: &str = "at least ";
+
 /// What a comparison advises.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Advice {
@@ -146,7 +149,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     };
     let mut sentences = vec![format!("{what}.")];
     if let Some(judged) = judged {
-        sentences.extend(worth(comparison, judged, whose, set.name));
+        sentences.extend(worth(comparison, judged, whose, advice.set));
         sentences.extend(excepted(comparison, advice));
         sentences.extend(failing(comparison, advice.set));
         sentences.extend(not_timed(comparison, advice.set));
@@ -176,8 +179,11 @@ fn but_for(excepted: usize) -> String {
 fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
     let by_set = |one: &Compared| {
         let failure = one.failure(advice.set).map(|_| "with the set, it ends with an error".to_string());
-        let ratio = || one.pair(advice.set).and_then(|pair| pair.ratio());
-        let times = || ratio().map(|ratio| format!("{} times as long with the set", three_digits(ratio.value)));
+        let times = || {
+            let pair = one.pair(advice.set)?;
+            let least = if pair.is_ended { AT_LEAST } else { "" };
+            Some(format!("{least}{} times as long with the set", three_digits(pair.ratio()?.value)))
+        };
         let why = failure.or_else(times).or_else(|| one.not_timed.as_ref().map(|why| format!("not timed: {why}")));
         format!("{}{}", one.query.name, why.map_or(String::new(), |why| format!(" ({why})")))
     };
@@ -281,8 +287,8 @@ fn unseen(comparison: &Comparison) -> Option<String> {
 }
 
 /// What the change is worth, and how sure that is.
-fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Vec<String> {
-    let all = comparison.compared.len();
+fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: usize) -> Vec<String> {
+    let (all, name) = (comparison.compared.len(), comparison.sets[set].name);
     // Of sets that are not looked at again too, whose plans are gone.
     let changed = comparison.compared.iter().filter(|one| one.reached.len() > 1).count();
     match changed {
@@ -299,7 +305,7 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
         _ => {}
     }
     let gets = if judged.changed == 1 { "gets" } else { "get" };
-    let changes = format!("With the set `{set}`, {} {gets} a different plan", some_of(judged.changed, whose, all));
+    let changes = format!("With the set `{name}`, {} {gets} a different plan", some_of(judged.changed, whose, all));
     let they_take = match judged.timed() {
         0 => return vec![format!("{changes}.")],
         1 if judged.failed == 0 => "it takes".to_string(),
@@ -313,11 +319,20 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
     }
     let [average, worst] = [judged.ratio.value, judged.worst].map(three_digits);
     let drawn = if comparison.state.is_own() { "turns" } else { "queries and turns" };
+    let least = if is_worst_ended(comparison, judged, set) { AT_LEAST } else { "" };
     let takes = format!(
         "{changes}; {they_take} {average} times as long on average, {then} instead of {now} together, and the worst \
-         {worst} times as long."
+         {least}{worst} times as long."
     );
     vec![takes, sure(judged, drawn)]
+}
+
+/// Whether the runs of the query that loses most by a set were ended: it takes that many times as long or more.
+fn is_worst_ended(comparison: &Comparison, judged: &Judged, set: usize) -> bool {
+    let is_excepted = |at: usize| comparison.exceptions.get(set).is_some_and(|excepted| excepted.contains(&at));
+    let pairs = comparison.pairs(set);
+    let mut ended = pairs.iter().filter(|(at, pair)| pair.is_ended && !pair.is_failed && !is_excepted(*at));
+    ended.any(|(_, pair)| pair.ratio().is_some_and(|ratio| ratio.value >= judged.worst))
 }
 
 /// A number of the queries, as a part of a sentence.

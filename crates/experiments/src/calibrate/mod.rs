@@ -107,7 +107,7 @@ fn measure_all(
         Some(QuerySource::Listed(most)) => {
             let listed = bench.tables.listed()?.map_err(ExperimentError::Parameters)?;
             let user = bench.tables.facts().user.clone();
-            journal.find_all(listed_hidden(&listed, &user));
+            journal.find_all([listed_hidden(&listed, &user), listed_lost(&listed)].into_iter().flatten());
             Some(Asked { texts: listed.queries, most: Some(most) })
         }
         _ => None,
@@ -258,6 +258,19 @@ fn listed_hidden(Listed { hidden, hidden_percent, .. }: &Listed, user: &str) -> 
         name_to_paste(user)
     );
     (*hidden > 0).then(|| row::LISTED_HIDDEN.of(message))
+}
+
+/// What the server has lost of its list.
+fn listed_lost(Listed { lost, lost_percent, .. }: &Listed) -> Option<Finding> {
+    let (has, texts, they_are) = if *lost == 1 { ("has", "text", "it is") } else { ("have", "texts", "they are") };
+    let message = format!(
+        "{} of pg_stat_statements, with {} % of the time of this database's, {has} no {texts}, because the server \
+         could not write or cannot read its file of texts: {they_are} not compared. The function \
+         pg_stat_statements_reset empties the list, and statements that run afterwards have texts.",
+        counted(*lost, "statement", "statements"),
+        three_digits(*lost_percent)
+    );
+    (*lost > 0).then(|| row::LISTED_LOST.of(message))
 }
 
 /// The state whose set is preferred for queries in this state.

@@ -8,7 +8,7 @@ use measure::{Nanos, Size, words};
 use serde::{Deserialize, Serialize};
 use sys::file::Caching;
 use sys::memory::Pages;
-use sys::read::{MethodRow, method};
+use sys::read::{MethodRow, READ_BYTES_MAX, method};
 
 use super::workload::Workload;
 use crate::error::ExperimentError;
@@ -56,7 +56,7 @@ words! {
     pub enum IoMethod ("I/O method") {
         /// The cheapest that can keep that many reads in flight
         Auto = "auto",
-        /// One preadv2 after the other
+        /// One pread after the other
         Sync = "sync",
         /// A thread for each read in flight
         Threads = "threads",
@@ -189,6 +189,9 @@ impl DiskParameters {
             _ if workers == 0 => refuse("0 workers read nothing: the smallest --workers is 1".into()),
             _ if self.block_size.0 == 0 => {
                 refuse("a block of 0 bytes reads nothing: give --block-size 8KiB or so".into())
+            }
+            _ if self.block_size.0 > READ_BYTES_MAX => {
+                refuse("the kernel reads less than 2 GiB at once: give --block-size 1GiB or less".into())
             }
             _ if self.workload().stop_after.is_nothing() => {
                 refuse("there is nothing to read: give --count or --duration above 0".into())

@@ -10,7 +10,7 @@ use measure::schema::{ladder, reads};
 use measure::{Case, Metric, Parameters, Statistics};
 use sys::memory::Pages;
 
-use super::steps::{Steps, rung};
+use super::steps::Steps;
 use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -78,12 +78,17 @@ pub(super) fn measure(
 }
 
 /// The parameters of a rung that reads this many blocks at a time.
-pub(super) fn read_rung(name: &str, device: &dyn Device, plan: &ReadPlan, blocks_per_read: u64) -> Parameters {
+pub(super) fn read_rung(
+    steps: &Steps<'_>,
+    (name, blocks_per_read): (&str, u64),
+    device: &dyn Device,
+    plan: &ReadPlan,
+) -> Parameters {
     use ladder::parameters::{BLOCKS_PER_READ, DEPTH, IO_METHOD};
     let ReadPlan { depth, block_size: bytes, pages, .. } = *plan;
     let witnesses = device.witnesses();
     let method = witnesses.method_name(Slots { method: None, depth, bytes, pages });
-    let mut parameters = rung(name);
+    let mut parameters = steps.rung(name);
     parameters.extend([DEPTH.of(depth), BLOCKS_PER_READ.of(blocks_per_read), IO_METHOD.of(method)]);
     // Only where they differ from what earlier versions measured: runs are compared by their parameters.
     let are_small = pages == Pages::Small && witnesses.target().is_some();

@@ -83,7 +83,7 @@ fn round_trip(steps: &Steps<'_>, source: Source<'_>, journal: &mut dyn Journal) 
     plan.working_set = Some(HOT_BLOCKS.min(plan.span.blocks(BLOCK)));
     plan.warm_up = StopAfter::Reads(HOT_BLOCKS * 3);
     let measured = measure(steps, source, plan, "storage-round-trip", journal)?;
-    keep(&measured, read_rung("storage-round-trip", source.device, &plan, 1), 1, journal)
+    keep(&measured, read_rung(steps, ("storage-round-trip", 1), source.device, &plan), 1, journal)
 }
 
 /// Measures a rung; on a device that the run did not make, the first and the second touch of the same blocks apart.
@@ -100,7 +100,7 @@ fn touches(
         return Ok(None);
     }
     let foreign = steps.storage.foreign;
-    let mut parameters = read_rung(name, source.device, &plan, blocks_per_read);
+    let mut parameters = read_rung(steps, (name, blocks_per_read), source.device, &plan);
     if foreign {
         parameters.extend([TOUCH.of("first")]);
     }
@@ -119,7 +119,8 @@ fn touches(
     Ok(cost_from_storage(&second, blocks_per_read, plan.depth))
 }
 
-/// The smallest depth that comes near the best rate of those tried.
+/// The smallest depth that comes near the best rate of those tried. A depth for which threads or memory are refused is
+/// the end of them.
 fn best_depth(
     steps: &Steps<'_>,
     source: Source<'_>,
@@ -133,11 +134,93 @@ fn best_depth(
         let mut plan = plan(steps, depth, StopAfter::Time(DEPTH_TIME));
         plan.warm_up = StopAfter::Time(DEPTH_WARM_UP);
         plan.seed = plan.seed.wrapping_add(1000 + depth as u64);
-        let measured = measure(steps, source, plan, &format!("device-random at depth {depth}"), journal)?;
+        let measured = match measure(steps, source, plan, &format!("device-random at depth {depth}"), journal) {
+            Err(error) if error.is_of_many_at_once() => {
+                journal.find(findings::untried_depths(depth, &error));
+                break;
+            }
+            measured => measured?,
+        };
         if let Some(iops) = measured.metric(&reads::IOPS) {
             rates.push((depth, iops.statistics.mean));
         }
     }
     let best = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     Ok(rates.iter().find(|(_, rate)| *rate >= best * GOOD_ENOUGH).map(|(depth, _)| *depth))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::io::ErrorKind;
+    use std::time::Duration;
+
+    use device::{Description, Device, DeviceError, Opened, Slots, Witnesses};
+    use measure::Size;
+    use sys::file::Alignment;
+    use sys::read::MethodError;
+
+    use super::super::parameters::LadderParameters;
+    use super::super::storage::Storage;
+    use super::*;
+    use crate::journal::{Kept, Stop};
+    use crate::machine::Machine;
+
+    /// A device for which threads are refused beyond a depth.
+    #[derive(Debug)]
+    struct Narrow {
+        device: Box<dyn Device>,
+        depth_max: usize,
+    }
+
+    impl Device for Narrow {
+        fn name(&self) -> String {
+            self.device.name()
+        }
+
+        fn size(&self) -> u64 {
+            self.device.size()
+        }
+
+        fn alignment(&self) -> Alignment {
+            self.device.alignment()
+        }
+
+        fn describe(&self) -> Description {
+            self.device.describe()
+        }
+
+        fn open(&self, team: &[Slots]) -> Result<Opened, DeviceError> {
+            let reason = ErrorKind::WouldBlock.into();
+            let refused = |depth| MethodError::NotStarted { method: "threads", depth, reason };
+            match team.iter().map(|slots| slots.depth).find(|depth| *depth > self.depth_max) {
+                Some(depth) => Err(refused(depth).into()),
+                None => self.device.open(team),
+            }
+        }
+
+        fn witnesses(&self) -> Witnesses<'_> {
+            self.device.witnesses()
+        }
+    }
+
+    #[test]
+    fn threads_that_are_refused_leave_the_best_of_the_depths_that_were_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let (dir, on) = (folder.path().to_path_buf(), Some("model:ssd".into()));
+        let parameters = LadderParameters { dir, on, size: Some(Size(16 << 20)), ..LadderParameters::default() };
+        let machine = Machine::observe(Stop::default());
+        for (depth_max, expected, said) in [(8, Some(8), "Depths from 16 on"), (1, None, "Depths from 2 on")] {
+            let mut journal = Kept::default();
+            let mut storage = Storage::open(&parameters, &machine, &mut journal).unwrap();
+            storage.device = Box::new(Narrow { device: storage.device, depth_max });
+            let (left, logical) = (Cell::new(Duration::ZERO), Cell::default());
+            let steps = Steps { parameters: &parameters, machine: &machine, storage: &storage, left, logical };
+            let source = Source { device: storage.device.as_ref(), never_written: 0.0 };
+            let best = best_depth(&steps, source, &mut journal).unwrap();
+            assert!(best.is_some() == expected.is_some() && best <= expected, "{best:?} of at most {depth_max}");
+            let message = journal.message("untried-depths").unwrap();
+            assert!(message.starts_with(said) && message.contains("threads"), "{message}");
+        }
+    }
 }

@@ -1,7 +1,9 @@
 //! What the ladder says, in sentences.
 
+use std::fmt::Display;
+
 use device::tier::{Tier, Verdict};
-use measure::quantity::{format_nanos, grouped, three_digits};
+use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
 use measure::schema::ladder::findings as row;
 use measure::schema::lio::{FOLKLORE, MILLSAP, RANGED};
 use measure::schema::reads;
@@ -13,6 +15,28 @@ use crate::reading::Measured;
 
 /// Mean of the first touch over the second from which a volume is called lazily loaded.
 const LAZY: f64 = 3.0;
+
+/// How many times the last cache main memory is walked through at least: a cache serves no more than its part of loads
+/// at random.
+const PAST_CACHE: u64 = 4;
+
+/// Bytes that decide whether main memory can be told from the last cache.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    /// What is walked through.
+    pub(super) footprint: u64,
+    /// What the cache holds.
+    pub(super) cache: u64,
+    /// One in how many bytes of free memory may be walked through.
+    pub(super) share: u64,
+}
+
+impl Reach {
+    /// The least that is past a cache of this size, as the power of two that footprints are.
+    pub(super) fn past(cache: u64) -> u64 {
+        (PAST_CACHE * cache).next_power_of_two()
+    }
+}
 
 /// Costs of one block in nanoseconds, as far as they were found.
 #[derive(Debug, Default)]
@@ -98,6 +122,33 @@ pub(super) fn without_direct_io(filesystem: Option<&str>) -> Vec<Finding> {
         filesystem.unwrap_or("The file system")
     );
     row::ABSENT_RUNG.stems.iter().map(|rung| row::ABSENT_RUNG.named(rung, reason.clone())).collect()
+}
+
+/// The rungs of main memory, which are absent where too little of it can be walked through.
+pub(super) fn without_memory(reach: &Reach) -> Vec<Finding> {
+    let Reach { footprint, cache, share } = *reach;
+    if footprint >= PAST_CACHE * cache {
+        return Vec::new();
+    }
+    let reason = format!(
+        "{} of memory can be spared, and the last-level cache, which holds {}, would serve more than a quarter of the \
+         loads. Free {} of memory, or raise the container's limit.",
+        size_in_words(footprint),
+        size_in_words(cache),
+        size_in_words(share * Reach::past(cache))
+    );
+    row::ABSENT_MEMORY.stems.iter().map(|rung| row::ABSENT_MEMORY.named(rung, reason.clone())).collect()
+}
+
+/// That depths from this one on were not tried, because threads or memory for them were refused.
+pub(super) fn untried_depths(from: usize, error: &impl Display) -> Finding {
+    row::UNTRIED.named("depths", format!("Depths from {from} on were not tried: {error}."))
+}
+
+/// The same of numbers of threads that read memory.
+pub(super) fn untried_threads(from: usize, error: &impl Display) -> Finding {
+    let threads = counted(from as u64, "thread", "threads");
+    row::UNTRIED.named("threads", format!("Memory was not read in order by {threads} or more: {error}."))
 }
 
 /// That the page cache did not serve its own rung. Where it is not known what did, the reading has said so.

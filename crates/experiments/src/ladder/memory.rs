@@ -10,7 +10,8 @@ use measure::{Case, Nanos};
 use subjects::huge_pages;
 use sys::memory::{Chase, Pages, Stream};
 
-use super::steps::{Steps, rung};
+use super::findings::{self, Reach};
+use super::steps::Steps;
 use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -24,8 +25,8 @@ const SAMPLES: usize = 15;
 const LOADS_CACHED: u64 = 1 << 18;
 const LOADS_MEMORY: u64 = 1 << 16;
 
-/// Main memory is measured over this footprint where there is room: past every cache, and past what the processor's
-/// table of 2 MiB pages reaches.
+/// Main memory is measured over this footprint where there is room, or over more where a cache is very large: past
+/// every cache, and past what the processor's table of 2 MiB pages reaches.
 const FOOTPRINT_MAX: u64 = 2 << 30;
 
 /// Share of the free memory that a probe may take.
@@ -41,7 +42,13 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
     }
     let smaller = steps.machine.last_cache().and_then(|cache| cache.finding());
     journal.find_all(smaller);
-    let footprint = steps.parameters.footprint(MEMORY_SHARE, FOOTPRINT_MAX);
+    let cache = steps.machine.last_cache().map_or(0, |cache| cache.usable);
+    let footprint = steps.parameters.footprint(MEMORY_SHARE, FOOTPRINT_MAX.max(Reach::past(cache)));
+    let absent = findings::without_memory(&Reach { footprint: footprint as u64, cache, share: MEMORY_SHARE });
+    if !absent.is_empty() {
+        journal.find_all(absent);
+        return Ok(());
+    }
     chase_rung(steps, "dram", footprint, Pages::Small, journal)?;
     chase_rung(steps, "dram-huge", footprint, Pages::Huge, journal)?;
     if steps.machine.stop.requested() { Ok(()) } else { sequential(steps, footprint, journal) }
@@ -72,7 +79,7 @@ fn chase_rung(
     let what = format!("preparing {} of memory for rung {name}", size_in_words(footprint as u64));
     steps.say(&what, Duration::from_secs(seconds), journal);
     let Some(mut chase) = chase(steps, footprint, pages)? else { return Ok(None) };
-    let mut parameters = rung(name);
+    let mut parameters = steps.rung(name);
     parameters.extend([
         FOOTPRINT.of(footprint),
         PAGES.of(if pages == Pages::Huge { "huge" } else { "small" }),
@@ -114,11 +121,17 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
     steps.say("rung dram-sequential", Duration::from_secs(3), journal);
     let stream = Stream::new(footprint, Pages::Huge).map_err(memory)?;
     let conditions = Conditions::now(steps.machine);
-    let mut parameters = rung("dram-sequential");
+    let mut parameters = steps.rung("dram-sequential");
     parameters.extend([FOOTPRINT.of(footprint), BLOCK_SIZE.of(BLOCK)]);
     let mut case = Case::new(parameters);
     for threads in thread_counts(steps.machine.host.cores.unwrap_or(1) as usize) {
-        let result = stream.measure(&steps.machine.clock, threads, STREAM_TIME)?;
+        let result = match stream.measure(&steps.machine.clock, threads, STREAM_TIME) {
+            Ok(result) => result,
+            Err(refused) => {
+                journal.find(findings::untried_threads(threads, &refused));
+                break;
+            }
+        };
         if threads == 1 {
             let source = "sum over memory in order, one thread, huge pages where granted";
             case.metrics.extend(ladder::LATENCY.of_samples(source, &result.ns_per_block(BLOCK)));
@@ -128,10 +141,11 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
         let bandwidth = family.of(&threads.to_string());
         case.metrics.extend(bandwidth.of_samples("sum over memory in order", &mebibytes));
     }
+    let is_measured = !case.metrics.is_empty();
     let change = conditions.changed(steps.machine);
     case.metrics.extend(change.metrics());
     steps.machine.note("rung dram-sequential", &change, Sensitivity::Core);
-    if !steps.machine.stop.requested() {
+    if is_measured && !steps.machine.stop.requested() {
         journal.keep(case)?;
     }
     Ok(())

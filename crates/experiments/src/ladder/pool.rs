@@ -21,7 +21,7 @@ use storage::pool::{Pool, PoolSettings, Session};
 use storage::{PageId, StorageError};
 
 use super::memory::report_huge;
-use super::steps::{LogicalCost, Steps, rung};
+use super::steps::{LogicalCost, Steps};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Conditions;
@@ -132,7 +132,7 @@ impl Bench<'_> {
     ) -> Result<Option<[f64; N]>, ExperimentError> {
         let machine = self.steps.machine;
         journal.step(&format!("rung {name}"), Duration::from_millis(500));
-        let mut of_case = rung(name);
+        let mut of_case = self.steps.rung(name);
         of_case.extend([
             parameters::FOOTPRINT.of(footprint),
             parameters::ROW_LENGTH.of(ROW_LENGTH),

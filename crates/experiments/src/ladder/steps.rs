@@ -35,6 +35,12 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
+    /// The parameters that every rung has: its name, and the seed that repeats its order.
+    pub(super) fn rung(&self, name: &str) -> Parameters {
+        use ladder::parameters::{RUNG, SEED};
+        Parameters::from_iter([RUNG.of(name), SEED.of(self.parameters.seed())])
+    }
+
     /// Says what is being measured, and about how long the rest of the ladder takes.
     pub(super) fn say(&self, what: &str, expected: Duration, journal: &mut dyn Journal) {
         journal.step(what, self.left.get());
@@ -66,9 +72,4 @@ impl Steps<'_> {
         journal.keep(case)?;
         Ok(median)
     }
-}
-
-/// The parameters of a rung.
-pub(super) fn rung(name: &str) -> Parameters {
-    Parameters::from_iter([ladder::parameters::RUNG.of(name)])
 }

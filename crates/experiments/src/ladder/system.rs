@@ -9,7 +9,7 @@ use sys::time::system_call;
 use super::block_reads::{Source, keep, measure, read_rung, read_unmeasured};
 use super::findings;
 use super::parameters::CACHED_PART;
-use super::steps::{Steps, rung};
+use super::steps::Steps;
 use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -18,7 +18,13 @@ use crate::journal::Journal;
 pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let clock = steps.machine.clock;
     let source = "getppid in a loop, the empty loop taken off";
-    steps.timed_rung("system-call", rung("system-call"), source, move || system_call::cost_ns(&clock), journal)?;
+    steps.timed_rung(
+        "system-call",
+        steps.rung("system-call"),
+        source,
+        move || system_call::cost_ns(&clock),
+        journal,
+    )?;
     if steps.machine.stop.requested() { Ok(()) } else { page_cache(steps, journal) }
 }
 
@@ -52,5 +58,5 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
     if !measured.interrupted {
         journal.find_all(findings::page_cache_lost(measured.verdict.as_ref()));
     }
-    keep(&measured, read_rung("page-cache-read", &cached, &plan, 1), 1, journal)
+    keep(&measured, read_rung(steps, ("page-cache-read", 1), &cached, &plan), 1, journal)
 }

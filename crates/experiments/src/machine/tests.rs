@@ -3,11 +3,12 @@
 use measure::quantity::format_nanos;
 use measure::schema::conditions;
 use sides::proptest::prelude::any;
-use sides::{both_sides, reading, says};
+use sides::{Reading, both_sides, reading, says};
 
 use super::*;
 
-const UNCHANGED: Change = Change { core_ghz: None, additions: None, stolen: None, elapsed: Nanos(1_000_000_000) };
+const UNCHANGED: Change =
+    Change { core_ghz: None, additions: None, stolen: None, throttled: None, elapsed: Nanos(1_000_000_000) };
 
 /// What is found when two measurements saw these changes, the first while a scan was timed.
 fn found(first: Change, sensitivity: Sensitivity) -> Vec<Finding> {
@@ -25,6 +26,26 @@ fn a_run_that_is_one_measurement_is_not_said_to_be_one_of_one() {
     let said: Vec<String> = noted.findings().into_iter().map(|finding| finding.message).collect();
     assert!(said.iter().all(|said| said.contains(" during the whole run (") && !said.contains(" of 1 ")), "{said:?}");
     assert_eq!(said.len(), 2);
+}
+
+fn cores_that_differ() -> Reading {
+    let kind = |(name, processors): (&str, &str)| CoreKind { name: name.into(), processors: processors.into() };
+    let kinds = [("cpu_atom", "8-11,14"), ("cpu_core", "0-7")].map(kind);
+    let of = move |count: &usize| cores_differ(&kinds[..*count]);
+    reading(row::CORES_DIFFER, 0..3_usize, of, |count| {
+        (*count > 1).then(|| says!["(cpu_atom: 8-11,14; cpu_core: 0-7)"])
+    })
+}
+
+fn throttled() -> Reading {
+    let of = |micros: &u64| {
+        let change = Change { throttled: Some(Nanos::from_micros(*micros)), ..UNCHANGED };
+        found(change, Sensitivity::Core)
+    };
+    reading(row::CPU_THROTTLED, 0..60_000_u64, of, |micros| {
+        let share = format!("({} % of the time, summed over", three_digits(*micros as f64 / 1e4));
+        (*micros > 20_000).then(|| says!["during 1 of 2 measurements", share])
+    })
 }
 
 #[test]
@@ -73,6 +94,8 @@ fn what_disturbs_a_measurement_is_found_beyond_its_limit_and_not_before() {
                 let share = *millis as f64 / 4000.0 * 100.0;
                 (share > 2.0).then(|| says!["during 1 of 2 measurements", format!("({} % of", three_digits(share))])
             }),
+            throttled(),
+            cores_that_differ(),
             reading(row::DEVICE_SHARED, sides::proptest::collection::vec(1.1..9.0, 0..3), device, |ratios| {
                 let most = ratios.iter().copied().max_by(f64::total_cmp)?;
                 Some(says![format!("in {} of 3 measurements, {} times", ratios.len(), three_digits(most))])

@@ -10,11 +10,8 @@ use measure::schema::roundtrip::parameters;
 use subjects::round_trip::Pass;
 use sys::memory::Pages;
 
-use super::parameters::RoundtripParameters;
+use super::parameters::{BLOCKS_PER_READ, RoundtripParameters};
 use crate::error::ExperimentError;
-
-/// Blocks a request: one, and the two multi-block reads that the experiment is defined with.
-pub(super) const BLOCKS_PER_READ: [u64; 3] = [1, 8, 128];
 
 /// Fewest requests of a pass: below, one slow answer is the whole result.
 const READS_MIN: u64 = 16;

@@ -4,8 +4,12 @@ use std::path::PathBuf;
 
 use measure::Size;
 use serde::{Deserialize, Serialize};
+use sys::read::READ_BYTES_MAX;
 
 use crate::error::ExperimentError;
+
+/// Blocks a request: one, and the two multi-block reads that the experiment is defined with.
+pub(super) const BLOCKS_PER_READ: [u64; 3] = [1, 8, 128];
 
 /// Parameters of the experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,9 +36,17 @@ impl Default for RoundtripParameters {
 impl RoundtripParameters {
     /// Refuses what cannot be, with a sentence that says what to give instead.
     pub fn check(&self) -> Result<(), ExperimentError> {
-        match self.blocks == 0 || self.block_size.0 == 0 {
-            true => Err(ExperimentError::Parameters("nothing to read: give --blocks and --block-size above 0".into())),
-            false => Ok(()),
+        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
+        let most = BLOCKS_PER_READ[2];
+        if self.blocks == 0 || self.block_size.0 == 0 {
+            return refuse("nothing to read: give --blocks and --block-size above 0".into());
         }
+        if self.block_size.0 > READ_BYTES_MAX / most {
+            return refuse(format!(
+                "{most} blocks are read at once, and the kernel reads less than 2 GiB at once: give --block-size 8MiB \
+                 or less"
+            ));
+        }
+        Ok(())
     }
 }

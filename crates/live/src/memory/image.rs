@@ -24,7 +24,8 @@ impl Variables {
     /// Finds them in the program that this process runs.
     pub(super) fn of(process: u32) -> Result<Variables, String> {
         let link = format!("/proc/{process}/exe");
-        let cannot = |error: io::Error| format!("the program of process {process} cannot be read: {error}");
+        let cannot =
+            |error: io::Error| format!("the program of process {process} cannot be read: {error}{}", advice(&error));
         let program = fs::read(&link).map_err(cannot)?;
         let inode = fs::metadata(&link).map_err(cannot)?.st_ino();
         let maps = fs::read_to_string(format!("/proc/{process}/maps")).map_err(cannot)?;
@@ -43,15 +44,26 @@ impl Variables {
     }
 
     /// What they hold in a process of the program: where it says for what it waits, and its entry. `None` as long as it
-    /// has none, and where it may not be read.
-    pub(super) fn read(&self, process: u32) -> Option<(u64, u64)> {
+    /// has none. Errors where it has ended, and where it may not be read.
+    pub(super) fn read(&self, process: u32) -> io::Result<Option<(u64, u64)>> {
         let mut bytes = [0; 16];
         let part = |address| Part { address, length: 8 };
-        read_memory(process, &[part(self.wait_event), part(self.entry)], &mut bytes).ok()?;
+        read_memory(process, &[part(self.wait_event), part(self.entry)], &mut bytes)?;
         let [wait, entry] = [0, 8].map(|at| bytes[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word)));
         // Until a process has a place in shared memory, it says what it waits for in memory of its own.
         let is_shared = entry != 0 && wait.abs_diff(entry) < SHARED_MAX && wait.abs_diff(self.wait_event) > SHARED_MAX;
-        is_shared.then_some((wait, entry))
+        Ok(is_shared.then_some((wait, entry)))
+    }
+}
+
+/// What to do where the kernel does not let us read a process's memory; empty where that is not why.
+pub(super) fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; root may read it, and so may the server's user with CAP_SYS_PTRACE or where kernel.yama.ptrace_scope \
+             is 0"
+        }
+        _ => "",
     }
 }
 
@@ -84,6 +96,15 @@ mod tests {
     fn a_program_that_is_no_server_says_what_it_lacks() {
         let lack = Variables::of(std::process::id()).unwrap_err();
         assert_eq!(lack, "the program does not export `my_wait_event_info`");
-        assert!(Variables::of(u32::MAX).unwrap_err().contains("cannot be read"));
+        let gone = Variables::of(u32::MAX).unwrap_err();
+        assert!(gone.contains("cannot be read") && !gone.contains("root"), "{gone}");
+    }
+
+    #[test]
+    fn memory_that_the_kernel_refuses_comes_with_what_to_do() {
+        let of = |number: i32| advice(&io::Error::from_raw_os_error(number));
+        // EPERM, EACCES and ESRCH.
+        assert!(of(1).contains("CAP_SYS_PTRACE") && of(1).contains("kernel.yama.ptrace_scope"));
+        assert_eq!((of(13), of(3)), (of(1), ""));
     }
 }

@@ -30,7 +30,7 @@ use crate::processors::Processors;
 use crate::sampler::{Look, Sampler, Texts};
 use entry::{Entry, VERSIONS, offset};
 use events::Events;
-use image::Variables;
+use image::{Variables, advice};
 use names::Names;
 pub(crate) use place::{Change, Place};
 use process::Process;
@@ -398,12 +398,20 @@ impl MemorySampler {
         let known: HashSet<u32> = self.processes.iter().map(|process| process.number).collect();
         let before = self.processes.len();
         self.processes.retain(|process| there.contains(&process.number));
-        let mut has_changed = self.processes.len() != before;
+        let (mut has_changed, mut refusal) = (self.processes.len() != before, None);
         for number in there.difference(&known) {
-            if let Some((wait, entry)) = self.variables.read(*number) {
-                self.processes.push(Process::new(*number, wait, entry));
-                has_changed = true;
+            match self.variables.read(*number) {
+                Ok(Some((wait, entry))) => {
+                    self.processes.push(Process::new(*number, wait, entry));
+                    has_changed = true;
+                }
+                Ok(None) => {}
+                Err(error) => refusal = Some(error),
             }
+        }
+        // Of one that has just ended there is nothing to say. Where none can be read, there would be no samples.
+        if let Some(error) = refusal.filter(|_| self.processes.is_empty()) {
+            return Err(error);
         }
         if has_changed {
             self.lay_out();
@@ -454,7 +462,7 @@ impl Sampler for MemorySampler {
 }
 
 fn unreadable(error: io::Error) -> String {
-    format!("it cannot be read: {error}")
+    format!("it cannot be read: {error}{}", advice(&error))
 }
 
 #[cfg(test)]

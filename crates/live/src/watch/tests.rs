@@ -1,10 +1,12 @@
 //! What a watch does with what it hears, without a server: its session notes what it would send, and sends nothing.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use profile::source::sampled::Traced;
 use profile::tables::sampled::Counters;
+use trial::Trial;
 
 use super::*;
 
@@ -27,10 +29,11 @@ fn ago(seconds: u64) -> Instant {
     Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap()
 }
 
-/// Wants what the server counts, and notes how often it was given that.
+/// Wants what the server counts, and notes how often it was given that, and what it was to say.
 #[derive(Default)]
 struct Wanting {
     counted: Arc<AtomicUsize>,
+    said: Arc<Mutex<Vec<String>>>,
     takes_texts: bool,
 }
 
@@ -57,7 +60,9 @@ impl Listener for Wanting {
         std::mem::take(&mut self.takes_texts)
     }
 
-    fn say(&mut self, _sentence: String) {}
+    fn say(&mut self, sentence: String) {
+        self.said.lock().unwrap().push(sentence);
+    }
 
     fn away(&mut self) {}
 
@@ -158,6 +163,83 @@ fn a_server_that_refuses_for_a_moment_is_left_alone_for_a_while_and_not_given_up
     watch.refused = Some((ago(6), REFUSALS_MAX - 1));
     watch.take_refusal(&refusal, Instant::now());
     assert!(watch.ended.as_ref().is_some_and(|why| why.contains("out of shared memory")), "{:?}", watch.ended);
+}
+
+#[test]
+fn sessions_that_the_server_shows_no_more_while_its_memory_is_read_are_said_to_lack_names_once() {
+    let mut watch = watch();
+    let wanting = Wanting::default();
+    let said = Arc::clone(&wanting.said);
+    watch.tell(Box::new(wanting));
+    watch.memory = Ok(MemorySampler::empty());
+    let (statement, reason) = ("EXECUTE readpath_sample".to_string(), "permission denied".to_string());
+    let refusal = ServerError::Statement { statement, reason, code: "42501".into() };
+    watch.take_refusal(&refusal, Instant::now());
+    assert!(said.lock().unwrap().is_empty() && !watch.lacks_names(), "the next look may go through");
+    watch.unshown = Some(ago(6));
+    (0..3).for_each(|_| watch.take_refusal(&refusal, Instant::now()));
+    let all = said.lock().unwrap().clone();
+    assert!(all.len() == 1 && all[0].contains("permission denied") && all[0].contains("have no names"), "{all:?}");
+    assert!(watch.lacks_names() && watch.ended.is_none());
+    watch.note_asked();
+    assert!(!watch.lacks_names() && watch.level(None).contains(&all[0]), "the page says what was missing");
+}
+
+#[test]
+fn memory_that_cannot_be_read_any_more_is_tried_again_and_again_and_said_once() {
+    let mut watch = watch();
+    let wanting = Wanting::default();
+    let said = Arc::clone(&wanting.said);
+    watch.tell(Box::new(wanting));
+    (watch.memory, watch.looked) = (Ok(MemorySampler::unreadable_sample()), Some(Instant::now()));
+    watch.look_once().unwrap();
+    assert!(watch.memory_absent().unwrap().contains("could no longer be read"));
+    assert!(watch.memory_lost.is_some_and(|(_, is_said)| !is_said) && said.lock().unwrap().is_empty());
+    for _ in 0..3 {
+        let (_, is_said) = watch.memory_lost.unwrap();
+        watch.memory_lost = Some((ago(11), is_said));
+        watch.look_once().unwrap();
+        let (tried, _) = watch.memory_lost.unwrap();
+        assert!(tried.elapsed() < Duration::from_secs(5), "it is left alone for a while");
+    }
+    let all = said.lock().unwrap().clone();
+    assert!(all.len() == 1 && all[0].contains("is not read any more: nothing is sent"), "{all:?}");
+    let made = &watch.level(None)[0];
+    assert!(made.contains("samples of the server's shared memory and, since that is not read any more"), "{made}");
+}
+
+#[test]
+fn memory_that_could_not_be_read_for_a_while_is_read_again() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let address = Address::parse(&trial.url()).unwrap();
+    let mut watch = Watch::open(&address, SETTINGS, Instruments::default(), Arc::default()).unwrap();
+    if !watch.reads_memory() {
+        return println!("skipped: the server's memory cannot be read");
+    }
+    watch.memory = Err("the server did not answer".into());
+    watch.memory_lost = Some((Instant::now(), false));
+    watch.look_once().unwrap();
+    assert!(!watch.reads_memory(), "it is not time to");
+    watch.memory_lost = Some((ago(11), false));
+    watch.look_once().unwrap();
+    assert_eq!((watch.memory_absent(), watch.memory_lost), (None, None));
+}
+
+#[test]
+fn memory_that_can_no_longer_be_read_does_not_stay_mapped() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let address = Address::parse(&trial.url()).unwrap();
+    let mut watch = Watch::open(&address, SETTINGS, Instruments::default(), Arc::default()).unwrap();
+    if !watch.memory.as_ref().is_ok_and(MemorySampler::is_mapped) {
+        return println!("skipped: the server's memory cannot be mapped");
+    }
+    // One that is not in the server's list is forgotten when that is read.
+    while let Ok(memory) = &mut watch.memory {
+        memory.add_unreadable();
+        watch.looked = Some(Instant::now());
+        watch.look_once().unwrap();
+    }
+    assert!(watch.former.as_ref().is_some_and(|former| !former.is_mapped()), "{:?}", watch.memory_absent());
 }
 
 #[test]

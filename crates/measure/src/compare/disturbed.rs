@@ -18,10 +18,11 @@ struct Disturbance {
     is_during: fn(&Run, &Finding, &Case) -> bool,
 }
 
-const DISTURBANCES: [Disturbance; 8] = [
+const DISTURBANCES: [Disturbance; 9] = [
     Disturbance { row: machine::CORE_SHARED, is_during: |_, finding, case| is_core_shared(finding, case) },
     Disturbance { row: machine::CORE_CLOCK_CHANGED, is_during: |_, _, case| has_clock_changed(case) },
     Disturbance { row: machine::STOLEN_TIME, is_during: |_, _, _| true },
+    Disturbance { row: machine::CPU_THROTTLED, is_during: |_, _, _| true },
     Disturbance { row: machine::DEVICE_SHARED, is_during: |_, _, case| is_of_device(case) },
     Disturbance { row: reads::RATE_CHANGED, is_during: |run, _, case| has_rate_changed(run, case) },
     Disturbance { row: reads::LATENCY_CHANGED, is_during: |run, _, case| has_rate_changed(run, case) },

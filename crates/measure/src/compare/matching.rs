@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::case::{Case, Parameters};
+use crate::schema::lio::parameters::SUBJECT;
 use crate::sorting;
 
 /// A parameter that has one value throughout the first run and another throughout the second.
@@ -19,9 +20,17 @@ pub struct Change {
     pub after: Option<Value>,
 }
 
+/// A database that has another minor version, and so another name, in the second run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Update {
+    before: String,
+    after: String,
+}
+
 /// Cases side by side, and those that stand alone.
 pub(super) struct Pairs<'a> {
     pub(super) changes: Vec<Change>,
+    pub(super) updates: Vec<Update>,
     pub(super) pairs: Vec<(&'a Case, &'a Case)>,
     pub(super) only_before: Vec<&'a Case>,
     pub(super) only_after: Vec<&'a Case>,
@@ -31,34 +40,75 @@ impl<'a> Pairs<'a> {
     /// Every case alone.
     pub(super) fn none(before: &'a [Case], after: &'a [Case]) -> Pairs<'a> {
         let (only_before, only_after) = (before.iter().collect(), after.iter().collect());
-        Pairs { changes: Vec::new(), pairs: Vec::new(), only_before, only_after }
+        Pairs { changes: Vec::new(), updates: Vec::new(), pairs: Vec::new(), only_before, only_after }
     }
 }
 
 /// Pairs cases by equal parameters.
 ///
 /// Where not one pair is found, the runs differ as wholes (another device, another depth), which is what a comparison
-/// is often for: parameters that are constant within each run but not the same in both are then set aside.
+/// is often for: parameters that are constant within each run but not the same in both are then set aside. A server
+/// that is measured with others is not constant: an update of it is paired with its former minor version.
 pub(super) fn pair_cases<'a>(before: &'a [Case], after: &'a [Case]) -> Pairs<'a> {
-    let strict = pair_without(before, after, Vec::new());
-    if !strict.pairs.is_empty() {
+    let changes = changes_between(before, after);
+    let is_of_whole_runs = changes.iter().any(|change| change.parameter == SUBJECT.name);
+    let updates = if is_of_whole_runs { Vec::new() } else { updates(before, after) };
+    let strict = pair_without(before, after, Vec::new(), updates.clone());
+    if !strict.pairs.is_empty() || changes.is_empty() {
         return strict;
     }
-    let changes = changes_between(before, after);
-    if changes.is_empty() { strict } else { pair_without(before, after, changes) }
+    pair_without(before, after, changes, updates)
+}
+
+/// The databases of the first run, each with the one of its major version in the second run, where that has another
+/// minor version. Where a run has several of one major version, none of them can be told to be the other's.
+fn updates(before: &[Case], after: &[Case]) -> Vec<Update> {
+    let (before, after) = (databases(before), databases(after));
+    let alone = |name: &str, names: &[&str]| -> Option<String> {
+        let mut alike = names.iter().filter(|other| major_version(other) == major_version(name));
+        alike.next().filter(|_| alike.next().is_none()).map(|one| (*one).to_string())
+    };
+    let update = |name: &&str| {
+        let (former, later) = (alone(name, &before)?, alone(name, &after)?);
+        (former != later).then_some(Update { before: former, after: later })
+    };
+    before.iter().filter_map(update).collect()
+}
+
+/// The names of databases with a version that cases were measured on, each once.
+fn databases(cases: &[Case]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in cases.iter().filter_map(|case| case.parameters.get(SUBJECT.name)?.as_str()) {
+        if major_version(name).is_some() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// What is the same in `postgres 18.5 (private)` and `postgres 18.6 (private)`: the kind, the major version, and what
+/// stands behind the version. `None` of what is named without one.
+fn major_version(name: &str) -> Option<(&str, &str, &str)> {
+    let (kind, rest) = name.split_once(' ')?;
+    let end = rest.find([' ', '?']).unwrap_or(rest.len());
+    let (version, remark) = rest.split_at(end);
+    let digits = version.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(version.len());
+    let is_kind = kind.chars().all(|letter| letter.is_ascii_alphabetic());
+    (is_kind && digits > 0).then_some((kind, &version[..digits], remark))
 }
 
 /// Equal cases are paired in their order, so that a run that repeats a case is compared repetition by repetition.
-fn pair_without<'a>(before: &'a [Case], after: &'a [Case], changes: Vec<Change>) -> Pairs<'a> {
+fn pair_without<'a>(before: &'a [Case], after: &'a [Case], changes: Vec<Change>, updates: Vec<Update>) -> Pairs<'a> {
     // A profile has thousands of cases: each side is walked once, and partners are found by their parameters' text.
     let mut partners: HashMap<String, VecDeque<usize>> = HashMap::new();
     for (index, case) in after.iter().enumerate() {
-        partners.entry(reduced(&case.parameters, &changes)).or_default().push_back(index);
+        partners.entry(reduced(&case.parameters, &changes, &updates)).or_default().push_back(index);
     }
     let mut is_paired = vec![false; after.len()];
     let (mut pairs, mut only_before) = (Vec::new(), Vec::new());
     for case in before {
-        let partner = partners.get_mut(&reduced(&case.parameters, &changes)).and_then(VecDeque::pop_front);
+        // The names of the first run are the former ones.
+        let partner = partners.get_mut(&reduced(&case.parameters, &changes, &[])).and_then(VecDeque::pop_front);
         match partner {
             Some(index) => {
                 is_paired[index] = true;
@@ -68,14 +118,19 @@ fn pair_without<'a>(before: &'a [Case], after: &'a [Case], changes: Vec<Change>)
         }
     }
     let only_after = after.iter().zip(is_paired).filter(|(_, is_paired)| !is_paired).map(|(case, _)| case).collect();
-    Pairs { changes, pairs, only_before, only_after }
+    Pairs { changes, updates, pairs, only_before, only_after }
 }
 
-/// The parameters without those that are set aside, as one text in which their order does not matter.
-fn reduced(parameters: &Parameters, changes: &[Change]) -> String {
+/// The parameters without those that are set aside, as one text in which their order does not matter. A database that
+/// was updated has its former name.
+fn reduced(parameters: &Parameters, changes: &[Change], updates: &[Update]) -> String {
     let is_set_aside = |name: &str| changes.iter().any(|change| change.parameter == name);
     let kept = parameters.iter().filter(|(name, _)| !is_set_aside(name) && !is_outcome(parameters, name));
-    let mut kept: Vec<(&String, String)> = kept.map(|(name, value)| (name, value.to_string())).collect();
+    let text = |name: &str, value: &Value| {
+        let update = updates.iter().find(|update| name == SUBJECT.name && *value == *update.after);
+        update.map_or_else(|| value.to_string(), |update| Value::from(update.before.as_str()).to_string())
+    };
+    let mut kept: Vec<(&String, String)> = kept.map(|(name, value)| (name, text(name, value))).collect();
     sorting::ascending(&mut kept);
     // As a list of JSON texts no name or value can be mistaken for the border between two.
     Value::from(kept.into_iter().flat_map(|(name, value)| [name.clone(), value]).collect::<Vec<_>>()).to_string()
@@ -93,6 +148,13 @@ fn is_outcome(parameters: &Parameters, name: &str) -> bool {
     is_best && [rung::DEPTH.name, rung::IO_METHOD.name].contains(&name)
         || is_placed && name == place::OFFSET.name
         || [rung::HUGE_BYTES.name, pass::TIER.name, plan::CHOSEN_BY.name].contains(&name)
+}
+
+/// The database of two cases, where the second run has an update of it.
+pub(super) fn update_of(before: &Case, after: &Case, updates: &[Update]) -> Option<Change> {
+    let is_updated = |update: &Update| after.parameters.get(SUBJECT.name).is_some_and(|name| *name == *update.after);
+    let (before, after) = (std::slice::from_ref(before), std::slice::from_ref(after));
+    updates.iter().any(is_updated).then(|| change_of(SUBJECT.name, before, after))?
 }
 
 /// The outcomes among the parameters that differ between two cases. One case may lack what the other has found.

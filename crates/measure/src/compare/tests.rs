@@ -4,7 +4,7 @@ use super::*;
 use crate::random::SplitMix64;
 use crate::run::SCHEMA;
 use crate::schema::conditions::CORE_ADDITIONS;
-use crate::schema::conditions::findings::CORE_SHARED;
+use crate::schema::conditions::findings::{CORE_SHARED, CPU_THROTTLED, STOLEN_TIME};
 use crate::schema::ladder::findings::JUST_WRITTEN;
 use crate::schema::reads::findings::RATE_CHANGED;
 use crate::schema::{Spec, ladder, reads};
@@ -196,6 +196,36 @@ fn runs_on_two_devices_are_compared_zone_by_zone() {
 }
 
 #[test]
+fn a_server_that_was_updated_between_the_runs_is_compared_with_its_former_minor_version() {
+    let run = |subjects: &[&str]| {
+        let case = |subject: &&str| case_of(&[("subject", json!(subject))], vec![reads::IOPS.single("count", 1.0)]);
+        run_of(subjects.iter().map(case).collect())
+    };
+    let of = |before: &[&str], after: &[&str]| {
+        let comparison = compare(&run(before), &run(after));
+        let text = |value: Option<serde_json::Value>| value.unwrap().as_str().unwrap().to_string();
+        let cases = comparison.cases.into_iter().map(|case| {
+            let change = |change: Change| format!("{}, {}", text(change.before), text(change.after));
+            case.outcomes.into_iter().map(change).collect::<String>()
+        });
+        cases.collect::<Vec<_>>()
+    };
+    let updated = ["", "postgres 18.5, postgres 18.6"];
+    assert_eq!(of(&["engine", "postgres 18.5"], &["engine", "postgres 18.6"]), updated);
+    assert_eq!(of(&["engine", "postgres 17.4", "postgres 18.5"], &["engine", "postgres 18.6"]), updated);
+    let two = ["engine", "sqlite 3.50.1?page_size=8192", "sqlite 3.50.1"];
+    let later = ["engine", "sqlite 3.51.0?page_size=8192", "sqlite 3.51.0"];
+    assert_eq!(of(&two, &later).len(), 3);
+    assert_eq!(of(&["engine", "sqlite:my 3.db"], &["engine", "sqlite:my 3b.db"]), [""]);
+    assert_eq!(of(&["engine", "postgres 17.4"], &["engine", "postgres 18.6"]), [""]);
+    assert_eq!(of(&["engine", "postgres 18.5"], &["engine", "postgres 18.6 (private)"]), [""]);
+    assert_eq!(of(&["engine", "postgres 18.4"], &["engine", "postgres 18.5", "postgres 18.6"]), [""]);
+    assert_eq!(of(&["postgres 18.4", "postgres 18.5"], &["postgres 18.5", "postgres 18.6"]), [""]);
+    assert_eq!(of(&["engine", "postgres 18.6"], &["engine", "postgres 18.6"]), ["", ""]);
+    assert_eq!(of(&["postgres 18.5"], &["postgres 18.6"]), [""], "the runs differ as wholes");
+}
+
+#[test]
 fn a_zone_and_a_place_are_compared_although_blocks_of_another_size_move_them() {
     let case = |block: u64, offset: u64, (name, value): (&str, serde_json::Value)| {
         let parameters = [("block_size", json!(block)), ("offset", json!(offset)), (name, value)];
@@ -308,9 +338,11 @@ fn two_disks_are_compared_at_the_depth_at_which_each_is_best() {
     assert_eq!(best.metrics[0].verdict, Verdict::Differs);
     assert_eq!(compare(&of(&[(8, 1.0)]), &of(&[(64, 2.0)])).best_depth, None, "no depth is the best of one");
     let mut disturbed = of(&[(1, 1.0), (8, 2.0)]);
-    disturbed.findings = vec![crate::schema::conditions::findings::STOLEN_TIME.of("Taken.")];
-    let best = compare(&disturbed, &of(&[(1, 3.0), (8, 9.0)])).best_depth.unwrap();
-    assert_eq!(best.metrics[0].verdict, Verdict::Disturbed);
+    for row in [STOLEN_TIME, CPU_THROTTLED] {
+        disturbed.findings = vec![row.of("Taken.")];
+        let best = compare(&disturbed, &of(&[(1, 3.0), (8, 9.0)])).best_depth.unwrap();
+        assert_eq!(best.metrics[0].verdict, Verdict::Disturbed, "{}", row.id);
+    }
 }
 
 #[test]

@@ -108,6 +108,7 @@ findings! {
     TRIED = Info "tried-sets", "sets between the server's own constants and cheap blocks, tried on the user's queries";
     LISTED_WITHOUT_TABLES = Info "listed-without-tables", "listed queries that read no table are left out";
     LISTED_HIDDEN = Warning "listed-hidden", "listed statements of other roles, whose texts the role may not see";
+    LISTED_LOST = Warning "listed-lost", "listed statements whose texts the server has lost";
     TIMED_CACHED = Warning "timed-cached", "the timed runs found more in memory than the server's own work does";
     ABSENT_STATE = Info "absent-state", "the server's counters do not tell what it finds cached";
     ABSENT_BEYOND = Info "absent-beyond", "no table beyond the shared buffers was made";

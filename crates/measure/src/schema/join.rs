@@ -56,16 +56,16 @@ metrics! {
 findings! {
     "join";
     ABSENT_GAIN = Info "absent-gain", "a join read fewer than 256 blocks, so that no gain follows from it";
-    ANSWER_GAIN = Info "answer-gain", "what gathering gains of the wait for reads, by method";
+    ANSWER_GAIN = Info "answer-gain", "what batching or prefetching gains of the wait for reads, by method";
     ANSWER_SERIALIZED = Info "answer-serialized", "one read at a time: no method gains over 10 %";
     ANSWER_SATURATION = Info "answer-saturation", "the size of a batch from which on larger ones gain less than 5 %";
-    ANSWER_SERVER_GAIN = Info "answer-server-gain", "of a server or SQLite: what gathering gains at its best";
-    ANSWER_SERVER_SERIALIZED = Info "answer-server-serialized", "direct reads: gathering gains less than 10 %";
+    ANSWER_SERVER_GAIN = Info "answer-server-gain", "of a server or SQLite: what batching or prefetching gains at best";
+    ANSWER_SERVER_SERIALIZED = Info "answer-server-serialized", "direct reads: no method gains 10 % or more";
     ANSWERED_BY_PAGE_CACHE = Warning "answered-by-page-cache", "a block read one at a time takes less than 20 µs";
     ANSWERED_BY_STORAGE = Info "answered-by-storage", "a block read one at a time takes 20 µs or more";
     NOT_ALL_COLD = Warning "not-all-cold", "over 10 % of the blocks of a join were in the server's buffers";
     JOINS_SCATTER = Warning "joins-scatter", "joins of a method differ by more than half of their median";
-    PLANNER_VIEW = Info "planner-view", "what a planner that knows nothing of gathering gets wrong";
+    PLANNER_VIEW = Info "planner-view", "what a planner that knows nothing of batches and prefetching gets wrong";
     ABSENT_PLANNER_VIEW = Info "absent-planner-view", "the table has fewer than 256 blocks";
 }
 

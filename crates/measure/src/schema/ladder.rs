@@ -6,6 +6,7 @@ use super::{conditions, reads, subjects};
 
 parameters! {
     RUNG = "rung", "the level";
+    SEED = "seed", "seed of random order and of the test file";
     FOOTPRINT = "footprint", "bytes that are gone through (memory, buffer pool)";
     PAGES = "pages", "of memory: `small` or `huge`";
     HUGE_BYTES = "huge_bytes", "of memory: bytes that the kernel put on huge pages";
@@ -43,6 +44,9 @@ findings! {
     ABSENT_RUNG = Warning "absent-*" in [
         "storage-round-trip", "device-random-depth-1", "device-random-best-depth", "device-sequential"
     ], "the file system of the test file refuses direct I/O";
+    ABSENT_MEMORY = Warning "absent-*" in ["dram", "dram-huge", "dram-sequential"], "too little memory is free to walk \
+        through 4 times what the last-level cache holds";
+    UNTRIED = Warning "untried-*" in ["depths", "threads"], "threads or memory for more at once were refused";
 }
 
 /// The experiment.

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use measure::quantity::counted;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::schema::{Spec, sampled as own};
 use measure::sorting;
@@ -121,7 +122,7 @@ fn blocker(profile: &Profile, number: u64, row: &BlockerRow) -> Case {
 
 fn sampling(sampled: &Sampled) -> Vec<Metric> {
     let active = &sampled.active;
-    let seconds = format!("{FROM_SAMPLES}, means of {} seconds", active.seconds);
+    let seconds = format!("{FROM_SAMPLES}, means of {}", counted(active.seconds, "second", "seconds"));
     let mut metrics = vec![
         own::LOOKS.count(FROM_SAMPLES, sampled.looks),
         own::SAMPLES.count(FROM_SAMPLES, sampled.samples),

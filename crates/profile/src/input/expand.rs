@@ -22,8 +22,8 @@ const ENDINGS: [&str; 6] = [".trc", ".trc.gz", ".trc.zst", ".trc.xz", ".trc.bz2"
 /// Endings of names by which server logs are found in folders; many other files have them too.
 const LOG_ENDINGS: [&str; 3] = [".log", ".csv", ".json"];
 
-/// Endings that tell how a log is packed.
-const PACKED: [&str; 5] = [".gz", ".zst", ".xz", ".bz2", ".zip"];
+/// Endings that tell how a file is packed.
+pub(super) const PACKED: [&str; 5] = [".gz", ".zst", ".xz", ".bz2", ".zip"];
 
 /// What was found.
 #[derive(Debug, Default)]

@@ -1,16 +1,19 @@
 //! Tar archives: their files one after the other, as if they were one file.
 //!
-//! Packed files within an archive are not unpacked. The library reads the headers alone: the files that its archive
-//! gives borrow the archive, and what is handed out here has to own all that it reads.
+//! Compressed files within an archive are unpacked, archives within it are not. The library reads the headers alone:
+//! the files that its archive gives borrow the archive, and what is handed out here has to own all that it reads.
 
 use std::io::{self, Cursor, Read};
 use std::mem;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tar::{EntryType, Header, PaxExtensions};
 
 use crate::input::archive::TRACE_MAP;
 use crate::input::bytes::Bytes;
+use crate::input::compression::{Compression, MAGIC_BYTES};
+use crate::input::expand::PACKED;
 
 /// Bytes of a header; the contents of a file are filled up to a multiple of them.
 pub(super) const BLOCK_BYTES: usize = 512;
@@ -28,6 +31,9 @@ const CUT: &str = "the tar archive is truncated";
 const DAMAGED: &str = "the tar archive is damaged: a header has no sound checksum or size";
 const SPARSE: &str = "the tar archive holds a file with holes (sparse), which is not read: unpack it first";
 
+/// What is said of a zip archive within an archive: its list of files stands at its end.
+const ZIP: &str = "which is not read: unpack it first";
+
 /// The files of an archive. Bytes that are no archive stay as they are.
 pub(super) fn unpack(mut bytes: Bytes) -> Bytes {
     let mut head = Vec::new();
@@ -41,17 +47,8 @@ pub(super) fn unpack(mut bytes: Bytes) -> Bytes {
     let is_archive = is_header(&head);
     // A reader that has ended or failed is not asked again.
     let rest = if matches!(outcome, Ok(count) if count > 0) { bytes } else { Bytes::from_reader(io::empty()) };
-    let whole = Bytes::from_reader(Whole { head: Cursor::new(head), error: outcome.err(), rest });
-    match is_archive {
-        true => Bytes::from_reader(Files {
-            bytes: whole,
-            left: 0,
-            filling: 0,
-            extension: Extension::default(),
-            is_over: false,
-        }),
-        false => whole,
-    }
+    let whole = Whole { head: Cursor::new(head), error: outcome.err(), rest };
+    if is_archive { Bytes::from_reader(Files::new(whole)) } else { Bytes::from_reader(whole) }
 }
 
 /// Whether a block of bytes is the header of a file in an archive.
@@ -98,7 +95,7 @@ impl Read for Whole {
 #[derive(Default)]
 struct Extension {
     size: Option<u64>,
-    is_map: bool,
+    name: Option<Vec<u8>>,
 }
 
 impl Extension {
@@ -107,7 +104,7 @@ impl Extension {
         for record in PaxExtensions::new(text).flatten() {
             match record.key_bytes() {
                 b"size" => extension.size = record.value().ok().and_then(|size| size.parse().ok()),
-                b"path" => extension.is_map = is_map(record.value_bytes()),
+                b"path" => extension.name = Some(record.value_bytes().to_vec()),
                 key if key.starts_with(b"GNU.sparse.") => return Err(io::Error::other(SPARSE)),
                 _ => {}
             }
@@ -116,25 +113,72 @@ impl Extension {
     }
 }
 
-/// Whether a file of this name is a trace's map.
+/// Whether a file of this name is a trace's map, compressed or not.
 fn is_map(name: &[u8]) -> bool {
-    name.ends_with(TRACE_MAP.as_bytes())
+    let unpacked = PACKED.iter().find_map(|ending| name.strip_suffix(ending.as_bytes()));
+    unpacked.unwrap_or(name).ends_with(TRACE_MAP.as_bytes())
+}
+
+/// An archive from its open file on.
+struct Rest {
+    bytes: Whole,
+    /// Bytes of the open file that are left.
+    left: u64,
+}
+
+/// The open file of an archive. What unpacks it has to own its reader, so that both share the archive.
+#[derive(Clone)]
+struct OpenFile(Arc<Mutex<Rest>>);
+
+impl OpenFile {
+    fn rest(&self) -> MutexGuard<'_, Rest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Read for OpenFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut rest = self.rest();
+        let most = usize::try_from(rest.left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        if most == 0 {
+            return Ok(0);
+        }
+        let count = rest.bytes.read(&mut buffer[..most])?;
+        rest.left -= count as u64;
+        if count == 0 { Err(cut()) } else { Ok(count) }
+    }
 }
 
 /// The files of an archive that are left to be read.
 struct Files {
-    bytes: Bytes,
-    /// Bytes of the open file that are left, and of what fills up its last block.
-    left: u64,
+    open: OpenFile,
+    /// What unpacks the open file where it is compressed, and the name of that file.
+    unpacked: Option<(Bytes, String)>,
+    /// Bytes that fill up its last block.
     filling: u64,
     /// What is known of the next file.
     extension: Extension,
+    /// The first of the files that were left out because they are zip archives.
+    left_out: Option<String>,
     is_over: bool,
 }
 
 impl Files {
+    fn new(bytes: Whole) -> Files {
+        Files {
+            open: OpenFile(Arc::new(Mutex::new(Rest { bytes, left: 0 }))),
+            unpacked: None,
+            filling: 0,
+            extension: Extension::default(),
+            left_out: None,
+            is_over: false,
+        }
+    }
+
     /// Goes to the next header, and opens the file behind it if there is one to be read.
     fn next(&mut self) -> io::Result<()> {
+        self.unpacked = None;
+        self.pass_over();
         let filling = mem::take(&mut self.filling);
         self.skip(filling)?;
         let block = self.read_up_to(BLOCK_BYTES as u64)?;
@@ -156,16 +200,15 @@ impl Files {
             EntryType::GNULongName => {
                 let text = self.text(own?)?;
                 let name = text.split(|byte| *byte == 0).next().unwrap_or_default();
-                self.extension.is_map = is_map(name);
+                self.extension.name = Some(name.to_vec());
             }
             EntryType::Regular | EntryType::Continuous => {
                 let extension = mem::take(&mut self.extension);
                 let size = believed(extension.size.map_or(own, Ok)?)?;
-                (self.left, self.filling) = (size, filling_of(size));
-                if extension.is_map || is_map(&header.path_bytes()) {
-                    let left = mem::take(&mut self.left);
-                    self.skip(left)?;
-                }
+                let name = extension.name.unwrap_or_else(|| header.path_bytes().into_owned());
+                self.open.rest().left = size;
+                self.filling = filling_of(size);
+                self.begin(&name)?;
             }
             // These have no contents, whatever their size.
             EntryType::Link
@@ -184,6 +227,40 @@ impl Files {
         Ok(())
     }
 
+    /// Begins the open file: unpacks it where it is compressed, and leaves out what holds no trace of its own.
+    fn begin(&mut self, name: &[u8]) -> io::Result<()> {
+        if is_map(name) {
+            self.pass_over();
+            return Ok(());
+        }
+        let shown = || String::from_utf8_lossy(name).into_owned();
+        match self.compression()? {
+            None => {}
+            Some(Compression::Zip) => {
+                self.pass_over();
+                self.left_out.get_or_insert_with(shown);
+            }
+            Some(compression) => self.unpacked = Some((compression.unpack(self.open.clone())?, shown())),
+        }
+        Ok(())
+    }
+
+    /// How the open file is compressed, by its first bytes, which are still to be read.
+    fn compression(&self) -> io::Result<Option<Compression>> {
+        let mut rest = self.open.rest();
+        let (most, mut head) = (rest.left.min(MAGIC_BYTES as u64), Vec::new());
+        Read::by_ref(&mut rest.bytes).take(most).read_to_end(&mut head)?;
+        let compression = Compression::of(&head);
+        // Nothing is lost: what was looked at before was the header alone, which has been read.
+        rest.bytes.head = Cursor::new(head);
+        Ok(compression)
+    }
+
+    /// What is left of the open file is not read.
+    fn pass_over(&mut self) {
+        self.filling += mem::take(&mut self.open.rest().left);
+    }
+
     /// The contents of what stands in front of a file and is about it.
     fn text(&mut self, size: u64) -> io::Result<Vec<u8>> {
         let size = believed(size)?;
@@ -195,12 +272,12 @@ impl Files {
     /// The next bytes, at most this number; fewer at the end.
     fn read_up_to(&mut self, most: u64) -> io::Result<Vec<u8>> {
         let mut taken = Vec::new();
-        Read::by_ref(&mut self.bytes).take(most).read_to_end(&mut taken)?;
+        Read::by_ref(&mut self.open.rest().bytes).take(most).read_to_end(&mut taken)?;
         Ok(taken)
     }
 
     fn skip(&mut self, count: u64) -> io::Result<()> {
-        let skipped = io::copy(&mut Read::by_ref(&mut self.bytes).take(count), &mut io::sink())?;
+        let skipped = io::copy(&mut Read::by_ref(&mut self.open.rest().bytes).take(count), &mut io::sink())?;
         if skipped < count { Err(cut()) } else { Ok(()) }
     }
 }
@@ -210,17 +287,26 @@ impl Read for Files {
         if buffer.is_empty() {
             return Ok(0);
         }
-        while self.left == 0 && !self.is_over {
+        while !self.is_over {
+            let count = match &mut self.unpacked {
+                Some((bytes, name)) => bytes.read(buffer).map_err(|error| within(name, &error))?,
+                None => self.open.read(buffer)?,
+            };
+            if count > 0 {
+                return Ok(count);
+            }
             self.next()?;
         }
-        if self.is_over {
-            return Ok(0);
+        match &self.left_out {
+            Some(name) => Err(io::Error::other(format!("its file {name} is a zip archive, {ZIP}"))),
+            None => Ok(0),
         }
-        let most = usize::try_from(self.left).map_or(buffer.len(), |left| left.min(buffer.len()));
-        let count = self.bytes.read(&mut buffer[..most])?;
-        self.left -= count as u64;
-        if count == 0 { Err(cut()) } else { Ok(count) }
     }
+}
+
+/// What is wrong with a file of an archive.
+fn within(name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("in its file {name}, {error}"))
 }
 
 /// A size that is no sign of damage.
@@ -310,6 +396,38 @@ mod tests {
             input::open(&Given::File(path)).unwrap().read_to_string(&mut all).unwrap();
             assert_eq!(all, "one\n".repeat(200) + "two\n", "{name}");
         }
+    }
+
+    #[test]
+    fn compressed_files_of_an_archive_are_unpacked() {
+        let gzip = |text: &str| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(text.as_bytes()).unwrap();
+            encoder.finish().unwrap()
+        };
+        let compressed = |name: &str, contents: &[u8]| member(name, EntryType::Regular, contents);
+        let zstandard = zstd::encode_all(&b"two\n"[..], 1).unwrap();
+        let files = [
+            compressed("a.trc.gz", &gzip(&"one\n".repeat(300_000))),
+            compressed("a.trm.gz", &gzip("map\n")),
+            compressed("b.trc.zst", &zstandard),
+            file("c.trc", "six\n"),
+            compressed("d.trc", &gzip("ten\n")),
+        ];
+        let all = "one\n".repeat(300_000) + "two\nsix\nten\n";
+        assert_eq!(read([files.concat(), vec![0; 2 * BLOCK_BYTES]].concat()), (all, None));
+        // What is wrong with one has its name.
+        let whole = gzip("one\n");
+        let (text, failure) = read(compressed("a.trc.gz", &whole[..whole.len() - 3]));
+        assert_eq!((&*text, &*failure.unwrap()), ("one\n", "in its file a.trc.gz, the gzip data is truncated"));
+    }
+
+    #[test]
+    fn a_zip_archive_within_an_archive_is_named_and_hides_no_file_behind_it() {
+        let zip = member("a.zip", EntryType::Regular, b"PK\x03\x04 and so on");
+        let (text, failure) = read([zip, file("b.trc", "two\n"), vec![0; BLOCK_BYTES]].concat());
+        assert_eq!(text, "two\n");
+        assert_eq!(failure.unwrap(), format!("its file a.zip is a zip archive, {ZIP}"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use profile::observe::collector::THINK_TIME;
 use profile::observe::instruments::Instruments;
 use profile::observe::skew::{Dimension, Filter, Skew};
 use profile::outcome::outcome;
-use profile::source::recorded::{Sums, SumsSettings, add_counters};
+use profile::source::recorded::{MACHINE, Sums, SumsSettings, add_counters};
 use profile::source::sampled::{
     Backend, CLIENT, Observed, ProcessorTime, Sample, SampledProfile, State, Traced, TracedRead,
 };
@@ -322,8 +322,13 @@ fn sums_doing(begin: i64, subject: Parameters, event: Option<Arc<str>>) -> Sums 
 
 /// Writes segments of three seconds each, which begin at these seconds, into the folder of this name; its path.
 fn write_from(parent: &Path, name: &str, seconds: &[i64], server: &str) -> PathBuf {
+    write_of(parent, name, seconds, &[("server", server)])
+}
+
+/// The same of a server of which the recorder says this.
+fn write_of(parent: &Path, name: &str, seconds: &[i64], said: &[(&str, &str)]) -> PathBuf {
     let mut subject = subject();
-    subject.insert("server".into(), server.into());
+    subject.extend(said.iter().map(|(key, value)| (key.to_string(), (*value).into())));
     let segment = |seconds: &i64| {
         let begin = BEGIN + seconds * SECOND;
         sums_at(begin, subject.clone(), "IO:DataFileRead").take(begin + 3 * SECOND).unwrap()
@@ -370,6 +375,44 @@ fn recordings_of_two_servers_are_not_merged() {
     let days = days.map(|(day, at)| write_day(other.path(), day, at));
     let read = heard_of(&days, "", &mut Instruments::default());
     assert!(read.problems.is_empty() && read.files.len() == 6, "{:?}", read.problems);
+}
+
+#[test]
+fn servers_of_two_machines_that_are_reached_by_one_socket_path_are_not_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = ("server", "postgres://postgres@/postgres?host=/var/run/postgresql");
+    let write = |name: &str, seconds: i64, machine: &[(&str, &str)]| {
+        write_of(folder.path(), name, &[seconds], &[&[server][..], machine].concat())
+    };
+    let first = write("first", 0, &[(MACHINE, "db1")]);
+    let again = write("again", 60, &[(MACHINE, "db1")]);
+    let earlier = write("earlier", 120, &[]);
+    let other = write("other", 180, &[(MACHINE, "db2")]);
+    let read = heard_of(&[first.clone(), again, other], "", &mut Instruments::default());
+    assert_eq!(folders(&read), ["first", "again"]);
+    let said: Vec<String> = read.problems.iter().map(ToString::to_string).collect();
+    let is_said = said[0].contains("/var/run/postgresql of the machine db2, and others on");
+    assert!(said.len() == 1 && is_said && said[0].contains("of the machine db1: profile its folder"), "{said:?}");
+    assert!(!read.profile.sampled.as_ref().unwrap().subject.contains_key(MACHINE));
+    // A recording of an earlier version names no machine.
+    let read = heard_of(&[first, earlier], "", &mut Instruments::default());
+    assert!(read.problems.is_empty() && folders(&read) == ["first", "earlier"], "{:?}", read.problems);
+}
+
+#[test]
+fn a_folder_that_two_versions_recorded_to_is_of_the_machine_that_the_later_one_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = ("server", "postgres://postgres@localhost/postgres");
+    let earlier = |name: &str, seconds: i64| write_of(folder.path(), name, &[seconds], &[server]);
+    let later = |name: &str, seconds: i64, machine: &str| {
+        write_of(folder.path(), name, &[seconds], &[server, (MACHINE, machine)])
+    };
+    let first = earlier("first", 0);
+    later("first", 60, "db1");
+    let folders_given = [first, earlier("second", 120), later("third", 180, "db1"), later("other", 240, "db2")];
+    let read = heard_of(&folders_given, "", &mut Instruments::default());
+    assert_eq!(folders(&read), ["first", "first", "second", "third"]);
+    assert_eq!(read.problems.len(), 1, "{:?}", read.problems);
 }
 
 #[test]

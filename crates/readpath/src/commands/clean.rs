@@ -8,6 +8,7 @@ use ::measure::quantity::size_in_words;
 use clap::{ArgMatches, Args, Command};
 use server::place::{Address, word_of_shell};
 use server::{Limits, Place, ServerError, Session, Statements, schema};
+use storage::StorageError;
 use storage::catalog::{DirectoryLock, LOCK_FILE};
 use sys::file::own_folder::Leftovers;
 
@@ -106,30 +107,40 @@ fn clean_server(address: &Address, signals: &Signals, is_rehearsal: bool) -> Res
     Ok(format!("{sentence}\n"))
 }
 
-/// Removes what lies in the cache, and what killed runs left in the folder for temporary files.
+/// Removes what lies in the cache, and what killed runs left in the folder for temporary files. A folder that is in use
+/// or cannot be removed holds up none of the others: why it stays is said at the end.
 fn clean_machine(context: &Context, is_rehearsal: bool) -> Result<Exit, Failure> {
+    let mut failures = Vec::new();
     for (name, what) in [TABLES, PROGRAMS] {
         let Some(folder) = context.settings.cache_dir.as_ref().map(|cache| cache.join(name)) else { continue };
-        let place = folder.display();
-        let failed = |error: io::Error| Failure::new(Exit::Failed, format!("{place} could not be cleaned: {error}."));
-        let bytes = if folder.is_dir() { bytes_in(&folder).map_err(failed)? } else { 0 };
-        let sentence = match (bytes, is_rehearsal) {
-            (0, _) => format!("There are no {what} in {place}."),
-            (_, true) => format!("{} of {what} in {place} would be removed.", size(bytes)),
-            (_, false) => format!("{} of {what} in {place} were removed.", size(bytes)),
-        };
-        if !is_rehearsal && folder.is_dir() {
-            let _lock = claim(&folder)?;
-            remove(&folder).map_err(failed)?;
+        match clean_folder(&folder, what, is_rehearsal) {
+            Ok(sentence) => output::print(&format!("{sentence}\n"))?,
+            Err(failure) => failures.push(failure),
         }
-        output::print(&format!("{sentence}\n"))?;
     }
     if let Some(cache) = context.settings.cache_dir.as_ref().filter(|_| !is_rehearsal) {
         // It stays where something else is in it.
         let _ = fs::remove_dir(cache);
     }
-    clean_leftovers(::subjects::sweep, is_rehearsal)?;
-    Ok(Exit::Done)
+    failures.extend(clean_leftovers(::subjects::sweep, is_rehearsal).err());
+    failures.iter().for_each(|failure| output::complain(&failure.message));
+    Ok(Exit::of_rest(&failures))
+}
+
+/// Removes a folder of the cache; gives the sentence that says so.
+fn clean_folder(folder: &Path, what: &str, is_rehearsal: bool) -> Result<String, Failure> {
+    let place = folder.display();
+    let failed = |error: io::Error| Failure::new(Exit::Failed, format!("{place} could not be cleaned: {error}."));
+    let bytes = if folder.is_dir() { bytes_in(folder).map_err(failed)? } else { 0 };
+    if !is_rehearsal && folder.is_dir() {
+        let _lock = claim(folder)?;
+        remove(folder).map_err(failed)?;
+    }
+    Ok(match (bytes, is_rehearsal) {
+        (0, _) => format!("There are no {what} in {place}."),
+        (_, true) => format!("{} of {what} in {place} would be removed.", size(bytes)),
+        (_, false) => format!("{} of {what} in {place} were removed.", size(bytes)),
+    })
 }
 
 /// Removes folders that killed runs left in the folder for temporary files; gives how many there were.
@@ -154,12 +165,18 @@ fn clean_leftovers(sweep: fn(&Path, Leftovers) -> Vec<PathBuf>, is_rehearsal: bo
 
 /// The right to empty the folder. Fails where another run loads tables into it, or runs programs in it.
 fn claim(folder: &Path) -> Result<DirectoryLock, Failure> {
-    let lock = DirectoryLock::take(folder).map_err(|error| Failure::new(Exit::Failed, error))?;
+    let place = folder.display();
+    let in_use = |what: &str| {
+        let sentence = format!("{what} in {place}, which stays as it is: repeat when that run has ended.");
+        Failure::new(Exit::Failed, sentence)
+    };
+    let lock = DirectoryLock::take(folder).map_err(|error| match error {
+        // What its sentence advises is for runs, which can name another folder.
+        StorageError::Locked { .. } => in_use("another run is at work"),
+        error => Failure::new(Exit::Failed, error),
+    })?;
     match has_running_programs(folder) {
-        true => {
-            let sentence = format!("another run has a server whose programs are in {}: wait for it.", folder.display());
-            Err(Failure::new(Exit::Failed, sentence))
-        }
+        true => Err(in_use("another run has a server whose programs are")),
         false => Ok(lock),
     }
 }

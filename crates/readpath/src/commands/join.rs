@@ -12,7 +12,7 @@ use sys::file::Caching;
 use super::subjects::{EngineBeside, SubjectOptions, measure_on};
 use super::unused::{refuse_unread, refuse_unused};
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, arguments};
+use crate::options::{CommandRow, Context, arguments, each_once};
 use crate::words::word;
 
 /// The row of the table of commands.
@@ -152,7 +152,7 @@ impl Arguments {
         let directory = directory.ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
         Ok(JoinParameters {
             on: self.beside.with_engine(places, self.subjects.is_dry_run(), Places::engine_first),
-            rands: self.rand,
+            rands: each_once(self.rand),
             outer_rows: self.outer_rows,
             repeat: self.repeat,
             asked: Asked {
@@ -160,15 +160,15 @@ impl Arguments {
                 device: device.unwrap_or_default(),
                 rows: self.rows,
                 pad: self.pad,
-                methods: self.method,
-                batch_sizes: self.batch_size,
+                methods: each_once(self.method),
+                batch_sizes: each_once(self.batch_size),
                 look_ahead: self.look_ahead,
                 fixed_look_ahead: self.fixed_look_ahead,
                 io: self.io,
                 buffered: self.buffered,
                 pool: self.pool,
                 depth: self.depth,
-                concurrencies: self.concurrency,
+                concurrencies: each_once(self.concurrency),
                 reload: self.reload,
             },
         })
@@ -243,6 +243,9 @@ mod tests {
         same("", "");
         same("rands = [0, 100]\nio = 'sync'\npool = '4MiB'", "--rand 0,100 --io sync --pool 4MiB");
         same("methods = ['batch']\nbatch_sizes = [8]\nrepeat = 2", "--method batch --batch-size 8 --repeat 2");
+        same("methods = ['batch']\nbatch_sizes = [8]", "--method batch,batch --batch-size 8,8");
+        let repeated = "--rand 100,0,100 --concurrency 16,16 --on postgres:18 --alone";
+        same("rands = [100, 0]\nconcurrencies = [16]\non = ['postgres:18']", repeated);
         same("device = 'model:ssd'", "--on model:ssd");
     }
 }

@@ -14,7 +14,7 @@ use super::report::{existing, refuse_to_replace};
 use super::subjects::{EngineBeside, SubjectArguments, measure_on};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, Purpose, arguments};
+use crate::options::{CommandRow, Context, Purpose, arguments, each_once};
 use crate::output;
 use crate::words::word;
 
@@ -175,8 +175,8 @@ impl Arguments {
             payload: self.payload,
             row_lengths: given(self.row_length, usual.row_lengths),
             columns: given(self.columns, usual.columns),
-            accesses: self.access,
-            touches: self.touch,
+            accesses: each_once(self.access),
+            touches: each_once(self.touch),
             threads: given(self.threads, usual.threads),
             changed_rows: given(self.changed_rows, usual.changed_rows),
             repeat: self.repeat,
@@ -189,9 +189,9 @@ impl Arguments {
     }
 }
 
-/// A list as it was given, or the usual one.
-fn given<T>(list: Vec<T>, usual: Vec<T>) -> Vec<T> {
-    if list.is_empty() { usual } else { list }
+/// A list as it was given, with each value once, or the usual one.
+fn given<T: PartialEq>(list: Vec<T>, usual: Vec<T>) -> Vec<T> {
+    if list.is_empty() { usual } else { each_once(list) }
 }
 
 /// A word of `--changed-rows`; what is over 100 is refused with the other parameters.

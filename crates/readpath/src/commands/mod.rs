@@ -76,6 +76,25 @@ const WITHOUT_RUN: &[CommandRow] = &[
     counted_scan::COMMAND,
 ];
 
+/// The common options about a run that is measured.
+const OF_RUNS: [&str; 3] = ["format", "store", "no_store"];
+
+/// The common options that have no effect on a command, whatever else is given, so that its help leaves them out.
+pub(crate) fn without_effect(command: &str) -> &'static [&'static str] {
+    let is_named = |row: &CommandRow| row.name == command;
+    if WITHOUT_RUN.iter().any(is_named) {
+        &OF_RUNS
+    } else if [report::COMMAND, export::COMMAND].iter().any(is_named) {
+        &["format", "no_store"]
+    } else if [runs::COMMAND, show::COMMAND, compare::COMMAND].iter().any(is_named) {
+        &["no_store"]
+    } else if command == runs::REMOVE {
+        &["format", "no_store"]
+    } else {
+        &[]
+    }
+}
+
 /// Runs the command that the command line names.
 pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let named = matches.subcommand().and_then(|(name, matches)| Some((row(name)?, matches)));
@@ -96,7 +115,7 @@ pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failu
 /// Refuses what is said of a run where there is none.
 fn refuse_options_of_runs(what: &str, matches: &ArgMatches) -> Result<(), Failure> {
     let reason = format!("{what} measures nothing, so there is no run to keep or to format");
-    refuse_unused(matches, &["format", "store", "no_store"].map(|id| (id, false, reason.as_str())))
+    refuse_unused(matches, &OF_RUNS.map(|id| (id, false, reason.as_str())))
 }
 
 fn row(name: &str) -> Option<&'static CommandRow> {

@@ -140,7 +140,10 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         let chosen = chosen(&arguments);
         refuse_unused_of_source(matches, chosen.row)?;
         is_all_there = match arguments.follow {
-            Some(idle) => follow::follow(&arguments, context, journal, (stop, Duration::from_nanos(idle.0)))?,
+            Some(idle) => {
+                let until = (stop, Duration::from_nanos(idle.0));
+                follow::follow((&arguments, matches), context, journal, until)?
+            }
             None => profile(&arguments, chosen, journal, stop)?,
         };
         Ok(())

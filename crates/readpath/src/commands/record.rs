@@ -167,6 +167,10 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
     if !context.globals.quiet {
         output::warn(&format!("recording {} to {} until ^C", address.shown(), arguments.to.display()));
     }
+    // A service is quiet, and its log is where this is looked for.
+    if let Some(why) = watch.memory_absent().filter(|_| address.is_local()) {
+        output::warn(&format!("sampling by query, because the server's shared memory is not used: {why}"));
+    }
     loop {
         watch.run(WATCH, &mut |_| {
             tell(&news);

@@ -16,7 +16,7 @@ use crate::output;
 pub(super) const COMMAND: CommandRow = CommandRow { name: "runs", define, run };
 
 /// The command below it that removes runs.
-const REMOVE: &str = "rm";
+pub(super) const REMOVE: &str = "rm";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -13,7 +13,7 @@ use subjects::{Environment, Place, Places};
 use super::subjects::{EngineBeside, SubjectArguments, measure_on};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, arguments};
+use crate::options::{CommandRow, Context, arguments, each_once};
 use crate::words::word;
 
 /// The row of the table of commands.
@@ -152,9 +152,9 @@ impl Arguments {
         let parameters = ScanParameters {
             on: self.beside.with_engine(places, is_dry_run, Places::then_engine),
             rows: self.rows,
-            path: self.path,
+            path: each_once(self.path),
             question: self.question,
-            threads: self.threads,
+            threads: each_once(self.threads),
             zone_maps: !self.no_zone_maps,
             level: self.level,
             repeat: self.repeat,
@@ -182,6 +182,14 @@ mod tests {
     fn parsed<'a>(words: impl IntoIterator<Item = &'a str>) -> ScanParameters {
         let command = define(Command::new("scan").no_binary_name(true));
         Arguments::from_arg_matches(&command.get_matches_from(words)).unwrap().parameters().unwrap()
+    }
+
+    #[test]
+    fn a_value_that_is_named_twice_makes_no_second_case() {
+        let line = "--path full-scan,column-scan,full-scan --threads 2,1,2";
+        let parameters = parsed(line.split(' '));
+        assert_eq!(parameters.path, [AccessPath::FullScan, AccessPath::ColumnScan]);
+        assert_eq!(parameters.threads, [2, 1]);
     }
 
     #[test]

@@ -48,6 +48,10 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// Between two looks from which on the second one is the first of another time.
 const GAP: Duration = Duration::from_secs(1);
 
+/// How often it is looked what the server is, and how it is sampled: after a restart it may be another version, or its
+/// memory cannot be read any more.
+const FACTS_EVERY: Duration = Duration::from_secs(1);
+
 /// Longer than any terminal is watched.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
@@ -132,14 +136,15 @@ fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What the threads of the samples and of the terminal share. One lock, so that no two can be waited for in turn: the
-/// screen asks for the facts with the history in its hands.
+/// What the threads of the samples and of the terminal share. The facts are renewed with nothing else in hand, so that
+/// no two locks are waited for in turn.
 struct Shared {
     history: Mutex<History>,
     began: Instant,
     /// When the last sample was taken, in milliseconds since `began`.
     last: AtomicU64,
-    facts: Facts,
+    /// What is known of the server, and since when.
+    facts: Mutex<(Instant, Facts)>,
 }
 
 impl Shared {
@@ -157,7 +162,16 @@ impl Shared {
     fn facts(&self) -> Facts {
         let silent = self.silent();
         let said = || format!("The server has not answered for {} s. Samples go on when it does.", silent.as_secs());
-        Facts { trouble: (silent >= SILENCE).then(said), ..self.facts.clone() }
+        let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
+        Facts { trouble: (silent >= SILENCE).then(said), ..facts }
+    }
+
+    /// Takes the facts of now, where it is time to.
+    fn renew(&self, now: impl FnOnce() -> Facts) {
+        let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0.elapsed() >= FACTS_EVERY {
+            *known = (Instant::now(), now());
+        }
     }
 }
 
@@ -174,7 +188,7 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
         history: Mutex::new(History::new(settings.wall_clock)),
         began: Instant::now(),
         last: AtomicU64::new(0),
-        facts: facts(arguments, address, &watch, context),
+        facts: Mutex::new((Instant::now(), facts(arguments, address, &watch, context))),
     };
     let taken = |error: std::io::Error| Failure::new(Exit::Failed, format!("the terminal cannot be used: {error}."));
     signals.give_back_by(::top::give_back);
@@ -188,7 +202,7 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
             shown
         });
         let shown = shown.map_err(std::io::Error::from)?;
-        follow(&mut watch, shared);
+        follow(&mut watch, shared, &|watch| facts(arguments, address, watch, context));
         stop.store(true, Ordering::Relaxed);
         shown.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
@@ -202,7 +216,11 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
 }
 
 fn facts(arguments: &Arguments, address: &Address, watch: &Watch, context: &Context) -> Facts {
-    let level = if watch.reads_memory() { "of its memory" } else { "of pg_stat_activity" };
+    let level = match (watch.reads_memory(), watch.lacks_names()) {
+        (true, false) => "of its memory",
+        (true, true) => "of its memory, new sessions without names",
+        (false, _) => "of pg_stat_activity",
+    };
     Facts {
         server: format!("{}  PostgreSQL {}", address.shown(), watch.facts().version),
         level: level.into(),
@@ -215,9 +233,10 @@ fn facts(arguments: &Arguments, address: &Address, watch: &Watch, context: &Cont
 }
 
 /// Gives each look to the history, until the end of either.
-fn follow(watch: &mut Watch, shared: &Shared) {
+fn follow(watch: &mut Watch, shared: &Shared, facts: &dyn Fn(&Watch) -> Facts) {
     let (mut looks, mut asked) = (0, None);
     watch.run(FOR_EVER, &mut |watch| {
+        shared.renew(|| facts(watch));
         let (since, samples) = watch.seen();
         let silent = shared.silent();
         let begun = |passed: Duration| {
@@ -252,4 +271,26 @@ fn follow(watch: &mut Watch, shared: &Shared) {
         shared.heard();
         ControlFlow::Continue(())
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_another_version_after_a_restart_is_shown_as_that() {
+        let facts = |server: &str| Facts { server: server.into(), ..Facts::default() };
+        let long_ago = Instant::now().checked_sub(2 * FACTS_EVERY).unwrap();
+        let shared = Shared {
+            history: Mutex::new(History::new(0)),
+            began: Instant::now(),
+            last: AtomicU64::new(0),
+            facts: Mutex::new((long_ago, facts("shop  PostgreSQL 17.2"))),
+        };
+        shared.renew(|| facts("shop  PostgreSQL 18.1"));
+        assert_eq!(shared.facts().server, "shop  PostgreSQL 18.1");
+        // The next look follows a millisecond later.
+        shared.renew(|| facts("shop  PostgreSQL 16.1"));
+        assert_eq!(shared.facts().server, "shop  PostgreSQL 18.1");
+    }
 }

@@ -13,7 +13,7 @@ const SAME: f64 = 1.1;
 const SHARED: f64 = 2.0;
 
 /// Findings of a run in which others took a part of what was measured. They make figures dearer, never cheaper.
-const OTHERS: [&str; 4] = ["server-busy", "machine-busy", "core-shared", "stolen-time"];
+const OTHERS: [&str; 5] = ["server-busy", "machine-busy", "core-shared", "stolen-time", "cpu-throttled"];
 
 /// A run's document and one of its cases.
 pub(crate) type Of<'a> = (&'a Value, &'a Value);

@@ -650,4 +650,12 @@ fn the_servers_list_is_the_users_queries_and_not_this_programs_own() {
     assert!(names.iter().any(|name| name.ends_with('…')), "{names:?}");
     let said = second["findings"].as_array().unwrap().iter().find(|one| one["id"] == "listed-without-tables");
     assert!(said.unwrap()["message"].as_str().unwrap().contains("are left out"), "{said:?}");
+    // A list that the server does not keep is no list of queries that read no table.
+    trial.run("ALTER DATABASE postgres SET pg_stat_statements.track = 'none'");
+    trial.run("SELECT pg_stat_statements_reset()");
+    let refused = user.run(&format!("calibrate --on {} {TINY} --queries pg_stat_statements", trial.url()));
+    assert!(!refused.status.success(), "{}", complaint(&refused));
+    let words = complaint(&refused).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("not even of this run's own") && words.contains("compute_query_id"), "{words}");
+    assert_eq!(trial.value(SCHEMAS), "0");
 }

@@ -186,6 +186,32 @@ fn what_can_only_be_read_as_a_whole_is_followed_and_says_so() {
     assert!(user.refused("profile - --follow", 2).contains("standard input"));
 }
 
+const LOG: &[u8] = b"2026-11-21 10:45:01.004 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:\n\
+    \t{\"Query Text\": \"select 1\", \"Plan\": {\"Node Type\": \"Result\"}}\n";
+
+#[test]
+fn an_empty_file_that_becomes_a_server_log_is_followed_as_one() {
+    let user = User::new();
+    let path = user.home.path().join("postgresql.log");
+    write(&path, b"");
+    let child = followed(&user, &path, "--follow=12s");
+    let file = path.canonicalize().unwrap();
+    let folder = format!("/proc/{}/fd", child.id());
+    let is_open = || fs::read_dir(&folder).is_ok_and(|open| open.flatten().any(|open| links_to(&open.path(), &file)));
+    waiting::until("the empty file is open", is_open);
+    write(&path, LOG);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    let grown = document(&output);
+    assert!(ids(&grown).contains(&"followed-whole"), "{:?}", ids(&grown));
+    let whole = user.document(&format!("profile {} --no-store", path.display()));
+    assert!(tables(&grown) == tables(&whole), "the tables differ");
+}
+
+fn links_to(link: &Path, file: &Path) -> bool {
+    fs::read_link(link).is_ok_and(|target| target == file)
+}
+
 #[test]
 fn what_is_waited_for_is_told_where_the_page_goes_to_a_file() {
     let user = User::new();

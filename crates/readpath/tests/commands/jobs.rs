@@ -533,11 +533,16 @@ fn every_question_of_the_folder_jobs_is_answered_by_its_file() {
         .collect();
     files.sort();
     assert_eq!(files, SMALL.map(|(file, _)| file));
+    let chapter = fs::read_to_string(root().join("docs/guide/src/job-files.md")).unwrap();
     for (file, small) in SMALL {
         let path = root().join("jobs").join(file);
         let text = fs::read_to_string(&path).unwrap();
         let question = text.lines().next().unwrap();
         assert!(question.starts_with("# ") && question.ends_with('?'), "{file} begins with {question}");
+        let row = format!("| `jobs/{file}` | {} |", &question[2..]);
+        assert!(chapter.contains(&row), "the chapter on job files lacks {row}");
+        // The guide says batches or prefetches, and relies on.
+        assert!(!text.contains("gather") && !text.contains("leans on"), "{file}: {text}");
         if small.is_empty() {
             continue;
         }

@@ -338,6 +338,24 @@ fn with_too_few_descriptors_every_experiment_ends_in_a_sentence_or_a_run() {
 }
 
 #[test]
+fn a_limit_on_the_size_of_files_kills_no_experiment() {
+    if !can_limit() {
+        return;
+    }
+    let user = equipped();
+    let (limit, home) = ("--fsize=500000 --core=0", user.home.path().display());
+    SMALL.iter().for_each(|words| assert_ends_well(&user, limit, words));
+    let output = ended(limited(&user, limit, &format!("ladder --size 16MiB --dir {home} -q --no-store")));
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(1), "{} {said}", output.status);
+    assert!(said.starts_with("readpath: ") && said.contains("ulimit -f"), "{said}");
+    // The signal ends a command that is measured, as it does without readpath.
+    let words = format!("counters -q --no-store -- dd if=/dev/zero of={home}/large bs=1000000 count=1");
+    let output = ended(limited(&user, limit, &words));
+    assert_eq!(output.status.code(), Some(128 + 25), "{}", complaint(&output));
+}
+
+#[test]
 fn a_private_server_with_too_little_of_anything_is_a_sentence_or_a_run() {
     if !can_limit() || !has_debian() {
         return;

@@ -69,6 +69,9 @@ fn the_ladder_names_every_rung_or_says_why_not() {
         assert!(latency["median"].as_f64().unwrap() > 0.0 && latency["n"].as_u64().unwrap() > 1, "{latency}");
     }
     let mut reads = document["cases"].as_array().unwrap().iter().map(|case| &case["parameters"]);
+    let seed = document["cases"][0]["parameters"]["seed"].as_u64().expect("the seed that the run drew");
+    assert!(reads.clone().all(|parameters| parameters["seed"] == seed), "a rung has another seed, or none");
+    assert!(user.ok("show last --job").contains(&format!("\n# seed = {seed}  #")), "what repeats the run lacks it");
     assert!(reads.all(|parameters| parameters.get("io_method").is_none() || parameters["huge_pages"] == false));
     for cost in ["clock_read", "empty_loop", "null_device_read"] {
         assert!(document["own_cost"].as_array().unwrap().iter().any(|metric| metric["name"] == cost), "{cost}");
@@ -191,6 +194,13 @@ fn parameters_that_cannot_be_are_refused_as_wrong_words() {
     user.refused(&["disk", text(&path), "--block-size", "8QB"], 2);
     assert!(user.run(&["disk", text(&path), "--block-size", "8KB", "--count", "9"]).status.success());
     user.refused(&["roundtrip", text(&path), "--blocks", "0"], 2);
+    // The kernel would give 2 GiB less a page, and the read would pass for one of a file that was cut.
+    let huge = user.home.path().join("huge");
+    File::create(&huge).unwrap().set_len(64 << 30).unwrap();
+    for (command, size, most) in [("disk", "2GiB", "1GiB"), ("roundtrip", "16MiB", "8MiB")] {
+        let complaint = user.refused(&[command, text(&huge), "--block-size", size], 2);
+        assert!(complaint.contains(&format!("give --block-size {most} or less")), "{complaint}");
+    }
     user.refused(&["ladder", "--size", "huge"], 2);
     user.refused(&["ladder", "--size", "1"], 2);
 }

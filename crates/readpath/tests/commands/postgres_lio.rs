@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::agreement::reason;
 use crate::calibrate_servers::newest;
-use crate::user::{DEBIAN, SCHEMAS, User, cases, complaint, hangups_are_ignored, ids, median, metric, on_server};
+use crate::user::{
+    DEBIAN, SCHEMAS, User, cases, complaint, hangups_are_ignored, has_debian, ids, median, metric, on_server,
+};
 use crate::waiting::{LIMIT, TRIES};
 use serde_json::Value;
 use trial::Trial;
@@ -89,6 +91,26 @@ fn a_private_server_of_the_version_of_a_given_one_has_a_name_of_its_own() {
     let names = Vec::from_iter(names.collect::<BTreeSet<&str>>());
     assert!(names.len() == 2 && names[1] == format!("{} (private)", names[0]), "{names:?}");
     assert_eq!(document["subject"]["beside"][names[0]]["kind"], "postgres", "the private one was named first");
+}
+
+#[test]
+fn one_server_under_two_names_is_refused_before_any_is_started() {
+    User::new().ok("lio --on postgres:15,postgres:18 --dry-run");
+    if !has_debian() {
+        return;
+    }
+    let refused = User::new().refused(&format!("lio --on postgres:{DEBIAN},postgres:{DEBIAN}/bin --dry-run"), 2);
+    let names = format!("postgres:{DEBIAN} and postgres:{DEBIAN}/bin are both postgres 15.");
+    assert!(refused.contains(&names), "{refused}");
+}
+
+#[test]
+fn a_value_that_is_named_twice_makes_no_second_case() {
+    let script = |words: &str| User::new().ok(&format!("lio --on postgres:18 --dry-run {words}"));
+    assert_eq!(
+        script("--row-length 250,250 --columns 5,5 --access index,index --touch rows,rows --threads 1,1"),
+        script("--row-length 250 --columns 5 --access index --touch rows --threads 1")
+    );
 }
 
 #[test]

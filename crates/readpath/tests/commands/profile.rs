@@ -137,6 +137,21 @@ fn think_time_is_apart_and_its_border_can_be_moved() {
     assert_eq!(class(&none, "think-time"), None);
     let moved = class(&none, "network").unwrap() - class(&usual, "network").unwrap();
     assert!((moved - 2_300_000.0).abs() < 1e-6);
+    let all = user.document(&["profile", TRACE, "--think-time", "0s"]);
+    let both = |run: &Value| class(run, "think-time").unwrap() + class(run, "network").unwrap_or(0.0);
+    assert!((both(&usual) - both(&all)).abs() < 1e-6, "{} and {}", both(&usual), both(&all));
+    assert!(class(&all, "think-time") > class(&usual, "think-time"), "round trips are think time too");
+}
+
+#[test]
+fn the_help_of_think_time_names_a_unit_what_zero_does_and_what_has_no_such_waits() {
+    let user = User::new();
+    for command in ["profile", "compare"] {
+        let help = user.ok(&[command, "-h"]).split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, own) = help.split_once("--think-time <TIME> ").unwrap();
+        let (own, _) = own.split_once("[default: 1s]").unwrap();
+        assert!(["500ms", "0s makes all of them", "PostgreSQL log"].iter().all(|part| own.contains(part)), "{own}");
+    }
 }
 
 #[test]

@@ -333,6 +333,16 @@ fn what_is_beyond_the_limits_is_removed_and_texts_are_left_out_where_that_is_ask
 }
 
 #[test]
+fn a_recorder_that_cannot_read_the_servers_memory_says_so_also_where_it_is_quiet() {
+    let Some(trial) = Trial::start_apart(&[]) else { return };
+    let user = User::new();
+    let mut recorder = recorder(&user, &trial, FEW_LOOKS);
+    recorder.wait_for(1);
+    let said = complaint(&recorder.end(Signal::TERM));
+    assert!(said.contains("sampling by query, because the server's shared memory is not used: "), "{said}");
+}
+
+#[test]
 fn what_would_be_sent_is_printed_and_what_is_no_server_is_refused() {
     let user = User::new();
     let printed = user.ok("record --on postgres://me@localhost/shop --to recording --dry-run");

@@ -106,6 +106,31 @@ fn tables_and_leftovers_are_removed_when_asked_and_a_dry_run_removes_nothing() {
 }
 
 #[test]
+fn a_folder_that_is_in_use_stays_and_all_else_is_removed() {
+    let user = User::new();
+    let cache = user.home.path().join(".cache/readpath");
+    let (tables, programs) = (cache.join("tables"), cache.join("postgres"));
+    for folder in [&tables, &programs] {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("file"), [7; 2048]).unwrap();
+    }
+    let left = user.temporary.path().join("readpath-valgrind-1-0");
+    fs::create_dir(&left).unwrap();
+    let lock = fs::File::create(tables.join("lock")).unwrap();
+    lock.try_lock().unwrap();
+    let output = user.run("clean");
+    let (printed, complaint) = (String::from_utf8_lossy(&output.stdout).into_owned(), complaint(&output));
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    assert!(printed.contains("2 KiB of programs of PostgreSQL in") && printed.contains("readpath-valgrind-1-0"));
+    assert!(!printed.contains("of tables in"), "{printed}");
+    assert!(complaint.contains("another run is at work in") && complaint.contains("repeat when that run has ended"));
+    assert!(tables.join("file").is_file() && !programs.exists() && !left.exists());
+    drop(lock);
+    assert!(said(&user, "clean").contains("of tables in"));
+    assert!(!cache.exists());
+}
+
+#[test]
 fn what_cleans_a_copy_is_named_in_a_sentence_that_does_not_read_as_an_error_of_that_command() {
     let said = User::new().refused("clean --on postgres:copy:/srv/copy?dbname=shop", 2);
     assert!(said.starts_with("readpath: clean starts no server on a copy of a data directory: "), "{said}");

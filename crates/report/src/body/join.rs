@@ -159,7 +159,7 @@ fn curve(cases: &[&Case]) -> Option<Table> {
             let line = format!("{} {}, rand {}", subject(case), cell(case, "method"), cell(case, "rand"));
             line.trim_start().to_string()
         })
-        .titled("What the rows that are gathered at once gain:")
+        .titled("What more rows at once gain:")
         .unless_empty()
 }
 

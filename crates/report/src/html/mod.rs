@@ -3,6 +3,7 @@
 mod section;
 mod table;
 
+use measure::quantity::counted;
 use measure::{Finding, Run, Severity};
 
 use crate::beside::CompareProfiles;
@@ -226,8 +227,9 @@ fn contents(main: &mut Markup, runs: &[Run], told: &[Told]) {
     });
     if left_out > 0 {
         let sentence = format!(
-            "{left_out} runs stand only in the charts that show runs side by side: of that many, the newest of each \
-             experiment is shown in full. `readpath report ID -o FILE` makes the page of one."
+            "{} only in the charts that show runs side by side: of that many, the newest of each experiment is shown \
+             in full. `readpath report ID -o FILE` makes the page of one.",
+            counted(left_out as u64, "run stands", "runs stand")
         );
         main.element("p", &[("class", &"quiet")], &sentence);
     }

@@ -25,6 +25,8 @@ pub struct Chart {
     pub about_published: &'static str,
     /// What of it is about thin lines.
     pub about_ranges: String,
+    /// What of it is about places on the lower axis.
+    pub about_places: String,
     /// The axis of the values.
     pub value: Axis,
     /// What the marks are of, in the order of their colours.
@@ -158,10 +160,20 @@ pub struct HeatColumn {
 impl Chart {
     /// A chart without colours that need a name.
     pub(crate) fn new(name: &'static str, title: impl Into<String>, value: Axis, plot: Plot) -> Chart {
-        let (title, key) = (title.into(), Key::measured(""));
-        let (of, note, about_published, about_ranges) = (String::new(), None, "", String::new());
-        let (keys, beside) = (vec![key], Vec::new());
-        Chart { name, title, of, note, about_published, about_ranges, value, keys, plot, concerns: &[], beside }
+        Chart {
+            name,
+            title: title.into(),
+            of: String::new(),
+            note: None,
+            about_published: "",
+            about_ranges: String::new(),
+            about_places: String::new(),
+            value,
+            keys: vec![Key::measured("")],
+            plot,
+            concerns: &[],
+            beside: Vec::new(),
+        }
     }
 
     /// The chart with a remark under it, behind those that it has.
@@ -179,9 +191,11 @@ impl Chart {
         Chart { about_published: remark, ..self.noted(remark) }
     }
 
-    /// The remark under it, as it is right for another chart of its rows, which has no published figures.
+    /// The remark under it, as it is right for another chart of its rows, which has neither published figures nor
+    /// places.
     pub(crate) fn note_for(&self, other: &Chart) -> String {
         let note = self.note.as_deref().unwrap_or_default().replace(self.about_published, "");
+        let note = note.replace(&self.about_places, "");
         let note = if other.has_thin_lines() { note } else { note.replace(&self.about_ranges, "") };
         note.replace("  ", " ").trim().into()
     }
@@ -199,6 +213,15 @@ impl Chart {
         }
         let about_ranges = format!("Thin line: {what}.");
         Chart { about_ranges: about_ranges.clone(), ..self.noted(about_ranges) }
+    }
+
+    /// The chart with a remark on the places on its lower axis, where it has some.
+    pub(crate) fn about_places(self, remark: impl Into<String>) -> Chart {
+        if !matches!(&self.plot, Plot::Lines(_, _, places) if !places.is_empty()) {
+            return self;
+        }
+        let about_places: String = remark.into();
+        Chart { about_places: about_places.clone(), ..self.noted(about_places) }
     }
 
     /// Whether the range of a mark is longer than what lies over it.

@@ -1,5 +1,6 @@
 //! Every layout against a page that a person has looked at. `UPDATE_GOLDEN=1 cargo test -p report` writes them anew.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -583,6 +584,20 @@ fn csv_has_one_row_a_metric_and_quotes_what_needs_it() {
     run.cases[0].parameters.insert("path".into(), json!("a \"quoted\", path"));
     run.cases[1].parameters.insert("extra".into(), json!(7));
     check("roundtrip.csv", &in_format("csv", &run));
+}
+
+#[test]
+fn each_column_for_scripts_has_a_name_of_its_own() {
+    let run = documents::calibrate();
+    let comparison = measure::compare::compare(&run, &run);
+    let compared = Compared { comparison: &comparison, runs: [&run, &run] };
+    let tables = [in_format("csv", &run), in_format("csv", Shown::Comparison(compared))];
+    for (table, parameter) in tables.iter().zip(["case_source", "case_verdict"]) {
+        let heading: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+        let names: BTreeSet<&str> = heading.iter().copied().collect();
+        assert_eq!(names.len(), heading.len(), "{heading:?}");
+        assert!(names.contains(parameter), "{heading:?}");
+    }
 }
 
 #[test]

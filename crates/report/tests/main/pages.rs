@@ -734,7 +734,7 @@ fn logical_reads_of_one_access_are_not_compared_with_those_of_another() {
 
 #[test]
 fn a_line_of_one_method_is_not_compared_with_that_of_another() {
-    let (title, mut prefetched) = ("What gathering more rows at once gains", documents::join_sweep());
+    let (title, mut prefetched) = ("What more rows at once gain", documents::join_sweep());
     for case in prefetched.cases.iter_mut().filter(|case| case.is("method", "batch")) {
         case.parameters.insert("method".into(), json!("prefetch"));
     }
@@ -814,6 +814,34 @@ fn no_published_figure_is_explained_where_runs_alone_are_drawn() {
 }
 
 #[test]
+fn no_dashed_line_is_explained_where_runs_are_drawn_without_them() {
+    let page = html::report(&[documents::calibrate(), documents::calibrate()], &[]);
+    let beside = side_by_side(&page);
+    assert!(beside.contains("no other path allowed"), "{beside}");
+    for about_places in ["Dashed", "Between the two", "Too early or too late"] {
+        assert!(!beside.contains(about_places), "{about_places}: {beside}");
+        assert!(page.contains(about_places), "{about_places}: each run has its own");
+    }
+}
+
+#[test]
+fn thin_lines_that_the_first_of_several_runs_lacks_are_explained() {
+    let with = |day: u32| {
+        let mut run = Run { started: format!("2026-01-{day:02}T12:34:56Z"), ..documents::ladder() };
+        for case in &mut run.cases {
+            let (median, wide) = (case.metrics[0].median(), if day == 1 { 1.0 } else { 3.0 });
+            let samples = [median / wide, median, median * wide];
+            case.metrics = vec![documents::spec("latency", Unit::Nanoseconds).of_samples("clock", &samples).unwrap()];
+        }
+        run
+    };
+    for count in [2, 7] {
+        let page = html::report(&(1..=count).map(with).collect::<Vec<_>>(), &[]);
+        assert!(side_by_side(&page).contains("Thin line: smallest to 90th percentile"), "{count}: {page}");
+    }
+}
+
+#[test]
 fn one_session_of_which_no_line_is_left_is_one_other() {
     let mut run = documents::profile();
     for session in 0..10 {
@@ -823,6 +851,21 @@ fn one_session_of_which_no_line_is_left_is_one_other() {
     }
     let page = report::render(&run, &WIDE);
     assert!(page.lines().any(|line| line.starts_with("1 other ")), "{page}");
+}
+
+#[test]
+fn one_line_more_than_is_shown_is_counted_as_one() {
+    let mut run = documents::profile_statement();
+    for case in run.cases.iter_mut().filter(|case| case.is("table", "statement_text")) {
+        case.parameters.insert("text".into(), json!("select 1\n".repeat(41)));
+    }
+    let page = report::render(&run, &WIDE);
+    assert!(page.contains("(1 more line)"), "{page}");
+    let mut comparison = documents::profile_comparison();
+    let line = comparison.plans[0].lines[1].clone();
+    comparison.plans[0].lines = vec![line; 31];
+    let page = report::render(Shown::Profiles(&comparison), &WIDE);
+    assert!(page.contains("(1 more line differs)"), "{page}");
 }
 
 #[test]
@@ -879,6 +922,13 @@ fn what_a_page_of_several_runs_does_not_show_is_not_counted_on_it() {
     };
     let page = html::report(&[with(2.0), with(4.0)], &[]);
     assert!(page.contains("Of 11 values that both runs have with enough samples, none differs"), "{page}");
+    let of_one = |additions: f64| {
+        let mut run = with(additions);
+        run.cases.truncate(1);
+        run
+    };
+    let page = html::report(&[of_one(2.0), of_one(4.0)], &[]);
+    assert!(page.contains("Of 1 value that both runs have with enough samples, none differs by more than its noise."));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
+use measure::atomic_file::sync_folder;
+
 use crate::error::StorageError;
 
 /// The name of the file that a loading process holds locked.
@@ -10,8 +12,8 @@ pub const LOCK_FILE: &str = "lock";
 
 /// Puts the names in a directory on the disk, after a file was made, renamed or removed.
 pub fn sync_directory(directory: &Path) -> Result<(), StorageError> {
-    let synced = File::open(directory).and_then(|handle| handle.sync_all());
-    synced.map_err(|error| StorageError::Io { file: directory.into(), doing: "writing to the disk", error })
+    let failed = |error| StorageError::Io { file: directory.into(), doing: "writing to the disk", error };
+    sync_folder(directory).map_err(failed)
 }
 
 /// The right to change a data directory, until it is dropped or the process ends, however it ends.

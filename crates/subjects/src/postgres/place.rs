@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use server::place::{SCHEMES as ADDRESSES, without_password};
-use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source, VERSIONS};
-use server::{Address, ClusterCopy, Limits, schema, space};
+use server::private::{Archive, Installation, PrivateServer, PrivateServerError, ServerSettings, Source, VERSIONS};
+use server::{Address, ClusterCopy, Limits, ServerFacts, schema, space};
 
 use super::access_paths::{PostgresPaths, buffers_needed, check_rows};
 use super::calibration::{Calibration, CalibrationAsked};
@@ -125,7 +125,8 @@ impl PostgresPlace {
             }
         };
         let (major, name, buffers) = (facts.major(), facts.name(), facts.buffer_bytes);
-        let known = Known { major, name, buffers, log_statement: facts.log_statement };
+        let ServerFacts { log_statement, event_triggers, .. } = facts;
+        let known = Known { major, name, buffers, log_statement, event_triggers };
         let known = (!session.is_rehearsal()).then_some(known);
         let queries = QueryUse::default();
         let Needs { made, temporary, by_buffers, .. } = needs;
@@ -144,6 +145,16 @@ impl Place for PostgresPlace {
 
     fn is_in_use(&self) -> bool {
         matches!(self.place, server::Place::Given(_))
+    }
+
+    fn private_name(&self) -> Option<String> {
+        let version = match &self.place {
+            server::Place::Installed { directory } => Installation::at(directory).ok()?.version().text.clone(),
+            // The last number is the archive's own.
+            server::Place::Private { major } => Archive::of(*major).ok()?.version.rsplit_once('.')?.0.into(),
+            server::Place::Given(_) | server::Place::Copy(_) => return None,
+        };
+        Some(format!("postgres {version}"))
     }
 
     fn has_own_tables(&self) -> bool {

@@ -45,6 +45,16 @@ fn costs(engine: &mut JoinEngine, count: u64) -> Vec<PassCost<JoinResult>> {
 }
 
 #[test]
+fn a_pool_that_is_larger_than_the_free_memory_is_refused_before_it_is_touched() {
+    let directory = directory();
+    // So much that the kernel would not give it either.
+    let pool = Size(sys::host::available_memory().unwrap() / 8192 * 8192 * 8);
+    let asked = Asked { pool, directory: directory.path().into(), buffered: true, ..Asked::default() };
+    let refused = JoinEngine::new(asked, Clock::calibrate()).err().unwrap().to_string();
+    assert!(refused.contains("of memory are available: ask for a smaller pool"), "{refused}");
+}
+
+#[test]
 fn what_is_metered_below_the_pool_is_what_the_pool_counts() {
     let directory = directory();
     for cost in costs(&mut engine(&directory, Io::Async, None), 1000) {

@@ -77,6 +77,13 @@ pub enum TestFileError {
         /// Where.
         directory: PathBuf,
     },
+    /// The process or the file system allows no file of this size.
+    #[error("a file in {directory} may not be as large as the test file: ask for a smaller one, or raise the limit on \
+        the size of files (ulimit -f)", directory = directory.display())]
+    TooLarge {
+        /// Where.
+        directory: PathBuf,
+    },
     /// The caller raised the stop flag.
     #[error("writing the test file was interrupted; nothing is left of it")]
     Stopped,
@@ -234,6 +241,7 @@ impl Errors<'_> {
             Errno::ACCESS | Errno::PERM => TestFileError::Permission { directory },
             Errno::ROFS => TestFileError::ReadOnly { directory },
             Errno::NOSPC | Errno::DQUOT => TestFileError::Full { directory },
+            Errno::FBIG => TestFileError::TooLarge { directory },
             other => TestFileError::Failed { directory, reason: other.into() },
         }
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where control groups are mounted by convention.
-const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+pub(super) const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
 /// Physical memory in bytes, less what the kernel kept for itself at boot.
 pub(super) fn physical_memory() -> Option<u64> {

@@ -3,8 +3,10 @@
 //! It describes and judges nothing: what a small cache or a missing counter means for a result is said elsewhere. What
 //! the machine does not report stays absent.
 
+mod core_kinds;
 mod memory;
 mod processor;
+mod throttle;
 
 use std::fs;
 use std::thread;
@@ -14,12 +16,14 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::time::kernel_clock_source;
 
+pub use core_kinds::CoreKind;
 pub use memory::available_memory;
+pub use throttle::throttled;
 
 /// Describes the machine. `core_ghz` and `clock` stay absent: they belong to a run, and its caller knows them.
 ///
 /// `cores` counts the processors in this process's affinity mask, by `sched_getaffinity`. A quota of a control group
-/// is ignored, because it limits time, not processors.
+/// is ignored, because it limits time, not processors: [`throttled`] says what it took.
 pub fn describe() -> Host {
     let cpus = allowed_cpus();
     Host {
@@ -37,6 +41,11 @@ pub fn describe() -> Host {
     }
 }
 
+/// The name of this machine in its network; of a container its own. `None` where it is no text.
+pub fn name() -> Option<String> {
+    rustix::system::uname().nodename().to_str().ok().map(str::to_owned)
+}
+
 /// Numbers of the processors that this process may use, in ascending order.
 ///
 /// If the kernel refuses (a machine of more than 1024 processors does not fit the mask), the first ones, as many as the
@@ -46,6 +55,11 @@ pub fn allowed_cpus() -> Vec<usize> {
         Ok(mask) => (0..CpuSet::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).collect(),
         Err(_) => (0..thread::available_parallelism().map_or(1, usize::from)).collect(),
     }
+}
+
+/// The kinds of cores among the processors that this process may use; one at most where they are alike.
+pub fn core_kinds() -> Vec<CoreKind> {
+    core_kinds::core_kinds_of(&allowed_cpus())
 }
 
 /// Bytes of the kernel's pages.

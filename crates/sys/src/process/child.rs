@@ -70,14 +70,14 @@ pub fn wait(child: &Child, stop: &AtomicBool, limit: Option<Duration>) -> io::Re
         }
         if ending == Ending::ByItself && limit.is_some_and(|limit| start.elapsed() >= limit) {
             ending = Ending::TimedOut;
-            kill_with_descendants(pid);
+            signal_with_descendants(pid, libc::SIGKILL);
         }
         if sent.is_none() && asked.is_some_and(|asked| asked.elapsed() >= GRACE) {
             sent = Some(Instant::now());
-            signal(pid, libc::SIGTERM);
+            signal_with_descendants(pid, libc::SIGTERM);
         }
         if sent.is_some_and(|sent| sent.elapsed() >= GRACE_AFTER_TERM) {
-            kill_with_descendants(pid);
+            signal_with_descendants(pid, libc::SIGKILL);
         }
         let left = limit.map_or(NAP_MAX, |limit| limit.saturating_sub(start.elapsed()).max(Duration::from_millis(1)));
         sleep_until_gone(gone.as_ref(), left.min(NAP_MAX));
@@ -100,11 +100,12 @@ fn reap(pid: libc::pid_t) -> io::Result<Option<(ExitStatus, Usage)>> {
     }
 }
 
-/// Kills a child and what it has started, which would go on without it.
-fn kill_with_descendants(pid: libc::pid_t) {
+/// Sends a signal to a child and to what it has started, which would go on without it: a shell ends and leaves its
+/// programs.
+fn signal_with_descendants(pid: libc::pid_t, number: libc::c_int) {
     let below = descendants(pid, Path::new("/proc"));
     // The child first, so that it starts nothing more.
-    [pid].into_iter().chain(below).for_each(|pid| signal(pid, libc::SIGKILL));
+    [pid].into_iter().chain(below).for_each(|pid| signal(pid, number));
 }
 
 /// The processes that a process has started and that still run, with those that these have started, by the numbers in
@@ -181,23 +182,26 @@ mod tests {
     }
 
     #[test]
-    fn what_a_child_that_takes_too_long_has_started_is_killed_with_it() {
+    fn what_a_child_that_is_ended_has_started_ends_with_it() {
         if !Path::new("/proc/thread-self/children").exists() {
             return println!("skipped: this kernel does not list the children of a process");
         }
         // A shell that starts a shell that starts the last one.
         let script = "sh -c 'sleep 60 & echo $!; wait'; true";
-        let mut child = Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let last: u32 = line.trim().parse().unwrap();
-        assert!(is_there(last));
-        let ended = wait(&child, &AtomicBool::new(false), Some(Duration::from_millis(1))).unwrap();
-        assert_eq!(ended.ending, Ending::TimedOut);
-        let start = Instant::now();
-        while is_there(last) {
-            assert!(start.elapsed() < Duration::from_secs(40), "it outlived what started it");
-            thread::sleep(Duration::from_millis(10));
+        let soon = Some(Duration::from_millis(1));
+        for (is_stopped, limit, ending) in [(false, soon, Ending::TimedOut), (true, None, Ending::Stopped)] {
+            let mut child = Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+            let mut line = String::new();
+            BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            let last: u32 = line.trim().parse().unwrap();
+            assert!(is_there(last));
+            let ended = wait(&child, &AtomicBool::new(is_stopped), limit).unwrap();
+            assert_eq!(ended.ending, ending);
+            let start = Instant::now();
+            while is_there(last) {
+                assert!(start.elapsed() < Duration::from_secs(40), "{ending:?}: it outlived what started it");
+                thread::sleep(Duration::from_millis(10));
+            }
         }
     }
 

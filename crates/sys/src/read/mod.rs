@@ -8,6 +8,10 @@ mod uring;
 
 pub use method::{Completion, Landing, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
 
+/// Most bytes that the kernel reads at once: the rest of a longer read is missing (`MAX_RW_COUNT` of
+/// `include/linux/fs.h`, with pages of 4 KiB).
+pub const READ_BYTES_MAX: u64 = 0x7FFF_F000;
+
 /// Every I/O method of this system.
 pub const METHODS: &[MethodRow] = &[sync::ROW, threads::ROW, uring::ROW];
 

@@ -26,8 +26,8 @@ use crate::calibrate::sets::{CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::tablespaces::SpaceCost;
 use crate::calibrate::turn::{self, Planned, Switch, Tried, Turn};
 use crate::calibrate::{
-    absent_constants, absent_remedies, crossover, listed_hidden, listed_without_tables, tablespaces, told_state,
-    zero_costs,
+    absent_constants, absent_remedies, crossover, listed_hidden, listed_lost, listed_without_tables, tablespaces,
+    told_state, zero_costs,
 };
 use crate::journal::Kept;
 
@@ -139,6 +139,24 @@ fn a_query_that_a_set_harms_keeps_its_constants_and_the_advice_names_it() {
     assert!(!said(State::AsFound, 0).contains("but not for"));
     assert!(said(State::AsFound, 2).contains("keep the server's own constants."), "two of ten");
     assert!(said(State::Cached, 1).contains("keep the server's own constants."), "readpath's queries stand for others");
+}
+
+#[test]
+fn a_query_whose_runs_were_ended_is_said_to_take_at_least_as_many_times_as_long() {
+    let said = |ended: usize, then: &dyn Fn() -> Variant| {
+        let one = |number: usize| {
+            let then = if number < ended { then() } else { Variant::of(&[1], &[5.0; 3]) };
+            Compared::of(&format!("q{number}"), vec![Variant::of(&[0], &[10.0; 3]), then])
+        };
+        said_of(State::AsFound, (0..10).map(one).collect(), None)[0].message.clone()
+    };
+    let exception = said(1, &|| Variant::ended(&[1], 500.0));
+    assert!(exception.contains("q0 (at least 50.0 times as long with the set)"), "{exception}");
+    assert!(exception.contains("and the worst 0.500 times as long"), "{exception}");
+    let kept = said(2, &|| Variant::ended(&[1], 500.0));
+    assert!(kept.contains("and the worst at least 50.0 times as long"), "{kept}");
+    let slower = said(2, &|| Variant::of(&[1], &[500.0; 3]));
+    assert!(slower.contains("and the worst 50.0 times as long"), "{slower}");
 }
 
 #[test]
@@ -397,7 +415,7 @@ fn what_is_said_of_queries_fits_their_number() {
 
 #[test]
 fn a_role_whose_name_needs_quotation_marks_has_them_in_the_grant_that_a_finding_advises() {
-    let listed = |hidden: u64| Listed { queries: Vec::new(), hidden, hidden_percent: 50.0 };
+    let listed = |hidden: u64| Listed { hidden, hidden_percent: 50.0, ..Listed::default() };
     let said = |hidden: u64| listed_hidden(&listed(hidden), "web-shop").unwrap().message;
     assert!(said(1).ends_with("GRANT pg_read_all_stats TO \"web-shop\" shows its text."), "{}", said(1));
     assert!(said(2).contains("not see their texts: they are not compared."), "{}", said(2));
@@ -818,12 +836,12 @@ fn lacks() -> Vec<Reading> {
         [true, false] => Some(says!["seq_page_cost is 0 on this server", "no ratio to it"]),
         [false, true] => Some(says!["cpu_tuple_cost is 0 on this server"]),
     });
-    let [listed, hidden] = of_listed();
-    vec![cold, beyond, remedies, parallel, sets, one_pass, zero, listed, hidden, tried()]
+    let [listed, hidden, lost] = of_listed();
+    vec![cold, beyond, remedies, parallel, sets, one_pass, zero, listed, hidden, lost, tried()]
 }
 
 /// What pg_stat_statements lists and is not used.
-fn of_listed() -> [Reading; 2] {
+fn of_listed() -> [Reading; 3] {
     let listed = reading(
         row::LISTED_WITHOUT_TABLES,
         0..3_u64,
@@ -840,7 +858,7 @@ fn of_listed() -> [Reading; 2] {
     let hidden = reading(
         row::LISTED_HIDDEN,
         0..3_u64,
-        |hidden| listed_hidden(&Listed { queries: Vec::new(), hidden: *hidden, hidden_percent: 12.5 }, "clerk"),
+        |hidden| listed_hidden(&Listed { hidden: *hidden, hidden_percent: 12.5, ..Listed::default() }, "clerk"),
         |hidden| {
             let said = match hidden {
                 0 => return None,
@@ -850,7 +868,20 @@ fn of_listed() -> [Reading; 2] {
             Some(says![said, "GRANT pg_read_all_stats TO clerk"])
         },
     );
-    [listed, hidden]
+    let lost = reading(
+        row::LISTED_LOST,
+        0..3_u64,
+        |lost| listed_lost(&Listed { lost: *lost, lost_percent: 12.5, ..Listed::default() }),
+        |lost| {
+            let said = match lost {
+                0 => return None,
+                1 => "1 statement of pg_stat_statements, with 12.5 % of the time of this database's, has no text,",
+                _ => "2 statements of pg_stat_statements, with 12.5 % of the time of this database's, have no texts,",
+            };
+            Some(says![said, "pg_stat_statements_reset"])
+        },
+    );
+    [listed, hidden, lost]
 }
 
 fn of_tablespaces() -> [Reading; 3] {

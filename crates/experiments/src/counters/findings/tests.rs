@@ -70,7 +70,7 @@ fn observed(absent: &[(&str, Absence)]) -> Observed {
     }
     let elapsed = Nanos::from_millis(5);
     let times = Times { elapsed, user: None, booked: UsageDelta::default(), account: "wait4" };
-    let change = Change { core_ghz: None, additions: None, stolen: None, elapsed };
+    let change = Change { core_ghz: None, additions: None, stolen: None, throttled: None, elapsed };
     Observed { tally, rings: Rings::User, times, change, simulated: None, may_ask_valgrind: true }
 }
 

@@ -4,7 +4,7 @@ use measure::schema::ladder;
 use sides::proptest::option;
 use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
 use sides::proptest::sample::select;
-use sides::{both_sides, reading, says};
+use sides::{Reading, both_sides, reading, says};
 
 use super::*;
 
@@ -23,6 +23,31 @@ fn found() -> impl Strategy<Value = Found> {
 
 fn touch(latency: f64, tier: Option<Tier>) -> Measured {
     Measured::of(vec![reads::READ_LATENCY.single("clock", latency)], tier)
+}
+
+/// Footprints of 64 MiB to 1 GiB against caches of up to half of that.
+fn absent_memory() -> Reading {
+    let of = |(exponent, mebibytes): &(u32, u64)| {
+        without_memory(&Reach { footprint: 1_u64 << *exponent, cache: *mebibytes << 20, share: 4 })
+    };
+    reading(row::ABSENT_MEMORY, (26..31_u32, 1..512_u64), of, |(exponent, mebibytes)| {
+        let footprint = 1_u64 << (*exponent - 20);
+        let free = (16 * *mebibytes).next_power_of_two();
+        let free = if free < 1024 { format!("{free} MiB") } else { format!("{} GiB", free >> 10) };
+        let of_cache = format!("which holds {mebibytes} MiB, would");
+        (footprint < 4 * *mebibytes).then(|| says![of_cache, format!("Free {free} of memory")])
+    })
+}
+
+fn untried() -> Reading {
+    let of = |(number, is_depth, is_refused): &(usize, bool, bool)| {
+        let error = "no thread was left";
+        let found = if *is_depth { untried_depths(*number, &error) } else { untried_threads(*number, &error) };
+        is_refused.then_some(found)
+    };
+    reading(row::UNTRIED, (1..257_usize, any::<bool>(), any::<bool>()), of, |(number, _, is_refused)| {
+        is_refused.then(|| says![number, "no thread was left."])
+    })
 }
 
 #[test]
@@ -74,6 +99,8 @@ fn what_the_ladder_says_follows_from_its_rungs() {
             reading(row::PAGE_CACHE_LOST, tier(), lost, |tier| {
                 tier.filter(|tier| *tier == Tier::Storage).map(|_| says!["did not: they counted 7 MiB."])
             }),
+            absent_memory(),
+            untried(),
             reading(
                 row::ABSENT_RUNG,
                 (any::<bool>(), option::of(Just("tmpfs"))),

@@ -31,6 +31,8 @@ pub enum Growth {
     Lines,
     /// What was read no longer holds, for this reason: the trace is to be read from its beginning.
     Anew(&'static str),
+    /// It was empty and became a server log, which can only be read as a whole.
+    ServerLog,
 }
 
 /// A plain trace under way.

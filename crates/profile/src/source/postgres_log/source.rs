@@ -203,11 +203,16 @@ impl LogSource {
             }
         };
         let mut assembler = format.assembler();
-        while let Some(line) = lines.read_line()? {
-            assembler.line(&line, &mut sink);
-        }
+        let outcome = loop {
+            match lines.read_line() {
+                Ok(Some(line)) => assembler.line(&line, &mut sink),
+                Ok(None) => break Ok(Some(format)),
+                Err(error) => break Err(error),
+            }
+        };
+        // What was read before a failure ends with an entry that may be whole.
         assembler.finish(&mut sink);
-        Ok(Some(format))
+        outcome
     }
 
     /// Emits what waited for more to come, and returns what is known of the whole.
@@ -1304,6 +1309,21 @@ mod tests {
             assert_eq!((kept.calls.len(), summary.unread.len()), (1, 0), "{text}");
             assert_eq!(summary.plan_bytes, text.len() as u64, "its bytes are counted");
         }
+    }
+
+    #[test]
+    fn the_last_entry_before_a_log_is_cut_is_not_lost() {
+        struct Failing;
+        impl Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("the gzip data is truncated"))
+            }
+        }
+        let log = entry(500, 7, "4.250", "select 1", FIGURES) + &entry(600, 7, "4.250", "select 2", FIGURES);
+        let (mut kept, mut source) = (Kept::default(), LogSource::new());
+        let outcome = source.read_log(log.as_bytes().chain(Failing), &mut kept);
+        assert!(outcome.unwrap_err().to_string().contains("truncated"));
+        assert_eq!((kept.calls.len(), source.summary().plans), (2, 2));
     }
 
     #[test]

@@ -9,5 +9,5 @@ mod replayed_reads;
 mod source;
 mod sums;
 
-pub use source::ROW;
+pub use source::{MACHINE, ROW};
 pub use sums::{Sums, SumsSettings, add_counters, name_relations, rename_event};

@@ -91,7 +91,7 @@ struct RecordedSource {
     covered: BTreeMap<i64, i64>,
     /// Folders of the server, and its hosts by their addresses; folders of which a segment was left out.
     folders: BTreeSet<PathBuf>,
-    hosts: BTreeSet<(String, String)>,
+    hosts: BTreeSet<Host>,
     refused: BTreeSet<PathBuf>,
     /// The segments that were read, by the hash of their first bytes and their size; folders of which a copy of one was
     /// left out.
@@ -248,21 +248,34 @@ impl RecordedSource {
     /// be one. The first one is a problem. Within a folder, one server can have had two addresses.
     fn refuse_other_server(&mut self, path: &Path, segment: &Segment) -> Result<bool, Problem> {
         let folder = folder(path);
-        let server = text_of(&segment.head.subject, "server");
-        let host = host_of(server);
-        let is_named = !server.is_empty() && !self.hosts.is_empty();
-        if !is_named || self.folders.contains(&folder) || self.hosts.contains(&host) {
+        let subject = &segment.head.subject;
+        let host = Host::of(subject);
+        let is_named = !text_of(subject, "server").is_empty();
+        let is_known = self.hosts.is_empty() || self.hosts.iter().any(|known| known.is_same(&host));
+        if !is_named || is_known || self.folders.contains(&folder) {
             self.folders.insert(folder);
-            if !server.is_empty() {
-                self.hosts.insert(host);
+            if is_named {
+                self.add_host(host);
             }
             return Ok(false);
         }
         if !self.refused.insert(folder) {
             return Ok(true);
         }
-        let (server, first) = (server.to_string(), text_of(&self.subject, "server").to_string());
+        let (server, first) = (server_of(subject), server_of(&self.subject));
         Err(Problem::OtherServer { name: path.display().to_string(), server, first })
+    }
+
+    /// Takes a host of the server. Where one address was recorded without its machine, by an earlier version, and with
+    /// it, the machine holds for both: else the address alone would let in every other machine's.
+    fn add_host(&mut self, host: Host) {
+        let of_address = |known: &Host| known.is_same(&host);
+        if !host.machine.is_empty() {
+            self.hosts.retain(|known| !of_address(known));
+        } else if self.hosts.iter().any(of_address) {
+            return;
+        }
+        self.hosts.insert(host);
     }
 
     /// The part of a span that no other folder has had a segment of; `None` where nothing of this segment lies in it.
@@ -315,7 +328,7 @@ impl RecordedSource {
             counters,
             block_bytes,
             buffer_bytes,
-            subject: self.subject.clone(),
+            subject: self.subject.clone().into_iter().filter(|(key, _)| key != MACHINE).collect(),
             own: self.own.cost(),
             away: std::mem::take(&mut self.away),
             ..Observed::default()
@@ -378,17 +391,46 @@ fn text_of<'s>(subject: &'s Parameters, key: &str) -> &'s str {
     subject.get(key).and_then(|value| value.as_str()).unwrap_or_default()
 }
 
+/// What a recording calls the machine of a server that was reached by a socket or as `localhost`.
+pub const MACHINE: &str = "machine";
+
+/// The server that a recording names, with the machine where its address alone does not say that.
+fn server_of(subject: &Parameters) -> String {
+    match (text_of(subject, "server"), text_of(subject, MACHINE)) {
+        (server, "") => server.to_string(),
+        (server, machine) => format!("{server} of the machine {machine}"),
+    }
+}
+
 /// The port of an address that names none.
 const USUAL_PORT: &str = ":5432";
 
-/// The host of an address with its port, and the folder of its socket: the same server has them for every user and
-/// every database.
-fn host_of(address: &str) -> (String, String) {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let (rest, socket) = rest.split_once('?').unwrap_or((rest, ""));
-    let host = rest.split_once('/').map_or(rest, |(host, _)| host);
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    (host.strip_suffix(USUAL_PORT).unwrap_or(host).to_string(), socket.to_string())
+/// The host of an address with its port, the folder of its socket, and the machine: the same server has them for every
+/// user and every database.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Host {
+    host: String,
+    socket: String,
+    /// Empty where the address is the same from every machine, and in recordings of earlier versions.
+    machine: String,
+}
+
+impl Host {
+    fn of(subject: &Parameters) -> Host {
+        let address = text_of(subject, "server");
+        let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+        let (rest, socket) = rest.split_once('?').unwrap_or((rest, ""));
+        let host = rest.split_once('/').map_or(rest, |(host, _)| host);
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+        let host = host.strip_suffix(USUAL_PORT).unwrap_or(host);
+        Host { host: host.into(), socket: socket.into(), machine: text_of(subject, MACHINE).into() }
+    }
+
+    fn is_same(&self, other: &Host) -> bool {
+        let is_unnamed = self.machine.is_empty() || other.machine.is_empty();
+        let has_same_address = (&self.host, &self.socket) == (&other.host, &other.socket);
+        has_same_address && (is_unnamed || self.machine == other.machine)
+    }
 }
 
 /// An input, and what its name says of its segment.

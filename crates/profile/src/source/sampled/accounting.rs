@@ -254,7 +254,10 @@ impl Accounting {
                 counted.working += if sample.state == State::Active { weight.time } else { Ticks::ZERO };
                 self.client((sample, statement), weight, observer);
             }
-            _ => self.background.add(sample, weight),
+            _ => {
+                self.blockers.meet(sample);
+                self.background.add(sample, weight);
+            }
         }
     }
 
@@ -475,6 +478,7 @@ impl Accounting {
                 if let Some(other) = other {
                     self.close_one(*other, observer);
                 }
+                self.blockers.meet(sample);
                 let named = (self.names.session(backend), self.names.scope(backend));
                 Box::new(Seen::new(named, Arc::clone(backend), begun))
             }

@@ -25,13 +25,16 @@ const EDGES_MAX: usize = 1 << 16;
 /// Most sessions whose names are kept.
 const PEOPLE_MAX: usize = 1 << 13;
 
+/// The first of the numbers of our own: no process has one as high.
+const OWN_NUMBERS: u32 = 1 << 31;
+
 /// Most levels of the tree: sessions that wait for sessions that wait. Further ones stand in the last level.
 const LEVELS_MAX: usize = 16;
 
 /// The process that holds the locks of a prepared transaction: none.
 const PREPARED: &str = "a prepared transaction";
 
-/// Waits of a session for another.
+/// Waits of a session for another, by the numbers of their backends in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     /// The session at the top of the chain at that time: it blocks and waits for none.
@@ -66,6 +69,8 @@ struct Below {
 /// A session as the tree names it.
 #[derive(Clone, Debug)]
 struct Person {
+    /// When its backend was started, 0 where that is not known.
+    start: i64,
     label: String,
     state: State,
     statement: StatementIndex,
@@ -81,6 +86,8 @@ pub(in crate::source) struct Blockers {
     /// By session that waits: what it waited since it was asked last.
     pending: HashMap<u32, Vec<(StatementIndex, EventIndex, Sums)>, RandomState>,
     edges: BTreeMap<Edge, Sums>,
+    /// By process number, the number of the backend that has it now, where another one had it before.
+    numbers: HashMap<u32, u32, RandomState>,
     people: HashMap<u32, Person, RandomState>,
     /// Waits that ended before it was asked who blocks.
     unknown: Sums,
@@ -97,7 +104,7 @@ impl Blockers {
         match self.known.get(&pid).copied() {
             Some(blocker) => {
                 let top = self.top(pid);
-                self.charge(Edge { top, blocker, waiter: pid, statement, event }, sums);
+                self.charge(self.edge([top, blocker, pid], (statement, event)), sums);
             }
             None => {
                 let pending = self.pending.entry(pid).or_default();
@@ -127,7 +134,8 @@ impl Blockers {
                 self.unknown.add(sums);
             }
         }
-        if let Some(person) = self.people.get_mut(&pid) {
+        let number = self.number(pid);
+        if let Some(person) = self.people.get_mut(&number) {
             (person.state, person.statement) = (sample.state, statement);
         }
     }
@@ -137,9 +145,43 @@ impl Blockers {
         if self.people.is_empty() {
             return;
         }
-        if let Some(person) = self.people.get_mut(&sample.backend.pid) {
+        let number = self.number(sample.backend.pid);
+        if let Some(person) = self.people.get_mut(&number) {
             (person.state, person.statement) = (sample.state, NO_STATEMENT);
         }
+    }
+
+    /// Notes the backend of a process. Where another one had its number before, that one has ended: this one has a line
+    /// of its own.
+    pub(super) fn meet(&mut self, sample: &Sample) {
+        let (pid, start) = (sample.backend.pid, sample.backend.start);
+        let is_another = |known: &Person| start != 0 && known.start != 0 && known.start != start;
+        let has_room = self.people.len() < PEOPLE_MAX;
+        if !has_room || !self.people.get(&self.number(pid)).is_some_and(is_another) {
+            return;
+        }
+        // None is ever forgotten, so that each has another number.
+        let number = OWN_NUMBERS + self.people.len() as u32;
+        self.numbers.insert(pid, number);
+        let label = sample.backend.label();
+        self.people.insert(number, Person { start, label, state: sample.state, statement: NO_STATEMENT });
+        self.known.retain(|waiter, blocker| *waiter != pid && *blocker != pid);
+        self.tops.clear();
+        for (_, _, sums) in self.pending.remove(&pid).into_iter().flatten() {
+            self.unknown.add(sums);
+        }
+    }
+
+    /// The number under which the backend of a process stands in the tree: that of the process, unless another backend
+    /// had it before.
+    fn number(&self, pid: u32) -> u32 {
+        self.numbers.get(&pid).copied().unwrap_or(pid)
+    }
+
+    /// The waits of a process, with the top of its chain and the process that it waits for before it.
+    fn edge(&self, processes: [u32; 3], (statement, event): (StatementIndex, EventIndex)) -> Edge {
+        let [top, blocker, waiter] = processes.map(|pid| self.number(pid));
+        Edge { top, blocker, waiter, statement, event }
     }
 
     /// The session at the top of the chain of one that waits; in a circle, the one with the lowest number.
@@ -191,8 +233,9 @@ impl Blockers {
             let Some(blocker) = blockers.first().copied() else { continue };
             self.known.insert(*waiter, blocker);
             for pid in [*waiter, blocker] {
+                let number = self.number(pid);
                 if self.people.len() < PEOPLE_MAX {
-                    self.people.entry(pid).or_insert_with(|| person(pid, samples));
+                    self.people.entry(number).or_insert_with(|| person(pid, samples));
                 }
             }
         }
@@ -201,7 +244,7 @@ impl Blockers {
             let Some(blocker) = self.known.get(&waiter).copied() else { continue };
             let top = self.top(waiter);
             for (statement, event, sums) in self.pending.remove(&waiter).into_iter().flatten() {
-                self.charge(Edge { top, blocker, waiter, statement, event }, sums);
+                self.charge(self.edge([top, blocker, waiter], (statement, event)), sums);
             }
         }
     }
@@ -240,7 +283,7 @@ fn person(pid: u32, samples: &[(&Sample, StatementIndex)]) -> Person {
         (pid, None) => pid.to_string(),
     };
     let (state, statement) = found.map_or((State::Hidden, StatementIndex(0)), |(sample, of)| (sample.state, *of));
-    Person { label, state, statement }
+    Person { start: found.map_or(0, |(sample, _)| sample.backend.start), label, state, statement }
 }
 
 /// The lines of the tree so far.

@@ -176,10 +176,12 @@ fn numbered(context: &Context) -> Option<Finding> {
 fn hidden(hidden: u64, all: u64) -> Option<Finding> {
     (hidden > 0).then(|| {
         let message = format!(
-            "{} of {} belong to other roles and may not be seen: their work is not in the profile, but in the server's \
-             account of time. GRANT pg_read_all_stats (or pg_monitor) to the role of readpath.",
+            "{} of {} {} and may not be seen: {} work is not in the profile, but in the server's account of time. \
+             GRANT pg_read_all_stats (or pg_monitor) to the role of readpath.",
             grouped(hidden),
-            counted(all, "session", "sessions")
+            counted(all, "session", "sessions"),
+            if hidden == 1 { "belongs to another role" } else { "belong to other roles" },
+            if hidden == 1 { "its" } else { "their" }
         );
         row::HIDDEN_SESSIONS.of(message)
     })

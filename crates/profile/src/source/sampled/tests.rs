@@ -335,6 +335,25 @@ fn a_session_is_not_charged_with_waits_behind_one_that_it_blocked_earlier() {
 }
 
 #[test]
+fn sessions_of_two_backends_with_one_process_number_have_lines_of_their_own() {
+    let holder = |user: &str, start: i64| {
+        let backend = Backend { start, user: user.into(), ..Backend::clone(&backend(1)) };
+        Sample { backend: Arc::new(backend), ..silent(1, State::IdleInTransaction) }
+    };
+    let mut profile = sampled([]);
+    for (user, start, looks) in [("shop", 1, 10), ("bank", 2, 20)] {
+        let samples = vec![holder(user, start), active(2, 2, Some("Lock:transactionid"))];
+        profile.look(LOOK, &samples);
+        profile.blocking(&[(2, vec![1])], &samples);
+        (1..looks).for_each(|_| profile.look(LOOK, &samples));
+    }
+    let line = |level, label: &str, time: f64| (level, label.to_string(), time);
+    let of_the_second = [line(0, "1 bank@db", 200.0), line(1, "2 shop@db", 200.0)];
+    let of_the_first = [line(0, "1 shop@db", 100.0), line(1, "2 shop@db", 100.0)];
+    assert_eq!(lines(&profile), [of_the_second, of_the_first].concat());
+}
+
+#[test]
 fn a_chain_whose_middle_waits_no_more_is_charged_to_the_middle_from_then_on() {
     let waiting = |pid: u32| active(pid, i64::from(pid), Some("Lock:transactionid"));
     let mut profile = sampled([]);

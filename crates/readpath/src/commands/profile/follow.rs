@@ -11,11 +11,12 @@ use ::profile::follow::{Followed, Growth, Way, findings};
 use ::profile::ingest::Ingested;
 use ::profile::input::{Given, expand};
 use ::profile::observe::instruments::Instruments;
+use clap::ArgMatches;
 use experiments::{Journal, Stop};
 
 use super::reading::nothing_read;
 use super::renewed_page::RenewedPage;
-use super::{Arguments, chosen, instruments, read_all, settings, take};
+use super::{Arguments, chosen, instruments, read_all, refuse_unused_of_source, settings, take};
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
 use crate::run_journal::RunJournal;
@@ -42,13 +43,15 @@ enum Look {
     Profile(Box<(Ingested, Instruments)>),
     /// It begins anew, for this reason.
     Anew(String),
+    /// It is a server log, which is read as a whole.
+    ServerLog,
 }
 
 /// Renews the page until a signal comes, ^C being the usual end, or nothing was written for `idle`. On a terminal each
 /// page takes the place of the one before; elsewhere the last one alone is printed, as that of any run. Returns whether
 /// everything that was named could be read.
 pub(super) fn follow(
-    arguments: &Arguments,
+    (arguments, matches): (&Arguments, &ArgMatches),
     context: &Context,
     journal: &mut RunJournal,
     (stop, idle): (&Stop, Duration),
@@ -69,6 +72,11 @@ pub(super) fn follow(
             Look::Anew(sentence) => {
                 pages.sentences.push(sentence);
                 written = Instant::now();
+                continue;
+            }
+            Look::ServerLog => {
+                refuse_unused_of_source(matches, chosen(arguments).row)?;
+                source = Source::Whole(None);
                 continue;
             }
             Look::Profile(profile) => {
@@ -144,6 +152,7 @@ fn look_at_tail(followed: &mut Followed, arguments: &Arguments, stop: &Stop) -> 
     match followed.read_on(&mut progress).map_err(unreadable)? {
         Growth::Nothing => Ok(Look::Same),
         Growth::Lines => Ok(Look::Profile(Box::new(followed.snapshot()))),
+        Growth::ServerLog => Ok(Look::ServerLog),
         Growth::Anew(why) => {
             followed.begin_again(instruments(arguments)).map_err(unreadable)?;
             Ok(Look::Anew(why.into()))

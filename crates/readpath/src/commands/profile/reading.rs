@@ -30,8 +30,11 @@ pub(in crate::commands) struct ReadingArguments {
     /// Of traces, only those that were begun by this time
     #[arg(long, value_name = "TIME")]
     pub(in crate::commands) until: Option<WallClock>,
-    /// A wait for the client this long is think time, a shorter one a round trip
-    #[arg(long, default_value = "1s", allow_hyphen_values = true, value_parser = quantity::parse_time)]
+    /// Count a wait for the client as think time, outside the response time, from this length on, such as 500ms or 2s,
+    /// and a shorter one as a round trip, inside it; 0s makes all of them think time. A PostgreSQL log does not show
+    /// these waits, so the option is refused for it
+    #[arg(long, value_name = "TIME", default_value = "1s", allow_hyphen_values = true)]
+    #[arg(value_parser = quantity::parse_time)]
     think_time: ::measure::Nanos,
 }
 

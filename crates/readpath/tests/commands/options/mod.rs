@@ -69,7 +69,7 @@ fn options() -> BTreeMap<String, BTreeSet<String>> {
 
 /// The options of a command, from the lines of its help that begin with one.
 fn options_of_help(name: &str) -> BTreeSet<String> {
-    let help = User::new().ok(&[name, "-h"]);
+    let help = User::new().ok(&format!("{name} -h"));
     let lines = help.lines().map(str::trim).filter(|line| line.starts_with('-'));
     let option = |line: &str| line.split([' ', ',', '[', '=']).find(|word| word.starts_with("--")).map(String::from);
     lines.filter_map(option).filter(|option| !TEXTS.contains(&option.as_str())).collect()
@@ -341,4 +341,21 @@ fn every_option_of_the_command_line_is_in_the_table_on_every_kind_of_subject() {
     let unknown = sections.iter().filter(|section| !options.contains_key(&section.command()));
     missing.extend(unknown.map(|section| format!("{}: no such command", section.title)));
     assert!(missing.is_empty(), "not in the table:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn help_shows_the_common_options_that_a_command_takes_and_no_other() {
+    let sections = sections();
+    let commands: BTreeSet<String> = sections.iter().map(Section::command).collect();
+    let mut wrong = Vec::new();
+    for command in &commands {
+        let help = options_of_help(command);
+        let takes = |option: &str| {
+            let mut of_command = sections.iter().filter(|section| section.command() == *command);
+            of_command.any(|section| section.takes(option))
+        };
+        let differs = table::GLOBALS.iter().filter(|&&option| help.contains(option) != takes(option));
+        wrong.extend(differs.map(|&option| format!("{command} {option}: takes it: {}", takes(option))));
+    }
+    assert!(commands.len() > 15 && wrong.is_empty(), "{} commands: {wrong:#?}", commands.len());
 }

@@ -67,6 +67,13 @@ impl Section {
         self.runs.iter().any(|run| run.options.iter().any(|(tried, _)| tried == option))
     }
 
+    /// Whether one of its runs shows an effect of the option.
+    pub(super) fn takes(&self, option: &str) -> bool {
+        let is_effect =
+            |(tried, witness): &(String, Witness)| tried == option && !matches!(witness, Witness::Refused(_));
+        self.runs.iter().any(|run| run.options.iter().any(is_effect))
+    }
+
     /// Whether the command is refused there, whatever its options.
     pub(super) fn is_refused(&self) -> bool {
         self.tries("--on") && self.runs.iter().all(|run| matches!(run.options[..], [(_, Witness::Refused(_))]))

@@ -97,15 +97,16 @@ fn sets(run: &Run) -> Option<Chart> {
         let changed = calibrate::CHANGED.median(case).map_or(String::new(), |count| format!(", {}", queries(count)));
         Some(Row { group: state(case), ..Row::of(format!("{}{changed}", cell(case, "constants")), datum) })
     };
-    let rows = part(run, "set").iter().filter_map(row).collect();
+    let sets = part(run, "set");
+    let rows = sets.iter().filter_map(row).collect();
     let axis = Axis::linear("time, divided by the time with the server's own constants", Unit::Ratio);
     let title = "What each set of cost constants does to the queries whose plan it changes";
     let chart = Chart::new("sets", title, axis, Plot::Rows(rows));
-    let names: Vec<String> = part(run, "set").iter().map(|case| cell(case, "constants")).collect();
+    let names: Vec<String> = sets.iter().map(|case| cell(case, "constants")).collect();
     let note = format!(
         "Below 1 × the set is faster than the server's own constants. Bar: geometric mean of the queries whose plan \
          changes, of which the name has the number. {}",
-        meanings(&names)
+        meanings(&sets, &names)
     );
     chart.noted(note).thin_line("95 % interval").concerning(&["answer-advice-*"]).with_at_least(2)
 }
@@ -122,17 +123,42 @@ const SETS: [(&str, &str); 9] = [
     ("cached", "measured with all cached by the server"),
     ("between", "between the measured ones"),
     ("safe", "between the measured ones"),
-    ("random-1.1", "random_page_cost 1.1"),
-    ("random-2", "random_page_cost 2"),
-    ("half-pages", "seq_page_cost 0.5, random_page_cost 2"),
-    ("in-memory", "seq_page_cost 0.25, random_page_cost 0.275, cpu_operator_cost 0.001"),
+    ("random-1.1", "PostgreSQL's defaults with random_page_cost 1.1"),
+    ("random-2", "PostgreSQL's defaults with random_page_cost 2"),
+    ("half-pages", "PostgreSQL's defaults with seq_page_cost 0.5 and random_page_cost 2"),
+    ("in-memory", "PostgreSQL's defaults with seq_page_cost 0.25, random_page_cost 0.275 and cpu_operator_cost 0.001"),
 ];
 
-/// What the constants of the sets among these are.
-fn meanings(names: &[String]) -> String {
-    let known = SETS.iter().filter(|(set, _)| names.iter().any(|name| name == set));
-    let known: Vec<String> = known.map(|(set, meaning)| format!("{set}: {meaning}")).collect();
-    if known.is_empty() { String::new() } else { format!("The constants of a set: {}.", known.join("; ")) }
+/// Whose defaults they are, and what a row costs by these.
+const DEFAULTS: &str = "PostgreSQL's defaults";
+const DEFAULT_ROW: f64 = 0.01;
+
+/// What the constants of the sets of these names are, of `sets` in all.
+fn meanings(sets: &[&Case], names: &[String]) -> String {
+    let known: Vec<_> = SETS.iter().filter(|(set, _)| names.iter().any(|name| name == set)).collect();
+    if known.is_empty() {
+        return String::new();
+    }
+    let has_defaults = known.iter().any(|(_, meaning)| meaning.starts_with(DEFAULTS));
+    let multiplied = if has_defaults { multiplied(sets) } else { String::new() };
+    let known: Vec<String> = known.iter().map(|(set, meaning)| format!("{set}: {meaning}")).collect();
+    format!("The constants of a set: {}.{multiplied}", known.join("; "))
+}
+
+/// That PostgreSQL's defaults are in the unit of the server's cost of a row, which each set keeps, where that is
+/// another one.
+fn multiplied(sets: &[&Case]) -> String {
+    let cost = calibrate::SETTING.of("cpu_tuple_cost");
+    let row = sets.iter().find_map(|set| cost.median(set)).filter(|row| *row > 0.0).unwrap_or(DEFAULT_ROW);
+    let times = three_digits(row / DEFAULT_ROW);
+    if times == three_digits(1.0) {
+        return String::new();
+    }
+    format!(
+        " On this server, these defaults and values are multiplied by {times}, because its cpu_tuple_cost is {} and \
+         not {DEFAULT_ROW}.",
+        three_digits(row)
+    )
 }
 
 /// What is in the caches, in words.
@@ -187,7 +213,7 @@ fn plans(run: &Run) -> Option<Chart> {
         "Before: with the server's own constants; after: with the set. Dot: median. A name has the step of the plan \
          that differs, before → after."
             .to_string(),
-        meanings(&changed.iter().map(|case| cell(case, "constants")).collect::<Vec<_>>()),
+        meanings(&sets, &changed.iter().map(|case| cell(case, "constants")).collect::<Vec<_>>()),
         explained(&groups, &shown),
         further(untimed, ["was not timed", "were not timed"]),
     ];
@@ -311,7 +337,28 @@ fn the_one_that_differs<'a>(
 
 #[cfg(test)]
 mod tests {
+    use measure::Parameters;
+
     use super::*;
+
+    #[test]
+    fn sets_of_postgresqls_defaults_are_said_to_be_multiplied_where_a_row_costs_something_else() {
+        let said = |name: &str, row: f64| {
+            let mut set = Case::new(Parameters::default());
+            set.metrics.push(calibrate::SETTING.of("cpu_tuple_cost").single("t", row));
+            meanings(&[&Case::new(Parameters::default()), &set], &[name.to_string()])
+        };
+        let usual = "The constants of a set: random-2: PostgreSQL's defaults with random_page_cost 2.";
+        assert_eq!(said("random-2", 0.01), usual);
+        assert_eq!(
+            said("random-2", 0.02),
+            usual.to_string()
+                + " On this server, these defaults and values are multiplied by 2.00, because its cpu_tuple_cost is \
+                   0.0200 and not 0.01."
+        );
+        assert_eq!(said("cached", 0.02), "The constants of a set: cached: measured with all cached by the server.");
+        assert_eq!(said("tried-1", 0.02), "");
+    }
 
     #[test]
     fn steps_on_one_table_name_it_once_and_what_differs_in_the_index_alone_keeps_it() {

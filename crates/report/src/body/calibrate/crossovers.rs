@@ -53,7 +53,8 @@ pub(super) fn charts(run: &Run) -> Vec<Chart> {
         let note = about_places(&places, &points, order);
         Chart::new(name, title, value, Plot::Lines(across, lines.collect(), places))
             .keyed(PATHS.iter().map(|(_, path)| Key::measured(format!("{path} scan"))).collect())
-            .noted(format!("{note}{ABOUT_LINES}"))
+            .about_places(note)
+            .noted(ABOUT_LINES)
             .thin_line(RANGE)
             .concerning(concerns)
             .with_at_least(4)
@@ -68,17 +69,18 @@ const ABOUT_BETWEEN: &str = "Between the two it takes the bitmap scan.";
 const ABOUT_VERDICTS: &str = "Too early or too late: judged by where the times cross.";
 const ABOUT_LINES: &str = "All blocks are in the server's buffers; one process, and no other path allowed. Medians.";
 
-/// How to read the upright lines, with a space behind.
+/// How to read the upright lines.
 fn about_places(places: &[Place], points: &[&Case], order: &str) -> String {
     let bitmap = PATHS[2].0;
     let is_taken =
         |case: &&Case| is_of(case, order) && cell(case, "path") == bitmap && !cell(case, "chosen_by").is_empty();
     let said = [
-        (!places.is_empty(), ABOUT_PLACES),
-        (!places.is_empty() && points.iter().any(is_taken), ABOUT_BETWEEN),
+        (true, ABOUT_PLACES),
+        (points.iter().any(is_taken), ABOUT_BETWEEN),
         (places.iter().any(|place| place.text.contains("(too ")), ABOUT_VERDICTS),
     ];
-    said.iter().filter(|(is_so, _)| *is_so).map(|(_, sentence)| format!("{sentence} ")).collect()
+    let said = said.iter().filter(|(is_so, _)| *is_so).map(|(_, sentence)| *sentence);
+    said.collect::<Vec<_>>().join(" ")
 }
 
 fn is_of(case: &Case, order: &str) -> bool {

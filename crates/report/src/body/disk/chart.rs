@@ -14,7 +14,7 @@ use crate::page::{Axis, Chart, Datum, HeatColumn, Key, Line, Place, Plot, Row, S
 
 /// Findings that say from where the reads were served, and what disturbed them.
 const SERVED: &[&str] =
-    &["served-*", "answered-*", "same-content", "virtual-time", "no-direct-io", "core-*", "stolen-*"];
+    &["served-*", "answered-*", "same-content", "virtual-time", "no-direct-io", "core-*", "stolen-*", "cpu-*"];
 
 /// Cells of a heat map for each factor of ten.
 const CELLS_PER_DECADE: f64 = 12.0;

@@ -1,4 +1,4 @@
-//! Nested loops as charts: the wait by method, what gathering gains by size, by order of the rows and in flight.
+//! Nested loops as charts: the wait by method, and what a method gains by size, by order of the rows and in flight.
 
 use measure::compare::ratio_interval;
 use measure::schema::join;
@@ -12,7 +12,7 @@ use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Shape};
 
 /// What a gain is, and what its range is.
-const GAIN: &str = "Median wait of one at a time, divided by the median with gathering.";
+const GAIN: &str = "Median wait of one at a time, divided by the median with batching or prefetching.";
 const INTERVAL: &str = "95 % interval, by resampling, where there are five joins or more";
 
 /// What is drawn of nested loops.
@@ -35,7 +35,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         |what: String, case: Option<&Case>| median(case?, &join::IO_TIME).map(|datum| figure(what, &value, &datum));
     let times = alone.zip(best).and_then(|(alone, best)| {
         let (slow, fast) = (join::IO_TIME.nanos(alone)?, join::IO_TIME.nanos(best)?);
-        ratio("wait of one at a time over the gathered one", slow, fast, "the two medians, divided")
+        ratio("wait of one at a time over the shortest one", slow, fast, "the two medians, divided")
     });
     let figures = [
         shown(format!("wait of {}", alone.map_or(String::new(), method)), alone),
@@ -48,7 +48,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
 /// What a server's reads go through, which those of the engine go past.
 const THROUGH_CACHE: &str = "All reads of the server go through the page cache of the operating system.";
 
-/// Ways of gathering, with what they do.
+/// Methods of batching and prefetching, with what they do.
 const METHODS: [(&str, &str); 4] = [
     ("prefetch", "reads ahead for the next rows"),
     ("awaited-batch", "reads for all rows of a batch, and waits for all"),
@@ -59,7 +59,7 @@ const METHODS: [(&str, &str); 4] = [
     ),
 ];
 
-/// What the ways of gathering among these do.
+/// What the methods among these do.
 fn methods(cases: &[&Case]) -> String {
     let is_there = |name: &str| cases.iter().any(|case| cell(case, "method") == name);
     let known = METHODS.iter().filter(|(name, _)| is_there(name));
@@ -70,7 +70,7 @@ fn methods(cases: &[&Case]) -> String {
 /// A method with its sizes.
 fn method(case: &Case) -> String {
     let size = SIZES.iter().find_map(|name| Some(cell(case, name)).filter(|size| !size.is_empty()));
-    let size = size.map_or(String::new(), |size| format!(", {size} rows"));
+    let size = size.map_or(String::new(), |size| format!(", {size} {}", if size == "1" { "row" } else { "rows" }));
     let ahead = Some(cell(case, "effective_io_concurrency")).filter(|depth| !depth.is_empty());
     let ahead = ahead.map_or(String::new(), |depth| format!(", effective_io_concurrency {depth}"));
     format!("{}{size}{ahead}", cell(case, "method"))
@@ -109,9 +109,8 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
     };
     let axis =
         if with_published { Axis { scale: crate::page::Scale::Logarithmic, ..value.clone() } } else { value.clone() };
-    let chart = chart.chart("join-wait", "How long a nested loop waits for reads, by how it gathers them", axis)?;
-    let remark = "The published joins looked up other rows: compare how much each way of gathering gains, and not the \
-                  times.";
+    let chart = chart.chart("join-wait", "How long a nested loop waits for reads, by method", axis)?;
+    let remark = "The published joins looked up other rows: compare how much each method gains, and not the times.";
     let is_cached =
         |case: &&Case| cell(case, "direct") == "false" && !cell(case, "effective_io_concurrency").is_empty();
     chart
@@ -126,6 +125,7 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
             "not-all-cold",
             "core-*",
             "stolen-*",
+            "cpu-*",
             "joins-scatter",
             "virtual-time",
             "cold",
@@ -199,14 +199,10 @@ fn saturation(joins: &[&Case]) -> Option<Chart> {
         format!("{} {}{order}", subject(case), cell(case, "method")).trim().to_string()
     };
     let (keys, lines) = curves(joins, size, line, CURVE_MIN);
-    let across = Axis::logarithmic("rows gathered at once", Unit::Count);
+    let across = Axis::logarithmic("rows at once", Unit::Count);
     let value = Axis::linear("times less waiting than one at a time", Unit::Ratio);
-    let chart = Chart::new(
-        "join-saturation",
-        "What gathering more rows at once gains",
-        value,
-        Plot::Lines(across, lines, Vec::new()),
-    );
+    let chart =
+        Chart::new("join-saturation", "What more rows at once gain", value, Plot::Lines(across, lines, Vec::new()));
     let chart = chart.keyed(keys).noted(GAIN).noted(methods(joins));
     chart.thin_line(INTERVAL).concerning(&["answer-saturation"]).with_at_least(CURVE_MIN)
 }
@@ -227,7 +223,7 @@ fn by_order(joins: &[&Case]) -> Option<Chart> {
     let value = Axis::linear("times less waiting than one at a time", Unit::Ratio);
     let chart = Chart::new(
         "join-order",
-        "What gathering gains, by the part of the rows that is out of order",
+        "What batching or prefetching gains, by the part of the rows that is out of order",
         value,
         Plot::Lines(across, lines, Vec::new()),
     );

@@ -46,7 +46,16 @@ fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_pub
     };
     let chart = beside.chart(file, title, value.clone())?;
     let concerns: &[&str] = if file == "lio" {
-        &["answer-*", "core-*", "stolen-*", "tables-fit-cache", "machine-busy", "samples-apart", "sources-differ-*"]
+        &[
+            "answer-*",
+            "core-*",
+            "stolen-*",
+            "cpu-*",
+            "tables-fit-cache",
+            "machine-busy",
+            "samples-apart",
+            "sources-differ-*",
+        ]
     } else {
         &[]
     };

@@ -194,11 +194,10 @@ fn latency(run: &Run, event: &str) -> Option<Chart> {
     let title = format!("How long waits take: {event}");
     let chart = Chart::new("latency", title, value, Plot::Lines(across, lines, tiers(run, event)));
     let chart = chart.keyed(vec![Key::measured("of the waits"), Key::measured("of their time")]);
-    let is_marked = matches!(&chart.plot, Plot::Lines(_, _, places) if !places.is_empty());
-    let tiers = if is_marked { " Dashed: where a tier answers, inferred from the peaks of the latencies." } else { "" };
     let note =
         "Each step is a bucket, twice as wide as the one before. Rare long waits show in the time, not in the count.";
-    chart.noted(format!("{note}{tiers}")).concerning(concerns(event)).with_at_least(2)
+    let tiers = "Dashed: where a tier answers, inferred from the peaks of the latencies.";
+    chart.noted(note).about_places(tiers).concerning(concerns(event)).with_at_least(2)
 }
 
 /// The findings on the reads that wait for an event.

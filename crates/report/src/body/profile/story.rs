@@ -127,7 +127,7 @@ fn text(text: &str) -> Section {
     let mut items: Vec<String> = text.lines().take(TEXT_LINES_MAX).map(String::from).collect();
     let lines = text.lines().count();
     if lines > TEXT_LINES_MAX {
-        items.push(format!("({} more lines)", lines - TEXT_LINES_MAX));
+        items.push(format!("({})", counted((lines - TEXT_LINES_MAX) as f64, "more line", "more lines")));
     }
     Section::List { heading: None, items, indent: 2 }
 }

@@ -1,5 +1,6 @@
 //! Round trips as a chart: the tier that served each pass, with the published figures.
 
+use measure::quantity::counted;
 use measure::schema::{reads, roundtrip};
 use measure::{Case, Run, Unit};
 
@@ -62,7 +63,9 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
 fn reads(case: &Case) -> String {
     let number = |name| case.parameters.get(name)?.as_u64().filter(|number| *number > 0);
     match number("blocks").zip(number("blocks_per_read")) {
-        Some((blocks, per_read)) if cell(case, "tier") == "model" => format!(", {} reads a pass", blocks / per_read),
+        Some((blocks, per_read)) if cell(case, "tier") == "model" => {
+            format!(", {} a pass", counted(blocks / per_read, "read", "reads"))
+        }
         _ => String::new(),
     }
 }

@@ -28,6 +28,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
             "answer-*",
             "core-*",
             "stolen-*",
+            "cpu-*",
             "machine-busy",
             "memory-needed",
             "zone-maps-answered",

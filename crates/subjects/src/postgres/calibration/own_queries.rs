@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use measure::quantity::counted;
 use measure::sorting;
 pub use server::identifier::name_to_paste;
 use server::session::identifier;
@@ -27,6 +28,12 @@ const HAS_PLAN: &str = "^([[:space:](]|--[^\\n\\r]*[\\n\\r]|/[*].*[*]/)*(select|
 
 /// The beginning of a comment ahead of a statement that tells the extension pg_hint_plan how to plan it.
 const HINT: &str = "/*+";
+
+/// What is said where the list is empty. It has the statements that this session has sent already, where it works.
+const NOTHING_LISTED: &str = "pg_stat_statements has no text of any statement of this database, not even of this \
+                              run's own: either it is off for this session (pg_stat_statements.track, and \
+                              compute_query_id from PostgreSQL 14 on), or the server cannot keep the texts, which its \
+                              log says";
 
 /// The server's code for a column that is not there.
 const NO_COLUMN: &str = "42703";
@@ -61,6 +68,10 @@ pub struct Listed {
     pub hidden: u64,
     /// The part that these have of the time of all in this database, in per cent.
     pub hidden_percent: f64,
+    /// Statements whose texts the server has lost: it could not write the file of them, or cannot read it.
+    pub lost: u64,
+    /// Their part of that time.
+    pub lost_percent: f64,
 }
 
 impl QuerySource {
@@ -167,23 +178,52 @@ impl Calibration {
             let (name, text) = (columns.next()?, columns.next()?);
             Some(OwnQuery { name: name_of_listed(&name, &text), text: text.trim().trim_end_matches(';').into() })
         };
-        let queries = rows.into_iter().filter_map(query).collect();
-        let (hidden, hidden_percent) = self.hidden(&extension)?;
-        Ok(Ok(Listed { queries, hidden, hidden_percent }))
+        let queries: Vec<OwnQuery> = rows.into_iter().filter_map(query).collect();
+        let listed = Listed { queries, ..self.without_texts(&extension)? };
+        if listed.queries.is_empty() && !self.is_rehearsal() {
+            return Ok(Err(nothing_listed(&listed, &self.facts().user)));
+        }
+        Ok(Ok(listed))
     }
 
-    /// How many statements of this database have no text for us, and their part of the time in per cent.
-    fn hidden(&mut self, extension: &str) -> Result<(u64, f64), SubjectError> {
+    /// How many statements of this database have no text for us, and their part of the time in per cent. A text that is
+    /// lost is null.
+    fn without_texts(&mut self, extension: &str) -> Result<Listed, SubjectError> {
+        let of = |which: &str| {
+            format!(
+                "count(*) FILTER (WHERE {which}), coalesce(100 * sum(total_exec_time) FILTER (WHERE {which}) / \
+                 nullif(sum(total_exec_time), 0), 0)"
+            )
+        };
         let question = format!(
-            "SELECT count(*) FILTER (WHERE is_hidden), coalesce(100 * sum(total_exec_time) FILTER (WHERE is_hidden) / \
-             nullif(sum(total_exec_time), 0), 0) FROM (SELECT total_exec_time, query = '<insufficient privilege>' AS \
-             is_hidden FROM {extension}.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = \
-             current_database())) listed"
+            "SELECT {}, {} FROM {extension}.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname \
+             = current_database())",
+            of("query = '<insufficient privilege>'"),
+            of("query IS NULL")
         );
         let row = self.session().rows(&question)?.into_iter().next().unwrap_or_default();
         let text = |at: usize| row.get(at).and_then(Option::as_deref).unwrap_or_default();
-        Ok((text(0).parse().unwrap_or(0), text(1).parse().unwrap_or(0.0)))
+        let number = |at: usize| text(at).parse::<f64>().unwrap_or(0.0);
+        let [hidden, hidden_percent, lost, lost_percent] = [0, 1, 2, 3].map(number);
+        Ok(Listed { hidden: hidden as u64, hidden_percent, lost: lost as u64, lost_percent, ..Listed::default() })
     }
+}
+
+/// What is said where no statement of the list has a text for this user, with what gives one to those that are there.
+fn nothing_listed(Listed { hidden, lost, .. }: &Listed, user: &str) -> String {
+    let statements = |count: u64| counted(count, "statement", "statements");
+    let empties = format!(
+        "The server has lost the texts of {}: SELECT pg_stat_statements_reset() empties the list, and statements that \
+         run afterwards have texts",
+        statements(*lost)
+    );
+    let user = name_to_paste(user);
+    let shows = format!("GRANT pg_read_all_stats TO {user} shows the texts of {} of other roles", statements(*hidden));
+    let mut said = vec![NOTHING_LISTED.to_string()];
+    said.extend((*lost > 0).then_some(empties));
+    said.extend((*hidden > 0).then_some(shows));
+    said.push("Or give --queries a file".into());
+    said.join(". ")
 }
 
 /// What is said where the server's list cannot be read. A database from an older version keeps the extension's old
@@ -383,6 +423,16 @@ mod tests {
         assert!(said.contains("ALTER EXTENSION pg_stat_statements UPDATE"), "{said}");
         let other = unreadable("pg_stat_statements must be loaded", "55000");
         assert!(!other.contains("ALTER EXTENSION"), "{other}");
+    }
+
+    #[test]
+    fn a_list_without_a_text_is_refused_with_what_gives_its_statements_one() {
+        let said = |hidden, lost| nothing_listed(&Listed { hidden, lost, ..Listed::default() }, "web-shop");
+        assert!(said(0, 0).ends_with("which its log says. Or give --queries a file"), "{}", said(0, 0));
+        let grant = "GRANT pg_read_all_stats TO \"web-shop\" shows the texts of 2 statements of other roles";
+        assert!(said(2, 0).contains(grant) && !said(2, 0).contains("reset"), "{}", said(2, 0));
+        assert!(said(0, 1).contains("the texts of 1 statement: SELECT pg_stat_statements_reset()"), "{}", said(0, 1));
+        assert!(!said(0, 1).contains("GRANT"), "{}", said(0, 1));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod volatile;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use server::{Buffers, Plan, ServerError};
+use server::{Buffers, Plan, ServerError, UNREADABLE};
 
 pub use self::volatile::Volatile;
 use super::{Calibration, SETTINGS, WAYS};
@@ -159,8 +159,8 @@ impl Calibration {
         (name, text): (&str, &str),
         volatile: &Volatile,
     ) -> Result<Answered<Query>, SubjectError> {
-        if volatile::makes_table(text) {
-            return Ok(Err(MAKES_TABLE.into()));
+        if let Some(why) = refused_unsent(text) {
+            return Ok(Err(why.into()));
         }
         let prepared = format!("readpath_{number}");
         let preparation = format!("PREPARE {prepared} AS {text}");
@@ -435,6 +435,18 @@ fn without_partitions(major: u32) -> String {
 const UNDECIDED_PLAN: &str = "PostgreSQL 13 decides only when the query runs whether a subquery of it is run for each \
                               row or read into a hash table, which EXPLAIN does not show";
 
+/// Why a query with this text is not even sent to be prepared.
+fn refused_unsent(text: &str) -> Option<&'static str> {
+    match text {
+        UNREADABLE => Some(IN_ANOTHER_ENCODING),
+        text => volatile::makes_table(text).then_some(MAKES_TABLE),
+    }
+}
+
+/// What is said of a text of the server's list that is no UTF-8.
+const IN_ANOTHER_ENCODING: &str = "its text is in another encoding than UTF-8, which readpath cannot read: give it, \
+                                   with values, in a file of --queries";
+
 /// What is said of a SELECT with INTO.
 const MAKES_TABLE: &str = "it makes a table: give it without INTO";
 
@@ -540,6 +552,13 @@ mod tests {
         let filter = |text: &str| format!(r#"{{"Node Type": "Seq Scan", "Filter": "{text}"}}"#);
         assert!(filter("((alternatives: SubPlan 1 or hashed SubPlan 2) OR (a > 1))").contains(ALTERNATIVES));
         assert!(!filter("((hashed SubPlan 2) OR (a > 1))").contains(ALTERNATIVES));
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_read_is_not_sent_as_if_it_were_a_statement() {
+        assert!(refused_unsent(UNREADABLE).is_some_and(|why| why.contains("another encoding")));
+        assert_eq!(refused_unsent("SELECT 1 INTO t"), Some(MAKES_TABLE));
+        assert_eq!(refused_unsent("SELECT 1"), None);
     }
 
     #[test]

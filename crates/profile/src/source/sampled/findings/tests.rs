@@ -28,7 +28,10 @@ fn of_sessions() -> Vec<Reading> {
         row::HIDDEN_SESSIONS,
         0..4_u64,
         |count| judged(&|accounting, _, _| (accounting.hidden, accounting.sessions_max) = (*count, 7)),
-        |count| (*count > 0).then(|| says![format!("{count} of 7 sessions"), "pg_read_all_stats"]),
+        |count| {
+            let whose = if *count == 1 { "belongs to another role" } else { "belong to other roles" };
+            (*count > 0).then(|| says![format!("{count} of 7 sessions {whose}"), "pg_read_all_stats"])
+        },
     );
     let disabled = reading(
         row::WITHOUT_ACTIVITY,
