@@ -92,9 +92,10 @@ const AFTER_REFUSAL: Duration = Duration::from_millis(500);
 /// How long the server may refuse to show its sessions, while its memory is read, before that is said.
 const UNSHOWN_FOR: Duration = REFUSED_FOR;
 
-/// How often it is tried to read memory that could be read before: what was in the way may have been the moment, such
-/// as that of a server that did not answer.
+/// Pause before memory that could be read before is tried again: what was in the way may have passed, such as a server
+/// that did not answer. A try runs statements and reads the server's whole program, so each failure doubles the pause.
 const MEMORY_AGAIN: Duration = Duration::from_secs(10);
+const MEMORY_AGAIN_MAX: Duration = Duration::from_secs(300);
 
 /// How a watch goes.
 #[derive(Clone, Copy, Debug)]
@@ -125,9 +126,8 @@ pub struct Watch {
     memory: Result<MemorySampler, String>,
     /// The memory as it was read until it could no longer be read: it knows the names of waits.
     former: Option<MemorySampler>,
-    /// When memory that could be read before was lost, or tried last, and whether that was said; `None` while it is
-    /// read, and where it never was.
-    memory_lost: Option<(Instant, bool)>,
+    /// `None` while the memory is read, and where it never was.
+    memory_lost: Option<LostMemory>,
     /// Since when the server has refused to show its sessions, while its memory is read, and what is said of that, once
     /// it is.
     unshown: Option<Instant>,
@@ -193,6 +193,31 @@ pub struct Watch {
     counted: Instant,
     skips_counters: bool,
     random: SplitMix64,
+}
+
+/// Memory that could be read before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LostMemory {
+    /// When it was lost or last tried, and how long it is left alone after that.
+    tried: Instant,
+    pause: Duration,
+    /// Whether the user was informed that it is not read.
+    is_said: bool,
+}
+
+impl LostMemory {
+    fn now() -> LostMemory {
+        LostMemory { tried: Instant::now(), pause: MEMORY_AGAIN, is_said: false }
+    }
+
+    /// The same after a try that failed, of which the user is informed.
+    fn tried_again(self) -> LostMemory {
+        LostMemory { tried: Instant::now(), pause: (self.pause * 2).min(MEMORY_AGAIN_MAX), is_said: true }
+    }
+
+    fn is_due(&self) -> bool {
+        self.tried.elapsed() >= self.pause
+    }
 }
 
 /// Time that the server has worked for our looks, and that passed from their questions to their answers.
@@ -786,7 +811,7 @@ impl Watch {
             self.former = std::mem::replace(&mut self.memory, read_no_more).ok();
             // A mapping would keep the memory of a server that has ended.
             self.former.iter_mut().for_each(MemorySampler::unmap);
-            self.memory_lost = Some((Instant::now(), false));
+            self.memory_lost = Some(LostMemory::now());
             // What comes now is sampled in another way.
             self.begin_listener();
         }
@@ -796,8 +821,7 @@ impl Watch {
     /// Tries to read memory again that could be read before, where it is time to. That it still cannot be read is said
     /// once, and not at once: a server that ends is noticed by its memory first.
     fn try_memory_again(&mut self) {
-        let is_due = |(tried, _): &(Instant, bool)| tried.elapsed() >= MEMORY_AGAIN;
-        let Some((_, is_said)) = self.memory_lost.filter(is_due).filter(|_| !self.is_stopped()) else { return };
+        let Some(lost) = self.memory_lost.filter(LostMemory::is_due).filter(|_| !self.is_stopped()) else { return };
         let Some(sampler) = &mut self.sampler else { return };
         match memory(sampler, &self.address, self.settings) {
             Ok(memory) => {
@@ -806,8 +830,8 @@ impl Watch {
                 self.find_memory();
             }
             Err(why) => {
-                self.memory_lost = Some((Instant::now(), true));
-                if !is_said {
+                self.memory_lost = Some(lost.tried_again());
+                if !lost.is_said {
                     self.say(format!(
                         "the server's memory is not read any more: {why}. Until it can be, its sessions are sampled by \
                          query, at most {RATE_MAX} times a second."
@@ -820,7 +844,7 @@ impl Watch {
 
     /// Notes that the server's memory is read, and says so where it was said that it is not.
     fn find_memory(&mut self) {
-        if self.memory_lost.take().is_some_and(|(_, is_said)| is_said) {
+        if self.memory_lost.take().is_some_and(|lost| lost.is_said) {
             self.say("the server's memory is read again.".into());
         }
     }
@@ -1009,9 +1033,13 @@ impl Watch {
             (true, _) => self.find_memory(),
             (false, Ok(before)) => {
                 self.former = Some(before);
-                self.memory_lost = Some((Instant::now(), false));
+                self.memory_lost = Some(LostMemory::now());
             }
-            (false, Err(_)) => {}
+            // What was in the way of the session before may not stop this one, or another server.
+            (false, Err(_)) => {
+                let anew = |lost: LostMemory| LostMemory { is_said: lost.is_said, ..LostMemory::now() };
+                self.memory_lost = self.memory_lost.map(anew);
+            }
         }
         self.facts = sampler.facts().clone();
         // A server that goes away again is noticed at the next look.

@@ -261,18 +261,33 @@ fn place_by_name(given: &Given) -> Option<usize> {
     SOURCES.iter().position(|row| (row.names)(path))
 }
 
-/// The first bytes of a source, and the rest.
+/// The first bytes of a source, and the rest. A decoder reports an error once, and after it the end: a source that
+/// failed is not read again, and its rest is that error.
 fn first_bytes(mut source: Bytes) -> (Vec<u8>, Option<Bytes>) {
     let mut head = Vec::new();
-    while head.len() < foreign::HEAD_BYTES
-        && matches!(source.append(&mut head, foreign::HEAD_BYTES), Ok(count) if count > 0)
-    {}
+    while head.len() < foreign::HEAD_BYTES {
+        match source.append(&mut head, foreign::HEAD_BYTES) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => return (head, Some(Bytes::from_reader(Failed(Some(error))))),
+        }
+    }
     (head, Some(source))
+}
+
+/// What is left of a source that failed: its error.
+struct Failed(Option<io::Error>);
+
+impl io::Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
+    use std::io::Write;
     use std::ops::ControlFlow;
     use std::os::unix::ffi::OsStrExt;
 
@@ -285,6 +300,8 @@ mod tests {
     use crate::observe::hot_spots::HotSpots;
     use crate::observe::instruments::Instruments;
     use crate::observe::tests::{context, fetch, wait};
+    use crate::period::Period;
+    use crate::source::{BindValues, ReadOptions};
 
     /// A sampler: waits are estimates, and it knows no CPU time and no ends.
     struct Sampler;
@@ -384,6 +401,43 @@ mod tests {
         assert!(both.problems.is_empty(), "{:?}", both.problems);
         let alone = choose(input::expand(&paths[1..]));
         assert_eq!((alone.row.noun, alone.inputs.len()), ("a trace", 1), "which says that it is empty");
+    }
+
+    #[test]
+    fn a_damaged_trace_in_an_archive_costs_no_call_of_another_one_and_is_named() {
+        let call = |time: &str| format!("EXEC #1:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim={time}");
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(format!("{}\n{}", call("1000"), call("20")).as_bytes()).unwrap();
+        let packed = encoder.finish().unwrap();
+        let sound = call("3000") + "\n";
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, bytes) in [("a.trc.gz", &packed[..packed.len() - 3]), ("b.trc", sound.as_bytes())] {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(bytes.len() as u64);
+            archive.append_data(&mut header, name, bytes).unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("traces.tar");
+        std::fs::write(&path, archive.into_inner().unwrap()).unwrap();
+        let reading = ReadOptions { workers: 1, chunk_bytes: 4096 };
+        let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() };
+        let settings = IngestSettings { think_time: THINK_TIME, source };
+        let progress = &mut |_: &str, _: u64| ControlFlow::Continue(());
+        let ingested = ingest(Chosen::of(&[path]), &settings, &mut Instruments::default(), progress);
+        let [file] = &ingested.files[..] else { panic!("{:?}", ingested.files) };
+        assert_eq!((file.timed_records, file.unread.iter().map(|unread| unread.lines).sum::<u64>()), (2, 1));
+        let said = "in its file a.trc.gz, the gzip data is truncated; the other files were read";
+        assert_eq!(file.cut_short.as_deref(), Some(said));
+    }
+
+    #[test]
+    fn an_error_within_the_first_bytes_of_a_pipe_is_not_lost() {
+        let text = io::Cursor::new(b"EXEC #1:c=1\n".to_vec());
+        let damaged = Bytes::from_reader(text.chain(Failed(Some(io::Error::other("the checksum does not match")))));
+        let (head, rest) = first_bytes(damaged);
+        assert_eq!(head, b"EXEC #1:c=1\n");
+        let error = rest.unwrap().append(&mut Vec::new(), 100).unwrap_err();
+        assert_eq!(error.to_string(), "the checksum does not match");
     }
 
     #[test]

@@ -106,8 +106,12 @@ impl Signals {
 
 /// Lets a write beyond the limit on the size of files (`ulimit -f`) fail with an error. Its signal would end the
 /// process in the middle of its work. It is caught, not ignored: a command that is started from here would inherit
-/// that.
+/// that. Where the signal is already ignored, the write fails as well, and a command inherits that as it would without
+/// readpath.
 pub(crate) fn outlive_file_limits() {
+    if u8::try_from(SIGXFSZ).is_ok_and(is_ignored) {
+        return;
+    }
     // Where it cannot be caught, it ends the process as it does any other.
     let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

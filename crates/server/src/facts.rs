@@ -32,7 +32,8 @@ pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'),
     current_setting('track_counts'), current_setting('server_encoding'), \
     (SELECT string_agg(evtname, ', ' ORDER BY evtname) FROM pg_event_trigger WHERE evtenabled IN ('O', 'A') \
     AND evtevent IN ('ddl_command_start', 'ddl_command_end', 'sql_drop') AND coalesce(evttags && \
-    '{CREATE SCHEMA,CREATE TABLE,CREATE INDEX,COMMENT,DROP TABLE,DROP SCHEMA}', true))";
+    '{CREATE SCHEMA,CREATE TABLE,CREATE INDEX,COMMENT,DROP TABLE,DROP SCHEMA}', true) \
+    AND coalesce(current_setting('event_triggers', true), 'on') = 'on')";
 
 /// The encoding of a database that has none.
 pub(crate) const NO_ENCODING: &str = "SQL_ASCII";

@@ -11,6 +11,7 @@ mod encryption;
 pub mod error;
 pub mod explain;
 pub mod facts;
+mod hosts;
 pub mod identifier;
 mod link;
 mod listing;

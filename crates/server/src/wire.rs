@@ -5,7 +5,7 @@
 
 use std::future::{self, Future};
 use std::io::Cursor;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::thread;
@@ -19,6 +19,7 @@ use tokio_postgres::{Client, Error, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::ServerError;
+use crate::hosts::{Driver, Hosts, is_refusal};
 use crate::place::Address;
 
 /// How often a wait looks at the clock and at the wish to stop: some microseconds of this thread, which has nothing
@@ -98,9 +99,6 @@ impl Deadline<'_> {
     }
 }
 
-/// Serves the connection as long as it is polled.
-type Driver = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
-
 /// A connection.
 pub(crate) struct Wire {
     runtime: Runtime,
@@ -124,16 +122,15 @@ impl Wire {
         let handshake = async {
             // A host that holds the connection and says nothing takes half of the time: the others have the rest.
             if let Some(standby) = address.config_of_standby()
-                && let Ok(Ok(found)) = timeout(deadline.limit / 2, standby.connect(connector.clone())).await
+                && let Ok(found) = timeout(deadline.limit / 2, Hosts::of(&standby).connect(&connector)).await
+                && found.as_ref().err().is_none_or(is_refusal)
             {
-                return Ok(found);
+                return found;
             }
-            address.config().connect(connector.clone()).await
+            Hosts::of(address.config()).connect(&connector).await
         };
         match runtime.block_on(deadline.wait(handshake, async || ())) {
-            Some(Ok((client, connection))) => {
-                Ok(Wire { runtime, open: Some((client, Box::pin(connection))), connector, server })
-            }
+            Some(Ok(open)) => Ok(Wire { runtime, open: Some(open), connector, server }),
             Some(Err(error)) => Err(ServerError::connecting(server, address.file_refused(), &error)),
             None => {
                 // The system's resolver of names cannot be interrupted; it is not waited for.

@@ -237,6 +237,23 @@ fn a_server_on_a_copy_leads_to_nothing_outside_it_and_leaves_it_as_a_stopped_ser
 }
 
 #[test]
+fn event_triggers_that_a_setting_silences_are_not_announced() {
+    let Some(installation) = fetched(18) else { return };
+    let folder = folder();
+    let server = PrivateServer::start(&installation, folder.path(), small(), &GO_ON).unwrap();
+    let trigger = "CREATE FUNCTION noted() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END'; CREATE EVENT TRIGGER \
+                   notes ON ddl_command_start EXECUTE FUNCTION noted()";
+    connect(&server).batch_execute(trigger).unwrap();
+    let announced = || {
+        let session = Session::open(&Address::of(server.config()), Limits::default(), Arc::default()).unwrap();
+        session.facts().event_triggers.clone()
+    };
+    assert_eq!(announced().as_deref(), Some("notes"));
+    connect(&server).batch_execute("ALTER ROLE ALL SET event_triggers = off").unwrap();
+    assert_eq!(announced(), None);
+}
+
+#[test]
 fn a_stop_that_is_called_off_leaves_no_server_that_is_on_its_way_out() {
     let Some(installation) = debian() else { return };
     let (first, second, kept) = (folder(), folder(), folder());

@@ -6,7 +6,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,27 @@ fn dripping(mut stream: TcpStream) -> std::io::Result<()> {
     }
 }
 
+/// Counts connections to hosts that refuse the password.
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
+
+/// Refuses the user's password.
+fn refusing(stream: TcpStream) -> std::io::Result<()> {
+    REFUSED.fetch_add(1, Ordering::Relaxed);
+    refuse(stream, b"SFATAL\0C28P01\0Mpassword authentication failed\0\0")
+}
+
+/// Is not ready yet.
+fn starting(stream: TcpStream) -> std::io::Result<()> {
+    refuse(stream, b"SFATAL\0C57P03\0Mthe database system is starting up\0\0")
+}
+
+/// Refuses the session with an error of these fields.
+fn refuse(mut stream: TcpStream, fields: &[u8]) -> std::io::Result<()> {
+    begin(&mut stream)?;
+    let length = u32::try_from(fields.len() + 4).unwrap().to_be_bytes();
+    stream.write_all(&[&b"E"[..], &length[..], fields].concat())
+}
+
 /// Lets the user in, and answers no statement.
 fn mute(mut stream: TcpStream) -> std::io::Result<()> {
     begin(&mut stream)?;
@@ -109,6 +130,30 @@ fn a_host_that_does_not_answer_leaves_the_others_their_time_where_a_standby_is_p
     let address = format!("postgres://postgres@{hosts}/postgres?target_session_attrs=prefer-standby&connect_timeout=3");
     let session = Session::open(&Address::parse(&address).unwrap(), Limits::default(), Arc::default()).unwrap();
     assert!(!session.facts().is_standby);
+}
+
+#[test]
+fn a_password_that_a_host_refuses_is_shown_to_no_other_host_and_not_again() {
+    let host = |url: &str| url.split(['@', '/']).nth(3).unwrap().to_string();
+    let hosts = format!("{},{}", host(&listen(refusing)), host(&listen(refusing)));
+    for (asked, attributes) in ["any", "prefer-standby"].into_iter().enumerate() {
+        let url = format!("postgres://dba:pw@{hosts}/shop?target_session_attrs={attributes}");
+        let error = open(&url, &Arc::default()).to_string();
+        assert!(error.contains("password authentication failed"), "{attributes}: {error}");
+        assert_eq!(REFUSED.load(Ordering::Relaxed), asked + 1, "{attributes}");
+    }
+}
+
+#[test]
+fn a_host_that_is_not_ready_leaves_its_turn_to_the_next() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let host = |url: &str| url.split(['@', '/']).nth(3).unwrap().to_string();
+    let hosts = format!("{},{}", host(&listen(starting)), host(&trial.url()));
+    for attributes in ["any", "prefer-standby"] {
+        let address = format!("postgres://postgres@{hosts}/postgres?target_session_attrs={attributes}");
+        let session = Session::open(&Address::parse(&address).unwrap(), Limits::default(), Arc::default());
+        assert!(session.is_ok(), "{attributes}: {:?}", session.err());
+    }
 }
 
 #[test]

@@ -20,6 +20,15 @@ const LAZY: f64 = 3.0;
 /// at random.
 const PAST_CACHE: u64 = 4;
 
+/// The same where loads show how many of them the cache serves: half of what is walked through then exceeds the cache
+/// too.
+const NEAR_CACHE: u64 = 2;
+
+/// Least ratio of the cost of a load within half of the memory to one within all of it, where the cache serves few.
+/// Within half, it serves twice the share of the loads: if it saves a share `h` of the cost within all of the memory,
+/// the ratio is `(1 - 2h) / (1 - h)`. 0.9 stands for one eleventh.
+const ALIKE: f64 = 0.9;
+
 /// Bytes that decide whether main memory can be told from the last cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
@@ -35,6 +44,25 @@ impl Reach {
     /// The least that is past a cache of this size, as the power of two that footprints are.
     pub(super) fn past(cache: u64) -> u64 {
         (PAST_CACHE * cache).next_power_of_two()
+    }
+
+    /// Whether loads have to show how many of them the cache serves: of a large cache that other guests share, most is
+    /// often in their use.
+    pub(super) fn is_near(&self) -> bool {
+        (NEAR_CACHE * self.cache..PAST_CACHE * self.cache).contains(&self.footprint)
+    }
+}
+
+/// Nanoseconds of a load within half of what is walked through, and within all of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loads {
+    pub(super) half: f64,
+    pub(super) whole: f64,
+}
+
+impl Loads {
+    fn are_alike(&self) -> bool {
+        self.half >= self.whole * ALIKE
     }
 }
 
@@ -124,14 +152,30 @@ pub(super) fn without_direct_io(filesystem: Option<&str>) -> Vec<Finding> {
     row::ABSENT_RUNG.stems.iter().map(|rung| row::ABSENT_RUNG.named(rung, reason.clone())).collect()
 }
 
+/// That less memory is walked through than the size of the last cache requires, because loads show that the cache
+/// serves few of them.
+pub(super) fn near_cache(reach: &Reach, loads: Option<Loads>) -> Option<Finding> {
+    let loads = loads.filter(|loads| reach.is_near() && loads.are_alike())?;
+    let message = format!(
+        "Main memory is walked through over {}, which is less than {PAST_CACHE} times the last-level cache ({}): no \
+         more can be spared. A load within half of it costs about as much ({}) as one within all of it ({}), so the \
+         cache serves few loads.",
+        size_in_words(reach.footprint),
+        size_in_words(reach.cache),
+        format_nanos(loads.half),
+        format_nanos(loads.whole)
+    );
+    Some(row::MEMORY_NEAR_CACHE.of(message))
+}
+
 /// The rungs of main memory, which are absent where too little of it can be walked through.
-pub(super) fn without_memory(reach: &Reach) -> Vec<Finding> {
+pub(super) fn without_memory(reach: &Reach, loads: Option<Loads>) -> Vec<Finding> {
     let Reach { footprint, cache, share } = *reach;
-    if footprint >= PAST_CACHE * cache {
+    if footprint >= PAST_CACHE * cache || near_cache(reach, loads).is_some() {
         return Vec::new();
     }
     let reason = format!(
-        "{} of memory can be spared, and the last-level cache, which holds {}, would serve more than a quarter of the \
+        "{} of memory can be spared, and the last-level cache, which holds {}, could serve more than a quarter of the \
          loads. Free {} of memory, or raise the container's limit.",
         size_in_words(footprint),
         size_in_words(cache),

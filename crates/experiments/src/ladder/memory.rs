@@ -10,7 +10,7 @@ use measure::{Case, Nanos};
 use subjects::huge_pages;
 use sys::memory::{Chase, Pages, Stream};
 
-use super::findings::{self, Reach};
+use super::findings::{self, Loads, Reach};
 use super::steps::Steps;
 use super::storage::BLOCK;
 use crate::error::ExperimentError;
@@ -32,6 +32,9 @@ const FOOTPRINT_MAX: u64 = 2 << 30;
 /// Share of the free memory that a probe may take.
 const MEMORY_SHARE: u64 = 4;
 
+/// Percent of the memory that must be on huge pages before two footprints are compared.
+const HUGE_PERCENT: u64 = 95;
+
 /// Time for each number of streaming threads.
 const STREAM_TIME: Nanos = Nanos::from_millis(600);
 
@@ -44,11 +47,17 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
     journal.find_all(smaller);
     let cache = steps.machine.last_cache().map_or(0, |cache| cache.usable);
     let footprint = steps.parameters.footprint(MEMORY_SHARE, FOOTPRINT_MAX.max(Reach::past(cache)));
-    let absent = findings::without_memory(&Reach { footprint: footprint as u64, cache, share: MEMORY_SHARE });
+    let reach = Reach { footprint: footprint as u64, cache, share: MEMORY_SHARE };
+    let loads = if reach.is_near() { loads_of_parts(steps, footprint, journal)? } else { None };
+    if steps.machine.stop.requested() {
+        return Ok(());
+    }
+    let absent = findings::without_memory(&reach, loads);
     if !absent.is_empty() {
         journal.find_all(absent);
         return Ok(());
     }
+    journal.find_all(findings::near_cache(&reach, loads));
     chase_rung(steps, "dram", footprint, Pages::Small, journal)?;
     chase_rung(steps, "dram-huge", footprint, Pages::Huge, journal)?;
     if steps.machine.stop.requested() { Ok(()) } else { sequential(steps, footprint, journal) }
@@ -97,6 +106,30 @@ fn chase_rung(
         (0..SAMPLES).map(|_| chase.latency_ns(&clock, loads)).collect()
     };
     steps.timed_rung(name, parameters, source, sample, journal)
+}
+
+/// The cost of a load within half of a footprint, and within all of it. `None` when ^C came meanwhile, and where too
+/// much of the memory is on small pages: loads cost more there, which could hide or imitate the cache's effect.
+fn loads_of_parts(
+    steps: &Steps<'_>,
+    footprint: usize,
+    journal: &mut dyn Journal,
+) -> Result<Option<Loads>, ExperimentError> {
+    let time = Duration::from_secs(2 * (footprint as u64 >> 30) + 1);
+    steps.say("what share of loads the last-level cache serves", time, journal);
+    let clock = steps.machine.clock;
+    let mut costs = [0.0; 2];
+    for (cost, bytes) in costs.iter_mut().zip([footprint / 2, footprint]) {
+        let Some(mut chase) = chase(steps, bytes, Pages::Huge)? else { return Ok(None) };
+        if chase.huge_bytes().is_none_or(|huge| huge < bytes as u64 / 100 * HUGE_PERCENT) {
+            return Ok(None);
+        }
+        chase.latency_ns(&clock, LOADS_MEMORY);
+        // Other work on the machine can only make loads slower.
+        *cost = (0..SAMPLES).map(|_| chase.latency_ns(&clock, LOADS_MEMORY)).fold(f64::INFINITY, f64::min);
+    }
+    let [half, whole] = costs;
+    Ok(Some(Loads { half, whole }))
 }
 
 /// A ring through the footprint; `None` when ^C came while it was made.

@@ -194,18 +194,29 @@ fn memory_that_cannot_be_read_any_more_is_tried_again_and_again_and_said_once() 
     (watch.memory, watch.looked) = (Ok(MemorySampler::unreadable_sample()), Some(Instant::now()));
     watch.look_once().unwrap();
     assert!(watch.memory_absent().unwrap().contains("could no longer be read"));
-    assert!(watch.memory_lost.is_some_and(|(_, is_said)| !is_said) && said.lock().unwrap().is_empty());
-    for _ in 0..3 {
-        let (_, is_said) = watch.memory_lost.unwrap();
-        watch.memory_lost = Some((ago(11), is_said));
+    assert!(watch.memory_lost.is_some_and(|lost| !lost.is_said) && said.lock().unwrap().is_empty());
+    for seconds in [10, 20, 40] {
+        let lost = watch.memory_lost.unwrap();
+        assert_eq!(lost.pause, Duration::from_secs(seconds));
+        watch.memory_lost = Some(LostMemory { tried: ago(seconds + 1), ..lost });
         watch.look_once().unwrap();
-        let (tried, _) = watch.memory_lost.unwrap();
-        assert!(tried.elapsed() < Duration::from_secs(5), "it is left alone for a while");
+        assert!(!watch.memory_lost.unwrap().is_due(), "it is left alone for a while");
     }
     let all = said.lock().unwrap().clone();
     assert!(all.len() == 1 && all[0].contains("is not read any more: nothing is sent"), "{all:?}");
     let made = &watch.level(None)[0];
     assert!(made.contains("samples of the server's shared memory and, since that is not read any more"), "{made}");
+}
+
+#[test]
+fn memory_that_stays_unreadable_is_tried_less_and_less_often() {
+    let mut lost = LostMemory::now();
+    let pauses = [(); 7].map(|()| {
+        lost = lost.tried_again();
+        lost.pause.as_secs()
+    });
+    assert_eq!(pauses, [20, 40, 80, 160, 300, 300, 300]);
+    assert!(!lost.is_due() && LostMemory { tried: ago(301), ..lost }.is_due());
 }
 
 #[test]
@@ -217,10 +228,10 @@ fn memory_that_could_not_be_read_for_a_while_is_read_again() {
         return println!("skipped: the server's memory cannot be read");
     }
     watch.memory = Err("the server did not answer".into());
-    watch.memory_lost = Some((Instant::now(), false));
+    watch.memory_lost = Some(LostMemory::now());
     watch.look_once().unwrap();
     assert!(!watch.reads_memory(), "it is not time to");
-    watch.memory_lost = Some((ago(11), false));
+    watch.memory_lost = Some(LostMemory { tried: ago(11), ..LostMemory::now() });
     watch.look_once().unwrap();
     assert_eq!((watch.memory_absent(), watch.memory_lost), (None, None));
 }

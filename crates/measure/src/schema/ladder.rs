@@ -44,8 +44,10 @@ findings! {
     ABSENT_RUNG = Warning "absent-*" in [
         "storage-round-trip", "device-random-depth-1", "device-random-best-depth", "device-sequential"
     ], "the file system of the test file refuses direct I/O";
+    MEMORY_NEAR_CACHE = Info "memory-near-cache", "2 to 4 times what the last-level cache holds is walked through; \
+        a load within half of it costs about as much";
     ABSENT_MEMORY = Warning "absent-*" in ["dram", "dram-huge", "dram-sequential"], "too little memory is free to walk \
-        through 4 times what the last-level cache holds";
+        through 4 times what the last-level cache holds (2 times where a load within half costs about as much)";
     UNTRIED = Warning "untried-*" in ["depths", "threads"], "threads or memory for more at once were refused";
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn findings(ingested: &Ingested) -> Vec<Finding> {
     }
     for file in ingested.files.iter().filter(|file| file.cut_short.is_some()) {
         let reason = file.cut_short.as_deref().unwrap_or_default();
-        let message = format!("{} was read up to byte {} only: {reason}.", file.name, grouped(file.bytes));
+        let message = format!("Only part of {} was read ({} bytes): {reason}.", file.name, grouped(file.bytes));
         findings.push(row::FILE_CUT_SHORT.of(message));
     }
     findings.extend(missing(&ingested.files));

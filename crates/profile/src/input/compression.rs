@@ -7,7 +7,6 @@ use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 
-use crate::input::archive;
 use crate::input::bytes::Bytes;
 use crate::input::cut::{Members, UpToCut};
 use crate::input::frames::{Layout, Parts};
@@ -66,14 +65,14 @@ impl Compression {
         })
     }
 
-    /// The bytes that were compressed into a plain file: side by side where it has parts that can be.
+    /// The bytes that were compressed into a plain file: side by side where it has parts that can be. Zip archives are
+    /// not unpacked here.
     pub(crate) fn unpack_file(self, file: File) -> io::Result<Bytes> {
         let (layout, unpack): (Layout, Unpack) = match self {
-            Compression::Zip => return archive::unpack(file),
             Compression::Zstandard => (Layout::Zstandard, |bytes| Compression::Zstandard.unpack(bytes)),
             Compression::Gzip => (Layout::Gzip, |bytes| Compression::Gzip.unpack(bytes)),
             Compression::Bzip2 => (Layout::Bzip2, |bytes| Compression::Bzip2.unpack(bytes)),
-            Compression::Xz => return self.unpack(file),
+            Compression::Xz | Compression::Zip => return self.unpack(file),
         };
         let first = Parts::new(file.try_clone()?, layout)?.next()?;
         if first.is_none_or(|(_, end)| file.metadata().is_ok_and(|data| end >= data.len())) {

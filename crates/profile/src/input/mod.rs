@@ -14,6 +14,7 @@ mod given;
 mod problem;
 mod side_by_side;
 mod tar;
+mod within;
 
 use std::fs::File;
 use std::io;
@@ -52,8 +53,11 @@ fn open_file(file: File) -> io::Result<Bytes> {
     if !metadata.is_file() {
         return compression::unpack_stream(Awaited::new(file)).map(tar::unpack);
     }
-    if let Some(compression) = compression_of(&file)? {
-        return compression.unpack_file(file).map(tar::unpack);
+    match compression_of(&file)? {
+        // Each of its files may be a tar archive, which is seen when that file is opened.
+        Some(Compression::Zip) => return archive::unpack(file),
+        Some(compression) => return compression.unpack_file(file).map(tar::unpack),
+        None => {}
     }
     let is_archive = is_archive(&file)?;
     let bytes = Bytes::from_file(file, 0, metadata.len());

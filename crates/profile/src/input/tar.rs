@@ -10,10 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tar::{EntryType, Header, PaxExtensions};
 
-use crate::input::archive::TRACE_MAP;
 use crate::input::bytes::Bytes;
 use crate::input::compression::{Compression, MAGIC_BYTES};
-use crate::input::expand::PACKED;
+use crate::input::within::{Archive, FilesWithin, Next, is_map, zip_archive};
 
 /// Bytes of a header; the contents of a file are filled up to a multiple of them.
 pub(super) const BLOCK_BYTES: usize = 512;
@@ -30,9 +29,10 @@ const EXTENSION_BYTES: u64 = 1 << 20;
 const CUT: &str = "the tar archive is truncated";
 const DAMAGED: &str = "the tar archive is damaged: a header has no sound checksum or size";
 const SPARSE: &str = "the tar archive holds a file with holes (sparse), which is not read: unpack it first";
+const BEHIND: &str = "a second tar archive follows the first and is not read";
 
-/// What is said of a zip archive within an archive: its list of files stands at its end.
-const ZIP: &str = "which is not read: unpack it first";
+/// How much is read at a time after the end of an archive; whole blocks.
+const BEHIND_BYTES: u64 = 64 << 10;
 
 /// The files of an archive. Bytes that are no archive stay as they are.
 pub(super) fn unpack(mut bytes: Bytes) -> Bytes {
@@ -48,7 +48,7 @@ pub(super) fn unpack(mut bytes: Bytes) -> Bytes {
     // A reader that has ended or failed is not asked again.
     let rest = if matches!(outcome, Ok(count) if count > 0) { bytes } else { Bytes::from_reader(io::empty()) };
     let whole = Whole { head: Cursor::new(head), error: outcome.err(), rest };
-    if is_archive { Bytes::from_reader(Files::new(whole)) } else { Bytes::from_reader(whole) }
+    if is_archive { Bytes::from_reader(FilesWithin::new(Files::new(whole))) } else { Bytes::from_reader(whole) }
 }
 
 /// Whether a block of bytes is the header of a file in an archive.
@@ -113,17 +113,13 @@ impl Extension {
     }
 }
 
-/// Whether a file of this name is a trace's map, compressed or not.
-fn is_map(name: &[u8]) -> bool {
-    let unpacked = PACKED.iter().find_map(|ending| name.strip_suffix(ending.as_bytes()));
-    unpacked.unwrap_or(name).ends_with(TRACE_MAP.as_bytes())
-}
-
 /// An archive from its open file on.
 struct Rest {
     bytes: Whole,
     /// Bytes of the open file that are left.
     left: u64,
+    /// Why the archive could not be read within it.
+    failure: Option<String>,
 }
 
 /// The open file of an archive. What unpacks it has to own its reader, so that both share the archive.
@@ -143,49 +139,46 @@ impl Read for OpenFile {
         if most == 0 {
             return Ok(0);
         }
-        let count = rest.bytes.read(&mut buffer[..most])?;
-        rest.left -= count as u64;
-        if count == 0 { Err(cut()) } else { Ok(count) }
+        let outcome = rest.bytes.read(&mut buffer[..most]);
+        let error = match outcome {
+            Ok(0) => cut(),
+            Err(error) => error,
+            Ok(count) => {
+                rest.left -= count as u64;
+                return Ok(count);
+            }
+        };
+        if error.kind() != io::ErrorKind::Interrupted {
+            rest.failure = Some(error.to_string());
+        }
+        Err(error)
     }
 }
 
 /// The files of an archive that are left to be read.
 struct Files {
     open: OpenFile,
-    /// What unpacks the open file where it is compressed, and the name of that file.
-    unpacked: Option<(Bytes, String)>,
     /// Bytes that fill up its last block.
     filling: u64,
     /// What is known of the next file.
     extension: Extension,
-    /// The first of the files that were left out because they are zip archives.
-    left_out: Option<String>,
-    is_over: bool,
 }
 
 impl Files {
     fn new(bytes: Whole) -> Files {
-        Files {
-            open: OpenFile(Arc::new(Mutex::new(Rest { bytes, left: 0 }))),
-            unpacked: None,
-            filling: 0,
-            extension: Extension::default(),
-            left_out: None,
-            is_over: false,
-        }
+        let rest = Rest { bytes, left: 0, failure: None };
+        Files { open: OpenFile(Arc::new(Mutex::new(rest))), filling: 0, extension: Extension::default() }
     }
 
-    /// Goes to the next header, and opens the file behind it if there is one to be read.
-    fn next(&mut self) -> io::Result<()> {
-        self.unpacked = None;
+    /// Goes to the next header, and opens the file after it; `None` if there is no file to read there.
+    fn next_header(&mut self) -> io::Result<Option<Next>> {
         self.pass_over();
         let filling = mem::take(&mut self.filling);
         self.skip(filling)?;
         let block = self.read_up_to(BLOCK_BYTES as u64)?;
         // Blocks of zeros end an archive; some programs leave them out.
         if block.iter().all(|byte| *byte == 0) {
-            self.is_over = true;
-            return Ok(());
+            return self.behind().map(|()| Some(Next::End));
         }
         if block.len() < BLOCK_BYTES {
             return Err(cut());
@@ -208,7 +201,7 @@ impl Files {
                 let name = extension.name.unwrap_or_else(|| header.path_bytes().into_owned());
                 self.open.rest().left = size;
                 self.filling = filling_of(size);
-                self.begin(&name)?;
+                return self.begin(&name);
             }
             // These have no contents, whatever their size.
             EntryType::Link
@@ -224,25 +217,35 @@ impl Files {
                 self.skip(size + filling_of(size))?;
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Begins the open file: unpacks it where it is compressed, and leaves out what holds no trace of its own.
-    fn begin(&mut self, name: &[u8]) -> io::Result<()> {
+    fn begin(&self, name: &[u8]) -> io::Result<Option<Next>> {
         if is_map(name) {
-            self.pass_over();
-            return Ok(());
+            return Ok(None);
         }
-        let shown = || String::from_utf8_lossy(name).into_owned();
-        match self.compression()? {
-            None => {}
-            Some(Compression::Zip) => {
-                self.pass_over();
-                self.left_out.get_or_insert_with(shown);
+        let name = String::from_utf8_lossy(name).into_owned();
+        let bytes = match self.compression()? {
+            None => Bytes::from_reader(self.open.clone()),
+            Some(Compression::Zip) => return Ok(Some(Next::LeftOut(zip_archive(&name)))),
+            Some(compression) => compression.unpack(self.open.clone())?,
+        };
+        Ok(Some(Next::File(name, bytes)))
+    }
+
+    /// Reads what follows the end of the archive, because the checksum of a compressed one comes last. The last write
+    /// to a tape may be filled up with anything (POSIX, pax, ustar format), so only another archive there is a fault.
+    fn behind(&mut self) -> io::Result<()> {
+        loop {
+            let bytes = self.read_up_to(BEHIND_BYTES)?;
+            if bytes.chunks(BLOCK_BYTES).any(is_header) {
+                return Err(io::Error::other(BEHIND));
             }
-            Some(compression) => self.unpacked = Some((compression.unpack(self.open.clone())?, shown())),
+            if bytes.is_empty() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// How the open file is compressed, by its first bytes, which are still to be read.
@@ -282,31 +285,22 @@ impl Files {
     }
 }
 
-impl Read for Files {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if buffer.is_empty() {
-            return Ok(0);
+impl Archive for Files {
+    fn next(&mut self) -> io::Result<Next> {
+        // A decoder may take an archive that fails for the end of its file.
+        if let Some(failure) = self.failure() {
+            return Err(io::Error::other(failure));
         }
-        while !self.is_over {
-            let count = match &mut self.unpacked {
-                Some((bytes, name)) => bytes.read(buffer).map_err(|error| within(name, &error))?,
-                None => self.open.read(buffer)?,
-            };
-            if count > 0 {
-                return Ok(count);
+        loop {
+            if let Some(next) = self.next_header()? {
+                return Ok(next);
             }
-            self.next()?;
-        }
-        match &self.left_out {
-            Some(name) => Err(io::Error::other(format!("its file {name} is a zip archive, {ZIP}"))),
-            None => Ok(0),
         }
     }
-}
 
-/// What is wrong with a file of an archive.
-fn within(name: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("in its file {name}, {error}"))
+    fn failure(&self) -> Option<String> {
+        self.open.rest().failure.clone()
+    }
 }
 
 /// A size that is no sign of damage.
@@ -365,7 +359,11 @@ mod tests {
     }
 
     fn read(bytes: Vec<u8>) -> (String, Option<String>) {
-        let (mut bytes, mut all) = (unpack(Bytes::from_reader(Cursor::new(bytes))), Vec::new());
+        read_unpacked(Bytes::from_reader(Cursor::new(bytes)))
+    }
+
+    fn read_unpacked(bytes: Bytes) -> (String, Option<String>) {
+        let (mut bytes, mut all) = (unpack(bytes), Vec::new());
         let failure = loop {
             match bytes.append(&mut all, 100) {
                 Ok(0) => break None,
@@ -374,6 +372,12 @@ mod tests {
             }
         };
         (String::from_utf8_lossy(&all).into_owned(), failure)
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
     }
 
     #[test]
@@ -387,9 +391,7 @@ mod tests {
     #[test]
     fn an_archive_is_known_by_its_bytes_packed_or_not() {
         let folder = tempfile::tempdir().unwrap();
-        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        packed.write_all(&archive()).unwrap();
-        for (name, bytes) in [("a", archive()), ("b", packed.finish().unwrap())] {
+        for (name, bytes) in [("a", archive()), ("b", gzip(&archive()))] {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes).unwrap();
             let mut all = String::new();
@@ -400,24 +402,19 @@ mod tests {
 
     #[test]
     fn compressed_files_of_an_archive_are_unpacked() {
-        let gzip = |text: &str| {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            encoder.write_all(text.as_bytes()).unwrap();
-            encoder.finish().unwrap()
-        };
         let compressed = |name: &str, contents: &[u8]| member(name, EntryType::Regular, contents);
         let zstandard = zstd::encode_all(&b"two\n"[..], 1).unwrap();
         let files = [
-            compressed("a.trc.gz", &gzip(&"one\n".repeat(300_000))),
-            compressed("a.trm.gz", &gzip("map\n")),
+            compressed("a.trc.gz", &gzip("one\n".repeat(300_000).as_bytes())),
+            compressed("a.trm.gz", &gzip(b"map\n")),
             compressed("b.trc.zst", &zstandard),
             file("c.trc", "six\n"),
-            compressed("d.trc", &gzip("ten\n")),
+            compressed("d.trc", &gzip(b"ten\n")),
         ];
         let all = "one\n".repeat(300_000) + "two\nsix\nten\n";
         assert_eq!(read([files.concat(), vec![0; 2 * BLOCK_BYTES]].concat()), (all, None));
         // What is wrong with one has its name.
-        let whole = gzip("one\n");
+        let whole = gzip(b"one\n");
         let (text, failure) = read(compressed("a.trc.gz", &whole[..whole.len() - 3]));
         assert_eq!((&*text, &*failure.unwrap()), ("one\n", "in its file a.trc.gz, the gzip data is truncated"));
     }
@@ -427,7 +424,50 @@ mod tests {
         let zip = member("a.zip", EntryType::Regular, b"PK\x03\x04 and so on");
         let (text, failure) = read([zip, file("b.trc", "two\n"), vec![0; BLOCK_BYTES]].concat());
         assert_eq!(text, "two\n");
-        assert_eq!(failure.unwrap(), format!("its file a.zip is a zip archive, {ZIP}"));
+        let said = "its file a.zip is a zip archive, which is not read: unpack it first; the other files were read";
+        assert_eq!(failure.unwrap(), said);
+    }
+
+    #[test]
+    fn a_damaged_file_of_an_archive_hides_no_file_behind_it() {
+        let cut = gzip(b"one\ntim=12");
+        let files = [
+            member("a.trc.gz", EntryType::Regular, &cut[..cut.len() - 3]),
+            file("b.trc", "two\n"),
+            member("c.trc.gz", EntryType::Regular, b"\x1f\x8b\x09 and so on"),
+            member("d.trc.gz", EntryType::Regular, &gzip(b"six\n")),
+        ];
+        let (text, failure) = read([files.concat(), vec![0; 2 * BLOCK_BYTES]].concat());
+        assert_eq!(text, "one\ntim=12\0\ntwo\nsix\n", "the broken line is no record");
+        let said = failure.unwrap();
+        assert!(said.starts_with("in its file a.trc.gz, the gzip data is truncated; in its file c.trc.gz, "), "{said}");
+        assert!(said.ends_with("; the other files were read"), "{said}");
+    }
+
+    #[test]
+    fn an_archive_that_is_cut_within_a_compressed_file_is_no_damage_of_that_file() {
+        let mut random = SplitMix64::new(5);
+        let noise: Vec<u8> = (0..500).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+        let whole = member("a.trc.gz", EntryType::Regular, &gzip(&noise));
+        assert_eq!(read(whole[..3 * BLOCK_BYTES].to_vec()).1, Some(CUT.into()));
+    }
+
+    #[test]
+    fn a_checksum_that_does_not_match_is_found_behind_the_end_of_an_archive() {
+        let mut packed = gzip(&archive());
+        let checksum = packed.len() - 8;
+        packed[checksum] ^= 1;
+        let (text, failure) = read_unpacked(Compression::Gzip.unpack(Cursor::new(packed)).unwrap());
+        assert_eq!(text, "one\n".repeat(200) + "two\n");
+        assert!(failure.unwrap().contains("the gzip data is damaged"));
+    }
+
+    #[test]
+    fn an_archive_behind_another_one_is_not_lost_without_a_word() {
+        let (text, failure) = read([archive(), archive()].concat());
+        let files = "one\n".repeat(200) + "two\n";
+        assert_eq!((text, failure), (files.clone(), Some(BEHIND.into())));
+        assert_eq!(read([archive(), vec![b'x'; 5000]].concat()), (files, None), "what fills up a tape");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `readpath completions`: the completion script of a shell, for packages.
 
-use clap::{ArgMatches, Args, Command};
+use clap::{Arg, ArgMatches, Args, Command};
 use clap_complete::Shell;
 
 use crate::exit::{Exit, Failure};
@@ -27,16 +27,27 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Arguments { shell } = arguments(matches)?;
+    let whole = (context.definition)();
+    let common: Vec<Arg> = whole.get_arguments().cloned().collect();
+    let mut shown = shown(&whole, &common).version(version::text());
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut shown(&(context.definition)()), "readpath", &mut script);
+    clap_complete::generate(shell, &mut shown, "readpath", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 
-/// The command line without the commands that its help leaves out, of which a shell would offer even those that no user
-/// calls.
-fn shown(whole: &Command) -> Command {
-    let commands = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
-    let empty = Command::new("readpath").version(version::text());
-    empty.args(whole.get_arguments().cloned()).subcommands(commands)
+/// A command without the commands and options that its help leaves out, which a shell would still offer. Each command
+/// gets its own copies of the common options: the parser would add a global one to every command that lacks it.
+fn shown(command: &Command, common: &[Arg]) -> Command {
+    let has = |option: &Arg| command.get_arguments().any(|own| own.get_id() == option.get_id());
+    let all = command.get_arguments().chain(common.iter().filter(|option| !has(option)));
+    // A hidden argument without a name stays: a shell completes a file there.
+    let offered = all.filter(|arg| arg.is_positional() || !arg.is_hide_set());
+    let arguments: Vec<Arg> = offered.map(|arg| arg.clone().global(false)).collect();
+    let commands = command.get_subcommands().filter(|below| !below.is_hide_set());
+    let commands: Vec<Command> = commands.map(|below| shown(below, common)).collect();
+    // The parser takes only names that live as long as the process.
+    let name: &'static str = command.get_name().to_string().leak();
+    let empty = Command::new(name).args(arguments).subcommands(commands);
+    command.get_about().cloned().into_iter().fold(empty, Command::about)
 }

@@ -153,7 +153,7 @@ fn complain(ingested: &Ingested) {
     }
     for file in &ingested.files {
         if let Some(reason) = &file.cut_short {
-            output::complain(&format!("{} was read up to byte {} only: {reason}.", file.name, file.bytes));
+            output::complain(&format!("Only part of {} was read ({} bytes): {reason}.", file.name, file.bytes));
         }
     }
 }

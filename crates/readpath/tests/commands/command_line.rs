@@ -183,6 +183,23 @@ fn a_shell_and_the_manual_name_no_command_that_the_help_leaves_out() {
 }
 
 #[test]
+fn no_shell_offers_an_option_that_has_no_effect_on_a_command() {
+    let user = User::new();
+    let of_fish = user.ok("completions fish");
+    let offers = |command: &str, option: &str| {
+        let (command, option) = (format!("_using_subcommand {command}\""), format!(" -l {option} "));
+        of_fish.lines().any(|line| line.contains(&command) && line.contains(&option))
+    };
+    assert!(offers("ladder", "no-store") && offers("ladder", "format") && offers("clean", "quiet"), "{of_fish}");
+    assert!(!offers("clean", "no-store") && !offers("clean", "format") && !offers("report", "format"), "{of_fish}");
+    assert!(offers("report", "store") && !offers("runs; and __fish_seen_subcommand_from rm", "format"), "{of_fish}");
+    let of_zsh = user.ok("completions zsh");
+    let offered = of_zsh.lines().filter(|line| line.contains("--no-store[")).count();
+    let commands = of_zsh.lines().filter(|line| line.contains("--quiet[")).count();
+    assert!(offered > 8 && offered + 8 < commands, "{offered} of {commands}");
+}
+
+#[test]
 fn the_manual_refers_to_no_page_that_is_not_there() {
     let page = User::new().ok("man").replace("\\-", "-");
     assert!(page.contains("\nreadpath calibrate\n") && !page.contains("readpath-"), "{page}");

@@ -356,6 +356,33 @@ fn a_limit_on_the_size_of_files_kills_no_experiment() {
 }
 
 #[test]
+fn a_limit_on_the_size_of_files_is_an_error_where_its_signal_is_ignored_too() {
+    if !can_limit() {
+        return;
+    }
+    let user = equipped();
+    let home = user.home.path().display();
+    // A shell that ignores the signal, and becomes the command.
+    let ignoring = |words: &str| {
+        let own = limited(&user, "--fsize=500000 --core=0", words);
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(own.get_program()).args(own.get_args());
+        command.env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        ended(command)
+    };
+    let output = ignoring(&format!("ladder --size 16MiB --dir {home} -q --no-store"));
+    let said = complaint(&output);
+    assert!(output.status.code() == Some(1) && said.contains("ulimit -f"), "{} {said}", output.status);
+    // A command that is measured gets the error, as it would without readpath.
+    let words = format!("counters -q --no-store -- dd if=/dev/zero of={home}/large bs=1000000 count=1");
+    let output = ignoring(&words);
+    assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
+    let written = fs::metadata(user.home.path().join("large")).unwrap().len();
+    assert_eq!(written, 500_000, "the command ran, and wrote up to the limit");
+}
+
+#[test]
 fn a_private_server_with_too_little_of_anything_is_a_sentence_or_a_run() {
     if !can_limit() || !has_debian() {
         return;

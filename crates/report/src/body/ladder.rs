@@ -131,18 +131,34 @@ fn value(line: &Line) -> Cell {
     Cell::number(median + &range.flatten().unwrap_or_default(), metric.median(), metric.unit).with_spread(metric)
 }
 
-/// The rungs that are not there, each with the reason that a finding gives.
+/// The missing rungs, with the reasons that findings give, each reason once.
 fn absent(run: &Run) -> Option<String> {
     let is_measured =
         |rung: &Rung| run.cases_where("rung", rung.name).any(|case| ladder::LATENCY.in_case(case).is_some());
-    let missing: Vec<String> = RUNGS.iter().filter(|rung| !is_measured(rung)).map(|rung| reason(run, rung)).collect();
+    let mut missing: Vec<(Option<&str>, Vec<&str>)> = Vec::new();
+    for rung in RUNGS.iter().filter(|rung| !is_measured(rung)) {
+        let reason = reason(run, rung);
+        match missing.iter_mut().find(|(known, _)| reason.is_some() && *known == reason) {
+            Some((_, labels)) => labels.push(rung.label),
+            None => missing.push((reason, vec![rung.label])),
+        }
+    }
+    let missing: Vec<String> = missing.iter().map(|(reason, labels)| with_reason(*reason, labels)).collect();
     (!missing.is_empty()).then(|| format!("Not measured: {}.", missing.join("; ")))
 }
 
-fn reason(run: &Run, rung: &Rung) -> String {
-    let finding = run.findings.iter().find(|finding| finding.id.strip_prefix(ABSENT_PREFIX) == Some(rung.name));
-    match finding {
-        Some(finding) => format!("{} ({})", rung.label, finding.message.trim_end_matches('.')),
-        None => rung.label.into(),
+/// Rungs that are missing for the same reason, or one without a reason.
+fn with_reason(reason: Option<&str>, labels: &[&str]) -> String {
+    let all = labels.join("; ");
+    match (reason, labels.len()) {
+        (None, _) => all,
+        (Some(reason), 1) => format!("{all} ({reason})"),
+        (Some(reason), count) => format!("{all} (these {count}: {reason})"),
     }
+}
+
+/// Why a rung is missing, as a sentence without its full stop.
+fn reason<'a>(run: &'a Run, rung: &Rung) -> Option<&'a str> {
+    let finding = run.findings.iter().find(|finding| finding.id.strip_prefix(ABSENT_PREFIX) == Some(rung.name));
+    finding.map(|finding| finding.message.trim_end_matches('.'))
 }

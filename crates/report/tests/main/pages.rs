@@ -206,6 +206,19 @@ fn a_page_says_why_sessions_are_not_shown_over_time() {
 }
 
 #[test]
+fn a_reason_that_several_rungs_are_absent_for_stands_once() {
+    let mut run = documents::ladder();
+    let names = ["dram", "dram-huge", "dram-sequential"];
+    run.cases.retain(|case| case.parameter("rung").is_none_or(|rung| !names.contains(&rung.as_str())));
+    let absent = measure::schema::ladder::findings::ABSENT_MEMORY;
+    run.findings.extend(names.map(|name| absent.named(name, "64 MiB of memory can be spared. Free 2 GiB.")));
+    let page = report::render(&run, &WIDE).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "2 MiB pages; DRAM in sequence (these 3: 64 MiB of memory can be spared. Free 2 GiB); buffer pool";
+    assert!(page.contains(said) && page.matches("can be spared").count() == 1, "{page}");
+    assert!(page.contains("storage's cache (tmpfs refuses direct I/O)"), "{page}");
+}
+
+#[test]
 fn a_breakdown_of_samples_has_no_column_of_calls_that_are_0() {
     let mut run = documents::profile_breakdown();
     for case in run.cases.iter_mut().filter(|case| case.is("table", "skew")) {

@@ -25,18 +25,61 @@ fn touch(latency: f64, tier: Option<Tier>) -> Measured {
     Measured::of(vec![reads::READ_LATENCY.single("clock", latency)], tier)
 }
 
+/// A footprint's exponent, a cache in MiB, and the cost of a load within half of the footprint over one within all.
+type Walked = (u32, u64, Option<f64>);
+
 /// Footprints of 64 MiB to 1 GiB against caches of up to half of that.
+fn walked() -> impl Strategy<Value = Walked> {
+    (26..31_u32, 1..512_u64, option::weighted(0.8, 0.8..1.1))
+}
+
+fn reach(walked: &Walked) -> (Reach, Option<Loads>) {
+    let (exponent, mebibytes, ratio) = *walked;
+    let reach = Reach { footprint: 1_u64 << exponent, cache: mebibytes << 20, share: 4 };
+    (reach, ratio.map(|ratio| Loads { half: ratio * 100.0, whole: 100.0 }))
+}
+
+/// Whether loads show that the cache serves few of them, where half of the footprint exceeds the cache.
+fn is_shown(walked: &Walked) -> bool {
+    let (exponent, mebibytes, ratio) = *walked;
+    let footprint = 1_u64 << (exponent - 20);
+    (2 * mebibytes..4 * mebibytes).contains(&footprint) && ratio.is_some_and(|ratio| ratio * 100.0 >= 90.0)
+}
+
 fn absent_memory() -> Reading {
-    let of = |(exponent, mebibytes): &(u32, u64)| {
-        without_memory(&Reach { footprint: 1_u64 << *exponent, cache: *mebibytes << 20, share: 4 })
+    let of = |walked: &Walked| {
+        let (reach, loads) = reach(walked);
+        without_memory(&reach, loads)
     };
-    reading(row::ABSENT_MEMORY, (26..31_u32, 1..512_u64), of, |(exponent, mebibytes)| {
-        let footprint = 1_u64 << (*exponent - 20);
-        let free = (16 * *mebibytes).next_power_of_two();
+    reading(row::ABSENT_MEMORY, walked(), of, |walked| {
+        let (exponent, mebibytes, _) = *walked;
+        let footprint = 1_u64 << (exponent - 20);
+        let free = (16 * mebibytes).next_power_of_two();
         let free = if free < 1024 { format!("{free} MiB") } else { format!("{} GiB", free >> 10) };
-        let of_cache = format!("which holds {mebibytes} MiB, would");
-        (footprint < 4 * *mebibytes).then(|| says![of_cache, format!("Free {free} of memory")])
+        let of_cache = format!("which holds {mebibytes} MiB, could");
+        let is_absent = footprint < 4 * mebibytes && !is_shown(walked);
+        is_absent.then(|| says![of_cache, format!("Free {free} of memory")])
     })
+}
+
+fn memory_near_cache() -> Reading {
+    let of = |walked: &Walked| {
+        let (reach, loads) = reach(walked);
+        near_cache(&reach, loads)
+    };
+    reading(row::MEMORY_NEAR_CACHE, walked(), of, |walked| {
+        let half = walked.2.map(|ratio| format_nanos(ratio * 100.0)).unwrap_or_default();
+        is_shown(walked).then(|| says![format!("({} MiB)", walked.1), format!("about as much ({half})")])
+    })
+}
+
+#[test]
+fn a_footprint_within_the_cache_is_not_taken_for_memory_however_even_its_loads_are() {
+    let even = Some(Loads { half: 20.0, whole: 20.0 });
+    let reach = |mebibytes: u64, cache: u64| Reach { footprint: mebibytes << 20, cache: cache << 20, share: 4 };
+    assert_eq!(without_memory(&reach(512, 300), even).len(), 3);
+    assert!(without_memory(&reach(1024, 504), even).is_empty(), "a machine with 8 GiB of memory");
+    assert!(near_cache(&reach(2048, 504), even).is_none(), "no finding is needed");
 }
 
 fn untried() -> Reading {
@@ -100,6 +143,7 @@ fn what_the_ladder_says_follows_from_its_rungs() {
                 tier.filter(|tier| *tier == Tier::Storage).map(|_| says!["did not: they counted 7 MiB."])
             }),
             absent_memory(),
+            memory_near_cache(),
             untried(),
             reading(
                 row::ABSENT_RUNG,

@@ -79,7 +79,7 @@ fn cut_short() -> Reading {
     let values = (2..9999_u64, option::of(select(vec!["the archive ends early", "an input error"])));
     reading(row::FILE_CUT_SHORT, values, of, |(bytes, reason)| {
         let bytes = grouped(*bytes);
-        reason.map(|reason| says![format!("b.trc was read up to byte {bytes} only: {reason}.")])
+        reason.map(|reason| says![format!("Only part of b.trc was read ({bytes} bytes): {reason}.")])
     })
 }
 

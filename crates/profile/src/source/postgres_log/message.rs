@@ -26,19 +26,27 @@ pub fn plan_message(message: &[u8]) -> Option<PlanMessage<'_>> {
     Some(PlanMessage { duration, plan: message[end + 1..].trim_ascii() })
 }
 
-/// Bytes at the beginning of a message in which the duration of a statement is looked for.
-const DURATION_BYTES_MAX: usize = 200;
+/// How many bytes of a message are searched for what stands before the text of a statement.
+const HEAD_BYTES_MAX: usize = 200;
 
 /// The duration and the text of a client's statement that is over, as `log_min_duration_statement` writes them; `None`
 /// for any other message.
 pub fn ended_statement(message: &[u8]) -> Option<(Ticks, &[u8])> {
-    let unit = memchr::memmem::find(&message[..message.len().min(DURATION_BYTES_MAX)], b" ms")?;
+    let unit = memchr::memmem::find(&message[..message.len().min(HEAD_BYTES_MAX)], b" ms")?;
     let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
     let start = message[..unit].iter().rposition(|byte| !is_number(byte))? + 1;
     let duration = micros_of_millis(std::str::from_utf8(&message[start..unit]).ok()?)?;
     let behind = &message[unit..];
     let colon = memchr::memchr(b':', behind)?;
     Some((Ticks::from_micros(duration), behind[colon + 1..].trim_ascii_start()))
+}
+
+/// The text of a statement that a client begins, as `log_statement` writes it after a word or two in any language;
+/// `None` for a message without one. Other messages may look the same.
+pub fn begun_statement(message: &[u8]) -> Option<&[u8]> {
+    let colon = memchr::memchr(b':', &message[..message.len().min(HEAD_BYTES_MAX)])?;
+    let behind = &message[colon + 1..];
+    behind.first().is_some_and(u8::is_ascii_whitespace).then(|| behind.trim_ascii_start())
 }
 
 fn duration(line: &[u8]) -> Option<Ticks> {
@@ -74,6 +82,16 @@ mod tests {
         }
         for other in ["duration: 4.100 ms", "statement: CALL p()", " ms: CALL p()", ""] {
             assert_eq!(ended_statement(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_statement_that_begins_has_its_text() {
+        for message in ["statement: CALL p()", "execute S_1/C_2: CALL p()", "instruction : \nCALL p()"] {
+            assert_eq!(begun_statement(message.as_bytes()), Some(&b"CALL p()"[..]), "{message}");
+        }
+        for other in ["", "statement:", "CALL p()", "CALL shop::p()"] {
+            assert_eq!(begun_statement(other.as_bytes()), None, "{other}");
         }
     }
 

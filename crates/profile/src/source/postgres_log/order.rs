@@ -43,9 +43,39 @@ fn first_stamp(input: &Input) -> Option<i64> {
     let mut assembler = detect(lines.head().ok()?)?.assembler();
     let mut first = None;
     let mut sink = |found: Result<&Entry, Unread>| first = first.or(found.ok().and_then(|entry| entry.time));
-    while let Some(line) = lines.read_line().ok()? {
+    // A truncated log still has a first stamp.
+    while let Ok(Some(line)) = lines.read_line() {
         assembler.line(&line, &mut sink);
     }
     assembler.finish(&mut sink);
     first
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::input::Given;
+
+    #[test]
+    fn a_truncated_log_is_read_in_its_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let entries = |hour: u32| {
+            format!("2026-11-21 {hour}:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms  statement: x\n").repeat(9)
+        };
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(entries(12).as_bytes()).unwrap();
+        let mut cut = encoder.finish().unwrap();
+        cut.truncate(cut.len() - 3);
+        let input = |(name, bytes): (&str, Vec<u8>)| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            Input { given: Given::File(path), bytes: None, head_hash: None }
+        };
+        let inputs = [("later.log.gz", cut), ("earlier.log", entries(11).into_bytes())].map(input);
+        let ordered = by_first_stamp(inputs.into());
+        let names: Vec<String> = ordered.iter().map(|input| input.given.name()).collect();
+        assert!(names[0].ends_with("earlier.log") && names[1].ends_with("later.log.gz"), "{names:?}");
+    }
 }

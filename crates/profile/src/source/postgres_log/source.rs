@@ -18,7 +18,7 @@ use super::figures::{Figures, NodeFigures, figures};
 use super::findings::{LogSummary, findings};
 use super::format::{LogFormat, detect};
 use super::json::Fault;
-use super::message::{PlanMessage, ended_statement, plan_message};
+use super::message::{PlanMessage, begun_statement, ended_statement, plan_message};
 use super::order::by_first_stamp;
 use super::plan::{Node, PlanDocument, read_plan};
 use crate::event::{
@@ -110,6 +110,8 @@ pub struct LogSource {
     statements: HashMap<String, u32>,
     scopes: HashMap<Scope, u32>,
     states: Vec<SessionState>,
+    /// The sessions that run a `CALL` or `DO` whose beginning is in the log, and when that entry was written.
+    running: HashMap<String, Option<Ticks>>,
     /// Inner statements of all sessions that wait for their callers.
     waiting: usize,
     /// Executions of statements and of sessions that have none of their own.
@@ -283,16 +285,17 @@ impl LogSource {
     }
 
     /// Gives up what waits in a session whose statement is over and has no plan: it failed, and the client often runs
-    /// the same text again, or it is a `CALL` or `DO` that was logged with its duration.
+    /// the same text again, or it is a `CALL` or `DO`.
     fn end_without_plan(&mut self, entry: &Entry, observer: &mut dyn Observer) {
-        let call = ended_statement(&entry.message).filter(|(_, text)| entry.context.is_empty() && is_call(text));
+        let at = entry.time.map(Ticks::from_micros);
+        let call = self.ended_call(entry, at);
         let is_over = entry.is_failure || call.is_some();
         // An entry without a session may be any session's.
-        let session = self.sessions.get(&entry.session).filter(|_| is_over && !entry.session.is_empty());
-        let Some(session) = session.copied() else { return };
+        if !is_over || entry.session.is_empty() {
+            return;
+        }
+        let Some(session) = self.sessions.get(&entry.session).copied() else { return };
         // A log of another format may tell of it long before, and a cursor of the client's may be open meanwhile.
-        let at = entry.time.map(Ticks::from_micros);
-        let call = call.map(|(duration, _)| Inner::of_call(at, duration));
         let is_before = |inner: &Inner| call.is_some_and(|call| !inner.began_within(&call));
         let is_later = |inner: &Inner| inner.span().zip(at).is_some_and(|((_, end), at)| end > at);
         let mut ended = Vec::new();
@@ -304,6 +307,27 @@ impl LogSource {
         });
         self.waiting -= ended.len();
         ended.iter().for_each(|inner| self.root(SessionIndex(session), inner, observer));
+    }
+
+    /// The client's `CALL` or `DO` that an entry without a plan shows to be over: the entry has its duration, or the
+    /// log has its beginning and this is the session's next entry outside of functions. Notes one that begins, too.
+    fn ended_call(&mut self, entry: &Entry, at: Option<Ticks>) -> Option<Inner> {
+        let is_within = depth(&entry.context) > 0 && !entry.is_failure;
+        if entry.session.is_empty() || is_within {
+            return None;
+        }
+        let begun = self.running.remove(&entry.session);
+        if entry.is_failure {
+            return None;
+        }
+        let has_room = self.running.len() < SESSIONS_MAX && entry.session.len() <= NAME_BYTES_MAX;
+        if has_room && begun_statement(&entry.message).is_some_and(is_call) {
+            self.running.insert(entry.session.clone(), at);
+        }
+        match ended_statement(&entry.message).filter(|(_, text)| is_call(text)) {
+            Some((duration, _)) => Some(Inner::of_call(at, duration)),
+            None => begun.map(|start| Inner::of_begun_call(start.filter(|_| at.is_some()))),
+        }
     }
 
     /// Counts what stands behind a plan that was read.
@@ -651,6 +675,11 @@ impl Inner {
         }
     }
 
+    /// A `CALL` or `DO` that began at this time, of which nothing else is known.
+    fn of_begun_call(start: Option<Ticks>) -> Inner {
+        Inner { start, ..Inner::of_call(None, Ticks::ZERO) }
+    }
+
     /// Whether it began after `outer` did, as far as their stamps tell. They do not where the server wrote the entry of
     /// `outer` late: a SELECT of a transaction is logged when its portal closes.
     fn began_within(&self, outer: &Inner) -> bool {
@@ -757,8 +786,22 @@ fn io_of(nodes: &[Node], figures: &[NodeFigures]) -> ([Ticks; 5], [i64; 5]) {
 
 /// Whether the text of a statement is a `CALL` or a `DO`: the server writes no plan of these.
 fn is_call(text: &[u8]) -> bool {
-    let word = text.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    let word = from_first_word(text).split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
     [&b"CALL"[..], b"DO"].iter().any(|call| word.eq_ignore_ascii_case(call))
+}
+
+/// The text of a statement after the comments that some programs put in front of it.
+fn from_first_word(mut text: &[u8]) -> &[u8] {
+    loop {
+        text = text.trim_ascii_start();
+        let end = match text {
+            [b'-', b'-', ..] => memchr::memchr(b'\n', text),
+            [b'/', b'*', rest @ ..] => memchr::memmem::find(rest, b"*/").map(|at| at + 3),
+            _ => return text,
+        };
+        let Some(end) = end else { return text };
+        text = &text[end + 1..];
+    }
 }
 
 /// In how many functions an entry was written: 0 for a statement of the client. A statement that no function called,
@@ -1131,6 +1174,45 @@ mod tests {
         let late = entry(2100, 7, "1500.000", "select 1", FIGURES);
         let (kept, _, summary) = read(&(inner(1000, "3.000", WITHIN_F) + over + &late));
         assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(1_500_000), 1));
+    }
+
+    #[test]
+    fn what_a_call_ran_is_taken_off_no_statement_where_its_beginning_alone_is_logged() {
+        let line = |millis: u32, text: &str| format!("2026-11-21 10:45:01.{millis:03} UTC [7] me@shop LOG:  {text}\n");
+        let next = entry(1025, 7, "17.000", "select 1", FIGURES);
+        for (begin, behind, own, orphans) in [
+            ("statement: CALL f()", "statement: select 1", 17_000, 1),
+            ("statement: CALL f()", "duration: 4.100 ms", 17_000, 1),
+            ("execute <unnamed>: /* job 7 */ call f($1)", "execute <unnamed>: select 1", 17_000, 1),
+            ("Anweisung: -- job\n\tDO 'x'", "Anweisung: select 1", 17_000, 1),
+            ("statement: select f()", "duration: 4.100 ms", 14_000, 0),
+            ("statement: select called()", "statement: select 1", 14_000, 0),
+        ] {
+            let log = line(1, begin) + &inner(1005, "3.000", WITHIN_F) + &line(6, behind) + &next;
+            let (kept, _, summary) = read(&log);
+            assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(own), orphans), "{begin}");
+        }
+        // What ran before the CALL is of a cursor that is open.
+        let of_cursor = entry(1025, 7, "60.000", "select f()", FIGURES);
+        let call = line(1, "statement: CALL g()") + &line(6, "statement: FETCH c");
+        let (kept, _, summary) = read(&(inner(980, "3.000", WITHIN_F) + &call + &of_cursor));
+        assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(57_000), 0));
+        // What runs behind it is no part of it.
+        let later = line(1, "statement: CALL g()") + &line(6, "statement: select f()");
+        let outer = entry(1030, 7, "20.000", "select f()", FIGURES);
+        let (kept, _, summary) = read(&(later + &inner(1020, "3.000", WITHIN_F) + &outer));
+        assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(17_000), 0));
+    }
+
+    #[test]
+    fn calls_that_begin_and_never_end_fill_no_memory() {
+        let (mut source, mut kept) = (LogSource::new(), Kept::default());
+        for number in 0..SESSIONS_MAX + 5 {
+            let message = b"statement: CALL p()".to_vec();
+            let entry = Entry { session: number.to_string(), message, ..Entry::default() };
+            assert!(source.entry(&entry, LogFormat::Csv, &mut kept).is_err());
+        }
+        assert_eq!((source.running.len(), source.sessions.len()), (SESSIONS_MAX, 0));
     }
 
     #[test]

@@ -322,9 +322,9 @@ fn every_option_of_the_command_line_is_in_the_table_on_every_kind_of_subject() {
             continue;
         }
         let of_command: Vec<&Section> = sections.iter().filter(|section| section.command() == *command).collect();
-        let globals = options.iter().filter(|option| table::GLOBALS.contains(&option.as_str()));
-        let anywhere = |option: &&String| !of_command.iter().any(|section| section.tries(option));
-        missing.extend(globals.filter(anywhere).map(|option| format!("{command}: {option}")));
+        // Also those that help and completions leave out: they are still parsed.
+        let untried = |option: &&&str| !of_command.iter().any(|section| section.tries(option));
+        missing.extend(table::GLOBALS.iter().filter(untried).map(|option| format!("{command}: {option}")));
         for section in &of_command {
             let known = options.iter().filter(|option| !table::GLOBALS.contains(&option.as_str()));
             let is_missing = |option: &&String| {
@@ -344,8 +344,8 @@ fn every_option_of_the_command_line_is_in_the_table_on_every_kind_of_subject() {
 }
 
 #[test]
-fn help_shows_the_common_options_that_a_command_takes_and_no_other() {
-    let sections = sections();
+fn help_and_a_shell_show_the_common_options_that_a_command_takes_and_no_other() {
+    let (options, sections) = (options(), sections());
     let commands: BTreeSet<String> = sections.iter().map(Section::command).collect();
     let mut wrong = Vec::new();
     for command in &commands {
@@ -354,7 +354,9 @@ fn help_shows_the_common_options_that_a_command_takes_and_no_other() {
             let mut of_command = sections.iter().filter(|section| section.command() == *command);
             of_command.any(|section| section.takes(option))
         };
-        let differs = table::GLOBALS.iter().filter(|&&option| help.contains(option) != takes(option));
+        let offered = options.get(command).unwrap_or(&help);
+        let is_shown = |option: &str| [&help, offered].map(|shown| shown.contains(option));
+        let differs = table::GLOBALS.iter().filter(|&&option| is_shown(option) != [takes(option); 2]);
         wrong.extend(differs.map(|&option| format!("{command} {option}: takes it: {}", takes(option))));
     }
     assert!(commands.len() > 15 && wrong.is_empty(), "{} commands: {wrong:#?}", commands.len());
