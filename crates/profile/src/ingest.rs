@@ -95,7 +95,7 @@ fn leaves_out_named(problem: &Problem, arguments: &[PathBuf], read: &[&str]) -> 
         Problem::NoMatch { .. } | Problem::NoneChosen { .. } | Problem::NotRecorded { .. } => true,
         // Of what was named twice, and of a copy, nothing is missing.
         Problem::Repeated { .. } | Problem::Copied { .. } => false,
-        Problem::NoLogs { .. } | Problem::NoTraces { .. } => false,
+        Problem::NoLogs { .. } | Problem::NoTraces { .. } | Problem::ArchivesPassedOver { .. } => false,
     }
 }
 

@@ -7,13 +7,13 @@ use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::geteuid;
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source, sweep};
 use server::{Address, ClusterCopy, Limits, Session};
 use sys::file::own_folder::Leftovers;
@@ -281,7 +281,7 @@ fn a_user_of_a_copy_who_is_no_superuser_is_refused_in_a_sentence_that_says_whom_
     assert_eq!(fs::read_dir(second.path()).unwrap().count(), 0);
 }
 
-/// What `nothing_is_left_after_a_kill` kills: it starts a server, prints where, and waits for its end.
+/// What the tests after it kill: it starts a server, prints where, and waits for its end.
 #[test]
 #[ignore = "the child of another test"]
 fn holds_a_server() {
@@ -291,20 +291,50 @@ fn holds_a_server() {
     thread::sleep(Duration::from_secs(60));
 }
 
+/// The process that holds a server in `parent`, and the server's.
+fn holder(parent: &Path) -> (Child, u32) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "holds_a_server", "--ignored", "--nocapture"])
+        .env(PARENT, parent)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let process: u32 = lines.find_map(|line| line.strip_prefix("process ")?.parse().ok()).unwrap();
+    (child, process)
+}
+
+#[test]
+fn shared_memory_of_a_server_that_was_killed_itself_does_not_stay_after_its_folder() {
+    if debian().is_none() {
+        return;
+    }
+    let parent = folder();
+    let (mut child, process) = holder(parent.path());
+    let room = fs::read_dir(parent.path()).unwrap().next().unwrap().unwrap().path();
+    let lock_file = fs::read_to_string(room.join("data/postmaster.pid")).unwrap();
+    let memory: Vec<&str> = lock_file.lines().nth(6).unwrap().split_whitespace().collect();
+    let is_listed = || {
+        let list = fs::read_to_string("/proc/sysvipc/shm").unwrap();
+        list.lines().any(|line| line.split_whitespace().nth(1) == Some(memory[1]))
+    };
+    assert!(is_listed(), "{lock_file}");
+    // Before its holder, whose end would end it gently.
+    kill_process(Pid::from_raw(process.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    sweep(parent.path(), Leftovers::Removed);
+    assert!(!is_listed(), "{lock_file}");
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+}
+
 #[test]
 fn nothing_is_left_after_a_kill() {
     if debian().is_none() {
         return;
     }
     let parent = folder();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "holds_a_server", "--ignored", "--nocapture"])
-        .env(PARENT, parent.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let process: u32 = lines.find_map(|line| line.strip_prefix("process ")?.parse().ok()).unwrap();
+    let (mut child, process) = holder(parent.path());
     assert!(sys::process::is_there(process));
     assert_eq!(sweep(parent.path(), Leftovers::Removed), Vec::<PathBuf>::new(), "a living server must be left alone");
     child.kill().unwrap();

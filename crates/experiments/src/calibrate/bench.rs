@@ -72,6 +72,15 @@ impl State {
             State::AsFound => "as the server is",
         }
     }
+
+    /// The same with the name that it has in the tables, where no word of it is that name.
+    pub(super) fn introduced(self) -> &'static str {
+        match self {
+            State::Cold | State::OwnCold => "with nothing cached (cold)",
+            State::System => "cached by the operating system (system)",
+            State::Cached | State::AsFound => self.in_words(),
+        }
+    }
 }
 
 /// The finding about what of the server's files was still in memory when all caches had been emptied.

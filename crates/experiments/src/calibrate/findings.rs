@@ -136,15 +136,15 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     let what = match advice.decision {
         Decision::Change => {
             let but = but_for(judged.map_or(0, |judged| judged.excepted));
-            format!("{name}, {}: set {}{but}", state.in_words(), values(set))
+            format!("{name}, {}: set {}{but}", state.introduced(), values(set))
         }
-        Decision::Keep => format!("{name}, {}: keep the server's own constants", state.in_words()),
+        Decision::Keep => format!("{name}, {}: keep the server's own constants", state.introduced()),
         Decision::Undecided => match (&advice.withheld, judged) {
-            (Some(reason), _) => format!("{name}, {}: undecided, because {reason}", state.in_words()),
+            (Some(reason), _) => format!("{name}, {}: undecided, because {reason}", state.introduced()),
             (None, Some(judged)) if judged.changed >= CHANGED_MIN => {
-                format!("{name}, {}: undecided, because {}", state.in_words(), unclear(judged, comparison))
+                format!("{name}, {}: undecided, because {}", state.introduced(), unclear(judged, comparison))
             }
-            _ => format!("{name}, {}: undecided: these queries cannot tell", state.in_words()),
+            _ => format!("{name}, {}: undecided: these queries cannot tell", state.introduced()),
         },
     };
     let mut sentences = vec![format!("{what}.")];
@@ -249,7 +249,13 @@ fn unclear(judged: &Judged, comparison: &Comparison) -> String {
     if judged.faster == 0 && judged.ratio.high >= 1.0 {
         return "no query is certainly faster, and the mean may lie on either side of 1".into();
     }
-    "some queries get faster and others may get slower".into()
+    match (judged.faster, judged.slower) {
+        (0, 0) => "no query is certainly faster, and some may get slower",
+        (0, _) => "no query is certainly faster, and some get slower",
+        (_, 0) => "some queries get faster and others may get slower",
+        _ => "some queries get faster and others get slower",
+    }
+    .into()
 }
 
 /// Queries that get a different plan with a set and were not timed, as a sentence.
@@ -346,6 +352,9 @@ fn sure(judged: &Judged, drawn: &str) -> String {
     let times = |value| three_digits(value);
     let are = |count| if count == 1 { "is" } else { "are" };
     let Judged { faster, slower, .. } = *judged;
+    if judged.few > 0 && faster + slower == 0 {
+        return "Too few turns for an interval.".into();
+    }
     if judged.few > 0 {
         return format!(
             "Too few turns for an interval; {faster} {} certainly faster and {slower} certainly slower.",

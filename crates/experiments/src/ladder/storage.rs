@@ -69,10 +69,36 @@ impl Storage {
 
 fn open(path: &Path) -> Result<Box<dyn Device>, ExperimentError> {
     let device = device::open_direct_or_buffered(path)?;
-    check_block_size(device.as_ref(), BLOCK as u64)?;
-    if device.size() < SEQUENTIAL_BLOCKS * BLOCK as u64 {
-        let sentence = format!("{} is too small for a ladder: name a file or device of 1 GiB or more", path.display());
+    let least = SEQUENTIAL_BLOCKS * BLOCK as u64;
+    // First: what is said of a block that does not fit names an option that a ladder does not have.
+    if device.size() < least {
+        let sentence = format!(
+            "{} holds {}, which is too small for a ladder: name a file or device of {} at least, or better of 1 GiB or \
+             more",
+            path.display(),
+            size_in_words(device.size()),
+            size_in_words(least)
+        );
         return Err(ExperimentError::Parameters(sentence));
     }
+    check_block_size(device.as_ref(), BLOCK as u64)?;
     Ok(device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_too_small_is_refused_with_the_size_it_needs_and_no_option_that_a_ladder_lacks() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("small");
+        for size in [1500, 16 << 10] {
+            std::fs::write(&path, vec![7_u8; size]).unwrap();
+            let said = open(&path).err().unwrap().to_string();
+            let least = format!("{} at least", size_in_words(1 << 20));
+            assert!(said.contains("too small for a ladder") && said.contains(&least), "{said}");
+            assert!(!said.contains("smaller block"), "{said}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ findings! {
     NO_SESSIONS = Warning "no-sessions", "entries without a process";
     NO_TIMES = Warning "no-times", "entries without a time";
     PARALLEL_PLANS = Info "parallel-plans", "plans that ran in several processes";
-    INNER_STATEMENTS = Info "inner-statements", "statements of functions whose own call is not in the log";
+    INNER_STATEMENTS = Info "inner-statements", "statements of functions whose own call has no plan in the log";
     REPEATED_ENTRIES = Info "repeated-entries", "executions that logs of several formats hold";
     NODES_BELOW_ZERO = Info "nodes-below-zero", "nodes of plans with an own time below zero";
     IO_BELOW_ZERO = Warning "io-below-zero", "times of I/O below zero";

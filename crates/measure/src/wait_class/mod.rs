@@ -111,6 +111,12 @@ mod tests {
     }
 
     #[test]
+    fn advice_for_cpu_names_the_procedures_of_each_database_and_not_of_one_alone() {
+        let practices = Class::Cpu.row().practices.join(" ");
+        assert!(practices.contains("PL/SQL") && practices.contains("PL/pgSQL"), "{practices}");
+    }
+
+    #[test]
     fn a_fallback_names_no_cause_that_only_some_events_of_a_class_have() {
         let practices = Class::Concurrency.row().practices.join(" ");
         assert!(!practices.contains("block") && !practices.contains("parse"), "{practices}");

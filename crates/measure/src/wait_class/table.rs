@@ -93,7 +93,8 @@ wait_classes! {
             "Find the statements with most logical reads and let them touch fewer blocks: a suitable index, rows \
              clustered in the order in which they are read, no work row by row.",
             "Stop repeating identical calls, and compute sums once.",
-            "Where CPU is high and gets are few, the time is in sorting, hashing, functions or PL/SQL: look there.",
+            "Where CPU is high and gets are few, the time is in sorting, hashing, functions or procedures (PL/SQL, \
+             PL/pgSQL): look there.",
         ],
         events: [],
     }

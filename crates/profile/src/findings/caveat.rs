@@ -219,16 +219,19 @@ fn overlapping_sessions(profile: &Profile) -> Option<Finding> {
 
 fn orphans(profile: &Profile) -> Option<Finding> {
     let (orphans, roots) = (profile.whole.orphans, profile.whole.roots);
+    // A log of plans knows no CPU time.
+    let parent = match work(&profile.whole).cpu {
+        Some(_) => "is not in the trace: a job, or tracing that began or ended inside a call",
+        None => {
+            "has no plan in the log: a CALL or DO, a statement that failed, or one below auto_explain.log_min_duration"
+        }
+    };
     (orphans > 0).then(|| {
         let message = format!(
-            "{} of {} {}: a job, or tracing that began or ended inside a call. {} of {} own.",
+            "{} of {} {} whose parent {parent}. {} of {} own.",
             grouped(orphans),
             counted(roots, "outermost call", "outermost calls"),
-            by_number(
-                orphans,
-                "is a recursive one whose parent is not in the trace",
-                "are recursive ones whose parent is not in the trace"
-            ),
+            by_number(orphans, "is a recursive one", "are recursive ones"),
             by_number(orphans, "It counts as a call", "They count as calls"),
             by_number(orphans, "its", "their"),
         );

@@ -181,6 +181,7 @@ fn sentence(problem: &Problem) -> String {
         | Problem::Copied { .. }
         | Problem::Repeated { .. } => text,
         Problem::NoLogs { .. }
+        | Problem::ArchivesPassedOver { .. }
         | Problem::Unlisted { .. }
         | Problem::NoMatch { .. }
         | Problem::NoneChosen { .. }

@@ -22,6 +22,9 @@ const ENDINGS: [&str; 6] = [".trc", ".trc.gz", ".trc.zst", ".trc.xz", ".trc.bz2"
 /// Endings of names by which server logs are found in folders; many other files have them too.
 const LOG_ENDINGS: [&str; 3] = [".log", ".csv", ".json"];
 
+/// Endings of names of archives, which are read only if they are named: in folders most hold something else.
+const ARCHIVE_ENDINGS: [&str; 7] = [".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip"];
+
 /// Endings that tell how a file is packed.
 pub(super) const PACKED: [&str; 5] = [".gz", ".zst", ".xz", ".bz2", ".zip"];
 
@@ -54,7 +57,7 @@ pub fn expand(arguments: &[PathBuf]) -> Expansion {
             found.add(given);
         }
     }
-    found.expansion
+    found.finish()
 }
 
 /// Whether an argument is a pattern that a file of this name matches by itself, and not by a folder above it.
@@ -73,6 +76,8 @@ fn is_pattern(argument: &Path) -> bool {
 struct Found {
     expansion: Expansion,
     known: HashMap<Identity, String>,
+    /// The archives in folders.
+    archives: Vec<PathBuf>,
 }
 
 /// What makes two names one file: device and inode; the name itself where there is no such file.
@@ -112,6 +117,17 @@ impl Found {
                 true
             }
         }
+    }
+
+    /// All that was found. Archives in folders are passed over, unless an argument names them; that is a problem.
+    fn finish(mut self) -> Expansion {
+        let known = &mut self.known;
+        self.archives.retain(|path| known.insert(Identity::of(path), String::new()).is_none());
+        if let Some(first) = self.archives.first() {
+            let (count, first) = (self.archives.len(), first.display().to_string());
+            self.expansion.problems.push(Problem::ArchivesPassedOver { count, first });
+        }
+        self.expansion
     }
 
     fn folder(&mut self, folder: &Path) {
@@ -159,6 +175,8 @@ impl Found {
                     }
                     _ => self.add(Given::File(path)),
                 }
+            } else if !is_folder && is_archive_name(&path) && path.is_file() {
+                self.archives.push(path);
             }
         }
     }
@@ -197,6 +215,11 @@ fn is_address(path: &Path) -> bool {
 fn is_trace_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+fn is_archive_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    ARCHIVE_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// A name without the ending of its packing, in small letters.
@@ -299,6 +322,30 @@ mod tests {
         let expansion = expand(&[folder.path().to_path_buf()]);
         assert_eq!(names(&expansion), ["a.TRC.gz", "b.trc", "c.trc.zst"]);
         assert!(expansion.problems[0].to_string().contains("z.trc could not be read: it is a pipe"));
+    }
+
+    #[test]
+    fn no_archive_in_a_folder_is_passed_over_in_silence() {
+        let folder = folder();
+        for name in ["x.tar", "deep/y.TGZ", "deep/z.zip", "c.trc.zip", "w.log.zip"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let said = |arguments: &[PathBuf]| -> Vec<String> {
+            expand(arguments).problems.iter().map(ToString::to_string).collect()
+        };
+        let whole = folder.path().to_path_buf();
+        let all = said(&[whole.clone(), whole.join("deep")]);
+        let [_, passed_over] = &all[..] else { panic!("{all:?}") };
+        assert!(passed_over.starts_with("3 archives in folders were passed over: name them"), "{passed_over}");
+        // Those that are named are read.
+        let but_one = said(&[whole.clone(), whole.join("x.tar"), whole.join("deep/z.zip")]);
+        let [passed_over] = &but_one[..] else { panic!("{but_one:?}") };
+        let expected = "1 archive in a folder was passed over: name it to have it read (";
+        assert!(passed_over.starts_with(expected) && passed_over.ends_with("y.TGZ)"), "{passed_over}");
+        fs::create_dir(whole.join("archives")).unwrap();
+        fs::write(whole.join("archives/z.zip"), "").unwrap();
+        let alone = said(&[whole.join("archives")]);
+        assert!(alone.len() == 2 && alone[0].contains("(*.trc)") && alone[1].ends_with("z.zip)"), "{alone:?}");
     }
 
     #[test]

@@ -54,6 +54,14 @@ pub enum Problem {
         /// The folder.
         name: String,
     },
+    /// Archives in folders, which are read only if they are named.
+    #[error("{}", passed_over(*count, first))]
+    ArchivesPassedOver {
+        /// How many.
+        count: usize,
+        /// One of them.
+        first: String,
+    },
     /// No file is left by its name and its time.
     #[error("none of the files has the name and a stamp of the time that were asked for; files looked at: {count}")]
     NoneChosen {
@@ -123,5 +131,15 @@ fn no_logs(count: usize, first: &str) -> String {
     match count {
         1 => format!("{first} has the name of a server log but is not one"),
         _ => format!("{count} files have the names of server logs but none is one: {first} is the first of them"),
+    }
+}
+
+/// `count` archives stand in folders, and none of them is named.
+fn passed_over(count: usize, first: &str) -> String {
+    match count {
+        1 => format!("1 archive in a folder was passed over: name it to have it read ({first})"),
+        _ => format!(
+            "{count} archives in folders were passed over: name them to have them read ({first} is the first of them)"
+        ),
     }
 }

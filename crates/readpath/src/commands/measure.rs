@@ -65,7 +65,7 @@ pub(super) fn examine(
     unkept.into_iter().for_each(|finding| journal.find(finding));
     let outcome = procedure(&mut journal, &signals.stop());
     journal.clear_progress();
-    if signals.received().is_none() {
+    if signals.received().is_none_or(|signal| is_usual_end(&journal, signal)) {
         outcome?;
     }
     finish(context, journal, Ok(()), &signals)
@@ -185,8 +185,7 @@ fn conclude(journal: &mut RunJournal, outcome: Result<(), String>, signal: Optio
         return Exit::NotKept;
     }
     let kept = kept(journal);
-    // What goes on until ^C is whole then; another signal comes from elsewhere.
-    let signal = signal.filter(|signal| *signal != signals::INTERRUPT || !journal.ends_by_interrupt());
+    let signal = signal.filter(|signal| !is_usual_end(journal, *signal));
     match (outcome, signal) {
         (_, Some(signal)) => {
             let message = format!("The run was interrupted by {}; {kept}", signals::name(signal));
@@ -203,6 +202,11 @@ fn conclude(journal: &mut RunJournal, outcome: Result<(), String>, signal: Optio
             Exit::Done
         }
     }
+}
+
+/// Whether a signal ends what goes on until ^C: it is whole then. Another signal comes from elsewhere.
+fn is_usual_end(journal: &RunJournal, signal: u8) -> bool {
+    signal == signals::INTERRUPT && journal.ends_by_interrupt()
 }
 
 /// What is left of a run that did not complete.

@@ -211,13 +211,23 @@ fn short_ids(runs: &[&Run]) -> Vec<String> {
     (ID_LENGTH..longest).map(of_length).find(are_apart).unwrap_or_else(|| of_length(longest))
 }
 
-/// Writes charts that [`refuse_to_replace`] let pass; gives how many.
+/// Writes charts that [`refuse_to_replace`] let pass; gives how many. Where that fails, the folders that were made for
+/// them are gone again.
 fn write_charts(folder: &Path, charts: &[(PathBuf, String)], is_forced: bool) -> Result<u64, Failure> {
     if charts.is_empty() {
         return Ok(0);
     }
-    fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
-    charts.iter().try_for_each(|(path, text)| write(path, text, is_forced))?;
+    let is_new = |one: &&Path| !one.as_os_str().is_empty() && fs::symlink_metadata(one).is_err();
+    // The innermost first.
+    let new: Vec<&Path> = folder.ancestors().take_while(is_new).collect();
+    let made = fs::create_dir_all(folder).map_err(|error| not_written(folder, &error));
+    let written = made.and_then(|()| charts.iter().try_for_each(|(path, text)| write(path, text, is_forced)));
+    written.inspect_err(|_| {
+        // One that has something in it stays.
+        new.iter().for_each(|one| {
+            let _ = fs::remove_dir(one);
+        });
+    })?;
     Ok(charts.len() as u64)
 }
 
@@ -273,5 +283,19 @@ mod tests {
         let ids = |runs: &[Run]| short_ids(&runs.iter().collect::<Vec<_>>());
         assert_eq!(ids(&runs), ["0197c0de00007a11", "0197c0de00007a12"]);
         assert_eq!(ids(&runs[..1]), ["0197c0de00007"]);
+    }
+
+    #[test]
+    fn charts_that_cannot_be_written_leave_no_folder_that_was_not_there() {
+        let home = tempfile::tempdir().unwrap();
+        let [there, new] = ["there", "new"].map(|name| home.path().join(name));
+        fs::create_dir(&there).unwrap();
+        let is_refused = |folder: &Path| {
+            // No file has a place in a folder that is missing, as none has on a full disk.
+            let charts = [(folder.join("missing").join("chart.svg"), "<svg/>".to_string())];
+            write_charts(folder, &charts, false).is_err()
+        };
+        assert!(is_refused(&there) && there.is_dir());
+        assert!(is_refused(&new.join("charts")) && !new.exists());
     }
 }

@@ -238,7 +238,11 @@ pub(super) fn measure_on(
     let environment = subjects.environment(context);
     if subjects.dry_run {
         let rehearsed = rehearse(&mut procedure, places, &environment, &Machine::observe(Stop::default()));
-        let rehearsed = rehearsed.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+        // As the run itself would end.
+        let rehearsed = rehearsed.map_err(|error| match error {
+            ExperimentError::Parameters(sentence) => Failure::new(Exit::WrongCommandLine, sentence),
+            error => Failure::new(Exit::Failed, error),
+        })?;
         output::print(&script(rehearsed, places))?;
         return Ok(Exit::Done);
     }

@@ -167,6 +167,23 @@ fn a_trace_without_a_call_yet_is_waited_for_and_a_removed_one_keeps_its_page() {
 }
 
 #[test]
+fn an_interrupt_hides_not_that_a_file_is_missing_or_empty() {
+    let user = User::new();
+    let (missing, empty) = (user.home.path().join("nosuch"), user.home.path().join("empty.trc"));
+    write(&empty, b"");
+    for (path, reason) in [(missing, "nosuch could not be read: No such file"), (empty, "no call and no wait")] {
+        let child = followed(&user, &path, "--follow=600s");
+        waiting::until_signals_are_handled(child.id());
+        // It was looked at once or twice.
+        thread::sleep(2 * LOOK);
+        let output = interrupted(child);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{}", complaint(&output));
+        assert!(complaint(&output).contains(reason), "{}", complaint(&output));
+        assert!(!complaint(&output).contains("interrupted"), "{}", complaint(&output));
+    }
+}
+
+#[test]
 fn what_can_only_be_read_as_a_whole_is_followed_and_says_so() {
     let user = User::new();
     let (path, other) = (trace(&user), user.home.path().join("other.trc"));

@@ -76,8 +76,8 @@ fn gets_are_the_blocks_of_the_table_and_nothing_stays() {
     assert!(median(by_index, "gets") >= 2.0 * rows as f64, "{by_index}");
     assert_eq!(cases(&document).filter(|case| case["parameters"]["subject"] == "engine").count(), 4);
     let own = document["own_cost"].as_array().unwrap().iter().find(|metric| metric["name"] == "share_of_server");
-    // The statements are short here, and this build is not optimized.
-    assert!(own.unwrap()["median"].as_f64().unwrap() < 20.0, "{own:?}");
+    // The statements are short here, this build is not optimized, and other tests run meanwhile.
+    assert!((0.0..60.0).contains(&own.unwrap()["median"].as_f64().unwrap()), "{own:?}");
     let page = String::from_utf8(user.run("show last").stdout).unwrap();
     assert!(page.contains("(engine | postgres 15."), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");

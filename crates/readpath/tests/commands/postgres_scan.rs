@@ -153,6 +153,15 @@ fn what_cannot_be_is_one_sentence() {
 }
 
 #[test]
+fn a_directory_without_a_server_ends_a_dry_run_with_the_exit_code_of_the_run() {
+    let user = User::new();
+    for words in ["lio --alone", "lio --alone --dry-run", "calibrate --dry-run"] {
+        let said = user.refused(&format!("{words} --on postgres:/nonexistent"), 1);
+        assert!(said.contains("no PostgreSQL server"), "{words}: {said}");
+    }
+}
+
+#[test]
 fn a_table_that_does_not_stay_in_the_buffers_is_told() {
     let Some(trial) = Trial::start(&["shared_buffers=4MB"]) else { return };
     let words = format!("scan --on {} {SMALL} --path full-scan", trial.url());

@@ -7,7 +7,7 @@ use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 
 use super::subjects::{self, SUBJECT, subject, subjects, values};
-use crate::page::number::{ABSENT, range as range_of, three_digits, unit_for};
+use crate::page::number::{ABSENT, column_unit, range as range_of, three_digits, unit_for};
 use crate::page::parameters::{CHECK, cell, heading, varying};
 use crate::page::{Align, Cell, Section, Table};
 
@@ -120,13 +120,14 @@ fn evidence(cases: &[&Case]) -> Table {
         if [SUBJECT, "access", "touch", "table"].contains(&name) { Align::Left } else { Align::Right }
     };
     // A cost without its spread says too much: this column does not go where the width is small.
-    let has_range = cases.iter().any(|case| range(case).is_some());
+    let has_range = cases.iter().any(|case| range(case, None).is_some());
+    let shared = column_unit(&cases.iter().map(|case| lio::LIO.nanos(case)).collect::<Vec<_>>());
     let rebuilt = |case: &Case| lio::REBUILT_BLOCKS.median(case).filter(|count| *count > 0.0).map(Cell::count);
     Table::over(&cases)
         .each(&names, |table, name| table.column(axis(name), align(name), |case| cell(case, name)))
         .times("LIO", |case| lio::LIO.nanos(case))
         .each(has_range.then_some("range of LIO"), |table, heading| {
-            table.column(heading, Align::Word, |case| range(case))
+            table.column(heading, Align::Word, |case| range(case, shared))
         })
         .times("a block", |case| lio::BLOCK.nanos(case))
         .optional()
@@ -149,12 +150,13 @@ fn axis(name: &str) -> String {
     }
 }
 
-/// From the smallest sample to the 90th percentile or the largest, in the unit that suits the latter.
-fn range(case: &Case) -> Option<Cell> {
+/// From the smallest sample to the 90th percentile or the largest, in the unit of the median beside it: the one that
+/// the medians of the column share, or its own.
+fn range(case: &Case, shared: Option<(&str, f64)>) -> Option<Cell> {
     let metric = lio::LIO.in_case(case).filter(|metric| metric.statistics.n > 1)?;
     let high = metric.nanos_of(|metric| metric.statistics.p90.or(Some(metric.statistics.max)))?;
     let low = metric.nanos_of(|metric| Some(metric.statistics.min))?;
-    let (symbol, length) = unit_for(high);
+    let (symbol, length) = shared.unwrap_or_else(|| unit_for(metric.nanos().unwrap_or(high)));
     let text = format!("{} {symbol}", range_of(&three_digits(low / length), &three_digits(high / length)));
     Some(Cell { spread: Some((low, high)), unit: Some(Unit::Nanoseconds), ..text.into() })
 }
@@ -166,7 +168,7 @@ fn cross_checks(checks: &[&Case]) -> Option<Table> {
         .column("row bytes", Align::Right, |case| cell(case, "row_length"))
         .column("columns", Align::Right, |case| cell(case, "columns"))
         .column("a block", Align::Decimal, |case| Cell::or_absent(cost(case).map(Cell::time)))
-        .column("range", Align::Word, |case| range(case))
+        .column("range", Align::Word, |case| range(case, None))
         .optional()
         .unless_empty()
 }

@@ -74,6 +74,15 @@ pub(crate) fn unit_for(nanos: f64) -> (&'static str, f64) {
 
 /// Times of one column, in one unit where the values allow it, else each in its own; absent ones as a dash.
 pub(crate) fn time_column(values: &[Option<f64>]) -> Vec<String> {
+    let shared = column_unit(values);
+    let in_shared = |nanos: f64, (symbol, length): (&str, f64)| format!("{} {symbol}", three_digits(nanos / length));
+    let cell = |nanos: f64| shared.map_or_else(|| time(nanos), |unit| in_shared(nanos, unit));
+    let or_none = |nanos: f64| if nanos == 0.0 { "0".into() } else { cell(nanos) };
+    values.iter().map(|value| value.map_or(ABSENT.into(), or_none)).collect()
+}
+
+/// The symbol and the length in ns of the one unit of such a column, where its values allow one.
+pub(crate) fn column_unit(values: &[Option<f64>]) -> Option<(&'static str, f64)> {
     let known = || values.iter().flatten().copied().filter(|value| value.is_finite() && *value > 0.0);
     let smallest = known().fold(f64::INFINITY, f64::min);
     let largest = known().fold(0.0, f64::max);
@@ -81,10 +90,7 @@ pub(crate) fn time_column(values: &[Option<f64>]) -> Vec<String> {
     // Where all are below zero, none of them says which unit suits.
     let is_shared =
         smallest.is_finite() && largest / length < COLUMN_VALUE_MAX && largest / smallest < COLUMN_RATIO_MAX;
-    let shared = |nanos: f64| format!("{} {symbol}", three_digits(nanos / length));
-    let cell = |nanos: f64| if is_shared { shared(nanos) } else { time(nanos) };
-    let or_none = |nanos: f64| if nanos == 0.0 { "0".into() } else { cell(nanos) };
-    values.iter().map(|value| value.map_or(ABSENT.into(), or_none)).collect()
+    is_shared.then_some((symbol, length))
 }
 
 /// Bytes in the binary unit that keeps the number between 1 and 1024.

@@ -12,7 +12,11 @@ use super::number::{bytes, grouped, three_digits};
 pub(crate) const CHECK: &str = "check";
 
 /// Parameters that are counted in bytes.
-const IN_BYTES: [&str; 7] = ["block_size", "span", "offset", "distance", "size", "length", "payload"];
+const IN_BYTES: [&str; 9] =
+    ["block_size", "span", "offset", "distance", "size", "length", "payload", "footprint", "huge_bytes"];
+
+/// The length of a row in bytes, all digits of which are shown: tables name its unit in their heading.
+const ROW_LENGTH: &str = "row_length";
 
 /// The place of reads on a device, from 0 to 1, which is shown as a part of it.
 const POSITION: &str = "position";
@@ -110,14 +114,20 @@ pub(crate) fn heading(name: &str) -> String {
 
 /// The varying parameters of a case in one phrase.
 pub(crate) fn phrase(case_parameters: &Parameters, names: &[&str]) -> String {
-    let known = names.iter().filter_map(|name| Some(described(name, case_parameters.get(*name)?)));
+    let known = names.iter().filter_map(|name| Some(in_phrase(name, &shown(name, case_parameters.get(*name)?))));
     known.collect::<Vec<_>>().join(", ")
 }
 
 /// The same with all digits of each.
 pub(crate) fn phrase_in_full(case_parameters: &Parameters, names: &[&str]) -> String {
-    let known = names.iter().filter_map(|name| Some(worded(name, &in_full(name, case_parameters.get(*name)?))));
+    let known = names.iter().filter_map(|name| Some(in_phrase(name, &in_full(name, case_parameters.get(*name)?))));
     known.collect::<Vec<_>>().join(", ")
+}
+
+/// A parameter as a part of a phrase, where no heading names its unit.
+fn in_phrase(name: &str, text: &str) -> String {
+    let words = worded(name, text);
+    if name == ROW_LENGTH { format!("{words} bytes") } else { words }
 }
 
 #[cfg(test)]
@@ -146,6 +156,15 @@ mod tests {
         assert_eq!([0.0, 0.25, 1.0].map(|part| shown(POSITION, &json!(part))), ["0 %", "25.0 %", "100 %"]);
         let parameters = [(POSITION.to_string(), place.clone())].into_iter().collect();
         assert_eq!(phrase_in_full(&parameters, &[POSITION]), format!("position {place}"), "as CSV and JSON have it");
+    }
+
+    #[test]
+    fn bytes_in_a_phrase_are_no_bare_numbers() {
+        let parameters = json!({"rung": "l1", "footprint": 24_576, "huge_bytes": 2 << 20, "row_length": 250});
+        let parameters = case(&parameters).parameters;
+        let names = ["rung", "footprint", "huge_bytes", "row_length"];
+        assert_eq!(phrase(&parameters, &names), "l1, footprint 24 KiB, huge bytes 2 MiB, row length 250 bytes");
+        assert_eq!(phrase_in_full(&parameters, &names[3..]), "row length 250 bytes");
     }
 
     #[test]

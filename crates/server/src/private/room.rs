@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::{OpenOptionsExt, chown, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, chown, fchown};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use sys::file::OwnFolder;
 use sys::file::own_folder::{Leftovers, sweep_after};
-use sys::process::Credentials;
+use sys::process::{Credentials, Segment, remove_segment};
 
 use super::error::PrivateServerError;
 
@@ -26,8 +26,13 @@ pub(super) const SOCKET: &str = ".s.PGSQL.5432";
 /// How long a server of a killed process may take to end before it is killed too.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Most bytes of a server's lock file that are read: the number of its process is in the first line.
+/// How long the last processes of a killed server may take to leave its shared memory.
+const DETACH_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Most bytes of a server's lock file that are read: the number of its process is in the first line, and which shared
+/// memory it has in the seventh.
 const PID_FILE_MAX: u64 = 1024;
+const MEMORY_LINE: usize = 7;
 
 /// A directory of a server's own, which only the server's user can enter. Dropping it removes it.
 #[derive(Debug)]
@@ -90,7 +95,12 @@ pub fn sweep(parent: &Path, fate: Leftovers) -> Vec<PathBuf> {
     let Ok(parent) = parent.canonicalize() else { return Vec::new() };
     let user = rustix::process::geteuid();
     let is_ours = |owner: u32| user.is_root() || owner == user.as_raw();
-    sweep_after((&parent, PREFIX), fate, &is_ours, &|room| end_server(&room.join("data")))
+    let end = |room: &Path| {
+        let data = room.join("data");
+        end_server(&data);
+        free_memory(&data);
+    };
+    sweep_after((&parent, PREFIX), fate, &is_ours, &end)
 }
 
 /// Ends the server that works in `data`, if there is one: only a process whose working directory it is.
@@ -108,19 +118,45 @@ fn end_server(data: &Path) {
     }
 }
 
-/// The process of the server that works in `data`. Another user may have put a link or a pipe there, which would hold
-/// up root or fill its memory.
+/// Removes the shared memory of a server that was killed in `data`: it outlives the processes. The lock file may name
+/// any memory, so that only what belongs to the file's owner is removed.
+fn free_memory(data: &Path) {
+    let Some((text, owner)) = lock_file(data) else { return };
+    let Some((key, number)) = memory_of(&text) else { return };
+    let start = Instant::now();
+    while matches!(remove_segment(key, number, owner), Ok(Segment::InUse)) && start.elapsed() < DETACH_TIMEOUT {
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Key and number of the shared memory that a lock file names. The server writes both without a sign, the key in 64
+/// bits.
+fn memory_of(lock_file: &str) -> Option<(i32, i32)> {
+    let mut words = lock_file.lines().nth(MEMORY_LINE - 1)?.split_whitespace();
+    let key: u64 = words.next()?.parse().ok()?;
+    let number = words.next()?.parse().ok()?;
+    Some((key as i32, number))
+}
+
+/// The process of the server that works in `data`.
 fn server_in(data: &Path) -> Option<u32> {
+    let (text, _) = lock_file(data)?;
+    let pid = text.lines().next()?.trim().parse().ok()?;
+    let folder = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+    (folder == data).then_some(pid)
+}
+
+/// What the lock file in `data` says, and its owner. Another user may have put a link or a pipe there, which would hold
+/// up root or fill its memory.
+fn lock_file(data: &Path) -> Option<(String, u32)> {
     folder_in_room(data).ok()?;
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let path = data.join("postmaster.pid");
     let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
-    file.metadata().ok().filter(|file| file.is_file())?;
+    let owner = file.metadata().ok().filter(|file| file.is_file())?.uid();
     let mut text = String::new();
     file.take(PID_FILE_MAX).read_to_string(&mut text).ok()?;
-    let pid = text.lines().next()?.trim().parse().ok()?;
-    let folder = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
-    (folder == data).then_some(pid)
+    Some((text, owner))
 }
 
 #[cfg(test)]
@@ -165,6 +201,17 @@ mod tests {
         assert_eq!(server_in(&left.join("data")), None);
         assert_eq!(sweep(parent.path(), Leftovers::Removed), [left.canonicalize().unwrap_or(left)]);
         assert!(notes.is_dir(), "no name of a room");
+    }
+
+    #[test]
+    fn the_shared_memory_of_a_killed_server_is_found_in_its_lock_file_and_in_no_shorter_one() {
+        let start = "4711\n/tmp/readpath-postgres-1-0/data\n1764405707\n5432\n/tmp/readpath-postgres-1-0\n\n";
+        assert_eq!(memory_of(&format!("{start} 17895697         3\nready   \n")), Some((17_895_697, 3)));
+        assert_eq!(memory_of(&format!("{start}18446744073709551615 32769\n")), Some((-1, 32_769)));
+        for text in ["", start, "4711\n"] {
+            assert_eq!(memory_of(text), None, "{text}");
+        }
+        assert_eq!(memory_of(&format!("{start}17895697\n")), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use measure::quantity::whole_mebibytes;
 use rustix::process::Signal;
 use sys::file::own_folder::Leftovers;
 use sys::process::{BoundChild, Credentials};
@@ -49,6 +50,10 @@ const DATABASE: &str = "postgres";
 /// Lines of the server's log that an error shows: the last ones, or those from the first line with one of these words.
 const LOG_LINES: usize = 3;
 const FAILURES: [&str; 2] = ["FATAL:", "PANIC:"];
+
+/// Bytes free in the folder of a server below which an empty log means that its disk is full: its first files take some
+/// 40 MiB, and initdb removes what it has made.
+const FREE_MIN: u64 = 64 << 20;
 
 /// How a server says that it is starting up, recovering or shutting down.
 const NOT_READY: &str = "the database system is";
@@ -311,8 +316,13 @@ impl PrivateServer {
     }
 
     fn not_started(&self) -> PrivateServerError {
-        let log = fs::read(self.room.path().join("log")).unwrap_or_default();
-        PrivateServerError::NotStarted { version: self.version().text.clone(), log: last_lines(&log) }
+        let room = self.room.path();
+        let log = fs::read(room.join("log")).unwrap_or_default();
+        // A full disk takes no lines of a log either.
+        let free = rustix::fs::statvfs(room).ok().map(|system| system.f_bavail.saturating_mul(system.f_frsize));
+        let full = free.filter(|free| *free < FREE_MIN && log.trim_ascii().is_empty());
+        let log = full.map_or_else(|| last_lines(&log), |free| no_space(room.parent().unwrap_or(room), free));
+        PrivateServerError::NotStarted { version: self.version().text.clone(), log }
     }
 
     fn timed_out(&self, what: &'static str, limit: Duration) -> PrivateServerError {
@@ -384,6 +394,16 @@ fn reachable(
     }
 }
 
+/// Why a server did not start that had no space for a word of its log.
+fn no_space(folder: &Path, free: u64) -> String {
+    format!(
+        "there is no space in {} (free: {}; the first files of a server take some 40 MiB); make space there, or name \
+         another folder for temporary files in TMPDIR, such as /var/tmp",
+        folder.display(),
+        whole_mebibytes(free)
+    )
+}
+
 /// The last lines of a log, in one line.
 fn last_lines(log: &[u8]) -> String {
     let text = String::from_utf8_lossy(log);
@@ -408,6 +428,12 @@ mod tests {
         assert_eq!(setting("/tmp/a\",b"), r#"unix_socket_directories="/tmp/a"",b""#);
         // As SHOW gives it to programs that connect there.
         assert_eq!(setting("/tmp/a \"b"), "unix_socket_directories=/tmp/a \"b");
+    }
+
+    #[test]
+    fn an_empty_log_on_a_full_disk_says_that_there_is_no_space_and_which_folder_to_give_instead() {
+        let said = no_space(Path::new("/full/tmp"), 0);
+        assert!(said.starts_with("there is no space in /full/tmp (free: ") && said.contains("in TMPDIR"), "{said}");
     }
 
     #[test]

@@ -209,6 +209,25 @@ fn queries_none_of_which_is_certainly_faster_are_not_said_to_get_faster() {
 }
 
 #[test]
+fn queries_that_are_certainly_slower_are_not_said_to_be_perhaps_slower() {
+    let one = |number: usize| {
+        let then = if number == 0 { 5.0 } else { 10.8 };
+        Compared::of("q", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[then; 3])])
+    };
+    let said = said_of(State::System, (0..7).map(one).collect(), None)[0].message.clone();
+    let begins = "postgres 18.6, cached by the operating system (system): undecided, because some queries get faster \
+                  and others get slower.";
+    assert!(said.starts_with(begins), "{said}");
+    assert!(said.ends_with("; 1 is certainly faster and 6 certainly slower."), "{said}");
+}
+
+#[test]
+fn of_too_few_turns_it_is_not_said_that_nothing_is_certain() {
+    let said = halved_and(2, [Variant::of(&[0], &[10.0; 2]), Variant::of(&[1], &[5.0; 2])], None);
+    assert!(said.ends_with("Too few turns for an interval."), "{said}");
+}
+
+#[test]
 fn a_verdict_of_a_busy_server_is_withheld() {
     let sets = [set("now"), set("cached")];
     let advice = Advice::of(&sets, &[judged(Decision::Undecided, 1.0, 0), judged(Decision::Change, 0.5, 9)], "cached");
@@ -475,7 +494,7 @@ fn advice_of_states() -> Reading {
             "resampled, 95 % of the means lie between {times} and {times}; {faster} {are} certainly faster and \
              {slower} certainly slower."
         );
-        let verdict = format!("postgres 18.6, {}: {verdict}", state.in_words());
+        let verdict = format!("postgres 18.6, {}: {verdict}", state.introduced());
         Some(match changed {
             0 => says![verdict, format!("No set of constants changes the plan of any of {whose} 9 queries.")],
             1 => {

@@ -170,6 +170,19 @@ fn orphans() -> Reading {
     })
 }
 
+#[test]
+fn no_log_of_plans_is_said_to_be_a_trace_that_lacks_a_parent() {
+    for (cpu, parent, other) in [(None, "has no plan in the log: a CALL", "trac"), (Some(micros(1)), "trace", "plan")] {
+        let mut made = profile(10, &[]);
+        made.whole.calls.values_mut().for_each(|sums| sums.own.cpu = cpu);
+        (made.whole.orphans, made.whole.roots) = (1, 2);
+        let all = found(&made);
+        let said: Vec<&str> =
+            all.iter().filter(|one| row::ORPHAN_CALLS.made(one)).map(|one| one.message.as_str()).collect();
+        assert!(said.len() == 1 && said[0].contains(parent) && !said[0].contains(other), "{said:?}");
+    }
+}
+
 /// Plans by the µs that their second line took, where the first took 1000.
 fn contradicting_plans() -> Reading {
     let of = |lines: &Vec<i64>| {

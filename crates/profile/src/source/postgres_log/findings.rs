@@ -44,6 +44,8 @@ pub struct LogSummary {
     pub repeated: u64,
     /// Inner statements whose caller was not found.
     pub orphans: u64,
+    /// Those of them that a `CALL` or `DO` ran whose beginning or end is in the log, without a plan.
+    pub orphans_of_calls: u64,
     /// Elapsed time without the time of reads, over executions that know both blocks and I/O times.
     pub time_without_reads: Ticks,
     /// Blocks got by these executions: the quotient is an upper bound of the cost of a logical I/O, because the time
@@ -63,7 +65,7 @@ impl LogSummary {
 /// A count among the executions: what is counted, its row, and what one and several do.
 type Note = (fn(&LogSummary) -> u64, FindingSpec, [&'static str; 2]);
 
-const NOTES: [Note; 8] = [
+const NOTES: [Note; 9] = [
     (|logs| logs.unmeasured, row::NO_FIGURES, ["has no figures", "have no figures"]),
     (|logs| logs.without_blocks, row::NO_BLOCKS, ["counts no blocks", "count no blocks"]),
     (|logs| logs.without_node_times, row::NO_NODE_TIMES, ["has no times of nodes", "have no times of nodes"]),
@@ -75,7 +77,16 @@ const NOTES: [Note; 8] = [
     (|logs| logs.without_session, row::NO_SESSIONS, ["does not say whose it is", "do not say whose they are"]),
     (|logs| logs.without_time, row::NO_TIMES, ["does not say when it was", "do not say when they were"]),
     (|logs| logs.parallel, row::PARALLEL_PLANS, ["ran in several processes"; 2]),
-    (|logs| logs.orphans, row::INNER_STATEMENTS, ["ran inside a function or procedure"; 2]),
+    (
+        |logs| logs.orphans.saturating_sub(logs.orphans_of_calls),
+        row::INNER_STATEMENTS,
+        ["ran inside a function or procedure whose own call is not in the log"; 2],
+    ),
+    (
+        |logs| logs.orphans_of_calls,
+        row::INNER_STATEMENTS,
+        ["ran inside a procedure or block whose own call is logged without a plan"; 2],
+    ),
 ];
 
 /// What follows from each of these, and what to do; `is_explained` where all executions are from files of EXPLAIN.
@@ -90,7 +101,7 @@ fn consequence(finding: &FindingSpec, is_explained: bool) -> &'static str {
         row::NO_SESSIONS => ": add %p to log_line_prefix",
         row::NO_TIMES => ": add %m to log_line_prefix",
         row::PARALLEL_PLANS => ": below a Gather, times of nodes, reads and their times are means of the processes",
-        _ => " whose own call is not in the log",
+        _ => "",
     }
 }
 

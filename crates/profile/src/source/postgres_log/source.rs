@@ -288,6 +288,7 @@ impl LogSource {
     /// the same text again, or it is a `CALL` or `DO`.
     fn end_without_plan(&mut self, entry: &Entry, observer: &mut dyn Observer) {
         let at = entry.time.map(Ticks::from_micros);
+        let running = self.running_call(&entry.session);
         let call = self.ended_call(entry, at);
         let is_over = entry.is_failure || call.is_some();
         // An entry without a session may be any session's.
@@ -306,7 +307,15 @@ impl LogSource {
             !waiting.is_empty()
         });
         self.waiting -= ended.len();
-        ended.iter().for_each(|inner| self.root(SessionIndex(session), inner, observer));
+        for inner in &ended {
+            let is_of_running = running.is_some_and(|call| inner.began_within(&call));
+            self.orphan(SessionIndex(session), inner, call.is_some() || is_of_running, observer);
+        }
+    }
+
+    /// The `CALL` or `DO` of a session that began and is not known to be over.
+    fn running_call(&self, session: &str) -> Option<Inner> {
+        self.running.get(session).map(|start| Inner::of_begun_call(*start))
     }
 
     /// The client's `CALL` or `DO` that an entry without a plan shows to be over: the entry has its duration, or the
@@ -560,7 +569,14 @@ impl LogSource {
     }
 
     fn root(&mut self, session: SessionIndex, inner: &Inner, observer: &mut dyn Observer) {
+        let call = self.running_call(&self.context.sessions[session.0 as usize].id);
+        self.orphan(session, inner, call.is_some_and(|call| inner.began_within(&call)), observer);
+    }
+
+    /// An inner statement without a caller with a plan; `is_of_call` where a `CALL` or `DO` is known to have run it.
+    fn orphan(&mut self, session: SessionIndex, inner: &Inner, is_of_call: bool, observer: &mut dyn Observer) {
         self.summary.orphans += 1;
+        self.summary.orphans_of_calls += u64::from(is_of_call);
         observer.root(&self.context, &root(session, inner));
     }
 
@@ -1202,6 +1218,29 @@ mod tests {
         let outer = entry(1030, 7, "20.000", "select f()", FIGURES);
         let (kept, _, summary) = read(&(later + &inner(1020, "3.000", WITHIN_F) + &outer));
         assert_eq!((kept.calls[1].own.elapsed, summary.orphans), (Ticks::from_micros(17_000), 0));
+    }
+
+    #[test]
+    fn no_call_that_is_logged_without_a_plan_is_said_to_be_missing() {
+        let line = |millis: u32, text: &str| format!("2026-11-21 10:45:01.{millis:03} UTC [7] me@shop LOG:  {text}\n");
+        let (begin, ran) = (line(1, "statement: CALL f()"), inner(1005, "3.000", WITHIN_F));
+        let end = line(6, "duration: 5.100 ms  statement: CALL f()");
+        let failed = line(6, "x").replace("LOG", "ERROR");
+        let next = entry(1525, 7, "17.000", "select 1", FIGURES);
+        for (log, of_calls) in [
+            (begin.clone() + &ran + &end, 1),
+            (ran.clone() + &end, 1),
+            (begin.clone() + &ran, 1),
+            (begin.clone() + &ran + &failed, 1),
+            (begin.clone() + &ran + &next, 1),
+            (inner(980, "3.000", WITHIN_F) + &begin, 0),
+            (ran.clone() + &failed, 0),
+            (ran.clone() + &next, 0),
+            (begin.replace("[7]", "[8]") + &ran, 0),
+        ] {
+            let (_, _, summary) = read(&log);
+            assert_eq!((summary.orphans, summary.orphans_of_calls), (1, of_calls), "{log}");
+        }
     }
 
     #[test]

@@ -60,11 +60,15 @@ pub(super) fn follow(
     let mut pages = Pages::before(journal.run());
     let mut written = Instant::now();
     let what = followed(&arguments.files);
+    let mut is_looked_through = false;
     journal.step(&format!("reading {what}"), Duration::ZERO);
     loop {
         // What was written before the signal is on the last page; without any page the signal ends the reading too.
         let is_last = stop.requested();
         if is_last && pages.is_all_there.is_none() {
+            if is_looked_through {
+                break;
+            }
             return Ok(true);
         }
         match source.look(arguments, journal, stop)? {
@@ -85,21 +89,21 @@ pub(super) fn follow(
                 pages.show(context, journal)?;
             }
         }
+        // A signal breaks a look off.
+        is_looked_through = !stop.requested();
         if is_last || written.elapsed() >= idle {
             break;
         }
-        journal.step(&format!("waiting for more of {what}"), Duration::ZERO);
+        journal.step(&waiting(&arguments.files, &what, pages.is_all_there.is_some()), Duration::ZERO);
         let looked = Instant::now();
         while !stop.requested() && looked.elapsed() < RENEWAL.min(idle) {
             thread::sleep(NAP);
         }
     }
     pages.page.take_away()?;
+    journal.end_by_interrupt();
     match (pages.is_all_there, pages.nothing) {
-        (Some(is_all_there), _) => {
-            journal.end_by_interrupt();
-            Ok(is_all_there)
-        }
+        (Some(is_all_there), _) => Ok(is_all_there),
         (None, Some(nothing)) => Err(nothing),
         (None, None) => Err(Failure::new(Exit::Failed, "no call and no wait was written while it was followed.")),
     }
@@ -111,6 +115,19 @@ fn followed(files: &[PathBuf]) -> String {
     match files.len() {
         0 | 1 => first,
         count => format!("{first} and {} more", count - 1),
+    }
+}
+
+/// What is waited for. As long as there is no page, a file that is not there may have a mistyped name.
+fn waiting(files: &[PathBuf], what: &str, has_page: bool) -> String {
+    let found = if has_page { Vec::new() } else { expand(files).given };
+    let is_missing = |given: &&Given| match given {
+        Given::File(path) => matches!(path.try_exists(), Ok(false)),
+        Given::StandardInput => false,
+    };
+    match found.iter().find(is_missing) {
+        Some(given) => format!("waiting for {}, which does not exist yet", given.name()),
+        None => format!("waiting for more of {what}"),
     }
 }
 
@@ -238,6 +255,17 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     use super::*;
+
+    #[test]
+    fn no_mistyped_name_is_waited_for_as_if_it_were_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let [there, missing] = ["a.trc", "nosuch"].map(|name| folder.path().join(name));
+        std::fs::write(&there, "").unwrap();
+        let said = |has_page: bool| waiting(&[there.clone(), missing.clone()], "both", has_page);
+        assert_eq!(said(false), format!("waiting for {}, which does not exist yet", missing.display()));
+        assert_eq!(said(true), "waiting for more of both", "one that was removed");
+        assert_eq!(waiting(&[there], "a.trc", false), "waiting for more of a.trc");
+    }
 
     #[test]
     fn a_file_whose_name_is_no_utf_8_grows_too() {

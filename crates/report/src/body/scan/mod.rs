@@ -86,12 +86,14 @@ fn indexes(cases: &[&Case]) -> Option<Table> {
         .unless_empty()
 }
 
-/// What the scans went through, how small it is, and how fast it went next to a read in sequence.
+/// How large the tables of the scans are, how small they became, and how fast it went next to a read in sequence.
+///
+/// The blocks are those of the table, not those that were read: these are the gets of the first table.
 fn sizes(cases: &[&Case]) -> Option<Table> {
     let scans: Vec<&Case> = cases.iter().copied().filter(|case| case.metric("clustering_factor").is_none()).collect();
     let rate = |case: &Case| scan::BANDWIDTH.median(case).map(|mebibytes| mebibytes * f64::from(1 << 20) / 1e9);
     Table::over(&scans)
-        .column("what was read", Align::Left, |case| label(case))
+        .column("path", Align::Left, |case| label(case))
         .column("blocks", Align::Right, |case| count(case, "blocks"))
         // Of the columns that may be left out the first ones stay longest.
         .column("× smaller", Align::Decimal, |case| digits(case, "compression_ratio"))
@@ -107,6 +109,7 @@ fn sizes(cases: &[&Case]) -> Option<Table> {
         .column("% of sequential", Align::Decimal, |case| digits(case, "bandwidth_share"))
         .optional()
         .groups(|case| subject(case))
+        .titled("How large the table of each path is, and how fast a pass went:")
         .unless_empty()
 }
 

@@ -88,6 +88,14 @@ fn of_plans() -> Vec<Reading> {
             ],
         ),
         noted(
+            row::INNER_STATEMENTS,
+            |logs| &mut logs.orphans_of_calls,
+            [
+                "1 of 3 executions ran inside a procedure or block whose own call is logged without a plan.",
+                "of 3 executions ran inside a procedure or block whose own call is logged",
+            ],
+        ),
+        noted(
             row::REPEATED_ENTRIES,
             |logs| &mut logs.repeated,
             ["1 execution stands in several logs, as a server writes them", "executions stand in several logs, as"],
