@@ -158,7 +158,12 @@ impl From<SubjectError> for ExperimentError {
 impl ExperimentError {
     /// Whether the threads or the memory for reads at once were refused: fewer of them may be granted.
     pub(crate) fn is_of_many_at_once(&self) -> bool {
-        matches!(self, ExperimentError::Device(DeviceError::NotStarted(_) | DeviceError::Method(_)))
+        let ExperimentError::Device(error) = self else { return false };
+        match error {
+            DeviceError::NotStarted(_) => true,
+            DeviceError::Method(error) => matches!(error, MethodError::NotStarted { .. } | MethodError::Memory { .. }),
+            _ => false,
+        }
     }
 
     /// The engine knows no flags: this adds the one that mends what it complains of.
