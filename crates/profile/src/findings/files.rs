@@ -36,7 +36,8 @@ pub(crate) fn findings(ingested: &Ingested) -> Vec<Finding> {
     }
     for file in ingested.files.iter().filter(|file| file.cut_short.is_some()) {
         let reason = file.cut_short.as_deref().unwrap_or_default();
-        let message = format!("Only part of {} was read ({} bytes): {reason}.", file.name, grouped(file.bytes));
+        let read = counted(file.bytes, "byte", "bytes");
+        let message = format!("Only part of {} was read ({read}): {reason}.", file.name);
         findings.push(row::FILE_CUT_SHORT.of(message));
     }
     findings.extend(missing(&ingested.files));

@@ -22,6 +22,9 @@ const LINE_END: &[u8] = b"\0\n";
 /// How many files that could not be read are named; the others are counted.
 const NAMED_MAX: usize = 5;
 
+/// What is said of the files that are not named.
+const OTHERS: &str = "the other files were read";
+
 /// What follows in an archive.
 pub(super) enum Next {
     /// A file: its name, and its bytes, unpacked.
@@ -127,7 +130,10 @@ impl<A: Archive> FilesWithin<A> {
         }
         match &self.failure {
             Some(failure) => sentences.push(failure.clone()),
-            None if self.whole > 0 => sentences.push("the other files were read".into()),
+            // An archive within this one has said so of its own files, which reads for all.
+            None if self.whole > 0 && !sentences.iter().any(|sentence| sentence.ends_with(OTHERS)) => {
+                sentences.push(OTHERS.into());
+            }
             None => {}
         }
         Err(io::Error::other(sentences.join("; ")))
@@ -251,6 +257,22 @@ mod tests {
         // A file that is whole goes on in the next one, and one that gave nothing breaks no line.
         let (text, _) = read(vec![("on", false), ("", true), ("e\n", false)]);
         assert_eq!(text, "one\n");
+    }
+
+    #[test]
+    fn what_an_archive_within_says_of_its_other_files_is_not_said_twice() {
+        let inner = FilesWithin::new(Made(VecDeque::from([(vec![], true), (b"one\n".to_vec(), false)])));
+        let outer =
+            VecDeque::from([("b.tar", Bytes::from_reader(inner)), ("c.trc", Bytes::from_reader(Cursor::new("")))]);
+        struct Named(VecDeque<(&'static str, Bytes)>);
+        impl Archive for Named {
+            fn next(&mut self) -> io::Result<Next> {
+                Ok(self.0.pop_front().map_or(Next::End, |(name, bytes)| Next::File(name.into(), bytes)))
+            }
+        }
+        let mut all = String::new();
+        let failure = FilesWithin::new(Named(outer)).read_to_string(&mut all).unwrap_err().to_string();
+        assert_eq!(failure, "in its file b.tar, in its file 2.trc, why; the other files were read");
     }
 
     #[test]

@@ -153,7 +153,8 @@ fn complain(ingested: &Ingested) {
     }
     for file in &ingested.files {
         if let Some(reason) = &file.cut_short {
-            output::complain(&format!("Only part of {} was read ({} bytes): {reason}.", file.name, file.bytes));
+            let read = counted(file.bytes, "byte", "bytes");
+            output::complain(&format!("Only part of {} was read ({read}): {reason}.", file.name));
         }
     }
 }

@@ -1,6 +1,5 @@
 //! What is said of the files that a profile was made of.
 
-use measure::quantity::grouped;
 use measure::schema::profile::findings as row;
 use sides::proptest::collection::vec;
 use sides::proptest::option;
@@ -76,10 +75,10 @@ fn cut_short() -> Reading {
         let cut_short = reason.map(String::from);
         said(of_files(vec![named("a.trc"), SourceFile { bytes: *bytes, cut_short, ..named("b.trc") }]))
     };
-    let values = (2..9999_u64, option::of(select(vec!["the archive ends early", "an input error"])));
+    let values = (1..4_u64, option::of(select(vec!["the archive ends early", "an input error"])));
     reading(row::FILE_CUT_SHORT, values, of, |(bytes, reason)| {
-        let bytes = grouped(*bytes);
-        reason.map(|reason| says![format!("Only part of b.trc was read ({bytes} bytes): {reason}.")])
+        let bytes = if *bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
+        reason.map(|reason| says![format!("Only part of b.trc was read ({bytes}): {reason}.")])
     })
 }
 
