@@ -383,7 +383,10 @@ impl Comparison {
             let is_rejected = |set: &usize| self.judged[*set].decision == Decision::Change && gains[*set] <= 0.0;
             let rejected: Vec<usize> = (0..gains.len()).filter(is_rejected).collect();
             if rejected.is_empty() {
-                self.judged.iter_mut().zip(gains).for_each(|(judged, gain)| judged.gain = gain);
+                let all = self.all_millis().filter(|_| self.state == State::AsFound);
+                let saved = |judged: &Judged| all.map_or(0.0, |all| (judged.now - judged.then) / all);
+                let weighed = self.judged.iter_mut().zip(gains);
+                weighed.for_each(|(judged, gain)| *judged = Judged { gain, saved: saved(judged), ..*judged });
                 return;
             }
             // Without their plans, the others are held against other ones.
@@ -446,6 +449,11 @@ impl Comparison {
 
     fn all_fastest(&self) -> Vec<f64> {
         (0..self.compared.len()).map(|at| self.fastest(at)).collect()
+    }
+
+    /// The milliseconds of all queries with a time, by the server's own constants; `None` where there are none.
+    fn all_millis(&self) -> Option<f64> {
+        Some(self.compared.iter().filter_map(|one| one.millis(0)).sum()).filter(|all| *all > 0.0)
     }
 
     /// How much less the queries lose with a set than with the server's own constants, which exceptions keep.
@@ -1170,6 +1178,24 @@ mod tests {
         };
         assert_eq!(mixed(11.0), (Decision::Change, true));
         assert_eq!(mixed(11.9), (Decision::Undecided, false));
+    }
+
+    #[test]
+    fn what_a_set_saves_is_a_part_of_the_time_of_all_queries_and_not_of_those_that_it_changes() {
+        let saved = |state| {
+            let variants = |now: f64, then: f64| vec![Variant::of(&[0], &[now; 4]), Variant::of(&[1], &[then; 4])];
+            let mut queries: Vec<Compared> = (0..4).map(|_| Compared::of("halved", variants(10.0, 5.0))).collect();
+            queries.push(Compared::of("as before", vec![Variant::of(&[0, 1], &[40.0; 4])]));
+            let not_run = Compared::of("not run", vec![Variant::of(&[0, 1], &[])]);
+            queries.push(Compared { not_timed: Some("it writes".into()), ..not_run });
+            let sets = vec![own(), ConstantSet { name: "random-1.1", values: Vec::new() }];
+            let mut comparison = Comparison::timed(state, sets, queries);
+            comparison.judge();
+            comparison.judged.iter().map(|judged| judged.saved).collect::<Vec<_>>()
+        };
+        assert_eq!(saved(State::AsFound), [0.0, 0.25]);
+        assert_eq!(saved(State::Cached), [0.0, 0.0], "the lengths of readpath's queries are readpath's");
+        assert_eq!(saved(State::OwnCold), [0.0, 0.0], "a disk's times are too unsteady");
     }
 
     #[test]
