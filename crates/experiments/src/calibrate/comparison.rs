@@ -26,10 +26,11 @@ const ROUNDS_TIME_AS_FOUND: Duration = Duration::from_secs(60);
 
 /// Further rounds of queries that are unclear, for each reason; and how long turns of each may begin, at least. Where
 /// the rounds of all queries took longer than usual, so do these: it is this part of their time.
-const MORE_ROUNDS: usize = 5;
+const MORE_ROUNDS: usize = 10;
 const MORE_TIME: Duration = Duration::from_secs(30);
 const MORE_TIME_PART: u32 = 2;
 /// The same where each run takes a restart.
+const MORE_ROUNDS_COLD: usize = 5;
 const MORE_TIME_COLD: Duration = Duration::from_secs(240);
 
 /// A short query of the user's is repeated in its turn until its runs have taken this long together, but not more often
@@ -755,7 +756,8 @@ fn run_again(
 ) -> Result<(), ExperimentError> {
     let started = bench.machine.clock.now();
     let mut wanted = Wanted::new();
-    for number in 0..MORE_ROUNDS {
+    let most_rounds = if comparison.state.is_cold() { MORE_ROUNDS_COLD } else { MORE_ROUNDS };
+    for number in 0..most_rounds {
         if number == 0 || again.is_found_anew {
             wanted = (again.find)(comparison, contenders);
         }

@@ -15,26 +15,22 @@ use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, RUNS_MIN};
 use super::sets::{ConstantSet, is_known};
 use crate::journal::Journal;
 
-/// Where neither known set is as good, the set nearest to the server's own constants that gains this part of what the
-/// best of its kind does is advised: two runs then advise the same.
-const AS_GOOD: f64 = 0.85;
+/// A set may be advised where it gains this part of what the best set does: of the many that are nearly as good, each
+/// run finds another one best.
+const AS_GOOD: f64 = 0.5;
 
-/// The better of the two known sets is advised where it gains this part of what the best set does: of the many that are
-/// nearly as good, each run finds another one best.
-const KNOWN_AS_GOOD: f64 = 0.5;
+/// And where it leaves this part more of the time of all queries than the quickest of those that are as good, at most.
+/// Gains count queries, of which one may take a third of the time.
+const AS_QUICK: f64 = 0.1;
 
 /// Where neither known set is as good, sets that are the same in each run and harm no query come before others.
-/// Measured ones, which differ from run to run, stand where this part of what the best of them gains is still more than
-/// any of the others does.
+/// Measured ones, which differ from run to run, stand where this part of what one of them gains is still more than any
+/// of the others does.
 const MEASURED: f64 = 0.8;
 
 /// The same of sets that are the same in each run and harm queries, which are exceptions; and the part of its gain that
-/// such a set counts in the choice of a known one.
+/// such a set counts against the best.
 const HARMFUL: f64 = 0.9;
-
-/// A set that saves this part more of the time of all queries than another one, and gains no less, is advised before
-/// it. Gains count queries, of which one may take a third of the time.
-const MUCH_TIME: f64 = 0.1;
 
 /// A set that takes this many times as long in another state than that which it is advised in is said to harm there.
 const HARM: f64 = 1.1;
@@ -53,12 +49,12 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// What the times advise: the better of two known sets where it is as good as the best, otherwise the nearest that
-    /// is; and one that saves much more time where it gains no less.
+    /// What the times advise: of the sets that are as good and as quick as the best, the better of two known ones,
+    /// otherwise the nearest.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
-        let best = known(sets, judged).or_else(|| nearest(sets, judged, own, &|_| true));
-        if let Some(set) = best.map(|best| quickest(sets, judged, own, best)) {
+        let good = as_good(judged);
+        if let Some(set) = known(sets, judged, &good).or_else(|| nearest(sets, judged, &good, own)) {
             return Advice { decision: Decision::Change, set, withheld: None };
         }
         // What is said then is said of the state's own set, unless another one changes enough plans and it does not.
@@ -92,65 +88,41 @@ pub(super) fn contenders(sets: &[ConstantSet], judged: &[Judged], preferred: &st
     (1..sets.len()).filter(|set| is_advised(*set) || is_known(*set)).collect()
 }
 
-/// The known set that gains more, where it is as good as the best of all. The two are compared with each other and not
-/// with the best of thirty, which differs more from run to run; nor does a query that one of them harms count there,
-/// which may be no exception in the next run. Against the best, the gain of a set that harms queries counts in part.
-fn known(sets: &[ConstantSet], judged: &[Judged]) -> Option<usize> {
-    let counted = |set: usize| counted_gain(&judged[set]);
-    let changing = || (1..sets.len()).filter(|set| judged[*set].decision == Decision::Change);
-    let most = changing().map(counted).fold(0.0, f64::max);
-    let known = changing().filter(|set| is_known(sets, *set));
+/// The places of the sets that are worth a change and are as good as the best of them, and as quick as the quickest of
+/// these. The gain of a set that harms queries counts in part.
+fn as_good(judged: &[Judged]) -> Vec<usize> {
+    let counted = |set: usize| judged[set].gain * if judged[set].harmed > 0 { HARMFUL } else { 1.0 };
+    let mut good: Vec<usize> = (1..judged.len()).filter(|set| judged[*set].decision == Decision::Change).collect();
+    let most = good.iter().map(|set| counted(*set)).fold(0.0, f64::max);
+    good.retain(|set| counted(*set) >= most * AS_GOOD);
+    let saved = good.iter().map(|set| judged[*set].saved).fold(f64::NEG_INFINITY, f64::max);
+    good.retain(|set| judged[*set].saved >= saved - AS_QUICK);
+    good
+}
+
+/// The known set among these that gains more. The two are compared with each other and not with the best of thirty,
+/// which differs more from run to run; nor does a query that one of them harms count there, which may be no exception
+/// in the next run.
+fn known(sets: &[ConstantSet], judged: &[Judged], good: &[usize]) -> Option<usize> {
+    let known = good.iter().copied().filter(|set| is_known(sets, *set));
     // The nearer one where both gain as much.
-    let better = known.rev().max_by(|one, other| judged[*one].gain.total_cmp(&judged[*other].gain));
-    better.filter(|set| counted(*set) >= most * KNOWN_AS_GOOD)
+    known.rev().max_by(|one, other| judged[*one].gain.total_cmp(&judged[*other].gain))
 }
 
-/// What a set gains, of which a part counts where it harms queries.
-fn counted_gain(judged: &Judged) -> f64 {
-    judged.gain * if judged.harmed > 0 { HARMFUL } else { 1.0 }
-}
-
-/// A set than which none that gains as much saves much more time, from this one on.
-fn quickest(sets: &[ConstantSet], judged: &[Judged], own: Option<usize>, mut best: usize) -> usize {
-    loop {
-        let (least, gain) = (judged[best].saved + MUCH_TIME, counted_gain(&judged[best]));
-        let is_quicker = |set: usize| judged[set].saved >= least && counted_gain(&judged[set]) >= gain;
-        // Each saves a tenth more than the one before, of all time at most.
-        match nearest(sets, judged, own, &is_quicker) {
-            Some(quicker) => best = quicker,
-            None => return best,
-        }
-    }
-}
-
-/// The first set that is as good as the best of its kind, of those of which `is_one` holds. Sets that are the same in
-/// each run come before measured ones, of which the state's `own` is preferred, and both before sets that harm queries
-/// which are exceptions; those that come later stand where they gain clearly more.
-fn nearest(
-    sets: &[ConstantSet],
-    judged: &[Judged],
-    own: Option<usize>,
-    is_one: &dyn Fn(usize) -> bool,
-) -> Option<usize> {
+/// The first of these sets. Those that are the same in each run come before measured ones, of which the state's `own`
+/// is preferred, and both before sets that harm queries which are exceptions; those that come later stand where they
+/// gain clearly more.
+fn nearest(sets: &[ConstantSet], judged: &[Judged], good: &[usize], own: Option<usize>) -> Option<usize> {
     let gain = |set: &usize| judged[*set].gain;
-    let changing = |is_measured: bool, does_harm: bool| {
-        let is_it = |set: &usize| {
-            let Judged { decision, harmed, .. } = judged[*set];
-            let is_kind = sets[*set].is_measured() == is_measured && (harmed > 0) == does_harm;
-            decision == Decision::Change && is_kind && is_one(*set)
-        };
-        (1..sets.len()).filter(is_it).collect::<Vec<_>>()
-    };
-    let most = |changing: &[usize]| changing.iter().map(gain).fold(0.0, f64::max);
     let (mut best, mut most_so_far) = (None, 0.0);
     for (is_measured, does_harm) in [(false, false), (true, false), (false, true), (true, true)] {
-        let next = changing(is_measured, does_harm);
+        let is_kind = |set: &usize| sets[*set].is_measured() == is_measured && (judged[*set].harmed > 0) == does_harm;
+        let next: Vec<usize> = good.iter().copied().filter(is_kind).collect();
         let clearly = if is_measured { MEASURED } else { HARMFUL };
-        let least = most(&next) * AS_GOOD;
-        let as_good = |set: &usize| gain(set) >= least && gain(set) > most_so_far / clearly;
-        let preferred = own.filter(|set| is_measured && next.contains(set) && as_good(set));
-        best = preferred.or_else(|| next.iter().copied().find(as_good)).or(best);
-        most_so_far = most(&next).max(most_so_far);
+        let is_more = |set: &usize| gain(set) > most_so_far / clearly;
+        let preferred = own.filter(|set| is_measured && next.contains(set) && is_more(set));
+        best = preferred.or_else(|| next.iter().copied().find(is_more)).or(best);
+        most_so_far = next.iter().map(gain).fold(most_so_far, f64::max);
     }
     best
 }

@@ -111,7 +111,7 @@ fn a_measured_set_has_to_gain_more_than_the_best_that_is_the_same_in_each_run_an
 }
 
 #[test]
-fn a_known_set_that_leaves_the_longest_query_slow_gives_way_to_one_that_gains_as_much_and_saves_a_tenth_more() {
+fn a_known_set_that_leaves_the_longest_query_slow_gives_way_to_one_that_saves_a_tenth_more() {
     let tried = ConstantSet { name: TRIED, values: Vec::new() };
     let sets = [set("now"), set("random-1.1"), tried.clone(), tried, set("cached")];
     let advised = |others: [(f64, f64, usize); 3]| {
@@ -122,11 +122,11 @@ fn a_known_set_that_leaves_the_longest_query_slow_gives_way_to_one_that_gains_as
     let none = (0.0, 0.0, 0);
     assert_eq!(advised([(2.4, 0.14, 0), (3.0, 0.12, 0), none]), 1, "less than a tenth more");
     assert_eq!(advised([(2.4, 0.16, 0), none, none]), 2);
-    assert_eq!(advised([(1.9, 0.4, 0), none, none]), 1, "it gains less");
-    assert_eq!(advised([(2.1, 0.4, 1), none, none]), 1, "a part of the gain counts where it harms queries");
-    assert_eq!(advised([(2.3, 0.4, 1), none, none]), 2);
-    assert_eq!(advised([(2.4, 0.3, 0), (2.5, 0.35, 0), none]), 2, "the nearest of those as good");
-    assert_eq!(advised([(2.4, 0.2, 0), (2.5, 0.35, 0), none]), 3, "which saves a tenth more than the nearest");
+    assert_eq!(advised([(1.1, 0.16, 0), none, none]), 2, "it has more than half of the gain");
+    assert_eq!(advised([(0.9, 0.4, 0), none, none]), 1, "it has less");
+    assert_eq!(advised([(1.1, 0.4, 1), none, none]), 1, "a part of the gain counts where it harms queries");
+    assert_eq!(advised([(2.4, 0.26, 0), (3.5, 0.35, 0), none]), 2, "the nearest of those as quick");
+    assert_eq!(advised([(2.4, 0.2, 0), (3.5, 0.35, 0), none]), 3, "the other one saves a tenth more");
     assert_eq!(advised([(2.4, 0.2, 0), none, (2.4, 0.2, 0)]), 2, "one that is the same in each run");
     assert_eq!(advised([none, none, (2.4, 0.2, 0)]), 4);
 }
