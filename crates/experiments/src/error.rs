@@ -1,5 +1,6 @@
 //! Why an experiment ended early; each variant is a sentence for the user.
 
+use std::io;
 use std::path::PathBuf;
 
 use device::DeviceError;
@@ -54,7 +55,7 @@ pub enum ExperimentError {
         /// How much.
         bytes: usize,
         /// The kernel's answer.
-        reason: std::io::Error,
+        reason: io::Error,
     },
     /// Threads could not be started.
     #[error(transparent)]
@@ -156,13 +157,15 @@ impl From<SubjectError> for ExperimentError {
 }
 
 impl ExperimentError {
-    /// Whether the threads or the memory for reads at once were refused: fewer of them may be granted.
-    pub(crate) fn is_of_many_at_once(&self) -> bool {
-        let ExperimentError::Device(error) = self else { return false };
+    /// The kernel's answer where it refused the threads or the memory for reads at once: it may grant fewer of them.
+    pub(crate) fn refusal_of_many_at_once(&self) -> Option<&io::Error> {
+        let ExperimentError::Device(error) = self else { return None };
         match error {
-            DeviceError::NotStarted(_) => true,
-            DeviceError::Method(error) => matches!(error, MethodError::NotStarted { .. } | MethodError::Memory { .. }),
-            _ => false,
+            DeviceError::NotStarted(refused) => Some(refused.reason()),
+            DeviceError::Method(MethodError::NotStarted { reason, .. } | MethodError::Memory { reason, .. }) => {
+                Some(reason)
+            }
+            _ => None,
         }
     }
 

@@ -49,6 +49,22 @@ impl SampleCount {
         }
         Ok(samples)
     }
+
+    /// About how long that takes where a sample takes `sample`.
+    pub(crate) fn expected(self, sample: Duration) -> Duration {
+        let of = |count: usize| time_left(sample, (0, count));
+        of(self.wanted).min(self.time_max.max(of(self.least)))
+    }
+}
+
+/// About how long the rest of `all` takes where each takes `each`.
+pub(crate) fn time_left(each: Duration, (done, all): (usize, usize)) -> Duration {
+    each.saturating_mul(u32::try_from(all.saturating_sub(done)).unwrap_or(u32::MAX))
+}
+
+/// How long each of those took on average that are `done`; before the first one, what is `assumed`.
+pub(crate) fn each(elapsed: Duration, done: usize, assumed: Duration) -> Duration {
+    u32::try_from(done).ok().and_then(|done| elapsed.checked_div(done)).unwrap_or(assumed)
 }
 
 /// The finding of a `row` about blocks that were read in a case where all should have been cached.
@@ -82,6 +98,17 @@ mod tests {
     fn a_sample_has_laps_until_it_is_long_enough_and_one_where_nothing_takes_time() {
         let length = SampleLength { time: Nanos::from_millis(20), laps_max: 256 };
         assert_eq!([7_000_000, 30_000_000, 10, 0].map(|once| length.laps(Nanos(once))), [3, 1, 256, 1]);
+    }
+
+    #[test]
+    fn the_time_left_follows_from_what_was_measured_and_not_from_what_was_assumed() {
+        let second = Duration::from_secs(1);
+        let count = SampleCount { wanted: 7, least: 3, time_max: second * 20 };
+        let expected = [second, second * 5, second * 30].map(|sample| count.expected(sample));
+        assert_eq!(expected, [second * 7, second * 20, second * 90]);
+        assert_eq!(SampleCount { wanted: 2, ..count }.expected(second * 30), second * 60);
+        assert_eq!(each(Duration::ZERO, 0, second), second);
+        assert_eq!(time_left(each(second * 12, 4, second), (4, 10)), second * 18);
     }
 
     #[test]

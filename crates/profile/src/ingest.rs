@@ -241,6 +241,7 @@ fn recognise(given: Given) -> Recognised {
     let is_plain = matches!(&given, Given::File(path) if path.is_file());
     let source = input::open(&given).ok();
     let can_be_opened = source.is_some();
+    let duplicates = source.as_ref().map(Bytes::duplicates).unwrap_or_default();
     let (head, bytes) = source.map(first_bytes).unwrap_or_default();
     let name = given.name();
     let claimed = SOURCES.iter().position(|row| (row.recognises)(&name, &head));
@@ -249,7 +250,7 @@ fn recognise(given: Given) -> Recognised {
     let has_bytes = can_be_opened && !head.is_empty();
     let place = claimed.or(by_name).or(has_bytes.then_some(LAST));
     let head_hash = has_bytes.then(|| foreign::hash_of_head(&head));
-    let again = |rest: Bytes| Bytes::from_reader(io::Cursor::new(head).chain(rest));
+    let again = |rest: Bytes| Bytes::from_reader(io::Cursor::new(head).chain(rest)).with_duplicates(duplicates);
     let bytes = bytes.filter(|_| !is_plain).map(again);
     Recognised { input: Input { given, bytes, head_hash }, place, is_by_name: by_name.is_some() }
 }
@@ -403,31 +404,76 @@ mod tests {
         assert_eq!((alone.row.noun, alone.inputs.len()), ("a trace", 1), "which says that it is empty");
     }
 
-    #[test]
-    fn a_damaged_trace_in_an_archive_costs_no_call_of_another_one_and_is_named() {
-        let call = |time: &str| format!("EXEC #1:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim={time}");
+    /// A line of a trace without its line feed.
+    fn call(time: &str) -> String {
+        format!("EXEC #1:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim={time}")
+    }
+
+    /// A trace whose last line is cut, in gzip data that is cut.
+    fn damaged_trace() -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(format!("{}\n{}", call("1000"), call("20")).as_bytes()).unwrap();
         let packed = encoder.finish().unwrap();
-        let sound = call("3000") + "\n";
+        packed[..packed.len() - 3].to_vec()
+    }
+
+    /// What a tar archive of these files comes to.
+    fn of_archive(files: &[(&str, &[u8])]) -> Ingested {
         let mut archive = tar::Builder::new(Vec::new());
-        for (name, bytes) in [("a.trc.gz", &packed[..packed.len() - 3]), ("b.trc", sound.as_bytes())] {
+        for (name, bytes) in files {
             let mut header = tar::Header::new_ustar();
             header.set_size(bytes.len() as u64);
-            archive.append_data(&mut header, name, bytes).unwrap();
+            archive.append_data(&mut header, name, *bytes).unwrap();
         }
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("traces.tar");
+        let path = folder.path().join("all.tar");
         std::fs::write(&path, archive.into_inner().unwrap()).unwrap();
         let reading = ReadOptions { workers: 1, chunk_bytes: 4096 };
         let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() };
         let settings = IngestSettings { think_time: THINK_TIME, source };
         let progress = &mut |_: &str, _: u64| ControlFlow::Continue(());
-        let ingested = ingest(Chosen::of(&[path]), &settings, &mut Instruments::default(), progress);
+        ingest(Chosen::of(&[path]), &settings, &mut Instruments::default(), progress)
+    }
+
+    #[test]
+    fn a_damaged_trace_in_an_archive_costs_no_call_of_another_one_and_is_named() {
+        let (packed, sound) = (damaged_trace(), call("3000") + "\n");
+        let ingested = of_archive(&[("a.trc.gz", &packed[..]), ("b.trc", sound.as_bytes())]);
         let [file] = &ingested.files[..] else { panic!("{:?}", ingested.files) };
         assert_eq!((file.timed_records, file.unread.iter().map(|unread| unread.lines).sum::<u64>()), (2, 1));
         let said = "in its file a.trc.gz, the gzip data is truncated; the other files were read";
         assert_eq!(file.cut_short.as_deref(), Some(said));
+    }
+
+    #[test]
+    fn an_unfinished_last_line_in_an_archive_is_not_trusted_and_swallows_no_call_of_the_next_file() {
+        // As in traces that are given one by one.
+        let (first, packed, last) =
+            (call("500") + "\n" + &call("6"), damaged_trace(), call("2000") + "\n" + &call("3"));
+        let ingested =
+            of_archive(&[("a.trc", first.as_bytes()), ("b.trc.gz", &packed[..]), ("c.trc", last.as_bytes())]);
+        let [file] = &ingested.files[..] else { panic!("{:?}", ingested.files) };
+        assert_eq!((file.timed_records, file.unread.iter().map(|unread| unread.lines).sum::<u64>()), (3, 3));
+    }
+
+    #[test]
+    fn a_file_that_an_archive_has_twice_is_not_counted_twice_in_silence() {
+        let log = "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms\n".repeat(9);
+        for (name, contents, noun) in [("a.trc", call("1000") + "\n", "a trace"), ("a.log", log, "a server log")] {
+            let other = contents.replace("ms", "us").replace("1000", "2000");
+            let copy = format!("copy/{name}");
+            let (bytes, other) = (contents.as_bytes(), other.as_bytes());
+            let said = |files: &[(&str, &[u8])]| -> Vec<String> {
+                let ingested = of_archive(files);
+                let found = crate::findings::of_files(&ingested);
+                let of_copies = found.into_iter().filter(|finding| finding.id == "same-content");
+                of_copies.map(|finding| finding.message).collect()
+            };
+            let copied = said(&[(name, bytes), ("other", other), (&*copy, bytes)]);
+            let [copied] = &copied[..] else { panic!("{noun}: {copied:?}") };
+            assert!(copied.contains(&format!("all.tar, {name} and {copy} begin")), "{noun}: {copied}");
+            assert_eq!(said(&[(name, bytes), ("other", other)]), [""; 0], "{noun}");
+        }
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, Stri
         ),
     ];
     let fired = known.as_ref().and_then(|known| known.event_triggers.as_ref());
-    let fires = fired.map(|names| ("fires", format!("event triggers, by CREATE and DROP: {names}")));
+    let fires = fired.map(|names| ("fires", format!("event triggers, by CREATE, ALTER or DROP: {names}")));
     let explained = explained(*queries).map(|said| ("explains", said.into()));
     costs.splice(costs.len() - 1..costs.len() - 1, fires.into_iter().chain(explained));
     costs
@@ -235,7 +235,7 @@ mod tests {
                 "200 kB",
                 "it is none",
                 "95 s",
-                "fires event triggers, by CREATE and DROP: audit, schema_watch",
+                "fires event triggers, by CREATE, ALTER or DROP: audit, schema_watch",
                 "generic",
             ] {
                 assert!(whole.contains(part), "no {part}: {screen}");

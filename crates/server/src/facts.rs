@@ -32,7 +32,7 @@ pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'),
     current_setting('track_counts'), current_setting('server_encoding'), \
     (SELECT string_agg(evtname, ', ' ORDER BY evtname) FROM pg_event_trigger WHERE evtenabled IN ('O', 'A') \
     AND evtevent IN ('ddl_command_start', 'ddl_command_end', 'sql_drop') AND coalesce(evttags && \
-    '{CREATE SCHEMA,CREATE TABLE,CREATE INDEX,COMMENT,DROP TABLE,DROP SCHEMA}', true) \
+    '{CREATE SCHEMA,CREATE TABLE,CREATE INDEX,COMMENT,ALTER TABLE,DROP TABLE,DROP SCHEMA}', true) \
     AND coalesce(current_setting('event_triggers', true), 'on') = 'on')";
 
 /// The encoding of a database that has none.
@@ -69,7 +69,7 @@ pub struct ServerFacts {
     pub counts_blocks: bool,
     /// Whether the database's texts are in no encoding that the server knows.
     pub has_no_encoding: bool,
-    /// The names of the database's event triggers that what we make and remove would fire.
+    /// The names of the database's event triggers that fire where we make, move and remove tables.
     pub event_triggers: Option<String>,
     /// Whether we see the statistics of other users' sessions.
     pub reads_all_stats: bool,

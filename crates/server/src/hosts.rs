@@ -1,61 +1,57 @@
-//! The hosts of an address, tried one after the other as libpq tries them.
+//! The hosts of an address, in the order in which libpq tries them.
 //!
-//! The driver tries all of them, whatever they answer: it shows a wrong password to each, and each counts it. libpq
-//! stops at a host that answers and refuses the session ("Specifying Multiple Hosts" in its manual), unless that host
-//! is only starting or stopping. The driver still tries every address of a host's name.
+//! The driver tries all of them and all addresses of their names, whatever they answer: it shows a wrong password to
+//! each, and each counts it. It also waits without a limit for one that accepts the connection and says nothing. libpq
+//! stops at one that answers and refuses the session ("Specifying Multiple Hosts" in its manual), unless that is only
+//! starting or stopping, and gives each of them the time for connecting anew. So the driver is given one at a time.
 
-use std::future::Future;
-use std::hash::{BuildHasher, RandomState};
-use std::pin::Pin;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::net::IpAddr;
 
 use measure::sorting;
 use tokio_postgres::config::{Host, LoadBalanceHosts};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, Error};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{Config, Error};
 
-/// Serves a connection as long as it is polled.
-pub(crate) type Driver = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
-
-/// How to connect to each host alone, in the order in which they are tried.
-#[derive(Debug)]
-pub(crate) struct Hosts {
-    first: Config,
-    others: Vec<Config>,
+/// How to connect to each host alone, in the order in which they are tried: at least one. Where the numbers of names,
+/// addresses and ports do not match, they stay together, and the driver refuses them.
+pub(crate) fn of(whole: &Config) -> Vec<Config> {
+    let (hosts, numbers, ports) = (whole.get_hosts().len(), whole.get_hostaddrs().len(), whole.get_ports().len());
+    let count = hosts.max(numbers);
+    let fits = |own: usize| own == 0 || own == count;
+    let is_split = count > 1 && fits(hosts) && fits(numbers) && (fits(ports) || ports == 1);
+    if !is_split {
+        return vec![whole.clone()];
+    }
+    let mut places: Vec<usize> = (0..count).collect();
+    put_in_order(&mut places, whole);
+    places.into_iter().map(|place| with_one_host(whole, place)).collect()
 }
 
-impl Hosts {
-    /// The hosts of an address. Where the numbers of names, addresses and ports do not match, the driver refuses them.
-    pub(crate) fn of(whole: &Config) -> Hosts {
-        let (hosts, numbers, ports) = (whole.get_hosts().len(), whole.get_hostaddrs().len(), whole.get_ports().len());
-        let count = hosts.max(numbers);
-        let fits = |own: usize| own == 0 || own == count;
-        let is_split = count > 1 && fits(hosts) && fits(numbers) && (fits(ports) || ports == 1);
-        let mut places: Vec<usize> = (0..if is_split { count } else { 0 }).collect();
-        if whole.get_load_balance_hosts() == LoadBalanceHosts::Random {
-            let keys = RandomState::new();
-            sorting::by_key(&mut places, |place| keys.hash_one(*place));
-        }
-        let mut each = places.into_iter().map(|place| with_one_host(whole, place));
-        Hosts { first: each.next().unwrap_or_else(|| whole.clone()), others: each.collect() }
+/// The name by which a host has to be looked up.
+pub(crate) fn name_of(host: &Config) -> Option<&str> {
+    match host.get_hosts() {
+        [Host::Tcp(name)] if host.get_hostaddrs().is_empty() && name.parse::<IpAddr>().is_err() => Some(name),
+        _ => None,
     }
+}
 
-    /// Connects to the first host that grants a session.
-    pub(crate) async fn connect(&self, connector: &MakeRustlsConnect) -> Result<(Client, Driver), Error> {
-        let (mut host, mut others) = (&self.first, self.others.iter());
-        loop {
-            let error = match host.connect(connector.clone()).await {
-                Ok((client, connection)) => {
-                    let driver: Driver = Box::pin(connection);
-                    return Ok((client, driver));
-                }
-                Err(error) => error,
-            };
-            match others.next().filter(|_| !is_refusal(&error)) {
-                Some(next) => host = next,
-                None => return Err(error),
-            }
-        }
+/// How to connect to a host at each of the addresses that its name has. Its certificate still has to be for the name.
+pub(crate) fn at_each(host: &Config, mut numbers: Vec<IpAddr>) -> Vec<Config> {
+    put_in_order(&mut numbers, host);
+    let at = |number: IpAddr| {
+        let mut one = host.clone();
+        one.hostaddr(number);
+        one
+    };
+    numbers.into_iter().map(at).collect()
+}
+
+/// The order of the address and of the system's resolver, or a random one where the address asks for it.
+fn put_in_order<T: Hash>(items: &mut [T], config: &Config) {
+    if config.get_load_balance_hosts() == LoadBalanceHosts::Random {
+        let keys = RandomState::new();
+        sorting::by_key(items, |item| keys.hash_one(item));
     }
 }
 
@@ -131,30 +127,44 @@ mod tests {
 
     #[test]
     fn nothing_that_the_driver_is_told_is_lost_where_it_is_told_of_one_host() {
-        let Hosts { first, others } = Hosts::of(&config("host=a,/run/b,c hostaddr=10.0.0.1,10.0.0.2,::1 port=1,2,3"));
-        assert_eq!(first, config("host=a hostaddr=10.0.0.1 port=1"));
-        let expected = [config("host=/run/b hostaddr=10.0.0.2 port=2"), config("host=c hostaddr=::1 port=3")];
-        assert_eq!(others, expected);
-        let Hosts { first, others } = Hosts::of(&config("host=a,b port=5433"));
-        assert_eq!((first, others), (config("host=a port=5433"), vec![config("host=b port=5433")]));
+        let three = config("host=a,/run/b,c hostaddr=10.0.0.1,10.0.0.2,::1 port=1,2,3");
+        let second = "host=/run/b hostaddr=10.0.0.2 port=2";
+        let each = ["host=a hostaddr=10.0.0.1 port=1", second, "host=c hostaddr=::1 port=3"];
+        assert_eq!(of(&three), each.map(config));
+        assert_eq!(of(&config("host=a,b port=5433")), ["host=a port=5433", "host=b port=5433"].map(config));
+        assert_eq!(of(&config("host=a")), [config("host=a")]);
     }
 
     #[test]
     fn numbers_that_do_not_fit_are_left_to_the_driver_which_refuses_them() {
         for wrong in ["host=a,b hostaddr=10.0.0.1", "host=a,b,c port=1,2"] {
-            let whole = config(wrong);
-            let Hosts { first, others } = Hosts::of(&whole);
-            assert!(first == whole && others.is_empty(), "{wrong}");
+            assert_eq!(of(&config(wrong)), [config(wrong)], "{wrong}");
         }
     }
 
     #[test]
-    fn hosts_in_random_order_are_each_tried_once() {
-        let whole = config("host=a,b,c load_balance_hosts=random");
-        let Hosts { first, others } = Hosts::of(&whole);
-        let names = [first].into_iter().chain(others).map(|host| host.get_hosts().to_vec());
-        let mut names: Vec<Vec<Host>> = names.collect();
+    fn hosts_and_addresses_in_random_order_are_each_tried_once() {
+        let hosts = of(&config("host=a,b,c load_balance_hosts=random"));
+        let mut names: Vec<Vec<Host>> = hosts.iter().map(|host| host.get_hosts().to_vec()).collect();
         sorting::by_key(&mut names, |hosts| format!("{hosts:?}"));
         assert_eq!(names, ["a", "b", "c"].map(|name| vec![Host::Tcp(name.into())]));
+        let numbers: Vec<IpAddr> = (1..=9_u8).map(|last| IpAddr::from([10, 0, 0, last])).collect();
+        let places = at_each(&config("host=a load_balance_hosts=random"), numbers.clone());
+        let mut found: Vec<IpAddr> = places.iter().flat_map(|place| place.get_hostaddrs().to_vec()).collect();
+        sorting::ascending(&mut found);
+        assert_eq!(found, numbers);
+    }
+
+    #[test]
+    fn a_name_is_looked_up_once_and_still_names_the_host_to_encrypt_with() {
+        let named = config("host=db.example port=5433");
+        assert_eq!(name_of(&named), Some("db.example"));
+        let places = at_each(&named, vec!["::1".parse().unwrap(), "10.0.0.1".parse().unwrap()]);
+        let expected = ["host=db.example hostaddr=::1 port=5433", "host=db.example hostaddr=10.0.0.1 port=5433"];
+        assert_eq!(places, expected.map(config));
+        for known in ["host=::1", "host=10.0.0.1", "host=/run/a", "host=a hostaddr=10.0.0.1", "host=a,b"] {
+            assert_eq!(name_of(&config(known)), None, "{known}");
+        }
+        assert!(places.iter().all(|place| name_of(place).is_none()));
     }
 }

@@ -25,8 +25,13 @@ pub(crate) trait Link: Send {
     /// Sets what ^C means to the statements that follow.
     fn set_on_stop(&mut self, on_stop: OnStop);
 
-    /// Another link of the same kind to the same server, which is there at `end` at the latest.
-    fn another(&self, end: Instant) -> Result<Box<dyn Link>, ServerError>;
+    /// Another link of the same kind to the same server.
+    fn another(&self) -> Result<Box<dyn Link>, ServerError>;
+
+    /// When what a session is asked first has to be answered; now, where nothing is waited for.
+    fn opening_end(&self) -> Instant {
+        Instant::now()
+    }
 
     /// Where statements are recorded, and for which major version, when nothing is sent and callers assume the results.
     fn rehearsal(&self) -> Option<(&Statements, u32)> {

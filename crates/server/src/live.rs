@@ -19,15 +19,12 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Connects until `end` at the latest, and makes sure that no pooler switches sessions.
-    pub(crate) fn open(
-        address: &Address,
-        end: Instant,
-        stop: Arc<AtomicBool>,
-        on_stop: OnStop,
-    ) -> Result<Live, ServerError> {
-        let left = || Deadline { limit: end.saturating_duration_since(Instant::now()), stop: &stop, on_stop };
-        let mut wire = Wire::connect(address, &left())?;
+    /// Connects within the time that each host has for it, and makes sure that no pooler switches sessions.
+    pub(crate) fn open(address: &Address, stop: Arc<AtomicBool>, on_stop: OnStop) -> Result<Live, ServerError> {
+        let each = Deadline { limit: address.connect_timeout_each(), stop: &stop, on_stop };
+        let mut wire = Wire::connect(address, &each)?;
+        let end = wire.opening_end();
+        let left = || Deadline { limit: end.saturating_duration_since(Instant::now()), ..each };
         // Before anything is set: behind a pooler it would stay set for others.
         pooler::refuse(&mut wire, address, left)?;
         Ok(Live { wire, address: address.clone(), stop: Arc::clone(&stop), on_stop })
@@ -59,7 +56,11 @@ impl Link for Live {
         self.on_stop = on_stop;
     }
 
-    fn another(&self, end: Instant) -> Result<Box<dyn Link>, ServerError> {
-        Ok(Box::new(Live::open(&self.address, end, Arc::clone(&self.stop), OnStop::Leave)?))
+    fn another(&self) -> Result<Box<dyn Link>, ServerError> {
+        Ok(Box::new(Live::open(&self.address, Arc::clone(&self.stop), OnStop::Leave)?))
+    }
+
+    fn opening_end(&self) -> Instant {
+        self.wire.opening_end()
     }
 }

@@ -189,12 +189,23 @@ impl Address {
         self.file_refused.as_deref()
     }
 
-    /// How long all hosts together may take until a session is there: TCP, TLS, authentication and the first facts.
-    pub fn connect_timeout(&self) -> Duration {
+    /// How long each address of each host may take until a session is there: TCP, TLS, authentication and the first
+    /// facts.
+    pub(crate) fn connect_timeout_each(&self) -> Duration {
+        self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT).min(CONNECT_TIMEOUT_MAX)
+    }
+
+    /// What to show while a connection comes about: how long it is waited for. How many addresses a name has is not
+    /// known before.
+    pub fn waiting(&self) -> String {
+        let each = self.connect_timeout_each();
+        if self.has_names() {
+            return format!("waiting for the server, at most {} s for each address", each.as_secs());
+        }
         let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()).max(1);
         let tries = if self.prefers_standby { hosts.saturating_mul(2) } else { hosts };
-        let each = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
-        each.saturating_mul(u32::try_from(tries).unwrap_or(u32::MAX)).min(CONNECT_TIMEOUT_MAX)
+        let whole = each.saturating_mul(u32::try_from(tries).unwrap_or(u32::MAX));
+        format!("waiting for the server, at most {} s", whole.as_secs())
     }
 
     /// What encrypts connections to it. Errors where the authorities that the address names cannot be read.
@@ -203,7 +214,7 @@ impl Address {
     }
 
     /// Whether a host has to be looked up by its name.
-    pub(crate) fn has_names(&self) -> bool {
+    fn has_names(&self) -> bool {
         let is_name = |host: &Host| matches!(host, Host::Tcp(name) if name.parse::<IpAddr>().is_err());
         self.config.get_hostaddrs().is_empty() && self.config.get_hosts().iter().any(is_name)
     }
@@ -368,15 +379,24 @@ mod tests {
     }
 
     #[test]
-    fn a_preferred_standby_is_tried_first_and_the_hosts_have_the_time_for_both_tries() {
+    fn a_preferred_standby_is_tried_first_and_any_host_after_it() {
         let of = |query: &str| Address::parse(&format!("postgres://me@a,b/shop?{query}")).unwrap();
         let standby = of("target_session_attrs=prefer-standby&connect_timeout=5");
         let first = standby.config_of_standby().unwrap();
         assert_eq!(first.get_target_session_attrs(), TargetSessionAttrs::ReadOnly);
         assert_eq!(standby.config.get_target_session_attrs(), TargetSessionAttrs::Any);
-        assert_eq!(standby.connect_timeout(), Duration::from_secs(20));
         assert!(of("target_session_attrs=any").config_of_standby().is_none());
-        assert_eq!(of("connect_timeout=5").connect_timeout(), Duration::from_secs(10));
+    }
+
+    #[test]
+    fn what_is_said_while_connecting_is_true_of_each_host_and_of_each_address_of_a_name() {
+        let waiting = |hosts: &str, query: &str| {
+            Address::parse(&format!("postgres://me@{hosts}/shop?connect_timeout=5{query}")).unwrap().waiting()
+        };
+        assert!(waiting("10.0.0.1", "").ends_with("at most 5 s"));
+        assert!(waiting("10.0.0.1,[::1]", "").ends_with("at most 10 s"));
+        assert!(waiting("10.0.0.1,[::1]", "&target_session_attrs=prefer-standby").ends_with("at most 20 s"));
+        assert!(waiting("10.0.0.1,db.example", "").ends_with("at most 5 s for each address"));
     }
 
     #[test]

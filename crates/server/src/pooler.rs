@@ -29,19 +29,18 @@ pub(crate) fn refuse<'a>(
     address: &Address,
     left: impl Fn() -> Deadline<'a>,
 ) -> Result<(), ServerError> {
-    let mut process = || first.query(PROCESS, &left());
-    let before = process()?;
+    let before = first.query(PROCESS, &left())?;
     let second_left = Deadline { limit: SECOND_TIMEOUT.min(left().limit / 2), ..left() };
-    let mut second = match Wire::connect(address, &second_left) {
+    let mut second = match first.again(address, &second_left) {
         Err(error) if error.is_stop() => return Err(error),
         // A full server grants no second connection, and none is needed.
         Err(_) => return Ok(()),
         Ok(second) => second,
     };
     let other = second.query(BEGIN_AND_PROCESS, &second_left);
-    let during = process()?;
+    let during = first.query(PROCESS, &left())?;
     drop(second);
-    let after = process()?;
+    let after = first.query(PROCESS, &left())?;
     match other {
         Err(error) if error.is_stop() => Err(error),
         Err(ServerError::Silent { .. }) => Ok(()),

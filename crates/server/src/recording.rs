@@ -1,6 +1,6 @@
 //! A link that records statements instead of sending them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::ServerError;
 use crate::link::Link;
@@ -52,7 +52,7 @@ impl Link for Recording {
 
     fn set_on_stop(&mut self, _on_stop: OnStop) {}
 
-    fn another(&self, _end: Instant) -> Result<Box<dyn Link>, ServerError> {
+    fn another(&self) -> Result<Box<dyn Link>, ServerError> {
         Ok(Box::new(Recording::open(self.statements.clone(), self.major)))
     }
 

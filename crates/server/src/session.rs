@@ -84,8 +84,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects, makes sure that no pooler switches sessions, and asks what the server is; all within the address's
-    /// time for connecting.
+    /// Connects, makes sure that no pooler switches sessions, and asks what the server is; all within the time for
+    /// connecting that the host has which grants the session.
     ///
     /// `stop` ends the statement under way: [`ServerError::Stopped`].
     pub fn open(address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Result<Session, ServerError> {
@@ -99,9 +99,8 @@ impl Session {
         stop: Arc<AtomicBool>,
         on_stop: OnStop,
     ) -> Result<Session, ServerError> {
-        let end = Instant::now() + address.connect_timeout();
-        let link = Box::new(Live::open(address, end, Arc::clone(&stop), on_stop)?);
-        Session::new(link, address, limits, stop).begin(end, on_stop)
+        let link = Box::new(Live::open(address, Arc::clone(&stop), on_stop)?);
+        Session::new(link, address, limits, stop).begin(on_stop)
     }
 
     /// A session that sends nothing and records what it would send to a server of this major version.
@@ -112,14 +111,13 @@ impl Session {
         (statements, major): (Statements, u32),
     ) -> Result<Session, ServerError> {
         let link = Box::new(Recording::open(statements, major));
-        Session::new(link, address, limits, stop).begin(Instant::now(), OnStop::Leave)
+        Session::new(link, address, limits, stop).begin(OnStop::Leave)
     }
 
     /// Another session of the same kind to the same server.
     pub fn another(&self) -> Result<Session, ServerError> {
-        let end = Instant::now() + self.address.connect_timeout();
-        let (link, stop) = (self.link.another(end)?, Arc::clone(&self.stop));
-        Session::new(link, &self.address, self.limits, stop).begin(end, OnStop::Leave)
+        let (link, stop) = (self.link.another()?, Arc::clone(&self.stop));
+        Session::new(link, &self.address, self.limits, stop).begin(OnStop::Leave)
     }
 
     fn new(link: Box<dyn Link>, address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Session {
@@ -138,9 +136,9 @@ impl Session {
         }
     }
 
-    /// Makes the session ours until `end` at the latest.
-    fn begin(mut self, end: Instant, on_stop: OnStop) -> Result<Session, ServerError> {
-        self.opening = Some(end);
+    /// Makes the session ours.
+    fn begin(mut self, on_stop: OnStop) -> Result<Session, ServerError> {
+        self.opening = Some(self.link.opening_end());
         self.set_on_stop(on_stop);
         // Our own names are qualified, and no function of a user hides one of the server's.
         self.set("search_path", "pg_catalog")?;

@@ -5,7 +5,8 @@
 
 use std::future::{self, Future};
 use std::io::Cursor;
-use std::pin::pin;
+use std::net::IpAddr;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::thread;
@@ -13,13 +14,14 @@ use std::time::{Duration, Instant};
 
 use futures_util::SinkExt;
 use sys::threads::NotStarted;
+use tokio::net::lookup_host;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
-use tokio_postgres::{Client, Error, SimpleQueryMessage};
+use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::ServerError;
-use crate::hosts::{Driver, Hosts, is_refusal};
+use crate::hosts;
 use crate::place::Address;
 
 /// How often a wait looks at the clock and at the wish to stop: some microseconds of this thread, which has nothing
@@ -99,45 +101,47 @@ impl Deadline<'_> {
     }
 }
 
+/// Serves a connection as long as it is polled.
+type Driver = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+
 /// A connection.
 pub(crate) struct Wire {
     runtime: Runtime,
     /// `None` once the connection has ended or was given up.
     open: Option<(Client, Driver)>,
+    /// The one address of one host that it leads to.
+    place: Config,
     connector: MakeRustlsConnect,
     server: String,
+    opening_end: Instant,
 }
 
 impl Wire {
-    /// Connects, with nothing set.
+    /// Connects to the first host that grants a session, with nothing set. As in libpq, `deadline` holds for each
+    /// address of each host anew: one that says nothing leaves the others their time.
     pub(crate) fn connect(address: &Address, deadline: &Deadline<'_>) -> Result<Wire, ServerError> {
-        let (connector, server) = (address.connector()?, address.shown());
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| ServerError::Machine(format!("no connection can be served: {error}")))?;
-        if address.has_names() {
-            can_start_a_thread()
-                .map_err(|error| ServerError::Machine(format!("{server} is not looked up: {error}")))?;
-        }
-        let started = Instant::now();
-        let handshake = async {
-            // A host that holds the connection and says nothing takes half of the time: the others have the rest.
-            if let Some(standby) = address.config_of_standby()
-                && let Ok(found) = timeout(deadline.limit / 2, Hosts::of(&standby).connect(&connector)).await
-                && found.as_ref().err().is_none_or(is_refusal)
-            {
-                return found;
-            }
-            Hosts::of(address.config()).connect(&connector).await
-        };
-        match runtime.block_on(deadline.wait(handshake, async || ())) {
-            Some(Ok(open)) => Ok(Wire { runtime, open: Some(open), connector, server }),
-            Some(Err(error)) => Err(ServerError::connecting(server, address.file_refused(), &error)),
-            None => {
-                // The system's resolver of names cannot be interrupted; it is not waited for.
-                runtime.shutdown_background();
-                Err(given_up(deadline, server, "while connecting".into(), started.elapsed()))
+        let connector = address.connector()?;
+        let search = Search { address, connector, deadline: *deadline, started: Instant::now() };
+        // Where a standby is preferred, all hosts are asked for one first.
+        if let Some(standby) = address.config_of_standby() {
+            match search.among(&hosts::of(&standby)) {
+                Err(failure) if !failure.is_final => {}
+                found => return found.map_err(|failure| failure.error),
             }
         }
+        search.among(&hosts::of(address.config())).map_err(|failure| failure.error)
+    }
+
+    /// Another connection to the same address of the same host.
+    pub(crate) fn again(&self, address: &Address, deadline: &Deadline<'_>) -> Result<Wire, ServerError> {
+        let connector = self.connector.clone();
+        let search = Search { address, connector, deadline: *deadline, started: Instant::now() };
+        search.connect(self.place.clone()).map_err(|failure| failure.error)
+    }
+
+    /// When the time ends that its host had for connecting. What a session is asked first belongs to that time.
+    pub(crate) fn opening_end(&self) -> Instant {
+        self.opening_end
     }
 
     /// Runs a statement, or several with semicolons between, and returns the rows.
@@ -232,6 +236,103 @@ impl Drop for Wire {
     }
 }
 
+/// A search for a host that grants a session.
+struct Search<'a> {
+    address: &'a Address,
+    connector: MakeRustlsConnect,
+    /// That of each attempt.
+    deadline: Deadline<'a>,
+    started: Instant,
+}
+
+/// Why an attempt brought no session.
+struct Failure {
+    error: ServerError,
+    /// Whether the search ends with it.
+    is_final: bool,
+}
+
+impl Failure {
+    fn last(error: ServerError) -> Failure {
+        Failure { error, is_final: true }
+    }
+}
+
+impl Search<'_> {
+    /// Tries the hosts in their order.
+    fn among(&self, hosts: &[Config]) -> Result<Wire, Failure> {
+        let mut failure = self.silence();
+        for place in hosts.iter().flat_map(|host| self.places(host)) {
+            match place.and_then(|place| self.connect(place)) {
+                Err(other) if !other.is_final => failure = other,
+                outcome => return outcome,
+            }
+        }
+        Err(failure)
+    }
+
+    /// A host at each of the addresses that its name has.
+    fn places(&self, host: &Config) -> Vec<Result<Config, Failure>> {
+        match hosts::name_of(host).map(|name| self.look_up(name)) {
+            None => vec![Ok(host.clone())],
+            Some(Ok(numbers)) => hosts::at_each(host, numbers).into_iter().map(Ok).collect(),
+            Some(Err(failure)) => vec![Err(failure)],
+        }
+    }
+
+    fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, Failure> {
+        let server = self.address.shown();
+        if let Err(error) = can_start_a_thread() {
+            return Err(Failure::last(ServerError::Machine(format!("{server} is not looked up: {error}"))));
+        }
+        let runtime = runtime().map_err(Failure::last)?;
+        let found = runtime.block_on(self.deadline.wait(lookup_host((name, 0)), async || ()));
+        // The system's resolver of names cannot be interrupted; it is not waited for.
+        runtime.shutdown_background();
+        match found {
+            Some(Ok(found)) => Ok(found.map(|address| address.ip()).collect()),
+            Some(Err(error)) => {
+                let error = ServerError::Unreachable { server, reason: error.to_string() };
+                Err(Failure { error, is_final: false })
+            }
+            None => Err(self.silence()),
+        }
+    }
+
+    /// Connects to one address of one host.
+    fn connect(&self, place: Config) -> Result<Wire, Failure> {
+        let runtime = runtime().map_err(Failure::last)?;
+        let opening_end = Instant::now() + self.deadline.limit;
+        let handshake = place.connect(self.connector.clone());
+        let outcome = runtime.block_on(self.deadline.wait(handshake, async || ()));
+        let server = self.address.shown();
+        match outcome {
+            Some(Ok((client, connection))) => {
+                let driver: Driver = Box::pin(connection);
+                let connector = self.connector.clone();
+                Ok(Wire { runtime, open: Some((client, driver)), place, connector, server, opening_end })
+            }
+            Some(Err(error)) => {
+                let is_final = hosts::is_refusal(&error);
+                let error = ServerError::connecting(server, self.address.file_refused(), &error);
+                Err(Failure { error, is_final })
+            }
+            None => Err(self.silence()),
+        }
+    }
+
+    /// What is said where none has answered in its time. After a wish to stop, no other is waited for.
+    fn silence(&self) -> Failure {
+        let error = given_up(&self.deadline, self.address.shown(), "while connecting".into(), self.started.elapsed());
+        Failure { error, is_final: self.deadline.stop.load(Ordering::Relaxed) }
+    }
+}
+
+fn runtime() -> Result<Runtime, ServerError> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| ServerError::Machine(format!("no connection can be served: {error}")))
+}
+
 /// Names of hosts are looked up on a thread that the driver's runtime starts, and it panics where it cannot. One that
 /// has just ended can be started again, unless another process of the user was faster.
 fn can_start_a_thread() -> Result<(), NotStarted> {
@@ -243,5 +344,35 @@ fn given_up(deadline: &Deadline<'_>, server: String, doing: String, waited: Dura
     match deadline.is_stopped() {
         true => ServerError::Stopped,
         false => ServerError::Silent { server, doing, waited },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn an_address_of_a_name_that_says_nothing_leaves_the_next_one_its_time() {
+        // The kernel accepts connections to it, and no program answers them. At the other address nothing listens.
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let address = Address::parse(&format!("postgres://me@db.invalid:{port}/shop?sslmode=disable")).unwrap();
+        let (connector, stop) = (address.connector().unwrap(), AtomicBool::new(false));
+        let deadline = Deadline { limit: Duration::from_millis(200), stop: &stop, on_stop: OnStop::Leave };
+        let search = Search { address: &address, connector, deadline, started: Instant::now() };
+        let found = |numbers: &[[u8; 4]]| {
+            let numbers = numbers.iter().map(|number| IpAddr::from(*number)).collect();
+            search.among(&hosts::at_each(address.config(), numbers)).err().unwrap()
+        };
+        let (mute, closed) = ([127, 0, 0, 1], [127, 0, 0, 2]);
+        for (numbers, reason) in [([mute, closed], "refused"), ([closed, mute], "has not answered")] {
+            let failure = found(&numbers);
+            assert!(failure.error.to_string().contains(reason) && !failure.is_final, "{}", failure.error);
+        }
+        stop.store(true, Ordering::Relaxed);
+        let stopped = found(&[mute, closed]);
+        assert!(stopped.error.is_stop() && stopped.is_final, "{}", stopped.error);
     }
 }

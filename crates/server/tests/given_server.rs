@@ -444,6 +444,7 @@ fn the_event_triggers_that_our_tables_would_fire_are_known_and_no_others() {
     for (name, event) in [
         ("watch", "ddl_command_end"),
         ("audit", "sql_drop WHEN TAG IN ('DROP VIEW', 'DROP TABLE')"),
+        ("moves", "ddl_command_end WHEN TAG IN ('ALTER TABLE')"),
         ("views", "ddl_command_start WHEN TAG IN ('CREATE VIEW')"),
         ("rewrites", "table_rewrite"),
         ("disabled", "ddl_command_start"),
@@ -451,7 +452,7 @@ fn the_event_triggers_that_our_tables_would_fire_are_known_and_no_others() {
         trial.run(&format!("CREATE EVENT TRIGGER {name} ON {event} EXECUTE FUNCTION noted()"));
     }
     trial.run("ALTER EVENT TRIGGER disabled DISABLE");
-    assert_eq!(found().as_deref(), Some("audit, watch"));
+    assert_eq!(found().as_deref(), Some("audit, moves, watch"));
 }
 
 #[test]

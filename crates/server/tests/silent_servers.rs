@@ -41,6 +41,14 @@ fn silent(stream: TcpStream) -> std::io::Result<()> {
     hold(stream)
 }
 
+/// Counts connections to the host that says nothing.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+fn silent_and_counted(stream: TcpStream) -> std::io::Result<()> {
+    HELD.fetch_add(1, Ordering::Relaxed);
+    hold(stream)
+}
+
 fn http(mut stream: TcpStream) -> std::io::Result<()> {
     stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?;
     hold(stream)
@@ -130,6 +138,26 @@ fn a_host_that_does_not_answer_leaves_the_others_their_time_where_a_standby_is_p
     let address = format!("postgres://postgres@{hosts}/postgres?target_session_attrs=prefer-standby&connect_timeout=3");
     let session = Session::open(&Address::parse(&address).unwrap(), Limits::default(), Arc::default()).unwrap();
     assert!(!session.facts().is_standby);
+}
+
+#[test]
+fn a_silent_host_takes_no_time_from_those_behind_it_and_is_asked_once() {
+    let host = |url: &str| url.split(['@', '/']).nth(3).unwrap().to_string();
+    let hosts = |last: &str| format!("{},{}", host(&listen(silent_and_counted)), host(last));
+    let url = format!("postgres://dba:pw@{}/shop?connect_timeout=1", hosts(&listen(starting)));
+    let error = open(&url, &Arc::default()).to_string();
+    assert!(error.contains("starting up") && HELD.load(Ordering::Relaxed) == 1, "{error}");
+    let started = Instant::now();
+    let url = format!("postgres://dba:pw@{}/shop?connect_timeout=1", hosts(&listen(silent)));
+    let error = open(&url, &Arc::default()).to_string();
+    assert!(started.elapsed() >= Duration::from_secs(2) && error.contains("has not answered for"), "{error}");
+    assert_eq!(HELD.load(Ordering::Relaxed), 2);
+    let Some(trial) = Trial::start(&[]) else { return };
+    let address = format!("postgres://postgres@{}/postgres?connect_timeout=3", hosts(&trial.url()));
+    let session = Session::open(&Address::parse(&address).unwrap(), Limits::default(), Arc::default());
+    assert!(session.is_ok(), "{:?}", session.err());
+    // The second connection, which shows whether a pooler stands between, goes where the first one went.
+    assert_eq!(HELD.load(Ordering::Relaxed), 3);
 }
 
 #[test]

@@ -21,17 +21,6 @@ pub enum SubjectError {
     /// What was asked for cannot be; the sentence says what can.
     #[error("{0}")]
     Parameters(String),
-    /// There is too little memory for the buffer pool.
-    #[error(
-        "the tables need a buffer pool of {needed} MiB and {available} MiB of memory are available: give a smaller \
-         --payload"
-    )]
-    Memory {
-        /// MiB of the pool.
-        needed: u64,
-        /// MiB that are free or can be freed.
-        available: u64,
-    },
     /// A table on disk is damaged; loading it again mends it.
     #[error("{0}")]
     Damaged(String),

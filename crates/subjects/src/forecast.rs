@@ -40,6 +40,6 @@ pub struct Known {
     pub buffers: u64,
     /// Which statements it writes to its log: `none`, `ddl`, `mod` or `all`.
     pub log_statement: String,
-    /// The names of its event triggers that fire where tables are made and removed.
+    /// The names of its event triggers that fire where tables are made, moved and removed.
     pub event_triggers: Option<String>,
 }

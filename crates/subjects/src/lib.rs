@@ -10,6 +10,7 @@ pub mod forecast;
 pub mod huge_pages;
 mod leftovers;
 pub mod logical_reads;
+mod memory_share;
 pub mod nested_loops;
 pub mod opening;
 mod page_cache;

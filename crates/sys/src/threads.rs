@@ -20,6 +20,13 @@ const LOOKS_AWAKE: u32 = 1 << 14;
 )]
 pub struct NotStarted(#[from] io::Error);
 
+impl NotStarted {
+    /// The kernel's answer.
+    pub fn reason(&self) -> &io::Error {
+        &self.0
+    }
+}
+
 impl From<NotStarted> for io::Error {
     fn from(refused: NotStarted) -> io::Error {
         io::Error::other(refused)

@@ -1,6 +1,6 @@
 //! From which value on a setting of reads ahead makes cold work no faster.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use measure::Case;
 use measure::schema::calibrate;
@@ -11,6 +11,7 @@ use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 use super::bench::Bench;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
+use crate::sampling::{each, time_left};
 
 /// A setting is as good as the best one within this part of its time.
 const NEAR: f64 = 0.1;
@@ -20,6 +21,9 @@ const NOISE: f64 = 1.5;
 
 /// One of this many blocks is read: the kernel would read neighbours together.
 const BLOCKS_A_ROW: u64 = 4;
+
+/// About how long a value takes in the first round, for which the server is restarted.
+const VALUE_TIME: Duration = Duration::from_secs(1);
 
 /// A setting of how many blocks are asked for ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,9 +124,11 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
 fn sweep(bench: &mut Bench<'_>, setting: ReadAhead, journal: &mut dyn Journal) -> Result<Sweep, ExperimentError> {
     let rows = (bench.tables.sizes().blocks / BLOCKS_A_ROW).max(1);
     let mut times: Vec<(u32, Vec<f64>)> = setting.values().iter().map(|value| (*value, Vec::new())).collect();
-    for round in 0..bench.parameters.cold_samples() {
-        let left = (bench.parameters.cold_samples() - round) * times.len();
-        journal.step(setting.name(), Duration::from_secs(left as u64));
+    let (rounds, begun) = (bench.parameters.cold_samples(), Instant::now());
+    for round in 0..rounds {
+        let assumed = VALUE_TIME.saturating_mul(times.len() as u32);
+        let left = time_left(each(begun.elapsed(), round, assumed), (round, rounds));
+        journal.step(setting.name(), left);
         for (value, micros) in &mut times {
             bench.cool(journal)?;
             setting.prepare(bench, rows)?;

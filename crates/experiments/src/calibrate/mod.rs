@@ -299,7 +299,8 @@ fn judge_own(
         let advice = advise(bench, &mut comparison, told, journal);
         return cases::keep(bench, &comparison, &advice, journal);
     }
-    let advice = time(bench, &mut comparison, told, journal)?;
+    let (advice, outcome) = time(bench, &mut comparison, told, journal);
+    outcome?;
     journal.find_all(told_state::timed_cached(caches, &comparison, advice.decision));
     journal.find_all(absent_remedies(state));
     if state.is_cold() {
@@ -322,20 +323,21 @@ fn time(
     comparison: &mut Comparison,
     told: Option<State>,
     journal: &mut dyn Journal,
-) -> Result<Advice, ExperimentError> {
+) -> (Advice, Result<(), ExperimentError>) {
     let preferred = preferred(comparison.state, told).name();
     let contenders = |comparison: &Comparison| findings::contenders(&comparison.sets, &comparison.judged, preferred);
     let choice = Choice { screen: screening::screen, contenders: &contenders };
     let outcome = comparison::time(bench, comparison, choice, journal);
     let advice = advise(bench, comparison, told, journal);
-    cases::keep(bench, comparison, &advice, journal)?;
-    outcome?;
-    bench.look(journal);
-    Ok(advice)
+    let outcome = cases::keep(bench, comparison, &advice, journal).and(outcome);
+    if outcome.is_ok() {
+        bench.look(journal);
+    }
+    (advice, outcome)
 }
 
-/// Compares our own queries in all states, times them and advises. What a state says is kept before the next one
-/// begins, so that a run that is stopped or killed keeps it.
+/// Compares our own queries in all states, times them and advises. A run that is ended early says all the same where
+/// the set that it advises in one state harms in another, as far as it came: what it advises comes first on the page.
 fn verify(
     bench: &mut Bench<'_>,
     sets: &[ConstantSet],
@@ -343,13 +345,10 @@ fn verify(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let mut tried = Vec::new();
-    for state in verification::states(bench, told) {
-        let mut comparison = verification::plan(bench, state, sets, journal)?;
-        let advice = time(bench, &mut comparison, told, journal)?;
-        tried.push((comparison, advice));
-    }
+    let outcome = try_states(bench, sets, told, &mut tried, journal);
     let (mut comparisons, advices): (Vec<Comparison>, Vec<Advice>) = tried.into_iter().unzip();
-    let is_safe = !bench.tables.has_hidden() && verification::call_safe(&mut comparisons, told);
+    let is_whole = outcome.is_ok() && !bench.tables.has_hidden();
+    let is_safe = is_whole && verification::call_safe(&mut comparisons, told);
     let said = comparisons.iter().zip(&advices);
     let said = said.map(|(comparison, advice)| {
         let said = findings::advice(comparison, advice, bench.name());
@@ -364,6 +363,24 @@ fn verify(
         },
         said,
     )?;
+    outcome
+}
+
+/// Times our own queries in one state after the other. What a state says is kept before the next one begins, so that a
+/// run that is stopped or killed keeps it.
+fn try_states(
+    bench: &mut Bench<'_>,
+    sets: &[ConstantSet],
+    told: Option<State>,
+    tried: &mut Vec<(Comparison, Advice)>,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    for state in verification::states(bench, told) {
+        let mut comparison = verification::plan(bench, state, sets, journal)?;
+        let (advice, outcome) = time(bench, &mut comparison, told, journal);
+        tried.push((comparison, advice));
+        outcome?;
+    }
     Ok(())
 }
 

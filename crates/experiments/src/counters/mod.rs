@@ -7,8 +7,9 @@ mod parameters;
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -71,7 +72,7 @@ fn count_command(
     let start = machine.clock.now();
     let child = match program(words, surroundings.output).spawn() {
         Ok(child) => child,
-        Err(error) => return not_started(&words[0].to_string_lossy(), &error),
+        Err(error) => return not_started(&words[0], &surroundings.folders, &error),
     };
     let ended = match process::wait(&child, machine.stop.flag(), None) {
         Ok(ended) => ended,
@@ -191,14 +192,30 @@ fn stdio(output: CommandOutput) -> Stdio {
     }
 }
 
-fn not_started(name: &str, error: &io::Error) -> (Outcome, Result<(), ExperimentError>) {
-    let (outcome, sentence) = match error.kind() {
-        io::ErrorKind::NotFound => {
+fn not_started(name: &Path, folders: &[PathBuf], error: &io::Error) -> (Outcome, Result<(), ExperimentError>) {
+    let is_missing = match error.kind() {
+        io::ErrorKind::NotFound => true,
+        io::ErrorKind::PermissionDenied => is_in_none(folders, name),
+        _ => false,
+    };
+    let name = name.display();
+    let (outcome, sentence) = match is_missing {
+        true => {
             (Outcome::NotFound, format!("there is no command `{name}`: give its path, or a name in a folder of PATH"))
         }
-        _ => (Outcome::NotExecutable, format!("the command `{name}` cannot be run: {error}")),
+        false => (Outcome::NotExecutable, format!("the command `{name}` cannot be run: {error}")),
     };
     (outcome, Err(ExperimentError::Parameters(sentence)))
+}
+
+/// Whether no folder has a file of this name, as far as they may be searched, and one at least may. The search for a
+/// program ends with `permission denied` even where one folder alone denied it, and the others have no such file: a
+/// shell then ends with 127, as where there is no such command.
+fn is_in_none(folders: &[PathBuf], name: &Path) -> bool {
+    let is_path = name.as_os_str().as_bytes().contains(&b'/');
+    let answer = |folder: &PathBuf| folder.join(name).metadata().err().map(|error| error.kind());
+    let answers: Vec<Option<io::ErrorKind>> = folders.iter().map(answer).collect();
+    !is_path && !answers.contains(&None) && answers.contains(&Some(io::ErrorKind::NotFound))
 }
 
 /// The exit code as a shell gives it.

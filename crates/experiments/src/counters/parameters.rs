@@ -63,6 +63,8 @@ pub enum CommandOutput {
 pub struct Surroundings {
     /// Where the command's standard output goes.
     pub output: CommandOutput,
+    /// Folders in which a command is looked for whose name has no slash: those of PATH.
+    pub folders: Vec<PathBuf>,
     /// Folder for valgrind's files, which are removed.
     pub scratch: PathBuf,
 }

@@ -135,11 +135,14 @@ fn best_depth(
         plan.warm_up = StopAfter::Time(DEPTH_WARM_UP);
         plan.seed = plan.seed.wrapping_add(1000 + depth as u64);
         let measured = match measure(steps, source, plan, &format!("device-random at depth {depth}"), journal) {
-            Err(error) if error.is_of_many_at_once() => {
-                journal.find(findings::untried_depths(depth, &error));
-                break;
-            }
-            measured => measured?,
+            Ok(measured) => measured,
+            Err(error) => match error.refusal_of_many_at_once() {
+                Some(reason) => {
+                    journal.find(findings::untried_depths(depth, reason));
+                    break;
+                }
+                None => return Err(error),
+            },
         };
         if let Some(iops) = measured.metric(&reads::IOPS) {
             rates.push((depth, iops.statistics.mean));
@@ -221,6 +224,8 @@ mod tests {
             assert!(best.is_some() == expected.is_some() && best <= expected, "{best:?} of at most {depth_max}");
             let message = journal.message("untried-depths").unwrap();
             assert!(message.starts_with(said) && message.contains("threads"), "{message}");
+            let names_option = ["smaller depth", "fewer threads"].iter().any(|advice| message.contains(advice));
+            assert!(!names_option && message.contains("ulimit -u"), "the ladder has no such option: {message}");
         }
     }
 }

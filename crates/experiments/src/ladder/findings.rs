@@ -29,6 +29,9 @@ const NEAR_CACHE: u64 = 2;
 /// the ratio is `(1 - 2h) / (1 - h)`. 0.9 stands for one eleventh.
 const ALIKE: f64 = 0.9;
 
+/// What to do where threads or memory are refused: the ladder has no option for fewer at once.
+const RAISE_LIMITS: &str = "Raise the limit on processes (ulimit -u, pids.max) or on memory (ulimit -v).";
+
 /// Bytes that decide whether main memory can be told from the last cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
@@ -185,14 +188,21 @@ pub(super) fn without_memory(reach: &Reach, loads: Option<Loads>) -> Vec<Finding
 }
 
 /// That depths from this one on were not tried, because threads or memory for them were refused.
-pub(super) fn untried_depths(from: usize, error: &impl Display) -> Finding {
-    row::UNTRIED.named("depths", format!("Depths from {from} on were not tried: {error}."))
+pub(super) fn untried_depths(from: usize, reason: &impl Display) -> Finding {
+    let message = format!(
+        "Depths from {from} on were not tried: the kernel refused the threads or the memory for them ({reason}). \
+         {RAISE_LIMITS}"
+    );
+    row::UNTRIED.named("depths", message)
 }
 
 /// The same of numbers of threads that read memory.
-pub(super) fn untried_threads(from: usize, error: &impl Display) -> Finding {
+pub(super) fn untried_threads(from: usize, reason: &impl Display) -> Finding {
     let threads = counted(from as u64, "thread", "threads");
-    row::UNTRIED.named("threads", format!("Memory was not read in order by {threads} or more: {error}."))
+    let message = format!(
+        "Memory was not read in order by {threads} or more: the kernel refused them ({reason}). {RAISE_LIMITS}"
+    );
+    row::UNTRIED.named("threads", message)
 }
 
 /// That the page cache did not serve its own rung. Where it is not known what did, the reading has said so.

@@ -161,7 +161,7 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
         let result = match stream.measure(&steps.machine.clock, threads, STREAM_TIME) {
             Ok(result) => result,
             Err(refused) => {
-                journal.find(findings::untried_threads(threads, &refused));
+                journal.find(findings::untried_threads(threads, refused.reason()));
                 break;
             }
         };

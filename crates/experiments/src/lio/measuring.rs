@@ -135,8 +135,8 @@ pub(super) fn case(
     journal: &mut dyn Journal,
 ) -> Result<Option<Measured>, ExperimentError> {
     let what = name(&setting, &plan, bench);
-    let repeat = u32::try_from(bench.parameters.repeat).unwrap_or(u32::MAX);
-    journal.step(&what, Duration::from_millis(60).saturating_mul(repeat));
+    // How long a lap takes is not known before the first one.
+    journal.step(&what, Duration::ZERO);
     let pass = Pass { access: plan.access, touch: plan.touch, threads: plan.threads, laps: 1, as_of: setting.as_of };
     let before = match bench.subject.count(&pass)? {
         Ok(counted) => counted.counts,
@@ -146,7 +146,7 @@ pub(super) fn case(
         }
     };
     let conditions = Conditions::now(bench.machine);
-    let samples = samples(bench, &setting.facts.sources, pass)?;
+    let samples = samples(bench, &setting.facts.sources, pass, &mut |left| journal.step(&what, left))?;
     let change = conditions.changed(bench.machine);
     bench.machine.note(&what, &change, Sensitivity::Core);
     bench.machine.stop.check()?;
@@ -219,15 +219,22 @@ fn name(setting: &Setting<'_>, plan: &Plan, bench: &Bench<'_>) -> String {
     format!("{subject}{}, {}, touching {}{threads}{changed}", setting.table, plan.access.name(), plan.touch)
 }
 
-fn samples(bench: &mut Bench<'_>, sources: &Sources, pass: Pass) -> Result<Samples, ExperimentError> {
+/// Takes the samples of a pass. `expect` hears about how long that takes, as soon as a lap has shown it.
+fn samples(
+    bench: &mut Bench<'_>,
+    sources: &Sources,
+    pass: Pass,
+    expect: &mut dyn FnMut(Duration),
+) -> Result<Samples, ExperimentError> {
     let baseline = Pass { touch: Touch::Nothing, as_of: None, ..pass };
-    let pass = long_enough(bench, pass)?;
+    let (pass, sample) = long_enough(bench, pass)?;
     let statement = bench.subject.count(&baseline)?.ok().and_then(|counted| counted.statement);
-    let baseline = match sources.baseline {
+    let (baseline, sample_of_baseline) = match sources.baseline {
         Baseline::Gets => long_enough(bench, baseline)?,
-        // It is subtracted, and takes as many laps.
-        Baseline::Overhead(_) => Pass { laps: pass.laps, ..baseline },
+        // It is subtracted, and takes as many laps, which are shorter: they are not foreseen.
+        Baseline::Overhead(_) => (Pass { laps: pass.laps, ..baseline }, Duration::ZERO),
     };
+    expect(sampling::time_left(sample.saturating_add(sample_of_baseline), (0, bench.parameters.repeat)));
     let (mut costs, mut baselines) = (Vec::new(), Vec::new());
     for _ in 0..bench.parameters.repeat {
         bench.machine.stop.check()?;
@@ -250,11 +257,13 @@ fn sampled(bench: &mut Bench<'_>, pass: &Pass) -> Result<Cost, ExperimentError> 
     Ok(cost?)
 }
 
-/// The pass with as many laps as a sample needs, by an unmeasured one or by what was announced.
-fn long_enough(bench: &mut Bench<'_>, pass: Pass) -> Result<Pass, ExperimentError> {
+/// The pass with as many laps as a sample needs, by an unmeasured one or by what was announced; and about how long they
+/// take.
+fn long_enough(bench: &mut Bench<'_>, pass: Pass) -> Result<(Pass, Duration), ExperimentError> {
     let once = bench.subject.read(&pass)?;
     let lap = bench.subject.lap_time(&pass).unwrap_or(once.cpu.min(once.elapsed));
-    Ok(Pass { laps: SAMPLE.laps(lap), ..pass })
+    let laps = SAMPLE.laps(lap);
+    Ok((Pass { laps, ..pass }, Duration::from(once.elapsed).saturating_mul(laps)))
 }
 
 fn parameters(setting: &Setting<'_>, plan: &Plan, extra: Parameters, bench: &Bench<'_>) -> Parameters {

@@ -66,12 +66,13 @@ pub(super) fn case(
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
     let what = bench.label(path, threads);
-    let repeat = u32::try_from(bench.parameters.repeat).unwrap_or(u32::MAX);
-    journal.step(&what, Duration::from_millis(100).saturating_mul(repeat));
+    // How long a pass takes is not known before the first one.
+    journal.step(&what, Duration::ZERO);
     let conditions = Conditions::now(bench.machine);
     let counted = bench.counted.of(path).cloned();
     let counted_kernel = counted.as_ref().and_then(|counted| counted.kernel.clone());
-    let samples = Samples::take(bench, facts, threads, counted_kernel.filter(|kernel| facts.kernel != Some(kernel)))?;
+    let counted_kernel = counted_kernel.filter(|kernel| facts.kernel != Some(kernel));
+    let samples = Samples::take(bench, facts, threads, counted_kernel, &mut |left| journal.step(&what, left))?;
     let change = conditions.changed(bench.machine);
     bench.machine.note(&what, &change, Sensitivity::Core);
     check_answer(bench, path, &samples)?;

@@ -32,12 +32,14 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Takes the samples of the path that was prepared; with `counted_kernel` as many by that kernel.
+    /// Takes the samples of the path that was prepared; with `counted_kernel` as many by that kernel. `expect` hears
+    /// about how long that takes, as soon as a pass has shown it.
     pub(super) fn take(
         bench: &mut Bench<'_>,
         facts: &PathFacts,
         threads: usize,
         counted_kernel: Option<String>,
+        expect: &mut dyn FnMut(Duration),
     ) -> Result<Samples, ExperimentError> {
         let begun = Instant::now();
         let once = ScanPass { threads, laps: 1, kernel: None };
@@ -54,7 +56,10 @@ impl Samples {
         let pass = ScanPass { laps, ..once };
         let (wanted, time_max) = (bench.parameters.repeat, CASE_TIME_MAX.saturating_sub(begun.elapsed()));
         let mut by_counted_kernel = counted_kernel.map(|kernel| (kernel, Vec::new()));
-        let costs = SampleCount { wanted, least: SAMPLES_MIN, time_max }.collect(|| {
+        let count = SampleCount { wanted, least: SAMPLES_MIN, time_max };
+        let kernels = 1 + u32::from(by_counted_kernel.is_some());
+        expect(count.expected(Duration::from(first.elapsed).saturating_mul(laps).saturating_mul(kernels)));
+        let costs = count.collect(|| {
             bench.machine.stop.check()?;
             let cost = bench.subject.scan(&pass)?;
             // In turn, so that both see the same machine.

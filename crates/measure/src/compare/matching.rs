@@ -50,14 +50,15 @@ impl<'a> Pairs<'a> {
 /// is often for: parameters that are constant within each run but not the same in both are then set aside. A server
 /// that is measured with others is not constant: an update of it is paired with its former minor version.
 pub(super) fn pair_cases<'a>(before: &'a [Case], after: &'a [Case]) -> Pairs<'a> {
-    let changes = changes_between(before, after);
-    let is_of_whole_runs = changes.iter().any(|change| change.parameter == SUBJECT.name);
+    let is_of_whole_runs = change_of(SUBJECT.name, before, after).is_some();
     let updates = if is_of_whole_runs { Vec::new() } else { updates(before, after) };
     let strict = pair_without(before, after, Vec::new(), updates.clone());
-    if !strict.pairs.is_empty() || changes.is_empty() {
+    if !strict.pairs.is_empty() {
         return strict;
     }
-    pair_without(before, after, changes, updates)
+    // Only now: a profile has thousands of cases, and each is gone through once for every parameter.
+    let changes = changes_between(before, after);
+    if changes.is_empty() { strict } else { pair_without(before, after, changes, updates) }
 }
 
 /// The databases of the first run, each with the one of its major version in the second run, where that has another
@@ -86,15 +87,23 @@ fn databases(cases: &[Case]) -> Vec<&str> {
     names
 }
 
+/// Words behind the major version of a release that is to come, such as `18beta1`.
+const STAGES: [&str; 4] = ["devel", "alpha", "beta", "rc"];
+
 /// What is the same in `postgres 18.5 (private)` and `postgres 18.6 (private)`: the kind, the major version, and what
-/// stands behind the version. `None` of what is named without one.
+/// stands behind the version. `None` of what is named without one, as by a file whose name begins with a number.
 fn major_version(name: &str) -> Option<(&str, &str, &str)> {
     let (kind, rest) = name.split_once(' ')?;
     let end = rest.find([' ', '?']).unwrap_or(rest.len());
     let (version, remark) = rest.split_at(end);
     let digits = version.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(version.len());
+    let (major, minor) = version.split_at(digits);
+    let is_minor = match minor.strip_prefix('.') {
+        Some(minor) => minor.starts_with(|letter: char| letter.is_ascii_digit()),
+        None => minor.is_empty() || STAGES.iter().any(|stage| minor.starts_with(stage)),
+    };
     let is_kind = kind.chars().all(|letter| letter.is_ascii_alphabetic());
-    (is_kind && digits > 0).then_some((kind, &version[..digits], remark))
+    (is_kind && !major.is_empty() && is_minor).then_some((kind, major, remark))
 }
 
 /// Equal cases are paired in their order, so that a run that repeats a case is compared repetition by repetition.

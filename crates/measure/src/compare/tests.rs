@@ -217,6 +217,9 @@ fn a_server_that_was_updated_between_the_runs_is_compared_with_its_former_minor_
     let later = ["engine", "sqlite 3.51.0?page_size=8192", "sqlite 3.51.0"];
     assert_eq!(of(&two, &later).len(), 3);
     assert_eq!(of(&["engine", "sqlite:my 3.db"], &["engine", "sqlite:my 3b.db"]), [""]);
+    assert_eq!(of(&["engine", "sqlite 3.db"], &["engine", "sqlite 3b.db"]), [""], "files, not versions");
+    let released = ["", "postgres 18beta1, postgres 18.0"];
+    assert_eq!(of(&["engine", "postgres 18beta1"], &["engine", "postgres 18.0"]), released);
     assert_eq!(of(&["engine", "postgres 17.4"], &["engine", "postgres 18.6"]), [""]);
     assert_eq!(of(&["engine", "postgres 18.5"], &["engine", "postgres 18.6 (private)"]), [""]);
     assert_eq!(of(&["engine", "postgres 18.4"], &["engine", "postgres 18.5", "postgres 18.6"]), [""]);

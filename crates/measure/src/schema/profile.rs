@@ -62,7 +62,8 @@ parameters! {
 metrics! {
     INTERVAL = "interval", Microseconds, "first to last time: `cpu` + `waits` + `unaccounted_within` + \
         `unaccounted_between`";
-    RESPONSE_TIME = "response_time", Microseconds, "own elapsed time of calls, and waits after them";
+    RESPONSE_TIME = "response_time", Microseconds, "own elapsed time of calls, and waits after them, think time and \
+        idle waits included: a page shows it without these";
     CPU = "cpu", Microseconds, "CPU time";
     WAITS = "waits", Microseconds, "time waited";
     WAIT_COUNT = "waits", Count, "of a scope: waits";

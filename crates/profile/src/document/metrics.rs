@@ -17,6 +17,13 @@ pub(crate) const FROM_CLOCK: &str = "trace: first to last time";
 pub(crate) const FROM_DIFFERENCE: &str = "difference of the others";
 pub(crate) const FROM_PLANS: &str = "trace: plan lines";
 
+/// How response times were obtained. A page shows them without what [`IDLE_INCLUDED`] names.
+pub(crate) const FROM_OWN_AND_WAITS: &str =
+    "trace: own time of calls, and waits after them, think time and idle waits included";
+
+/// How the sources of these metrics end.
+pub(crate) const IDLE_INCLUDED: &str = ", think time and idle waits included";
+
 /// The sums of events by name.
 pub(crate) fn events_by_name<'a, 'b>(
     profile: &'a Profile,

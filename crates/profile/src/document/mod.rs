@@ -21,8 +21,8 @@ use measure::{Case, Metric};
 use serde_json::Value;
 
 use crate::document::metrics::{
-    FROM_CALLS, FROM_CLOCK, FROM_DIFFERENCE, FROM_WAITS, block_metrics, call_metrics, case, event_metrics,
-    events_by_name, histogram, reads, time,
+    FROM_CALLS, FROM_CLOCK, FROM_DIFFERENCE, FROM_OWN_AND_WAITS, FROM_WAITS, block_metrics, call_metrics, case,
+    event_metrics, events_by_name, histogram, reads, time,
 };
 use crate::event::{Merge, Scope, SessionIndex, Ticks};
 use crate::tables::class_sums::{ClassSums, class_sums, work};
@@ -32,6 +32,10 @@ pub use statement::{Order, STATEMENTS_MAX, Selection, find_statement, ranked};
 
 /// Most rows of modules, actions and the like; the rest are added up in one row, whose module is `OTHERS`.
 const SCOPES_MAX: usize = 1_000;
+
+/// How the response time of sessions was obtained.
+const FROM_ROOTS_AND_WAITS: &str =
+    "trace: calls without a parent, and waits between calls, think time and idle waits included";
 
 /// How the numbers of transactions were obtained.
 const FROM_ENDS: &str = "trace: ends of transactions";
@@ -122,7 +126,7 @@ fn summary(of: &SessionProfile) -> Vec<Metric> {
     let between = time(&schema::UNACCOUNTED_BETWEEN, FROM_DIFFERENCE, of.unaccounted_between);
     let mut metrics = vec![
         time(&schema::INTERVAL, FROM_CLOCK, of.interval),
-        time(&schema::RESPONSE_TIME, "trace: calls without a parent, and waits between calls", of.response_time),
+        time(&schema::RESPONSE_TIME, FROM_ROOTS_AND_WAITS, of.response_time),
         time(&schema::CPU, FROM_CALLS, of.cpu),
         time(&schema::WAITS, FROM_WAITS, of.waits),
         time(&schema::UNACCOUNTED_WITHIN, FROM_DIFFERENCE, of.unaccounted_within),
@@ -175,11 +179,7 @@ fn scopes(profile: &Profile) -> Vec<Case> {
         ];
         let mut metrics = vec![
             schema::CALLS.count(FROM_CALLS, sums.calls),
-            time(
-                &schema::RESPONSE_TIME,
-                "trace: own time of calls, and waits between calls",
-                sums.own.elapsed + sums.between,
-            ),
+            time(&schema::RESPONSE_TIME, FROM_OWN_AND_WAITS, sums.own.elapsed + sums.between),
             schema::WAITS.count(FROM_WAITS, sums.waits),
             time(&schema::INSIDE, FROM_WAITS, sums.inside),
             time(&schema::OUTSIDE, FROM_WAITS, sums.between),

@@ -15,7 +15,7 @@ use measure::wait_class::Class;
 use measure::{Case, Metric};
 use serde_json::Value;
 
-use super::metrics::{case, time};
+use super::metrics::{IDLE_INCLUDED, case, time};
 use super::reads;
 use crate::event::StatementIndex;
 use crate::tables::Profile;
@@ -198,7 +198,8 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
 fn settle_sources(case: &mut Case, source: &str) {
     for metric in case.metrics.iter_mut().filter(|metric| metric.source.starts_with(FROM_TRACE)) {
         let is_read = READS.contains(&metric.name.as_str());
-        metric.source = if is_read { FROM_COUNTERS } else { source }.into();
+        let included = if metric.source.ends_with(IDLE_INCLUDED) { IDLE_INCLUDED } else { "" };
+        metric.source = if is_read { FROM_COUNTERS.into() } else { format!("{source}{included}") };
     }
 }
 
@@ -251,4 +252,21 @@ fn share_error(part: f64, samples: u64) -> Option<Metric> {
 
 fn executions(counted: &Counters) -> [Metric; 2] {
     [schema::EXECUTIONS.count(FROM_COUNTERS, counted.executions), schema::ROWS.count(FROM_COUNTERS, counted.rows)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::metrics::{FROM_CALLS, FROM_OWN_AND_WAITS};
+    use crate::event::Ticks;
+
+    #[test]
+    fn a_response_time_of_samples_still_says_that_think_time_is_in_it() {
+        let response_time = time(&schema::RESPONSE_TIME, FROM_OWN_AND_WAITS, Ticks::from_micros(7));
+        let cpu = time(&schema::CPU, FROM_CALLS, Ticks::from_micros(3));
+        let mut one = case([named::TABLE.of("statement")], vec![response_time, cpu]);
+        settle_sources(&mut one, FROM_SAMPLES);
+        let sources: Vec<&str> = one.metrics.iter().map(|metric| metric.source.as_str()).collect();
+        assert_eq!(sources, ["samples of the sessions, think time and idle waits included", FROM_SAMPLES]);
+    }
 }

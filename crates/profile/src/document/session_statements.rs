@@ -7,7 +7,7 @@ use measure::Case;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::sorting;
 
-use crate::document::metrics::{FROM_CALLS, FROM_WAITS, case, reads, time};
+use crate::document::metrics::{FROM_CALLS, FROM_OWN_AND_WAITS, FROM_WAITS, case, reads, time};
 use crate::document::{OTHERS, STATEMENTS_MAX, session_names};
 use crate::event::{Merge, SessionIndex, StatementIndex};
 use crate::tables::Profile;
@@ -64,7 +64,7 @@ fn by_session(profile: &Profile) -> BTreeMap<SessionIndex, BTreeMap<StatementInd
 fn session_statement(session: &str, id: &str, sums: &SessionStatementSums) -> Case {
     let mut metrics = vec![
         schema::CALLS.count(FROM_CALLS, sums.calls),
-        time(&schema::RESPONSE_TIME, "trace: own time of calls, and waits after them", sums.response_time()),
+        time(&schema::RESPONSE_TIME, FROM_OWN_AND_WAITS, sums.response_time()),
     ];
     metrics.extend(sums.own.cpu.map(|cpu| time(&schema::CPU, FROM_CALLS, cpu)));
     metrics.extend(reads(&sums.own));

@@ -9,8 +9,8 @@ use measure::sorting;
 use measure::{Case, Metric};
 
 use super::metrics::{
-    FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, case, cost_metrics, event_metrics, events_by_name, histogram,
-    reads, signed, time,
+    FROM_CALLS, FROM_OWN_AND_WAITS, FROM_PLANS, FROM_WAITS, call_metrics, case, cost_metrics, event_metrics,
+    events_by_name, histogram, reads, signed, time,
 };
 use crate::event::{CallKind, Merge, PlanFigures, StatementIndex, Ticks};
 use crate::findings::arrays::array_saving;
@@ -130,7 +130,7 @@ fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
     let total = |of: fn(&CallSums) -> u64| one.calls.values().map(of).fold(0, u64::saturating_add);
     let mut metrics = vec![
         schema::CALLS.count(FROM_CALLS, total(|sums| sums.calls)),
-        time(&schema::RESPONSE_TIME, "trace: own time of calls, and waits after them", one.response_time()),
+        time(&schema::RESPONSE_TIME, FROM_OWN_AND_WAITS, one.response_time()),
     ];
     metrics.extend(one.own.cpu.map(|cpu| time(&schema::CPU, FROM_CALLS, cpu)));
     metrics.extend(reads(&one.own));

@@ -10,7 +10,7 @@ use measure::sorting;
 
 use crate::event::{Evidence, TimeScale, Unit};
 use crate::ingest::Ingested;
-use crate::input::Problem;
+use crate::input::{Duplicates, Problem};
 use crate::source::SourceFile;
 
 /// Files that are named one by one where they could not be read.
@@ -83,7 +83,25 @@ fn same_content(files: &[SourceFile]) -> Vec<Finding> {
             findings.push(row::SAME_CONTENT.of(message));
         }
     }
+    let room = NAMED_MAX.saturating_sub(findings.len());
+    findings.extend(files.iter().filter_map(same_within).take(room));
     findings
+}
+
+/// Files of one archive with the same content.
+fn same_within(archive: &SourceFile) -> Option<Finding> {
+    let Duplicates { first, further } = &archive.duplicates;
+    let [one, other] = first.as_ref()?;
+    let further = match further {
+        0 => String::new(),
+        more => format!(" ({} like one before)", counted(*more, "further file is", "further files are")),
+    };
+    let message = format!(
+        "In {}, {one} and {other} begin with the same bytes and have the same size{further}: they seem to be the same, \
+         and each call and wait in them is counted twice. Take one of them out of the archive.",
+        archive.name
+    );
+    Some(row::SAME_CONTENT.of(message))
 }
 
 /// The unit of time, where it is not the plain one: one sentence for all files that have it.

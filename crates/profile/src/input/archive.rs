@@ -15,9 +15,9 @@ use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::input::bytes::Bytes;
-use crate::input::cut::UpToCut;
+use crate::input::cut::{Explained, UpToCut};
 use crate::input::tar;
-use crate::input::within::{self, Archive, FilesWithin, Next};
+use crate::input::within::{self, Archive, Next};
 
 /// Where an entry stands, and what it holds.
 struct Entry {
@@ -39,7 +39,7 @@ pub(super) fn unpack(file: File) -> io::Result<Bytes> {
     let mut archive = match ZipArchive::new(file.try_clone()?) {
         Ok(archive) => archive,
         Err(ZipError::InvalidArchive(_)) => {
-            return Ok(Bytes::from_reader(FilesWithin::new(WithoutList::new(file)?)));
+            return Ok(within::files(WithoutList::new(file)?));
         }
         Err(error) => return Err(error.into()),
     };
@@ -70,7 +70,7 @@ pub(super) fn unpack(file: File) -> io::Result<Bytes> {
         let listed = |is_deflated| begin.map(|begin| Entry { name, begin, packed_bytes, is_deflated, checksum });
         left.push_back(is_deflated.and_then(listed));
     }
-    Ok(Bytes::from_reader(FilesWithin::new(Entries { file, left })))
+    Ok(within::files(Entries { file, left }))
 }
 
 impl Archive for Entries {
@@ -90,14 +90,16 @@ impl Archive for Entries {
     }
 }
 
-/// An entry whose bytes these are.
+/// An entry whose bytes these are, which may be those of a tar archive.
 fn opened(name: String, entry: impl Read + Send + 'static) -> Next {
-    match within::unpack(entry) {
-        Ok(Some(bytes)) => Next::File(name, tar::unpack(bytes)),
-        Ok(None) => Next::LeftOut(within::zip_archive(&name)),
-        Err(error) => Next::LeftOut(within::fault(&name, &error)),
+    match within::opened(name, entry) {
+        Next::File(name, bytes) => Next::File(name, tar::unpack(bytes)),
+        next => next,
     }
 }
+
+/// What is said of an entry that does not have the checksum in the list.
+const WRONG_CHECKSUM: &str = "the data is damaged: the checksum in the zip archive does not match";
 
 /// The bytes of an entry, and after them an error if their checksum is not the one in the list.
 struct Checked {
@@ -111,7 +113,7 @@ impl Read for Checked {
         let count = self.reader.read(buffer)?;
         self.sum.update(&buffer[..count]);
         if count == 0 && !buffer.is_empty() && self.sum.sum() != self.checksum {
-            return Err(io::Error::other("the data is damaged: the checksum does not match"));
+            return Err(Explained::error(io::ErrorKind::InvalidData, WRONG_CHECKSUM));
         }
         Ok(count)
     }
@@ -168,7 +170,7 @@ impl Read for OpenEntry {
         let mut place = self.place();
         let outcome = match &mut *place {
             Place::Between(_) => Ok(0),
-            Place::Stored(reader) => reader.read(buffer),
+            Place::Stored(reader) => read_stored(reader, buffer),
             Place::Deflated(reader) => reader.read(buffer).map_err(|error| io::Error::new(error.kind(), CUT)),
             Place::Failed(failure) => Err(io::Error::other(failure.clone())),
         };
@@ -176,6 +178,14 @@ impl Read for OpenEntry {
             *place = Place::Failed(error.to_string());
         }
         outcome
+    }
+}
+
+/// Reads of an entry that is stored as it is, whose size is known before it.
+fn read_stored(entry: &mut io::Take<BufReader<File>>, buffer: &mut [u8]) -> io::Result<usize> {
+    match entry.read(buffer)? {
+        0 if entry.limit() > 0 && !buffer.is_empty() => Err(cut()),
+        count => Ok(count),
     }
 }
 
@@ -221,15 +231,9 @@ impl Archive for WithoutList {
     fn next(&mut self) -> io::Result<Next> {
         loop {
             let name = self.next_header()?;
-            if name.ends_with(b"/") || within::is_map(&name) {
-                continue;
+            if !name.ends_with(b"/") && !within::is_map(&name) {
+                return Ok(opened(String::from_utf8_lossy(&name).into_owned(), self.open.clone()));
             }
-            let next = opened(String::from_utf8_lossy(&name).into_owned(), self.open.clone());
-            // Where the archive ends within the first bytes of an entry, the fault is the archive's.
-            return match (next, self.failure()) {
-                (Next::LeftOut(_), Some(failure)) => Err(io::Error::other(failure)),
-                (next, _) => Ok(next),
-            };
         }
     }
 
@@ -330,7 +334,8 @@ mod tests {
         let expected = long + "two\nten\n" + &*String::from_utf8_lossy(&gzip(b"six\n"));
         assert_eq!(read_on(&whole), (expected.clone(), String::new()));
         let (text, failure) = read_on(&whole[..whole.len() - 30]);
-        assert_eq!((text, failure), (expected, CUT.into()), "without the list of entries");
+        // Its last bytes are no line, and are not lost before an error.
+        assert_eq!((text, failure), (expected + "\n", CUT.into()), "without the list of entries");
     }
 
     #[test]
@@ -381,6 +386,26 @@ mod tests {
         damaged[at] = b'T';
         let said = read(&damaged).unwrap_err().to_string();
         assert!(said.starts_with("in its file traces/b.trc, the data is damaged: the checksum"), "{said}");
+    }
+
+    #[test]
+    fn a_wrong_checksum_of_an_entry_is_not_called_damage_of_the_format_within_it() {
+        let zstandard = zstd::encode_all(&b"one\n"[..], 1).unwrap();
+        for (name, packed) in [("a.trc.gz", gzip(b"one\n")), ("a.trc.zst", zstandard)] {
+            let files: [(&str, &[u8]); 1] = [(name, &packed)];
+            let mut archive = of_files(&files);
+            let mut sum = Crc::new();
+            sum.update(&packed);
+            let checksum = sum.sum().to_le_bytes();
+            // It stands before the entry and in the list of entries.
+            let places: Vec<usize> = (0..archive.len() - 4).filter(|at| archive[*at..*at + 4] == checksum).collect();
+            assert!(places.len() >= 2, "{places:?}");
+            for at in places {
+                archive[at] ^= 1;
+            }
+            let said = format!("in its file {name}, {WRONG_CHECKSUM}");
+            assert_eq!(read_on(&archive), ("one\n".into(), said));
+        }
     }
 
     #[test]

@@ -4,8 +4,14 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 
+use crate::input::duplicates::SharedDuplicates;
+
 /// Where bytes come from.
-pub struct Bytes(Origin);
+pub struct Bytes {
+    origin: Origin,
+    /// What is found of files in an archive while it is read.
+    duplicates: SharedDuplicates,
+}
 
 enum Origin {
     /// A plain file, read at places: it is not mapped, because a file that shrinks under a map kills its reader.
@@ -17,22 +23,36 @@ enum Origin {
 impl Bytes {
     /// The bytes of a file from `offset` on. It must have `size` bytes until they are read; it may grow meanwhile.
     pub fn from_file(file: File, offset: u64, size: u64) -> Bytes {
-        Bytes(Origin::File { file, offset, size })
+        Bytes::of(Origin::File { file, offset, size })
     }
 
     /// The bytes that a reader gives.
     pub fn from_reader(reader: impl Read + Send + 'static) -> Bytes {
-        Bytes(Origin::Stream(Box::new(reader)))
+        Bytes::of(Origin::Stream(Box::new(reader)))
+    }
+
+    fn of(origin: Origin) -> Bytes {
+        Bytes { origin, duplicates: SharedDuplicates::default() }
+    }
+
+    /// The same bytes, which are those of the files in an archive.
+    pub(crate) fn with_duplicates(self, duplicates: SharedDuplicates) -> Bytes {
+        Bytes { duplicates, ..self }
+    }
+
+    /// Where to look for files of an archive that seem to be the same, once these bytes were read.
+    pub(crate) fn duplicates(&self) -> SharedDuplicates {
+        self.duplicates.clone()
     }
 
     /// Whether they can only be read from the beginning: unpacked, or from a pipe.
     pub(crate) fn is_stream(&self) -> bool {
-        matches!(self.0, Origin::Stream(_))
+        matches!(self.origin, Origin::Stream(_))
     }
 
     /// Adds up to `most` bytes to `into`, and says how many; 0 at the end.
     pub fn append(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
-        match &mut self.0 {
+        match &mut self.origin {
             Origin::File { file, offset, size } => {
                 into.reserve(most);
                 let count = read_at(file, into, most, *offset)?;
@@ -45,7 +65,7 @@ impl Bytes {
 
 impl Read for Bytes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &mut self.0 {
+        match &mut self.origin {
             Origin::File { file, offset, size } => {
                 let count = rustix::io::pread(file, &mut *buffer, *offset)?;
                 advance(offset, if buffer.is_empty() { 0 } else { *size }, count)
@@ -67,7 +87,7 @@ fn advance(offset: &mut u64, size: u64, count: usize) -> io::Result<usize> {
 
 impl fmt::Debug for Bytes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.origin {
             Origin::File { file, offset, size } => write!(formatter, "Bytes({file:?} from {offset} of {size})"),
             Origin::Stream(_) => formatter.write_str("Bytes(stream)"),
         }

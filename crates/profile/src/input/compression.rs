@@ -1,7 +1,7 @@
 //! Compressed files, known by their first bytes.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Read};
 
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
@@ -10,6 +10,7 @@ use lzma_rust2::XzReader;
 use crate::input::bytes::Bytes;
 use crate::input::cut::{Members, UpToCut};
 use crate::input::frames::{Layout, Parts};
+use crate::input::peeked::Peeked;
 use crate::input::side_by_side::{SideBySide, Unpack};
 
 /// How many bytes tell how a file is compressed.
@@ -83,21 +84,25 @@ impl Compression {
     }
 }
 
-/// The bytes of a stream, unpacked if its first bytes say that it is packed.
-pub(crate) fn unpack_stream(mut stream: impl Read + Send + 'static) -> io::Result<Bytes> {
-    let mut head = Vec::new();
-    (&mut stream).take(MAGIC_BYTES as u64).read_to_end(&mut head)?;
-    let compression = Compression::of(&head);
-    let whole = Cursor::new(head).chain(stream);
-    match compression {
-        Some(compression) => compression.unpack(whole),
-        None => Ok(Bytes::from_reader(whole)),
+/// The bytes of a stream, unpacked if its first bytes say that it is packed; `None` where it is a zip archive, whose
+/// list of entries stands at its end.
+pub(super) fn unpack_stream(stream: impl Read + Send + 'static) -> io::Result<Option<Bytes>> {
+    let whole = Peeked::new(stream, MAGIC_BYTES);
+    match Compression::of(whole.head()) {
+        None => Ok(Some(Bytes::from_reader(whole))),
+        Some(Compression::Zip) => Ok(None),
+        Some(compression) => compression.unpack(whole).map(Some),
     }
+}
+
+/// The same of a pipe or a terminal.
+pub(super) fn unpack_pipe(pipe: impl Read + Send + 'static) -> io::Result<Bytes> {
+    unpack_stream(pipe)?.ok_or_else(|| io::Error::other(PIPED_ZIP))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Cursor, Write};
 
     use super::*;
 
@@ -108,7 +113,7 @@ mod tests {
     }
 
     fn read(packed: Vec<u8>) -> io::Result<Vec<u8>> {
-        let mut bytes = unpack_stream(Cursor::new(packed))?;
+        let mut bytes = unpack_pipe(Cursor::new(packed))?;
         let mut all = Vec::new();
         while bytes.append(&mut all, 7)? > 0 {}
         Ok(all)
@@ -212,7 +217,7 @@ mod tests {
         let mut writer = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
         writer.write_all(&text).unwrap();
         let packed = writer.finish().unwrap();
-        let mut bytes = unpack_stream(Cursor::new(packed[..packed.len() * 7 / 8].to_vec())).unwrap();
+        let mut bytes = unpack_pipe(Cursor::new(packed[..packed.len() * 7 / 8].to_vec())).unwrap();
         let mut all = Vec::new();
         let error = loop {
             match bytes.append(&mut all, 1 << 20) {
@@ -230,7 +235,7 @@ mod tests {
         for (behind, what) in
             [(vec![0; 512], "no"), (backup, "no"), (vec![0; 4], "no whole"), (b"\n".to_vec(), "no whole")]
         {
-            let mut bytes = unpack_stream(Cursor::new([gzip(b"one\n"), behind].concat())).unwrap();
+            let mut bytes = unpack_pipe(Cursor::new([gzip(b"one\n"), behind].concat())).unwrap();
             let mut all = Vec::new();
             assert_eq!(bytes.append(&mut all, 100).unwrap(), 4);
             let said = bytes.append(&mut all, 100).unwrap_err().to_string();

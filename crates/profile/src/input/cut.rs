@@ -13,6 +13,23 @@ const NO_MEMBER: &str = "invalid gzip header";
 /// What is said of a member behind another one that ends within its header: a few bytes that are none, mostly.
 const PART_OF_MEMBER: &str = "a gzip header that ends early";
 
+/// An error that says what is wrong in a sentence of ours. A decoder that reads bytes which end in it passes it on: the
+/// fault is not one of its own format.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Explained(String);
+
+impl Explained {
+    /// The error with this sentence.
+    pub(crate) fn error(kind: io::ErrorKind, sentence: impl Into<String>) -> io::Error {
+        io::Error::new(kind, Explained(sentence.into()))
+    }
+
+    fn is_in(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Explained>())
+    }
+}
+
 /// A decoder of gzip that tells such bytes from data that are cut.
 pub(crate) struct Members<R>(pub(crate) MultiGzDecoder<R>);
 
@@ -21,6 +38,7 @@ impl<R: BufRead> Read for Members<R> {
         let outcome = self.0.read(buffer);
         let is_in_header = self.0.header().is_none();
         outcome.map_err(|error| match error.kind() {
+            _ if Explained::is_in(&error) => error,
             io::ErrorKind::UnexpectedEof if is_in_header => io::Error::new(error.kind(), PART_OF_MEMBER),
             _ => error,
         })
@@ -48,10 +66,11 @@ impl<R: Read> UpToCut<R> {
         UpToCut { piece_bytes: usize::MAX, ..UpToCut::new(decoder, packing) }
     }
 
-    /// What a decoder says is the words of its own library; what the kernel says of the file stays.
+    /// What a decoder says is the words of its own library; what the kernel says of the file stays, as does what was
+    /// said of the bytes that the decoder reads.
     fn sentence(&self, error: io::Error) -> io::Error {
         let sentence = match error.kind() {
-            _ if error.raw_os_error().is_some() => return error,
+            _ if error.raw_os_error().is_some() || Explained::is_in(&error) => return error,
             io::ErrorKind::UnexpectedEof if self.is_begun && error.to_string() == PART_OF_MEMBER => {
                 format!("what follows its {0} data is no whole {0} data", self.packing)
             }
@@ -62,7 +81,7 @@ impl<R: Read> UpToCut<R> {
             }
             _ => format!("the {} data is damaged ({error})", self.packing),
         };
-        io::Error::new(error.kind(), sentence)
+        Explained::error(error.kind(), sentence)
     }
 }
 

@@ -7,10 +7,12 @@ mod archive;
 pub mod bytes;
 mod compression;
 mod cut;
+mod duplicates;
 mod expand;
 pub mod foreign;
 mod frames;
 mod given;
+mod peeked;
 mod problem;
 mod side_by_side;
 mod tar;
@@ -21,6 +23,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 pub use compression::Compression;
+pub use duplicates::Duplicates;
 pub(crate) use expand::is_matched;
 pub use expand::{Expansion, expand};
 pub use given::Given;
@@ -41,7 +44,7 @@ pub fn open(given: &Given) -> Result<Bytes, Problem> {
 /// Bytes that stand in the process's own buffer are none: nothing else reads here.
 fn standard_input() -> io::Result<Bytes> {
     let own = io::stdin().as_fd().try_clone_to_owned()?;
-    compression::unpack_stream(Awaited::new(File::from(own))).map(tar::unpack)
+    compression::unpack_pipe(Awaited::new(File::from(own))).map(tar::unpack)
 }
 
 fn open_file(file: File) -> io::Result<Bytes> {
@@ -51,7 +54,7 @@ fn open_file(file: File) -> io::Result<Bytes> {
     }
     // A pipe or a terminal has no places to read at.
     if !metadata.is_file() {
-        return compression::unpack_stream(Awaited::new(file)).map(tar::unpack);
+        return compression::unpack_pipe(Awaited::new(file)).map(tar::unpack);
     }
     match compression_of(&file)? {
         // Each of its files may be a tar archive, which is seen when that file is opened.

@@ -3,16 +3,17 @@
 //! Compressed files within an archive are unpacked, archives within it are not. The library reads the headers alone:
 //! the files that its archive gives borrow the archive, and what is handed out here has to own all that it reads.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, Read};
 use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sys::file::awaited::unless_called_off;
 use tar::{EntryType, Header, PaxExtensions};
 
 use crate::input::bytes::Bytes;
-use crate::input::compression::{Compression, MAGIC_BYTES};
-use crate::input::within::{Archive, FilesWithin, Next, is_map, zip_archive};
+use crate::input::peeked::Peeked;
+use crate::input::within::{self, Archive, Next, is_map};
 
 /// Bytes of a header; the contents of a file are filled up to a multiple of them.
 pub(super) const BLOCK_BYTES: usize = 512;
@@ -31,24 +32,13 @@ const DAMAGED: &str = "the tar archive is damaged: a header has no sound checksu
 const SPARSE: &str = "the tar archive holds a file with holes (sparse), which is not read: unpack it first";
 const BEHIND: &str = "a second tar archive follows the first and is not read";
 
-/// How much is read at a time after the end of an archive; whole blocks.
-const BEHIND_BYTES: u64 = 64 << 10;
+/// How much is read at a time of what is passed over, and after the end of an archive; whole blocks.
+const PASSED_BYTES: u64 = 64 << 10;
 
 /// The files of an archive. Bytes that are no archive stay as they are.
-pub(super) fn unpack(mut bytes: Bytes) -> Bytes {
-    let mut head = Vec::new();
-    let outcome = loop {
-        let wanted = BLOCK_BYTES - head.len();
-        match bytes.append(&mut head, wanted) {
-            Ok(count) if count > 0 && head.len() < BLOCK_BYTES => {}
-            outcome => break outcome,
-        }
-    };
-    let is_archive = is_header(&head);
-    // A reader that has ended or failed is not asked again.
-    let rest = if matches!(outcome, Ok(count) if count > 0) { bytes } else { Bytes::from_reader(io::empty()) };
-    let whole = Whole { head: Cursor::new(head), error: outcome.err(), rest };
-    if is_archive { Bytes::from_reader(FilesWithin::new(Files::new(whole))) } else { Bytes::from_reader(whole) }
+pub(super) fn unpack(bytes: Bytes) -> Bytes {
+    let whole = Peeked::new(bytes, BLOCK_BYTES);
+    if is_header(whole.head()) { within::files(Files::new(whole)) } else { Bytes::from_reader(whole) }
 }
 
 /// Whether a block of bytes is the header of a file in an archive.
@@ -60,35 +50,6 @@ pub(super) fn is_header(block: &[u8]) -> bool {
     let mut again = header.clone();
     again.set_cksum();
     matches!((header.cksum(), again.cksum()), (Ok(given), Ok(sum)) if given == sum)
-}
-
-/// The bytes that were looked at, and those behind them.
-struct Whole {
-    head: Cursor<Vec<u8>>,
-    /// What ends them, or what comes behind those that were handed out.
-    error: Option<io::Error>,
-    rest: Bytes,
-}
-
-impl Read for Whole {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let looked_at = self.head.read(buffer)?;
-        if looked_at == buffer.len() {
-            return Ok(looked_at);
-        }
-        // The bytes behind come along: the format of a log is seen from what the first read gives.
-        let behind = match self.error.take() {
-            Some(error) => Err(error),
-            None => self.rest.read(&mut buffer[looked_at..]),
-        };
-        match behind {
-            Err(error) if looked_at > 0 => {
-                self.error = Some(error);
-                Ok(looked_at)
-            }
-            behind => behind.map(|count| looked_at + count),
-        }
-    }
 }
 
 /// What an extended header or a long name says of the file behind it.
@@ -115,7 +76,7 @@ impl Extension {
 
 /// An archive from its open file on.
 struct Rest {
-    bytes: Whole,
+    bytes: Peeked<Bytes>,
     /// Bytes of the open file that are left.
     left: u64,
     /// Why the archive could not be read within it.
@@ -165,7 +126,7 @@ struct Files {
 }
 
 impl Files {
-    fn new(bytes: Whole) -> Files {
+    fn new(bytes: Peeked<Bytes>) -> Files {
         let rest = Rest { bytes, left: 0, failure: None };
         Files { open: OpenFile(Arc::new(Mutex::new(rest))), filling: 0, extension: Extension::default() }
     }
@@ -201,7 +162,7 @@ impl Files {
                 let name = extension.name.unwrap_or_else(|| header.path_bytes().into_owned());
                 self.open.rest().left = size;
                 self.filling = filling_of(size);
-                return self.begin(&name);
+                return Ok(self.begin(&name));
             }
             // These have no contents, whatever their size.
             EntryType::Link
@@ -221,42 +182,25 @@ impl Files {
     }
 
     /// Begins the open file: unpacks it where it is compressed, and leaves out what holds no trace of its own.
-    fn begin(&self, name: &[u8]) -> io::Result<Option<Next>> {
-        if is_map(name) {
-            return Ok(None);
-        }
-        let name = String::from_utf8_lossy(name).into_owned();
-        let bytes = match self.compression()? {
-            None => Bytes::from_reader(self.open.clone()),
-            Some(Compression::Zip) => return Ok(Some(Next::LeftOut(zip_archive(&name)))),
-            Some(compression) => compression.unpack(self.open.clone())?,
-        };
-        Ok(Some(Next::File(name, bytes)))
+    fn begin(&self, name: &[u8]) -> Option<Next> {
+        let is_read = !is_map(name);
+        is_read.then(|| within::opened(String::from_utf8_lossy(name).into_owned(), self.open.clone()))
     }
 
     /// Reads what follows the end of the archive, because the checksum of a compressed one comes last. The last write
     /// to a tape may be filled up with anything (POSIX, pax, ustar format), so only another archive there is a fault.
     fn behind(&mut self) -> io::Result<()> {
         loop {
-            let bytes = self.read_up_to(BEHIND_BYTES)?;
+            let bytes = self.read_up_to(PASSED_BYTES)?;
             if bytes.chunks(BLOCK_BYTES).any(is_header) {
                 return Err(io::Error::other(BEHIND));
             }
             if bytes.is_empty() {
                 return Ok(());
             }
+            // There may be much of it, and the reader of the files gets nothing at which it could break off.
+            unless_called_off()?;
         }
-    }
-
-    /// How the open file is compressed, by its first bytes, which are still to be read.
-    fn compression(&self) -> io::Result<Option<Compression>> {
-        let mut rest = self.open.rest();
-        let (most, mut head) = (rest.left.min(MAGIC_BYTES as u64), Vec::new());
-        Read::by_ref(&mut rest.bytes).take(most).read_to_end(&mut head)?;
-        let compression = Compression::of(&head);
-        // Nothing is lost: what was looked at before was the header alone, which has been read.
-        rest.bytes.head = Cursor::new(head);
-        Ok(compression)
     }
 
     /// What is left of the open file is not read.
@@ -280,8 +224,18 @@ impl Files {
     }
 
     fn skip(&mut self, count: u64) -> io::Result<()> {
-        let skipped = io::copy(&mut Read::by_ref(&mut self.open.rest().bytes).take(count), &mut io::sink())?;
-        if skipped < count { Err(cut()) } else { Ok(()) }
+        let mut left = count;
+        while left > 0 {
+            match self.read_up_to(left.min(PASSED_BYTES))?.len() as u64 {
+                0 => return Err(cut()),
+                passed => left -= passed,
+            }
+            // As behind the archive, and only where much is left.
+            if left > 0 {
+                unless_called_off()?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -295,6 +249,8 @@ impl Archive for Files {
             if let Some(next) = self.next_header()? {
                 return Ok(next);
             }
+            // As behind the archive: any number of folders may follow one another.
+            unless_called_off()?;
         }
     }
 
@@ -323,12 +279,12 @@ fn damaged() -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Cursor, Write};
 
     use measure::random::SplitMix64;
 
     use super::*;
-    use crate::input::{self, Given};
+    use crate::input::{self, Compression, Given};
 
     /// A file of an archive with its header, filled up.
     fn with_contents(mut header: Header, contents: &[u8]) -> Vec<u8> {
@@ -378,6 +334,14 @@ mod tests {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
+    }
+
+    struct Failing;
+
+    impl Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("why"))
+        }
     }
 
     #[test]
@@ -485,6 +449,16 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_last_line_before_the_damage_of_an_archive_is_kept_and_a_cut_one_is_not() {
+        let (first, second) = (file("a.trc", "one"), file("b.trc", "two"));
+        let mut damaged = [first.clone(), second.clone()].concat();
+        damaged[first.len()] ^= 1;
+        assert_eq!(read(damaged), ("one\n".into(), Some(DAMAGED.into())));
+        let cut = [first, second[..BLOCK_BYTES + 2].to_vec()].concat();
+        assert_eq!(read(cut), ("one\ntw".into(), Some(CUT.into())));
+    }
+
+    #[test]
     fn headers_of_any_bytes_give_no_more_than_the_archive_holds() {
         const KIND: usize = 156;
         let sound = archive();
@@ -517,11 +491,7 @@ mod tests {
             assert_eq!(read(vec![b'x'; length]), ("x".repeat(length), None));
         }
         for length in [4, 2 * BLOCK_BYTES] {
-            let failing = Whole {
-                head: Cursor::new(vec![b'x'; length]),
-                error: Some(io::Error::other("why")),
-                rest: Bytes::from_reader(io::empty()),
-            };
+            let failing = Cursor::new(vec![b'x'; length]).chain(Failing);
             let (mut bytes, mut all) = (unpack(Bytes::from_reader(failing)), Vec::new());
             assert_eq!(bytes.append(&mut all, 5000).unwrap(), length);
             assert_eq!(bytes.append(&mut all, 5000).unwrap_err().to_string(), "why");

@@ -1,23 +1,29 @@
-//! The files of an archive of any kind: one after the other, as if they were one file.
+//! The files of an archive of any kind: one after the other, as if they were one file. Each begins a line of its own.
 //!
 //! Compressed files are unpacked once, and trace maps are passed over. A file that cannot be read does not end the
-//! reading: the others are read, and an error after the last of them names it.
+//! reading: the others are read, and an error after the last of them names it. Files that seem to be the same are all
+//! read, and noted.
 
-use std::io::{self, Cursor, Read};
-use std::mem;
+use std::io::{self, Read};
 
 use measure::quantity::counted;
 
 use crate::input::bytes::Bytes;
-use crate::input::compression::{Compression, MAGIC_BYTES};
+use crate::input::compression::unpack_stream;
+use crate::input::duplicates::Comparison;
 use crate::input::expand::PACKED;
 
 /// The ending of a trace's map, which is passed over in folders too: a package of incidents has one for each trace.
 const TRACE_MAP: &str = ".trm";
 
-/// Ends the line in which a damaged file broke off, so that the next file begins a line of its own. The NUL keeps the
-/// broken line from being read as a record: its last number may be cut.
-const LINE_END: &[u8] = b"\0\n";
+/// Ends the last line of a whole file that has no line feed there: the next file would go on in it, and before an error
+/// such a line counts as broken.
+const LINE_FEED: &[u8] = b"\n";
+
+/// Ends a line whose last number may be cut: the one in which a damaged file broke off, and the last one of a whole
+/// file where it ends with a digit, because traces are packed while they are written, and in pieces. The NUL keeps it
+/// from being read as a record.
+const BROKEN_LINE_END: &[u8] = b"\0\n";
 
 /// How many files that could not be read are named; the others are counted.
 const NAMED_MAX: usize = 5;
@@ -47,12 +53,20 @@ pub(super) trait Archive {
     }
 }
 
+/// The bytes of all files of an archive.
+pub(super) fn files(archive: impl Archive + Send + 'static) -> Bytes {
+    let files = FilesWithin::new(archive);
+    let duplicates = files.comparison.found();
+    Bytes::from_reader(files).with_duplicates(duplicates)
+}
+
 /// Reads the files of an archive.
-pub(super) struct FilesWithin<A> {
+struct FilesWithin<A> {
     archive: A,
     open: Option<(String, Bytes)>,
-    /// Whether what was handed out of the open file ends within a line.
-    is_within_line: bool,
+    comparison: Comparison,
+    /// The last byte that was handed out, where it ends no line: of the open file, or of the whole one before it.
+    within_line: Option<u8>,
     /// Bytes to hand out before any others.
     line_end: &'static [u8],
     is_over: bool,
@@ -67,11 +81,12 @@ pub(super) struct FilesWithin<A> {
 
 impl<A: Archive> FilesWithin<A> {
     /// Nothing read yet.
-    pub(super) fn new(archive: A) -> FilesWithin<A> {
+    fn new(archive: A) -> FilesWithin<A> {
         FilesWithin {
             archive,
             open: None,
-            is_within_line: false,
+            comparison: Comparison::default(),
+            within_line: None,
             line_end: &[],
             is_over: false,
             whole: 0,
@@ -84,25 +99,46 @@ impl<A: Archive> FilesWithin<A> {
     fn begin(&mut self) {
         match self.archive.next() {
             Ok(Next::File(name, bytes)) => {
-                self.is_within_line = false;
+                self.end_whole_line();
                 self.open = Some((name, bytes));
             }
-            Ok(Next::LeftOut(sentence)) => self.lose(sentence),
+            Ok(Next::LeftOut(sentence)) => self.leave_out(sentence),
             Ok(Next::End) => self.is_over = true,
             Err(error) => self.fail(error.to_string()),
         }
     }
 
-    /// Gives up the open file for this reason, and goes on after it if the archive itself can be read.
+    /// Ends the last line of a whole file, where it has no end; whether it had none.
+    fn end_whole_line(&mut self) -> bool {
+        let Some(last) = self.within_line.take() else { return false };
+        self.line_end = if last.is_ascii_digit() { BROKEN_LINE_END } else { LINE_FEED };
+        true
+    }
+
+    /// Ends the open file.
+    fn close(&mut self) {
+        if let Some((name, bytes)) = self.open.take() {
+            self.comparison.end_file(name, bytes.duplicates().take());
+        }
+    }
+
+    /// Gives up the open file for this reason.
     fn break_off(&mut self, sentence: String) {
-        self.open = None;
-        if let Some(failure) = self.archive.failure() {
-            return self.fail(failure);
+        self.close();
+        let is_line_broken = self.within_line.take().is_some();
+        self.leave_out(sentence);
+        // Where the archive itself fails, an error comes next, before which a broken line is not read.
+        if is_line_broken && !self.is_over {
+            self.line_end = BROKEN_LINE_END;
         }
-        if mem::take(&mut self.is_within_line) {
-            self.line_end = LINE_END;
+    }
+
+    /// Goes on without a file, for this reason, if the archive itself can be read.
+    fn leave_out(&mut self, sentence: String) {
+        match self.archive.failure() {
+            Some(failure) => self.fail(failure),
+            None => self.lose(sentence),
         }
-        self.lose(sentence);
     }
 
     fn lose(&mut self, sentence: String) {
@@ -151,7 +187,11 @@ impl<A: Archive> Read for FilesWithin<A> {
                 return Ok(count);
             }
             if self.is_over {
-                return self.ending();
+                let ending = self.ending();
+                if ending.is_err() && self.end_whole_line() {
+                    continue;
+                }
+                return ending;
             }
             let Some((name, bytes)) = &mut self.open else {
                 self.begin();
@@ -159,11 +199,12 @@ impl<A: Archive> Read for FilesWithin<A> {
             };
             match bytes.read(buffer) {
                 Ok(0) => {
-                    self.open = None;
+                    self.close();
                     self.whole += 1;
                 }
                 Ok(count) => {
-                    self.is_within_line = buffer[count - 1] != b'\n';
+                    self.comparison.add(&buffer[..count]);
+                    self.within_line = Some(buffer[count - 1]).filter(|last| *last != b'\n');
                     return Ok(count);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
@@ -182,34 +223,32 @@ pub(super) fn is_map(name: &[u8]) -> bool {
     unpacked.unwrap_or(name).ends_with(TRACE_MAP.as_bytes())
 }
 
-/// The bytes of a file within an archive, unpacked where it is compressed; `None` where it is a zip archive.
-pub(super) fn unpack(mut file: impl Read + Send + 'static) -> io::Result<Option<Bytes>> {
-    let mut head = Vec::new();
-    (&mut file).take(MAGIC_BYTES as u64).read_to_end(&mut head)?;
-    let compression = Compression::of(&head);
-    let whole = Cursor::new(head).chain(file);
-    match compression {
-        None => Ok(Some(Bytes::from_reader(whole))),
-        Some(Compression::Zip) => Ok(None),
-        Some(compression) => compression.unpack(whole).map(Some),
+/// A file of an archive whose bytes these are, unpacked where it is compressed.
+pub(super) fn opened(name: String, file: impl Read + Send + 'static) -> Next {
+    match unpack_stream(file) {
+        Ok(Some(bytes)) => Next::File(name, bytes),
+        Ok(None) => Next::LeftOut(zip_archive(&name)),
+        Err(error) => Next::LeftOut(fault(&name, &error)),
     }
 }
 
 /// What is said of a zip archive within an archive: its list of files stands at its end.
-pub(super) fn zip_archive(name: &str) -> String {
+fn zip_archive(name: &str) -> String {
     format!("its file {name} is a zip archive, which is not read: unpack it first")
 }
 
 /// What is wrong with a file of an archive.
-pub(super) fn fault(name: &str, error: &io::Error) -> String {
+fn fault(name: &str, error: &io::Error) -> String {
     format!("in its file {name}, {error}")
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
+    use std::io::Cursor;
 
     use super::*;
+    use crate::input::Duplicates;
 
     /// Files with these bytes, some of which fail after them.
     struct Made(VecDeque<(Vec<u8>, bool)>);
@@ -232,9 +271,31 @@ mod tests {
         }
     }
 
+    /// Files that are archives or not.
+    struct Named(VecDeque<(&'static str, Bytes)>);
+
+    impl Archive for Named {
+        fn next(&mut self) -> io::Result<Next> {
+            Ok(self.0.pop_front().map_or(Next::End, |(name, bytes)| Next::File(name.into(), bytes)))
+        }
+    }
+
+    fn made(files: &[(&str, bool)]) -> Made {
+        Made(files.iter().map(|(text, fails)| (text.as_bytes().to_vec(), *fails)).collect())
+    }
+
+    /// An archive of these files, in another one before a whole file.
+    fn within_another(files: &[(&str, bool)]) -> Named {
+        let inner = super::files(made(files));
+        Named(VecDeque::from([("b.tar", inner), ("c.trc", Bytes::from_reader(Cursor::new("end")))]))
+    }
+
     fn read(files: Vec<(&str, bool)>) -> (String, String) {
-        let files = files.into_iter().map(|(text, fails)| (text.as_bytes().to_vec(), fails)).collect();
-        let (mut within, mut all) = (FilesWithin::new(Made(files)), Vec::new());
+        read_all(made(&files))
+    }
+
+    fn read_all(archive: impl Archive) -> (String, String) {
+        let (mut within, mut all) = (FilesWithin::new(archive), Vec::new());
         // One byte at a time, so that each place is between two reads.
         let failure = loop {
             let mut byte = [0];
@@ -252,27 +313,71 @@ mod tests {
     #[test]
     fn a_line_within_which_a_file_broke_off_does_not_swallow_the_next_file() {
         let (text, failure) = read(vec![("one\ntim=12", true), ("two\n", false), ("six\n", true), ("ten", false)]);
-        assert_eq!(text, "one\ntim=12\0\ntwo\nsix\nten");
+        assert_eq!(text, "one\ntim=12\0\ntwo\nsix\nten\n");
         assert_eq!(failure, "in its file 4.trc, why; in its file 2.trc, why; the other files were read");
-        // A file that is whole goes on in the next one, and one that gave nothing breaks no line.
-        let (text, _) = read(vec![("on", false), ("", true), ("e\n", false)]);
-        assert_eq!(text, "one\n");
+    }
+
+    #[test]
+    fn the_last_line_of_a_whole_file_is_kept_before_and_behind_a_damaged_one() {
+        for (files, expected) in [
+            (vec![("one", false), ("two", false)], "one\ntwo"),
+            (vec![("one", false), ("", true), ("two\n", false)], "one\ntwo\n"),
+            (vec![("one", false), ("two\nx", true), ("six", false)], "one\ntwo\nx\0\nsix\n"),
+            (vec![("", true), ("one", false)], "one\n"),
+            (vec![("one", false), ("", false), ("", true)], "one\n"),
+        ] {
+            let (text, failure) = read(files.clone());
+            assert_eq!(text, expected, "{files:?}");
+            assert_eq!(failure.is_empty(), files.iter().all(|(_, fails)| !fails), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_last_line_whose_number_may_be_cut_is_no_record_before_another_file_or_an_error() {
+        let (text, _) = read(vec![("tim=12", false), ("34\nx=5", false), ("", true)]);
+        assert_eq!(text, "tim=12\0\n34\nx=5\0\n");
+        let (text, _) = read(vec![("", true), ("tim=12", false)]);
+        assert_eq!(text, "tim=12\0\n");
+        // At the end of all files, who reads them sees it.
+        assert_eq!(read(vec![("tim=12", false)]).0, "tim=12");
+    }
+
+    #[test]
+    fn a_damaged_file_of_an_archive_within_breaks_no_line_of_its_other_files() {
+        for (files, expected) in [
+            ([("one", false), ("", true)], "one\nend\n"),
+            ([("", true), ("one", false)], "one\nend\n"),
+            ([("one", false), ("tim=12", true)], "one\ntim=12\0\nend\n"),
+        ] {
+            assert_eq!(read_all(within_another(&files)).0, expected, "{files:?}");
+        }
     }
 
     #[test]
     fn what_an_archive_within_says_of_its_other_files_is_not_said_twice() {
-        let inner = FilesWithin::new(Made(VecDeque::from([(vec![], true), (b"one\n".to_vec(), false)])));
-        let outer =
-            VecDeque::from([("b.tar", Bytes::from_reader(inner)), ("c.trc", Bytes::from_reader(Cursor::new("")))]);
-        struct Named(VecDeque<(&'static str, Bytes)>);
-        impl Archive for Named {
-            fn next(&mut self) -> io::Result<Next> {
-                Ok(self.0.pop_front().map_or(Next::End, |(name, bytes)| Next::File(name.into(), bytes)))
-            }
-        }
-        let mut all = String::new();
-        let failure = FilesWithin::new(Named(outer)).read_to_string(&mut all).unwrap_err().to_string();
+        let (_, failure) = read_all(within_another(&[("", true), ("one\n", false)]));
         assert_eq!(failure, "in its file b.tar, in its file 2.trc, why; the other files were read");
+    }
+
+    #[test]
+    fn a_file_that_an_archive_has_twice_is_noted() {
+        let found = |mut bytes: Bytes| {
+            let duplicates = bytes.duplicates();
+            // Damage of a file ends in an error, and hides no copy of it.
+            let _ = bytes.read_to_end(&mut Vec::new());
+            duplicates.take()
+        };
+        let pair = |first: &str, second: &str| Some([first.to_string(), second.to_string()]);
+        let twice = [("one\n", false), ("two\n", false), ("one\n", false), ("", false), ("", false)];
+        assert_eq!(found(files(made(&twice))), Duplicates { first: pair("5.trc", "3.trc"), further: 0 });
+        let within = found(files(within_another(&twice)));
+        assert_eq!(within, Duplicates { first: pair("b.tar/5.trc", "b.tar/3.trc"), further: 0 });
+        let more = [("one\n", true), ("one\n", false), ("one\n", true)];
+        assert_eq!(found(files(made(&more))), Duplicates { first: pair("3.trc", "2.trc"), further: 1 });
+        // The size alone, or the beginning alone, makes no two files the same.
+        let long = "x".repeat(100_000);
+        let different = [("one\n", false), ("two\n", false), (&*long, false), (&long[1..], false)];
+        assert_eq!(found(files(made(&different))), Duplicates::default());
     }
 
     #[test]

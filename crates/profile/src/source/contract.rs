@@ -7,7 +7,7 @@ use measure::Finding;
 
 use crate::event::{Accounted, Observer, TimeScale, Unit, Unread};
 use crate::input::bytes::Bytes;
-use crate::input::{self, Given, Problem};
+use crate::input::{self, Duplicates, Given, Problem};
 use crate::observe::Listeners;
 use crate::period::Period;
 use crate::source::sampled::ending::Ending;
@@ -141,6 +141,8 @@ pub struct SourceFile {
     pub cut_short: Option<String>,
     /// A hash of its first bytes: files with the same hash and as many bytes are most probably the same.
     pub head_hash: Option<u64>,
+    /// Of an archive, files in it that seem to be the same.
+    pub duplicates: Duplicates,
 }
 
 /// What a file says of where it comes from.

@@ -76,8 +76,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let failed = |error: ServerError| Failure::new(Exit::Failed, error);
     let address = address.completed(&context.settings.servers).map_err(failed)?;
     let (signals, progress) = (signals()?, progress(context));
-    let limit = address.connect_timeout().as_secs();
-    progress.step(&format!("waiting for the server, at most {limit} s"), Duration::from_secs(1));
+    progress.step(&address.waiting(), Duration::from_secs(1));
     let said = clean_server(&address, &signals, arguments.dry_run);
     progress.clear();
     let said = said.map_err(|error| match signals.received() {

@@ -62,7 +62,9 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         Media::Terminal => CommandOutput::Output,
         Media::Document | Media::Rows | Media::Page => CommandOutput::Error,
     };
-    let surroundings = Surroundings { output, scratch: env::temp_dir() };
+    // Without a PATH the C library looks in folders of its own, which are not known here.
+    let folders = env::var_os("PATH").map_or_else(Vec::new, |path| env::split_paths(&path).collect());
+    let surroundings = Surroundings { output, folders, scratch: env::temp_dir() };
     let mut outcome = Outcome::None;
     let measured = measure(context, COMMAND.name, |journal, machine| {
         let (ended, result) = counters::run(&parameters, &surroundings, machine, journal);

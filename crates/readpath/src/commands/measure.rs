@@ -10,6 +10,7 @@ use ::measure::{Finding, Host, Parameters, Run};
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use jiff::Timestamp;
 use measure::schema::every::findings as row;
+use report::Media;
 use uuid::Uuid;
 
 use crate::exit::{Exit, Failure};
@@ -109,13 +110,22 @@ fn finish(
     let kept = journal.save().is_ok();
     let printed = output::print_result(context.shown(journal.run()), context);
     let has_no_store = exit == Exit::Done && journal.run().findings.iter().any(|finding| row::NOT_KEPT.made(finding));
+    let exit = if kept && !has_no_store { exit } else { Exit::NotKept };
     // Where it could not be printed, how it ended is said all the same: that is then all that is known of it.
-    let exit = complain(&journal, if kept && !has_no_store { exit } else { Exit::NotKept });
+    let is_said = printed.is_ok() && matches!(exit, Exit::Interrupted { .. }) && shows_both(context);
+    let exit = if is_said { exit } else { complain(&journal, exit) };
     let is_whole = exit == Exit::Done && journal.keeps();
     printed.map(|()| exit).map_err(|failure| match is_whole {
         true => Failure::new(failure.exit, format!("{} It is kept as run {}.", failure.message, journal.run().id)),
         false => failure,
     })
+}
+
+/// Whether a page and what is said on standard error go to a terminal, which would show one sentence twice.
+fn shows_both(context: &Context) -> bool {
+    let settings = &context.settings;
+    let is_page = context.globals.format.media == Media::Terminal;
+    is_page && settings.stdout_is_terminal && settings.stderr_is_terminal
 }
 
 pub(super) fn signals() -> Result<Signals, Failure> {

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::children::{first_child, interrupt};
+use crate::terminal;
 use crate::user::{User, complaint, hangups_are_ignored};
 use crate::waiting::{self, TRIES};
 
@@ -165,6 +167,27 @@ fn completions_and_manual_are_printed() {
     let user = User::new();
     assert!(user.ok("completions bash").contains("complete"));
     assert!(user.ok("man").contains(".TH readpath"));
+}
+
+#[test]
+fn a_shell_offers_the_names_of_the_shells_whose_completions_are_printed() {
+    let user = User::new();
+    let of_fish = user.ok("completions fish");
+    let offers = |line: &str| line.contains("_using_subcommand completions\"") && line.contains("elvish fish");
+    assert!(of_fish.lines().any(offers), "{of_fish}");
+    assert!(user.ok("completions zsh").contains("(bash elvish fish powershell zsh)"));
+    let script = user.file("readpath.bash", user.ok("completions bash").as_bytes());
+    let offered = |word: &str| {
+        let call = format!("COMP_WORDS=(readpath completions {word}); COMP_CWORD=2; _readpath readpath {word}");
+        let script = format!("source '{script}'; {call} completions; echo ${{COMPREPLY[*]}}");
+        Command::new("bash").args(["-c", &script]).output()
+    };
+    for (word, shell) in [("f", "fish\n"), ("z", "zsh\n"), ("x", "\n")] {
+        match offered(word) {
+            Ok(output) => assert_eq!(String::from_utf8_lossy(&output.stdout), shell, "{output:?}"),
+            Err(error) => return println!("skipped: bash cannot be run: {error}"),
+        }
+    }
 }
 
 #[test]
@@ -437,13 +460,17 @@ fn start_and_wait_for_a_case(user: &User) -> Child {
     // Progress would stand before what is said at the end of a run that takes long.
     let mut command = user.command("null --cases 1000 --pause 50ms --quiet");
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_a_case(user);
+    child
+}
+
+fn wait_for_a_case(user: &User) {
     let has_case = |dir: &Path| {
         fs::read_dir(dir).is_ok_and(|entries| {
             entries.flatten().any(|entry| entry.path().extension().is_some_and(|extension| extension == "json"))
         })
     };
     waiting::until("a case is kept", || has_case(&user.store()));
-    child
 }
 
 #[test]
@@ -471,6 +498,18 @@ fn an_interrupted_run_keeps_its_cases_and_says_so() {
         assert!(!run["cases"].as_array().unwrap().is_empty() && run["finished"].is_null());
         assert!(user.ok("runs").contains("unfinished"));
     }
+}
+
+#[test]
+fn a_terminal_shows_once_that_a_run_was_interrupted() {
+    let user = User::new();
+    let Some(script) = terminal::begin(&user, "null --cases 1000 --pause 50ms --quiet") else { return };
+    wait_for_a_case(&user);
+    interrupt(first_child(script.id()).expect("a shell that becomes readpath"));
+    let output = script.wait_with_output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(shown.matches("interrupted by ^C").count(), 1, "{shown}");
+    assert_eq!(shown.matches(&kept(&user)[0]).count(), 1, "{shown}");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `readpath counters` as a user meets it: exit codes, what is counted, what is absent and why.
 
 // What stands beside the tests of this file is called by them alone.
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 use crate::children::{first_child, interrupt, is_running};
@@ -81,6 +83,40 @@ fn a_command_that_cannot_be_run_ends_as_in_a_shell() {
     assert!(complaint(&none).contains("there is no command `no-such-command-anywhere`"));
     assert_eq!(counters(&["--", "/etc/passwd"]).status.code(), Some(126));
     assert_eq!(counters(&[]).status.code(), Some(2));
+}
+
+/// How root gives up the right to search every folder.
+const AS_OTHERS: [&str; 3] =
+    ["setpriv", "--inh-caps=-dac_override,-dac_read_search", "--bounding-set=-dac_override,-dac_read_search"];
+
+/// Runs `counters` on a command that is looked for in these folders.
+fn looked_for(user: &User, folders: &str, name: &str) -> Output {
+    let path = format!("PATH={folders}");
+    let call = ["env", &path, env!("CARGO_BIN_EXE_readpath"), "counters", "--no-store", "--", name];
+    let is_root = rustix::process::geteuid().is_root();
+    let words = if is_root { [&AS_OTHERS[..], &call].concat() } else { call.to_vec() };
+    Command::new(words[0]).args(&words[1..]).env("HOME", user.home.path()).output().unwrap()
+}
+
+#[test]
+fn a_folder_that_may_not_be_searched_does_not_make_a_missing_command_one_that_cannot_be_run() {
+    let given_up = Command::new(AS_OTHERS[0]).args(&AS_OTHERS[1..]).arg("true").output();
+    if rustix::process::geteuid().is_root() && !given_up.is_ok_and(|output| output.status.success()) {
+        return println!("skipped: root cannot give up here its right to search every folder");
+    }
+    let user = User::new();
+    user.file("closed/hidden", b"");
+    user.file("open/plain", b"");
+    let [closed, open] = ["closed", "open"].map(|name| user.home.path().join(name));
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o0)).unwrap();
+    let [closed_text, both] = [closed.display().to_string(), format!("{}:{}", closed.display(), open.display())];
+    let ended = [(&both, "hidden"), (&both, "plain"), (&closed_text, "hidden")]
+        .map(|(folders, name)| looked_for(&user, folders, name));
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+    let said = ended.map(|output| (output.status.code(), complaint(&output)));
+    assert!(said[0].0 == Some(127) && said[0].1.contains("there is no command `hidden`"), "{said:?}");
+    assert!(said[1].0 == Some(126) && said[1].1.contains("`plain` cannot be run"), "{said:?}");
+    assert!(said[2].0 == Some(126) && said[2].1.contains("`hidden` cannot be run"), "{said:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a given server is sent and asked for is said before: on one screen, by a dry run to the letter, and nothing is
 //! measured elsewhere where the server would refuse.
 
+use std::collections::BTreeSet;
 use std::thread;
 
 use crate::user::{DEBIAN, SCHEMAS, User, cases, complaint, has_debian, ids, median};
@@ -23,6 +24,31 @@ const LEAST: [&str; 5] = [
     "join --rows 14000 --outer-rows 200 --repeat 1 --concurrency 0,16 --alone",
     "roundtrip --blocks 64",
     "calibrate --payload 1MiB --repeat 1 --passes 1 --rounds 1",
+];
+
+/// Commands that fire event triggers: those that runs send, and others that one may come to send.
+const COMMANDS: [&str; 21] = [
+    "CREATE SCHEMA",
+    "CREATE TABLE",
+    "CREATE TABLE AS",
+    "CREATE INDEX",
+    "CREATE SEQUENCE",
+    "CREATE STATISTICS",
+    "CREATE VIEW",
+    "CREATE FUNCTION",
+    "CREATE EXTENSION",
+    "SELECT INTO",
+    "COMMENT",
+    "ALTER SCHEMA",
+    "ALTER TABLE",
+    "ALTER INDEX",
+    "GRANT",
+    "REVOKE",
+    "DROP SCHEMA",
+    "DROP TABLE",
+    "DROP INDEX",
+    "DROP STATISTICS",
+    "DROP VIEW",
 ];
 
 /// The statements in a server's log.
@@ -120,6 +146,33 @@ fn a_run_says_before_it_begins_what_it_takes_and_sends_what_its_dry_run_prints_a
     let output = user.run(&format!("lio --on {} --statement-timeout 1ms", trial.url()));
     let said = complaint(&output);
     assert!(said.find("This run works on") < said.find("--statement-timeout"), "{said}");
+}
+
+#[test]
+fn the_event_triggers_that_runs_fire_are_those_that_they_announce() {
+    let Some(trial) = Trial::start(&["allow_in_place_tablespaces=on", "log_line_prefix="]) else { return };
+    // With a second tablespace, calibrate moves a table.
+    trial.run("CREATE TABLESPACE other LOCATION ''");
+    trial.run(
+        "CREATE FUNCTION noted() RETURNS event_trigger LANGUAGE plpgsql AS \
+         'BEGIN RAISE LOG ''fired by %'', tg_tag; END'",
+    );
+    let name = |command: &str| format!("on_{}", command.to_lowercase().replace(' ', "_"));
+    for command in COMMANDS {
+        let event = format!("ddl_command_start WHEN TAG IN ('{command}')");
+        trial.run(&format!("CREATE EVENT TRIGGER {} ON {event} EXECUTE FUNCTION noted()", name(command)));
+    }
+    let (user, mut announced) = (User::new(), BTreeSet::new());
+    for words in LEAST {
+        let output = user.run(&format!("{words} --on {}", trial.url()));
+        let screen = complaint(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.success(), "{words}: {screen}");
+        let names = screen.split_once("fires event triggers, by CREATE, ALTER or DROP: ").unwrap().1;
+        announced.extend(names.split_once(" stops by").unwrap().0.split(", ").map(String::from));
+    }
+    let log = trial.log();
+    let fired: BTreeSet<String> = log.lines().filter_map(|line| Some(name(line.split_once("fired by ")?.1))).collect();
+    assert_eq!(announced, fired);
 }
 
 #[test]

@@ -144,6 +144,26 @@ fn think_time_is_apart_and_its_border_can_be_moved() {
 }
 
 #[test]
+fn a_response_time_is_not_taken_for_another_one_with_think_time_in_it() {
+    let user = User::new();
+    let csv = user.ok(&["profile", TRACE, "--format", "csv"]);
+    let metrics: Vec<&str> = csv.lines().filter(|line| line.contains(",response_time,")).collect();
+    let is_explicit = |line: &&str| line.contains("think time and idle waits included");
+    assert!(metrics.len() > 1 && metrics.iter().all(is_explicit), "{metrics:?}");
+    let page = user.ok(&["profile", TRACE]);
+    assert!(page.contains("statements by response time, without think time"), "{page}");
+    // Both can be had from the document.
+    let run = user.document(&["profile", TRACE]);
+    let summary = rows(&run, "summary", false)[0];
+    let think_time = rows(&run, "class", false).into_iter().find(|row| row["parameters"]["class"] == "think-time");
+    let without = value(summary, "interval") - value(think_time.unwrap(), "total");
+    let with = value(summary, "response_time") + value(summary, "unaccounted_between");
+    assert!((with - without - 2_300_000.0).abs() < 1e-3, "{with} with it and {without} without");
+    let shown = format!("{:.3}", without / 1e6);
+    assert!(page.lines().any(|line| line.starts_with("response time ") && line.contains(&shown)), "{shown}: {page}");
+}
+
+#[test]
 fn the_help_of_think_time_names_a_unit_what_zero_does_and_what_has_no_such_waits() {
     let user = User::new();
     for command in ["profile", "compare"] {
@@ -292,6 +312,26 @@ fn what_is_given_twice_is_said() {
     let message = said["message"].as_str().unwrap();
     assert!(message.contains(&first) && message.contains(&packed), "{message}");
     assert!(!findings(&user.document(&["profile", &first])).contains("same-content"));
+}
+
+#[test]
+fn an_interrupted_profile_does_not_read_all_that_follows_an_archive() {
+    let user = User::new();
+    let trace = user.file("a.trc", &fs::read(TRACE).unwrap());
+    let archive = format!("{trace}.tar");
+    let pack = format!("tar -C '{}' -cf '{archive}' a.trc", user.home.path().display());
+    assert!(Command::new("sh").args(["-c", &pack]).status().unwrap().success());
+    // A hole, which reads as zeros for longer than a test waits.
+    if let Err(error) = fs::File::options().write(true).open(&archive).and_then(|file| file.set_len(1 << 42)) {
+        println!("skipped: no file of 4 TiB can be made here: {error}");
+        return;
+    }
+    let mut command = user.command(&["profile", &archive, "--no-store"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    waiting::until_read(child.id(), 64 << 20);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let end = waiting::end_of(&mut child, "a profile of an archive with much behind it");
+    assert_eq!(end.code(), Some(130));
 }
 
 #[test]

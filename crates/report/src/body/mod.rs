@@ -76,10 +76,12 @@ pub(crate) fn page(run: &Run) -> Page {
     Page { sections }
 }
 
-/// The page of a run that is kept: at its end, how other commands name it.
+/// The page of a run that is kept: at its end, how other commands name it. What ended a run early has named it already.
 pub(crate) fn kept_page(run: &Run) -> Page {
     let mut page = page(run);
-    page.sections.push(Section::Note(format!("Kept as run {}.", run.id)));
+    if !run.findings.iter().any(|finding| findings::ends(finding) && finding.message.contains(&run.id)) {
+        page.sections.push(Section::Note(format!("Kept as run {}.", run.id)));
+    }
     page
 }
 

@@ -243,6 +243,17 @@ fn an_interrupted_run_says_what_it_kept() {
 }
 
 #[test]
+fn the_end_of_an_interrupted_run_names_it_once() {
+    let mut run = documents::ladder();
+    let message = format!("The run was interrupted by ^C; the 3 cases it had finished are kept as {}.", run.id);
+    run.findings = vec![schema::every::findings::INTERRUPTED.of(message)];
+    let named = |run: &Run| report::render(Shown::Kept(run), &WIDE).matches(&run.id).count();
+    assert_eq!(named(&run), 1);
+    run.findings.clear();
+    assert_eq!(named(&run), 1, "the note names one that came to its end");
+}
+
+#[test]
 fn two_runs_are_compared_metric_by_metric() {
     let with_samples = |scale: f64| {
         let mut run = documents::disk_plain();

@@ -25,7 +25,6 @@ use storage::page::{PAGE_ROOM, SLOT_BYTES};
 use storage::pool::{Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId, StorageError};
 use sys::file::Caching;
-use sys::host;
 use sys::time::Clock;
 
 use super::pass;
@@ -35,6 +34,7 @@ use crate::logical_reads::{
     Access, Asked, Baseline, Cache, Cell, ColdRead, Cost, Counted, LogicalReads, Pass, Population, RANGE_BLOCKS,
     Snapshot, Sources, Table, TableFacts,
 };
+use crate::memory_share::{self, Wanted};
 use crate::opening::Progress;
 use crate::progress::tenths;
 use crate::subject::{Closing, ENGINE, Subject};
@@ -48,9 +48,6 @@ const UNDO_BYTES: usize = 1 + 3 * 9 + 3 + SLOT_BYTES;
 
 /// Frames beyond what is known to be needed, for reads under way.
 const SPARE_PAGES: u64 = 512;
-
-/// Share of the available memory that the pool may take, in percent; the rest is for other processes.
-const MEMORY_SHARE: u64 = 80;
 
 /// The companion holds this part of a table's payload.
 const COMPANION_PART: u64 = 4;
@@ -106,10 +103,8 @@ impl Engine {
             undo_pages = undo_pages.max(undo);
         }
         let bytes = (pages + SPARE_PAGES) * PAGE_SIZE as u64;
-        let available = host::available_memory().map_or(u64::MAX, |bytes| bytes / 100 * MEMORY_SHARE);
-        if bytes > available {
-            return Err(SubjectError::Memory { needed: bytes >> 20, available: available >> 20 });
-        }
+        let cache = "the buffer pool for the tables";
+        memory_share::check(&Wanted { cache, bytes, advice: "give a smaller --payload" })?;
         let pool =
             Pool::new(PoolSettings { segments_max: 2 * asked.cells.len() + 1, ..PoolSettings::new(bytes as usize) })?;
         let undo = pool.add_volatile_segment("undo", undo_pages.max(1) as u32)?;

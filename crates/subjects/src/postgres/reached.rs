@@ -28,8 +28,7 @@ pub struct Reached {
 impl Reached {
     /// Connects, and says so. A private server gets another name than a given one of the run has.
     pub fn connect(&self, opening: &mut Opening<'_>) -> Result<Session, SubjectError> {
-        let limit = self.address.connect_timeout().as_secs();
-        (opening.progress)(&format!("waiting for the server, at most {limit} s"), Duration::from_secs(1));
+        (opening.progress)(&self.address.waiting(), Duration::from_secs(1));
         let mut session = self.session()?;
         if self.private.is_some() && opening.environment.given.contains(&session.name()) {
             session.tell_apart();

@@ -9,13 +9,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde_json::{Value, json};
 use sys::counters::{Counters, CycleCounter};
 use sys::file::OwnFolder;
-use sys::host;
 use sys::process::thread_cpu;
 use sys::time::Clock;
 
 use super::given_file::GivenFile;
 use super::page_gets::{self, PageGets};
 use crate::error::SubjectError;
+use crate::memory_share::{self, Wanted};
 
 /// Instructions of SQLite's virtual machine between two looks at the flag of ^C: some milliseconds, and too few looks
 /// to be seen in a cost.
@@ -23,9 +23,6 @@ const INSTRUCTIONS_BETWEEN_LOOKS: i32 = 100_000;
 
 /// The page size that SQLite takes where none is asked for, since version 3.12.
 pub(super) const PAGE_BYTES: u32 = 4096;
-
-/// Share of the available memory that the page cache may take, in percent; the rest is for other processes.
-const MEMORY_SHARE: u64 = 80;
 
 /// Settings of every connection. Pages are read into SQLite's own cache and from nowhere else, so that its counts are
 /// of all gets; what sorting needs lies in memory.
@@ -92,7 +89,8 @@ impl Database {
         need: Need,
         stop: &Arc<AtomicBool>,
     ) -> Result<Database, SubjectError> {
-        check_memory(need.cache)?;
+        let advice = "ask for fewer rows, or for a smaller cache";
+        memory_share::check(&Wanted { cache: "the page cache of SQLite", bytes: need.cache, advice })?;
         let folder = OwnFolder::create(scratch, FOLDER_PREFIX).map_err(|error| {
             SubjectError::Directory(format!(
                 "no folder for the tables of SQLite can be made in {}: {error}; name another folder for temporary \
@@ -116,9 +114,8 @@ impl Database {
         let connection = Connection::open_with_flags(file.uri(), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);
         let (path, bytes) = (file.path().to_path_buf(), file.bytes());
         let database = Database::of(connection, path, Owner::Given(file), stop)?;
-        let available = host::available_memory().map_or(u64::MAX, |memory| memory / 100 * MEMORY_SHARE);
         // The setting is twice as much.
-        database.run(&cache_setting(bytes.min(available / 2)))?;
+        database.run(&cache_setting(bytes.min(memory_share::bytes_max() / 2)))?;
         // The first page is looked at here, and shows whether the file is a database.
         database.number("SELECT count(*) FROM sqlite_schema")?;
         Ok(database)
@@ -315,19 +312,6 @@ fn literal(text: &str) -> String {
 fn cache_setting(bytes: u64) -> String {
     let kibibytes = (bytes.saturating_mul(2) >> 10).clamp(1 << 10, i32::MAX as u64);
     format!("PRAGMA cache_size = -{kibibytes};")
-}
-
-fn check_memory(bytes: u64) -> Result<(), SubjectError> {
-    let available = host::available_memory().map_or(u64::MAX, |memory| memory / 100 * MEMORY_SHARE);
-    if bytes > available {
-        return Err(SubjectError::Failed(format!(
-            "the page cache of SQLite needs {} MiB and {} MiB of memory are available: ask for fewer rows, or for a \
-             smaller cache",
-            bytes >> 20,
-            available >> 20
-        )));
-    }
-    Ok(())
 }
 
 fn check_disk(folder: &Path, bytes: u64) -> Result<(), SubjectError> {

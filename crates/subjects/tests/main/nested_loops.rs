@@ -51,7 +51,7 @@ fn a_pool_that_is_larger_than_the_free_memory_is_refused_before_it_is_touched() 
     let pool = Size(sys::host::available_memory().unwrap() / 8192 * 8192 * 8);
     let asked = Asked { pool, directory: directory.path().into(), buffered: true, ..Asked::default() };
     let refused = JoinEngine::new(asked, Clock::calibrate()).err().unwrap().to_string();
-    assert!(refused.contains("of memory are available: ask for a smaller pool"), "{refused}");
+    assert!(refused.contains("% of the available memory: give a smaller --pool"), "{refused}");
 }
 
 #[test]

@@ -15,9 +15,18 @@ const NAP_MILLIS: libc::c_int = 50;
 /// The flag of the whole process: a read that waits for bytes holds up everything behind it.
 static CALLED_OFF: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From now on, reads that wait for bytes end with an error when this flag is raised. The first flag counts.
+/// From now on, reads that wait for bytes end with an error when this flag is raised, and [`unless_called_off`] gives
+/// one. The first flag counts.
 pub fn call_off_by(flag: Arc<AtomicBool>) {
     let _ = CALLED_OFF.set(flag);
+}
+
+/// An error if the flag is raised, for a loop that may read long before its caller can look at it.
+pub fn unless_called_off() -> io::Result<()> {
+    match CALLED_OFF.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        true => Err(io::Error::other("a signal ended the reading")),
+        false => Ok(()),
+    }
 }
 
 /// Opens a file for reading. A named pipe is opened before its writer is there, which a plain open waits for.
@@ -65,9 +74,7 @@ pub fn is_closed_within(descriptor: BorrowedFd<'_>, limit: Duration) -> io::Resu
 /// Sleeps until there are bytes, or no more will come; errors when it is called off.
 fn wait(file: &File) -> io::Result<()> {
     loop {
-        if CALLED_OFF.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Err(io::Error::other("a signal ended the wait for its bytes"));
-        }
+        unless_called_off()?;
         let mut watched = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: the pointer is to one structure of ours, which lives across the call.
         let ready = unsafe { libc::poll(&mut watched, 1, NAP_MILLIS) };

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use measure::sorting;
 
+use super::processor_list::listed;
+
 /// Where the kernel lists what counts events, one folder each.
 const EVENT_SOURCES: &str = "/sys/bus/event_source/devices";
 
@@ -26,21 +28,12 @@ pub(super) fn core_kinds_of(cpus: &[usize]) -> Vec<CoreKind> {
 fn listed_kinds(sources: &Path, cpus: &[usize]) -> Vec<CoreKind> {
     let kind = |folder: fs::DirEntry| {
         let processors = fs::read_to_string(folder.path().join("cpus")).ok()?.trim().to_owned();
-        let is_ours = cpus.iter().any(|cpu| lists(&processors, *cpu));
+        let is_ours = listed(&processors).iter().any(|processor| cpus.contains(processor));
         is_ours.then(|| CoreKind { name: folder.file_name().to_string_lossy().into_owned(), processors })
     };
     let mut kinds: Vec<CoreKind> = fs::read_dir(sources).into_iter().flatten().flatten().filter_map(kind).collect();
     sorting::by(&mut kinds, |one, other| one.name.cmp(&other.name));
     kinds
-}
-
-/// Whether a list such as `0-7,16` has this number.
-fn lists(list: &str, number: usize) -> bool {
-    list.split(',').any(|part| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let range = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
-        range.is_some_and(|(first, last)| (first..=last).contains(&number))
-    })
 }
 
 #[cfg(test)]
@@ -62,6 +55,5 @@ mod tests {
         assert_eq!(names(&[0, 1, 14]), ["cpu_atom", "cpu_core"]);
         assert_eq!([names(&[7]), names(&[8]), names(&[12])], [vec!["cpu_core"], vec!["cpu_atom"], vec![]]);
         assert_eq!(listed_kinds(sources.path(), &[8])[0].processors, "8-11,14");
-        assert!(!lists("", 0) && !lists("a-9", 5) && !lists("3-", 3));
     }
 }

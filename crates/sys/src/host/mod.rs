@@ -3,9 +3,11 @@
 //! It describes and judges nothing: what a small cache or a missing counter means for a result is said elsewhere. What
 //! the machine does not report stays absent.
 
+mod control_groups;
 mod core_kinds;
 mod memory;
 mod processor;
+pub(crate) mod processor_list;
 mod throttle;
 
 use std::fs;

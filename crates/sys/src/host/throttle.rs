@@ -1,40 +1,22 @@
 //! For how long the CPU quotas of control groups kept the processes of these groups from running.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use measure::Nanos;
 
-use super::memory::CONTROL_GROUPS;
+use super::control_groups::{Group, groups_of};
 
 /// Time for which CPU quotas (`cpu.max`, `cpu.cfs_quota_us`) stopped the processes of this process's control group and
 /// of the groups above it, summed over processors.
 ///
 /// It counts from the creation of each group. `None` where the kernel shows no group that counts it.
 pub fn throttled() -> Option<Nanos> {
-    throttled_below(&fs::read_to_string("/proc/self/cgroup").ok()?, Path::new(CONTROL_GROUPS))
+    throttled_in(&groups_of("cpu"))
 }
 
-fn throttled_below(text: &str, mount: &Path) -> Option<Nanos> {
-    let counted = |folder: PathBuf| throttled_time(&fs::read_to_string(folder.join("cpu.stat")).ok()?);
-    let times = text.lines().flat_map(|line| folders(line, mount)).filter_map(counted);
-    times.reduce(|one, other| Nanos(one.0.saturating_add(other.0)))
-}
-
-/// The folders of a group that `/proc/self/cgroup` names for processors, `1:cpu:/path` (version 1) or `0::/path`
-/// (version 2), and of all groups above it.
-///
-/// Inside a container the path may name directories that only the host sees; the root is the container's own group
-/// then.
-fn folders(line: &str, mount: &Path) -> Vec<PathBuf> {
-    let mut fields = line.splitn(3, ':').skip(1);
-    let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { return Vec::new() };
-    let tree = match controllers.split(',').any(|controller| controller == "cpu") {
-        true => mount.join("cpu"),
-        false if controllers.is_empty() => mount.to_owned(),
-        false => return Vec::new(),
-    };
-    Path::new(path.trim_start_matches('/')).ancestors().map(|path| tree.join(path)).collect()
+fn throttled_in(groups: &[Group]) -> Option<Nanos> {
+    let counted = |group: &Group| throttled_time(&fs::read_to_string(group.folder.join("cpu.stat")).ok()?);
+    groups.iter().filter_map(counted).reduce(|one, other| Nanos(one.0.saturating_add(other.0)))
 }
 
 /// The line of `cpu.stat`: `throttled_usec 4096` (version 2), or `throttled_time 4096000` in nanoseconds (version 1).
@@ -48,8 +30,11 @@ fn throttled_time(stat: &str) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use proptest::prelude::*;
 
+    use super::super::control_groups::groups_below;
     use super::*;
 
     fn write_stat(folder: &Path, stat: &str) {
@@ -70,7 +55,7 @@ mod tests {
         write_stat(&tree.path().join("above"), "throttled_usec 5\n");
         write_stat(&tree.path().join("above/below"), "throttled_usec 2\n");
         write_stat(&tree.path().join("cpu/slice"), "throttled_time 900\n");
-        let of = |text: &str| throttled_below(text, tree.path());
+        let of = |text: &str| throttled_in(&groups_below(tree.path(), text, "cpu"));
         assert_eq!(of("0::/above/below\n"), Some(Nanos::from_micros(7)));
         assert_eq!(of("4:cpu,cpuacct:/slice\n3:cpuset:/above\n0::/\n"), Some(Nanos(900)));
         assert_eq!(of("3:cpuset:/above\n2:memory:/slice\n"), None);
@@ -80,13 +65,14 @@ mod tests {
     fn a_container_whose_path_is_the_hosts_still_finds_its_quota_at_the_root() {
         let tree = tempfile::tempdir().unwrap();
         write_stat(tree.path(), "throttled_usec 3\n");
-        assert_eq!(throttled_below("0::/docker/1234\n", tree.path()), Some(Nanos::from_micros(3)));
+        let groups = groups_below(tree.path(), "0::/docker/1234\n", "cpu");
+        assert_eq!(throttled_in(&groups), Some(Nanos::from_micros(3)));
     }
 
     proptest! {
         #[test]
-        fn hostile_text_never_panics(text in "\\PC*|([a-z]|throttled_usec |cpu|[:,/\n0-9 ])*") {
-            let _ = (throttled_time(&text), folders(&text, Path::new("/nowhere")));
+        fn hostile_text_never_panics(text in "\\PC*|([a-z]|throttled_usec |[\n0-9 ])*") {
+            let _ = throttled_time(&text);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ExitStatus};
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use measure::Nanos;
+use rustix::process::{Signal, pidfd_send_signal};
 
 use super::watch::{NAP_MAX, pidfd, sleep_until_gone};
 
@@ -55,18 +57,24 @@ pub struct Ended {
     pub ending: Ending,
 }
 
-/// Waits for a child, and ends it when `stop` is raised or `limit` has passed.
+/// Waits for a child, and ends it when `stop` is raised or `limit` has passed, with what it has started. What a child
+/// that was stopped leaves behind is waited for too, and is killed where it does not end.
 pub fn wait(child: &Child, stop: &AtomicBool, limit: Option<Duration>) -> io::Result<Ended> {
     let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
     let gone = pidfd(child.id());
     let start = Instant::now();
     let (mut ending, mut asked, mut sent) = (Ending::ByItself, None, None);
+    let mut below = Vec::new();
     loop {
         if let Some((status, usage)) = reap(pid)? {
+            if let Some(asked) = asked {
+                see_off(&below, asked, sent);
+            }
             return Ok(Ended { status, usage, ending });
         }
         if ending == Ending::ByItself && stop.load(Ordering::Relaxed) {
             (ending, asked) = (Ending::Stopped, Some(Instant::now()));
+            below.extend(watched_descendants(pid));
         }
         if ending == Ending::ByItself && limit.is_some_and(|limit| start.elapsed() >= limit) {
             ending = Ending::TimedOut;
@@ -74,6 +82,7 @@ pub fn wait(child: &Child, stop: &AtomicBool, limit: Option<Duration>) -> io::Re
         }
         if sent.is_none() && asked.is_some_and(|asked| asked.elapsed() >= GRACE) {
             sent = Some(Instant::now());
+            below.extend(watched_descendants(pid));
             signal_with_descendants(pid, libc::SIGTERM);
         }
         if sent.is_some_and(|sent| sent.elapsed() >= GRACE_AFTER_TERM) {
@@ -97,6 +106,40 @@ fn reap(pid: libc::pid_t) -> io::Result<Option<(ExitStatus, Usage)>> {
             error => Err(error),
         },
         _ => Ok(Some((ExitStatus::from_raw(status), Usage::of(&usage)))),
+    }
+}
+
+/// The processes that a child has started, by descriptors: once the child has ended, nothing leads to them any more,
+/// and their numbers may become those of others. None on kernels before 5.3.
+fn watched_descendants(pid: libc::pid_t) -> impl Iterator<Item = OwnedFd> {
+    descendants(pid, Path::new("/proc")).into_iter().filter_map(|pid| pidfd(pid.try_into().ok()?))
+}
+
+/// Waits for what a child has left behind, which was asked to end at `asked`. What runs on after the time for that gets
+/// SIGTERM, unless that was `sent` already, and SIGKILL where it ignores it.
+fn see_off(left: &[OwnedFd], asked: Instant, sent: Option<Instant>) {
+    let steps = [(GRACE, Signal::TERM), (GRACE + GRACE_AFTER_TERM, Signal::KILL)];
+    for (grace, signal) in steps.into_iter().skip(usize::from(sent.is_some())) {
+        if left.iter().all(|one| ends_by(one, asked + grace)) {
+            return;
+        }
+        for one in left {
+            // One that has ended meanwhile takes no signal.
+            let _ = pidfd_send_signal(one, signal);
+        }
+    }
+}
+
+/// Waits for a process until `end`; whether it has ended by then.
+fn ends_by(process: &OwnedFd, end: Instant) -> bool {
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if sleep_until_gone(Some(process), left.min(NAP_MAX)) {
+            return true;
+        }
+        if left.is_zero() {
+            return false;
+        }
     }
 }
 
@@ -200,6 +243,28 @@ mod tests {
             let start = Instant::now();
             while is_there(last) {
                 assert!(start.elapsed() < Duration::from_secs(40), "{ending:?}: it outlived what started it");
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+
+    #[test]
+    fn what_ignores_the_end_of_its_child_ends_too_when_a_run_is_stopped() {
+        if !Path::new("/proc/thread-self/children").exists() || pidfd(std::process::id()).is_none() {
+            return println!("skipped: this kernel does not list the children of a process or lets none be watched");
+        }
+        // One whose program ignores SIGTERM, and one that ends at ^C, which its background program does not get.
+        let ignores = "(trap '' TERM; echo; exec sleep 60) & echo $!; wait";
+        let leaves = "sleep 60 & echo; echo $!; sleep 0.4";
+        for script in [ignores, leaves] {
+            let mut child = Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+            let lines = BufReader::new(child.stdout.take().unwrap()).lines().take(2).map(Result::unwrap);
+            let last: u32 = lines.collect::<String>().parse().unwrap();
+            let ended = wait(&child, &AtomicBool::new(true), None).unwrap();
+            assert_eq!(ended.ending, Ending::Stopped);
+            let start = Instant::now();
+            while is_there(last) {
+                assert!(start.elapsed() < Duration::from_secs(40), "{script}: it outlived what started it");
                 thread::sleep(Duration::from_millis(10));
             }
         }

@@ -41,9 +41,13 @@ pub(super) fn pidfd(pid: u32) -> Option<OwnedFd> {
     (descriptor >= 0).then(|| unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) })
 }
 
-/// Sleeps for at most `nap`, or until the process ends; 1 ms at most if it cannot be watched.
-pub(super) fn sleep_until_gone(pidfd: Option<&OwnedFd>, nap: Duration) {
-    let Some(pidfd) = pidfd else { return std::thread::sleep(nap.min(Duration::from_millis(1))) };
+/// Sleeps for at most `nap`, or until the process ends; 1 ms at most if it cannot be watched. Whether it is known to
+/// have ended.
+pub(super) fn sleep_until_gone(pidfd: Option<&OwnedFd>, nap: Duration) -> bool {
+    let Some(pidfd) = pidfd else {
+        std::thread::sleep(nap.min(Duration::from_millis(1)));
+        return false;
+    };
     let mut watched = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let millis = libc::c_int::try_from(nap.as_millis()).unwrap_or(libc::c_int::MAX).max(1);
     // SAFETY: the pointer is to one structure of ours, which lives across the call.
@@ -53,6 +57,7 @@ pub(super) fn sleep_until_gone(pidfd: Option<&OwnedFd>, nap: Duration) {
     if ready > 0 {
         std::thread::sleep(Duration::from_micros(50));
     }
+    ready > 0
 }
 
 /// The fields of `/proc/PID/stat` from the third, the state, on. The second is the name, which may hold anything.

@@ -10,6 +10,7 @@ use super::opening;
 use super::programmed::Programmed;
 use super::record::{Known, Loss, TraceRecord, VALUES_MAX};
 use super::ring::{Opened, Ring};
+use crate::host::processor_list::listed;
 
 /// How long before now a record may have its time and not yet stand in its ring.
 const WRITING_NANOS: u64 = 1_000_000;
@@ -190,15 +191,6 @@ fn processors() -> Vec<usize> {
 fn with_lines(stat: &str) -> Vec<usize> {
     let number = |line: &str| -> Option<usize> { line.strip_prefix("cpu")?.split_once(' ')?.0.parse().ok() };
     stat.lines().filter_map(number).collect()
-}
-
-/// The numbers in a list such as `0-3,8`.
-fn listed(text: &str) -> Vec<usize> {
-    let part = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    };
-    text.split(',').filter_map(part).flatten().take(1 << 14).collect()
 }
 
 #[cfg(test)]
@@ -390,11 +382,5 @@ mod tests {
     fn without_a_list_the_processors_are_those_that_have_a_line() {
         let stat = "cpu  9 9 9\ncpu0 1 1 1\ncpu12 1 1 1\nintr 1 2 3\n";
         assert_eq!(with_lines(stat), [0, 12]);
-    }
-
-    #[test]
-    fn processors_are_listed_one_by_one() {
-        assert_eq!(listed("0-3,8"), [0, 1, 2, 3, 8]);
-        assert_eq!((listed(""), listed("x-2,5")), (vec![], vec![5]));
     }
 }

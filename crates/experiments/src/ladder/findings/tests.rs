@@ -84,12 +84,12 @@ fn a_footprint_within_the_cache_is_not_taken_for_memory_however_even_its_loads_a
 
 fn untried() -> Reading {
     let of = |(number, is_depth, is_refused): &(usize, bool, bool)| {
-        let error = "no thread was left";
-        let found = if *is_depth { untried_depths(*number, &error) } else { untried_threads(*number, &error) };
+        let reason = "no thread was left";
+        let found = if *is_depth { untried_depths(*number, &reason) } else { untried_threads(*number, &reason) };
         is_refused.then_some(found)
     };
     reading(row::UNTRIED, (1..257_usize, any::<bool>(), any::<bool>()), of, |(number, _, is_refused)| {
-        is_refused.then(|| says![number, "no thread was left."])
+        is_refused.then(|| says![number, "(no thread was left). Raise the limit on processes"])
     })
 }
 

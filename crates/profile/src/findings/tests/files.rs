@@ -12,14 +12,14 @@ use super::trace::{ingested, said};
 use crate::event::{Evidence, TimeScale, Unit, Unread};
 use crate::follow::{Way, findings};
 use crate::ingest::Ingested;
-use crate::input::Problem;
+use crate::input::{Duplicates, Problem};
 use crate::source::{FileHeader, SourceFile};
 
 pub(super) fn readings() -> Vec<Reading> {
     let [one_by_one, further] = left_out();
     let of_files =
         vec![one_by_one, further, cut_short(), other_part(), same_content(), unit(), units_of_several(), unread()];
-    of_files.into_iter().chain(not_read()).collect()
+    of_files.into_iter().chain([same_within_archive()]).chain(not_read()).collect()
 }
 
 fn of_files(files: Vec<SourceFile>) -> Ingested {
@@ -119,6 +119,33 @@ fn same_content() -> Reading {
         let is_same = one == other && one.0.is_some() && one.1 > 0;
         let said = "a.trc and b.trc begin with the same bytes and have the same size: they seem to be the same";
         is_same.then(|| says![said])
+    })
+}
+
+/// Two archives: whether files of each seem to be the same, and how many further ones.
+fn same_within_archive() -> Reading {
+    let of = |archives: &[Option<u64>; 2]| {
+        let archive = |(name, further): (&str, &Option<u64>)| {
+            let first = further.map(|_| ["b.trc".into(), "c/b.trc".into()]);
+            SourceFile { duplicates: Duplicates { first, further: further.unwrap_or(0) }, ..named(name) }
+        };
+        said(of_files(["a.tar", "a.zip"].into_iter().zip(archives).map(archive).collect()))
+    };
+    let values = (option::of(0..3_u64), option::of(0..3_u64)).prop_map(|(one, other)| [one, other]);
+    reading(row::SAME_CONTENT, values, of, |archives| {
+        let sentence = |(name, further): (&str, &Option<u64>)| {
+            let further = match (*further)? {
+                0 => String::new(),
+                1 => " (1 further file is like one before)".into(),
+                more => format!(" ({more} further files are like one before)"),
+            };
+            Some(format!(
+                "In {name}, b.trc and c/b.trc begin with the same bytes and have the same size{further}: they seem to \
+                 be the same, and each call and wait in them is counted twice."
+            ))
+        };
+        let said: Vec<String> = ["a.tar", "a.zip"].into_iter().zip(archives).filter_map(sentence).collect();
+        (!said.is_empty()).then_some(said)
     })
 }
 

@@ -70,6 +70,7 @@ impl Source for TraceFiles {
         let head_hash = input.head_hash;
         // Before the accounting is handed over: what cannot be opened must not take that of the other files with it.
         let bytes = input.open()?;
+        let duplicates = bytes.duplicates();
         let accounting = mem::replace(&mut self.accounting, Accounting::new());
         let mut files = Files { head_hash, ..Files::new(&given, self.settings.unit, first, accounting) };
         let mut head = Vec::new();
@@ -83,6 +84,9 @@ impl Source for TraceFiles {
         });
         let (mut read, accounting) = files.finish(reading);
         self.accounting = accounting;
+        if let Some(file) = read.first_mut() {
+            file.duplicates = duplicates.take();
+        }
         let timed_records: u64 = read.iter().map(|file| file.timed_records).sum();
         match outcome {
             Err(error) if timed_records == 0 => Err(Problem::unreadable(&given, error)),

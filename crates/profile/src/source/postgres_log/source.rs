@@ -743,6 +743,7 @@ impl Source for LogSource {
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, input::Problem> {
         let (name, head_hash) = (input.given.name(), input.head_hash);
         let bytes = input.open()?;
+        let duplicates = bytes.duplicates();
         reading.begin_file(&name);
         let (plans, before) = (self.summary.plans, std::mem::take(&mut self.summary.unread));
         let mut metered = Metered { bytes, name: &name, read: 0, meter: &mut reading.meter };
@@ -755,7 +756,8 @@ impl Source for LogSource {
             Err(error) if bytes == 0 => return Err(input::Problem::Unreadable { name, error }),
             outcome => outcome.err().map(|error| error.to_string()),
         };
-        Ok(vec![SourceFile { name, bytes, timed_records, unread, cut_short, head_hash, ..SourceFile::default() }])
+        let read = SourceFile { name, bytes, timed_records, unread, cut_short, head_hash, ..SourceFile::default() };
+        Ok(vec![SourceFile { duplicates: duplicates.take(), ..read }])
     }
 
     fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {

@@ -155,13 +155,19 @@ impl Blockers {
     /// of its own.
     pub(super) fn meet(&mut self, sample: &Sample) {
         let (pid, start) = (sample.backend.pid, sample.backend.start);
-        let is_another = |known: &Person| start != 0 && known.start != 0 && known.start != start;
-        let has_room = self.people.len() < PEOPLE_MAX;
-        if !has_room || !self.people.get(&self.number(pid)).is_some_and(is_another) {
+        let (number, count) = (self.number(pid), self.people.len());
+        let known = self.people.get_mut(&number).filter(|known| start != 0 && known.start != start);
+        let Some(known) = known else { return };
+        if known.start == 0 {
+            // An answer named it before a sample did.
+            (known.start, known.label) = (start, sample.backend.label());
+            return;
+        }
+        if count >= PEOPLE_MAX {
             return;
         }
         // None is ever forgotten, so that each has another number.
-        let number = OWN_NUMBERS + self.people.len() as u32;
+        let number = OWN_NUMBERS + count as u32;
         self.numbers.insert(pid, number);
         let label = sample.backend.label();
         self.people.insert(number, Person { start, label, state: sample.state, statement: NO_STATEMENT });
@@ -384,6 +390,28 @@ mod tests {
         }
         assert_eq!(blockers.unknown(), Ticks::ZERO);
         assert_eq!(blockers.edges.values().map(|sums| sums.samples).sum::<u64>(), 200 * 29);
+    }
+
+    #[test]
+    fn a_process_that_an_answer_names_before_a_sample_is_not_taken_for_the_next_one_of_its_number() {
+        let sample = |start: i64, user: &str| {
+            let backend = Backend { start, user: user.into(), ..(*waiting(7).backend).clone() };
+            Sample { backend: Arc::new(backend), event: None, ..waiting(7) }
+        };
+        let mut blockers = Blockers::default();
+        let block = |blockers: &mut Blockers| {
+            blockers.learn(&[(8, vec![7])], &[]);
+            let weight = Weight { looks: LOOK.samples, time: LOOK.time };
+            blockers.add(&waiting(8), (StatementIndex(1), EventIndex(1)), weight);
+        };
+        block(&mut blockers);
+        for (start, user) in [(50, "ada"), (50, "ada"), (99, "bob")] {
+            blockers.meet(&sample(start, user));
+            block(&mut blockers);
+        }
+        let rows = blockers.rows(&Context::default());
+        let tops = rows.iter().filter(|row| row.level == 0).map(|row| (row.process.as_str(), row.samples));
+        assert_eq!(tops.collect::<Vec<_>>(), [("7 ada", 3), ("7 bob", 1)]);
     }
 
     #[test]

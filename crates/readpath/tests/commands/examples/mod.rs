@@ -99,14 +99,26 @@ impl Reader {
         assert_eq!(output.status.code(), Some(0), "`{typed}`: {}", complaint(output));
         let left = fs::read_dir(self.user.temporary.path()).unwrap().count();
         assert_eq!(left, 0, "`{typed}` leaves temporary files");
-        let printed = String::from_utf8_lossy(&output.stdout);
-        let printed = headings(&printed.lines().collect::<Vec<_>>());
+        let printed = headings_of(output);
         for (_, expected) in shown(&blocks()).into_iter().filter(|(command, _)| example.shows(command)) {
             for heading in expected {
-                assert!(printed.contains(&heading), "`{typed}` no longer prints {heading}: {printed:#?}");
+                let is_printed = printed.contains(&heading) || self.has_when_wide(&heading);
+                assert!(is_printed, "`{typed}` no longer prints {heading}: {printed:#?}");
             }
         }
     }
+
+    /// Whether a wide page of the last run has a heading. The ranges of a noisy machine leave a page of the usual width
+    /// no room for bars, and their column has no heading then.
+    fn has_when_wide(&self, heading: &str) -> bool {
+        let output = self.user.command("show last").env("COLUMNS", "120").output().unwrap();
+        headings_of(&output).iter().any(|one| one == heading)
+    }
+}
+
+/// The lines of a page that name columns.
+fn headings_of(output: &Output) -> Vec<String> {
+    headings(&String::from_utf8_lossy(&output.stdout).lines().collect::<Vec<_>>())
 }
 
 #[test]

@@ -24,7 +24,7 @@ use witness::{Outcome, Witness};
 
 /// Commands that users can call and completions leave out. Two more are called by `scan` and `run` alone, with words of
 /// their own choice.
-const HIDDEN: [&str; 3] = ["null", "completions", "man"];
+const HIDDEN: [&str; 2] = ["null", "man"];
 
 /// Options of every command that end it with a text.
 const TEXTS: [&str; 2] = ["--help", "--version"];

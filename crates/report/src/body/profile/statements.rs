@@ -49,7 +49,7 @@ fn ranking(run: &Run) -> Ranking {
 /// What statements are ranked by where the run does not say otherwise.
 const RESPONSE_TIME: &str = "response time";
 
-/// Response time without think time and idle waits: they are no work of the statement.
+/// Response time without think time and idle waits: they are no work of the statement. The metric has both in it.
 pub(super) fn response_time(row: &Row) -> f64 {
     let value = |name: &str| row.value(name).unwrap_or(0.0);
     value("response_time") - value("think_time") - value("idle")
@@ -95,11 +95,19 @@ fn times(run: &Run, shown: &[Ranked], total: f64, ranking: Ranking) -> Option<Ta
         .column("%", Align::Right, |one| share(one.value, total))
         .column("sum %", Align::Right, |one| share(one.sum, total))
         .column("text", Align::Left, text)
-        .titled(match sampling(run) {
-            Some(_) => format!("statements by {}", ranking.title),
-            None => format!("statements by {}, without their recursive children", ranking.title),
-        })
+        .titled(title(run, ranking))
         .unless_empty()
+}
+
+/// By what they are ranked, and what is not in it.
+fn title(run: &Run, ranking: Ranking) -> String {
+    let without = [
+        ranking.is_response_time.then_some("think time"),
+        sampling(run).is_none().then_some("their recursive children"),
+    ];
+    let without: Vec<&str> = without.into_iter().flatten().collect();
+    let left_out = if without.is_empty() { String::new() } else { format!(", without {}", without.join(" and ")) };
+    format!("statements by {}{left_out}", ranking.title)
 }
 
 /// Their time with recursive children, their rows, and what a row costs; none where nothing of it is known.

@@ -10,8 +10,7 @@ use dataset::keyed::{KEY, VALUE};
 use device::file::direct_or_buffered;
 use device::time_source::DeviceClock;
 use device::{Device, Slots};
-use measure::quantity::whole_mebibytes;
-use measure::{Nanos, Size};
+use measure::Nanos;
 use storage::btree::sort::KeySorter;
 use storage::btree::stored::{self, IndexInfo, IndexSpec, Watch};
 use storage::btree::{BTree, KeyKind};
@@ -25,7 +24,6 @@ use storage::page::number;
 use storage::pool::{Pinned, Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId, StorageError};
 use sys::file::{Caching, Target};
-use sys::host;
 use sys::memory::Pages;
 use sys::process::process_cpu;
 use sys::read::{MethodRow, best_method};
@@ -33,6 +31,7 @@ use sys::time::Clock;
 
 use super::metered::{Meter, Metered, ReadCost};
 use crate::error::SubjectError;
+use crate::memory_share::{self, Wanted};
 use crate::nested_loops::{Asked, InnerTable, Io, Keys, TABLE_SEED};
 use crate::page_cache;
 
@@ -44,9 +43,6 @@ const GATHER_BLOCKS: usize = 8;
 
 /// Pages of a scan that are asked for in one read: 1 MiB. A small pool does not keep as many until their turn.
 const SCAN_BLOCKS: usize = 128;
-
-/// Share of the available memory that the pool may take, in percent; the rest is for other processes.
-const MEMORY_SHARE: u64 = 80;
 
 /// What a pass took.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,16 +146,6 @@ fn pool_settings(asked: &Asked, method: &'static MethodRow) -> PoolSettings {
     PoolSettings { io_method: method, read_depth: depth, blocks_per_gather: gather, segments_max: 2, ..usual }
 }
 
-/// Refuses a pool that would drive the machine out of memory: all of it is touched before the first pass.
-fn check_memory(pool: Size) -> Result<(), SubjectError> {
-    let available = host::available_memory().map_or(u64::MAX, |bytes| bytes / 100 * MEMORY_SHARE);
-    if pool.0 <= available {
-        return Ok(());
-    }
-    let available = whole_mebibytes(available);
-    Err(SubjectError::Failed(format!("--pool {pool}: {available} of memory are available: ask for a smaller pool")))
-}
-
 impl JoinEngine {
     /// Refuses a table and a pool that no machine can have.
     pub fn check(asked: &Asked) -> Result<(), SubjectError> {
@@ -184,7 +170,9 @@ impl JoinEngine {
             let is_memory = matches!(error, StorageError::NoMemory { .. });
             if is_memory { SubjectError::Failed(sentence) } else { SubjectError::Parameters(sentence) }
         };
-        check_memory(engine.asked.pool)?;
+        // All of it is touched before the first pass.
+        let bytes = engine.asked.pool.0;
+        memory_share::check(&Wanted { cache: "the buffer pool", bytes, advice: "give a smaller --pool" })?;
         Pool::new(engine.pool_settings()).map_err(refused)?;
         Ok(engine)
     }
