@@ -71,7 +71,7 @@ impl Constants {
     pub(super) fn candidates(&self, sets: &[ConstantSet], is_cold: bool) -> Vec<ConstantSet> {
         let now = |name| self.now(name);
         let (measured, mut fixed): (Vec<_>, Vec<_>) = sets.iter().cloned().partition(ConstantSet::is_measured);
-        fixed.push(sets::memory_advice(now(SCALE)));
+        fixed.extend(sets::memory_advice(now(SCALE)));
         if is_cold {
             fixed.extend(sets::disk_advice(now(SCALE)));
         }

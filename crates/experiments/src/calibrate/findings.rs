@@ -49,7 +49,7 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// What the times advise: of the sets that are as good and as quick as the best, the better of two known ones,
+    /// What the times advise: of the sets that are as good and as quick as the best, the best of the known ones,
     /// otherwise the nearest.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
@@ -100,12 +100,12 @@ fn as_good(judged: &[Judged]) -> Vec<usize> {
     good
 }
 
-/// The known set among these that gains more. The two are compared with each other and not with the best of thirty,
+/// The known set among these that gains most. They are compared with each other and not with the best of thirty,
 /// which differs more from run to run; nor does a query that one of them harms count there, which may be no exception
 /// in the next run.
 fn known(sets: &[ConstantSet], judged: &[Judged], good: &[usize]) -> Option<usize> {
     let known = good.iter().copied().filter(|set| is_known(sets, *set));
-    // The nearer one where both gain as much.
+    // The nearest of those that gain as much.
     known.rev().max_by(|one, other| judged[*one].gain.total_cmp(&judged[*other].gain))
 }
 
@@ -216,7 +216,8 @@ pub(super) fn with_harm(mut said: Finding, comparison: &Comparison, advice: &Adv
         let times = three_digits(judged.ratio.value);
         Some(format!("{} the queries that it changes take {times} times as long", other.state.in_words()))
     };
-    let others = all.iter().filter(|other| other.state != comparison.state);
+    // A state whose rounds were cut short says nothing yet.
+    let others = all.iter().filter(|other| other.state != comparison.state && other.is_timed);
     let clauses: Vec<String> = others.filter_map(clause).collect();
     if advice.decision == Decision::Change && !clauses.is_empty() {
         said.message += &format!(" It is for this state alone: {}.", clauses.join(", and "));

@@ -35,6 +35,12 @@ const USUAL_SCALE: f64 = 0.01;
 /// Source: PostgreSQL 18, "Planner Cost Constants", on databases that are cached; docs/decisions/0016 on the values.
 const MEMORY_ADVICE: [f64; 5] = [0.25, 0.275, USUAL_SCALE, 0.005, 0.001];
 
+/// PostgreSQL's own values with both blocks at an eighth: they are cheap against rows, and a block at random stays at
+/// four times one in sequence, which keeps plans that read whole tables for long queries.
+///
+/// Source: docs/decisions/0023.
+const EIGHTH_ADVICE: [f64; 5] = [0.125, 0.5, USUAL_SCALE, 0.005, 0.0025];
+
 /// PostgreSQL's own values with a block at random at half of its cost, and with both blocks at half: what was advised
 /// most often where nothing was cached. A block at random stays at two or four times one in sequence; for blocks in
 /// memory, the two cost nearly the same.
@@ -57,6 +63,9 @@ const USUAL: &str = "random-1.1";
 
 /// The name of the set for blocks that are in memory.
 const IN_MEMORY: &str = "in-memory";
+
+/// The name of the set whose blocks cost an eighth.
+const EIGHTH_PAGES: &str = "eighth-pages";
 
 /// The names of the sets for queries that run with nothing cached.
 const RANDOM_2: &str = "random-2";
@@ -189,8 +198,8 @@ pub(super) fn usual_advice(row: f64) -> ConstantSet {
 }
 
 /// What is advised where blocks are in memory, in the same unit.
-pub(super) fn memory_advice(row: f64) -> ConstantSet {
-    by_row(IN_MEMORY, MEMORY_ADVICE, row)
+pub(super) fn memory_advice(row: f64) -> [ConstantSet; 2] {
+    [(EIGHTH_PAGES, EIGHTH_ADVICE), (IN_MEMORY, MEMORY_ADVICE)].map(|(name, values)| by_row(name, values, row))
 }
 
 /// What is advised where nothing is cached, in the same unit.
@@ -240,9 +249,9 @@ impl ConstantSet {
         self.name == USUAL
     }
 
-    /// Whether it is the one for blocks that are in memory.
+    /// Whether it is one of those for blocks that are in memory.
     pub(super) fn is_in_memory(&self) -> bool {
-        self.name == IN_MEMORY
+        [EIGHTH_PAGES, IN_MEMORY].contains(&self.name)
     }
 
     /// Whether it is one of those for queries that run with nothing cached.
@@ -252,7 +261,7 @@ impl ConstantSet {
 
     /// Whether its values come from what was measured, and so differ a little from run to run.
     pub(super) fn is_measured(&self) -> bool {
-        !self.is_tried() && !self.is_for_disks() && ![OWN, USUAL, IN_MEMORY].contains(&self.name)
+        !self.is_tried() && !self.is_for_disks() && !self.is_in_memory() && ![OWN, USUAL].contains(&self.name)
     }
 
     /// How far it is from the server's own constants: of each, the logarithm of how many times as large or small it is,
@@ -263,7 +272,7 @@ impl ConstantSet {
     }
 }
 
-/// Whether a set is one of the two known ones: what is advised everywhere and the set for blocks that are in memory, or
+/// Whether a set is one of the known ones: what is advised everywhere and the sets for blocks that are in memory, or
 /// where those for disks were tried, because nothing was cached, these.
 pub(super) fn is_known(sets: &[ConstantSet], set: usize) -> bool {
     match sets.iter().any(ConstantSet::is_for_disks) {
@@ -408,8 +417,8 @@ mod tests {
         assert!(distance(0.5, 4.0) < distance(0.25, 4.0) && distance(0.25, 4.0) < distance(0.0625, 1.1));
         let is_measured = |name| ConstantSet { name, values: Vec::new() }.is_measured();
         assert_eq!(["cold", "system", "cached", BETWEEN, SAFE].map(is_measured), [true; 5]);
-        let others = ["now", "random-1.1", "random-2", "half-pages", "in-memory", TRIED, LEFT[0]];
-        assert_eq!(others.map(is_measured), [false; 7]);
+        let others = ["now", "random-1.1", "random-2", "half-pages", "eighth-pages", "in-memory", TRIED, LEFT[0]];
+        assert_eq!(others.map(is_measured), [false; 8]);
     }
 
     #[test]

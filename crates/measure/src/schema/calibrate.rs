@@ -17,8 +17,8 @@ parameters! {
     SOURCE = "source", "whose queries: `verification`, `own`";
     QUERY = "query", "of a query: its name";
     CONSTANTS = "constants", "of a set: `now`, `cold`, `system`, `cached`, `between`, `safe`, `random-1.1`, \
-        `random-2`, `half-pages`, `in-memory`, `tried-1` to `tried-3`; of a switch: those that \
-        the planner goes by, absent where paths were timed";
+        `random-2`, `half-pages`, `eighth-pages`, `in-memory`, `tried-1` to `tried-3`; of a switch: those \
+        that the planner goes by, absent where paths were timed";
     ORDER = "order", "of a crossover and a switch: how rows lie to the index: `scattered`, `clustered`";
     PATH = "path", "of a crossover: `full-scan`, `index`, `bitmap`";
     ASKED_ROWS = "asked_rows", "of a crossover: rows that the statement asks for";

@@ -117,7 +117,7 @@ fn queries(count: f64) -> String {
 }
 
 /// Sets with what their constants are.
-const SETS: [(&str, &str); 9] = [
+const SETS: [(&str, &str); 10] = [
     ("cold", "measured with nothing cached"),
     ("system", "measured with all cached by the operating system"),
     ("cached", "measured with all cached by the server"),
@@ -126,6 +126,7 @@ const SETS: [(&str, &str); 9] = [
     ("random-1.1", "PostgreSQL's defaults with random_page_cost 1.1"),
     ("random-2", "PostgreSQL's defaults with random_page_cost 2"),
     ("half-pages", "PostgreSQL's defaults with seq_page_cost 0.5 and random_page_cost 2"),
+    ("eighth-pages", "PostgreSQL's defaults with seq_page_cost 0.125 and random_page_cost 0.5"),
     ("in-memory", "PostgreSQL's defaults with seq_page_cost 0.25, random_page_cost 0.275 and cpu_operator_cost 0.001"),
 ];
 
