@@ -129,7 +129,8 @@ pub(crate) struct CountersAnswer {
 }
 
 impl CountersQuestion {
-    fn ask(self, session: &mut Session) -> Result<CountersAnswer, ServerError> {
+    /// Asks.
+    pub(crate) fn ask(self, session: &mut Session) -> Result<CountersAnswer, ServerError> {
         let CountersQuestion { mut source, own } = self;
         let counted = match &mut source {
             Some(source) => source.next(session)?.unwrap_or_default(),

@@ -10,15 +10,6 @@ use crate::statements::HITS;
 /// How often it is asked at most: the server itself adds up about once a second.
 const ASKED_EVERY: Duration = Duration::from_secs(1);
 
-/// Whether hits are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hits {
-    /// They are.
-    Counted,
-    /// They are not.
-    Left,
-}
-
 /// The count as it was last asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BufferHits {

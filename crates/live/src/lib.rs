@@ -26,11 +26,10 @@ mod tracing;
 mod watch;
 
 pub use exact::{Chosen, SHARE_MAX};
-pub use hits::Hits;
 pub use listener::Listener;
 pub use memory::MemorySampler;
 pub use processors::Processors;
 pub use recorder::{News, Recorder, RecorderSettings};
 pub use sampler::{Look, Sampler, Texts};
 pub use sql::SqlSampler;
-pub use watch::{EXACT_NAP, Settings, Watch};
+pub use watch::{EXACT_NAP, Settings, Watch, WatchedFor};

@@ -15,7 +15,7 @@ use profile::event::Ticks;
 use profile::source::recorded::{Sums, SumsSettings, add_counters, name_relations, rename_event};
 use profile::source::sampled::{Sample, Traced};
 use profile::tables::sampled::Counters;
-use recording::{Folder, Limits, Own, Segment, SegmentName, encode, segments};
+use recording::{Folder, Limits, NotRemoved, Own, Segment, SegmentName, encode, segments};
 use sys::process::process_cpu;
 
 use crate::listener::Listener;
@@ -30,10 +30,10 @@ const WAITING_MAX: usize = OVER_MAX + 1;
 const SAID_MAX: usize = 64;
 
 /// Where a segment ends so much later than the one before, in microseconds, the clock may have been set: then no
-/// segment is removed for its age until this number of further ones is written. A clock that is wrong for an hour
-/// empties no folder.
+/// segment is removed for its age until as many further ones are written as hold an hour, which are this number at
+/// least. A clock that is wrong for an hour empties no folder.
 const STEP: i64 = 3_600_000_000;
-const HELD: u32 = 60;
+const HELD_MIN: u32 = 60;
 
 /// How a recorder records.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,7 @@ impl Recorder {
         let news: Arc<Mutex<News>> = Arc::default();
         let told = Arc::clone(&news);
         let newest = segments(folder.path())?.last().map(|(name, _)| name.end);
-        let writer = Writer { folder, settings, news: told, is_failing: false, newest, held: 0 };
+        let writer = Writer { folder, settings, news: told, is_failing: false, is_refused: false, newest, held: 0 };
         let writer = thread::Builder::new().name("recorder".into()).spawn(move || writer.run(&inbox))?;
         let sums = Sums::new((settings.clock)(), Parameters::new(), settings.sums);
         Ok(Recorder {
@@ -261,6 +261,8 @@ struct Writer {
     settings: RecorderSettings,
     news: Arc<Mutex<News>>,
     is_failing: bool,
+    /// Whether an old segment could not be removed the last time.
+    is_refused: bool,
     /// Where the newest segment ended.
     newest: Option<i64>,
     /// Segments that are to be written before one is removed for its age.
@@ -302,19 +304,31 @@ impl Writer {
                 }
             }
         }
-        match removed {
-            Ok(removed) => news.removed += removed,
-            Err(error) => say(&mut news, format!("old segments could not be removed: {error}.")),
+        let unremoved = match removed {
+            Ok((removed, refused)) => {
+                news.removed += removed;
+                refused.map(|refused| format!("an old segment stays: {refused}."))
+            }
+            Err(error) => Some(format!("old segments could not be removed: {error}.")),
+        };
+        let is_known = std::mem::replace(&mut self.is_refused, unremoved.is_some());
+        if let Some(sentence) = unremoved.filter(|_| !is_known) {
+            say(&mut news, sentence);
         }
     }
 
     /// Removes what is beyond the limits. By its age nothing is removed while the clock has just been set ahead.
-    fn keep(&mut self, end: i64) -> io::Result<u64> {
+    fn keep(&mut self, end: i64) -> io::Result<(u64, Option<NotRemoved>)> {
         let is_set_ahead = self.newest.replace(end).is_some_and(|before| end - before > STEP);
-        self.held = if is_set_ahead { HELD } else { self.held.saturating_sub(1) };
+        self.held = if is_set_ahead { held(self.settings.sums.segment) } else { self.held.saturating_sub(1) };
         let age = self.settings.limits.age.filter(|_| self.held == 0);
         self.folder.keep(Limits { age, ..self.settings.limits }, end)
     }
+}
+
+/// How many segments of this length, in microseconds, are to be written before one is removed for its age.
+fn held(segment: i64) -> u32 {
+    u32::try_from(STEP / segment.max(1)).unwrap_or(u32::MAX).max(HELD_MIN)
 }
 
 /// Adds a sentence, unless it waits to be said already.
@@ -337,7 +351,8 @@ mod tests {
         let limits = Limits { age: Some(120 * MINUTE), bytes: None };
         let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
         let folder = Folder::open(folder).unwrap();
-        Writer { folder, settings, news: Arc::default(), is_failing: false, newest: None, held: 0 }
+        let news = Arc::default();
+        Writer { folder, settings, news, is_failing: false, is_refused: false, newest: None, held: 0 }
     }
 
     /// Writes a segment that ends at this minute; gives how many have been removed so far.
@@ -418,11 +433,28 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_is_gone_is_said_once_and_not_with_each_segment() {
+        let place = tempfile::tempdir().unwrap();
+        let mut writer = writer(place.path());
+        place.close().unwrap();
+        let said = [(); 3].map(|()| {
+            writer.write(Segment::default());
+            std::mem::take(&mut writer.news.lock().unwrap().said).len()
+        });
+        assert_eq!(said, [2, 0, 0], "that it cannot be written to, and not be listed");
+    }
+
+    #[test]
     fn what_is_older_than_the_limit_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = writer(folder.path());
         let removed: Vec<u64> = (0..6).map(|half_hour| write(&mut writer, 30 * half_hour)).collect();
         assert_eq!(removed, [0, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_for_an_hour_empties_no_folder_of_short_segments_either() {
+        assert_eq!([60, 10, 1].map(|seconds| held(seconds * 1_000_000)), [60, 360, 3_600]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ use crate::burden::{rest_after_look, until_asked_again};
 use crate::counters::{Counted, CounterSource};
 use crate::exact::{Chosen, Exact, TracedReads, Watching};
 use crate::further::{Answers, Blocking, CountersAnswer, CountersQuestion, LockWaits, Questions};
-use crate::hits::{BufferHits, Hits};
+use crate::hits::BufferHits;
 use crate::listener::Listener;
 use crate::memory::MemorySampler;
 use crate::processors::{Busy, Processors};
@@ -114,6 +114,17 @@ pub struct Settings {
     pub think_time: Ticks,
     /// Of the lengths of the intervals.
     pub seed: u64,
+}
+
+/// For what a server is watched: it decides what else the server is asked, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchedFor {
+    /// A profile: what the server counts is asked for at the end.
+    Profile,
+    /// A recording: it is asked for with each segment.
+    Recording,
+    /// A screen, which shows hits in buffers. Nothing is asked for at the end.
+    Screen,
 }
 
 /// A watch over a server.
@@ -283,7 +294,7 @@ impl Watch {
         address: &Address,
         settings: Settings,
         recorder: (Statements, u32),
-        hits: Hits,
+        watched_for: WatchedFor,
     ) -> Result<(), ServerError> {
         let statements = recorder.0.clone();
         let sampler = SqlSampler::rehearsal(address, recorder)?;
@@ -302,12 +313,33 @@ impl Watch {
             statements.remark("at most twice a second, while files are read whose relation has no name yet:");
             TracedServer::rehearse(sampler.session())?;
         }
-        if let (Some(sampler), Hits::Counted) = (&mut watch.sampler, hits) {
-            statements.remark("at most once a second:");
-            BufferHits::ask(sampler.session())?;
+        match watched_for {
+            WatchedFor::Profile => {
+                statements.remark("at the end:");
+                watch.close();
+            }
+            WatchedFor::Recording => watch.rehearse_segments(&statements)?,
+            WatchedFor::Screen => {
+                statements.remark("at most once a second:");
+                if let Some(sampler) = &mut watch.sampler {
+                    BufferHits::ask(sampler.session())?;
+                }
+            }
         }
-        statements.remark("at the end:");
-        watch.close();
+        Ok(())
+    }
+
+    /// Notes what a recorder asks when segments end.
+    fn rehearse_segments(&mut self, statements: &Statements) -> Result<(), ServerError> {
+        // Its own statements are found by their texts, once.
+        for when in ["when the first segment ends:", "when each further segment ends:"] {
+            statements.remark(when);
+            let question = self.counters_question();
+            if let Some(sampler) = &mut self.sampler {
+                let answer = question.ask(sampler.session())?;
+                self.give_counters(answer);
+            }
+        }
         Ok(())
     }
 

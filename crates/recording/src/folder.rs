@@ -56,6 +56,16 @@ pub enum NotWritten {
     },
 }
 
+/// A segment that could not be removed, such as one that its owner protects (`chattr +i`).
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be removed: {source}", path.display())]
+pub struct NotRemoved {
+    /// Its file.
+    pub path: PathBuf,
+    /// What the operating system answered.
+    pub source: io::Error,
+}
+
 /// How much of a recording is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
@@ -136,14 +146,14 @@ impl Folder {
     }
 
     /// Removes the oldest segments that are beyond the limits at this time, in microseconds since 1970; the newest one
-    /// stays. Gives how many were removed.
+    /// stays. Gives how many were removed, and the first that could not be removed, which keeps none behind it.
     ///
     /// # Errors
-    /// Where the folder cannot be listed, or a segment not be removed.
-    pub fn keep(&self, limits: Limits, now: i64) -> io::Result<u64> {
+    /// Where the folder cannot be listed.
+    pub fn keep(&self, limits: Limits, now: i64) -> io::Result<(u64, Option<NotRemoved>)> {
         let all = segments(&self.path)?;
         let mut bytes: u64 = all.iter().map(|(_, bytes)| bytes).sum();
-        let mut removed = 0;
+        let (mut removed, mut refused) = (0, None);
         for (name, size) in &all[..all.len().saturating_sub(1)] {
             let is_old = limits.age.is_some_and(|age| name.end < now.saturating_sub(age));
             let is_beyond = limits.bytes.is_some_and(|most| bytes > most);
@@ -153,12 +163,15 @@ impl Folder {
             }
             let path = self.path.join(name.to_string());
             bytes -= size;
-            if is_ours(&path) {
-                fs::remove_file(path)?;
-                removed += 1;
+            if !is_ours(&path) {
+                continue;
+            }
+            match fs::remove_file(&path) {
+                Ok(()) => removed += 1,
+                Err(source) => refused = refused.or(Some(NotRemoved { path, source })),
             }
         }
-        Ok(removed)
+        Ok((removed, refused))
     }
 }
 

@@ -19,7 +19,7 @@ pub use column_chunk::{ColumnChunk, ColumnPlace};
 pub use columns::{COLUMNS, Column};
 pub use decode::{Damage, decode, is_segment, read};
 pub use encode::encode;
-pub use folder::{Folder, FolderError, Limits, NotWritten, segments};
+pub use folder::{Folder, FolderError, Limits, NotRemoved, NotWritten, segments};
 pub use name::SegmentName;
 pub use segment::{
     Blocked, Blocks, Counted, Head, Looks, Lost, Own, Process, Read, ReadSums, Reader, Request, Sample, Segment,

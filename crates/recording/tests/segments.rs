@@ -365,14 +365,14 @@ fn keep_removes_the_oldest_segments_of_ours_and_nothing_else() {
     assert_eq!(numbers(), [1, 2, 3, 4, 5, 6, 7]);
 
     let now = named(7).end;
-    assert_eq!(folder.keep(Limits::default(), now).unwrap(), 0);
+    assert_eq!(folder.keep(Limits::default(), now).unwrap().0, 0);
     let age = Some(4 * 60 * SECOND);
-    assert_eq!(folder.keep(Limits { age, bytes: None }, now).unwrap(), 1);
+    assert_eq!(folder.keep(Limits { age, bytes: None }, now).unwrap().0, 1);
     assert_eq!(numbers(), [1, 3, 4, 5, 6, 7], "what only has the name of a segment stays");
     let most = Some(3 * bytes.len() as u64);
-    assert_eq!(folder.keep(Limits { age: None, bytes: most }, now).unwrap(), 2);
+    assert_eq!(folder.keep(Limits { age: None, bytes: most }, now).unwrap().0, 2);
     assert_eq!(numbers(), [1, 5, 6, 7]);
-    assert_eq!(folder.keep(Limits { age: Some(1), bytes: Some(1) }, now + 1_000 * 60 * SECOND).unwrap(), 2);
+    assert_eq!(folder.keep(Limits { age: Some(1), bytes: Some(1) }, now + 1_000 * 60 * SECOND).unwrap().0, 2);
     assert_eq!(numbers(), [1, 7], "the newest one stays");
     assert!(foreign.iter().all(|name| place.path().join(name).is_file()) && link.is_symlink());
 }
@@ -389,9 +389,35 @@ fn a_segment_of_a_clock_that_was_ahead_keeps_no_older_one() {
         folder.publish(named(number), &bytes).unwrap();
     }
     let limits = Limits { age: Some(2 * minute), bytes: None };
-    assert_eq!(folder.keep(limits, named(7).end).unwrap(), 3);
+    assert_eq!(folder.keep(limits, named(7).end).unwrap().0, 3);
     let left: Vec<u64> = segments(place.path()).unwrap().iter().map(|(name, _)| name.number).collect();
     assert_eq!(left, [1, 5, 6, 7]);
+}
+
+#[test]
+fn a_segment_that_its_owner_protects_is_named_and_keeps_none_behind_it() {
+    let place = tempfile::tempdir().unwrap();
+    let mut folder = Folder::open(place.path()).unwrap();
+    let bytes = encode(&segment(1, 2)).unwrap();
+    for number in 1..6 {
+        folder.publish(named(number), &bytes).unwrap();
+    }
+    let protected = place.path().join(named(2).to_string());
+    let set = |flag: &str| {
+        let output = std::process::Command::new("chattr").arg(flag).arg(&protected).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !set("+i") || fs::File::options().append(true).open(&protected).is_ok() {
+        println!("skipped: chattr protects no file here");
+        return;
+    }
+    let limits = Limits { age: None, bytes: Some(2 * bytes.len() as u64) };
+    let kept = folder.keep(limits, named(5).end);
+    assert!(set("-i"), "else the folder would stay");
+    let (removed, refused) = kept.unwrap();
+    let left: Vec<u64> = segments(place.path()).unwrap().iter().map(|(name, _)| name.number).collect();
+    assert_eq!((removed, left), (2, vec![2, 4, 5]));
+    assert_eq!(refused.map(|refused| refused.path), Some(protected));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unmatched, Verdict};
+use measure::quantity::THIN_SPACE;
 use measure::sorting;
 use measure::{Finding, Parameters, Run, Unit};
 use serde::{Serialize, Serializer};
@@ -114,7 +115,9 @@ impl<'a> Warnings<'a> {
 
 /// Whether a sentence has these words in it, and not as a part of others.
 fn names_words(sentence: &str, words: &str) -> bool {
-    let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '-');
+    // A thin space stands between the digits of one number: `depth 1 024` does not name `depth 1`.
+    let goes_on = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == THIN_SPACE;
+    let is_part = |letter: Option<char>| letter.is_some_and(goes_on);
     let mut found = sentence.match_indices(words).filter(|_| !words.is_empty());
     found.any(|(at, _)| {
         let (before, after) = (&sentence[..at], &sentence[at + words.len()..]);
@@ -421,4 +424,16 @@ fn varying_names(comparison: &Comparison) -> Vec<&str> {
     let all: Vec<&Parameters> = comparison.cases.iter().map(|case| &case.parameters).chain(alone).collect();
     let set_aside: HashSet<&str> = comparison.changes.iter().map(|change| change.parameter.as_str()).collect();
     varying_among(&all).into_iter().filter(|name| !set_aside.contains(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_about_a_longer_number_does_not_name_the_case_of_its_beginning() {
+        let sentence = "The rate was not reached at depth 1\u{202f}024.";
+        assert!(!names_words(sentence, "depth 1") && !names_words(sentence, "024"));
+        assert!(names_words(sentence, "depth 1\u{202f}024") && names_words("At depth 1.", "depth 1"));
+    }
 }

@@ -1,12 +1,18 @@
 //! Runs without the texts of their statements: what may leave the house where the SQL may not.
 
-use measure::Run;
+use std::collections::BTreeSet;
+
 use measure::sorting;
+use measure::{Case, Run};
 use serde_json::Value;
 
 /// The parameter that holds a statement's text, and the one that names the statement.
 const TEXT: &str = "text";
 const ID: &str = "id";
+
+/// The parameter that names the table of a profile, and the one that has a row for each statement.
+const TABLE: &str = "table";
+const STATEMENT: &str = "statement";
 
 /// The parameter that names a query of `calibrate`: of one from pg_stat_statements its number there and the beginning
 /// of its text.
@@ -29,6 +35,7 @@ pub fn without_texts(run: &mut Run) {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         quoted.extend(case.parameter(ID).map(|id| (id, words.chars().take(RECOGNISED).collect::<String>())));
     }
+    quoted.extend(without_details(&run.cases, &quoted).into_iter().map(|id| (id, String::new())));
     for finding in &mut run.findings {
         for (id, text) in &quoted {
             if let Some(at) = finding.message.find(&format!("{id} {text}")) {
@@ -38,6 +45,15 @@ pub fn without_texts(run: &mut Run) {
         }
     }
     without_listed_names(run);
+}
+
+/// The statements of which a profile keeps a row and no text: it has the texts of those with most time alone, and a
+/// sentence can quote that of another one. Whatever stands behind the identifier of one is taken for its text.
+fn without_details(cases: &[Case], quoted: &[(String, String)]) -> Vec<String> {
+    let known: BTreeSet<&str> = quoted.iter().map(|(id, _)| id.as_str()).collect();
+    let ids = cases.iter().filter(|case| case.is(TABLE, STATEMENT)).filter_map(|case| case.parameter(ID));
+    // A name of several words is that of a row that stands for many statements.
+    ids.filter(|id| !known.contains(id.as_str()) && !id.is_empty() && !id.contains(' ')).collect()
 }
 
 /// Leaves of the names of listed queries their numbers, and of sentences about refused ones nothing that is quoted.
@@ -90,9 +106,8 @@ fn without_between(message: &str, open: char, close: char) -> String {
 
 #[cfg(test)]
 mod tests {
-    use measure::Case;
     use measure::schema::calibrate::findings::ANSWER_ADVICE;
-    use measure::schema::profile::findings::ANSWER_STATEMENTS;
+    use measure::schema::profile::findings::{ANSWER_STATEMENTS, ROW_BY_ROW};
     use serde_json::json;
 
     use super::*;
@@ -115,6 +130,19 @@ mod tests {
         let left = serde_json::to_string(&run).unwrap();
         assert!(!left.contains("secret") && !left.contains("vault"), "{left}");
         assert_eq!(run.findings[0].message, "1 of 2 is all: 7wd0.");
+    }
+
+    #[test]
+    fn a_sentence_about_a_statement_without_details_quotes_nothing_of_its_text() {
+        let mut run = run();
+        run.cases.push(case(&json!({"table": "statement", "id": "9babjv8yq8ru3"})));
+        run.cases.push(case(&json!({"table": "statement", "id": "other statements"})));
+        let others = "1.00 rows a fetch, and so are 3 other statements here.";
+        let quoting = "Rows are fetched one by one (412 fetches: 9babjv8yq8ru3 SELECT 'secret' …): a round trip each.";
+        run.findings.extend([quoting, others].map(|message| ROW_BY_ROW.of(message)));
+        without_texts(&mut run);
+        assert_eq!(run.findings[0].message, "Rows are fetched one by one (412 fetches: 9babjv8yq8ru3.");
+        assert_eq!(run.findings[1].message, others);
     }
 
     #[test]

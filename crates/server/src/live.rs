@@ -21,8 +21,17 @@ pub(crate) struct Live {
 impl Live {
     /// Connects within the time that each host has for it, and makes sure that no pooler switches sessions.
     pub(crate) fn open(address: &Address, stop: Arc<AtomicBool>, on_stop: OnStop) -> Result<Live, ServerError> {
+        Live::over(address, stop, on_stop, |deadline| Wire::connect(address, deadline))
+    }
+
+    fn over(
+        address: &Address,
+        stop: Arc<AtomicBool>,
+        on_stop: OnStop,
+        connect: impl FnOnce(&Deadline<'_>) -> Result<Wire, ServerError>,
+    ) -> Result<Live, ServerError> {
         let each = Deadline { limit: address.connect_timeout_each(), stop: &stop, on_stop };
-        let mut wire = Wire::connect(address, &each)?;
+        let mut wire = connect(&each)?;
         let end = wire.opening_end();
         let left = || Deadline { limit: end.saturating_duration_since(Instant::now()), ..each };
         // Before anything is set: behind a pooler it would stay set for others.
@@ -57,7 +66,9 @@ impl Link for Live {
     }
 
     fn another(&self) -> Result<Box<dyn Link>, ServerError> {
-        Ok(Box::new(Live::open(&self.address, Arc::clone(&self.stop), OnStop::Leave)?))
+        // Another host of the address may be another server, where nothing of this session is.
+        let again = |deadline: &Deadline<'_>| self.wire.again(&self.address, deadline);
+        Ok(Box::new(Live::over(&self.address, Arc::clone(&self.stop), OnStop::Leave, again)?))
     }
 
     fn opening_end(&self) -> Instant {

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -138,6 +138,19 @@ fn a_host_that_does_not_answer_leaves_the_others_their_time_where_a_standby_is_p
     let address = format!("postgres://postgres@{hosts}/postgres?target_session_attrs=prefer-standby&connect_timeout=3");
     let session = Session::open(&Address::parse(&address).unwrap(), Limits::default(), Arc::default()).unwrap();
     assert!(!session.facts().is_standby);
+}
+
+#[test]
+fn a_session_that_follows_another_is_of_the_same_server_and_not_of_a_host_before_it_that_is_there_by_then() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let second = trial.url().split(['@', '/']).nth(3).unwrap().to_string();
+    let first = TcpListener::bind("127.0.0.3:0").unwrap().local_addr().unwrap();
+    let address = format!("postgres://postgres@{first},{second}/postgres?connect_timeout=3");
+    let session = Session::open(&Address::parse(&address).unwrap(), Limits::default(), Arc::default()).unwrap();
+    let listener = TcpListener::bind(first).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    assert!(session.another().is_ok());
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 
 #[test]

@@ -180,14 +180,18 @@ impl<'a> Drawn<'a> {
         if let Some(trouble) = &self.facts.trouble {
             return Line::from(trouble.clone());
         }
+        let without_samples = format!("{} s without samples", three_digits(self.sums.lost.as_secs_f64()));
         let Some(active) = self.sums.active() else {
-            return Line::from("Waiting for the first second.");
+            return Line::from(match self.sums.lost.is_zero() {
+                true => "Waiting for the first second.".to_string(),
+                false => without_samples,
+            });
         };
         let seconds = self.sums.time.as_secs_f64();
         let (rate, level) = (three_digits(self.sums.looks as f64 / seconds), &self.facts.level);
         let lost = match self.sums.lost.is_zero() {
             true => String::new(),
-            false => format!("; {} s without samples", three_digits(self.sums.lost.as_secs_f64())),
+            false => format!("; {without_samples}"),
         };
         let unseen = unseen(self.sums.unseen);
         let at_work =

@@ -96,7 +96,7 @@ impl View {
             return Asked::Nothing;
         }
         match key.code {
-            KeyCode::Char('q') | KeyCode::Esc if self.pane == Pane::Help => self.pane = Pane::default(),
+            KeyCode::Char('q') | KeyCode::Esc if self.pane == Pane::Help => self.show(Pane::default()),
             KeyCode::Char('q') => return Asked::End,
             KeyCode::Char('?' | 'h') => self.pane = Pane::Help,
             KeyCode::Char(' ' | 'p') if self.is_stopped() => self.back = None,
@@ -193,6 +193,18 @@ mod tests {
         assert_eq!(press(&mut view, KeyCode::Char('q')), Asked::End);
         let interrupt = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
         assert_eq!(view.press(interrupt, 1, 1), Asked::End);
+    }
+
+    #[test]
+    fn the_table_behind_the_help_begins_at_its_first_line_whatever_was_moved_before() {
+        let mut view = View::default();
+        press(&mut view, KeyCode::Char('4'));
+        for _ in 0..9 {
+            press(&mut view, KeyCode::Down);
+        }
+        press(&mut view, KeyCode::Char('?'));
+        press(&mut view, KeyCode::Char('q'));
+        assert_eq!((view.pane, view.first), (Pane::Statements, 0));
     }
 
     #[test]

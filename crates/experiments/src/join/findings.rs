@@ -94,8 +94,10 @@ fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
         true => "",
         false => " Its batches overlap; awaited-batch shows what the size of a batch is worth.",
     };
+    let is_alike = |(_, larger): &(u64, &Measured)| larger.io_time() < case.io_time() * SATURATED;
     let message = match at {
-        0 => format!(
+        // A larger one that takes longer gains nothing either, and its size makes a difference.
+        0 if sized[1..].iter().all(is_alike) => format!(
             "With {rand} % of the rows out of order, the size of its batches makes no difference to {method}: {size} \
              at a time is within 5 % of every larger size.{overlap}"
         ),

@@ -152,6 +152,10 @@ fn plans(parameters: &LioParameters, table: &Table) -> Vec<Plan> {
 
 /// A table that fits into a processor's cache says nothing about a buffer pool, which no such cache holds.
 fn report_small_tables(parameters: &LioParameters, machine: &Machine, journal: &mut dyn Journal) {
+    // Tables that are found have a size of their own, and --payload is refused for them.
+    if !parameters.on.iter().any(|place| place.makes_tables()) {
+        return;
+    }
     let payload = parameters.payload();
     let Some(cache) = machine.host.caches.iter().max_by_key(|cache| cache.level) else { return };
     // A table that is larger than what is claimed needs no measurement.

@@ -117,15 +117,20 @@ fn parameters(bench: &Bench<'_>, path: AccessPath, threads: usize) -> Parameters
 /// All paths of all subjects count alike, and look at every row: otherwise no number of the run means anything.
 fn check_answer(bench: &mut Bench<'_>, path: AccessPath, samples: &Samples) -> Result<(), ExperimentError> {
     let (rows, label) = (bench.parameters.rows(), bench.label(path, 1));
-    for cost in &samples.costs {
-        let (other, expected) = bench.expected.get_or_insert_with(|| (label.clone(), cost.count));
-        if cost.count != *expected {
-            let paths = [other.clone(), label];
-            return Err(ExperimentError::PathsDisagree { paths, counts: [*expected, cost.count] });
-        }
-        if cost.rows != rows {
-            let paths = ["the table".into(), label];
-            return Err(ExperimentError::PathsDisagree { paths, counts: [rows, cost.rows] });
+    // The other kernel's time is reported too.
+    let by_kernel = samples.by_counted_kernel.iter();
+    let by_kernel = by_kernel.map(|(kernel, costs)| (format!("{label} with the {kernel} kernel"), costs));
+    for (label, costs) in [(label.clone(), &samples.costs)].into_iter().chain(by_kernel) {
+        for cost in costs {
+            let (other, expected) = bench.expected.get_or_insert_with(|| (label.clone(), cost.count));
+            if cost.count != *expected {
+                let paths = [other.clone(), label];
+                return Err(ExperimentError::PathsDisagree { paths, counts: [*expected, cost.count] });
+            }
+            if cost.rows != rows {
+                let paths = ["the table".into(), label];
+                return Err(ExperimentError::PathsDisagree { paths, counts: [rows, cost.rows] });
+            }
         }
     }
     Ok(())
@@ -189,4 +194,41 @@ fn bytes(samples: &Samples, facts: &PathFacts) -> Vec<Metric> {
         metrics.extend(samples.metric(schema::BANDWIDTH_SHARE, source, |cost| rate(cost) / best * 100.0));
     }
     metrics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::Stop;
+    use crate::machine::Machine;
+    use crate::scan::counted::CountedPaths;
+    use crate::scan::parameters::ScanParameters;
+    use crate::scan::tests::{Fake, Log, ROWS};
+
+    #[test]
+    fn a_kernel_that_counts_otherwise_than_the_fastest_ends_the_run() {
+        let parameters = ScanParameters { rows: Some(ROWS), ..ScanParameters::default() };
+        let machine = Machine::observe(Stop::default()).rehearsal();
+        let cost = |count: u64| ScanCost { rows: ROWS, count, ..ScanCost::default() };
+        let outcome = |count: u64| {
+            let mut bench = Bench {
+                parameters: &parameters,
+                machine: &machine,
+                child: None,
+                subject: &mut Fake::new("here", &Log::default()),
+                name: "here".into(),
+                is_alone: true,
+                expected: &mut None,
+                counted: CountedPaths::default(),
+                stream: None,
+            };
+            let by_counted_kernel = Some(("avx2".to_string(), vec![cost(count)]));
+            let samples = Samples { costs: vec![cost(900)], laps: 1.0, ceiling: Vec::new(), by_counted_kernel };
+            check_answer(&mut bench, AccessPath::ColumnScan, &samples).map_err(|error| error.to_string())
+        };
+        assert_eq!(outcome(900), Ok(()));
+        let refused = outcome(899).unwrap_err();
+        let said = "column-scan and column-scan with the avx2 kernel counted 900 and 899";
+        assert!(refused.starts_with(said), "{refused}");
+    }
 }

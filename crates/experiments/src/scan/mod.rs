@@ -171,20 +171,24 @@ fn plan(bench: &mut Bench<'_>, paths: &[AccessPath], journal: &mut dyn Journal) 
     let sentence = needs.iter().map(in_words).collect::<Vec<_>>().join(", ");
     journal.describe_subject("memory_needed", json!(most));
     journal.describe_subject("memory_limit", json!(limit));
+    // Without the path of the only structure nothing would be left to scan.
+    let (order, way_out) = match needs.len() {
+        1 => ("", ""),
+        _ => (", one after the other", ", or leave the largest --path out"),
+    };
     if let Some(limit) = limit.filter(|limit| most > *limit) {
         let given = match parameters.memory {
             Some(given) if given.0 == limit => "--memory gives",
             _ => "can be had here (95 % of what is free)",
         };
         return Err(ExperimentError::Parameters(format!(
-            "{rows} rows need {} of memory at one time ({sentence}, one after the other, and {} to measure the \
-             bandwidth), and {} is what {given}: give fewer --rows, or leave the largest --path out",
+            "{rows} rows need {} of memory at one time ({sentence}{order}, and {} to measure the bandwidth), and {} is \
+             what {given}: give fewer --rows{way_out}",
             whole_mebibytes(most),
             whole_mebibytes(STREAM_BYTES),
             whole_mebibytes(limit)
         )));
     }
-    let order = if needs.len() > 1 { ", one after the other" } else { "" };
     let message = format!("{} forecast to take {sentence}{order}.", counted(rows, "row was", "rows were"));
     journal.find(row::MEMORY_NEEDED.of(message));
     Ok(())

@@ -224,3 +224,16 @@ fn a_table_that_needs_more_memory_than_it_is_given_is_refused_before_a_path_is_p
     assert!(error.contains("(3 MiB for the rows") && error.contains("64 MiB is what --memory gives"), "{error}");
     assert_eq!(*log.borrow(), ["here plans 2", "here finishes"]);
 }
+
+#[test]
+fn the_largest_path_is_not_to_be_left_out_where_it_is_the_only_one_and_nothing_comes_after_it() {
+    let refused = |structures: &[&'static str]| {
+        let memory = structures.iter().map(|structure| MemoryNeed { structure, bytes: 3 << 20 }).collect();
+        let parameters = ScanParameters { memory: Some(::measure::Size(64 << 20)), ..ScanParameters::default() };
+        let fake = Fake { memory, ..Fake::new("here", &Log::default()) };
+        run(parameters, vec![fake], Stop::default()).0.unwrap_err().to_string()
+    };
+    let (one, two) = (refused(&["the rows"]), refused(&["the rows", "the columns"]));
+    assert!(one.contains("(3 MiB for the rows, and 512 MiB") && one.ends_with("give fewer --rows"), "{one}");
+    assert!(two.contains(", one after the other, and") && two.ends_with("leave the largest --path out"), "{two}");
+}

@@ -218,7 +218,10 @@ impl RelationsQuestion {
         let rows = match session.rows(&question(&nodes)) {
             Ok(rows) => rows,
             // Without names paths are shown.
-            Err(error) if error.is_of_statement() => return Ok(answer),
+            Err(error) if error.is_of_statement() => {
+                answer.again = again(ours.into_iter().map(|(asked, _)| asked).collect());
+                return Ok(answer);
+            }
             Err(error) => return Err(error),
         };
         let mut nameless = Vec::new();
@@ -289,6 +292,7 @@ fn fork(file: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use server::{Address, Limits, Statements};
+    use trial::Trial;
 
     use super::*;
 
@@ -365,6 +369,20 @@ mod tests {
             statements.size().0 - before
         };
         assert_eq!((sent("base/6/1"), sent("global/1"), sent("base/7/1")), (0, 1, 1));
+    }
+
+    #[test]
+    fn files_whose_names_a_server_refuses_for_a_moment_are_asked_for_again() {
+        let Some(trial) = Trial::start(&[]) else { return };
+        let address = Address::parse(&trial.url()).unwrap();
+        let mut session = Session::open(&address, Limits::default(), Arc::default()).unwrap();
+        session.begin_transaction().unwrap();
+        assert!(session.run("SELECT 1 / 0").is_err(), "the transaction refuses what comes next");
+        let known = Databases { names: [(5, "shop".to_string())].into(), own: Some(5) };
+        let files = vec![Wanted { file: "base/5/1".into(), tries: 0, due: Instant::now() }];
+        let answer = RelationsQuestion { databases: Some(Arc::new(known)), files }.ask(&mut session).unwrap();
+        let asked: Vec<(&str, u32)> = answer.again.iter().map(|one| (&*one.file, one.tries)).collect();
+        assert_eq!((asked, answer.names.len()), (vec![("base/5/1", 1)], 0));
     }
 
     #[test]

@@ -76,6 +76,24 @@ fn a_server_that_stays_away_is_looked_for_less_and_less_often() {
 }
 
 #[test]
+fn a_dry_run_says_that_a_recorder_asks_for_counters_with_each_segment_and_a_screen_not_at_all() {
+    let script = |watched_for: WatchedFor| {
+        let (address, statements) = (Address::parse("postgres://me@localhost/shop").unwrap(), Statements::default());
+        Watch::rehearse(&address, SETTINGS, (statements.clone(), 18), watched_for).unwrap();
+        statements.script()
+    };
+    let (profile, screen) = (script(WatchedFor::Profile), script(WatchedFor::Screen));
+    assert!(profile.contains("at the end:") && profile.contains("pg_stat_statements(true)"), "{profile}");
+    assert!(!screen.contains("at the end:") && !screen.contains("pg_stat_statements(true)"), "{screen}");
+    assert!(screen.contains("blks_hit") && !profile.contains("blks_hit"), "{screen}");
+    let recording = script(WatchedFor::Recording);
+    assert!(!recording.contains("at the end:") && !recording.contains("blks_hit"), "{recording}");
+    let (first, further) = recording.split_once("when each further segment ends:").unwrap();
+    assert!(first.contains("pg_stat_statements(true)"), "{first}");
+    assert!(further.contains("pg_stat_statements(false)") && further.contains("active_time"), "{further}");
+}
+
+#[test]
 fn a_server_that_works_long_to_say_who_blocks_whom_is_asked_less_often() {
     let mut watch = watch();
     let answer = |worked| Answers { worked_for_blocking: Some(worked), ..Answers::default() };

@@ -56,12 +56,6 @@ impl ProfileComparison {
         }
     }
 
-    /// Leaves out the texts of statements, with the literals in them.
-    pub fn hide_texts(&mut self) {
-        self.statements.iter_mut().for_each(|one| one.text = None);
-        self.new.iter_mut().chain(&mut self.vanished).for_each(|one| one.text = None);
-    }
-
     /// Whether both profiles have the same times, statements and plans.
     pub fn is_same(&self) -> bool {
         let changes = self.classes.iter().chain(&self.events).chain(&self.statements);

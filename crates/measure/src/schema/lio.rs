@@ -7,7 +7,7 @@ use crate::unit::Unit;
 
 parameters! {
     SUBJECT = "subject", "where several subjects were measured: `engine`, `postgres 15.18`";
-    TABLE = "table", "of a standby: the catalog that was read";
+    TABLE = "table", "of a standby or a given SQLite file: the table that was read";
     ROW_LENGTH = "row_length", "bytes of a row";
     COLUMNS = "columns", "columns of a row";
     ACCESS = "access", "`full-scan`, `rowid`, `rowid-in-order`, `one-page`, `index`; of physical reads \
@@ -42,7 +42,8 @@ metrics! {
     LIO_BY_CYCLES = "lio_by_cycles", Nanoseconds, "`lio` by the processor's cycle counter";
     GETS_PER_SECOND = "gets_per_second", PerSecond, "gets of all threads over elapsed time";
     PHYSICAL_BLOCK = "physical_block", Nanoseconds, "a physical read, over its blocks";
-    STATEMENT_BESIDE = "statement_beside", Microseconds, "of a server: the cost of a statement that reads nothing";
+    STATEMENT_BESIDE = "statement_beside", Microseconds, "of a server or SQLite: the cost of a statement that does \
+        all but read the table";
 }
 
 findings! {
@@ -55,7 +56,7 @@ findings! {
     ANSWER_CONTENTION = Info "answer-contention", "what a get costs when threads share its block";
     ANSWER_FIRST_SCAN = Info "answer-first-scan", "of a server: the first scan after a load over later ones";
     ANSWER_RANDOM_ACCESS = Info "answer-random-access", "a get by row address and through an index, against a scan";
-    ANSWER_STANDBY = Info "answer-standby", "of a standby: what scans of its tables cost";
+    ANSWER_STANDBY = Info "answer-standby", "of a standby or a given SQLite file: what scans of its tables cost";
     ANSWER_AGAINST_ENGINE = Info "answer-against-engine", "a logical I/O of a subject over the engine's";
     SOURCES_AGREE = Info "sources-agree", "two ways to one number that differ by 10 % or less";
     SOURCES_DIFFER = Warning "sources-differ-*" in ["population", "clocks", "cycles"],

@@ -13,7 +13,7 @@ parameters! {
     THREADS = "threads", "threads that scan at once";
     TABLE_ROWS = "table_rows", "rows of the table";
     ZONE_MAPS = "zone_maps", "of a column scan: whether zone maps are used";
-    LEVEL = "level", "of a column scan: how hard the columns are compressed";
+    LEVEL = "level", "of `full-scan-compressed`: how hard its units are compressed";
     KERNEL = "kernel", "of a column scan: the instructions that it uses";
 }
 
@@ -71,7 +71,8 @@ findings! {
     ANSWER_THREADS = Info "answer-threads", "what more threads bring, and what keeps them from more";
     ANSWER_KERNELS = Info "answer-kernels", "a row by the best kernel and by the one that valgrind counts";
     ANSWER_CLUSTERING = Info "answer-clustering", "of a server: an index that rows do not follow over one they follow";
-    ANSWER_INDEX_ONLY = Info "answer-index-only", "of a server: an index-only scan, compared with a full scan";
+    ANSWER_INDEX_ONLY = Info "answer-index-only", "of a server or SQLite: an index-only scan, compared with a full \
+        scan";
     ANSWER_AGAINST_ENGINE = Info "answer-against-engine", "a row on a subject over one on the engine";
     NOTHING_READ = Info "nothing-read", "`column-count` read no column";
     ZONE_MAPS_ANSWERED = Info "zone-maps-answered", "zone maps answered for units of `column-scan`";

@@ -8,7 +8,7 @@ use ::measure::compare::compare;
 use ::profile::choice::{Moment, Period};
 use ::profile::compare::compare_kept;
 use clap::{ArgMatches, Args, Command};
-use report::{Compared, Media, Shown, nothing_compared};
+use report::{Compared, Media, Shown, nothing_compared, without_texts};
 
 use super::named::{Named, named};
 use super::profile::reading::ReadingArguments;
@@ -84,7 +84,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let has_times = arguments.at.is_some() || arguments.first.is_some() || arguments.second.is_some();
     let after = arguments.after.as_ref().or(has_times.then_some(before)).ok_or_else(|| alone(before))?;
     match (named(before, context)?, named(after, context)?) {
-        (Named::Run(first), Named::Run(second)) => {
+        (Named::Run(mut first), Named::Run(mut second)) => {
             refuse_store_of_files(matches, &[before, after])?;
             let reason = "a run is compared as it was kept, and the files have more";
             refuse_unused(matches, &OF_TRACES.map(|option| (option, false, reason)))?;
@@ -92,10 +92,11 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
             let reason = "runs have no statements";
             refuse_unused(matches, &[("top", are_profiles, reason), ("no_text", are_profiles, reason)])?;
             if are_profiles {
-                let mut comparison = compare_kept(&first, &second, arguments.top);
                 if arguments.no_text {
-                    comparison.hide_texts();
+                    // Before that: what the runs warn of can quote texts too.
+                    [&mut first, &mut second].into_iter().for_each(|run| without_texts(run));
                 }
+                let comparison = compare_kept(&first, &second, arguments.top);
                 output::print_result(Shown::Profiles(&comparison), context)?;
                 return Ok(Exit::Done);
             }

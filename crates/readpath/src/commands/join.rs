@@ -78,7 +78,7 @@ struct Arguments {
     /// Reads in flight at most
     #[arg(long, default_value_t = Asked::default().depth)]
     depth: usize,
-    /// Joins of each case; 100 is the published number [default: 20, with a server 3]
+    /// Joins of each case; 100 is the published number [default: 20, with a server or SQLite 3]
     #[arg(long)]
     repeat: Option<usize>,
     /// A directory for the tables, a modelled device, or other subjects to compare with the engine, such as a

@@ -13,7 +13,7 @@ use ::profile::observe::instruments::Instruments;
 use ::profile::source::recorded::SumsSettings;
 use clap::{ArgMatches, Args, Command};
 use jiff::Timestamp;
-use live::{Hits, Listener, News, Recorder, RecorderSettings, Settings, Watch};
+use live::{Listener, News, Recorder, RecorderSettings, Settings, Watch, WatchedFor};
 use recording::{Folder, Limits};
 use server::facts::ASSUMED_MAJOR;
 use server::{Address, ServerError, Statements};
@@ -45,8 +45,11 @@ const SEGMENTS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1_000)..=Na
 /// For how long a watch goes on at a time.
 const WATCH: Duration = Duration::from_secs(86_400);
 
-/// How often a server that ended our watch is asked again.
+/// How often a server that ended our watch is asked again: less often the longer it refuses, because each time takes
+/// two connections, and one that is refused writes a line to the server's log.
 const AGAIN: Duration = Duration::from_secs(2);
+const AGAIN_MAX: Duration = Duration::from_secs(30);
+const AGAIN_PART: u32 = 10;
 const NAP: Duration = Duration::from_millis(50);
 
 /// What a reader of a dry run has to know.
@@ -137,7 +140,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 
 fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     let recorder = Statements::default();
-    Watch::rehearse(address, arguments.settings(), (recorder.clone(), ASSUMED_MAJOR), Hits::Left)
+    Watch::rehearse(address, arguments.settings(), (recorder.clone(), ASSUMED_MAJOR), WatchedFor::Recording)
         .map_err(|error| Failure::new(Exit::Failed, error))?;
     output::print(&format!("{REMARK}{}", recorder.script()))?;
     Ok(Exit::Done)
@@ -208,8 +211,8 @@ fn open_again(
     listener.away();
     output::complain(&format!("the server is not recorded: {}. It is tried again.", reason.trim_end_matches('.')));
     loop {
-        let tried = Instant::now();
-        while tried.elapsed() < AGAIN {
+        let (tried, pause) = (Instant::now(), again_after(left.elapsed()));
+        while tried.elapsed() < pause {
             if signals.received().is_some() {
                 return None;
             }
@@ -222,6 +225,11 @@ fn open_again(
             return Some(watch);
         }
     }
+}
+
+/// How long a server is left alone that has not let us watch it for so long.
+fn again_after(away: Duration) -> Duration {
+    (away / AGAIN_PART).clamp(AGAIN, AGAIN_MAX)
 }
 
 /// Says what the recorder has to say.
@@ -269,6 +277,12 @@ mod tests {
         assert_eq!(said([1, 2048, 0, 0], Some((1, 2048))), "1 segment of 2 KiB written");
         let all = said([3, 2048, 1, 2], None);
         assert_eq!(all, "3 segments of 2 KiB written, 1 old segment removed, 2 segments could not be written");
+    }
+
+    #[test]
+    fn a_server_that_goes_on_to_refuse_is_asked_less_and_less_often() {
+        let after = [0, 19, 60, 86_400].map(|seconds| again_after(Duration::from_secs(seconds)));
+        assert_eq!(after, [2, 2, 6, 30].map(Duration::from_secs));
     }
 
     #[test]

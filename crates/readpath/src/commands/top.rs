@@ -11,7 +11,7 @@ use ::profile::observe::instruments::Instruments;
 use ::top::{Facts, History, Screen};
 use clap::{ArgMatches, Args, Command};
 use jiff::Timestamp;
-use live::{Hits, Settings, Watch};
+use live::{Settings, Watch, WatchedFor};
 use server::facts::ASSUMED_MAJOR;
 use server::place::{Address, word_of_shell};
 use server::{ServerError, Statements};
@@ -131,7 +131,7 @@ fn failed(error: ServerError) -> Failure {
 fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     let recorder = Statements::default();
     let recorded = (recorder.clone(), ASSUMED_MAJOR);
-    Watch::rehearse(address, arguments.settings(), recorded, Hits::Counted).map_err(failed)?;
+    Watch::rehearse(address, arguments.settings(), recorded, WatchedFor::Screen).map_err(failed)?;
     output::print(&format!("{}{}", REMARK, recorder.script()))?;
     Ok(Exit::Done)
 }

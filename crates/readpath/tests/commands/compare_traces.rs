@@ -217,6 +217,21 @@ fn two_kept_profiles_give_the_page_of_two_traces() {
 }
 
 #[test]
+fn what_kept_profiles_warn_of_quotes_no_text_where_texts_are_left_out() {
+    let user = User::new();
+    let trace = file(&user, "some.trc", trace(&[900; 30], 811, &["INDEX RANGE SCAN ORDERS_PK"]));
+    page(&user, &format!("profile {trace}"));
+    let mut quoting = user.document("show last");
+    let message = "Rows are fetched one by one (300 fetches: aaaaaaaaaaaaa select n from orders).";
+    let warning = serde_json::json!({"severity": "warning", "id": "row-by-row", "message": message});
+    quoting["findings"].as_array_mut().unwrap().push(warning);
+    let quoting = file(&user, "quoting.json", quoting.to_string());
+    assert!(page(&user, &format!("compare last {quoting}")).contains("select"));
+    let hidden = page(&user, &format!("compare last {quoting} --no-text"));
+    assert!(hidden.contains("Warnings of the second:") && !hidden.contains("select"), "{hidden}");
+}
+
+#[test]
 fn a_run_and_a_trace_or_a_trace_and_a_log_are_refused_in_one_sentence() {
     let user = User::new();
     let run = file(&user, "run.json", user.run("null --cases 1 --format json --no-store").stdout);

@@ -231,7 +231,7 @@ fn contents(main: &mut Markup, runs: &[Run], told: &[Told]) {
              in full. `readpath report ID -o FILE` makes the page of one.",
             counted(left_out as u64, "run stands", "runs stand")
         );
-        main.element("p", &[("class", &"quiet")], &sentence);
+        main.around("p", &[("class", &"quiet")], |line| line.sentence(&sentence));
     }
 }
 

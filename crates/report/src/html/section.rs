@@ -101,7 +101,7 @@ impl Part<'_> {
         markup.around("details", &[], |details| {
             let rows = measure::quantity::counted(data.rows() as u64, "row", "rows");
             details.element("summary", &[], &format!("The numbers of this chart: {rows}"));
-            table::table(details, &data, &format!("numbers of {id}"));
+            table::of_chart(details, &data, &format!("numbers of {id}"));
         });
     }
 

@@ -3,13 +3,30 @@
 use measure::quantity::counted;
 
 use crate::markup::{Attribute, Markup};
+use crate::page::number::with_unit;
 use crate::page::{Align, Cell, Column, Table};
 
 /// Rows of a table that are written; a page is read, and the run document has all of them.
 const ROWS_MAX: usize = 400;
 
+/// Where the rows are that are not written.
+const IN_CSV: &str = "in --format csv";
+
+/// Where they are of a chart: CSV has neither the windows of a timeline nor the buckets of a histogram.
+const IN_DOCUMENT: &str = "made from the run document, which `readpath show RUN --format json` prints";
+
 /// A table in an element that scrolls by itself, so that a narrow page does not.
 pub(super) fn table(markup: &mut Markup, table: &Table, name: &str) {
+    with_rest(markup, table, name, IN_CSV);
+}
+
+/// The numbers of a chart as such a table.
+pub(super) fn of_chart(markup: &mut Markup, table: &Table, name: &str) {
+    with_rest(markup, table, name, IN_DOCUMENT);
+}
+
+/// A table with the words for where its other rows are.
+fn with_rest(markup: &mut Markup, table: &Table, name: &str, rest: &str) {
     let columns: Vec<&Column> = table.columns.iter().filter(|column| is_shown(column)).collect();
     if columns.is_empty() {
         return;
@@ -33,8 +50,8 @@ pub(super) fn table(markup: &mut Markup, table: &Table, name: &str) {
     let left_out = table.rows() - shown.len();
     if left_out > 0 {
         let verb = if left_out == 1 { "is" } else { "are" };
-        let sentence = format!("{} {verb} in --format csv.", counted(left_out as u64, "more row", "more rows"));
-        markup.element("p", &[("class", &"quiet")], &sentence);
+        let sentence = format!("{} {verb} {rest}.", counted(left_out as u64, "more row", "more rows"));
+        markup.around("p", &[("class", &"quiet")], |line| line.sentence(&sentence));
     }
     if let Some(legend) = table.legend_of(|heading| columns.iter().any(|column| column.heading == heading)) {
         markup.element("p", &[("class", &"quiet")], &legend);
@@ -81,7 +98,8 @@ fn line(rows: &mut Markup, table: &Table, columns: &[&Column], at: usize) {
 
 fn cell(row: &mut Markup, cell: &Cell, class: &'static str, is_first: bool) {
     let value = cell.value.map(|value| value.to_string()).unwrap_or_default();
-    let range = cell.spread.filter(|(low, high)| low != high);
+    let end = |value: f64| cell.unit.map_or_else(|| value.to_string(), |unit| with_unit(value, unit));
+    let range = cell.spread.map(|(low, high)| (end(low), end(high))).filter(|(low, high)| low != high);
     let range = range.map(|(low, high)| format!("range {low} to {high}")).unwrap_or_default();
     let all: [Attribute<'_>; 3] = [("class", &class), ("data-v", &value), ("title", &range)];
     let given: Vec<Attribute<'_>> = all.into_iter().filter(|(_, value)| !value.to_string().is_empty()).collect();

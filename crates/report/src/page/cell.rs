@@ -66,7 +66,7 @@ impl Cell {
 
     /// A whole number with thin separators. One from a damaged source may be below zero.
     pub(crate) fn count(value: f64) -> Cell {
-        let sign = if value <= -1.0 { "-" } else { "" };
+        let sign = if value <= -0.5 { "-" } else { "" };
         Cell::number(format!("{sign}{}", grouped(value.abs().round() as u64)), value, Unit::Count)
     }
 
@@ -105,10 +105,13 @@ impl Cell {
         Cell::number(text, statistics.mean, metric.unit).with_spread(metric)
     }
 
-    /// The cell with the range of the metric's samples, in the metric's unit.
+    /// The cell with the range of the metric's samples, in the cell's unit.
     pub(crate) fn with_spread(self, metric: &Metric) -> Cell {
         let high = metric.statistics.p90.unwrap_or(metric.statistics.max);
-        Cell { spread: (metric.statistics.n > 1).then_some((metric.statistics.min, high)), ..self }
+        let lengths = metric.unit.nanoseconds().zip(self.unit.and_then(Unit::nanoseconds));
+        let scale = lengths.map_or(1.0, |(of_metric, of_cell)| of_metric / of_cell);
+        let range = (metric.statistics.min * scale, high * scale);
+        Cell { spread: (metric.statistics.n > 1).then_some(range), ..self }
     }
 
     /// A bar: how long it is, of the longest.
@@ -146,6 +149,19 @@ mod tests {
     use measure::schema::join::IO_TIME;
 
     use super::*;
+
+    #[test]
+    fn a_count_below_zero_keeps_its_sign_where_it_is_rounded_to_one() {
+        assert_eq!([-1.4, -0.6, -0.4, 0.6].map(|value| Cell::count(value).text), ["-1", "-1", "0", "1"]);
+    }
+
+    #[test]
+    fn the_range_of_a_time_is_in_the_unit_of_its_cell() {
+        let metric = IO_TIME.of_statistics("", Statistics { n: 2, min: 1.0, max: 3.0, ..Statistics::single(2.0) });
+        assert_eq!(Cell::median(&metric).spread, Some((1.0, 3.0)));
+        let nanos = metric.nanos().unwrap();
+        assert_eq!(Cell::time(nanos).with_spread(&metric).spread, Some((nanos / 2.0, nanos * 1.5)));
+    }
 
     #[test]
     fn what_sums_lose_by_rounding_is_no_spread() {

@@ -372,6 +372,57 @@ fn a_table_for_a_browser_has_its_sum_however_many_rows_are_left_out_above_it() {
 }
 
 #[test]
+fn no_page_sends_a_reader_to_csv_for_the_windows_of_a_timeline() {
+    let mut run = documents::disk_throttled();
+    run.cases.truncate(1);
+    let timeline = run.cases[0].timeline.as_mut().unwrap();
+    timeline.reads = (0..600).map(|window| 1260 + window * 7 % 40).collect();
+    timeline.median_us = vec![79.1; 600];
+    timeline.max_us = vec![1582.0; 600];
+    let page = html::report(&[run], &[]);
+    // The level of the median is drawn by its two ends.
+    let sentence = "202 more rows are made from the run document, which <code>readpath show RUN --format json</code>";
+    assert!(page.contains(sentence) && !page.contains("--format csv"), "{page}");
+}
+
+#[test]
+fn lines_that_a_profile_leaves_out_of_a_table_are_counted_under_it() {
+    let mut run = documents::profile_sessions();
+    for number in 0..10 {
+        let time = documents::single("response_time", Unit::Microseconds, "trace", 1e6);
+        let parameters = json!({"table": "scope", "module": format!("module {number}"), "service": "SYS$USERS"});
+        run.cases.push(documents::case(parameters, vec![time]));
+    }
+    let mut sampled = documents::profile_sampled();
+    let whole = in_one_line(&sampled);
+    for (table, name) in [("read_relation", "object"), ("background", "process")] {
+        for number in 0..12 {
+            let time = documents::single("total", Unit::Microseconds, "samples", 1e3);
+            sampled.cases.push(documents::case(json!({"table": table, (name): format!("name {number}")}), vec![time]));
+        }
+    }
+    // Ten lines of scopes and of relations, twelve of background processes; the documents have two, one and one.
+    let (scopes, page) = (in_one_line(&run), in_one_line(&sampled));
+    assert!(scopes.contains("2 more lines are in --format csv."), "{scopes}");
+    assert!(page.contains("3 more lines are in --format csv.") && page.contains("1 more line is in"), "{page}");
+    assert!(!whole.contains("in --format csv."), "{whole}");
+}
+
+#[test]
+fn a_level_beyond_all_memory_does_no_harm_to_the_tree_of_who_waits_for_whom() {
+    let mut run = documents::profile_sampled();
+    for case in run.cases.iter_mut().filter(|case| case.is("table", "blocker")) {
+        case.parameters.insert("level".into(), json!(u64::MAX));
+    }
+    assert!(in_one_line(&run).contains("who waits for whom"));
+}
+
+/// The page of a run without the ends of its lines.
+fn in_one_line(run: &Run) -> String {
+    report::render(run, &WIDE).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
 fn the_figures_of_logical_reads_name_one_column_and_the_table_of_a_standby_as_they_are() {
     let figure = |run: Run| {
         let page = html::report(&[run], &[]);

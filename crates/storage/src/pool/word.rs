@@ -165,8 +165,8 @@ impl Word {
         self.0.store(0, Ordering::Release);
     }
 
-    /// Takes the page for writing, marks it dirty and returns its frame; `None` unless it is resident and not held
-    /// it.
+    /// Takes the page for writing, marks it dirty and returns its frame; `None` unless it is resident and not
+    /// held.
     pub(super) fn lock(&self) -> Option<u32> {
         let seen = self.0.load(Ordering::Relaxed);
         let is_free = seen & (RESIDENT | EXCLUSIVE | PINS) == RESIDENT;
@@ -182,7 +182,7 @@ impl Word {
         self.0.store(seen & !EXCLUSIVE, Ordering::Release);
     }
 
-    /// Makes the page absent if it is not held, it is clean and it was not used since the last attempt; an absent page
+    /// Makes the page absent if it is not held, is clean and was not used since the last attempt; an absent page
     /// remembers `mark`.
     pub(super) fn evict(&self, mark: u32) -> Verdict {
         let mut seen = self.0.load(Ordering::Relaxed);
@@ -201,7 +201,7 @@ impl Word {
     }
 
     /// Makes the page absent, dirty or not, and returns the frame that is the caller's now; an error when the page is
-    /// held it, `None` when it was absent.
+    /// held, `None` when it was absent.
     pub(super) fn discard(&self) -> Result<Option<u32>, Held> {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {

@@ -92,7 +92,8 @@ impl Database {
         let advice = "ask for fewer rows, or for a smaller cache";
         memory_share::check(&Wanted { cache: "the page cache of SQLite", bytes: need.cache, advice })?;
         let folder = OwnFolder::create(scratch, FOLDER_PREFIX).map_err(|error| {
-            SubjectError::Directory(format!(
+            // No matter of the engine's directory, which --dir names.
+            SubjectError::Failed(format!(
                 "no folder for the tables of SQLite can be made in {}: {error}; name another folder for temporary \
                  files in TMPDIR",
                 scratch.display()
@@ -315,7 +316,7 @@ fn cache_setting(bytes: u64) -> String {
 }
 
 fn check_disk(folder: &Path, bytes: u64) -> Result<(), SubjectError> {
-    let failed = |error| SubjectError::Directory(format!("{} cannot be looked at: {error}", folder.display()));
+    let failed = |error| SubjectError::Failed(format!("{} cannot be looked at: {error}", folder.display()));
     let space = rustix::fs::statvfs(folder).map_err(failed)?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);
     if bytes > free {
@@ -387,6 +388,15 @@ mod tests {
         assert!(database.pages("t").unwrap() > INSTRUCTIONS_BETWEEN_LOOKS as u64);
         stop.store(true, Ordering::Relaxed);
         assert_eq!(database.pages("t").unwrap_err(), SubjectError::Stopped);
+    }
+
+    #[test]
+    fn where_no_folder_can_be_made_the_option_for_the_tables_of_the_engine_is_not_advised() {
+        let folder = tempfile::tempdir().unwrap();
+        let nowhere = folder.path().join("nowhere");
+        let created = Database::create(&nowhere, PAGE_BYTES, Need::cached(1 << 20), &Arc::default());
+        let refused = created.map(drop).unwrap_err();
+        assert!(matches!(&refused, SubjectError::Failed(sentence) if sentence.contains("TMPDIR")), "{refused:?}");
     }
 
     #[test]

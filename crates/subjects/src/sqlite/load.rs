@@ -82,12 +82,13 @@ fn definition(column: &Column) -> String {
 pub(super) fn table_bytes(data: &DataSet, page_bytes: u32) -> u64 {
     let columns = u64::from(data.columns);
     let row = u64::from(data.row_length) + columns * VALUE_HEAD_BYTES + ROW_HEAD_BYTES;
-    pages(data.count(), row, page_bytes.into()).saturating_mul(page_bytes.into()) / 10 * 11
+    let bytes = pages(data.count(), row, page_bytes.into()).saturating_mul(page_bytes.into());
+    (bytes / 10).saturating_mul(11)
 }
 
 /// About the bytes that an index takes whose key has this many.
 pub(super) fn index_bytes(rows: u64, key_bytes: u64) -> u64 {
-    rows.saturating_mul(key_bytes + 2 * VALUE_HEAD_BYTES + ROW_HEAD_BYTES) / 10 * 12
+    (rows.saturating_mul(key_bytes + 2 * VALUE_HEAD_BYTES + ROW_HEAD_BYTES) / 10).saturating_mul(12)
 }
 
 fn pages(rows: u64, row_bytes: u64, page_bytes: u64) -> u64 {
@@ -127,6 +128,15 @@ mod tests {
             }
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_table_that_no_disk_holds_is_not_forecast_to_be_a_small_one() {
+        let data = DataSet::uniform(RowShape { row_length: 2500, columns: 1 }, u64::MAX, 1);
+        for page_bytes in [512, PAGE_BYTES, 65_536] {
+            assert_eq!(table_bytes(&data, page_bytes), u64::MAX, "pages of {page_bytes}");
+        }
+        assert_eq!(index_bytes(u64::MAX, 8), u64::MAX);
     }
 
     #[test]

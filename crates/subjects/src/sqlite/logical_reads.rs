@@ -456,10 +456,8 @@ fn bytes_needed(cell: Cell, page_bytes: u32) -> u64 {
     let data = data_of(cell);
     let key = data.shape().column_lengths().next().unwrap_or(0) as u64;
     let looked_for = data.count().min(LOOKED_FOR_MAX);
-    table_bytes(&data, page_bytes)
-        + index_bytes(data.count(), key)
-        + index_bytes(looked_for, key)
-        + index_bytes(looked_for, 0)
+    let indexes = [index_bytes(data.count(), key), index_bytes(looked_for, key), index_bytes(looked_for, 0)];
+    indexes.into_iter().fold(table_bytes(&data, page_bytes), u64::saturating_add)
 }
 
 fn wanted_of(access: Access) -> String {

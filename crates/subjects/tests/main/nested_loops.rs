@@ -55,6 +55,14 @@ fn a_pool_that_is_larger_than_the_free_memory_is_refused_before_it_is_touched() 
 }
 
 #[test]
+fn outer_rows_that_no_memory_holds_are_refused_before_they_are_listed() {
+    let directory = directory();
+    let mut engine = engine_with(&directory, Io::Async, None, (InnerTable { rows: 700, ..TABLE }, 8 << 20));
+    let refused = engine.join(Method::OneAtATime, Keys { first: 1, count: u64::MAX }).unwrap_err().to_string();
+    assert!(refused.ends_with("give fewer --outer-rows"), "{refused}");
+}
+
+#[test]
 fn what_is_metered_below_the_pool_is_what_the_pool_counts() {
     let directory = directory();
     for cost in costs(&mut engine(&directory, Io::Async, None), 1000) {

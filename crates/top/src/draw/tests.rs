@@ -228,6 +228,14 @@ fn nothing_yet_and_no_room_are_drawn_too() {
 }
 
 #[test]
+fn a_time_without_samples_is_not_said_to_be_before_the_first_second() {
+    let mut history = History::new(0);
+    history.lose(Duration::from_secs(5));
+    let line = &drawn(&history, &View::default(), &facts(), (80, 24))[1];
+    assert_eq!(line, "5.00 s without samples");
+}
+
+#[test]
 fn sessions_that_wait_for_each_other_are_shown_next_to_others_that_wait() {
     let waiting = |pid: u32| sample(pid, "update stock set n = n - 1", Some("Lock:transactionid"));
     let samples = [waiting(4021), waiting(4022), waiting(4031)];

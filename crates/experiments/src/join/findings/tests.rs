@@ -113,9 +113,10 @@ fn saturation() -> Reading {
         let at = (0..times.len().checked_sub(1)?).find(gains_no_more).filter(|_| times.len() >= 3)?;
         let method = if *is_awaited { "awaited-batch" } else { "batch" };
         let size = times[at].0;
-        Some(match (at, is_awaited) {
-            (0, true) => says![format!("to {method}: {size} at a time is within 5 % of every larger size.")],
-            (0, false) => {
+        let are_alike = times[at + 1..].iter().all(|(_, larger)| *larger < times[at].1 * 1.05);
+        Some(match (at, are_alike, is_awaited) {
+            (0, true, true) => says![format!("to {method}: {size} at a time is within 5 % of every larger size.")],
+            (0, true, false) => {
                 says![format!("to {method}: {size} at a time is within 5 % of every larger size. Its batches overlap")]
             }
             _ => says![format!(
@@ -123,6 +124,19 @@ fn saturation() -> Reading {
             )],
         })
     })
+}
+
+#[test]
+fn batches_that_take_longer_the_larger_they_are_are_not_said_to_be_alike() {
+    let said = |times: [f64; 3]| {
+        let batches = [16, 64, 256].into_iter().zip(times);
+        let batches = batches.map(|(size, millis)| waiting("awaited-batch", Some(size), millis));
+        let found = reported([waiting("one-at-a-time", None, 200.0)].into_iter().chain(batches), &device(64, None));
+        found.into_iter().find(|finding| finding.id == row::ANSWER_SATURATION.id).unwrap().message
+    };
+    let (alike, longer) = (said([20.0, 20.5, 20.1]), said([20.0, 30.0, 40.0]));
+    assert!(alike.contains("makes no difference"), "{alike}");
+    assert!(longer.contains("gains less than 5 % by batches of more than 16 rows"), "{longer}");
 }
 
 fn of_server(cases: &[Measured], before: &[Gain]) -> Vec<Finding> {

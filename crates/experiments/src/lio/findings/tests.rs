@@ -430,6 +430,18 @@ fn what_logical_reads_say_follows_from_their_costs() {
 }
 
 #[test]
+fn no_payload_is_advised_where_a_given_file_is_scanned_and_no_table_is_made() {
+    let mut machine = Machine::observe(Stop::default());
+    machine.host.caches = vec![CacheLevel { level: 3, bytes: 64 << 20 }];
+    let machine = machine.with_last_cache(64 << 20);
+    let warnings = |on: &str| {
+        let parameters = LioParameters { on: on.parse().unwrap(), ..LioParameters::default() };
+        Kept::found(|journal| report_small_tables(&parameters, &machine, journal)).len()
+    };
+    assert_eq!([warnings("sqlite"), warnings("sqlite:shop.db")], [1, 0]);
+}
+
+#[test]
 fn more_threads_than_processors_take_turns_and_no_quiet_machine_helps() {
     let said = |threads: usize, busy: f64, cores: Option<u64>| {
         let many = Measured {

@@ -10,7 +10,7 @@ use ::profile::event::Ticks;
 use clap::{ArgMatches, Args};
 use experiments::{Journal, Stop};
 use jiff::Timestamp;
-use live::{Chosen, Hits, Settings, Watch};
+use live::{Chosen, Settings, Watch, WatchedFor};
 use server::facts::ASSUMED_MAJOR;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
 use server::{Address, Place, Statements};
@@ -225,7 +225,7 @@ impl RunningArguments {
             }
         };
         let recorder = Statements::default();
-        Watch::rehearse(&address, self.settings(think_time), (recorder.clone(), major), Hits::Left)
+        Watch::rehearse(&address, self.settings(think_time), (recorder.clone(), major), WatchedFor::Profile)
             .map_err(|error| failed(&error))?;
         output::print(&format!("{REMARK}{}", recorder.script()))?;
         Ok(true)

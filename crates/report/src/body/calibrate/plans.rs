@@ -11,6 +11,9 @@ use crate::page::{Align, Section, Table};
 const WIDTH: usize = 80;
 const GAP: usize = 2;
 
+/// The most marks before a step: a document from elsewhere may hold any number of brackets.
+const MARKS_MAX: usize = 20;
+
 /// A section for each query under a sentence for all.
 pub(super) fn sections(cases: &[&Case]) -> Vec<Section> {
     let Some(set) = cases.first().map(|case| cell(case, "constants")) else { return Vec::new() };
@@ -63,7 +66,7 @@ fn steps(outline: &str) -> Vec<String> {
         let step = rest[..end].trim();
         if !step.is_empty() {
             let gap = if level > 0 { " " } else { "" };
-            steps.push(format!("{}{gap}{step}", ">".repeat(level)));
+            steps.push(format!("{}{gap}{step}", ">".repeat(level.min(MARKS_MAX))));
         }
         match rest.as_bytes().get(end) {
             None => return steps,
@@ -87,5 +90,12 @@ mod tests {
         assert_eq!(steps(plan), lines);
         assert_eq!(steps("Seq Scan on odd]name"), ["Seq Scan on odd", "name"]);
         assert!(steps("").is_empty());
+    }
+
+    #[test]
+    fn steps_below_brackets_without_end_do_not_fill_the_memory() {
+        let lines = steps(&format!("{}{}", "[".repeat(1 << 16), "x;".repeat(1 << 16)));
+        assert_eq!(lines.len(), 1 << 16);
+        assert!(lines.iter().all(|line| line.len() == MARKS_MAX + 2));
     }
 }

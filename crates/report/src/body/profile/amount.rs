@@ -44,9 +44,7 @@ impl Scale {
 
     /// Microseconds in this scale.
     pub(super) fn show(self, micros: f64) -> String {
-        let text = format!("{:.*}", self.decimals, micros / self.micros);
-        let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));
-        if is_zero { text.trim_start_matches('-').to_string() } else { text }
+        without_sign_of_zero(format!("{:.*}", self.decimals, micros / self.micros))
     }
 
     /// The same with its unit: `12.407 s`.
@@ -54,6 +52,12 @@ impl Scale {
         let unit = if self.heading == "seconds" { "s" } else { self.heading };
         format!("{} {unit}", self.show(micros))
     }
+}
+
+/// A number as it is written, without the sign of what was rounded to zero.
+fn without_sign_of_zero(text: String) -> String {
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));
+    if is_zero { text.trim_start_matches('-').to_string() } else { text }
 }
 
 /// A time with all digits that its scale has, and its unit: `12.407 s`.
@@ -64,7 +68,7 @@ pub(super) fn exact_time(micros: f64) -> String {
 /// Hundredths of a whole; empty where there is no whole.
 pub(super) fn share(part: f64, whole: f64) -> Option<Cell> {
     let percent = 100.0 * part / whole;
-    (whole > 0.0).then(|| Cell::number(format!("{percent:.1}"), percent, Unit::Percent))
+    (whole > 0.0).then(|| Cell::number(without_sign_of_zero(format!("{percent:.1}")), percent, Unit::Percent))
 }
 
 /// One number divided by another; empty where that has no meaning.
@@ -75,7 +79,7 @@ pub(super) fn per(part: Option<f64>, of: Option<f64>) -> Option<Cell> {
 
 /// Microseconds in the unit that suits them.
 pub(super) fn of_micros(micros: f64) -> Cell {
-    if micros > 0.0 { Cell::time(micros * 1e3) } else { "0".into() }
+    if micros > 0.0 { Cell::time(micros * 1e3) } else { Cell::number("0", 0.0, Unit::Nanoseconds) }
 }
 
 /// A count, cut off behind the point.
@@ -88,9 +92,29 @@ pub(super) fn counted(count: f64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count as u64), if count == 1.0 { one } else { many })
 }
 
+/// A remark under a table, with the number of its lines that are not shown.
+pub(super) fn with_left_out(remark: &str, lines: usize) -> String {
+    if lines == 0 {
+        return remark.into();
+    }
+    let more = counted(lines as f64, "more line is", "more lines are");
+    format!("{remark} {more} in --format csv.").trim_start().into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_browser_sorts_a_time_of_zero_with_the_other_times() {
+        assert_eq!([0.0, 2.0].map(|micros| of_micros(micros).value), [Some(0.0), Some(2000.0)]);
+    }
+
+    #[test]
+    fn a_share_that_is_rounded_to_zero_has_no_sign() {
+        let shown = |part: f64| share(part, 100.0).map(|cell| cell.text);
+        assert_eq!([-0.04, 0.04, -0.06].map(shown), ["0.0", "0.0", "-0.1"].map(|text| Some(text.to_string())));
+    }
 
     #[test]
     fn the_unit_follows_the_total_and_zero_has_no_sign() {

@@ -5,7 +5,7 @@ use measure::sorting;
 use measure::{Run, Unit};
 use serde_json::Value;
 
-use super::amount::{count, of_micros, scale, share};
+use super::amount::{count, of_micros, scale, share, with_left_out};
 use super::row::{Row, rows};
 use crate::page::number;
 use crate::page::{Align, Cell, Table};
@@ -103,10 +103,17 @@ fn latencies(run: &Run) -> Option<Table> {
         .unless_empty()
 }
 
+/// The rows that a table shows, and how many more there are.
+fn first_lines<'a>(rows: impl Iterator<Item = Row<'a>>) -> (Vec<Row<'a>>, usize) {
+    let mut all: Vec<Row> = rows.collect();
+    let left_out = all.len().saturating_sub(LINES_MAX);
+    all.truncate(LINES_MAX);
+    (all, left_out)
+}
+
 /// Whose reads they were.
 fn statements(run: &Run) -> Option<Table> {
-    let mut all: Vec<Row> = rows(run, "read_statement").collect();
-    all.truncate(LINES_MAX);
+    let (all, left_out) = first_lines(rows(run, "read_statement"));
     let name = |row: &Row| match row.text("reader") {
         "statement" => row.text("id").to_string(),
         "process" => format!("({})", row.text("process")),
@@ -123,25 +130,23 @@ fn statements(run: &Run) -> Option<Table> {
     } else {
         String::new()
     };
-    by_tier(run, &all, "reads of statement", name, note)
+    by_tier(run, &all, "reads of statement", name, with_left_out(&note, left_out))
 }
 
 /// Within which waits they were, of a profile that saw every wait.
 fn waits(run: &Run) -> Option<Table> {
-    let mut all: Vec<Row> = rows(run, "read_wait").collect();
-    all.truncate(LINES_MAX);
+    let (all, left_out) = first_lines(rows(run, "read_wait"));
     let name = |row: &Row| match row.text("event") {
         "" => "(no wait)".to_string(),
         event => event.to_string(),
     };
-    by_tier(run, &all, "reads within waits for", name, String::new())
+    by_tier(run, &all, "reads within waits for", name, with_left_out("", left_out))
 }
 
 /// Of what they were.
 fn relations(run: &Run) -> Option<Table> {
-    let mut all: Vec<Row> = rows(run, "read_relation").collect();
-    all.truncate(LINES_MAX);
-    by_tier(run, &all, "reads of relation", |row| row.text("object").to_string(), String::new())
+    let (all, left_out) = first_lines(rows(run, "read_relation"));
+    by_tier(run, &all, "reads of relation", |row| row.text("object").to_string(), with_left_out("", left_out))
 }
 
 /// Reads with the tiers that answered them, and what the page cache saves.

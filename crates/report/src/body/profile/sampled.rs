@@ -2,7 +2,7 @@
 
 use measure::{Run, Unit};
 
-use super::amount::{count, counted, exact_time, scale, share};
+use super::amount::{count, counted, exact_time, scale, share, with_left_out};
 use super::row::{Row, rows};
 use crate::page::number::three_digits;
 use crate::page::{Align, Cell, Section, Table};
@@ -12,6 +12,9 @@ const LINES_MAX: usize = 12;
 
 /// What stands before a line of the tree, for each level below the first.
 const INDENT: &str = "  ";
+
+/// The deepest level of the tree: a document from elsewhere may hold any number.
+const LEVEL_MAX: f64 = 20.0;
 
 /// The row about the sampling; none of a trace or a log.
 pub(super) fn sampling(run: &Run) -> Option<Row<'_>> {
@@ -58,7 +61,6 @@ pub(super) fn blockers(run: &Run) -> Option<Table> {
     let all: Vec<Row> = rows(run, "blocker").collect();
     let total: f64 = all.iter().filter(|row| level(row) == 0).filter_map(|row| row.value("total")).sum();
     let scale = scale(total);
-    let more = all.len().saturating_sub(LINES_MAX) as f64;
     Table::over(&all[..all.len().min(LINES_MAX)])
         .column("who waits for whom", Align::Left, |row| {
             format!("{}{}", INDENT.repeat(level(row)), row.text("process"))
@@ -72,16 +74,12 @@ pub(super) fn blockers(run: &Run) -> Option<Table> {
         .optional()
         .column("statement", Align::Left, |row| row.text("id"))
         .optional()
-        .noted(if more > 0.0 {
-            format!("{} more: --format csv shows all.", counted(more, "line", "lines"))
-        } else {
-            String::new()
-        })
+        .noted(with_left_out("", all.len().saturating_sub(LINES_MAX)))
         .unless_empty()
 }
 
 fn level(row: &Row) -> usize {
-    row.number("level").unwrap_or(0.0) as usize
+    row.number("level").unwrap_or(0.0).clamp(0.0, LEVEL_MAX) as usize
 }
 
 /// What background processes did: it is no response time.
@@ -89,6 +87,7 @@ pub(super) fn background(run: &Run, sampling: &Row) -> Option<Table> {
     let all: Vec<Row> = rows(run, "background").collect();
     let sampled = sampling.value("sampled").unwrap_or(0.0);
     let scale = scale(all.iter().filter_map(|row| row.value("total")).sum());
+    let remark = "No part of the response time. Parallel workers are among them: what waits for them is.";
     Table::over(&all[..all.len().min(LINES_MAX)])
         .column("background processes", Align::Left, |row| row.text("process"))
         .column("doing", Align::Left, |row| row.text("event"))
@@ -98,6 +97,6 @@ pub(super) fn background(run: &Run, sampling: &Row) -> Option<Table> {
             (sampled > 0.0).then(|| Cell::digits(at_once, Unit::Ratio))
         })
         .column("samples", Align::Right, |row| row.value("samples").map(count))
-        .noted("No part of the response time. Parallel workers are among them: what waits for them is.")
+        .noted(with_left_out(remark, all.len().saturating_sub(LINES_MAX)))
         .unless_empty()
 }

@@ -4,11 +4,11 @@ use measure::Run;
 use measure::quantity::counted;
 use measure::sorting;
 
-use super::amount::{count, scale, share};
+use super::amount::{count, scale, share, with_left_out};
 use super::row::{Row, rows, session_rows};
 use crate::page::{Align, Table};
 
-/// Most lines of either table; the others are added up in the last line.
+/// Most lines of either table. Further sessions are added up in the last line, and further scopes are counted under it.
 const LINES_MAX: usize = 10;
 
 /// The columns of sessions: metric and heading. Calls and waits between them are all that was traced.
@@ -56,6 +56,7 @@ pub(super) fn scopes(run: &Run, summary: &Row) -> Option<Table> {
     // What all have in common distinguishes none of them.
     let varies = |name: &&str| scopes.iter().any(|row| row.text(name) != scopes[0].text(name));
     let names: Vec<&str> = ["module", "action", "client", "container", "service"].into_iter().filter(varies).collect();
+    let remark = "Without think time and idle waits; % is of the response time.";
     let table = Table::over(&scopes[..scopes.len().min(LINES_MAX)])
         .each(names.iter().enumerate(), |table, (index, name)| {
             let table = table.column(*name, Align::Left, |scope| scope.text(name));
@@ -67,7 +68,7 @@ pub(super) fn scopes(run: &Run, summary: &Row) -> Option<Table> {
         .optional()
         .column("reads", Align::Right, |scope| scope.value("physical_reads").map(count))
         .optional()
-        .noted("Without think time and idle waits; % is of the response time.");
+        .noted(with_left_out(remark, scopes.len().saturating_sub(LINES_MAX)));
     (scopes.len() > 1).then(|| table.done())
 }
 

@@ -340,9 +340,11 @@ impl JoinEngine {
         opened.cold(|session| opened.scan(session))
     }
 
-    /// The keys of the outer rows.
+    /// The keys of the outer rows. Errors when there is no memory for so long a list.
     fn outer(&self, keys: Keys) -> Result<Vec<Option<i64>>, SubjectError> {
         let rows = self.prepared.as_ref().ok_or(SubjectError::NotPrepared)?.rows;
+        let bytes = keys.count.saturating_mul(size_of::<Option<i64>>() as u64);
+        memory_share::check(&Wanted { cache: "the list of outer rows", bytes, advice: "give fewer --outer-rows" })?;
         Ok(keys.iter(rows).map(Some).collect())
     }
 
