@@ -96,7 +96,7 @@ impl Recorder {
         let news: Arc<Mutex<News>> = Arc::default();
         let told = Arc::clone(&news);
         let newest = segments(folder.path())?.last().map(|(name, _)| name.end);
-        let writer = Writer { folder, settings, news: told, is_failing: false, is_refused: false, newest, held: 0 };
+        let writer = Writer { folder, settings, news: told, is_failing: false, unremoved: None, newest, held: 0 };
         let writer = thread::Builder::new().name("recorder".into()).spawn(move || writer.run(&inbox))?;
         let sums = Sums::new((settings.clock)(), Parameters::new(), settings.sums);
         Ok(Recorder {
@@ -261,8 +261,8 @@ struct Writer {
     settings: RecorderSettings,
     news: Arc<Mutex<News>>,
     is_failing: bool,
-    /// Whether an old segment could not be removed the last time.
-    is_refused: bool,
+    /// Why old segments could not be removed the last time.
+    unremoved: Option<String>,
     /// Where the newest segment ended.
     newest: Option<i64>,
     /// Segments that are to be written before one is removed for its age.
@@ -311,9 +311,9 @@ impl Writer {
             }
             Err(error) => Some(format!("old segments could not be removed: {error}.")),
         };
-        let is_known = std::mem::replace(&mut self.is_refused, unremoved.is_some());
-        if let Some(sentence) = unremoved.filter(|_| !is_known) {
-            say(&mut news, sentence);
+        if unremoved != self.unremoved {
+            self.unremoved.clone_from(&unremoved);
+            unremoved.into_iter().for_each(|sentence| say(&mut news, sentence));
         }
     }
 
@@ -328,7 +328,8 @@ impl Writer {
 
 /// How many segments of this length, in microseconds, are to be written before one is removed for its age.
 fn held(segment: i64) -> u32 {
-    u32::try_from(STEP / segment.max(1)).unwrap_or(u32::MAX).max(HELD_MIN)
+    let segment = segment.max(1);
+    u32::try_from((STEP + segment - 1) / segment).unwrap_or(u32::MAX).max(HELD_MIN)
 }
 
 /// Adds a sentence, unless it waits to be said already.
@@ -352,7 +353,7 @@ mod tests {
         let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
         let folder = Folder::open(folder).unwrap();
         let news = Arc::default();
-        Writer { folder, settings, news, is_failing: false, is_refused: false, newest: None, held: 0 }
+        Writer { folder, settings, news, is_failing: false, unremoved: None, newest: None, held: 0 }
     }
 
     /// Writes a segment that ends at this minute; gives how many have been removed so far.
@@ -454,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_wrong_for_an_hour_empties_no_folder_of_short_segments_either() {
-        assert_eq!([60, 10, 1].map(|seconds| held(seconds * 1_000_000)), [60, 360, 3_600]);
+        assert_eq!([60, 10, 7, 1].map(|seconds| held(seconds * 1_000_000)), [60, 360, 515, 3_600]);
     }
 
     #[test]

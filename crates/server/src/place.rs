@@ -198,13 +198,13 @@ impl Address {
     /// What to show while a connection comes about: how long it is waited for. How many addresses a name has is not
     /// known before.
     pub fn waiting(&self) -> String {
-        let each = self.connect_timeout_each();
+        let tries = if self.prefers_standby { 2 } else { 1 };
+        let each = self.connect_timeout_each().saturating_mul(tries);
         if self.has_names() {
-            return format!("waiting for the server, at most {} s for each address", each.as_secs());
+            return format!("waiting for the server, at most {} s for each name and address", each.as_secs());
         }
         let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()).max(1);
-        let tries = if self.prefers_standby { hosts.saturating_mul(2) } else { hosts };
-        let whole = each.saturating_mul(u32::try_from(tries).unwrap_or(u32::MAX));
+        let whole = each.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX));
         format!("waiting for the server, at most {} s", whole.as_secs())
     }
 
@@ -396,7 +396,7 @@ mod tests {
         assert!(waiting("10.0.0.1", "").ends_with("at most 5 s"));
         assert!(waiting("10.0.0.1,[::1]", "").ends_with("at most 10 s"));
         assert!(waiting("10.0.0.1,[::1]", "&target_session_attrs=prefer-standby").ends_with("at most 20 s"));
-        assert!(waiting("10.0.0.1,db.example", "").ends_with("at most 5 s for each address"));
+        assert!(waiting("10.0.0.1,db.example", "").ends_with("at most 5 s for each name and address"));
     }
 
     #[test]

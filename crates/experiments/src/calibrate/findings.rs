@@ -23,7 +23,7 @@ const AS_GOOD: f64 = 0.5;
 /// Gains count queries, of which one may take a third of the time.
 const AS_QUICK: f64 = 0.1;
 
-/// Where neither known set is as good, sets that are the same in each run and harm no query come before others.
+/// Where no known set is as good, sets that are the same in each run and harm no query come before others.
 /// Measured ones, which differ from run to run, stand where this part of what one of them gains is still more than any
 /// of the others does.
 const MEASURED: f64 = 0.8;

@@ -36,7 +36,7 @@ const USUAL_SCALE: f64 = 0.01;
 const MEMORY_ADVICE: [f64; 5] = [0.25, 0.275, USUAL_SCALE, 0.005, 0.001];
 
 /// PostgreSQL's own values with both blocks at an eighth: they are cheap against rows, and a block at random stays at
-/// four times one in sequence, which keeps plans that read whole tables for long queries.
+/// four times one in sequence. Where the two cost the same, long queries do not get plans that read whole tables.
 ///
 /// Source: docs/decisions/0023.
 const EIGHTH_ADVICE: [f64; 5] = [0.125, 0.5, USUAL_SCALE, 0.005, 0.0025];

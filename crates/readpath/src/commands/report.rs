@@ -212,7 +212,7 @@ fn short_ids(runs: &[&Run]) -> Vec<String> {
 }
 
 /// Writes charts that [`refuse_to_replace`] let pass; gives how many. Where that fails, the folders that were made for
-/// them are gone again.
+/// them and hold nothing are gone again.
 fn write_charts(folder: &Path, charts: &[(PathBuf, String)], is_forced: bool) -> Result<u64, Failure> {
     if charts.is_empty() {
         return Ok(0);

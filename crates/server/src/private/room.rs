@@ -23,11 +23,9 @@ const SOCKET_NAME_MAX: usize = 107;
 /// The name of the socket: that of PostgreSQL's usual port, which no network sees.
 pub(super) const SOCKET: &str = ".s.PGSQL.5432";
 
-/// How long a server of a killed process may take to end before it is killed too.
+/// How long a server of a killed process may take to end before it is killed too, and how long the last processes of a
+/// killed server may then take to leave its shared memory: each notices at its next wait.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long the last processes of a killed server may take to leave its shared memory.
-const DETACH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Most bytes of a server's lock file that are read: the number of its process is in the first line, and which shared
 /// memory it has in the seventh.
@@ -124,7 +122,7 @@ fn free_memory(data: &Path) {
     let Some((text, owner)) = lock_file(data) else { return };
     let Some((key, number)) = memory_of(&text) else { return };
     let start = Instant::now();
-    while matches!(remove_segment(key, number, owner), Ok(Segment::InUse)) && start.elapsed() < DETACH_TIMEOUT {
+    while matches!(remove_segment(key, number, owner), Ok(Segment::InUse)) && start.elapsed() < END_TIMEOUT {
         thread::sleep(Duration::from_millis(10));
     }
 }

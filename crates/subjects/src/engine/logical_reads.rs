@@ -104,7 +104,7 @@ impl Engine {
         }
         let bytes = (pages + SPARE_PAGES) * PAGE_SIZE as u64;
         let cache = "the buffer pool for the tables";
-        memory_share::check(&Wanted { cache, bytes, advice: "give a smaller --payload" })?;
+        memory_share::check(&Wanted { what: cache, bytes, advice: "give a smaller --payload" })?;
         let pool =
             Pool::new(PoolSettings { segments_max: 2 * asked.cells.len() + 1, ..PoolSettings::new(bytes as usize) })?;
         let undo = pool.add_volatile_segment("undo", undo_pages.max(1) as u32)?;

@@ -90,7 +90,7 @@ impl Database {
         stop: &Arc<AtomicBool>,
     ) -> Result<Database, SubjectError> {
         let advice = "ask for fewer rows, or for a smaller cache";
-        memory_share::check(&Wanted { cache: "the page cache of SQLite", bytes: need.cache, advice })?;
+        memory_share::check(&Wanted { what: "the page cache of SQLite", bytes: need.cache, advice })?;
         let folder = OwnFolder::create(scratch, FOLDER_PREFIX).map_err(|error| {
             // No matter of the engine's directory, which --dir names.
             SubjectError::Failed(format!(

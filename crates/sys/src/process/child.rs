@@ -58,7 +58,8 @@ pub struct Ended {
 }
 
 /// Waits for a child, and ends it when `stop` is raised or `limit` has passed, with what it has started. What a child
-/// that was stopped leaves behind is waited for too, and is killed where it does not end.
+/// leaves behind that still ran when `stop` was seen is waited for too, and is killed where it does not end. One that
+/// the same ^C has already ended leaves what it started to itself.
 pub fn wait(child: &Child, stop: &AtomicBool, limit: Option<Duration>) -> io::Result<Ended> {
     let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
     let gone = pidfd(child.id());
@@ -253,7 +254,7 @@ mod tests {
         if !Path::new("/proc/thread-self/children").exists() || pidfd(std::process::id()).is_none() {
             return println!("skipped: this kernel does not list the children of a process or lets none be watched");
         }
-        // One whose program ignores SIGTERM, and one that ends at ^C, which its background program does not get.
+        // One whose program ignores SIGTERM, and one that ends by itself and leaves its program to itself.
         let ignores = "(trap '' TERM; echo; exec sleep 60) & echo $!; wait";
         let leaves = "sleep 60 & echo; echo $!; sleep 0.4";
         for script in [ignores, leaves] {

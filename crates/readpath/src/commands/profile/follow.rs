@@ -89,8 +89,8 @@ pub(super) fn follow(
                 pages.show(context, journal)?;
             }
         }
-        // A signal breaks a look off.
-        is_looked_through = !stop.requested();
+        // A signal breaks a look off, and the one before it was whole.
+        is_looked_through |= !stop.requested();
         if is_last || written.elapsed() >= idle {
             break;
         }

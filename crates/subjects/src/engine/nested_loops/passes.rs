@@ -172,7 +172,7 @@ impl JoinEngine {
         };
         // All of it is touched before the first pass.
         let bytes = engine.asked.pool.0;
-        memory_share::check(&Wanted { cache: "the buffer pool", bytes, advice: "give a smaller --pool" })?;
+        memory_share::check(&Wanted { what: "the buffer pool", bytes, advice: "give a smaller --pool" })?;
         Pool::new(engine.pool_settings()).map_err(refused)?;
         Ok(engine)
     }
@@ -344,7 +344,7 @@ impl JoinEngine {
     fn outer(&self, keys: Keys) -> Result<Vec<Option<i64>>, SubjectError> {
         let rows = self.prepared.as_ref().ok_or(SubjectError::NotPrepared)?.rows;
         let bytes = keys.count.saturating_mul(size_of::<Option<i64>>() as u64);
-        memory_share::check(&Wanted { cache: "the list of outer rows", bytes, advice: "give fewer --outer-rows" })?;
+        memory_share::check(&Wanted { what: "the list of outer rows", bytes, advice: "give fewer --outer-rows" })?;
         Ok(keys.iter(rows).map(Some).collect())
     }
 
