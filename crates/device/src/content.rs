@@ -54,11 +54,20 @@ pub fn sample(target: &Target, span: Span, block_size: usize, count: u64, seed: 
         method.queue(ReadRequest { offset, length: block_size, slot: 0 });
         method.reap(Wait { at_least: 1, timeout: None }, &mut done).map_err(refused)?;
         for completion in done.drain(..) {
-            completion.result.map_err(refused)?;
+            let got = completion.result.map_err(refused)?;
+            // What did not come would be taken for zeros, or for the block before.
+            if got != block_size {
+                return Err(refused(cut_short(got, block_size)));
+            }
         }
         sample.add(method.data(0), &mut seen);
     }
     Ok(sample)
+}
+
+fn cut_short(got: usize, block_size: usize) -> io::Error {
+    let reason = format!("only {got} of its {block_size} bytes came, as from a file that is cut while it is read");
+    io::Error::new(io::ErrorKind::UnexpectedEof, reason)
 }
 
 impl Sample {
@@ -83,7 +92,24 @@ fn fingerprint(block: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, OpenOptions};
+
+    use sys::file::Caching;
+
     use super::*;
+
+    #[test]
+    fn a_file_that_is_cut_is_not_taken_for_zeros() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("data");
+        fs::write(&path, vec![7_u8; 8 * 8192]).unwrap();
+        let target = Target::open(&path, Caching::Buffered).unwrap();
+        let span = Span { offset: 0, length: target.size() };
+        assert_eq!(sample(&target, span, 8192, 8, 1).unwrap().zero, 0);
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+        let message = sample(&target, span, 8192, 8, 1).unwrap_err().to_string();
+        assert!(message.contains("only 0 of its 8192 bytes came"), "{message}");
+    }
 
     #[test]
     fn zeros_and_copies_are_told_from_unique_blocks() {

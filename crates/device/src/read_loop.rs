@@ -13,7 +13,7 @@ use crate::meter::Meter;
 use crate::pattern::Offsets;
 use crate::plan::{ReadPlan, StopAfter};
 use crate::time_source::TimeSource;
-use crate::windows::{CpuClock, Window};
+use crate::windows::{CpuClock, WINDOW, Window};
 
 /// What a loop measured.
 #[derive(Debug)]
@@ -145,7 +145,8 @@ struct OpenLoop {
 impl OpenLoop {
     /// When read number `index` is meant to start.
     fn intended(&self, start: Nanos, index: u64) -> Nanos {
-        start + Nanos((index as f64 * self.interval) as u64)
+        // A rate of next to nothing puts a read beyond the end of the clock.
+        Nanos(start.0.saturating_add((index as f64 * self.interval) as u64))
     }
 }
 
@@ -198,7 +199,7 @@ impl Phase {
             // An open loop waits on purpose, and a read that stalls until after the end is no shorter run: the time is
             // the time that was set.
             Some(deadline) if self.ran_out && (self.open.is_some() || has_stalled) => deadline,
-            Some(deadline) if failure.is_none() && self.last_end + crate::windows::WINDOW >= deadline => deadline,
+            Some(deadline) if self.ran_out && failure.is_none() && self.last_end + WINDOW >= deadline => deadline,
             _ => self.last_end,
         };
         let all = self.open.iter_mut().flat_map(|open| [&mut open.service, &mut open.lateness]);
@@ -328,7 +329,7 @@ impl<'a, M: ReadMethod + ?Sized, T: TimeSource> Reader<'a, M, T> {
         if let Some(open) = &phase.open {
             let next = open.intended(phase.start, phase.issued);
             // A slow rate must not make ^C wait, nor run past the time that was set.
-            let patience = self.clock.now() + crate::windows::WINDOW;
+            let patience = self.clock.now() + WINDOW;
             let deadline = phase.deadline().unwrap_or(next);
             self.clock.wait_until(next.min(patience).min(deadline));
         }

@@ -90,6 +90,9 @@ impl Evidence {
         let is_less = |delivered: u64, fetched: u64| {
             (delivered as f64) < fetched.min(self.issued) as f64 - self.issued as f64 * TOLERANCE
         };
+        if self.issued == 0 {
+            return unknown("nothing was read");
+        }
         if let Some(Layer::Hidden(reason)) = &self.layer {
             return unknown(reason);
         }
@@ -114,7 +117,7 @@ impl Evidence {
     }
 
     fn by_bytes(&self, bytes: u64, witness: &str) -> Verdict {
-        let share = if self.issued == 0 { 0.0 } else { bytes as f64 / self.issued as f64 };
+        let share = bytes as f64 / self.issued as f64;
         // Where a part was written, storage may have served as much as it holds: then the reads are mixed.
         let is_unwritten = self.never_written > if share < TOLERANCE { TOLERANCE } else { 1.0 - TOLERANCE };
         let tier = if self.caching == Caching::Direct && share < 1.0 - TOLERANCE && is_unwritten {
@@ -227,5 +230,11 @@ mod tests {
     #[test]
     fn without_any_witness_nothing_is_claimed() {
         assert_eq!(evidence(Caching::Buffered, None).verdict().tier, Tier::Unknown);
+    }
+
+    #[test]
+    fn no_level_is_named_where_nothing_was_read() {
+        let nothing = Evidence { issued: 0, ..evidence(Caching::Direct, Some(0)) };
+        assert_eq!((nothing.verdict().tier, nothing.verdict().proof.as_str()), (Tier::Unknown, "nothing was read"));
     }
 }

@@ -509,7 +509,7 @@ fn a_model_with_room_for_fewer_blocks_than_were_asked_for_says_so() {
     let mut notebook = Notebook::default();
     roundtrip::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();
     let message = notebook.found("fewer-blocks").unwrap();
-    assert!(message.contains("has room for 640 separate requests of 1 block; 1024 were"), "{message}");
+    assert!(message.contains("has room for 640 separate requests of 1 block; 1\u{202f}024 were"), "{message}");
 }
 
 /// A loop device whose file lies in the page cache of this host, as it does unless the loop reads it directly.

@@ -4,7 +4,7 @@
 //! is taken off or added by the time since it was begun.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use profile::event::Ticks;
 use server::{Row, ServerError, Session};
@@ -59,6 +59,11 @@ impl Account {
 
     /// The time since `earlier` of all sessions but ours, for which the server worked so long meanwhile.
     pub(crate) fn since(&self, earlier: &Account, own: Duration) -> Result<Ticks, String> {
+        self.change(earlier, own).map(|micros| Ticks::from_micros(micros.max(0.0) as i64))
+    }
+
+    /// The same in µs; below zero where statements have ended whose time is still to be added up.
+    fn change(&self, earlier: &Account, own: Duration) -> Result<f64, String> {
         if self.started != earlier.started {
             return Err("the server was restarted meanwhile".into());
         }
@@ -72,13 +77,57 @@ impl Account {
                 Some(_) => {}
             }
         }
-        let micros = self.micros() - earlier.micros() - own.as_secs_f64() * 1e6;
-        Ok(Ticks::from_micros(micros.max(0.0) as i64))
+        Ok(self.micros() - earlier.micros() - own.as_secs_f64() * 1e6)
     }
 
     /// Active time so far, statements under way included, in µs.
     fn micros(&self) -> f64 {
         self.databases.values().map(|one| one.micros).sum::<f64>() + self.under_way
+    }
+}
+
+/// For how long a time below zero is taken off the times after it: a statement that was ended by force is never added
+/// up.
+const OWED_FOR: Duration = Duration::from_secs(300);
+
+/// The account from one time that the server is asked to the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Accounted {
+    account: Result<Account, String>,
+    /// How long the server had worked for our session by then, and when it was asked last.
+    own: Duration,
+    own_before: Duration,
+    /// Since when times have come out below zero.
+    owed: Option<Instant>,
+}
+
+impl Accounted {
+    /// It begins with this account, when the server had worked so long for our session.
+    pub(crate) fn begin(account: Result<Account, String>, own: Duration) -> Accounted {
+        Accounted { account, own, own_before: own, owed: None }
+    }
+
+    /// Gives no time when the server is asked next, for this reason.
+    pub(crate) fn forget(&mut self, reason: &str) {
+        (self.account, self.owed) = (Err(reason.into()), None);
+    }
+
+    /// The time since the server was asked last, and for how much of it the server worked for our session.
+    ///
+    /// A time below zero is none, and is taken off the next one: otherwise the time of a statement would count twice,
+    /// as it was under way and when it is added up, which may be several answers later.
+    pub(crate) fn next(&mut self, now: Result<Account, String>, own: Duration) -> (Result<Ticks, String>, Duration) {
+        let of_session = own.saturating_sub(std::mem::replace(&mut self.own_before, own));
+        let change = match (&self.account, &now) {
+            (Ok(before), Ok(now)) => now.change(before, own.saturating_sub(self.own)),
+            (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+        };
+        let is_owed = change.as_ref().is_ok_and(|micros| *micros < 0.0);
+        if is_owed && self.owed.get_or_insert_with(Instant::now).elapsed() < OWED_FOR {
+            return (Ok(Ticks::ZERO), of_session);
+        }
+        *self = Accounted::begin(now, own);
+        (change.map(|micros| Ticks::from_micros(micros.max(0.0) as i64)), of_session)
     }
 }
 
@@ -125,5 +174,37 @@ mod tests {
         // One that was created meanwhile brings all of its time.
         let three = account("a", &[(5, 11.0, None), (6, 300.0, None), (7, 2.0, Some("today"))]);
         assert_eq!(three.since(&two, Duration::ZERO), Ok(Ticks::from_micros(3_000_000)));
+    }
+
+    #[test]
+    fn the_time_of_a_statement_that_is_added_up_late_counts_once() {
+        let at = |seconds: f64| Ok(account("a", &[(5, seconds, None)]));
+        let mut accounted = Accounted::begin(at(10.0), Duration::ZERO);
+        // A statement of five seconds ends: it is under way no more, and the database has not added it up.
+        let times = [13.0, 8.0, 9.0, 15.0, 16.0].map(|seconds| accounted.next(at(seconds), Duration::ZERO).0);
+        assert_eq!(times, [3, 0, 0, 2, 1].map(|seconds| Ok(Ticks::from_micros(seconds * 1_000_000))));
+    }
+
+    #[test]
+    fn a_statement_that_is_never_added_up_is_not_waited_for_without_end() {
+        let at = |seconds: f64| Ok(account("a", &[(5, seconds, None)]));
+        let Some(long_ago) = Instant::now().checked_sub(OWED_FOR) else {
+            return println!("skipped: this machine was started just now");
+        };
+        let mut accounted = Accounted { owed: Some(long_ago), ..Accounted::begin(at(900.0), Duration::ZERO) };
+        let times = [7.0, 9.0].map(|seconds| accounted.next(at(seconds), Duration::ZERO).0);
+        assert_eq!(times, [Ok(Ticks::ZERO), Ok(Ticks::from_micros(2_000_000))]);
+    }
+
+    #[test]
+    fn what_our_session_took_is_given_with_each_answer_and_taken_off_the_time() {
+        let at = |seconds: f64| Ok(account("a", &[(5, seconds, None)]));
+        let (second, mut accounted) = (Duration::from_secs(1), Accounted::begin(at(0.0), Duration::ZERO));
+        assert_eq!(accounted.next(at(3.0), second), (Ok(Ticks::from_micros(2_000_000)), second));
+        // Below zero, and then both of its seconds are taken off.
+        assert_eq!(accounted.next(at(3.5), 2 * second), (Ok(Ticks::ZERO), second));
+        assert_eq!(accounted.next(at(6.0), 3 * second), (Ok(Ticks::from_micros(1_000_000)), second));
+        accounted.forget("some of that time passed without samples");
+        assert_eq!(accounted.next(at(7.0), 3 * second).0, Err("some of that time passed without samples".into()));
     }
 }

@@ -24,8 +24,9 @@ pub trait Listener {
     /// of relations by the paths of their files, as far as they are known.
     fn trace(&mut self, look: (i64, &[Sample]), traced: Traced, names: &BTreeMap<String, String>);
 
-    /// Whether what the server has counted of its statements is wanted now.
-    fn wants_counters(&self) -> bool;
+    /// Whether what the server has counted of its statements is wanted now. Then it is asked at once: the answer, which
+    /// may come some looks later, is of the time until now.
+    fn wants_counters(&mut self) -> bool;
 
     /// What the server has counted since it was asked last, by the statements' identifiers; nothing where it counts
     /// nothing; the active time of its sessions since then, by its own account; and how long it worked for our session.
@@ -43,6 +44,12 @@ pub trait Listener {
 
     /// The server went away.
     fn away(&mut self);
+
+    /// It has been away for a while, for this reason, and is looked for until it is back.
+    fn unreached(&mut self, reason: &str);
+
+    /// It is back.
+    fn back(&mut self);
 
     /// It could not be looked at for this time, which ends now.
     fn lose(&mut self, time: Ticks, reason: &str);

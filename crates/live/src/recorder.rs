@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use measure::quantity::counted;
 use measure::{Nanos, Parameters};
 use profile::event::Ticks;
 use profile::source::recorded::{Sums, SumsSettings, add_counters, name_relations, rename_event};
@@ -20,11 +21,16 @@ use sys::process::process_cpu;
 
 use crate::listener::Listener;
 
-/// Segments that wait for what the server has counted meanwhile. A segment is a few MiB at most while it waits.
-const OVER_MAX: usize = 3;
+/// Segments that wait for what the server has counted meanwhile: this many of a minute, and as many short ones as end
+/// in the time that its answer may take, in microseconds, so that it finds those for which the server was asked. A
+/// minute is a few MiB at most while it waits.
+const OVER_MIN: usize = 3;
+const OVER_MAX: usize = 32;
+const ANSWER_MAX: i64 = 20_000_000;
 
-/// Segments that wait for the disk: when the server goes away, all that are over come at once, and the last one.
-const WAITING_MAX: usize = OVER_MAX + 1;
+/// Most bytes of the texts of a segment's statements: ten thousand of them, each with as much of its text as a server
+/// shows by default, have ten MiB. A reader takes four times as much, and no segment with more.
+const TEXTS_MAX: usize = 64 << 20;
 
 /// Sentences that wait to be said.
 const SAID_MAX: usize = 64;
@@ -68,12 +74,23 @@ struct Over {
     wants_counters: bool,
 }
 
+/// How many segments of this length, in microseconds, wait for what the server has counted meanwhile.
+fn over_max(segment: i64) -> usize {
+    usize::try_from(ANSWER_MAX / segment.max(1) + 1).unwrap_or(OVER_MAX).clamp(OVER_MIN, OVER_MAX)
+}
+
 /// Records what a watch sees.
 pub struct Recorder {
     sums: Sums,
     /// Segments that are over and wait, the oldest first, which waits for what the server has counted meanwhile. The
     /// answer may take longer than a segment.
     over: VecDeque<Over>,
+    over_max: usize,
+    /// How many of them, from the oldest on, were over when the server was asked: its answer is of them all.
+    asked: usize,
+    /// Since when the server has been away, by the wall clock, and whether that was said.
+    away: Option<i64>,
+    is_unreached: bool,
     /// Whether anything was sampled since the server's last answer, and since the last time without samples.
     is_sampled: bool,
     /// The names of relations by the paths of their files.
@@ -92,16 +109,22 @@ impl Recorder {
     /// # Errors
     /// Where the thread that writes cannot be started.
     pub fn start(folder: Folder, settings: RecorderSettings) -> io::Result<Recorder> {
-        let (outbox, inbox) = sync_channel(WAITING_MAX);
+        let over_max = over_max(settings.sums.segment);
+        // When the server goes away, all that are over come at once, and the last one.
+        let (outbox, inbox) = sync_channel(over_max + 1);
         let news: Arc<Mutex<News>> = Arc::default();
         let told = Arc::clone(&news);
         let newest = segments(folder.path())?.last().map(|(name, _)| name.end);
-        let writer = Writer { folder, settings, news: told, is_failing: false, unremoved: None, newest, held: 0 };
+        let writer = Writer::new(folder, settings, told, newest);
         let writer = thread::Builder::new().name("recorder".into()).spawn(move || writer.run(&inbox))?;
         let sums = Sums::new((settings.clock)(), Parameters::new(), settings.sums);
         Ok(Recorder {
             sums,
             over: VecDeque::new(),
+            over_max,
+            asked: 0,
+            away: None,
+            is_unreached: false,
             is_sampled: false,
             names: BTreeMap::new(),
             cpu: process_cpu(),
@@ -138,8 +161,9 @@ impl Recorder {
 
     /// Writes the segments that wait for nothing any more. The oldest of too many is written without counters.
     fn write_settled(&mut self) {
-        while self.over.front().is_some_and(|first| !first.wants_counters || self.over.len() > OVER_MAX) {
+        while self.over.front().is_some_and(|first| !first.wants_counters || self.over.len() > self.over_max) {
             let first = self.over.pop_front();
+            self.asked = self.asked.saturating_sub(1);
             self.write(first.map(|over| over.segment));
         }
     }
@@ -204,20 +228,28 @@ impl Listener for Recorder {
         }
     }
 
-    fn wants_counters(&self) -> bool {
-        !self.over.is_empty()
+    fn wants_counters(&mut self) -> bool {
+        self.asked = self.over.len();
+        self.asked > 0
     }
 
     fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>, own: Duration) {
         self.is_sampled = false;
-        // The first that waits is the one for which the server was asked.
-        let Some(Over { mut segment, .. }) = self.over.pop_front() else { return };
-        add_counters(&mut segment, counted);
-        segment.account = account.and_then(Ticks::nanos);
-        if let Some(of_recording) = &mut segment.own {
-            of_recording.session = i64::try_from(own.as_nanos()).ok();
+        let (account, own) = (account.and_then(Ticks::nanos), i64::try_from(own.as_nanos()).ok());
+        // Where several were over when the server was asked, the last one gets all of it: so their sum is right, and a
+        // server that is slow is asked once.
+        let of_answer = self.over.iter_mut().take(std::mem::take(&mut self.asked)).filter(|over| over.wants_counters);
+        for (place, over) in of_answer.rev().enumerate() {
+            let (is_last, segment) = (place == 0, &mut over.segment);
+            if is_last {
+                add_counters(segment, counted);
+            }
+            segment.account = account.map(|account| if is_last { account } else { 0 });
+            if let Some(of_recording) = &mut segment.own {
+                of_recording.session = own.map(|own| if is_last { own } else { 0 });
+            }
+            over.wants_counters = false;
         }
-        self.write(Some(segment));
         self.write_settled();
     }
 
@@ -234,12 +266,31 @@ impl Listener for Recorder {
     }
 
     fn away(&mut self) {
+        let now = self.now();
+        self.away.get_or_insert(now);
+        self.asked = 0;
         while let Some(over) = self.over.pop_front() {
             self.write(Some(over.segment));
         }
         let over = self.sums.take(self.now());
         let over = self.cut(over);
         self.write(over);
+    }
+
+    fn unreached(&mut self, reason: &str) {
+        let since = time_of_day(self.away.unwrap_or_else(|| self.now()));
+        self.is_unreached = true;
+        self.say(format!(
+            "the server has been unreachable since {since}: {reason}. It is tried again until it answers, and nothing \
+             is recorded meanwhile."
+        ));
+    }
+
+    fn back(&mut self) {
+        self.away = None;
+        if std::mem::take(&mut self.is_unreached) {
+            self.say("the server can be reached again.".into());
+        }
     }
 
     fn lose(&mut self, time: Ticks, reason: &str) {
@@ -261,6 +312,8 @@ struct Writer {
     settings: RecorderSettings,
     news: Arc<Mutex<News>>,
     is_failing: bool,
+    /// Whether texts were left out of the last segment, which had too many bytes of them.
+    is_leaving_out: bool,
     /// Why old segments could not be removed the last time.
     unremoved: Option<String>,
     /// Where the newest segment ended.
@@ -270,6 +323,11 @@ struct Writer {
 }
 
 impl Writer {
+    fn new(folder: Folder, settings: RecorderSettings, news: Arc<Mutex<News>>, newest: Option<i64>) -> Writer {
+        let (is_failing, is_leaving_out, unremoved, held) = (false, false, None, 0);
+        Writer { folder, settings, news, is_failing, is_leaving_out, unremoved, newest, held }
+    }
+
     fn run(mut self, inbox: &Receiver<Segment>) {
         while let Ok(segment) = inbox.recv() {
             self.write(segment);
@@ -281,6 +339,7 @@ impl Writer {
         segment.head.number = number;
         let head = &segment.head;
         let (name, end) = (SegmentName::new(number, head.begin, head.end), head.end);
+        let left_out = segment.leave_out_texts(TEXTS_MAX);
         let written = encode(&segment).and_then(|bytes| {
             let published = self.folder.publish(name, &bytes);
             published.map(|()| bytes.len() as u64).map_err(|error| error.to_string())
@@ -288,6 +347,11 @@ impl Writer {
         drop(segment);
         let removed = self.keep(end);
         let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        // It is said once, and not each minute.
+        if left_out > 0 && !self.is_leaving_out {
+            say(&mut news, texts_left_out(left_out));
+        }
+        self.is_leaving_out = left_out > 0;
         match written {
             Ok(bytes) => {
                 news.segments += 1;
@@ -298,7 +362,6 @@ impl Writer {
             }
             Err(reason) => {
                 news.lost += 1;
-                // It is said once, and not each minute.
                 if !std::mem::replace(&mut self.is_failing, true) {
                     say(&mut news, format!("{reason}: a segment is lost; each next one is tried again."));
                 }
@@ -332,6 +395,18 @@ fn held(segment: i64) -> u32 {
     u32::try_from((STEP + segment - 1) / segment).unwrap_or(u32::MAX).max(HELD_MIN)
 }
 
+fn texts_left_out(statements: usize) -> String {
+    let statements = counted(statements as u64, "statement", "statements");
+    let most = TEXTS_MAX >> 20;
+    format!("a segment lacks the texts of {statements}, those that took the least time: it holds {most} MiB of texts.")
+}
+
+/// A time of day of the wall clock, UTC as everywhere in readpath.
+fn time_of_day(micros: i64) -> String {
+    let second = micros.div_euclid(1_000_000).rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+}
+
 /// Adds a sentence, unless it waits to be said already.
 fn say(news: &mut News, sentence: String) {
     if news.said.len() < SAID_MAX && !news.said.contains(&sentence) {
@@ -352,8 +427,7 @@ mod tests {
         let limits = Limits { age: Some(120 * MINUTE), bytes: None };
         let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
         let folder = Folder::open(folder).unwrap();
-        let news = Arc::default();
-        Writer { folder, settings, news, is_failing: false, unremoved: None, newest: None, held: 0 }
+        Writer::new(folder, settings, Arc::default(), None)
     }
 
     /// Writes a segment that ends at this minute; gives how many have been removed so far.
@@ -421,16 +495,101 @@ mod tests {
             let begin = BEGIN + minute * MINUTE;
             Segment { head: Head { begin, end: begin + MINUTE, ..Head::default() }, ..Segment::default() }
         };
-        (0..2).for_each(|minute| recorder.hold(wanting(segment(minute))));
+        recorder.hold(wanting(segment(0)));
+        assert!(recorder.wants_counters());
+        recorder.hold(wanting(segment(1)));
         recorder.counted(&BTreeMap::new(), Some(Ticks::from_micros(7)), Duration::ZERO);
         let left: Vec<(i64, bool)> =
             recorder.over.iter().map(|over| (over.segment.head.begin, over.segment.account.is_some())).collect();
         assert_eq!((left.as_slice(), recorder.wants_counters()), ([(BEGIN + MINUTE, false)].as_slice(), true));
         (2..6).for_each(|minute| recorder.hold(wanting(segment(minute))));
-        assert_eq!(recorder.over.len(), OVER_MAX, "the oldest are written without an answer");
+        assert_eq!(recorder.over.len(), OVER_MIN, "the oldest are written without an answer");
         drop(recorder);
         let begins: Vec<i64> = segments(place.path()).unwrap().iter().map(|(name, _)| name.begin).collect();
         assert_eq!(begins, (0..6).map(|minute| BEGIN + minute * MINUTE).collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn an_answer_that_takes_many_short_segments_goes_to_the_one_for_which_the_server_was_asked() {
+        assert_eq!([60, 10, 5, 1].map(|seconds| over_max(seconds * 1_000_000)), [3, 3, 5, 21]);
+        let place = tempfile::tempdir().unwrap();
+        let limits = Limits { age: None, bytes: None };
+        let sums = SumsSettings { segment: 1_000_000, ..SumsSettings::default() };
+        let settings = RecorderSettings { limits, sums, clock: || BEGIN + MINUTE };
+        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let hold = |recorder: &mut Recorder, seconds: std::ops::Range<i64>| {
+            for second in seconds {
+                let begin = BEGIN + second * 1_000_000;
+                let head = Head { begin, end: begin + 1_000_000, ..Head::default() };
+                recorder.hold(wanting(Segment { head, own: Some(Own::default()), ..Segment::default() }));
+            }
+            assert!(recorder.wants_counters());
+        };
+        let answer = |recorder: &mut Recorder, micros: i64| {
+            recorder.counted(&BTreeMap::new(), Some(Ticks::from_micros(micros)), Duration::from_nanos(5));
+        };
+        hold(&mut recorder, 0..1);
+        // The server answers after 14 further ones, and is asked for them all together.
+        let asked = recorder.asked;
+        hold(&mut recorder, 1..15);
+        recorder.asked = asked;
+        answer(&mut recorder, 7);
+        assert!(recorder.wants_counters() && recorder.over.len() == 14);
+        answer(&mut recorder, 9);
+        assert!(!recorder.wants_counters());
+        drop(recorder);
+        let read = |(name, _): &(SegmentName, u64)| recording::read(&place.path().join(name.to_string())).unwrap().0;
+        let written: Vec<Segment> = segments(place.path()).unwrap().iter().map(read).collect();
+        let accounts: Vec<Option<i64>> = written.iter().map(|one| one.account).collect();
+        let expected: Vec<Option<i64>> = [vec![Some(7_000)], vec![Some(0); 13], vec![Some(9_000)]].concat();
+        assert_eq!(accounts, expected);
+        let sessions: i64 = written.iter().filter_map(|one| one.own?.session).sum();
+        assert_eq!(sessions, 10);
+    }
+
+    #[test]
+    fn a_long_outage_is_said_with_its_begin_and_its_end_and_a_short_one_with_its_length_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let limits = Limits { age: None, bytes: None };
+        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
+        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let reason = "the server closed the connection";
+        let mut said_of = |is_long: bool| {
+            recorder.away();
+            if is_long {
+                recorder.unreached(reason);
+            }
+            recorder.back();
+            recorder.lose(Ticks::from_micros(3_000_000), reason);
+            std::mem::take(&mut recorder.news.lock().unwrap().said)
+        };
+        let length = format!("nothing was recorded for 3.0 s: {reason}.");
+        assert_eq!(said_of(false), std::slice::from_ref(&length));
+        let begin = format!("the server has been unreachable since 10:15:00Z: {reason}. It is tried again");
+        let said = said_of(true);
+        assert!(said[0].starts_with(&begin), "{said:?}");
+        assert_eq!(said[1..], ["the server can be reached again.".to_string(), length]);
+    }
+
+    #[test]
+    fn a_segment_with_more_text_than_is_read_of_one_is_written_without_some_and_that_is_said_once() {
+        let place = tempfile::tempdir().unwrap();
+        let mut writer = writer(place.path());
+        let statement = |number: usize| {
+            let text = "x".repeat(33 << 20).into();
+            recording::Statement { id: number.to_string().into(), text, counted: None }
+        };
+        for minute in 0..2 {
+            let begin = BEGIN + minute * MINUTE;
+            let head = Head { begin, end: begin + MINUTE, ..Head::default() };
+            writer.write(Segment { head, statements: vec![statement(1), statement(2)], ..Segment::default() });
+        }
+        let news = writer.news.lock().unwrap();
+        assert_eq!((news.segments, news.said.len()), (2, 1), "{:?}", news.said);
+        assert!(news.said[0].starts_with("a segment lacks the texts of 1 statement, "), "{:?}", news.said);
+        let (name, _) = segments(place.path()).unwrap()[0];
+        let (segment, _) = recording::read(&place.path().join(name.to_string())).unwrap();
+        assert_eq!(segment.statements.iter().filter(|one| one.text.is_empty()).count(), 1);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use sys::host;
 use sys::process::{ShortSlice, process_cpu};
 use sys::watchpoint;
 
-use crate::account::Account;
+use crate::account::{Account, Accounted};
 use crate::burden::{rest_after_look, until_asked_again};
 use crate::counters::{Counted, CounterSource};
 use crate::exact::{Chosen, Exact, TracedReads, Watching};
@@ -82,6 +82,9 @@ const LOST_PART_MAX: f64 = 0.01;
 const KNOCK_EVERY: Duration = Duration::from_millis(500);
 const KNOCK_EVERY_MAX: Duration = Duration::from_secs(30);
 const KNOCK_PART: u32 = 10;
+
+/// How long a server may be away before that is said: a restart takes less.
+const UNREACHED_FOR: Duration = Duration::from_secs(10);
 
 /// Looks in a row that the server may end or refuse before the watch gives up, how long it must have done so, and how
 /// long it is left alone after each: what it lacks, such as memory, it may have a moment later.
@@ -160,6 +163,8 @@ pub struct Watch {
     profile: SampledProfile,
     /// Hears the looks in place of the profile.
     listener: Option<Box<dyn Listener>>,
+    /// Called while the server is away.
+    meanwhile: Option<Box<dyn FnMut()>>,
     samples: Vec<Sample>,
     /// The question what the sessions do, while the server has not answered it and its memory is read. The sampler is
     /// with it, or with the one below.
@@ -197,8 +202,8 @@ pub struct Watch {
     hits: Option<BufferHits>,
     /// What sessions of ours took that ended, and looks at memory that is not read any more.
     earlier: Times,
-    /// The server's account when the listener was given it last, and what the server had done for us by then.
-    accounted: (Result<Account, String>, Duration),
+    /// The server's account from one segment to the next.
+    accounted: Accounted,
     /// When the server was asked last for what it counts, and whether what it has counted by the next time is of a time
     /// without samples too.
     counted: Instant,
@@ -375,6 +380,7 @@ impl Watch {
             facts,
             profile: SampledProfile::new(settings.wall_clock, settings.think_time, instruments),
             listener: None,
+            meanwhile: None,
             samples: Vec::new(),
             question: None,
             further: None,
@@ -405,7 +411,7 @@ impl Watch {
             tracing: TracedServer::new((Instant::now(), settings.wall_clock)),
             hits: None,
             earlier: Times::default(),
-            accounted: (account, Duration::ZERO),
+            accounted: Accounted::begin(account, Duration::ZERO),
             counted: Instant::now(),
             skips_counters: false,
             random: SplitMix64::new(settings.seed),
@@ -422,13 +428,19 @@ impl Watch {
     fn begin_account(&mut self, account: Result<Account, String>) {
         let own = self.own_time();
         (self.begun.account, self.begun.own) = (account.clone(), own);
-        self.accounted = (account, own);
+        self.accounted = Accounted::begin(account, own);
     }
 
     /// Gives each look to this listener from now on, and no more to the profile, which then stays as it is.
     pub fn tell(&mut self, listener: Box<dyn Listener>) {
         self.listener = Some(listener);
         self.begin_listener();
+    }
+
+    /// Has this called again and again while the server is away: there are no looks then, and [`Watch::run`] does not
+    /// return.
+    pub fn meanwhile(&mut self, call: Box<dyn FnMut()>) {
+        self.meanwhile = Some(call);
     }
 
     /// Has the listener begin with what is watched now, and how.
@@ -759,7 +771,7 @@ impl Watch {
         let asks_more = std::mem::take(&mut self.asks_more);
         let tracing = if asks_more { self.tracing.question() } else { None };
         let hits = asks_more && self.hits.as_mut().is_some_and(BufferHits::take_due);
-        let wants_counters = self.listener.as_ref().is_some_and(|listener| listener.wants_counters());
+        let wants_counters = self.listener.as_mut().is_some_and(|listener| listener.wants_counters());
         let counters = wants_counters.then(|| self.counters_question());
         Questions { blocking, tracing, hits, counters, is_over }
     }
@@ -768,7 +780,7 @@ impl Watch {
     fn counters_question(&mut self) -> CountersQuestion {
         if std::mem::take(&mut self.skips_counters) {
             self.begun.counters.iter_mut().for_each(CounterSource::skip);
-            self.accounted.0 = Err("some of that time passed without samples".into());
+            self.accounted.forget("some of that time passed without samples");
         }
         self.counted = Instant::now();
         CountersQuestion { source: self.begun.counters.as_ref().ok().cloned(), own: self.own_time() }
@@ -802,9 +814,7 @@ impl Watch {
         if let Some(source) = source {
             self.begun.counters = Ok(source);
         }
-        let (before, own_before) = std::mem::replace(&mut self.accounted, (now.clone(), own));
-        let own = own.saturating_sub(own_before);
-        let account = before.and_then(|before| now?.since(&before, own));
+        let (account, own) = self.accounted.next(now, own);
         if let Some(listener) = &mut self.listener {
             listener.counted(&counted, account.ok(), own);
         }
@@ -1016,12 +1026,14 @@ impl Watch {
         self.hits.iter_mut().for_each(BufferHits::forget);
         (self.question, self.further) = (None, None);
         self.end_session();
-        self.knock(left, end);
+        let reason = error.to_string().trim_end_matches('.').to_string();
+        self.knock(left, end, &reason);
         let lost = ticks(left.elapsed() + self.sleeps.since().unwrap_or_default());
         self.last = None;
-        self.accounted = (Err("the server was away".into()), self.own_time());
+        self.accounted = Accounted::begin(Err("the server was away".into()), self.own_time());
         let is_back = self.sampler.is_some();
-        self.lose(left, lost, error.to_string().trim_end_matches('.').to_string());
+        self.listener.iter_mut().filter(|_| is_back).for_each(|listener| listener.back());
+        self.lose(left, lost, reason);
         self.begin_listener();
         if !is_back {
             self.ended = Some("the server did not come back".into());
@@ -1034,11 +1046,16 @@ impl Watch {
         (self.sampler, self.lent) = (None, Times::default());
     }
 
-    /// Asks the server for a session until it grants one. It went away when the last look was.
-    fn knock(&mut self, left: Instant, end: Instant) {
+    /// Asks the server for a session until it grants one. It went away when the last look was, for this reason.
+    fn knock(&mut self, left: Instant, end: Instant, reason: &str) {
         // Where each session ends at once, no two of them follow each other faster.
-        let mut next = self.opened + KNOCK_EVERY;
+        let (mut next, mut is_said) = (self.opened + KNOCK_EVERY, false);
         while !self.is_stopped() && Instant::now() < end {
+            if !is_said && left.elapsed() >= UNREACHED_FOR {
+                is_said = true;
+                self.listener.iter_mut().for_each(|listener| listener.unreached(reason));
+            }
+            self.meanwhile.iter_mut().for_each(|call| call());
             let wait = next.min(end).saturating_duration_since(Instant::now());
             if !wait.is_zero() {
                 thread::sleep(wait.min(NAP));

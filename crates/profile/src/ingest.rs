@@ -1,14 +1,14 @@
 //! From what was given to a profile: the source is chosen, its inputs are read, the tables are filled.
 
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use measure::Finding;
+use sys::file::awaited::unless_called_off;
 
 use crate::choice::FileChoice;
 use crate::event::{Observer, Ticks};
 use crate::input::bytes::Bytes;
-use crate::input::{self, Expansion, Given, Problem, foreign};
+use crate::input::{self, Expansion, Given, Peeked, Problem, foreign};
 use crate::observe::collector::Collector;
 use crate::source::{Finished, Input, Progress, Reading, SOURCES, Source, SourceFile, SourceRow, SourceSettings};
 use crate::tables::Profile;
@@ -145,16 +145,20 @@ struct Read {
 /// Reads all inputs, one after the other.
 fn read_all(mut source: Box<dyn Source>, inputs: Vec<Input>, mut reading: Reading<'_, '_>) -> Read {
     let (mut files, mut problems) = (Vec::new(), Vec::new());
+    let mut is_broken_off = false;
+    // A follower looks once more after the signal, and what it then reads is whole.
+    let was_called_off = unless_called_off().is_err();
     for input in source.in_order(inputs) {
         match source.read(input, &mut reading) {
             Ok(read) => files.extend(read),
             Err(problem) => problems.push(problem),
         }
-        if reading.meter.is_broken_off() {
+        // A signal can end an input with an error, behind which there is nothing at which the caller could break off.
+        is_broken_off = reading.meter.is_broken_off() || (!was_called_off && unless_called_off().is_err());
+        if is_broken_off {
             break;
         }
     }
-    let is_broken_off = reading.meter.is_broken_off();
     let (mut listeners, begun) = reading.into_parts();
     Read { finished: source.finish(&mut listeners), files, begun, problems, is_broken_off }
 }
@@ -231,8 +235,9 @@ fn first_of(inputs: &[Recognised]) -> usize {
 
 /// Whether the beginning of a file is a log's, which only some sources can tell from any other text.
 pub fn is_recognised(path: &Path) -> bool {
-    let head = input::open(&Given::File(path.into())).map(|bytes| first_bytes(bytes).0).unwrap_or_default();
-    SOURCES[..LAST].iter().any(|row| (row.recognises)(&path.to_string_lossy(), &head))
+    let whole = input::open(&Given::File(path.into())).ok().map(peeked);
+    let head = whole.as_ref().map(Peeked::head).unwrap_or_default();
+    SOURCES[..LAST].iter().any(|row| (row.recognises)(&path.to_string_lossy(), head))
 }
 
 /// Looks at the beginning of an input. One that cannot be opened, or is empty, is left to the source that reads the
@@ -242,16 +247,17 @@ fn recognise(given: Given) -> Recognised {
     let source = input::open(&given).ok();
     let can_be_opened = source.is_some();
     let duplicates = source.as_ref().map(Bytes::duplicates).unwrap_or_default();
-    let (head, bytes) = source.map(first_bytes).unwrap_or_default();
+    let whole = source.map(peeked);
+    let head = whole.as_ref().map(Peeked::head).unwrap_or_default();
     let name = given.name();
-    let claimed = SOURCES.iter().position(|row| (row.recognises)(&name, &head));
+    let claimed = SOURCES.iter().position(|row| (row.recognises)(&name, head));
     let by_name = if claimed.is_none() && can_be_opened { place_by_name(&given) } else { None };
     // An empty file, such as a log that was just rotated, may be any source's.
     let has_bytes = can_be_opened && !head.is_empty();
     let place = claimed.or(by_name).or(has_bytes.then_some(LAST));
-    let head_hash = has_bytes.then(|| foreign::hash_of_head(&head));
-    let again = |rest: Bytes| Bytes::from_reader(io::Cursor::new(head).chain(rest)).with_duplicates(duplicates);
-    let bytes = bytes.filter(|_| !is_plain).map(again);
+    let head_hash = has_bytes.then(|| foreign::hash_of_head(head));
+    let again = |whole: Peeked<Bytes>| Bytes::from_reader(whole).with_duplicates(duplicates);
+    let bytes = whole.filter(|_| !is_plain).map(again);
     Recognised { input: Input { given, bytes, head_hash }, place, is_by_name: by_name.is_some() }
 }
 
@@ -262,33 +268,15 @@ fn place_by_name(given: &Given) -> Option<usize> {
     SOURCES.iter().position(|row| (row.names)(path))
 }
 
-/// The first bytes of a source, and the rest. A decoder reports an error once, and after it the end: a source that
-/// failed is not read again, and its rest is that error.
-fn first_bytes(mut source: Bytes) -> (Vec<u8>, Option<Bytes>) {
-    let mut head = Vec::new();
-    while head.len() < foreign::HEAD_BYTES {
-        match source.append(&mut head, foreign::HEAD_BYTES) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(error) => return (head, Some(Bytes::from_reader(Failed(Some(error))))),
-        }
-    }
-    (head, Some(source))
-}
-
-/// What is left of a source that failed: its error.
-struct Failed(Option<io::Error>);
-
-impl io::Read for Failed {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        self.0.take().map_or(Ok(0), Err)
-    }
+/// A source whose first bytes were looked at.
+fn peeked(source: Bytes) -> Peeked<Bytes> {
+    Peeked::new(source, foreign::HEAD_BYTES)
 }
 
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
-    use std::io::Write;
+    use std::io::{self, Write};
     use std::ops::ControlFlow;
     use std::os::unix::ffi::OsStrExt;
 
@@ -457,6 +445,16 @@ mod tests {
     }
 
     #[test]
+    fn a_log_behind_a_note_in_an_archive_is_read() {
+        let log = "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:\n\t{\n\t  \"Query Text\": \
+                   \"select 1\",\n\t  \"Plan\": {\"Node Type\": \"Result\", \"Actual Total Time\": 4.000, \
+                   \"Actual Rows\": 1, \"Actual Loops\": 1}\n\t}\n";
+        let ingested = of_archive(&[("README", &b"read me first\n"[..]), ("a.log", log.as_bytes())]);
+        let [file] = &ingested.files[..] else { panic!("{:?}", ingested.files) };
+        assert_eq!((file.timed_records, file.bytes), (1, 14 + log.len() as u64));
+    }
+
+    #[test]
     fn a_file_that_an_archive_has_twice_is_not_counted_twice_in_silence() {
         let log = "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms\n".repeat(9);
         for (name, contents, noun) in [("a.trc", call("1000") + "\n", "a trace"), ("a.log", log, "a server log")] {
@@ -474,16 +472,6 @@ mod tests {
             assert!(copied.contains(&format!("all.tar, {name} and {copy} begin")), "{noun}: {copied}");
             assert_eq!(said(&[(name, bytes), ("other", other)]), [""; 0], "{noun}");
         }
-    }
-
-    #[test]
-    fn an_error_within_the_first_bytes_of_a_pipe_is_not_lost() {
-        let text = io::Cursor::new(b"EXEC #1:c=1\n".to_vec());
-        let damaged = Bytes::from_reader(text.chain(Failed(Some(io::Error::other("the checksum does not match")))));
-        let (head, rest) = first_bytes(damaged);
-        assert_eq!(head, b"EXEC #1:c=1\n");
-        let error = rest.unwrap().append(&mut Vec::new(), 100).unwrap_err();
-        assert_eq!(error.to_string(), "the checksum does not match");
     }
 
     #[test]

@@ -24,16 +24,12 @@ use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of,
 use crate::named_columns::{self, END_MAX, end_of};
 use crate::pages;
 use crate::segment::{
-    Blocked, Blocks, Counted, Head, Looks, Lost, PURPOSES, Process, Read as FileRead, ReadSums, Reader as FromFile,
-    Request, STATES, Sample, Segment, Statement, TIERS, Tracing,
+    Blocked, Blocks, Counted, Head, Looks, Lost, PURPOSES, Process, ROWS_MAX, Read as FileRead, ReadSums,
+    Reader as FromFile, Request, STATES, Sample, Segment, Statement, TEXTS_MAX, TIERS, Tracing,
 };
 
-/// Greatest file and most rows of a segment: a recorder ends one long before.
+/// Greatest file of a segment: a recorder ends one long before.
 const BYTES_MAX: u64 = 256 << 20;
-const ROWS_MAX: i64 = 1 << 21;
-
-/// Greatest sum of the lengths of a column's texts over all rows: a small file can have the same long text in each row.
-const TEXTS_MAX: usize = 256 << 20;
 
 /// Longest segment, and most seconds of a row: a recorder ends a segment after a minute.
 const SECONDS_MAX: i64 = 120;

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::column_chunk::{ColumnChunk, ColumnPlace};
 use crate::columns::{COLUMNS, Column, Get, Line, lines};
 use crate::named_columns::{END_MAX, end_of};
-use crate::segment::{Head, Segment};
+use crate::segment::{Head, ROWS_MAX, Segment, TEXTS_MAX};
 
 /// What stands behind the four bytes with which every Parquet file begins: the mark of a segment, and then the CRC-32C
 /// of all bytes behind itself. Parquet's readers follow the places that the end of the file names, and pass over it.
@@ -38,8 +38,15 @@ const ZSTD_LEVEL: i32 = 3;
 /// The bytes of the file.
 ///
 /// # Errors
-/// Where the writer of Parquet refuses, or what is said of the server is longer than what is read of it.
+/// Where the writer of Parquet refuses, or where it is more than what is read of a segment: no file is written that no
+/// reader takes.
 pub fn encode(segment: &Segment) -> std::result::Result<Vec<u8>, String> {
+    if !i64::try_from(segment.rows()).is_ok_and(|rows| rows <= ROWS_MAX) {
+        return Err(format!("a segment has more than the {ROWS_MAX} rows that are read of one"));
+    }
+    if COLUMNS.iter().any(|column| texts_bytes(column, segment) > TEXTS_MAX) {
+        return Err(format!("a segment has more than the {} MiB of texts that are read of one", TEXTS_MAX >> 20));
+    }
     encode_columns(segment, &COLUMNS)
 }
 
@@ -51,6 +58,14 @@ fn encode_columns(segment: &Segment, columns: &[Column]) -> std::result::Result<
     let checksum = crc32c::crc32c(&bytes[CHECKED_FROM..]);
     bytes[CHECKSUM_AT..CHECKED_FROM].copy_from_slice(&checksum.to_le_bytes());
     Ok(bytes)
+}
+
+/// Bytes of the texts of a column, over all rows.
+fn texts_bytes(column: &Column, segment: &Segment) -> usize {
+    match column.get {
+        Get::Text(get) => lines(segment).map(|line| get(&line).len()).sum(),
+        Get::Moment(_) | Get::OptionalMoment(_) | Get::Number(_) => 0,
+    }
 }
 
 fn parquet(segment: &Segment, columns: &[Column]) -> Result<Vec<u8>> {
@@ -150,7 +165,39 @@ mod tests {
     use super::*;
     use crate::columns::COLUMNS_WITHOUT_READS;
     use crate::decode;
-    use crate::segment::{Lost, Tracing};
+    use crate::segment::{Lost, Sample, Statement, Tracing};
+
+    /// A segment of this many rows, each of which has the same text of half a MiB.
+    fn with_long_texts(rows: usize) -> Segment {
+        let lost = Lost { at: 1_795_428_900_000_000, time: 1, reason: "x".repeat(512 << 10).into() };
+        Segment { lost: vec![lost; rows], ..Segment::default() }
+    }
+
+    #[test]
+    fn a_long_text_that_stands_in_each_row_is_refused_before_it_is_copied_for_each_and_no_recorder_writes_it() {
+        assert_eq!(decode(encode(&with_long_texts(20)).unwrap()).unwrap().lost.len(), 20);
+        let many = with_long_texts(520);
+        let small = encode_columns(&many, &COLUMNS).unwrap();
+        assert!(small.len() < 100_000, "{} bytes", small.len());
+        let refused = decode(small).unwrap_err().to_string();
+        assert!(refused.contains("longer texts than"), "{refused}");
+        let unwritten = encode(&many).unwrap_err();
+        assert!(unwritten.contains("more than the 256 MiB of texts"), "{unwritten}");
+    }
+
+    #[test]
+    fn texts_that_have_no_room_are_left_out_beginning_with_those_of_the_least_time() {
+        let statement = |bytes: usize| Statement { text: "x".repeat(bytes).into(), ..Statement::default() };
+        let sample = |statement: u32, time: i64| Sample { statement, time, ..Sample::default() };
+        let mut segment = Segment {
+            statements: [0, 400, 300, 200].map(statement).into(),
+            samples: vec![sample(1, 5), sample(2, 7), sample(1, 6), sample(3, 9)],
+            ..Segment::default()
+        };
+        let lengths = |segment: &Segment| segment.statements.iter().map(|one| one.text.len()).collect::<Vec<_>>();
+        assert_eq!((segment.leave_out_texts(900), lengths(&segment)), (0, vec![0, 400, 300, 200]));
+        assert_eq!((segment.leave_out_texts(500), lengths(&segment)), (2, vec![0, 400, 0, 0]));
+    }
 
     #[test]
     fn a_segment_of_a_recorder_that_recorded_no_reads_is_read() {

@@ -2,7 +2,13 @@
 
 use std::sync::Arc;
 
-use measure::Parameters;
+use measure::{Parameters, sorting};
+
+/// Most rows of a segment: a recorder ends one long before.
+pub(crate) const ROWS_MAX: i64 = 1 << 21;
+
+/// Greatest sum of the lengths of a column's texts over all rows: a small file can have the same long text in each row.
+pub(crate) const TEXTS_MAX: usize = 256 << 20;
 
 /// What is said of a segment as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -267,6 +273,33 @@ impl Segment {
     /// The words for what a request was sent, in their places.
     pub fn purposes() -> &'static [&'static str] {
         &PURPOSES
+    }
+
+    /// Leaves out texts of statements, of those first that took least of the sampled time, until all together have no
+    /// more than this number of bytes. Gives how many were left out.
+    pub fn leave_out_texts(&mut self, most: usize) -> usize {
+        let mut bytes: usize = self.statements.iter().map(|one| one.text.len()).sum();
+        if bytes <= most {
+            return 0;
+        }
+        let mut time = vec![0_i64; self.statements.len()];
+        for sample in &self.samples {
+            if let Some(time) = time.get_mut(sample.statement as usize) {
+                *time = time.saturating_add(sample.time);
+            }
+        }
+        let mut places: Vec<usize> = (0..time.len()).collect();
+        sorting::by_key(&mut places, |place| time[*place]);
+        let mut left_out = 0;
+        for place in places {
+            let text = &mut self.statements[place].text;
+            if bytes > most && !text.is_empty() {
+                bytes -= text.len();
+                left_out += 1;
+                *text = "".into();
+            }
+        }
+        left_out
     }
 
     /// How many rows its file has.

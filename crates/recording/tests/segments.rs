@@ -163,20 +163,6 @@ fn what_no_recorder_writes_is_refused_although_its_checksum_is_right() {
 }
 
 #[test]
-fn a_long_text_that_stands_in_each_row_is_refused_before_it_is_copied_for_each() {
-    let reason: Arc<str> = "x".repeat(512 << 10).into();
-    let with_rows = |rows| {
-        let lost = vec![Lost { at: BEGIN, time: 1, reason: Arc::clone(&reason) }; rows];
-        encode(&Segment { head: segment(1, 0).head, lost, ..Segment::default() }).unwrap()
-    };
-    assert_eq!(decode(with_rows(20)).unwrap().lost.len(), 20);
-    let small = with_rows(520);
-    assert!(small.len() < 100_000, "{} bytes", small.len());
-    let refused = decode(small).unwrap_err().to_string();
-    assert!(refused.contains("longer texts than"), "{refused}");
-}
-
-#[test]
 fn a_page_of_more_values_than_there_are_rows_is_refused_before_it_is_decoded() {
     let lost = vec![Lost { at: BEGIN, time: 1, reason: "the server went away".into() }];
     let mut bytes = encode(&Segment { head: segment(1, 0).head, lost, ..Segment::default() }).unwrap();

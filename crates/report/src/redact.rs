@@ -38,13 +38,22 @@ pub fn without_texts(run: &mut Run) {
     quoted.extend(without_details(&run.cases, &quoted).into_iter().map(|id| (id, String::new())));
     for finding in &mut run.findings {
         for (id, text) in &quoted {
-            if let Some(at) = finding.message.find(&format!("{id} {text}")) {
+            let quote = format!("{id} {text}");
+            let mut places = finding.message.match_indices(&quote).map(|(at, _)| at);
+            if let Some(at) = places.find(|at| begins_word(&finding.message[..*at])) {
                 finding.message.truncate(at + id.len());
                 finding.message.push('.');
             }
         }
     }
     without_listed_names(run);
+}
+
+/// Whether an identifier can begin behind this: a short number may also be the end of a longer one, of a fraction or of
+/// another identifier. What stands behind an identifier is a blank, and no letter of it.
+fn begins_word(before: &str) -> bool {
+    const OF_NUMBER: [char; 4] = ['.', ',', '-', '\u{202f}'];
+    before.chars().next_back().is_none_or(|letter| !letter.is_alphanumeric() && !OF_NUMBER.contains(&letter))
 }
 
 /// The statements of which a profile keeps a row and no text: it has the texts of those with most time alone, and a
@@ -143,6 +152,20 @@ mod tests {
         without_texts(&mut run);
         assert_eq!(run.findings[0].message, "Rows are fetched one by one (412 fetches: 9babjv8yq8ru3.");
         assert_eq!(run.findings[1].message, others);
+    }
+
+    #[test]
+    fn a_sentence_is_not_cut_within_a_longer_number_that_ends_like_an_identifier() {
+        let mut run = run();
+        run.cases.push(case(&json!({"table": "statement", "id": "12"})));
+        let sentences = [
+            "Rows are fetched one by one (412 fetches: 12 SELECT 'secret' …): a round trip each.",
+            "Rows are fetched 1.12 at a time (3\u{202f}012 fetches: 7wd0 SELECT 1): each fetch is a round trip.",
+        ];
+        run.findings.extend(sentences.map(|message| ROW_BY_ROW.of(message)));
+        without_texts(&mut run);
+        assert_eq!(run.findings[0].message, "Rows are fetched one by one (412 fetches: 12.");
+        assert_eq!(run.findings[1].message, sentences[1]);
     }
 
     #[test]

@@ -193,8 +193,8 @@ pub enum ServerError {
     },
     /// Too little room for the tables.
     #[error(
-        "the tables and their indexes take up to {} MiB at one time and {} MiB are free in {place}: ask for a smaller \
-         --payload or fewer --rows", needed >> 20, free >> 20
+        "the tables and their indexes take up to {} MiB at one time, which is more than half of the {} MiB that are \
+         free in {place}: ask for a smaller --payload or fewer --rows", needed.div_ceil(1 << 20), free >> 20
     )]
     Space {
         /// Bytes.

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -376,10 +377,23 @@ pub fn home_of_account() -> Option<PathBuf> {
 
 /// A field of the line of the user who runs this, in the system's list of accounts.
 fn field_of_account(at: usize) -> Option<String> {
-    let number = geteuid().as_raw().to_string();
-    let accounts = fs::read_to_string(Path::new("/etc/passwd")).ok()?;
-    let line = accounts.lines().find(|line| line.split(':').nth(2) == Some(&number))?;
-    line.split(':').nth(at).map(String::from)
+    field_in(&accounts().ok()?, &geteuid().as_raw().to_string(), at)
+}
+
+/// A field of the line of the user of this number; `None` where it is no UTF-8.
+fn field_in(accounts: &str, number: &str, at: usize) -> Option<String> {
+    let line = accounts.lines().find(|line| line.split(':').nth(2) == Some(number))?;
+    line.split(':').nth(at).filter(|field| !field.contains(char::REPLACEMENT_CHARACTER)).map(String::from)
+}
+
+/// The system's list of accounts.
+pub(crate) fn accounts() -> io::Result<String> {
+    accounts_in(Path::new("/etc/passwd"))
+}
+
+/// A list of accounts. Names of people stand there in any encoding, and one that is no UTF-8 must not hide the others.
+fn accounts_in(path: &Path) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
 }
 
 #[cfg(test)]
@@ -439,6 +453,17 @@ mod tests {
         let password = |url: &str| of(url).password_of_file(&defaults).unwrap();
         assert_eq!(password("postgres://u@a,c/d").as_deref(), Some("one"));
         assert_eq!(password("postgres://u@a,b/d"), None);
+    }
+
+    #[test]
+    fn a_name_of_another_encoding_hides_no_account() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("passwd");
+        fs::write(&path, b"jm:x:7:7:J. M\xfcller:/home/m\xfcller:/bin/sh\npg:x:26:27::/var/lib/pgsql:/bin/sh").unwrap();
+        let accounts = accounts_in(&path).unwrap();
+        let home = |number| field_in(&accounts, number, 5);
+        assert_eq!((home("26").as_deref(), home("7")), (Some("/var/lib/pgsql"), None));
+        assert_eq!(field_in(&accounts, "7", 0).as_deref(), Some("jm"));
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl Schema {
             outcome => outcome,
         };
         match outcome {
-            Err(error) if error.is_gone() => remove_afresh(&self.session)?,
+            Err(error) if error.is_gone() => remove_afresh(&self.session, error)?,
             outcome => drop(outcome?),
         }
         self.note(false);
@@ -268,8 +268,10 @@ fn text(row: &Row, at: usize) -> &str {
 }
 
 /// Removes the schema by a new connection, once there is one again: a server that lost a process restarts all others.
-fn remove_afresh(lost: &Session) -> Result<(), ServerError> {
+/// Where there is none now, and the address has several hosts, it may be another one that answered: that is the error.
+fn remove_afresh(lost: &Session, gone: ServerError) -> Result<(), ServerError> {
     let (started, stop) = (Instant::now(), lost.stop_flag());
+    let has_one_host = lost.address().config().get_hosts().len() <= 1;
     loop {
         let session = Session::open_for(lost.address(), Limits::default(), lost.stop_flag(), OnStop::Finish);
         let outcome = session.and_then(clean);
@@ -279,6 +281,7 @@ fn remove_afresh(lost: &Session) -> Result<(), ServerError> {
             Err(error) if started.elapsed() < limit && !matches!(error, ServerError::ForeignSchema { .. }) => {
                 thread::sleep(ASKED_EVERY);
             }
+            Ok(None) if !has_one_host => return Err(gone),
             outcome => return outcome.map(drop),
         }
     }

@@ -170,7 +170,7 @@ fn a_user_without_rights_is_told_what_to_grant_and_one_with_them_needs_no_more()
     drop(made);
     assert_eq!(trial.value(SCHEMAS), "");
     let full = space::check(&open(&trial.url()).unwrap(), 1 << 60).unwrap_err().to_string();
-    assert!(full.contains("smaller --payload"), "{full}");
+    assert!(full.contains("more than half of the") && full.contains("smaller --payload"), "{full}");
 }
 
 #[test]

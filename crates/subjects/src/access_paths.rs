@@ -48,6 +48,12 @@ impl AccessPath {
         use AccessPath::{BitmapScan, IndexBadClustering, IndexGoodClustering, IndexOnlyScan};
         matches!(self, IndexBadClustering | BitmapScan | IndexGoodClustering | IndexOnlyScan)
     }
+
+    /// Whether the engine counts the bytes that it touches: of an index it is not known how many lines of blocks it
+    /// touches, and a count without a predicate reads no column.
+    pub fn counts_bytes(self) -> bool {
+        !self.is_index() && self != AccessPath::ColumnCount
+    }
 }
 
 measure::words! {
@@ -117,6 +123,8 @@ pub struct PathOffer {
     pub path: AccessPath,
     /// Whether several threads can share its work.
     pub is_shared_by_threads: bool,
+    /// Whether the bytes that it touches may be counted, which are compared with the bandwidth of the memory.
+    pub counts_bytes: bool,
     /// Why it cannot answer the question; `None` where it can.
     pub absence: Option<&'static str>,
 }

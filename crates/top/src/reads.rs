@@ -27,7 +27,7 @@ pub(crate) fn table(sums: &Sums, untraced: Option<&str>, width: usize) -> (Vec<L
     let dim = Style::default().add_modifier(Modifier::DIM);
     let hits = sums.hits.filter(|(_, time)| !time.is_zero()).map(|(blocks, time)| blocks as f64 / time.as_secs_f64());
     let (mut lines, traced) = (Vec::new(), sums.reads.as_ref().filter(|(_, time)| !time.is_zero()));
-    let read = traced.map_or(0.0, |(reads, time)| reads.all().blocks as f64 / time.as_secs_f64());
+    let read = traced.map_or(0.0, |(reads, time)| seen_blocks(reads) as f64 / time.as_secs_f64());
     let all = hits.unwrap_or(0.0) + read;
     // Without the reads the share of the hits is not known, and without the hits that of the reads is of reads alone.
     if let Some(hits) = hits {
@@ -53,16 +53,22 @@ pub(crate) fn table(sums: &Sums, untraced: Option<&str>, width: usize) -> (Vec<L
     (vec![Line::from(HEAD).style(dim)], lines.collect())
 }
 
+/// Blocks of reads whose tier is known.
+fn seen_blocks(reads: &ByTier) -> u64 {
+    reads.all().blocks - reads.of(ReadTier::NotSeen).blocks
+}
+
 fn row(reads: &ByTier, time: Duration, all: f64, (tier, name): (ReadTier, &str)) -> Option<String> {
     let ReadSums { reads, blocks, bytes, time: spent, .. } = *reads.of(tier);
     let seconds = time.as_secs_f64();
-    // What was not seen whole is no tier: it has a row where there is some.
-    (tier != ReadTier::NotSeen || reads > 0).then(|| {
+    // What was not seen whole is no tier: it has a row where there is some, and no share of what the tiers answered.
+    let is_tier = tier != ReadTier::NotSeen;
+    (is_tier || reads > 0).then(|| {
+        let share = if is_tier { percent(blocks as f64 / seconds, all) } else { String::new() };
         let each = if reads > 0 { format_nanos(spent.micros() * 1e3 / reads as f64) } else { String::new() };
         format!(
-            "{:>9}  {:>5}  {:>8}  {:>7}  {each:>8}  {name}",
+            "{:>9}  {share:>5}  {:>8}  {:>7}  {each:>8}  {name}",
             rate(blocks as f64 / seconds),
-            percent(blocks as f64 / seconds, all),
             rate(reads as f64 / seconds),
             rate(bytes as f64 / seconds / f64::from(1 << 20)),
         )

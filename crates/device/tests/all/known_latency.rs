@@ -1,6 +1,6 @@
 //! The read loop over a device whose answers are known beforehand: what it reports must be exactly that.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use device::model::clients::{Client, SharedModel};
 use device::model::fixed_latency::{FixedLatency, FixedParameters};
@@ -112,6 +112,51 @@ fn a_raised_stop_flag_ends_the_loop_with_what_it_has() {
     let stopped = AtomicBool::new(true);
     let outcome = read_loop::run(&mut method, &clock, &plan(4, StopAfter::Time(Nanos::from_millis(10_000))), &stopped);
     assert_eq!((outcome.issued, outcome.latency.reads()), (0, 0));
+}
+
+#[test]
+fn a_rate_of_next_to_nothing_begins_one_read_and_waits() {
+    let mut plan = plan(1, StopAfter::Time(Nanos::from_millis(10)));
+    (plan.rate, plan.warm_up) = (Some(1e-12), StopAfter::Reads(1));
+    let outcome = run(&plan);
+    assert_eq!((outcome.latency.reads(), outcome.elapsed), (1, Nanos::from_millis(10)));
+}
+
+/// Raises the stop flag when `left` more reads have ended.
+struct Stopping<'a> {
+    inner: Client,
+    stop: &'a AtomicBool,
+    left: usize,
+}
+
+impl ReadMethod for Stopping<'_> {
+    fn depth(&self) -> usize {
+        self.inner.depth()
+    }
+
+    fn queue(&mut self, request: ReadRequest) {
+        self.inner.queue(request);
+    }
+
+    fn reap(&mut self, wait: Wait, done: &mut Vec<Completion>) -> std::io::Result<()> {
+        self.inner.reap(wait, done)?;
+        self.left = self.left.saturating_sub(done.len());
+        self.stop.store(self.left == 0, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn data(&self, slot: usize) -> &[u8] {
+        self.inner.data(slot)
+    }
+}
+
+#[test]
+fn a_loop_that_is_stopped_shortly_before_its_end_has_not_lasted_the_whole_time() {
+    let (inner, clock) = known(1);
+    let stop = AtomicBool::new(false);
+    let mut method = Stopping { inner, stop: &stop, left: 500 };
+    let outcome = read_loop::run(&mut method, &clock, &plan(1, StopAfter::Time(Nanos::from_millis(100))), &stop);
+    assert_eq!((outcome.latency.reads(), outcome.elapsed), (500, Nanos::from_millis(50)));
 }
 
 /// Fails one read, by its number.

@@ -161,7 +161,8 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     let source = "queries with a different plan than by the server's own constants";
     case.metrics.push(calibrate::CHANGED.count(source, changed));
     if excepted > 0 {
-        let source = "queries that keep the server's own constants, because the set harms them, or may";
+        let source = "queries that keep the server's own constants: the set makes them slower or end with an error, or \
+                      may harm them, or they take longer than the time limit";
         case.metrics.push(calibrate::EXCEPTED.count(source, excepted));
     }
     if let Some(judged) = judged.filter(|judged| judged.timed() > 0) {

@@ -50,6 +50,10 @@ const LIMIT_MIN: Duration = Duration::from_millis(500);
 /// longer limit would cost more than the verdict of one plan is worth.
 const SETTLING_LIMIT_MAX: Duration = Duration::from_secs(2);
 
+/// Where planning takes over this part of the limit of another plan, it may be what the run reached the limit by: the
+/// server counts it, and it is no time of the plan's.
+const PLANNING_PART: f64 = 0.1;
+
 /// A plan that takes this many times as long as the fastest is as far from it as any slower one: sets are compared by
 /// how many queries get the wrong plan, and not by the one whose wrong plan is worst.
 const LOSS_MAX: f64 = 2.0;
@@ -249,12 +253,14 @@ impl Compared {
         at > 0 && least.is_finite() && least > most * SLOW
     }
 
-    /// The plans of other sets that may take longer, of which further runs would tell: by their times, or because a
-    /// first error, which says nothing, took a turn that a verdict needs.
+    /// The plans of other sets that may take longer, of which further runs would tell: by their times, because these
+    /// are of few turns, or because a first error, which says nothing, took a turn that a verdict needs.
     fn unsure(&self) -> Vec<usize> {
         let is_unsure = |at: &usize| {
             let pair = self.pair_with(*at);
-            pair.is_unsure_of_harm() || (self.variants[*at].has_failed && !pair.is_failed && !pair.has_enough())
+            let is_seldom = pair.does_harm_in_few_turns() && !self.is_slow(*at);
+            let is_wanting = self.variants[*at].has_failed && !pair.is_failed && !pair.has_enough();
+            pair.is_unsure_of_harm() || is_seldom || is_wanting
         };
         (1..self.variants.len()).filter(is_unsure).collect()
     }
@@ -796,6 +802,11 @@ impl Round {
         self.counts && self.state == State::AsFound && !is_rehearsal
     }
 
+    /// Whether a run began with planning and reached its limit. With empty caches, each plan is made before its run.
+    fn may_have_planned(self, run: &Result<Plan, Unfinished>) -> bool {
+        self.state == State::AsFound && matches!(run, Err(Unfinished::TooLong(_)))
+    }
+
     /// Whether what ended a run may be that its blocks were not cached yet.
     fn may_settle(self, run: &Result<Plan, Unfinished>, limit: Duration) -> bool {
         !self.counts && limit <= SETTLING_LIMIT_MAX && matches!(run, Err(Unfinished::TooLong(_)))
@@ -833,6 +844,9 @@ fn take_turns(
             let _ = bench.tables.plan_of(&one.query)?;
         }
         let mut run = run_turn(bench, one, at, (limit, round, mem::take(&mut is_displaced)))?;
+        if at > 0 && was_planning(bench, &one.query, &run, (round, limit))? {
+            run = run_turn(bench, one, at, (limit, round, false))?;
+        }
         if at > 0 && round.may_settle(&run, limit) {
             run = run_turn(bench, one, at, (limit, round, false))?;
         }
@@ -850,6 +864,27 @@ fn take_turns(
         }
     }
     Ok(())
+}
+
+/// Whether it may have been its planning that brought a run to its limit. The plan is made here, and the session keeps
+/// it: a further run begins with it.
+fn was_planning(
+    bench: &mut Bench<'_>,
+    query: &Query,
+    run: &Result<Plan, Unfinished>,
+    (round, limit): (Round, Duration),
+) -> Result<bool, ExperimentError> {
+    if !round.may_have_planned(run) {
+        return Ok(false);
+    }
+    let started = bench.machine.clock.now();
+    let planned = bench.tables.plan_of(query)?;
+    let took = Duration::from_nanos(bench.machine.clock.now().since(started).0);
+    Ok(planned.is_ok() && is_long_planning(took, limit))
+}
+
+fn is_long_planning(took: Duration, limit: Duration) -> bool {
+    took > limit.mul_f64(PLANNING_PART)
 }
 
 /// The order of plans in a round: it turns around from round to round, and begins further on from pair to pair of them,
@@ -1007,6 +1042,19 @@ mod tests {
         assert!(!again(true, too_long(), 500), "its blocks were read in the round before");
         assert!(!again(false, Ok(Plan::default()), 500));
         assert!(!again(false, Err(Unfinished::Refused("it waits for a lock".into())), 500));
+    }
+
+    #[test]
+    fn a_plan_whose_run_reached_its_limit_by_planning_is_run_once_more() {
+        let round = |state| Round { state, number: 0, counted: 0, counts: true };
+        let too_long = Err(Unfinished::TooLong("it takes longer".into()));
+        assert!(round(State::AsFound).may_have_planned(&too_long));
+        assert!(!round(State::OwnCold).may_have_planned(&too_long), "each plan is made before its run");
+        assert!(!round(State::AsFound).may_have_planned(&Ok(Plan::default())));
+        assert!(!round(State::AsFound).may_have_planned(&Err(Unfinished::Refused("it waits for a lock".into()))));
+        let is_long = |took, limit| is_long_planning(Duration::from_millis(took), Duration::from_millis(limit));
+        let found = [(600, 500), (51, 500), (49, 500), (600, 10_000)].map(|(took, limit)| is_long(took, limit));
+        assert_eq!(found, [true, true, false, false]);
     }
 
     #[test]
@@ -1340,6 +1388,20 @@ mod tests {
         assert!(is_unsure(&[9.0, 14.0, 15.0, 10.0, 14.0]));
         assert!(!is_unsure(&[14.0, 14.1, 15.0, 14.2, 14.0]), "it surely does");
         assert!(!is_unsure(&[10.0, 11.0, 10.0, 10.4, 10.3]));
+    }
+
+    #[test]
+    fn harm_of_a_short_query_in_few_turns_is_looked_at_again_and_not_called_sure() {
+        let is_unsure = |now: f64, then: &[f64]| {
+            let variants = vec![Variant::of(&[0], &[now; 5]), Variant::of(&[1], then)];
+            !Compared::of("q", variants).unsure().is_empty()
+        };
+        assert!(is_unsure(3.5, &[5.1, 4.6, 5.1]));
+        assert!(!is_unsure(3.5, &[5.1, 4.6, 5.1, 4.8, 5.2]), "five turns show it");
+        assert!(!is_unsure(3.5, &[7.1, 7.2, 8.0]), "a slow plan is not run again");
+        assert!(!is_unsure(3500.0, &[5100.0, 4600.0, 5100.0]), "two more turns would take long");
+        let ended = vec![Variant::of(&[0], &[3.5; 5]), Variant::ended(&[1], 5.0)];
+        assert!(Compared::of("q", ended).unsure().is_empty(), "a plan that was ended is not run again");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::quantity::{THIN_SPACE, counted, format_nanos, grouped, three_digits};
 use measure::schema::calibrate::findings as row;
 use measure::statistics::median;
 use measure::{Finding, Unit};
@@ -153,6 +153,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
         sentences.extend(excepted(comparison, advice));
         sentences.extend(failing(comparison, advice.set));
         sentences.extend(not_timed(comparison, advice.set));
+        sentences.extend(too_long(comparison, judged, advice));
     }
     sentences.extend(refused(comparison));
     sentences.extend(unseen(comparison));
@@ -182,7 +183,9 @@ fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
         let times = || {
             let pair = one.pair(advice.set)?;
             let least = if pair.is_ended { AT_LEAST } else { "" };
-            Some(format!("{least}{} times as long with the set", three_digits(pair.ratio()?.value)))
+            // The ratio alone may be that of a faster query, and would be no reason.
+            let seldom = if pair.has_enough() { "" } else { ", in too few turns for a verdict" };
+            Some(format!("{least}{} times as long with the set{seldom}", three_digits(pair.ratio()?.value)))
         };
         let why = failure.or_else(times).or_else(|| one.not_timed.as_ref().map(|why| format!("not timed: {why}")));
         format!("{}{}", one.query.name, why.map_or(String::new(), |why| format!(" ({why})")))
@@ -207,8 +210,14 @@ fn failing(comparison: &Comparison, set: usize) -> Option<String> {
     (!names.is_empty()).then_some(message)
 }
 
-/// The advice, with what the set that is advised costs in the states that it is not for.
-pub(super) fn with_harm(mut said: Finding, comparison: &Comparison, advice: &Advice, all: &[Comparison]) -> Finding {
+/// The advice, with what the set that is advised costs in the states that it is not for, and with the states in which
+/// that is not known, because the run was ended before their queries were timed.
+pub(super) fn with_harm(
+    mut said: Finding,
+    (comparison, advice): (&Comparison, &Advice),
+    all: &[Comparison],
+    untimed: &[State],
+) -> Finding {
     let set = &comparison.sets[advice.set];
     let clause = |other: &Comparison| {
         let at = other.sets.iter().position(|one| one.name == set.name)?;
@@ -221,6 +230,13 @@ pub(super) fn with_harm(mut said: Finding, comparison: &Comparison, advice: &Adv
     let clauses: Vec<String> = others.filter_map(clause).collect();
     if advice.decision == Decision::Change && !clauses.is_empty() {
         said.message += &format!(" It is for this state alone: {}.", clauses.join(", and "));
+    }
+    let untimed: Vec<&str> = untimed.iter().map(|state| state.in_words()).collect();
+    if advice.decision == Decision::Change && !untimed.is_empty() {
+        said.message += &format!(
+            " Whether it harms queries that run {} was not measured, because the run was ended first.",
+            untimed.join(" or ")
+        );
     }
     said
 }
@@ -236,12 +252,7 @@ fn unclear(judged: &Judged, comparison: &Comparison) -> String {
         );
     }
     if judged.ended > 0 {
-        let longer = match comparison.ended_by {
-            EndedBy::TimeLimit => "use a larger --time-limit",
-            EndedBy::StatementTimeout => {
-                "use a larger --statement-timeout, unless the limit is the role's own statement_timeout"
-            }
-        };
+        let longer = longer(comparison.ended_by);
         return format!("{} reached the time limit and may take any time beyond it: {longer}", queries(judged.ended));
     }
     if judged.ratio.high < 1.0 && judged.harm == Harm::None && judged.then <= judged.now {
@@ -257,6 +268,29 @@ fn unclear(judged: &Judged, comparison: &Comparison) -> String {
         _ => "some queries get faster and others get slower",
     }
     .into()
+}
+
+/// What lets the user's queries take longer, as a clause.
+fn longer(ended_by: EndedBy) -> &'static str {
+    match ended_by {
+        EndedBy::TimeLimit => "use a larger --time-limit",
+        EndedBy::StatementTimeout => {
+            "use a larger --statement-timeout, unless the limit is the role's own statement_timeout"
+        }
+    }
+}
+
+/// That too few queries could be timed for a verdict, and others would be with a longer limit, as a sentence.
+fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option<String> {
+    let is_in_want = advice.withheld.is_none() && judged.changed < CHANGED_MIN;
+    let count = comparison.changed(advice.set).filter(|one| one.is_too_long).count();
+    let message = format!(
+        "{} {} the time limit with the server's own constants: {}.",
+        counted(count as u64, "query", "queries"),
+        if count == 1 { "reaches" } else { "reach" },
+        longer(comparison.ended_by)
+    );
+    (advice.decision == Decision::Undecided && is_in_want && count > 0).then_some(message)
 }
 
 /// Queries that get a different plan with a set and were not timed, as a sentence.
@@ -371,8 +405,10 @@ fn sure(judged: &Judged, drawn: &str) -> String {
     )
 }
 
+/// The constants of a set as they can be pasted: a number with separators would be refused.
 fn values(set: &ConstantSet) -> String {
-    let values = set.values.iter().map(|(name, value)| format!("{name} = {}", three_digits(*value)));
+    let number = |value: f64| three_digits(value).replace(THIN_SPACE, "");
+    let values = set.values.iter().map(|(name, value)| format!("{name} = {}", number(*value)));
     values.collect::<Vec<_>>().join(", ")
 }
 

@@ -28,6 +28,11 @@ const HARM_SURELY: f64 = 1.1;
 /// milliseconds, below which one run in many is off.
 const HARM_MILLIS: f64 = 0.2;
 
+/// A short query, of at most this many milliseconds by both plans, is not left at harm that fewer turns than this show:
+/// of the many plans of many queries, one takes so much longer in three turns by chance, and two more cost little.
+const SHORT_MILLIS: f64 = 1000.0;
+const SHORT_TURNS: usize = 5;
+
 /// All queries together must not take more than this.
 const TOTAL_MAX: f64 = 1.0;
 
@@ -145,8 +150,9 @@ pub(super) struct Judged {
     /// How much nearer its plans are to the fastest than those by the server's own constants, exceptions apart: the
     /// difference of their losses, summed. Known once all sets are judged.
     pub(super) gain: f64,
-    /// The part of the time of all the user's queries that it saves, of those with a time. Known with the gain; 0 of
-    /// readpath's queries, whose lengths say nothing of the user's, and cold, where a disk's times are too unsteady.
+    /// The part of the time of all the user's queries that it saves, of those with a time: queries whose plan no set
+    /// changes are not run. Known with the gain; 0 of readpath's queries, whose lengths say nothing of the user's, and
+    /// cold, where a disk's times are too unsteady.
     pub(super) saved: f64,
 }
 
@@ -226,6 +232,12 @@ impl Pair {
     /// Whether it surely takes so much longer, however little that is in milliseconds.
     pub(super) fn does_harm(&self) -> bool {
         self.ratio().is_some_and(|ratio| self.harms(&ratio))
+    }
+
+    /// Whether it does by so few turns that more are worth their time.
+    pub(super) fn does_harm_in_few_turns(&self) -> bool {
+        let is_short = self.millis().is_some_and(|(now, then)| now + then <= SHORT_MILLIS);
+        is_short && self.ratios.len() < SHORT_TURNS && !self.is_ended && !self.is_failed && self.does_harm()
     }
 
     /// Whether it may, and further runs would tell.

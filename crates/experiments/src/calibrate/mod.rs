@@ -102,7 +102,6 @@ fn measure_all(
 ) -> Result<(), ExperimentError> {
     // Before anything is made, which would be in the server's counters.
     let caches = if bench.tables.is_private() { ServerCaches::default() } else { bench.tables.server_caches()? };
-    let told = told_state::of(&caches);
     let listed = match bench.parameters.source()? {
         Some(QuerySource::Listed(most)) => {
             let listed = bench.tables.listed()?.map_err(ExperimentError::Parameters)?;
@@ -135,20 +134,33 @@ fn measure_all(
     let takes_ours = !bench.parameters.run && !is_standby;
     // Before the session is set as other users' are, which plan parallel.
     let crossovers = if takes_ours { crossover::measure(bench, &sets, journal)? } else { Vec::new() };
-    if let Some(asked) = &asked {
-        // A rehearsal, which knows no plan, would take each for a plan of its own.
-        let tries = bench.parameters.run && !bench.tables.is_rehearsal();
-        let candidates = if tries { constants.candidates(&sets, bench.tables.is_on_copy()) } else { sets.clone() };
-        judge_own(bench, asked, &candidates, &caches, journal)?;
-    }
-    if takes_ours {
-        verify(bench, &sets, told, journal)?;
-    }
+    let outcome = judge_all(bench, (&constants, &sets), (asked.as_ref(), takes_ours), &caches, journal);
+    // What was measured is said also where ^C ends the queries.
     bench.machine.note("the whole run", &conditions.changed(bench.machine), Sensitivity::Core);
     findings::report(&constants, bench.name(), journal);
     journal.find_all(crossovers);
     // What is advised comes first on the page.
     journal.find_all((!bench.tables.is_private()).then(|| told_state::finding(&caches)));
+    outcome
+}
+
+/// Judges sets by the user's queries where there are any, and by ours where these take part.
+fn judge_all(
+    bench: &mut Bench<'_>,
+    (constants, sets): (&Constants, &[ConstantSet]),
+    (asked, takes_ours): (Option<&Asked>, bool),
+    caches: &ServerCaches,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    if let Some(asked) = asked {
+        // A rehearsal, which knows no plan, would take each for a plan of its own.
+        let tries = bench.parameters.run && !bench.tables.is_rehearsal();
+        let candidates = if tries { constants.candidates(sets, bench.tables.is_on_copy()) } else { sets.to_vec() };
+        judge_own(bench, asked, &candidates, caches, journal)?;
+    }
+    if takes_ours {
+        verify(bench, sets, told_state::of(caches), journal)?;
+    }
     Ok(())
 }
 
@@ -345,14 +357,16 @@ fn verify(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let mut tried = Vec::new();
-    let outcome = try_states(bench, sets, told, &mut tried, journal);
+    let states = verification::states(bench, told);
+    let outcome = try_states(bench, sets, (&states, told), &mut tried, journal);
     let (mut comparisons, advices): (Vec<Comparison>, Vec<Advice>) = tried.into_iter().unzip();
     let is_whole = outcome.is_ok() && !bench.tables.has_hidden();
     let is_safe = is_whole && verification::call_safe(&mut comparisons, told);
+    let untimed = verification::untimed(states, &comparisons);
     let said = comparisons.iter().zip(&advices);
     let said = said.map(|(comparison, advice)| {
         let said = findings::advice(comparison, advice, bench.name());
-        findings::with_harm(said, comparison, advice, &comparisons)
+        findings::with_harm(said, (comparison, advice), &comparisons, &untimed)
     });
     let said = said.collect();
     journal.revise(
@@ -371,11 +385,11 @@ fn verify(
 fn try_states(
     bench: &mut Bench<'_>,
     sets: &[ConstantSet],
-    told: Option<State>,
+    (states, told): (&[State], Option<State>),
     tried: &mut Vec<(Comparison, Advice)>,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    for state in verification::states(bench, told) {
+    for state in states.iter().copied() {
         let mut comparison = verification::plan(bench, state, sets, journal)?;
         let (advice, outcome) = time(bench, &mut comparison, told, journal);
         tried.push((comparison, advice));

@@ -50,6 +50,12 @@ fn queries(bench: &Bench<'_>, state: State) -> Vec<Query> {
     }
 }
 
+/// Of these states, those in which our queries were not timed to the end.
+pub(super) fn untimed(states: Vec<State>, tried: &[Comparison]) -> Vec<State> {
+    let is_timed = |state: &State| tried.iter().any(|one| one.state == *state && one.is_timed);
+    states.into_iter().filter(|state| !is_timed(state)).collect()
+}
+
 /// Calls the set between the states safe where it was tried in each of them, with no other session at work, and harmed
 /// no query in any: whether it did. `told` is the state of the server's own queries.
 pub(super) fn call_safe(tried: &mut [Comparison], told: Option<State>) -> bool {

@@ -81,6 +81,16 @@ fn is_published(workload: &Workload) -> bool {
     (pattern, block_size, workers, depth, rate) == (Pattern::Random, 8192, 2, 1, None)
 }
 
+/// A finding about a path, which its sentence names where there are several.
+pub(super) fn on(path: Option<&str>, mut finding: Finding) -> Finding {
+    if let Some(path) = path {
+        let mut letters = finding.message.chars();
+        let first = letters.next().map_or_else(String::new, |first| first.to_lowercase().collect());
+        finding.message = format!("On {path}, {first}{}", letters.as_str());
+    }
+    finding
+}
+
 /// What a zone is against the outer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Difference {

@@ -31,6 +31,8 @@ const NOWAIT_SAMPLE: u64 = 16;
 /// One path, opened and checked.
 pub(super) struct Setting<'a> {
     path: &'a Path,
+    /// Whether the run reads others too.
+    is_one_of_several: bool,
     pub(super) device: Box<dyn Device>,
     pub(super) workload: Workload,
     pub(super) view: View,
@@ -46,8 +48,8 @@ impl<'a> Setting<'a> {
         let (workload, view) = (parameters.workload(), parameters.view());
         device::check_block_size(device.as_ref(), workload.block_size as u64)?;
         let span = span(path, device.size(), &view, parameters)?;
-        let evict = parameters.evict;
-        let setting = Setting { path, device, workload, view, span, evict };
+        let (evict, is_one_of_several) = (parameters.evict, parameters.paths.len() > 1);
+        let setting = Setting { path, is_one_of_several, device, workload, view, span, evict };
         setting.check()?;
         Ok(setting)
     }
@@ -74,6 +76,11 @@ impl<'a> Setting<'a> {
     /// The path as it was given.
     pub(super) fn name(&self) -> String {
         self.path.display().to_string()
+    }
+
+    /// The same where the run reads several, so that a sentence has to say of which it is.
+    pub(super) fn name_among_several(&self) -> Option<String> {
+        self.is_one_of_several.then(|| self.name())
     }
 
     /// Describes the device in the run.

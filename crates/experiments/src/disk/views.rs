@@ -3,6 +3,7 @@
 
 use device::pattern::{Pattern, Span};
 use device::plan::StopAfter;
+use measure::Finding;
 use measure::quantity::size_in_words;
 use measure::schema::disk::parameters;
 use measure::schema::reads;
@@ -70,6 +71,12 @@ fn whole(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Journal) ->
     measure(setting, ask, machine, journal)
 }
 
+/// Adds what the cases of a path say.
+fn report(setting: &Setting<'_>, found: impl IntoIterator<Item = Finding>, journal: &mut dyn Journal) {
+    let path = setting.name_among_several();
+    journal.find_all(found.into_iter().map(|finding| findings::on(path.as_deref(), finding)));
+}
+
 /// One case a zone: the first span, the last span, and half the workers in each.
 fn zones(
     zones: &[Zone],
@@ -99,11 +106,12 @@ fn zones(
         }
         measured.push((*zone, one));
     }
-    journal.find_all(findings::zones(workload, &measured));
+    let mut found: Vec<Finding> = findings::zones(workload, &measured).into_iter().collect();
     if let Some(disk) = setting.device.describe().disk {
-        journal.find_all(findings::model_against_published(workload, &measured));
-        journal.find_all(findings::outer_half(disk.outer_part(0.5, block)));
+        found.extend(findings::model_against_published(workload, &measured));
+        found.extend(findings::outer_half(disk.outer_part(0.5, block)));
     }
+    report(setting, found, journal);
     Ok(())
 }
 
@@ -130,10 +138,13 @@ fn sweep(
             return Ok(());
         }
         add_bandwidth(&mut place, span, setting, machine, journal)?;
+        if place.interrupted {
+            return Ok(());
+        }
         place.keep(journal)?;
         measured.push(place);
     }
-    journal.find_all(findings::spread("place", Arm::of(&setting.device.describe()), &measured));
+    report(setting, findings::spread("place", Arm::of(&setting.device.describe()), &measured), journal);
     Ok(())
 }
 
@@ -182,7 +193,7 @@ fn seek_distances(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Jo
         }
         measured.push(one);
     }
-    journal.find_all(findings::spread("distance", Arm::of(&setting.device.describe()), &measured));
+    report(setting, findings::spread("distance", Arm::of(&setting.device.describe()), &measured), journal);
     Ok(())
 }
 

@@ -145,9 +145,10 @@ pub(super) fn fewer_blocks(
     wanted: u64,
 ) -> Option<Finding> {
     let message = format!(
-        "{path} has room for {} of {}; {wanted} were asked for.",
+        "{path} has room for {} of {}; {} asked for.",
         counted(count, "separate request", "separate requests"),
-        counted(blocks_per_read, "block", "blocks")
+        counted(blocks_per_read, "block", "blocks"),
+        counted(wanted, "was", "were")
     );
     (count < wanted).then(|| row::FEWER_BLOCKS.of(message))
 }

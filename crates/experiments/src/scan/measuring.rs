@@ -75,7 +75,7 @@ pub(super) fn case(
     let samples = Samples::take(bench, facts, threads, counted_kernel, &mut |left| journal.step(&what, left))?;
     let change = conditions.changed(bench.machine);
     bench.machine.note(&what, &change, Sensitivity::Core);
-    check_answer(bench, path, &samples)?;
+    check_answer(bench, (path, threads), &samples)?;
     journal.find_all(sampling::missing(&row::NOT_ALL_CACHED, &what, misses(&samples), facts.sources.cache));
     let mut case = Case::new(parameters(bench, path, threads));
     case.parameters.extend(facts.parameters.clone());
@@ -115,8 +115,12 @@ fn parameters(bench: &Bench<'_>, path: AccessPath, threads: usize) -> Parameters
 }
 
 /// All paths of all subjects count alike, and look at every row: otherwise no number of the run means anything.
-fn check_answer(bench: &mut Bench<'_>, path: AccessPath, samples: &Samples) -> Result<(), ExperimentError> {
-    let (rows, label) = (bench.parameters.rows(), bench.label(path, 1));
+fn check_answer(
+    bench: &mut Bench<'_>,
+    (path, threads): (AccessPath, usize),
+    samples: &Samples,
+) -> Result<(), ExperimentError> {
+    let (rows, label) = (bench.parameters.rows(), bench.label(path, threads));
     // The other kernel's time is reported too.
     let by_kernel = samples.by_counted_kernel.iter();
     let by_kernel = by_kernel.map(|(kernel, costs)| (format!("{label} with the {kernel} kernel"), costs));
@@ -210,7 +214,7 @@ mod tests {
         let parameters = ScanParameters { rows: Some(ROWS), ..ScanParameters::default() };
         let machine = Machine::observe(Stop::default()).rehearsal();
         let cost = |count: u64| ScanCost { rows: ROWS, count, ..ScanCost::default() };
-        let outcome = |count: u64| {
+        let outcome = |count: u64, threads: usize| {
             let mut bench = Bench {
                 parameters: &parameters,
                 machine: &machine,
@@ -224,11 +228,15 @@ mod tests {
             };
             let by_counted_kernel = Some(("avx2".to_string(), vec![cost(count)]));
             let samples = Samples { costs: vec![cost(900)], laps: 1.0, ceiling: Vec::new(), by_counted_kernel };
-            check_answer(&mut bench, AccessPath::ColumnScan, &samples).map_err(|error| error.to_string())
+            let of = (AccessPath::ColumnScan, threads);
+            check_answer(&mut bench, of, &samples).map_err(|error| error.to_string())
         };
-        assert_eq!(outcome(900), Ok(()));
-        let refused = outcome(899).unwrap_err();
+        assert_eq!(outcome(900, 1), Ok(()));
+        let refused = outcome(899, 1).unwrap_err();
         let said = "column-scan and column-scan with the avx2 kernel counted 900 and 899";
+        assert!(refused.starts_with(said), "{refused}");
+        let refused = outcome(899, 2).unwrap_err();
+        let said = "column-scan by 2 threads and column-scan by 2 threads with the avx2 kernel counted 900 and 899";
         assert!(refused.starts_with(said), "{refused}");
     }
 }

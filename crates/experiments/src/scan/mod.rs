@@ -103,7 +103,7 @@ fn measure_subject(
     let offers: Vec<PathOffer> = offers.into_iter().filter(is_chosen).collect();
     let paths: Vec<AccessPath> = offers.iter().map(|offer| offer.path).collect();
     report_unshared(bench, &offers, journal);
-    plan(bench, &paths, journal)?;
+    plan(bench, &offers, journal)?;
     if let (Some(child), Some(_)) = (bench.child, machine_counters::hardware_absence()) {
         bench.counted = count(bench, &paths, child, journal)?;
     }
@@ -160,13 +160,16 @@ fn report_unshared(bench: &Bench<'_>, offers: &[PathOffer], journal: &mut dyn Jo
 }
 
 /// Says what the paths take, and refuses them where that is not there: better known before anything is made.
-fn plan(bench: &mut Bench<'_>, paths: &[AccessPath], journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+fn plan(bench: &mut Bench<'_>, offers: &[PathOffer], journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     journal.step("computing what the table takes", Duration::from_secs(2));
-    let needs = bench.subject.plan(paths)?;
+    let paths: Vec<AccessPath> = offers.iter().map(|offer| offer.path).collect();
+    let needs = bench.subject.plan(&paths)?;
     subject_run::keep_findings(bench.subject, journal);
     let Some(most) = needs.iter().map(|need| need.bytes).max() else { return Ok(()) };
     let (parameters, limit) = (bench.parameters, memory_limit(bench.parameters));
-    let (rows, most) = (parameters.rows(), most.saturating_add(STREAM_BYTES));
+    // What is read in sequence is made only for paths whose bytes are counted.
+    let stream_bytes = if offers.iter().any(|offer| offer.counts_bytes) { STREAM_BYTES } else { 0 };
+    let (rows, most) = (parameters.rows(), most.saturating_add(stream_bytes));
     let in_words = |need: &MemoryNeed| format!("{} for {}", whole_mebibytes(need.bytes), need.structure);
     let sentence = needs.iter().map(in_words).collect::<Vec<_>>().join(", ");
     journal.describe_subject("memory_needed", json!(most));
@@ -181,11 +184,15 @@ fn plan(bench: &mut Bench<'_>, paths: &[AccessPath], journal: &mut dyn Journal) 
             Some(given) if given.0 == limit => "--memory gives",
             _ => "can be had here (95 % of what is free)",
         };
+        let bandwidth = match stream_bytes {
+            0 => String::new(),
+            bytes => format!(", and {} to measure the bandwidth", whole_mebibytes(bytes)),
+        };
         return Err(ExperimentError::Parameters(format!(
-            "{rows} rows need {} of memory at one time ({sentence}{order}, and {} to measure the bandwidth), and {} is \
-             what {given}: give fewer --rows{way_out}",
+            "{} {} of memory at one time ({sentence}{order}{bandwidth}), and {} is what {given}: give fewer \
+             --rows{way_out}",
+            counted(rows, "row needs", "rows need"),
             whole_mebibytes(most),
-            whole_mebibytes(STREAM_BYTES),
             whole_mebibytes(limit)
         )));
     }

@@ -103,7 +103,8 @@ impl ScanParameters {
             );
         }
         AccessEngine::check_rows(self.rows(), self.seed)?;
-        if let Some(memory) = self.memory.filter(|memory| memory.0 < STREAM_BYTES) {
+        let measures_bandwidth = AccessPath::all().any(|path| self.wants(path) && path.counts_bytes());
+        if let Some(memory) = self.memory.filter(|memory| measures_bandwidth && memory.0 < STREAM_BYTES) {
             return refuse(format!(
                 "--memory gives {}, and measuring the bandwidth of the memory alone takes {}: give more, or leave \
                  --memory out",
@@ -158,5 +159,15 @@ mod tests {
         assert_eq!((parameters.rows(), parameters.repeat, parameters.zone_maps), (10, 7, true));
         assert_eq!((parameters.path, parameters.question), (vec![AccessPath::FullScan], Some(Asked::NoPredicate)));
         assert!(serde_json::from_str::<ScanParameters>(r#"{ "row": 10 }"#).is_err(), "a slip is not a default");
+    }
+
+    #[test]
+    fn memory_that_is_too_little_for_the_bandwidth_is_refused_only_where_that_is_measured() {
+        let checked = |path: AccessPath| {
+            let parameters = ScanParameters { path: vec![path], memory: Some(Size(64 << 20)), ..Default::default() };
+            parameters.check().map_err(|error| error.to_string())
+        };
+        assert_eq!(checked(AccessPath::IndexGoodClustering), Ok(()));
+        assert!(checked(AccessPath::FullScan).unwrap_err().contains("measuring the bandwidth"));
     }
 }

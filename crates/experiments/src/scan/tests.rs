@@ -73,8 +73,11 @@ impl AccessPaths for Fake {
     fn paths(&self, _asked: Asked) -> Vec<PathOffer> {
         let has = self.counts.iter().map(|(path, _)| (*path, None));
         let all = has.chain(self.absent.map(|(path, reason)| (path, Some(reason))));
-        all.map(|(path, absence)| PathOffer { path, is_shared_by_threads: path == AccessPath::FullScan, absence })
-            .collect()
+        let offer = |(path, absence): (AccessPath, _)| {
+            let is_shared_by_threads = path == AccessPath::FullScan;
+            PathOffer { path, is_shared_by_threads, counts_bytes: path.counts_bytes(), absence }
+        };
+        all.map(offer).collect()
     }
 
     fn plan(&mut self, paths: &[AccessPath]) -> Result<Vec<MemoryNeed>, SubjectError> {
@@ -236,4 +239,21 @@ fn the_largest_path_is_not_to_be_left_out_where_it_is_the_only_one_and_nothing_c
     let (one, two) = (refused(&["the rows"]), refused(&["the rows", "the columns"]));
     assert!(one.contains("(3 MiB for the rows, and 512 MiB") && one.ends_with("give fewer --rows"), "{one}");
     assert!(two.contains(", one after the other, and") && two.ends_with("leave the largest --path out"), "{two}");
+}
+
+#[test]
+fn memory_for_the_bandwidth_is_forecast_only_where_a_path_counts_its_bytes() {
+    let outcome = |path: AccessPath, given: u64| {
+        let memory = vec![MemoryNeed { structure: "the rows", bytes: 3 << 20 }];
+        let memory_given = Some(::measure::Size(given << 20));
+        let parameters = ScanParameters { path: vec![path], memory: memory_given, ..ScanParameters::default() };
+        let fake = Fake { memory, ..Fake::new("here", &Log::default()) };
+        run(parameters, vec![fake], Stop::default()).0.map_err(|error| error.to_string())
+    };
+    let (by_index, by_scan) = (AccessPath::IndexGoodClustering, AccessPath::FullScan);
+    assert_eq!([outcome(by_index, 3), outcome(by_scan, 515)], [Ok(()), Ok(())]);
+    let refused = outcome(by_index, 2).unwrap_err();
+    assert!(refused.contains("need 3 MiB of memory at one time (3 MiB for the rows), and 2 MiB is"), "{refused}");
+    let refused = outcome(by_scan, 514).unwrap_err();
+    assert!(refused.contains("need 515 MiB of memory at one time (3 MiB for the rows, and 512 MiB"), "{refused}");
 }

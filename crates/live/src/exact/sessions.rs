@@ -83,9 +83,9 @@ pub(super) struct Seen {
 }
 
 impl Watched {
-    /// Until when it is known what the session did.
+    /// Until when it is known what the session did: not before the watch began, which takes a change a moment earlier.
     fn until(&self, now: u64) -> u64 {
-        match self.end {
+        let until = match self.end {
             None => now,
             Some(End::LeftAlone { at }) => at,
             Some(End::Gone { noticed }) => match self.changes.last() {
@@ -93,7 +93,8 @@ impl Watched {
                 Some(last) if last.wait == 0 && last.state != Some(State::Active) => last.at,
                 _ => noticed,
             },
-        }
+        };
+        until.max(self.begun)
     }
 
     fn share(&self, store: Duration, now: u64) -> (f64, Duration) {
@@ -286,6 +287,18 @@ mod tests {
     fn working(seen: &Seen) -> u64 {
         let active = seen.intervals.iter().filter(|one| one.is_active());
         active.map(|one| one.ended - one.begun).sum()
+    }
+
+    #[test]
+    fn a_session_that_ends_as_its_watch_begins_did_nothing() {
+        let mut sessions = Sessions::new(Chosen::All, STORE, 0);
+        let (new, _) = sessions.look(vec![place(7, 1, State::Idle)], 0);
+        new.into_iter().for_each(|place| sessions.begin(place, 5 * MILLI));
+        // Its last change came before the clock was read.
+        sessions.take(store(0, 4 * MILLI, (0, IDLE)));
+        sessions.look(Vec::new(), 6 * MILLI);
+        let seen = sessions.finish(9 * MILLI);
+        assert_eq!((seen.sessions, seen.gone, seen.intervals.len()), (1, 1, 0));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl<'a> Entry<'a> {
 
     /// In µs since 1970.
     pub(super) fn start(&self) -> i64 {
-        self.word(offset::PROCESS_START) + EPOCH_MICROS
+        self.word(offset::PROCESS_START).saturating_add(EPOCH_MICROS)
     }
 
     /// In µs since 1970; `None` before the first statement.
@@ -193,6 +193,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_absent_and_a_short_entry_no_panic() {
+        let mut wild = bytes(1);
+        wild[offset::PROCESS_START..][..8].copy_from_slice(&i64::MAX.to_le_bytes());
+        assert_eq!(Entry::new(&wild).start(), i64::MAX);
         let empty = bytes(1);
         let entry = Entry::new(&empty);
         assert_eq!((entry.query_id(), entry.statement_start(), entry.is_changing()), (None, None, false));

@@ -46,7 +46,7 @@ impl Listener for Wanting {
 
     fn trace(&mut self, _look: (i64, &[Sample]), _traced: Traced, _names: &BTreeMap<String, String>) {}
 
-    fn wants_counters(&self) -> bool {
+    fn wants_counters(&mut self) -> bool {
         true
     }
 
@@ -66,6 +66,12 @@ impl Listener for Wanting {
 
     fn away(&mut self) {}
 
+    fn unreached(&mut self, reason: &str) {
+        self.say(format!("unreached: {reason}"));
+    }
+
+    fn back(&mut self) {}
+
     fn lose(&mut self, _time: Ticks, _reason: &str) {}
 }
 
@@ -73,6 +79,26 @@ impl Listener for Wanting {
 fn a_server_that_stays_away_is_looked_for_less_and_less_often() {
     let after = [0, 3, 60, 86_400].map(|seconds| knock_after(Duration::from_secs(seconds)));
     assert_eq!(after, [500, 500, 6_000, 30_000].map(Duration::from_millis));
+}
+
+#[test]
+fn a_server_that_stays_away_is_said_to_be_once_and_what_is_said_is_heard_meanwhile() {
+    // How long ago the last look was.
+    let said_after = |seconds: u64| {
+        let (mut watch, wanting, calls) = (watch(), Wanting::default(), Arc::new(AtomicUsize::new(0)));
+        let (said, called) = (Arc::clone(&wanting.said), Arc::clone(&calls));
+        watch.tell(Box::new(wanting));
+        watch.meanwhile(Box::new(move || {
+            called.fetch_add(1, Ordering::Relaxed);
+        }));
+        // It is over before the server is asked for a session.
+        watch.opened = Instant::now() + Duration::from_secs(60);
+        watch.knock(ago(seconds), Instant::now() + Duration::from_millis(100), "the connection was closed");
+        assert!(calls.load(Ordering::Relaxed) > 1);
+        said.lock().unwrap().clone()
+    };
+    assert_eq!(said_after(3), Vec::<String>::new());
+    assert_eq!(said_after(11), ["unreached: the connection was closed"]);
 }
 
 #[test]

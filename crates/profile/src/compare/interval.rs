@@ -131,7 +131,7 @@ impl Cut {
         if self.kept == 0 {
             return Err(match self.unstamped {
                 0 => format!("no call and no wait of {name} is in the trace: `readpath profile` shows its times"),
-                _ => format!("no stamp of the wall clock in the trace says what is of {name}"),
+                _ => format!("no stamp of the wall clock in the trace tells which calls and waits belong to {name}"),
             });
         }
         let whole = std::mem::take(&mut ingested.profile);

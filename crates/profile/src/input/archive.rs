@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use flate2::Crc;
 use flate2::bufread;
 use flate2::read::DeflateDecoder;
+use sys::file::awaited::unless_called_off;
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
@@ -34,6 +35,9 @@ struct Entries {
     left: VecDeque<Result<Entry, String>>,
 }
 
+/// What is said of an archive in which entries have the same name.
+const DUPLICATE_NAMES: &str = "it has entries of the same name, and only the last one of each name is read";
+
 /// The bytes of all files of an archive.
 pub(super) fn unpack(file: File) -> io::Result<Bytes> {
     let mut archive = match ZipArchive::new(file.try_clone()?) {
@@ -43,7 +47,11 @@ pub(super) fn unpack(file: File) -> io::Result<Bytes> {
         }
         Err(error) => return Err(error.into()),
     };
-    let mut left = VecDeque::new();
+    let mut left: VecDeque<Result<Entry, String>> = VecDeque::new();
+    // The library knows entries by their names.
+    if archive.has_duplicate_names() {
+        left.push_back(Err(DUPLICATE_NAMES.into()));
+    }
     for place in 0..archive.len() {
         let entry = match archive.by_index_raw(place) {
             Ok(entry) => entry,
@@ -126,6 +134,9 @@ const HEADER_BYTES: usize = 30;
 const HEADER: &[u8] = b"PK\x03\x04";
 const DESCRIPTOR: &[u8] = b"PK\x07\x08";
 
+/// How much is read at a time of what is passed over.
+const PASSED_BYTES: usize = 64 << 10;
+
 /// What an archive says that ends before the list of its entries.
 const CUT: &str = "the zip archive is truncated: its central directory, at the end, is missing";
 
@@ -189,6 +200,20 @@ fn read_stored(entry: &mut io::Take<BufReader<File>>, buffer: &mut [u8]) -> io::
     }
 }
 
+/// Reads what was not unpacked of an entry. There may be much of it, and the reader of the files gets nothing at which
+/// it could break off.
+fn pass_over(entry: &mut OpenEntry) -> io::Result<()> {
+    let mut passed = vec![0; PASSED_BYTES];
+    loop {
+        match entry.read(&mut passed) {
+            Ok(0) => return Ok(()),
+            Ok(_) => unless_called_off()?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 impl WithoutList {
     fn new(mut file: File) -> io::Result<WithoutList> {
         file.rewind()?;
@@ -198,8 +223,7 @@ impl WithoutList {
 
     /// Opens the next entry and gives its name; an error where none is there, or none that can be read.
     fn next_header(&mut self) -> io::Result<Vec<u8>> {
-        // What was not unpacked of the entry before.
-        io::copy(&mut self.open, &mut io::sink())?;
+        pass_over(&mut self.open)?;
         let mut file = self.open.leave()?;
         if mem::take(&mut self.has_descriptor) {
             let has_name = file.fill_buf()?.starts_with(DESCRIPTOR);
@@ -234,6 +258,8 @@ impl Archive for WithoutList {
             if !name.ends_with(b"/") && !within::is_map(&name) {
                 return Ok(opened(String::from_utf8_lossy(&name).into_owned(), self.open.clone()));
             }
+            // As within an entry: any number of folders may follow one another.
+            unless_called_off()?;
         }
     }
 
@@ -362,6 +388,18 @@ mod tests {
         assert_eq!(text, "one\nsix\n");
         assert!(failure.starts_with("its entry number 2 cannot be found ("), "{failure}");
         assert!(failure.ends_with("); the other files were read"), "{failure}");
+    }
+
+    #[test]
+    fn entries_of_the_same_name_are_not_lost_in_silence() {
+        let files: [(&str, &[u8]); 3] = [("a.trc", b"one\n"), ("b.trc", b"two\n"), ("c.trc", b"six\n")];
+        let mut archive = of_files(&files);
+        let is_second = |at: &usize| archive[*at..].starts_with(b"b.trc");
+        let places: Vec<usize> = (0..archive.len()).filter(is_second).collect();
+        assert_eq!(places.len(), 2, "before the entry and in the list of entries");
+        places.into_iter().for_each(|at| archive[at] = b'a');
+        let said = DUPLICATE_NAMES.to_string() + "; the other files were read";
+        assert_eq!(read_on(&archive), ("two\nsix\n".into(), said));
     }
 
     #[test]

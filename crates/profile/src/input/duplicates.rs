@@ -1,12 +1,13 @@
 //! Files of one archive that seem to be the same, so that what is in them counts once for each.
 //!
-//! As with files that are given one by one, the first bytes and the size decide, and all of them are read.
+//! As with files that are given one by one, the first bytes and the size decide, and all of them are read. Files in
+//! which nothing takes time, such as a note in each folder, add nothing to any sum, and are not compared.
 
 use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::input::foreign::{HEAD_BYTES, hash_of_head};
+use crate::input::foreign::{HEAD_BYTES, TIMED_BYTES_MAX, hash_of_head, may_be_timed};
 
 /// Most files of an archive that the files behind them are compared with.
 const COMPARED_MAX: usize = 1 << 16;
@@ -64,6 +65,8 @@ pub(super) struct Comparison {
     /// The first bytes of the open file, and how many it has so far.
     head: Vec<u8>,
     bytes: u64,
+    /// Whether anything in it may take time.
+    is_timed: bool,
     found: SharedDuplicates,
 }
 
@@ -75,19 +78,23 @@ impl Comparison {
 
     /// Takes the next bytes of the open file.
     pub(super) fn add(&mut self, bytes: &[u8]) {
-        let missing = HEAD_BYTES - self.head.len();
-        self.head.extend_from_slice(&bytes[..bytes.len().min(missing)]);
+        let known = self.head.len();
+        let (first, behind) = bytes.split_at(bytes.len().min(HEAD_BYTES - known));
+        self.head.extend_from_slice(first);
         self.bytes += bytes.len() as u64;
+        // A sign may have begun in the bytes before. Behind the first bytes one that did is missed: there is another.
+        let from = known.saturating_sub(TIMED_BYTES_MAX);
+        self.is_timed = self.is_timed || may_be_timed(&self.head[from..]) || may_be_timed(behind);
     }
 
     /// Ends the open file. `within` is what was found among its own files, where it is an archive.
     pub(super) fn end_file(&mut self, name: String, within: Duplicates) {
         let key = (hash_of_head(&self.head), mem::take(&mut self.bytes));
         self.head.clear();
+        let is_timed = mem::take(&mut self.is_timed);
         let mut found = self.found.lock();
         found.add_within(&name, within);
-        // Empty files hold nothing that could count twice.
-        if key.1 == 0 || name.len() > NAME_BYTES_MAX {
+        if !is_timed || name.len() > NAME_BYTES_MAX {
             return;
         }
         if let Some(first) = self.known.get(&key) {

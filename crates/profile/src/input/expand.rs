@@ -11,22 +11,18 @@ use glob::{MatchOptions, Pattern};
 use recording::SegmentName;
 
 use crate::input::given::Given;
+use crate::input::packing::{self, unpacked};
 use crate::input::problem::Problem;
 
 /// Deepest nesting of folders; a link may lead back to where it stands.
 const DEPTH_MAX: usize = 64;
 
-/// Endings of names by which traces are found in folders. A file that is named itself is read whatever its name.
-const ENDINGS: [&str; 6] = [".trc", ".trc.gz", ".trc.zst", ".trc.xz", ".trc.bz2", ".trc.zip"];
+/// The ending of names by which traces are found in folders, packed or not. A file that is named itself is read
+/// whatever its name.
+const TRACE_ENDING: &str = ".trc";
 
 /// Endings of names by which server logs are found in folders; many other files have them too.
 const LOG_ENDINGS: [&str; 3] = [".log", ".csv", ".json"];
-
-/// Endings of names of archives, which are read only if they are named: in folders most hold something else.
-const ARCHIVE_ENDINGS: [&str; 7] = [".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip"];
-
-/// Endings that tell how a file is packed.
-pub(super) const PACKED: [&str; 5] = [".gz", ".zst", ".xz", ".bz2", ".zip"];
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -119,13 +115,14 @@ impl Found {
         }
     }
 
-    /// All that was found. Archives in folders are passed over, unless an argument names them; that is a problem.
+    /// All that was found. Archives in folders are passed over, unless an argument names them: in folders most hold
+    /// something else. That is a problem, and the first one, because of many problems only the first are named.
     fn finish(mut self) -> Expansion {
         let known = &mut self.known;
         self.archives.retain(|path| known.insert(Identity::of(path), String::new()).is_none());
         if let Some(first) = self.archives.first() {
             let (count, first) = (self.archives.len(), first.display().to_string());
-            self.expansion.problems.push(Problem::ArchivesPassedOver { count, first });
+            self.expansion.problems.insert(0, Problem::ArchivesPassedOver { count, first });
         }
         self.expansion
     }
@@ -213,19 +210,21 @@ fn is_address(path: &Path) -> bool {
 }
 
 fn is_trace_name(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+    unpacked_name(path).ends_with(TRACE_ENDING)
 }
 
 fn is_archive_name(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    ARCHIVE_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    packing::is_archive(&small_name(path))
 }
 
 /// A name without the ending of its packing, in small letters.
 fn unpacked_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    PACKED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name).to_owned()
+    unpacked(&small_name(path)).to_owned()
+}
+
+/// The name of a file without its folders, in small letters.
+fn small_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().to_lowercase()
 }
 
 /// The name without the number that rotation put behind it, and the number: `a.log.2` is older than `a.log.1`, and
@@ -335,7 +334,7 @@ mod tests {
         };
         let whole = folder.path().to_path_buf();
         let all = said(&[whole.clone(), whole.join("deep")]);
-        let [_, passed_over] = &all[..] else { panic!("{all:?}") };
+        let [passed_over, _] = &all[..] else { panic!("{all:?}") };
         assert!(passed_over.starts_with("3 archives in folders were passed over: name them"), "{passed_over}");
         // Those that are named are read.
         let but_one = said(&[whole.clone(), whole.join("x.tar"), whole.join("deep/z.zip")]);
@@ -345,7 +344,11 @@ mod tests {
         fs::create_dir(whole.join("archives")).unwrap();
         fs::write(whole.join("archives/z.zip"), "").unwrap();
         let alone = said(&[whole.join("archives")]);
-        assert!(alone.len() == 2 && alone[0].contains("(*.trc)") && alone[1].ends_with("z.zip)"), "{alone:?}");
+        assert!(alone.len() == 2 && alone[0].ends_with("z.zip)") && alone[1].contains("(*.trc)"), "{alone:?}");
+        // Of many problems only the first are named.
+        let arguments: Vec<PathBuf> = std::iter::repeat_n(whole.join("b.trc"), 9).chain([whole]).collect();
+        let first = said(&arguments).swap_remove(0);
+        assert!(first.contains(" were passed over: "), "{first}");
     }
 
     #[test]

@@ -54,6 +54,18 @@ const AWR: &str = "it is an AWR report, with sums of the whole instance and no c
 /// Signs of reports that are made out of traces.
 const REPORTS: [&[u8]; 3] = [b"TKPROF: Release", b"TVD$XTAT", b"<html"];
 
+/// One of these stands in every line of a call or a wait, in every plan in JSON, and in an English log with durations.
+const TIMED: [&[u8]; 5] = [b"ela=", b",e=", b"tim=", b"Plan", b"duration:"];
+
+/// Longest of these, in bytes.
+pub(super) const TIMED_BYTES_MAX: usize = 9;
+
+/// Whether any of these bytes may be those of something that took time. A file without any holds nothing that is added
+/// up.
+pub(super) fn may_be_timed(bytes: &[u8]) -> bool {
+    TIMED.iter().any(|sign| memchr::memmem::find(bytes, sign).is_some())
+}
+
 /// Says what a file without calls and waits looks like, from its first bytes ([`HEAD_BYTES`] are plenty).
 pub fn describe(head: &[u8]) -> &'static str {
     let has = |sign: &[u8]| memchr::memmem::find(head, sign).is_some();
@@ -82,6 +94,23 @@ pub fn describe(head: &[u8]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whatever_takes_time_has_a_sign_of_it_and_other_text_has_none() {
+        for line in [
+            "WAIT #5: nam='db file sequential read' ela= 90 file#=1 block#=2 blocks=1 obj#=3 tim=4",
+            "EXEC #5:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim=3",
+            "RPC EXEC:c=0,e=44",
+            "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms",
+            "{\"Plan\": {\"Node Type\": \"Result\"}}",
+        ] {
+            assert!(may_be_timed(line.as_bytes()), "{line}");
+        }
+        for text in ["", "Oracle Database 19c\nORACLE_HOME = /u01\n", "read this first: the times are in UTC\n"] {
+            assert!(!may_be_timed(text.as_bytes()), "{text}");
+        }
+        assert!(TIMED.iter().all(|sign| sign.len() <= TIMED_BYTES_MAX));
+    }
 
     #[test]
     fn a_file_that_is_no_trace_is_called_what_it_is() {

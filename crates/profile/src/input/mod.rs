@@ -12,6 +12,7 @@ mod expand;
 pub mod foreign;
 mod frames;
 mod given;
+mod packing;
 mod peeked;
 mod problem;
 mod side_by_side;
@@ -27,6 +28,8 @@ pub use duplicates::Duplicates;
 pub(crate) use expand::is_matched;
 pub use expand::{Expansion, expand};
 pub use given::Given;
+pub use packing::is_packed_name;
+pub(crate) use peeked::Peeked;
 pub use problem::Problem;
 
 use bytes::Bytes;

@@ -3,7 +3,8 @@
 use std::io::{self, Cursor, Read};
 
 /// The bytes that were looked at, and those behind them.
-pub(super) struct Peeked<R> {
+#[derive(Debug)]
+pub(crate) struct Peeked<R> {
     head: Cursor<Vec<u8>>,
     /// What ends them, or what comes behind those that were handed out.
     error: Option<io::Error>,
@@ -13,7 +14,7 @@ pub(super) struct Peeked<R> {
 
 impl<R: Read> Peeked<R> {
     /// Looks at this many bytes; at fewer where the stream ends or fails before. An error comes when it is read.
-    pub(super) fn new(mut stream: R, most: usize) -> Peeked<R> {
+    pub(crate) fn new(mut stream: R, most: usize) -> Peeked<R> {
         let mut head = Vec::with_capacity(most);
         let outcome = Read::by_ref(&mut stream).take(most as u64).read_to_end(&mut head);
         let has_more = outcome.is_ok() && head.len() == most;
@@ -21,7 +22,7 @@ impl<R: Read> Peeked<R> {
     }
 
     /// The bytes that were looked at.
-    pub(super) fn head(&self) -> &[u8] {
+    pub(crate) fn head(&self) -> &[u8] {
         self.head.get_ref()
     }
 }

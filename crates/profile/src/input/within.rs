@@ -7,11 +7,12 @@
 use std::io::{self, Read};
 
 use measure::quantity::counted;
+use sys::file::awaited::unless_called_off;
 
 use crate::input::bytes::Bytes;
 use crate::input::compression::unpack_stream;
 use crate::input::duplicates::Comparison;
-use crate::input::expand::PACKED;
+use crate::input::packing::unpacked;
 
 /// The ending of a trace's map, which is passed over in folders too: a package of incidents has one for each trace.
 const TRACE_MAP: &str = ".trm";
@@ -97,7 +98,8 @@ impl<A: Archive> FilesWithin<A> {
     }
 
     fn begin(&mut self) {
-        match self.archive.next() {
+        // The reader of the files can break off where it gets bytes, and any number of files may have none.
+        match unless_called_off().and_then(|()| self.archive.next()) {
             Ok(Next::File(name, bytes)) => {
                 self.end_whole_line();
                 self.open = Some((name, bytes));
@@ -219,8 +221,7 @@ impl<A: Archive> Read for FilesWithin<A> {
 
 /// Whether a file of this name is a trace's map, compressed or not.
 pub(super) fn is_map(name: &[u8]) -> bool {
-    let unpacked = PACKED.iter().find_map(|ending| name.strip_suffix(ending.as_bytes()));
-    unpacked.unwrap_or(name).ends_with(TRACE_MAP.as_bytes())
+    unpacked(&String::from_utf8_lossy(name).to_lowercase()).ends_with(TRACE_MAP)
 }
 
 /// A file of an archive whose bytes these are, unpacked where it is compressed.
@@ -359,25 +360,42 @@ mod tests {
         assert_eq!(failure, "in its file b.tar, in its file 2.trc, why; the other files were read");
     }
 
+    /// What is found of files that seem to be the same.
+    fn duplicates_in(mut bytes: Bytes) -> Duplicates {
+        let duplicates = bytes.duplicates();
+        // Damage of a file ends in an error, and hides no copy of it.
+        let _ = bytes.read_to_end(&mut Vec::new());
+        duplicates.take()
+    }
+
+    fn pair(first: &str, second: &str) -> Option<[String; 2]> {
+        Some([first.to_string(), second.to_string()])
+    }
+
     #[test]
     fn a_file_that_an_archive_has_twice_is_noted() {
-        let found = |mut bytes: Bytes| {
-            let duplicates = bytes.duplicates();
-            // Damage of a file ends in an error, and hides no copy of it.
-            let _ = bytes.read_to_end(&mut Vec::new());
-            duplicates.take()
-        };
-        let pair = |first: &str, second: &str| Some([first.to_string(), second.to_string()]);
-        let twice = [("one\n", false), ("two\n", false), ("one\n", false), ("", false), ("", false)];
-        assert_eq!(found(files(made(&twice))), Duplicates { first: pair("5.trc", "3.trc"), further: 0 });
-        let within = found(files(within_another(&twice)));
+        let twice = [("tim=1\n", false), ("tim=2\n", false), ("tim=1\n", false), ("", false), ("", false)];
+        let found = duplicates_in(files(made(&twice)));
+        assert_eq!(found, Duplicates { first: pair("5.trc", "3.trc"), further: 0 });
+        let within = duplicates_in(files(within_another(&twice)));
         assert_eq!(within, Duplicates { first: pair("b.tar/5.trc", "b.tar/3.trc"), further: 0 });
-        let more = [("one\n", true), ("one\n", false), ("one\n", true)];
-        assert_eq!(found(files(made(&more))), Duplicates { first: pair("3.trc", "2.trc"), further: 1 });
+        let more = [("tim=1\n", true), ("tim=1\n", false), ("tim=1\n", true)];
+        assert_eq!(duplicates_in(files(made(&more))), Duplicates { first: pair("3.trc", "2.trc"), further: 1 });
         // The size alone, or the beginning alone, makes no two files the same.
-        let long = "x".repeat(100_000);
-        let different = [("one\n", false), ("two\n", false), (&*long, false), (&long[1..], false)];
-        assert_eq!(found(files(made(&different))), Duplicates::default());
+        let long = "tim=1\n".repeat(20_000);
+        let different = [("tim=1\n", false), ("tim=2\n", false), (&*long, false), (&long[6..], false)];
+        assert_eq!(duplicates_in(files(made(&different))), Duplicates::default());
+    }
+
+    #[test]
+    fn a_file_in_which_nothing_takes_time_counts_nothing_twice() {
+        let note = "x".repeat(100_000);
+        let twice = [("read me\n", false), ("read me\n", false), (&*note, false), (&*note, false)];
+        assert_eq!(duplicates_in(files(made(&twice))), Duplicates::default());
+        // What takes time may stand far behind the beginning.
+        let late = note + "\nWAIT #1: nam='x' ela= 1 tim=2\n";
+        let twice = [(&*late, false), (&*late, false)];
+        assert_eq!(duplicates_in(files(made(&twice))).first, pair("2.trc", "1.trc"));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Profiles of real, made, damaged and odd input. Memory has a program of its own: it looks at its whole process.
+//! Profiles of real, made, damaged and odd input. Memory and calling off have programs of their own: they are about a
+//! whole process.
 
 mod advised;
 mod borne_out;

@@ -7,6 +7,7 @@ use ::measure::Nanos;
 use clap::{ArgMatches, Args, Command};
 use experiments::counters::{self, CommandOutput, CountersParameters, Outcome, Surroundings};
 use report::Media;
+use sys::process::Adoption;
 
 use super::measure::measure;
 use crate::exit::{Exit, Failure};
@@ -67,6 +68,9 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let surroundings = Surroundings { output, folders, scratch: env::temp_dir() };
     let mut outcome = Outcome::None;
     let measured = measure(context, COMMAND.name, |journal, machine| {
+        // What a command has in the background when ^C ends it, is found and ended only so. Where the kernel refuses,
+        // it goes on, as it would without readpath.
+        let _adoption = Adoption::begin();
         let (ended, result) = counters::run(&parameters, &surroundings, machine, journal);
         outcome = ended;
         result

@@ -222,7 +222,7 @@ fn is_usual_end(journal: &RunJournal, signal: u8) -> bool {
 /// What is left of a run that did not complete.
 fn kept(journal: &RunJournal) -> String {
     let done = match journal.run().cases.len() {
-        0 => return "no case was finished.".into(),
+        0 => return "no case was finished, and nothing is kept.".into(),
         1 => "the case it had finished is".to_string(),
         count => format!("the {count} cases it had finished are"),
     };

@@ -167,6 +167,7 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
     let recorder = Recorder::start(folder, settings).map_err(|error| failed(&error))?;
     let news = recorder.news();
     watch.tell(Box::new(recorder));
+    tell_meanwhile(&mut watch, &news);
     if !context.globals.quiet {
         output::warn(&format!("recording {} to {} until ^C", address.shown(), arguments.to.display()));
     }
@@ -186,7 +187,10 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
             let (listener, reason) = watch.release();
             let (Some(listener), reason) = (listener, reason.unwrap_or_default()) else { break };
             match open_again((arguments, address), listener, &reason, &signals) {
-                Some(again) => watch = again,
+                Some(again) => {
+                    watch = again;
+                    tell_meanwhile(&mut watch, &news);
+                }
                 None => return finish(arguments, &news),
             }
         }
@@ -220,6 +224,7 @@ fn open_again(
         }
         if let Ok(mut watch) = open(arguments, address, signals) {
             let lost = u64::try_from(left.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            listener.back();
             listener.lose(Ticks::from_nanos(lost), reason.trim_end_matches('.'));
             watch.tell(listener);
             return Some(watch);
@@ -236,6 +241,12 @@ fn again_after(away: Duration) -> Duration {
 fn tell(news: &Mutex<News>) {
     let said = std::mem::take(&mut news.lock().unwrap_or_else(PoisonError::into_inner).said);
     said.iter().for_each(|sentence| output::complain(sentence));
+}
+
+/// Has the same said while the server is away, for which the watch waits.
+fn tell_meanwhile(watch: &mut Watch, news: &Arc<Mutex<News>>) {
+    let news = Arc::clone(news);
+    watch.meanwhile(Box::new(move || tell(&news)));
 }
 
 /// Says what was recorded.

@@ -1,6 +1,6 @@
 //! `readpath report`: runs as one page for a browser, and their charts as files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,9 @@ const STATEMENTS: usize = 10;
 /// Letters of an identifier in the name of a file: the time in milliseconds and the version. More are taken where two
 /// runs share these.
 const ID_LENGTH: usize = 13;
+
+/// Most letters of one: twice those that readpath gives a run, and short enough for the name of a file.
+const ID_LENGTH_MAX: usize = 64;
 
 #[derive(Args)]
 struct Arguments {
@@ -185,11 +188,20 @@ fn one(reference: &str, context: &Context) -> Result<Run, Failure> {
     }
 }
 
-/// Each chart of each run with its place, those of several runs under names with the run in them.
+/// Each chart of each run with its place, those of several runs under names with the run in them. A run that is named
+/// twice has its charts once.
 fn charts(folder: &Path, runs: &[Run]) -> Vec<(PathBuf, String)> {
     let mut charts: Vec<(PathBuf, String)> = Vec::new();
-    let mut seen = BTreeSet::new();
-    let runs_once: Vec<&Run> = runs.iter().filter(|run| seen.insert(&run.id)).collect();
+    let mut runs_once: Vec<&Run> = Vec::new();
+    // A copy that was changed keeps its identifier, and has charts of its own.
+    let mut of_id: BTreeMap<&str, Vec<&Run>> = BTreeMap::new();
+    for run in runs {
+        let known = of_id.entry(run.id.as_str()).or_default();
+        if !known.contains(&run) {
+            known.push(run);
+            runs_once.push(run);
+        }
+    }
     let ids = short_ids(&runs_once);
     for (run, id) in runs_once.into_iter().zip(ids) {
         for (name, text) in svg::files(run) {
@@ -200,15 +212,25 @@ fn charts(folder: &Path, runs: &[Run]) -> Vec<(PathBuf, String)> {
     charts
 }
 
-/// The beginnings of the identifiers of different runs, as long as it takes to tell them apart.
+/// The beginnings of the identifiers of different runs, as long as it takes to tell them apart; with a number behind
+/// them from the second run of one identifier on.
 fn short_ids(runs: &[&Run]) -> Vec<String> {
     let of_length = |length: usize| -> Vec<String> {
         let letters = |run: &&Run| run.id.chars().filter(char::is_ascii_alphanumeric).take(length).collect::<String>();
         runs.iter().map(letters).collect()
     };
-    let longest = runs.iter().map(|run| run.id.len()).max().unwrap_or(0);
-    let are_apart = |ids: &Vec<String>| ids.iter().collect::<BTreeSet<_>>().len() == ids.len();
-    (ID_LENGTH..longest).map(of_length).find(are_apart).unwrap_or_else(|| of_length(longest))
+    let longest = runs.iter().map(|run| run.id.len()).max().unwrap_or(0).min(ID_LENGTH_MAX);
+    let different = runs.iter().map(|run| &run.id).collect::<BTreeSet<_>>().len();
+    let are_apart = |ids: &Vec<String>| ids.iter().collect::<BTreeSet<_>>().len() == different;
+    let ids = (ID_LENGTH..longest).map(of_length).find(are_apart).unwrap_or_else(|| of_length(longest));
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    // The letters of an identifier have no hyphen among them, so that no other one is the same.
+    let numbered = |id: String| {
+        let count = counts.entry(id.clone()).or_default();
+        *count += 1;
+        if *count == 1 { id } else { format!("{id}-{count}") }
+    };
+    ids.into_iter().map(numbered).collect()
 }
 
 /// Writes charts that [`refuse_to_replace`] let pass; gives how many. Where that fails, the folders that were made for
@@ -283,6 +305,20 @@ mod tests {
         let ids = |runs: &[Run]| short_ids(&runs.iter().collect::<Vec<_>>());
         assert_eq!(ids(&runs), ["0197c0de00007a11", "0197c0de00007a12"]);
         assert_eq!(ids(&runs[..1]), ["0197c0de00007"]);
+    }
+
+    #[test]
+    fn charts_of_documents_that_share_an_identifier_have_different_names() {
+        let ids = |ids: &[&str]| {
+            let runs: Vec<Run> = ids.iter().map(|id| Run { id: (*id).into(), ..Run::default() }).collect();
+            short_ids(&runs.iter().collect::<Vec<_>>())
+        };
+        let id = "0197c0de-0000-7a11-8000-000000000001";
+        assert_eq!(ids(&[id, id, id]), ["0197c0de00007", "0197c0de00007-2", "0197c0de00007-3"]);
+        assert_eq!(ids(&["a-b", "ab", ""]), ["ab", "ab-2", ""]);
+        let long = [format!("{id}{}1", "0".repeat(300)), format!("{id}{}2", "0".repeat(300))];
+        let [first, second]: [String; 2] = ids(&[&long[0], &long[1]]).try_into().unwrap();
+        assert_eq!((first.len(), format!("{first}-2")), (ID_LENGTH_MAX, second));
     }
 
     #[test]

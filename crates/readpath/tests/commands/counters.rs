@@ -2,11 +2,15 @@
 
 // What stands beside the tests of this file is called by them alone.
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
 use crate::children::{first_child, interrupt, is_running};
 use crate::user::User;
+use crate::waiting;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
 fn counters(words: &[&str]) -> Output {
@@ -128,4 +132,38 @@ fn an_interrupt_ends_the_command_too() {
     let output = counters.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(!is_running(child), "the command of number {child} is left behind");
+}
+
+#[test]
+fn an_interrupt_from_the_terminal_ends_what_the_command_has_in_the_background_too() {
+    if !fs::exists("/proc/thread-self/children").unwrap() {
+        return println!("skipped: this kernel does not list the children of a process");
+    }
+    let user = User::new();
+    // The shell ends at once. Its program, which ignores ^C as every one in the background of a script does, is then an
+    // orphan; the second one has a session of its own, and another parent.
+    for script in ["sleep 100 & echo $!; wait", "(setsid sh -c 'echo $$; exec sleep 100' &); sleep 100"] {
+        let mut command = user.command(&["counters", "--no-store", "--", "sh", "-c", script]);
+        let mut counters = command.process_group(0).spawn().unwrap();
+        let mut reader = BufReader::new(counters.stdout.take().unwrap());
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let sleeper: u32 = line.trim().parse().unwrap();
+        kill_process_group(Pid::from_child(&counters), Signal::INT).unwrap();
+        let status = waiting::end_of(&mut counters, script);
+        assert_eq!(status.code(), Some(130), "{script}");
+        assert!(waiting::has_ended(sleeper), "{script}: {sleeper} is left behind");
+    }
+}
+
+#[test]
+fn a_command_that_ends_by_itself_leaves_what_it_has_in_the_background_to_itself() {
+    let script = "sleep 100 > /dev/null 2>&1 & echo $!";
+    let output = User::new().run(&["counters", "--no-store", "--", "sh", "-c", script]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let sleeper: u32 = said.lines().next().unwrap().trim().parse().unwrap();
+    let is_there = !waiting::has_ended(sleeper);
+    let _ = kill_process(Pid::from_raw(sleeper.cast_signed()).unwrap(), Signal::KILL);
+    assert!(is_there, "{said}");
 }

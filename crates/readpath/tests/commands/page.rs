@@ -156,6 +156,25 @@ fn each_chart_is_a_file_and_runs_do_not_overwrite_each_other() {
 }
 
 #[test]
+fn a_changed_copy_of_a_run_has_charts_of_its_own_and_a_run_that_is_named_twice_has_them_once() {
+    let user = with_runs();
+    let home = user.home.path().display();
+    let document = user.ok("show last --format json");
+    let changed = document.replace("\"--seed\"", "\"--sown\"");
+    assert_ne!(document, changed);
+    fs::write(user.home.path().join("run.json"), document).unwrap();
+    fs::write(user.home.path().join("changed.json"), changed).unwrap();
+    let said = user.ok(&format!("report {home}/run.json {home}/changed.json {home}/run.json --charts {home}/charts"));
+    let names: Vec<String> = fs::read_dir(user.home.path().join("charts"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    let of_copy = names.iter().filter(|name| name.ends_with("-2.svg")).count();
+    assert!(of_copy > 0 && names.len() == 2 * of_copy, "{names:?}");
+    assert!(said.contains(&format!("{} charts", names.len())), "{said}");
+}
+
+#[test]
 fn a_page_is_not_written_where_its_charts_are_refused() {
     let user = with_runs();
     user.ok("report last --charts charts");

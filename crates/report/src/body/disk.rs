@@ -130,17 +130,26 @@ fn zone_label(case: &Case) -> String {
     }
 }
 
-/// Elapsed time per read as a multiple of that of the first outer case, which is one over the rate, as the finding on
-/// zones and the published figures have it; empty for the outer one itself.
+/// Elapsed time per read as a multiple of that of the first outer case of the same path, which is one over the rate, as
+/// the finding on zones and the published figures have it; empty for the outer one itself.
 fn against_outer(case: &Case, cases: &[&Case]) -> Option<Cell> {
     let is_outer = |case: &Case| parameters::ZONE.in_case(case).as_deref() == Some("outer");
     let rate = |case: &Case| Some(reads::IOPS.in_case(case)?.statistics.mean).filter(|rate| *rate > 0.0);
-    let times = rate(cases.iter().find(|case| is_outer(case))?)? / rate(case)?;
+    let path = parameters::PATH.in_case(case);
+    let outer = cases.iter().find(|other| is_outer(other) && parameters::PATH.in_case(other) == path)?;
+    let times = rate(outer)? / rate(case)?;
     (!is_outer(case)).then(|| Cell::number(ratio(times), times, Unit::Ratio))
+}
+
+/// The path of a case, where there are several; else nothing.
+fn path_among(cases: &[&Case]) -> impl Fn(&Case) -> String {
+    let is_one = !varying(cases).contains(&parameters::PATH.name);
+    move |case: &Case| if is_one { String::new() } else { cell(case, parameters::PATH.name) }
 }
 
 /// Latency and bandwidth with a bar each, against a parameter.
 fn along(cases: &[&Case], shown: &Along) -> Table {
+    let path = path_among(cases);
     let is_percentile_there = cases.iter().any(|case| reads::READ_LATENCY.in_case(case).is_some());
     let said = |meaning: &'static str| if is_percentile_there { meaning } else { "" };
     Table::over(cases)
@@ -154,6 +163,7 @@ fn along(cases: &[&Case], shown: &Along) -> Table {
         .column(shown.bandwidth, Align::Decimal, |case| bandwidth(case))
         .optional()
         .bars("", Scale::Linear, |case| reads::BANDWIDTH.in_case(case).map(|metric| metric.statistics.mean))
+        .groups(|case| path(case))
         .titled(shown.title)
         .done()
 }

@@ -94,12 +94,15 @@ fn block_nanos(case: &Case) -> Option<f64> {
     join::ELAPSED_PER_BLOCK.nanos(case).or_else(of_join)
 }
 
-/// Columns for what varies besides method and size, and for these.
+/// Columns for what varies besides method and size, and for these. Where one of several subjects has all the rows, its
+/// name stands over them.
 fn axes<'a>(cases: &'a [&'a Case]) -> Builder<'a, &'a Case> {
     let is_axis = |name: &&str| *name != "method" && !SIZES.contains(name) && *name != "look_ahead_fixed";
-    let names = varying(cases).into_iter().filter(is_axis);
+    let names: Vec<&str> = varying(cases).into_iter().filter(is_axis).collect();
+    let is_column = names.contains(&SUBJECT);
     let size = |case: &Case| SIZES.iter().map(|name| cell(case, name)).find(|size| !size.is_empty());
     Table::over(cases)
+        .groups(|case| if is_column { String::new() } else { subject(case) })
         .each(names, |table, name| {
             let align = if name == SUBJECT { Align::Left } else { Align::Right };
             table.column(heading(name), align, |case| cell(case, name))
@@ -180,11 +183,14 @@ fn requests(cases: &[&Case]) -> Table {
 
 /// What a block costs a planner, next to one of a full scan, and up to where the join is worth it.
 fn planner(joins: &[&Case], others: &[&Case]) -> Table {
-    let sequential = others.iter().find_map(|case| join::SEQUENTIAL_BLOCK.nanos(case)).filter(|nanos| *nanos > 0.0);
+    let sequential = |case: &Case| {
+        let own = others.iter().filter(|other| subject(other) == subject(case));
+        own.filter_map(|other| join::SEQUENTIAL_BLOCK.nanos(other)).find(|nanos| *nanos > 0.0)
+    };
     // Without a break-even the table is too small for its scan to be held against anything.
     let ratio = |case: &Case| {
         join::BREAK_EVEN.in_case(case)?;
-        Some(join::RANDOM_BLOCK.nanos(case)? / sequential?)
+        Some(join::RANDOM_BLOCK.nanos(case)? / sequential(case)?)
     };
     axes(joins)
         .times("a block", |case| join::RANDOM_BLOCK.nanos(case))
@@ -232,6 +238,7 @@ fn published(cases: &[&Case]) -> Vec<Table> {
         .column("published", Align::Right, |(_, case)| {
             join::EXPERIMENT.published("blocks_per_request", case).next().map(Cell::published)
         })
+        .groups(|(_, case)| subject(case))
         .titled("The published gains are of a laptop's solid-state disk and of one hard disk:");
     let millis = |case: &Case, what| Cell::or_absent(find(case, what).map(Cell::published));
     let times = Table::over(&rows)
@@ -239,11 +246,12 @@ fn published(cases: &[&Case]) -> Vec<Table> {
         .column("here", Align::Decimal, |(_, case)| Cell::or_absent(join::IO_TIME.in_case(case).map(Cell::median)))
         .column("solid-state disk", Align::Right, |(_, case)| millis(case, join::SOLID_STATE))
         .column("hard disk", Align::Right, |(_, case)| millis(case, join::HARD_DISK))
+        .groups(|(_, case)| subject(case))
         .titled("The milliseconds of waiting that those gains are of:");
     if rows.len() > 1 { vec![gains.done(), times.done()] } else { Vec::new() }
 }
 
-/// What blocks and rows cost otherwise.
+/// What blocks and rows cost otherwise, on each subject.
 fn costs(cases: &[&Case]) -> Option<Table> {
     let known = [
         ("sequential_block", "a block of a full scan, waiting"),
@@ -251,8 +259,13 @@ fn costs(cases: &[&Case]) -> Option<Table> {
         ("cached_block", "a look-up with everything cached"),
         ("elapsed", "a full scan"),
     ];
-    let found = |(spec, name)| Some((cases.iter().find_map(|case| case.metric(spec))?, name));
-    let rows: Vec<(&Metric, &str)> = known.into_iter().filter_map(found).collect();
+    let mut rows: Vec<(&Case, &Metric, &str)> = Vec::new();
+    for subject in subjects(cases) {
+        let own: Vec<&Case> = cases.iter().copied().filter(|case| self::subject(case) == subject).collect();
+        for (spec, name) in known {
+            rows.extend(own.iter().find_map(|case| Some((*case, case.metric(spec)?, name))));
+        }
+    }
     let edge = |metric: &Metric, of: fn(&Metric) -> f64| metric.nanos_of(|metric| Some(of(metric))).map(time);
     let range = |metric: &Metric| {
         let low = edge(metric, |metric| metric.statistics.min)?;
@@ -260,11 +273,12 @@ fn costs(cases: &[&Case]) -> Option<Table> {
         Some(range_of(&low, &high)).filter(|_| metric.statistics.n > 1)
     };
     Table::over(&rows)
-        .column("other costs", Align::Left, |(_, name)| *name)
-        .column("median", Align::Decimal, |(metric, _)| {
+        .column("other costs", Align::Left, |(_, _, name)| *name)
+        .column("median", Align::Decimal, |(_, metric, _)| {
             metric.nanos().map(|nanos| Cell::time(nanos).with_spread(metric))
         })
-        .column("range", Align::Word, |(metric, _)| range(metric).unwrap_or_default())
+        .column("range", Align::Word, |(_, metric, _)| range(metric).unwrap_or_default())
+        .groups(|(case, ..)| subject(case))
         .unless_empty()
 }
 

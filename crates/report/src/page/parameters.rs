@@ -15,9 +15,6 @@ pub(crate) const CHECK: &str = "check";
 const IN_BYTES: [&str; 9] =
     ["block_size", "span", "offset", "distance", "size", "length", "payload", "footprint", "huge_bytes"];
 
-/// The length of a row in bytes, all digits of which are shown: tables name its unit in their heading.
-const ROW_LENGTH: &str = "row_length";
-
 /// The place of reads on a device, from 0 to 1, which is shown as a part of it.
 const POSITION: &str = "position";
 
@@ -101,6 +98,8 @@ fn worded(name: &str, text: &str) -> String {
         ("pattern" | "io_method" | "pass" | "zone" | "rung" | "segment", word) => word.into(),
         ("duration", seconds) => format!("duration {seconds} s"),
         ("rate", rate) => format!("rate {rate}/s"),
+        // All digits of a cell are shown, whose heading names the unit.
+        ("row_length", length) => format!("row length {length} bytes"),
         ("workers", "1") => "1 worker".into(),
         ("workers", count) => format!("{count} workers"),
         _ => format!("{} {text}", heading(name)),
@@ -114,20 +113,14 @@ pub(crate) fn heading(name: &str) -> String {
 
 /// The varying parameters of a case in one phrase.
 pub(crate) fn phrase(case_parameters: &Parameters, names: &[&str]) -> String {
-    let known = names.iter().filter_map(|name| Some(in_phrase(name, &shown(name, case_parameters.get(*name)?))));
+    let known = names.iter().filter_map(|name| Some(described(name, case_parameters.get(*name)?)));
     known.collect::<Vec<_>>().join(", ")
 }
 
 /// The same with all digits of each.
 pub(crate) fn phrase_in_full(case_parameters: &Parameters, names: &[&str]) -> String {
-    let known = names.iter().filter_map(|name| Some(in_phrase(name, &in_full(name, case_parameters.get(*name)?))));
+    let known = names.iter().filter_map(|name| Some(worded(name, &in_full(name, case_parameters.get(*name)?))));
     known.collect::<Vec<_>>().join(", ")
-}
-
-/// A parameter as a part of a phrase, where no heading names its unit.
-fn in_phrase(name: &str, text: &str) -> String {
-    let words = worded(name, text);
-    if name == ROW_LENGTH { format!("{words} bytes") } else { words }
 }
 
 #[cfg(test)]
@@ -165,6 +158,7 @@ mod tests {
         let names = ["rung", "footprint", "huge_bytes", "row_length"];
         assert_eq!(phrase(&parameters, &names), "l1, footprint 24 KiB, huge bytes 2 MiB, row length 250 bytes");
         assert_eq!(phrase_in_full(&parameters, &names[3..]), "row length 250 bytes");
+        assert_eq!(described(names[3], &json!(250)), "row length 250 bytes", "in the head of a page too");
     }
 
     #[test]

@@ -305,7 +305,7 @@ fn align_points<T: AsRef<str>>(cells: &[T]) -> Vec<String> {
 
 /// A cell as its digits before the point, the point with the digits after it, and the rest.
 fn split_number(cell: &str) -> [&str; 3] {
-    let is_whole = |character: char| character.is_ascii_digit() || matches!(character, '-' | '–' | '\u{202f}');
+    let is_whole = |character: char| character.is_ascii_digit() || matches!(character, '+' | '-' | '–' | '\u{202f}');
     let point = cell.find(|character| !is_whole(character)).unwrap_or(cell.len());
     let (whole, rest) = cell.split_at(point);
     let is_fraction = |character: char| character.is_ascii_digit() || character == '.';
@@ -350,6 +350,7 @@ mod tests {
             cells,
             ["  1.13 ns        ", " 17.0  ns        ", "447    ns        ", "290    ns / block", "  –              "]
         );
+        assert_eq!(align_points(&["+1.80 s", "-100 ms", "0"]), ["  +1.80 s ", "-100    ms", "   0      "]);
     }
 
     #[test]

@@ -146,6 +146,25 @@ fn nested_loops_stand_beside_the_published_ones() {
 }
 
 #[test]
+fn what_a_scan_costs_is_said_of_each_subject_and_under_its_name() {
+    let mut run = documents::join_methods();
+    let named = |case: &measure::Case, name: &str| {
+        let mut case = case.clone();
+        case.parameters.insert("subject".into(), name.into());
+        case
+    };
+    let scans = run.cases.iter().filter(|case| case.parameters.contains_key("access"));
+    let scans: Vec<_> = scans.map(|case| named(case, "sqlite 3.50.4")).collect();
+    run.cases = run.cases.iter().map(|case| named(case, "engine")).chain(scans).collect();
+    let page = report::render(&run, &WIDE);
+    let costs = page.split("other costs").nth(1).unwrap().lines().filter_map(|line| line.split("  ").next());
+    let costs: Vec<&str> = costs.filter(|text| ["engine", "sqlite 3.50.4", "a full scan"].contains(text)).collect();
+    assert_eq!(costs, ["engine", "a full scan", "sqlite 3.50.4", "a full scan"], "{page}");
+    let waits = page.split("Milliseconds of waiting").nth(1).and_then(|rest| rest.split("Blocks of the table").next());
+    assert!(waits.unwrap().lines().any(|line| line == "engine"), "{page}");
+}
+
+#[test]
 fn a_usual_join_leaves_no_column_out_on_a_screen_of_80() {
     let page = report::render(&documents::join_methods(), &WIDE);
     assert!(page.contains("index reads") && !page.contains("Left out at this width"), "{page}");

@@ -514,6 +514,34 @@ fn a_gain_has_the_interval_of_its_ratio() {
     }
 }
 
+/// A run on a device, and the same reads of another one, which takes twice the time.
+fn on_two_paths(mut run: Run) -> Run {
+    let other = |case: &Case| {
+        let mut case = case.clone();
+        case.parameters.insert("path".into(), "/dev/vdc".into());
+        for metric in case.metrics.iter_mut().filter(|metric| metric.name == "iops") {
+            metric.statistics = measure::Statistics::single(metric.statistics.mean / 2.0);
+        }
+        case
+    };
+    let others: Vec<Case> = run.cases.iter().map(other).collect();
+    run.cases.extend(others);
+    run
+}
+
+#[test]
+fn each_of_several_paths_is_compared_with_its_own_outer_zone_and_has_its_own_line() {
+    let zones = report::render(&on_two_paths(documents::disk_zones()), &WIDE);
+    assert!(zones.matches("0.91").count() == 2 && !zones.contains("1.82"), "{zones}");
+    let sweep = on_two_paths(documents::disk_sweep());
+    let page = report::render(&sweep, &WIDE);
+    assert_eq!(page.lines().filter(|line| *line == "/dev/vdc").count(), 2, "places and distances: {page}");
+    let names = |chart: &Chart| chart.keys.iter().map(|key| key.name.clone()).collect::<Vec<_>>();
+    for chart in charts(&sweep).iter().filter(|chart| chart.title.contains(" by ")) {
+        assert_eq!(names(chart), ["/dev/vdb", "/dev/vdc"], "{}", chart.title);
+    }
+}
+
 /// A chart of a run as a file.
 fn chart(run: &Run, name: &str) -> String {
     let found = svg::files(run).into_iter().find(|(known, _)| *known == name);

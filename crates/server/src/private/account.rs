@@ -1,11 +1,12 @@
 //! The account that a server runs as. PostgreSQL refuses to run as root, so root becomes another user; all other users
 //! keep their account.
 
-use std::fs;
+use std::io;
 
 use sys::process::Credentials;
 
 use super::error::PrivateServerError;
+use crate::parameters::accounts;
 
 /// Users that root may become, the first that exists.
 const USERS: [&str; 2] = ["postgres", "nobody"];
@@ -15,14 +16,18 @@ pub(super) fn account_of_server() -> Result<Option<Credentials>, PrivateServerEr
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
     }
-    let accounts = fs::read_to_string("/etc/passwd").map_err(PrivateServerError::io("/etc/passwd"))?;
-    let found = USERS.iter().find_map(|name| account_named(&accounts, name));
+    let known = match accounts() {
+        // A container may have no list.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        read => read.map_err(PrivateServerError::io("/etc/passwd"))?,
+    };
+    let found = USERS.iter().find_map(|name| account_named(&known, name));
     found.map(Some).ok_or(PrivateServerError::NoAccount)
 }
 
 /// The group that `/etc/passwd` gives a user, who is not root.
 pub(super) fn group_of(user: u32) -> Option<u32> {
-    group_in(&fs::read_to_string("/etc/passwd").ok()?, user)
+    group_in(&accounts().ok()?, user)
 }
 
 fn group_in(accounts: &str, user: u32) -> Option<u32> {

@@ -25,11 +25,7 @@ impl PrivateServer {
         let rows = self.ask(&format!("SELECT pg_relation_filepath({}::regclass)", literal(relation)), stop)?;
         let file = rows.into_iter().flatten().next().flatten().unwrap_or_default();
         let first = self.data_directory().join(file);
-        let segment = |number: u32| match number {
-            0 => first.clone(),
-            number => PathBuf::from(format!("{}.{number}", first.display())),
-        };
-        Ok((0..).map(segment).take_while(|path| path.is_file()).collect())
+        Ok((0..).map(|number| segment(&first, number)).take_while(|path| path.is_file()).collect())
     }
 
     /// What the page cache holds of a relation's files.
@@ -99,6 +95,15 @@ impl PrivateServer {
     }
 }
 
+/// File `number` of a relation whose first one is `first`. The folder it is in may have a name that is no text.
+fn segment(first: &Path, number: u32) -> PathBuf {
+    let mut name = first.as_os_str().to_owned();
+    if number > 0 {
+        name.push(format!(".{number}"));
+    }
+    name.into()
+}
+
 /// Adds the files below `folder` that are not empty.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), PrivateServerError> {
     for entry in fs::read_dir(folder).map_err(PrivateServerError::at(folder))?.flatten() {
@@ -118,4 +123,18 @@ fn drop_file(path: &Path) -> Result<Cached, PrivateServerError> {
     rustix::fs::fdatasync(&target).map_err(|error| PrivateServerError::at(path)(error.into()))?;
     evict(&target, 0, target.size()).map_err(PrivateServerError::at(path))?;
     Ok(cached(&target, 0, target.size())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn no_file_of_a_relation_is_missed_in_a_folder_whose_name_is_no_text() {
+        let [first, second] = [&b"/t\xfc/16384"[..], b"/t\xfc/16384.1"].map(|path| Path::new(OsStr::from_bytes(path)));
+        assert_eq!([segment(first, 0), segment(first, 1)], [first, second]);
+    }
 }

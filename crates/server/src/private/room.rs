@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use sys::file::OwnFolder;
 use sys::file::own_folder::{Leftovers, sweep_after};
-use sys::process::{Credentials, Segment, remove_segment};
+use sys::process::{Credentials, SegmentRemoval, remove_segment};
 
 use super::error::PrivateServerError;
 
@@ -122,7 +122,8 @@ fn free_memory(data: &Path) {
     let Some((text, owner)) = lock_file(data) else { return };
     let Some((key, number)) = memory_of(&text) else { return };
     let start = Instant::now();
-    while matches!(remove_segment(key, number, owner), Ok(Segment::InUse)) && start.elapsed() < END_TIMEOUT {
+    let remove = || remove_segment(key, number, owner);
+    while matches!(remove(), Ok(SegmentRemoval::InUse)) && start.elapsed() < END_TIMEOUT {
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -126,7 +126,7 @@ pub fn load(
         return Err(StorageError::Parameters(reason));
     }
     manifest.indexes.push(index.clone());
-    manifest.write(directory)?;
+    manifest.write(directory).map_err(|error| file.not_named(error))?;
     file.keep();
     Ok(index)
 }

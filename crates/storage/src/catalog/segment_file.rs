@@ -118,6 +118,15 @@ impl NewSegment {
         write_error(&self.path, self.bytes, error)
     }
 
+    /// What it means that the manifest which is to name the file could not be written: a full disk is the same danger
+    /// there as under the file's pages.
+    pub(crate) fn not_named(&self, error: StorageError) -> StorageError {
+        match error {
+            StorageError::Io { file, error, .. } => write_error(&file, self.bytes, error),
+            other => other,
+        }
+    }
+
     /// Puts the bytes and the name on the disk.
     pub(crate) fn finish(&self) -> Result<(), StorageError> {
         self.file.sync_all().map_err(io_error(&self.path, "writing to the disk"))?;
@@ -157,7 +166,7 @@ fn create_direct(path: &Path) -> io::Result<File> {
 }
 
 /// What a failed write of `bytes` bytes to a file of a data directory means.
-pub(crate) fn write_error(path: &Path, bytes: u64, error: io::Error) -> StorageError {
+fn write_error(path: &Path, bytes: u64, error: io::Error) -> StorageError {
     let directory = directory_of(path);
     match Errno::from_io_error(&error) {
         Some(Errno::NOSPC | Errno::DQUOT) => StorageError::NoSpace {
@@ -196,6 +205,15 @@ mod tests {
         let error = |errno: Errno| write_error(Path::new("/nowhere/file"), 9, errno.into());
         assert!(matches!(error(Errno::NOSPC), StorageError::NoSpace { needed: 9, .. }));
         assert!(matches!(error(Errno::IO), StorageError::Io { .. }));
+    }
+
+    #[test]
+    fn a_disk_without_room_for_the_manifest_is_called_full() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = NewSegment::create(directory.path().join(segment_file(SegmentId(0))), 8192).unwrap();
+        let failed = |errno: Errno| io_error(&directory.path().join("manifest"), "writing")(errno.into());
+        assert!(matches!(file.not_named(failed(Errno::NOSPC)), StorageError::NoSpace { needed: 8192, .. }));
+        assert!(matches!(file.not_named(failed(Errno::IO)), StorageError::Io { .. }));
     }
 
     #[test]

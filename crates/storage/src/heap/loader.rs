@@ -13,7 +13,7 @@ use sys::file::{Filling, reserve};
 use super::rows::TableRows;
 use crate::catalog::directory::DirectoryLock;
 use crate::catalog::manifest::Manifest;
-use crate::catalog::segment_file::{NewSegment, io_error, write_error};
+use crate::catalog::segment_file::{NewSegment, io_error};
 use crate::catalog::table::{TableInfo, TableSpec};
 use crate::error::StorageError;
 use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
@@ -50,11 +50,7 @@ pub fn load(
     let table = TableInfo::planned(spec, manifest.free_segment()?)?;
     let file = write_table(directory, &table, progress, stop)?;
     manifest.tables.push(table.clone());
-    manifest.write(directory).map_err(|error| match error {
-        // A full disk is the same danger here as under the table's pages.
-        StorageError::Io { file, error, .. } => write_error(&file, table.file_bytes(), error),
-        other => other,
-    })?;
+    manifest.write(directory).map_err(|error| file.not_named(error))?;
     file.keep();
     Ok(table)
 }

@@ -57,7 +57,9 @@ pub(super) const PATHS: [PlannerPath; 5] = [
 
 /// The paths with the reason where one cannot answer the question.
 pub(super) fn offers(asked: Asked) -> Vec<PathOffer> {
-    let offer = |of: &PlannerPath| PathOffer { path: of.path, is_shared_by_threads: false, absence: of.absence(asked) };
+    let (is_shared_by_threads, counts_bytes) = (false, false);
+    let offer =
+        |of: &PlannerPath| PathOffer { path: of.path, is_shared_by_threads, counts_bytes, absence: of.absence(asked) };
     PATHS.iter().map(offer).collect()
 }
 

@@ -89,6 +89,7 @@ fn every_path_answers_what_the_rows_say() {
                         let cost = engine.scan(&pass(threads)).unwrap();
                         assert_eq!((cost.rows, cost.count), expected, "{path} {asked} {threads} {zone_maps}");
                         assert_eq!(cost.physical_reads, 0, "{path}");
+                        assert!(path.counts_bytes() || cost.touched.is_none_or(|bytes| bytes == 0), "{path}");
                     }
                 }
             }

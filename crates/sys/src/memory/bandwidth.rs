@@ -37,7 +37,7 @@ pub struct Stream {
 pub struct StreamResult {
     /// Bytes a second of all threads together, one sample for each round.
     pub bytes_per_second: Vec<f64>,
-    /// How many threads read.
+    /// How many threads share it. Of more than there are processors, as many read at a time as these.
     pub threads: usize,
     /// How many of them were bound to a processor of their own, in the last round.
     pub pinned: usize,
@@ -71,11 +71,13 @@ impl Stream {
     ///
     /// The region is divided among the threads. In each round they start together, each sums its part once or several
     /// times, and the round lasts from the first start to the last end, as STREAM counts it (McCalpin, 1995). Where
-    /// allowed, each thread is bound to a processor of the affinity mask. Errors where the threads cannot all be
-    /// started. Panics when `threads` is 0.
+    /// allowed, each thread is bound to a processor of the affinity mask. No more threads are started than it has
+    /// processors, because more do not read more: a thousand on two processors would take minutes, and each would read
+    /// a part again and again that a cache holds. Errors where the threads cannot all be started. Panics when `threads`
+    /// is 0.
     pub fn measure(&self, clock: &Clock, threads: usize, duration: Nanos) -> Result<StreamResult, NotStarted> {
         assert!(threads > 0, "someone has to read");
-        let parts = self.parts(threads);
+        let parts = self.parts(at_once(threads, allowed_cpus().len()));
         let end = clock.now() + duration;
         let mut result = self.empty_result(threads);
         while result.bytes_per_second.len() < SAMPLES_MIN || clock.now() < end {
@@ -93,6 +95,11 @@ impl Stream {
     fn parts(&self, threads: usize) -> Vec<&[u8]> {
         part_ranges(self.region.len(), threads).into_iter().map(|range| &self.region.bytes()[range]).collect()
     }
+}
+
+/// How many of these threads read at a time on this many processors.
+fn at_once(threads: usize, processors: usize) -> usize {
+    threads.min(processors.max(1))
 }
 
 /// Equal ranges of whole strips for every thread; what does not divide is left out at the end.
@@ -185,6 +192,15 @@ mod tests {
             assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
             assert!((2 << 20) - parts[threads - 1].end < threads * STRIP);
         }
+    }
+
+    #[test]
+    fn more_threads_than_processors_read_no_more_and_in_no_smaller_parts() {
+        assert_eq!([(1, 2), (2, 2), (1000, 2)].map(|(all, cpus)| at_once(all, cpus)), [1, 2, 2]);
+        let stream = Stream::new(4 << 20, Pages::Small).unwrap();
+        let result = stream.measure(&Clock::calibrate(), 1000, Nanos::ZERO).unwrap();
+        assert_eq!((result.threads, result.bytes_per_second.len()), (1000, SAMPLES_MIN));
+        assert!(result.pinned <= allowed_cpus().len());
     }
 
     #[test]

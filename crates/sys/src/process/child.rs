@@ -1,17 +1,19 @@
 //! Waiting for a child to end, with what the kernel charged it.
 
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use measure::Nanos;
 use rustix::process::{Signal, pidfd_send_signal};
 
+use super::orphans::Orphans;
+use super::tree::{PROCESSES, descendants};
 use super::watch::{NAP_MAX, pidfd, sleep_until_gone};
 
 /// Time for a process to end by itself after the user asked to stop: ^C reaches it from the terminal too.
@@ -19,6 +21,12 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// Time for a process to end after SIGTERM, before it is killed.
 const GRACE_AFTER_TERM: Duration = Duration::from_secs(5);
+
+/// Time for processes to be gone after SIGKILL, before what they have started meanwhile is killed too.
+const GRACE_AFTER_KILL: Duration = Duration::from_millis(200);
+
+/// Between two looks at what a command has left behind.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// What the kernel charges to a process and the children that it has waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,21 +66,29 @@ pub struct Ended {
 }
 
 /// Waits for a child, and ends it when `stop` is raised or `limit` has passed, with what it has started. What a child
-/// leaves behind that still ran when `stop` was seen is waited for too, and is killed where it does not end. One that
-/// the same ^C has already ended leaves what it started to itself.
+/// leaves behind that still ran when `stop` was seen is waited for too, and is killed where it does not end. What one
+/// has started that the same ^C has already ended is found only where this process adopts it
+/// ([`Adoption`](super::Adoption)). A child that ends by itself leaves what it started to itself.
 pub fn wait(child: &Child, stop: &AtomicBool, limit: Option<Duration>) -> io::Result<Ended> {
     let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
-    let gone = pidfd(child.id());
+    let (gone, orphans) = (pidfd(child.id()), Orphans::of(pid));
     let start = Instant::now();
     let (mut ending, mut asked, mut sent) = (Ending::ByItself, None, None);
     let mut below = Vec::new();
     loop {
         if let Some((status, usage)) = reap(pid)? {
-            if let Some(asked) = asked {
-                see_off(&below, asked, sent);
+            // The kernel sends ^C to all processes of a terminal before one of them ends: the flag is up by now.
+            if ending == Ending::ByItself && stop.load(Ordering::Relaxed) {
+                (ending, asked) = (Ending::Stopped, Some(Instant::now()));
+            }
+            match (asked, &orphans) {
+                (Some(asked), orphans) => see_off(below, orphans.as_ref(), asked, sent),
+                (None, Some(orphans)) if ending == Ending::TimedOut => orphans.signal(Signal::KILL),
+                _ => {}
             }
             return Ok(Ended { status, usage, ending });
         }
+        orphans.iter().for_each(Orphans::reap);
         if ending == Ending::ByItself && stop.load(Ordering::Relaxed) {
             (ending, asked) = (Ending::Stopped, Some(Instant::now()));
             below.extend(watched_descendants(pid));
@@ -85,6 +101,7 @@ pub fn wait(child: &Child, stop: &AtomicBool, limit: Option<Duration>) -> io::Re
             sent = Some(Instant::now());
             below.extend(watched_descendants(pid));
             signal_with_descendants(pid, libc::SIGTERM);
+            orphans.iter().for_each(|orphans| orphans.signal(Signal::TERM));
         }
         if sent.is_some_and(|sent| sent.elapsed() >= GRACE_AFTER_TERM) {
             signal_with_descendants(pid, libc::SIGKILL);
@@ -113,21 +130,37 @@ fn reap(pid: libc::pid_t) -> io::Result<Option<(ExitStatus, Usage)>> {
 /// The processes that a child has started, by descriptors: once the child has ended, nothing leads to them any more,
 /// and their numbers may become those of others. None on kernels before 5.3.
 fn watched_descendants(pid: libc::pid_t) -> impl Iterator<Item = OwnedFd> {
-    descendants(pid, Path::new("/proc")).into_iter().filter_map(|pid| pidfd(pid.try_into().ok()?))
+    descendants(pid, Path::new(PROCESSES)).into_iter().filter_map(|pid| pidfd(pid.try_into().ok()?))
 }
 
 /// Waits for what a child has left behind, which was asked to end at `asked`. What runs on after the time for that gets
-/// SIGTERM, unless that was `sent` already, and SIGKILL where it ignores it.
-fn see_off(left: &[OwnedFd], asked: Instant, sent: Option<Instant>) {
-    let steps = [(GRACE, Signal::TERM), (GRACE + GRACE_AFTER_TERM, Signal::KILL)];
+/// SIGTERM, unless that was `sent` already, and SIGKILL where it ignores it. Not even that ends a process which the
+/// kernel does not let go, as in a read from a disk that does not answer: it is not waited for without end.
+fn see_off(mut left: Vec<OwnedFd>, orphans: Option<&Orphans>, asked: Instant, sent: Option<Instant>) {
+    let killed = GRACE + GRACE_AFTER_TERM;
+    let steps = [(GRACE, Signal::TERM), (killed, Signal::KILL), (killed + GRACE_AFTER_KILL, Signal::KILL)];
     for (grace, signal) in steps.into_iter().skip(usize::from(sent.is_some())) {
-        if left.iter().all(|one| ends_by(one, asked + grace)) {
+        if have_ended(&mut left, orphans, asked + grace) {
             return;
         }
-        for one in left {
+        for one in &left {
             // One that has ended meanwhile takes no signal.
             let _ = pidfd_send_signal(one, signal);
         }
+    }
+}
+
+/// Waits for these processes until `end`, and for what they leave behind in turn, as far as this process adopts that;
+/// whether all have ended. Where not, `left` are those that are to be ended.
+fn have_ended(left: &mut Vec<OwnedFd>, orphans: Option<&Orphans>, end: Instant) -> bool {
+    loop {
+        let all = left.iter().all(|one| ends_by(one, end));
+        let Some(orphans) = orphans else { return all };
+        *left = orphans.watched();
+        if left.is_empty() || Instant::now() >= end {
+            return left.is_empty();
+        }
+        thread::sleep(LOOK_AGAIN);
     }
 }
 
@@ -147,32 +180,9 @@ fn ends_by(process: &OwnedFd, end: Instant) -> bool {
 /// Sends a signal to a child and to what it has started, which would go on without it: a shell ends and leaves its
 /// programs.
 fn signal_with_descendants(pid: libc::pid_t, number: libc::c_int) {
-    let below = descendants(pid, Path::new("/proc"));
+    let below = descendants(pid, Path::new(PROCESSES));
     // The child first, so that it starts nothing more.
     [pid].into_iter().chain(below).for_each(|pid| signal(pid, number));
-}
-
-/// The processes that a process has started and that still run, with those that these have started, by the numbers in
-/// a folder such as `/proc`. None where that is not this process's own, as one of the host's: its numbers would be
-/// those of strangers here.
-fn descendants(pid: libc::pid_t, processes: &Path) -> Vec<libc::pid_t> {
-    let own = std::process::id().to_string();
-    if fs::read_link(processes.join("self")).ok().as_deref() != Some(Path::new(&own)) {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    let mut parents = vec![pid];
-    while let Some(parent) = parents.pop() {
-        let tasks = fs::read_dir(processes.join(format!("{parent}/task"))).into_iter().flatten().flatten();
-        for task in tasks {
-            let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            let children = text.split_whitespace().filter_map(|number| number.parse::<libc::pid_t>().ok());
-            let before = found.len();
-            found.extend(children);
-            parents.extend(&found[before..]);
-        }
-    }
-    found
 }
 
 fn signal(pid: libc::pid_t, number: libc::c_int) {
@@ -198,9 +208,7 @@ impl Usage {
 #[allow(clippy::zombie_processes, reason = "`wait` of this file reaps them, which is what is tested")]
 mod tests {
     use std::io::{BufRead, BufReader};
-    use std::os::unix::fs::symlink;
     use std::process::{Child, Command, Stdio};
-    use std::thread;
 
     use super::*;
     use crate::process::is_there;
@@ -269,21 +277,6 @@ mod tests {
                 thread::sleep(Duration::from_millis(10));
             }
         }
-    }
-
-    #[test]
-    fn numbers_of_another_namespace_are_not_taken_for_descendants() {
-        let found_by = |own: u32| {
-            let processes = tempfile::tempdir().unwrap();
-            symlink(own.to_string(), processes.path().join("self")).unwrap();
-            for (task, children) in [("5/task/5", "7 8 "), ("5/task/6", ""), ("8/task/8", "9 ")] {
-                fs::create_dir_all(processes.path().join(task)).unwrap();
-                fs::write(processes.path().join(task).join("children"), children).unwrap();
-            }
-            descendants(5, processes.path())
-        };
-        assert_eq!(found_by(std::process::id()), [7, 8, 9]);
-        assert!(found_by(std::process::id() + 1).is_empty());
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::{fs, io, ptr};
 /// Where the kernel lists the segments.
 const LIST: &str = "/proc/sysvipc/shm";
 
-/// What became of a segment.
+/// What came of removing a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Segment {
-    /// It was removed.
+pub enum SegmentRemoval {
+    /// It is removed.
     Removed,
     /// A process is attached to it, so that it stays.
     InUse,
@@ -20,18 +20,18 @@ pub enum Segment {
 ///
 /// # Errors
 /// The kernel's, where its list cannot be read or this process may not remove the segment.
-pub fn remove_segment(key: i32, number: i32, user: u32) -> io::Result<Segment> {
+pub fn remove_segment(key: i32, number: i32, user: u32) -> io::Result<SegmentRemoval> {
     let list = fs::read_to_string(LIST)?;
     let attached = list.lines().skip(1).find_map(|line| attached_to((key, number), user, line));
     match attached {
-        None => return Ok(Segment::NotThere),
+        None => return Ok(SegmentRemoval::NotThere),
         Some(0) => {}
-        Some(_) => return Ok(Segment::InUse),
+        Some(_) => return Ok(SegmentRemoval::InUse),
     }
     // SAFETY: with this command the kernel reads and writes nothing at the address, which is null. No memory of this
     // process goes away: no process was attached, and where one is by now, the kernel keeps the segment until it ends.
     match unsafe { libc::shmctl(number, libc::IPC_RMID, ptr::null_mut()) } {
-        0 => Ok(Segment::Removed),
+        0 => Ok(SegmentRemoval::Removed),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -66,9 +66,9 @@ mod tests {
         // SAFETY: the segment was attached at this place just now, and nothing refers to what is in it.
         let detached = unsafe { libc::shmdt(place) };
         let left = [remove_segment(KEY, number, user), remove_segment(KEY, number, user)];
-        assert_eq!(of_another.map(Result::unwrap), [Segment::NotThere; 2]);
-        assert_eq!((in_use.unwrap(), detached), (Segment::InUse, 0));
-        assert_eq!(left.map(Result::unwrap), [Segment::Removed, Segment::NotThere]);
+        assert_eq!(of_another.map(Result::unwrap), [SegmentRemoval::NotThere; 2]);
+        assert_eq!((in_use.unwrap(), detached), (SegmentRemoval::InUse, 0));
+        assert_eq!(left.map(Result::unwrap), [SegmentRemoval::Removed, SegmentRemoval::NotThere]);
     }
 
     #[test]

@@ -130,6 +130,28 @@ fn reads_are_shown_by_the_tier_that_answered_or_the_reason_why_not() {
 }
 
 #[test]
+fn what_was_not_seen_whole_has_no_share_and_takes_none_from_the_tiers() {
+    let samples = [sample(11, "select * from orders where id = 5", None)];
+    let mut history = seconds_of(0, &samples);
+    for look in 0..40 {
+        let (mut reads, hits) = counted(look / 10);
+        let (lost, blocks) = (100 * (look / 10), 20_000 * (look / 10));
+        *reads.of_mut(ReadTier::NotSeen) = ReadSums { reads: lost, blocks, ..ReadSums::default() };
+        history.reads(Some(&reads), Some(hits));
+        history.look(Duration::from_millis(100), &samples);
+    }
+    let lines = drawn(&history, &pressed("5"), &facts(), (80, 24));
+    let row = |name: &str| {
+        let line = lines.iter().find(|line| line.ends_with(name)).unwrap_or_else(|| panic!("{lines:#?}"));
+        line.split_whitespace().take(2).map(String::from).collect::<Vec<_>>()
+    };
+    let shares = ["shared buffers", "the kernel's page cache", "the device"].map(|name| row(name)[1].clone());
+    assert_eq!(shares, ["69.5", "30.0", "0.5"]);
+    // Its second number is that of its reads.
+    assert_eq!(row("not seen whole"), ["20000", "100"]);
+}
+
+#[test]
 fn a_table_that_was_moved_beyond_its_last_line_moves_back_at_the_first_key() {
     let (history, facts) = (history(), facts());
     let key = |code| KeyEvent::new(code, KeyModifiers::NONE);

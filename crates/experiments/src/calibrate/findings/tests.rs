@@ -27,7 +27,7 @@ use crate::calibrate::tablespaces::SpaceCost;
 use crate::calibrate::turn::{self, Planned, Switch, Tried, Turn};
 use crate::calibrate::{
     absent_constants, absent_remedies, crossover, listed_hidden, listed_lost, listed_without_tables, tablespaces,
-    told_state, zero_costs,
+    told_state, verification, zero_costs,
 };
 use crate::journal::Kept;
 
@@ -182,6 +182,24 @@ fn a_query_whose_runs_were_ended_is_said_to_take_at_least_as_many_times_as_long(
 }
 
 #[test]
+fn an_exception_that_ran_too_seldom_is_one_for_that_and_not_for_its_ratio() {
+    let one = |number: usize| {
+        let runs = if number == 0 { 2 } else { 3 };
+        let then = Variant::of(&[1], &vec![5.0; runs]);
+        Compared::of(&format!("q{number}"), vec![Variant::of(&[0], &[10.0; 3]), then])
+    };
+    let said = said_of(State::AsFound, (0..10).map(one).collect(), None)[0].message.clone();
+    assert!(said.contains("q0 (0.500 times as long with the set, in too few turns for a verdict)."), "{said}");
+}
+
+#[test]
+fn a_value_of_a_thousand_or_more_can_be_pasted() {
+    let values = vec![("seq_page_cost", 1000.0), ("random_page_cost", 12_500.0), ("cpu_tuple_cost", 0.01)];
+    let written = super::values(&ConstantSet { name: "cached", values });
+    assert_eq!(written, "seq_page_cost = 1000, random_page_cost = 12500, cpu_tuple_cost = 0.0100");
+}
+
+#[test]
 fn a_verdict_that_is_withheld_has_no_exceptions() {
     let comparison = halved_but(State::AsFound, 1);
     let exceptions = |reason: Option<String>| {
@@ -259,22 +277,53 @@ fn a_verdict_of_a_busy_server_is_withheld() {
     assert_eq!((withheld.decision, withheld.verdict(&judged)), (Decision::Undecided, Decision::Undecided));
 }
 
+/// Five queries in a state that take this many times as long by a set.
+fn five_by(state: State, factor: f64) -> Comparison {
+    let pair = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[10.0 * factor; 3])];
+    let queries = (0..5).map(|at| Compared::of(&format!("query {at}"), pair())).collect();
+    Comparison::timed(state, ["now", "cached"].map(set).into(), queries)
+}
+
 #[test]
 fn an_advised_set_that_is_slow_in_another_state_says_so_where_it_is_advised() {
-    let tried = |state, factor: f64| {
-        let pair = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[10.0 * factor; 3])];
-        let queries = (0..5).map(|at| Compared::of(&format!("query {at}"), pair())).collect();
-        Comparison::timed(state, ["now", "cached"].map(set).into(), queries)
-    };
     let said = |cold: f64| {
-        let all = [tried(State::Cached, 0.5), tried(State::Cold, cold)];
+        let all = [five_by(State::Cached, 0.5), five_by(State::Cold, cold)];
         let advice = Advice::of(&all[0].sets, &all[0].judged, "cached");
         assert_eq!(advice.decision, Decision::Change);
-        with_harm(super::advice(&all[0], &advice, "postgres 18"), &all[0], &advice, &all).message
+        with_harm(super::advice(&all[0], &advice, "postgres 18"), (&all[0], &advice), &all, &[]).message
     };
     let harm = "It is for this state alone: with nothing cached the queries that it changes take 6.20 times as long.";
     assert!(said(6.2).ends_with(harm), "{}", said(6.2));
     assert!(!said(1.05).contains("this state alone"));
+}
+
+#[test]
+fn a_run_that_is_cut_short_says_what_an_advised_set_harms_and_where_that_was_not_measured() {
+    use State::{Cached, Cold, System};
+    let said = |timed: &[(State, f64)], cut: &[State]| {
+        let timed = timed.iter().map(|(state, factor)| five_by(*state, *factor));
+        // What the first rounds seem to show is no time yet.
+        let cut = cut.iter().map(|state| Comparison { is_timed: false, ..five_by(*state, 9.0) });
+        let all: Vec<Comparison> = timed.chain(cut).collect();
+        let advice = Advice::of(&all[0].sets, &all[0].judged, "cached");
+        let untimed = verification::untimed(vec![Cached, System, Cold], &all);
+        with_harm(super::advice(&all[0], &advice, "postgres 18"), (&all[0], &advice), &all, &untimed).message
+    };
+    let harm = "It is for this state alone: cached by the operating system the queries that it changes take 6.20 times \
+                as long.";
+    let ended = "was not measured, because the run was ended first.";
+    let unknown = format!("Whether it harms queries that run with nothing cached {ended}");
+    let whole = said(&[(Cached, 0.5), (System, 6.2), (Cold, 0.5)], &[]);
+    assert!(whole.ends_with(harm), "{whole}");
+    for cut in [&[Cold][..], &[]] {
+        let said = said(&[(Cached, 0.5), (System, 6.2)], cut);
+        assert!(said.ends_with(&format!("{harm} {unknown}")), "while it ran in the last state, or before: {said}");
+    }
+    let first = said(&[(Cached, 0.5)], &[System]);
+    let both = format!("that run cached by the operating system or with nothing cached {ended}");
+    assert!(first.ends_with(&both) && !first.contains("for this state alone"), "{first}");
+    let kept = said(&[(Cached, 1.0)], &[System]);
+    assert!(kept.contains("keep the server's own constants.") && !kept.contains(ended), "{kept}");
 }
 
 /// A state in which queries were compared, how many of nine got another plan, how many times as long these then took,
@@ -356,6 +405,29 @@ fn a_query_beyond_the_time_limit_is_an_exception_with_its_reason_and_of_few_quer
     let few = said(3);
     assert!(few.contains("undecided, because 1 query reached the time limit"), "{few}");
     assert!(few.contains("use a larger --time-limit"), "{few}");
+}
+
+#[test]
+fn where_too_few_queries_are_timed_because_of_the_limit_the_option_that_moves_it_is_named_once() {
+    let said = |long: usize, halved: usize| {
+        let beyond = |_| {
+            let plans = vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])];
+            let not_timed = Some("it takes longer than 10 s".to_string());
+            Compared { not_timed, is_too_long: true, ..Compared::of("long", plans) }
+        };
+        let within = |_| Compared::of("q", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])]);
+        let compared = (0..long).map(beyond).chain((0..halved).map(within)).collect();
+        said_of(State::AsFound, compared, None)[0].message.clone()
+    };
+    let option = "the time limit with the server's own constants: use a larger --time-limit.";
+    for (long, halved, ended) in [(5, 0, "5 queries reach"), (1, 0, "1 query reaches"), (2, 3, "2 queries reach")] {
+        let said = said(long, halved);
+        assert!(said.contains("undecided: these queries cannot tell."), "{said}");
+        assert!(said.ends_with(&format!(" {ended} {option}")), "{said}");
+    }
+    let enough = said(1, 5);
+    assert_eq!(enough.matches("use a larger --time-limit").count(), 1, "{enough}");
+    assert!(!said(0, 3).contains("--time-limit"), "{}", said(0, 3));
 }
 
 #[test]

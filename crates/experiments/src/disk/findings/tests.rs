@@ -67,6 +67,13 @@ fn place(outer: (f64, f64), inner: Time, both: Time) -> &'static str {
     }
 }
 
+#[test]
+fn a_sentence_about_one_of_several_paths_names_it() {
+    let of = |path| on(path, row::ANSWER_ZONES.of("Place matters on this device.")).message;
+    assert_eq!(of(None), "Place matters on this device.");
+    assert_eq!(of(Some("/dev/vdb")), "On /dev/vdb, place matters on this device.");
+}
+
 /// What a read takes, and which level served it.
 fn read() -> Reading {
     let tiers = [Tier::PageCache, Tier::Storage, Tier::Mixed { from_storage: 0.5 }, Tier::NeverWritten, Tier::Unknown];

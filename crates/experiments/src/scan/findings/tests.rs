@@ -381,19 +381,23 @@ fn beside() -> Reading {
 fn paths() -> Vec<Reading> {
     let machine = machine();
     let here = machine.clone();
-    let planned = move |(rows, needs): &(u64, Vec<u64>)| {
-        // 512 MiB of it are for the bandwidth.
-        let parameters = ScanParameters { rows: Some(*rows), memory: Some(Size(522 << 20)), ..Default::default() };
+    let planned = move |(rows, needs, counts_bytes): &(u64, Vec<u64>, bool)| {
+        // 512 MiB are for the bandwidth, where that is measured.
+        let given = if *counts_bytes { 522 << 20 } else { 10 << 20 };
+        let parameters = ScanParameters { rows: Some(*rows), memory: Some(Size(given)), ..Default::default() };
+        let (path, counts_bytes, absence) = (AccessPath::FullScan, *counts_bytes, None);
+        let offers = [PathOffer { path, is_shared_by_threads: true, counts_bytes, absence }];
         let need = |(structure, size): (&'static str, &u64)| MemoryNeed { structure, bytes: size << 20 };
         let memory = ["the rows", "the columns"].into_iter().zip(needs).map(need).collect();
         let mut fake = fake();
         fake.memory = memory;
         on_bench((&here, &parameters, true), fake, |bench, journal| {
-            let outcome = plan(bench, &[], journal);
+            let outcome = plan(bench, &offers, journal);
             assert_eq!(outcome.is_ok(), needs.iter().all(|size| *size <= 10), "{outcome:?}");
         })
     };
-    let planned = reading(row::MEMORY_NEEDED, (1..3_u64, vec(1..13_u64, 0..3)), planned, |(rows, needs)| {
+    let values = (1..3_u64, vec(1..13_u64, 0..3), any::<bool>());
+    let planned = reading(row::MEMORY_NEEDED, values, planned, |(rows, needs, _)| {
         let rows = counted(*rows, "row was", "rows were");
         let said = match &needs[..] {
             [rows_only] => format!("{rows} forecast to take {rows_only} MiB for the rows."),
@@ -405,11 +409,12 @@ fn paths() -> Vec<Reading> {
         };
         needs.iter().all(|size| *size <= 10).then(|| vec![said])
     });
-    let absences = move |(path, is_named, offer, is_alone): &(AccessPath, bool, Option<bool>, bool)| {
+    let absences = move |(path, is_named, offer_made, is_alone): &(AccessPath, bool, Option<bool>, bool)| {
         let parameters = ScanParameters { path: is_named.then_some(*path).into_iter().collect(), ..Default::default() };
         let absence = |can_answer: bool| (!can_answer).then_some("it has no predicate");
-        let offer = offer.map(|can| PathOffer { path: *path, is_shared_by_threads: false, absence: absence(can) });
-        let offers: Vec<PathOffer> = offer.into_iter().collect();
+        let (path, is_shared_by_threads, counts_bytes) = (*path, false, path.counts_bytes());
+        let offer = |can| PathOffer { path, is_shared_by_threads, counts_bytes, absence: absence(can) };
+        let offers: Vec<PathOffer> = offer_made.map(offer).into_iter().collect();
         on_bench((&machine, &parameters, *is_alone), fake(), |bench, journal| report_absences(bench, &offers, journal))
     };
     let values = (select(AccessPath::all().collect::<Vec<_>>()), any::<bool>(), any::<Option<bool>>(), any::<bool>());
@@ -431,7 +436,10 @@ fn passes() -> [Reading; 2] {
     let unshared = move |(threads, are_shared): &(Vec<usize>, [bool; 2])| {
         let parameters = ScanParameters { threads: threads.clone(), ..ScanParameters::default() };
         let paths = [AccessPath::FullScan, AccessPath::ColumnCount];
-        let offer = |(path, is_shared_by_threads)| PathOffer { path, is_shared_by_threads, absence: None };
+        let offer = |(path, is_shared_by_threads): (AccessPath, bool)| {
+            let (counts_bytes, absence) = (path.counts_bytes(), None);
+            PathOffer { path, is_shared_by_threads, counts_bytes, absence }
+        };
         let offers: Vec<PathOffer> = paths.into_iter().zip(*are_shared).map(offer).collect();
         on_bench((&here, &parameters, true), fake(), |bench, journal| report_unshared(bench, &offers, journal))
     };

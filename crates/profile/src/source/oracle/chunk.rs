@@ -3,6 +3,8 @@
 use std::io;
 use std::mem;
 
+use sys::file::awaited::unless_called_off;
+
 use crate::input::bytes::Bytes;
 use crate::source::oracle::mark;
 use crate::source::oracle::scan::{ChunkEnd, LINE_MAX};
@@ -165,6 +167,9 @@ impl Chunks {
                 return self.chunk(bytes, ChunkEnd::WithinLine(left_out));
             }
             left_out += self.leftover.len() as u64;
+            // The whole file may be one line, and its reader can break off behind a line only. What was read before
+            // is kept: it is no fault of the file's.
+            self.is_source_at_end |= unless_called_off().is_err();
         }
         self.leftover.clear();
         self.chunk(bytes, ChunkEnd::WithinLine(left_out))

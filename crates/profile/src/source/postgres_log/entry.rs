@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::event::{Scope, Unread};
+use crate::input::{Peeked, foreign};
 use crate::source::clock::timestamp;
 
 /// Longest message that is kept; a longer one is passed over and counted. A plan of ten thousand nodes has 20 MiB.
@@ -111,7 +112,7 @@ impl Line<'_> {
 /// The lines of a log, with bounded memory.
 #[derive(Debug)]
 pub struct Lines<R> {
-    input: BufReader<R>,
+    input: BufReader<Peeked<R>>,
     offset: u64,
     text: Vec<u8>,
 }
@@ -119,10 +120,12 @@ pub struct Lines<R> {
 impl<R: Read> Lines<R> {
     /// The lines of `input` from here on.
     pub fn new(input: R) -> Lines<R> {
+        // One read of an archive may give no more than a small file in front of the logs.
+        let input = Peeked::new(input, foreign::HEAD_BYTES);
         Lines { input: BufReader::with_capacity(READ_BYTES, input), offset: 0, text: Vec::new() }
     }
 
-    /// The bytes at the beginning, as many as the first read gave; they stay to be read.
+    /// The bytes at the beginning, at least as many as are looked at to choose the source; they stay to be read.
     ///
     /// # Errors
     /// Where the input cannot be read.

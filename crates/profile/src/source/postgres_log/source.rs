@@ -353,8 +353,8 @@ impl LogSource {
     }
 
     /// Whether a log of another format held this execution: the same plan, to its last figure, in the same second of a
-    /// quarter of an hour. A
-    /// server may well run a statement twice in a second: it is repeated as often as the other log has it.
+    /// quarter of an hour. A server may well run a statement twice in a second: it is repeated as often as the other
+    /// log has it.
     fn is_repeated(&mut self, entry: &Entry, plan: (Option<Ticks>, &[u8]), format: LogFormat) -> bool {
         let (Some(known), Some(time)) = (&mut self.known, entry.time) else { return false };
         // One log may have the time in UTC and the other in a time zone: zones differ by quarters of an hour.

@@ -64,7 +64,7 @@ fn is_refused((cases, keeping, ..): &Ended) -> bool {
 fn kept((cases, keeping, ..): &Ended) -> String {
     let place = if *keeping == Keeping::Kept { "kept as 7f." } else { "shown here only." };
     match cases {
-        0 => "no case was finished.".into(),
+        0 => "no case was finished, and nothing is kept.".into(),
         1 => format!("the case it had finished is {place}"),
         cases => format!("the {cases} cases it had finished are {place}"),
     }

@@ -10,7 +10,7 @@ use ::measure::schema::logs::findings as row;
 use ::profile::choice::{FileChoice, FileName, WallClock};
 use ::profile::event::{Observer, Ticks};
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
-use ::profile::input::Problem;
+use ::profile::input::{Problem, is_packed_name};
 use clap::Args;
 use experiments::Stop;
 
@@ -90,7 +90,7 @@ impl Shown {
         }
         self.last = Some(Instant::now());
         // What a compressed file or a pipe comes to is known at its end only.
-        let is_plain = [".gz", ".zst", ".xz", ".bz2", ".zip"].iter().all(|ending| !name.ends_with(ending));
+        let is_plain = !is_packed_name(name);
         let size =
             std::fs::metadata(Path::new(name)).ok().map(|data| data.len()).filter(|size| is_plain && *size >= bytes);
         let mib = |bytes: u64| bytes >> 20;

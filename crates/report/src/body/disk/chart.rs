@@ -7,8 +7,9 @@ use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 use serde_json::Value;
 
-use super::zone_label;
+use super::{path_among, zone_label};
 use crate::body::drawing::{Drawing, extremes, figure, median, ratio, rows};
+use crate::body::subjects::values;
 use crate::page::parameters::{described, varying};
 use crate::page::{Axis, Chart, Datum, HeatColumn, Key, Line, Place, Plot, Row, Shape};
 
@@ -41,14 +42,18 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let mut charts: Vec<Chart> = Vec::new();
     charts.extend(latencies("disk-latency", "How long a read takes", &rows(&plain, label, latency)));
     charts.extend(rates(&plain, label));
-    charts.extend(latencies("disk-zones", "How long a read takes by zone", &rows(&zones, zone_label, mean_latency)));
+    charts.extend(latencies("disk-zones", "How long a read takes by zone", &zone_rows(&zones)));
     charts.extend(along(&positions, "position"));
     charts.extend(along(&distances, "distance"));
     charts.extend(over_time(&plain));
-    let heat_label = |case: &Case| match case.parameters.get("position").or(case.parameters.get("distance")) {
-        Some(place) => place_of(place).map_or(String::new(), |(x, axis)| axis.shown(x)),
-        None if case.parameters.contains_key("zone") => zone_label(case),
-        None => label(case),
+    let path = path_among(&all);
+    let heat_label = |case: &Case| {
+        let view = match case.parameters.get("position").or(case.parameters.get("distance")) {
+            Some(place) => place_of(place).map_or(String::new(), |(x, axis)| axis.shown(x)),
+            None if case.parameters.contains_key("zone") => zone_label(case),
+            None => return label(case),
+        };
+        [view, path(case)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     };
     charts.extend(distribution(&all, heat_label));
     Drawing::new(figures(&all), charts)
@@ -80,8 +85,12 @@ fn latency(case: &Case) -> Option<Datum> {
     median(case, &reads::READ_LATENCY)
 }
 
-fn mean_latency(case: &Case) -> Option<Datum> {
-    reads::READ_LATENCY.in_case(case).map(Datum::mean)
+/// The mean latency of each zone, under the name of its path where there are several.
+fn zone_rows(cases: &[&Case]) -> Vec<Row> {
+    let path = path_among(cases);
+    let mean = |case: &Case| reads::READ_LATENCY.in_case(case).map(Datum::mean);
+    let row = |case: &&Case| Some(Row { group: path(case), ..Row::of(zone_label(case), mean(case)?) });
+    cases.iter().filter_map(row).collect()
 }
 
 fn latencies(name: &'static str, title: &str, rows: &[Row]) -> Option<Chart> {
@@ -115,15 +124,22 @@ fn place_of(value: &Value) -> Option<(f64, Axis)> {
     })
 }
 
-/// Latency and bandwidth against a place.
+/// Latency and bandwidth against a place. Of several paths each has a line of its own, and none for its tail.
 fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
     let place = |case: &Case| place_of(case.parameters.get(parameter)?);
     let mut placed: Vec<(f64, &Case)> = cases.iter().filter_map(|case| Some((place(case)?.0, *case))).collect();
     sorting::by(&mut placed, |one, other| one.0.total_cmp(&other.0));
     let Some(axis) = cases.iter().rev().find_map(|case| Some(place(case)?.1)) else { return Vec::new() };
-    let line = |key: usize, shape: Shape, value: &dyn Fn(&Case) -> Option<Datum>| {
-        let points = placed.iter().filter_map(|(x, case)| Some((*x, value(case)?))).collect();
-        Line { key, shape, points }
+    let path = path_among(cases);
+    let paths = values(cases, &path);
+    let is_one = paths.len() == 1;
+    let line = |key: usize, of: &str, value: &dyn Fn(&Case) -> Option<Datum>| {
+        let own = placed.iter().filter(|(_, case)| path(case) == of);
+        let points = own.filter_map(|(x, case)| Some((*x, value(case)?))).collect();
+        Line { key, shape: Shape::Marked, points }
+    };
+    let of_each = |value: &dyn Fn(&Case) -> Option<Datum>| -> Vec<Line> {
+        paths.iter().enumerate().map(|(key, path)| line(key, path, value)).collect()
     };
     let tail = |case: &Case| {
         let metric = reads::READ_LATENCY.in_case(case)?;
@@ -134,14 +150,17 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
         "position" => (["disk-position", "disk-position-bandwidth"], "position"),
         _ => (["disk-distance", "disk-distance-bandwidth"], "distance between two reads"),
     };
-    let keys = vec![Key::measured("median"), Key::measured("99th percentile")];
-    let tails = line(1, Shape::Marked, &tail);
-    let note = match tails.points.len() {
+    let of_paths: Vec<Key> = paths.iter().map(Key::measured).collect();
+    let (keys, tails) = match is_one {
+        true => (vec![Key::measured("median"), Key::measured("99th percentile")], Some(line(1, "", &tail))),
+        false => (of_paths.clone(), None),
+    };
+    let note = match tails.as_ref().map_or(0, |tails| tails.points.len()) {
         0 => "Medians.",
         count if count < placed.len() => "The 99th percentile is drawn where there were enough reads for one.",
         _ => "",
     };
-    let lines = vec![line(0, Shape::Marked, &latency), tails];
+    let lines = of_each(&latency).into_iter().chain(tails).collect();
     let value = Axis::linear("latency of a read", Unit::Nanoseconds);
     let latency =
         Chart::new(names[0], format!("Latency by {what}"), value, Plot::Lines(axis.clone(), lines, Vec::new()))
@@ -150,12 +169,12 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
             .thin_line("smallest to 90th percentile")
             .concerning(if parameter == "position" { &["answer-place"] } else { &["answer-distance"] });
     let value = Axis::linear("MiB a second", Unit::MebibytesPerSecond);
-    let bandwidth = Plot::Lines(axis, vec![line(0, Shape::Marked, &bandwidth)], Vec::new());
+    let bandwidth = Plot::Lines(axis, of_each(&bandwidth), Vec::new());
     let (read, note) = match parameter {
         "position" => ("Sequential bandwidth", "Read in sequence from each position: bytes divided by elapsed time"),
         _ => ("Bandwidth", "Bytes divided by elapsed time"),
     };
-    let bandwidth = Chart::new(names[1], format!("{read} by {what}"), value, bandwidth);
+    let bandwidth = Chart::new(names[1], format!("{read} by {what}"), value, bandwidth).keyed(of_paths);
     let of = if parameter == "position" { "reads in sequence" } else { "" };
     let bandwidth =
         Chart { of: of.into(), ..bandwidth.noted(format!("{note}.")).thin_line("slowest to fastest window") };

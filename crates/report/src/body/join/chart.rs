@@ -133,7 +133,7 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
         .with_at_least(2)
 }
 
-/// Elapsed time of the methods of servers, which do not tell their waits.
+/// Elapsed time of the methods of subjects that do not tell their waits: SQLite, and servers that do not time reads.
 fn elapsed(joins: &[&Case]) -> Option<Chart> {
     let untimed: Vec<&Case> = joins.iter().copied().filter(|case| join::IO_TIME.in_case(case).is_none()).collect();
     let chart = Beside {
@@ -146,7 +146,7 @@ fn elapsed(joins: &[&Case]) -> Option<Chart> {
     };
     let chart = chart.chart(
         "join-elapsed",
-        "How long a join takes on the server",
+        "How long a join takes, by method",
         Axis::linear("elapsed time", Unit::Nanoseconds),
     )?;
     chart

@@ -71,8 +71,8 @@ pub(super) fn pool_bytes(blocks: u64) -> u64 {
 pub(super) fn offers(asked: Asked) -> Vec<PathOffer> {
     let offer = |path: AccessPath| {
         Structure::of(path)?;
-        let is_shared_by_threads = path.is_shared_by_threads();
-        Some(PathOffer { path, is_shared_by_threads, absence: absence(path, asked) })
+        let (is_shared_by_threads, counts_bytes) = (path.is_shared_by_threads(), path.counts_bytes());
+        Some(PathOffer { path, is_shared_by_threads, counts_bytes, absence: absence(path, asked) })
     };
     AccessPath::all().filter_map(offer).collect()
 }

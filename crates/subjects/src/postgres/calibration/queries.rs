@@ -164,7 +164,7 @@ impl Calibration {
         }
         let prepared = format!("readpath_{number}");
         let preparation = format!("PREPARE {prepared} AS {text}");
-        let outside = self.read_only(PLANNING_LIMIT, |tables| {
+        let outside = self.planning(|tables| {
             tables.session().run_one(&preparation)?;
             tables.foreign_table()
         })?;
@@ -186,7 +186,7 @@ impl Calibration {
         let query = Query::of_verification(name.into(), statement);
         let mut query = Query { options, preparation: Some(preparation), is_own: true, ..query };
         let verbose = format!("EXPLAIN ({options}VERBOSE, FORMAT JSON) {}", query.statement);
-        let plan = match self.read_only(PLANNING_LIMIT, |tables| tables.session().rows(&verbose))? {
+        let plan = match self.planning(|tables| tables.session().rows(&verbose))? {
             Err(why) => return Ok(Err(why)),
             Ok(rows) => rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n"),
         };
@@ -306,8 +306,7 @@ impl Calibration {
         let assumed = Plan::assumed("Seq Scan", Buffers::default());
         if query.is_own {
             let options = query.options.trim_end_matches(", ");
-            return self
-                .read_only(PLANNING_LIMIT, |tables| tables.session().explain_with(options, &statement, assumed));
+            return self.planning(|tables| tables.session().explain_with(options, &statement, assumed));
         }
         Ok(Ok(self.session().explain_with("", &statement, assumed)?))
     }
@@ -336,11 +335,16 @@ impl Calibration {
         if outcome.is_ok() {
             self.prepared.insert(preparation.clone());
         }
-        // No plan has a part in it.
-        Ok(outcome.map_err(|why| match why {
-            Unfinished::Failed(why) => Unfinished::Refused(why),
-            why => why,
-        }))
+        Ok(outcome.map_err(of_no_plan))
+    }
+
+    /// Prepares or plans a query in a transaction that writes nothing. What the server refuses, or takes too long for,
+    /// is a sentence; a lost server is an error.
+    fn planning<T>(
+        &mut self,
+        work: impl FnOnce(&mut Calibration) -> Result<T, ServerError>,
+    ) -> Result<Answered<T>, SubjectError> {
+        Ok(self.within(PLANNING_LIMIT, work)?.map_err(not_planned))
     }
 
     /// Works in a transaction that writes nothing. What the server refuses is a sentence; a lost server is an error.
@@ -418,6 +422,19 @@ fn unfinished(error: ServerError, took: Duration, limit: Duration) -> Result<Unf
         _ => return Err(error),
     };
     Ok(Unfinished::Refused(why))
+}
+
+/// What is said of a query that the server did not prepare or plan. It did not run, however long that took.
+fn not_planned(why: Unfinished) -> String {
+    match why {
+        Unfinished::TooLong(why) => format!("the server did not plan it in time: {why}"),
+        why => why.into_sentence(),
+    }
+}
+
+/// The same of a query that was to be run next: no plan has a part in it, and none is slower for it.
+fn of_no_plan(why: Unfinished) -> Unfinished {
+    Unfinished::Refused(not_planned(why))
 }
 
 /// Why a query is not compared whose plan lacks partitions.
@@ -574,6 +591,15 @@ mod tests {
         for code in ["42501", "42P01", "25006", "40001", "40P01", "55000", "57P05"] {
             assert!(!of(code), "{code}");
         }
+    }
+
+    #[test]
+    fn what_keeps_a_query_from_being_prepared_is_no_time_and_no_error_of_a_plan() {
+        let refused = |why: &str| Unfinished::Refused(why.into());
+        let long = of_no_plan(Unfinished::TooLong("it takes longer than 5 s".into()));
+        assert_eq!(long, refused("the server did not plan it in time: it takes longer than 5 s"));
+        assert_eq!(of_no_plan(Unfinished::Failed("out of memory".into())), refused("out of memory"));
+        assert_eq!(of_no_plan(refused("it waits for a lock")), refused("it waits for a lock"));
     }
 
     #[test]
