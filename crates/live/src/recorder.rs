@@ -398,7 +398,7 @@ fn held(segment: i64) -> u32 {
 fn texts_left_out(statements: usize) -> String {
     let statements = counted(statements as u64, "statement", "statements");
     let most = TEXTS_MAX >> 20;
-    format!("a segment lacks the texts of {statements}, those that took the least time: it holds {most} MiB of texts.")
+    format!("a segment lacks the texts of {statements} that took the least time: it holds {most} MiB of texts at most.")
 }
 
 /// A time of day of the wall clock, UTC as everywhere in readpath.
@@ -586,7 +586,7 @@ mod tests {
         }
         let news = writer.news.lock().unwrap();
         assert_eq!((news.segments, news.said.len()), (2, 1), "{:?}", news.said);
-        assert!(news.said[0].starts_with("a segment lacks the texts of 1 statement, "), "{:?}", news.said);
+        assert!(news.said[0].starts_with("a segment lacks the texts of 1 statement that took "), "{:?}", news.said);
         let (name, _) = segments(place.path()).unwrap()[0];
         let (segment, _) = recording::read(&place.path().join(name.to_string())).unwrap();
         assert_eq!(segment.statements.iter().filter(|one| one.text.is_empty()).count(), 1);

@@ -271,7 +271,8 @@ fn text(row: &Row, at: usize) -> &str {
 /// Where there is none now, and the address has several hosts, it may be another one that answered: that is the error.
 fn remove_afresh(lost: &Session, gone: ServerError) -> Result<(), ServerError> {
     let (started, stop) = (Instant::now(), lost.stop_flag());
-    let has_one_host = lost.address().config().get_hosts().len() <= 1;
+    let config = lost.address().config();
+    let has_one_host = config.get_hosts().len().max(config.get_hostaddrs().len()) <= 1;
     loop {
         let session = Session::open_for(lost.address(), Limits::default(), lost.stop_flag(), OnStop::Finish);
         let outcome = session.and_then(clean);

@@ -93,7 +93,7 @@ fn a_server_that_stays_away_is_said_to_be_once_and_what_is_said_is_heard_meanwhi
         }));
         // It is over before the server is asked for a session.
         watch.opened = Instant::now() + Duration::from_secs(60);
-        watch.knock(ago(seconds), Instant::now() + Duration::from_millis(100), "the connection was closed");
+        watch.knock(ago(seconds), Instant::now() + Duration::from_millis(500), "the connection was closed");
         assert!(calls.load(Ordering::Relaxed) > 1);
         said.lock().unwrap().clone()
     };

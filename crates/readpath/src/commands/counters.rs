@@ -68,8 +68,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let surroundings = Surroundings { output, folders, scratch: env::temp_dir() };
     let mut outcome = Outcome::None;
     let measured = measure(context, COMMAND.name, |journal, machine| {
-        // What a command has in the background when ^C ends it, is found and ended only so. Where the kernel refuses,
-        // it goes on, as it would without readpath.
+        // Without it, what a command has in the background when ^C ends the command is not found, and goes on. So it
+        // does where the kernel refuses.
         let _adoption = Adoption::begin();
         let (ended, result) = counters::run(&parameters, &surroundings, machine, journal);
         outcome = ended;

@@ -99,8 +99,9 @@ fn no_cell_of_the_counters_is_empty_where_valgrind_or_a_processor_counts() {
             let has_gets = metric(case, "gets") > Some(0.0);
             assert_eq!(metric(case, &format!("{event}_per_get")).is_some(), has_gets, "{event}: {case}");
         }
+        // Twice what a core can do: its clock may double between its measurement and the samples.
         let ipc = metric(case, "ipc").unwrap();
-        assert!((0.05..8.0).contains(&ipc), "{ipc} instructions a cycle: {case}");
+        assert!((0.05..16.0).contains(&ipc), "{ipc} instructions a cycle: {case}");
     }
     let per_row = |path: &str| {
         let case = cases(&document).iter().find(|case| case["parameters"]["path"] == path).unwrap();

@@ -37,7 +37,7 @@ pub struct Stream {
 pub struct StreamResult {
     /// Bytes a second of all threads together, one sample for each round.
     pub bytes_per_second: Vec<f64>,
-    /// How many threads share it. Of more than there are processors, as many read at a time as these.
+    /// How many threads share it. No more of them read at a time than there are processors.
     pub threads: usize,
     /// How many of them were bound to a processor of their own, in the last round.
     pub pinned: usize,

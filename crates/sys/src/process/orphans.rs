@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::{Signal, getpid, pidfd_send_signal, set_child_subreaper};
 
 use super::tree::{PROCESSES, children, with_descendants};
-use super::watch::pidfd;
+use super::watch::{pidfd, stat};
 
 /// Whether this process adopts orphans.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
@@ -50,22 +50,31 @@ impl Drop for Adoption {
 pub(super) struct Orphans {
     /// The command itself.
     command: libc::pid_t,
-    /// Children that were there before it.
-    before: Vec<libc::pid_t>,
+    /// When it was begun. What was begun before is not its own.
+    begun: Begun,
 }
 
+/// The tick of the kernel's clock in which a process was begun, and its number, which is greater than those of the
+/// processes that were begun before it in the same tick.
+type Begun = (u64, libc::pid_t);
+
 impl Orphans {
-    /// Those of a command that was just started; `None` where this process adopts none.
+    /// Those of a command that was started and not waited for; `None` where this process adopts none. It may have left
+    /// some behind by now.
     pub(super) fn of(command: libc::pid_t) -> Option<Orphans> {
-        ADOPTS.load(Ordering::Relaxed).then(|| Orphans { command, before: own_children() })
+        // One of another user may be hidden.
+        let orphans = || Orphans { command, begun: begun(command).unwrap_or((0, command)) };
+        ADOPTS.load(Ordering::Relaxed).then(orphans)
     }
 
     /// Those that run, with what they have started, by descriptors: a number may become another process's when it
     /// ends. None on kernels before 5.3.
     pub(super) fn watched(&self) -> Vec<OwnedFd> {
         self.reap();
-        let is_orphan = |pid: &libc::pid_t| *pid != self.command && !self.before.contains(pid);
-        let orphans = own_children().into_iter().filter(is_orphan).collect();
+        let is_later = |pid: libc::pid_t| begun(pid).is_some_and(|begun| begun > self.begun);
+        let is_orphan = |pid: &libc::pid_t| *pid != self.command && is_later(*pid);
+        let children = children(getpid().as_raw_pid(), Path::new(PROCESSES));
+        let orphans = children.into_iter().filter(is_orphan).collect();
         let all = with_descendants(orphans, Path::new(PROCESSES));
         all.into_iter().filter_map(|pid| pidfd(pid.try_into().ok()?)).collect()
     }
@@ -89,8 +98,10 @@ impl Orphans {
     }
 }
 
-fn own_children() -> Vec<libc::pid_t> {
-    children(getpid().as_raw_pid(), Path::new(PROCESSES))
+/// When a process was begun: field 22 of proc(5).
+fn begun(pid: libc::pid_t) -> Option<Begun> {
+    let fields = stat(pid.try_into().ok()?)?;
+    Some((fields.get(22 - 3)?.parse().ok()?, pid))
 }
 
 /// A child that has ended and is not reaped.
@@ -103,4 +114,23 @@ fn ended_child() -> Option<libc::pid_t> {
     // SAFETY: the call has filled in the fields of an ended child, or left them zero where there is none.
     let pid = unsafe { found.si_pid() };
     (answer == 0 && pid > 0).then_some(pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn what_was_started_before_a_command_is_told_from_what_it_starts() {
+        let mut sleepers = [(); 2].map(|()| Command::new("sleep").arg("60").spawn().unwrap());
+        let [first, second] = [&sleepers[0], &sleepers[1]].map(|one| begun(one.id().cast_signed()));
+        for one in &mut sleepers {
+            one.kill().unwrap();
+            one.wait().unwrap();
+        }
+        assert!(first.is_some() && first < second, "{first:?} {second:?}");
+        assert!(Orphans::of(1).is_none(), "nothing is adopted unless it is asked for");
+    }
 }

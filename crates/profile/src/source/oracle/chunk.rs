@@ -42,6 +42,8 @@ pub(crate) struct Chunks {
     leftover: Vec<u8>,
     is_source_at_end: bool,
     is_over: bool,
+    /// Whether the reading was called off before it began: a follower looks once more after the signal.
+    was_called_off: bool,
     /// What ended the reading; what was read before is handed out first.
     failure: Option<io::Error>,
 }
@@ -56,6 +58,7 @@ impl Chunks {
             leftover: Vec::new(),
             is_source_at_end: false,
             is_over: false,
+            was_called_off: unless_called_off().is_err(),
             failure: None,
         }
     }
@@ -169,7 +172,7 @@ impl Chunks {
             left_out += self.leftover.len() as u64;
             // The whole file may be one line, and its reader can break off behind a line only. What was read before
             // is kept: it is no fault of the file's.
-            self.is_source_at_end |= unless_called_off().is_err();
+            self.is_source_at_end |= !self.was_called_off && unless_called_off().is_err();
         }
         self.leftover.clear();
         self.chunk(bytes, ChunkEnd::WithinLine(left_out))

@@ -238,8 +238,9 @@ fn over_time(cases: &[&Case]) -> Option<Chart> {
     let chart = chart
         .keyed(vec![Key::measured("a point in time"), Key::measured("median")])
         .concerning(&["rate-changed", "latency-changed"]);
-    // Cases one after the other are one measurement only where they are segments of one.
-    let is_one = cases.len() == 1 || cases.iter().all(|case| case.parameters.contains_key("segment"));
+    // Cases one after the other are one measurement only where they are segments of one, and so of one path.
+    let are_segments = cases.iter().all(|case| case.parameters.contains_key("segment"));
+    let is_one = cases.len() == 1 || (are_segments && !varying(cases).contains(&"path"));
     chart.with_at_least(10).filter(|_| is_one)
 }
 
