@@ -81,6 +81,12 @@ impl RunJournal {
         self.progress.clear();
     }
 
+    /// Shows no progress from now on: something else writes to the terminal.
+    pub(crate) fn end_progress(&mut self) {
+        self.progress.clear();
+        self.progress = Progress::none();
+    }
+
     /// Saves the run as it stands; remembers and gives the reason where it cannot be.
     pub(crate) fn save(&mut self) -> Result<(), KeepError> {
         let Some(store) = &self.store else { return Ok(()) };

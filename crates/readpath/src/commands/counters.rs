@@ -68,6 +68,10 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let surroundings = Surroundings { output, folders, scratch: env::temp_dir() };
     let mut outcome = Outcome::None;
     let measured = measure(context, COMMAND.name, |journal, machine| {
+        // A line that is drawn again and again would erase what the command writes, and its prompts.
+        if !parameters.command.is_empty() {
+            journal.end_progress();
+        }
         // Without it, what a command has in the background when ^C ends the command is not found, and goes on. So it
         // does where the kernel refuses.
         let _adoption = Adoption::begin();

@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
 use crate::children::{first_child, interrupt, is_running};
+use crate::terminal;
 use crate::user::User;
 use crate::waiting;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -166,4 +167,14 @@ fn a_command_that_ends_by_itself_leaves_what_it_has_in_the_background_to_itself(
     let is_there = !waiting::has_ended(sleeper);
     let _ = kill_process(Pid::from_raw(sleeper.cast_signed()).unwrap(), Signal::KILL);
     assert!(is_there, "{said}");
+}
+
+#[test]
+fn a_prompt_of_the_command_is_not_erased_on_a_terminal() {
+    let user = User::new();
+    let words = "counters --no-store -- sh -c 'printf pro; sleep 2; echo mpt'";
+    let Some(script) = terminal::begin(&user, words) else { return };
+    let output = script.wait_with_output().unwrap();
+    let written = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && written.contains("prompt\r\n"), "{written:?}");
 }
