@@ -41,6 +41,10 @@ pub struct Facts {
     pub trouble: Option<String>,
 }
 
+/// What stands for a statement that is not known, and the least part of the time that it is shown with.
+const UNKNOWN_STATEMENT: &str = "(not known)";
+const SHOWN_PART: f64 = 0.0005;
+
 /// Cells of the bar that shows a statement's classes.
 const BAR: usize = 10;
 
@@ -281,10 +285,7 @@ impl<'a> Drawn<'a> {
         let head = |text: &str| vec![Line::from(text.to_string()).style(self.dim())];
         match self.view.pane {
             Pane::Help => (Vec::new(), Vec::new()),
-            Pane::Statements => {
-                let lines = self.sums.statements.iter().map(|one| self.statement(one)).collect();
-                (head("    %  ses.  by class    statement"), lines)
-            }
+            Pane::Statements => (head("    %  ses.  by class    statement"), self.statements()),
             Pane::Sessions => {
                 // Processes that serve no client are kept for the table of blockers: their work is not summed.
                 let sessions = self.sums.sessions.iter().filter(|one| one.backend.kind == CLIENT);
@@ -302,6 +303,20 @@ impl<'a> Drawn<'a> {
 
     fn sessions(&self, time: Duration) -> String {
         format!("{:.2}", time.as_secs_f64() / self.sums.time.as_secs_f64().max(1e-9))
+    }
+
+    /// Statements, and at its place among them the time of which none is known: of sessions whose text and identifier
+    /// were not seen, and of statements beyond those that a second keeps.
+    fn statements(&self) -> Vec<Line<'static>> {
+        let all = &self.sums.statements;
+        let mut lines: Vec<Line<'static>> = all.iter().map(|one| self.statement(one)).collect();
+        let unknown = self.sums.working().saturating_sub(all.iter().map(|one| one.time).sum());
+        if self.sums.part(unknown) >= SHOWN_PART {
+            let part = percent(self.sums.part(unknown));
+            let line = format!("{part:>5}  {:>4}  {:BAR$}  {UNKNOWN_STATEMENT}", self.sessions(unknown), "");
+            lines.insert(all.partition_point(|one| one.time >= unknown), Line::from(line));
+        }
+        lines
     }
 
     fn statement(&self, one: &StatementSums) -> Line<'static> {

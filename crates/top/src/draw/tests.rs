@@ -70,6 +70,17 @@ fn eighty_columns_show_the_load_its_classes_and_the_statements() {
 }
 
 #[test]
+fn the_time_of_unknown_statements_is_not_missing_among_the_statements() {
+    let samples = [sample(11, "select 1", None), sample(12, "", None), sample(13, "", None), sample(14, "begin", None)];
+    let page = drawn(&seconds_of(5, &samples), &View::default(), &facts(), (80, 24));
+    let at = |text: &str| page.iter().position(|line| line.ends_with(text)).unwrap();
+    assert!(page[at("(not known)")].starts_with(" 50 %  2.00  "), "{page:?}");
+    assert!(at("(not known)") < at("select ?").min(at("begin")), "{page:?}");
+    let known = drawn(&history(), &View::default(), &facts(), (80, 24)).join("\n");
+    assert!(!known.contains("(not known)"), "{known}");
+}
+
+#[test]
 fn each_table_shows_its_own() {
     let shows = |keys: &str, parts: &[&str]| {
         let page = drawn(&history(), &pressed(keys), &facts(), (100, 30)).join("\n");
