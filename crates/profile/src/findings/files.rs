@@ -42,6 +42,7 @@ pub(crate) fn findings(ingested: &Ingested) -> Vec<Finding> {
     }
     findings.extend(missing(&ingested.files));
     findings.extend(same_content(&ingested.files));
+    findings.extend(ingested.files.iter().filter_map(mixed).take(NAMED_MAX));
     findings.extend(unit(&ingested.files));
     findings.extend(ingested.findings.iter().cloned());
     findings.extend(unread_lines(&ingested.files));
@@ -90,7 +91,7 @@ fn same_content(files: &[SourceFile]) -> Vec<Finding> {
 
 /// Files of one archive with the same content.
 fn same_within(archive: &SourceFile) -> Option<Finding> {
-    let Duplicates { first, further } = &archive.duplicates;
+    let Duplicates { first, further, .. } = &archive.duplicates;
     let [one, other] = first.as_ref()?;
     let further = match further {
         0 => String::new(),
@@ -102,6 +103,17 @@ fn same_within(archive: &SourceFile) -> Option<Finding> {
         archive.name
     );
     Some(row::SAME_CONTENT.of(message))
+}
+
+/// An archive with traces and server logs, of which one kind alone was read.
+fn mixed(archive: &SourceFile) -> Option<Finding> {
+    let [trace, server_log] = archive.duplicates.mixed.as_ref()?;
+    let message = format!(
+        "In {}, {trace} seems to be a trace and {server_log} a server log: an archive is read as one kind, and the \
+         time of the other is not here. Unpack it, and profile each kind separately.",
+        archive.name
+    );
+    Some(row::MIXED_ARCHIVE.of(message))
 }
 
 /// The unit of time, where it is not the plain one: one sentence for all files that have it.

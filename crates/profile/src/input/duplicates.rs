@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::input::foreign::{HEAD_BYTES, TIMED_BYTES_MAX, hash_of_head, may_be_timed};
+use crate::input::foreign::{HEAD_BYTES, Held, TIMED_BYTES_MAX, hash_of_head, held_by, may_be_timed};
 
 /// Most files of an archive that the files behind them are compared with.
 const COMPARED_MAX: usize = 1 << 16;
@@ -22,6 +22,8 @@ pub struct Duplicates {
     pub first: Option<[String; 2]>,
     /// How many files behind these are like one before them.
     pub further: u64,
+    /// The names of the first trace and of the first server log, where there are both: an archive is read as one kind.
+    pub mixed: Option<[String; 2]>,
 }
 
 impl Duplicates {
@@ -39,6 +41,8 @@ impl Duplicates {
             self.add(pair.map(|file| format!("{name}/{file}")));
         }
         self.further += within.further;
+        let named = |files: [String; 2]| files.map(|file| format!("{name}/{file}"));
+        self.mixed = self.mixed.take().or(within.mixed.map(named));
     }
 }
 
@@ -67,6 +71,9 @@ pub(super) struct Comparison {
     bytes: u64,
     /// Whether anything in it may take time.
     is_timed: bool,
+    /// The first files that hold a trace and a server log.
+    trace: Option<String>,
+    server_log: Option<String>,
     found: SharedDuplicates,
 }
 
@@ -90,8 +97,12 @@ impl Comparison {
     /// Ends the open file. `within` is what was found among its own files, where it is an archive.
     pub(super) fn end_file(&mut self, name: String, within: Duplicates) {
         let key = (hash_of_head(&self.head), mem::take(&mut self.bytes));
+        let held = held_by(&self.head);
         self.head.clear();
         let is_timed = mem::take(&mut self.is_timed);
+        if name.len() <= NAME_BYTES_MAX {
+            self.note_held(held, &name);
+        }
         let mut found = self.found.lock();
         found.add_within(&name, within);
         if !is_timed || name.len() > NAME_BYTES_MAX {
@@ -101,6 +112,21 @@ impl Comparison {
             found.add([first.clone(), name]);
         } else if self.known.len() < COMPARED_MAX {
             self.known.insert(key, name);
+        }
+    }
+    /// Notes the first file of each kind, and that there are both.
+    fn note_held(&mut self, held: Option<Held>, name: &str) {
+        let first = match held {
+            Some(Held::Trace) => &mut self.trace,
+            Some(Held::ServerLog) => &mut self.server_log,
+            None => return,
+        };
+        if first.is_some() {
+            return;
+        }
+        *first = Some(name.into());
+        if let (Some(trace), Some(server_log)) = (&self.trace, &self.server_log) {
+            self.found.lock().mixed.get_or_insert_with(|| [trace.clone(), server_log.clone()]);
         }
     }
 }

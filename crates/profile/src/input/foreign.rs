@@ -57,6 +57,9 @@ const REPORTS: [&[u8]; 3] = [b"TKPROF: Release", b"TVD$XTAT", b"<html"];
 /// One of these stands in every line of a call or a wait, in every plan in JSON, and in an English log with durations.
 const TIMED: [&[u8]; 5] = [b"ela=", b",e=", b"tim=", b"Plan", b"duration:"];
 
+/// How many of these, from the first on, are those of traces; the others are those of logs.
+const OF_TRACES: usize = 3;
+
 /// Longest of these, in bytes.
 pub(super) const TIMED_BYTES_MAX: usize = 9;
 
@@ -64,6 +67,24 @@ pub(super) const TIMED_BYTES_MAX: usize = 9;
 /// up.
 pub(super) fn may_be_timed(bytes: &[u8]) -> bool {
     TIMED.iter().any(|sign| memchr::memmem::find(bytes, sign).is_some())
+}
+
+/// What a file of an archive holds, as far as its first bytes show it without doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    Trace,
+    ServerLog,
+}
+
+/// What a file holds that begins with these bytes. A statement of a log may have the signs of a trace, and the other
+/// way round.
+pub(super) fn held_by(head: &[u8]) -> Option<Held> {
+    let has = |signs: &[&[u8]]| signs.iter().any(|sign| memchr::memmem::find(head, sign).is_some());
+    match (has(&TIMED[..OF_TRACES]), has(&TIMED[OF_TRACES..])) {
+        (true, false) => Some(Held::Trace),
+        (false, true) => Some(Held::ServerLog),
+        _ => None,
+    }
 }
 
 /// Says what a file without calls and waits looks like, from its first bytes ([`HEAD_BYTES`] are plenty).
@@ -110,6 +131,10 @@ mod tests {
             assert!(!may_be_timed(text.as_bytes()), "{text}");
         }
         assert!(TIMED.iter().all(|sign| sign.len() <= TIMED_BYTES_MAX));
+        let held = |text: &str| held_by(text.as_bytes());
+        assert_eq!(held("WAIT #5: nam='x' ela= 90 tim=4"), Some(Held::Trace));
+        assert_eq!(held("LOG:  duration: 4.000 ms"), Some(Held::ServerLog));
+        assert_eq!([held("LOG:  duration: 4 ms  statement: select 'tim=1'"), held("a note")], [None, None]);
     }
 
     #[test]

@@ -376,15 +376,29 @@ mod tests {
     fn a_file_that_an_archive_has_twice_is_noted() {
         let twice = [("tim=1\n", false), ("tim=2\n", false), ("tim=1\n", false), ("", false), ("", false)];
         let found = duplicates_in(files(made(&twice)));
-        assert_eq!(found, Duplicates { first: pair("5.trc", "3.trc"), further: 0 });
+        assert_eq!(found, Duplicates { first: pair("5.trc", "3.trc"), ..Duplicates::default() });
         let within = duplicates_in(files(within_another(&twice)));
-        assert_eq!(within, Duplicates { first: pair("b.tar/5.trc", "b.tar/3.trc"), further: 0 });
+        assert_eq!(within, Duplicates { first: pair("b.tar/5.trc", "b.tar/3.trc"), ..Duplicates::default() });
         let more = [("tim=1\n", true), ("tim=1\n", false), ("tim=1\n", true)];
-        assert_eq!(duplicates_in(files(made(&more))), Duplicates { first: pair("3.trc", "2.trc"), further: 1 });
+        assert_eq!(
+            duplicates_in(files(made(&more))),
+            Duplicates { first: pair("3.trc", "2.trc"), further: 1, mixed: None }
+        );
         // The size alone, or the beginning alone, makes no two files the same.
         let long = "tim=1\n".repeat(20_000);
         let different = [("tim=1\n", false), ("tim=2\n", false), (&*long, false), (&long[6..], false)];
         assert_eq!(duplicates_in(files(made(&different))), Duplicates::default());
+    }
+
+    #[test]
+    fn a_trace_and_a_server_log_in_one_archive_are_noted() {
+        let both = [("a note\n", false), ("tim=1\n", false), ("LOG:  duration: 4.000 ms\n", false), ("tim=2\n", false)];
+        let mixed = |bytes: Bytes| duplicates_in(bytes).mixed.map(|names| names.map(|name| name.replace(".trc", "")));
+        let found = mixed(files(made(&both)));
+        assert!(found.as_ref().is_some_and(|[trace, log]| trace != log), "{found:?}");
+        let within = mixed(files(within_another(&both))).unwrap();
+        assert_eq!(within.map(|name| name.replace("b.tar/", "")), found.unwrap());
+        assert_eq!(mixed(files(made(&both[..2]))), None);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) fn readings() -> Vec<Reading> {
     let [one_by_one, further] = left_out();
     let of_files =
         vec![one_by_one, further, cut_short(), other_part(), same_content(), unit(), units_of_several(), unread()];
-    of_files.into_iter().chain([same_within_archive()]).chain(not_read()).collect()
+    of_files.into_iter().chain([same_within_archive(), mixed()]).chain(not_read()).collect()
 }
 
 fn of_files(files: Vec<SourceFile>) -> Ingested {
@@ -122,12 +122,27 @@ fn same_content() -> Reading {
     })
 }
 
+/// Whether an archive holds a trace and a server log.
+fn mixed() -> Reading {
+    let of = |is_mixed: &bool| {
+        let mixed = is_mixed.then(|| ["b.trc".into(), "c.log".into()]);
+        let duplicates = Duplicates { mixed, ..Duplicates::default() };
+        said(of_files(vec![SourceFile { duplicates, ..named("a.tar") }]))
+    };
+    reading(row::MIXED_ARCHIVE, proptest::bool::ANY, of, |is_mixed| {
+        is_mixed.then(|| {
+            says!["In a.tar, b.trc seems to be a trace and c.log a server log: an archive is read as one kind"]
+        })
+    })
+}
+
 /// Two archives: whether files of each seem to be the same, and how many further ones.
 fn same_within_archive() -> Reading {
     let of = |archives: &[Option<u64>; 2]| {
         let archive = |(name, further): (&str, &Option<u64>)| {
             let first = further.map(|_| ["b.trc".into(), "c/b.trc".into()]);
-            SourceFile { duplicates: Duplicates { first, further: further.unwrap_or(0) }, ..named(name) }
+            let duplicates = Duplicates { first, further: further.unwrap_or(0), mixed: None };
+            SourceFile { duplicates, ..named(name) }
         };
         said(of_files(["a.tar", "a.zip"].into_iter().zip(archives).map(archive).collect()))
     };
