@@ -2,6 +2,8 @@
 //!
 //! As with files that are given one by one, the first bytes and the size decide, and all of them are read. Files in
 //! which nothing takes time, such as a note in each folder, add nothing to any sum, and are not compared.
+//!
+//! The same first bytes show whether an archive mixes traces and server logs, of which one kind is read.
 
 use std::collections::HashMap;
 use std::mem;
@@ -15,7 +17,7 @@ const COMPARED_MAX: usize = 1 << 16;
 /// Longest name of a file that is compared: an archive that packs well may hold any number of names of a mebibyte.
 const NAME_BYTES_MAX: usize = 1 << 10;
 
-/// Files of an archive that seem to be the same.
+/// Files of an archive that seem to be the same, or of different kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Duplicates {
     /// The names of the first two.
