@@ -14,12 +14,13 @@ use super::bench::{Bench, State};
 use super::comparison::{Compared, Comparison};
 use super::estimate::Estimate;
 use super::findings::Advice;
-use super::judgement::{Decision, Judged, Pair};
+use super::judgement::{Decision, Judged, Pair, Verdict};
 use super::sets::{BETWEEN, SAFE};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
 const TIMED: &str = "execution time by EXPLAIN, the plans of a query in turns";
+const AT_MOST: &str = "median of the turns' ratios to the limit at which the plan now was ended: at most that";
 const ENDED: &str = "the limit at which runs were ended: they take at least as long";
 
 /// Keeps all cases.
@@ -99,7 +100,7 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         Some((now, then)) => [now.described(), then.described()],
         None => [compiled(now.is_compiled).into(), compiled(then.is_compiled).into()],
     };
-    let pair = one.pair(set);
+    let pair = one.timed(set);
     let verdict = pair.as_ref().map_or("not timed".into(), verdict);
     let [node_now, node_then] = nodes;
     case.parameters.extend([
@@ -112,29 +113,36 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         VERDICT.of(verdict),
     ]);
     if let Some(pair) = &pair {
-        case.metrics.extend(calibrate::TIME_NOW.of_samples(TIMED, &pair.now));
+        case.metrics.extend(calibrate::TIME_NOW.of_samples(source_of(pair.is_now_ended), &pair.now));
     }
     // A plan that ends with an error has no time.
     if let Some(pair) = pair.filter(|pair| !pair.is_failed) {
-        let source = if pair.is_ended { ENDED } else { TIMED };
-        case.metrics.extend(calibrate::TIME_THEN.of_samples(source, &pair.then));
-        let has_interval = pair.has_enough();
-        case.metrics.extend(
-            pair.ratio().into_iter().flat_map(|ratio| ratios(&ratio, "median of the turns' ratios", has_interval)),
-        );
+        case.metrics.extend(calibrate::TIME_THEN.of_samples(source_of(pair.is_ended), &pair.then));
+        let has_interval = pair.has_enough() && !pair.is_now_ended;
+        let source = if pair.is_now_ended { AT_MOST } else { "median of the turns' ratios" };
+        let ratio = pair.ratio().filter(|_| !pair.is_too_long());
+        case.metrics.extend(ratio.into_iter().flat_map(|ratio| ratios(&ratio, source, has_interval)));
     }
     case
 }
 
-/// The verdict on a query, and after how long its other plan was ended where it was.
+/// Where the times of a plan are from.
+fn source_of(is_ended: bool) -> &'static str {
+    if is_ended { ENDED } else { TIMED }
+}
+
+/// The verdict on a query, and after how long a plan was ended where one was.
 fn verdict(pair: &Pair) -> String {
     if pair.is_failed {
         return "ends with an error".into();
     }
+    let limit = |millis: &[f64]| format_nanos(millis.iter().copied().fold(0.0, f64::max) * 1e6);
     let name = pair.verdict().name();
-    match pair.then.iter().copied().reduce(f64::max).filter(|_| pair.is_ended) {
-        Some(limit) => format!("{name}, ended after {}", format_nanos(limit * 1e6)),
-        None => name.into(),
+    match (pair.is_now_ended, pair.is_ended) {
+        (false, false) => name.into(),
+        (false, true) => format!("{name}, ended after {}", limit(&pair.then)),
+        (true, false) => format!("{name}, now ended after {}", limit(&pair.now)),
+        (true, true) => format!("{}, both ended after {}", Verdict::Undecided.name(), limit(&pair.now)),
     }
 }
 
@@ -162,7 +170,7 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     case.metrics.push(calibrate::CHANGED.count(source, changed));
     if excepted > 0 {
         let source = "queries that keep the server's own constants: the set makes them slower or end with an error, or \
-                      may harm them, or they take longer than the time limit";
+                      may harm them, or both plans reach the time limit";
         case.metrics.push(calibrate::EXCEPTED.count(source, excepted));
     }
     if let Some(judged) = judged.filter(|judged| judged.timed() > 0) {

@@ -94,8 +94,6 @@ pub(super) struct Compared {
     pub(super) reached: Vec<String>,
     /// Why its plans were not timed.
     pub(super) not_timed: Option<String>,
-    /// Whether that is because it reached the time limit with the server's own constants.
-    pub(super) is_too_long: bool,
     /// Whether it could not be run any more once its plans had been timed often enough.
     pub(super) is_left: bool,
     /// The least milliseconds of the plans by all sets that were timed, of which the page shows some.
@@ -161,11 +159,27 @@ impl Compared {
         self.variants.iter().position(|variant| variant.sets.contains(&set)).unwrap_or(0)
     }
 
-    /// The times by the server's own constants and by a set, where that leads to another plan.
+    /// The times by the server's own constants and by a set, where that leads to another plan and they tell something
+    /// of it.
     pub(super) fn pair(&self, set: usize) -> Option<Pair> {
+        self.timed(set).filter(|pair| !pair.is_too_long())
+    }
+
+    /// The same, or where both plans reached the time limit.
+    pub(super) fn timed(&self, set: usize) -> Option<Pair> {
         let at = self.variant(set);
         let is_timed = at > 0 && self.not_timed.is_none();
         is_timed.then(|| self.pair_with(at)).filter(|pair| !pair.ratios.is_empty())
+    }
+
+    /// Whether the plans by the server's own constants and by a set both reached the time limit.
+    pub(super) fn is_too_long(&self, set: usize) -> bool {
+        self.timed(set).is_some_and(|pair| pair.is_too_long())
+    }
+
+    /// Whether the plan by the server's own constants reached the time limit.
+    pub(super) fn is_now_ended(&self) -> bool {
+        self.variants[0].is_cut
     }
 
     /// The times by the server's own constants and of the plan at this place.
@@ -173,8 +187,8 @@ impl Compared {
         let [now, then] = [&self.variants[0], &self.variants[at]];
         let ratio = |turn: usize| Some(then.of_turn(turn)? / now.of_turn(turn)?);
         let ratios = (0..=self.turn).filter_map(ratio).filter(|ratio| ratio.is_finite()).collect();
-        let (is_ended, is_failed) = (then.is_cut, then.failure.is_some());
-        Pair { now: now.millis.clone(), then: then.millis.clone(), ratios, is_ended, is_failed }
+        let [(now, is_now_ended), (then, is_ended)] = [now, then].map(|one| (one.millis.clone(), one.is_cut));
+        Pair { now, then, ratios, is_now_ended, is_ended, is_failed: self.variants[at].failure.is_some() }
     }
 
     /// The error that the plan by a set ends with, where the one by the server's own constants does not.
@@ -194,16 +208,26 @@ impl Compared {
         if at == 0 { Some(now) } else { Some(now * self.pair_with(at).times()?) }
     }
 
-    /// Takes in that a run of a plan gave no time. Another plan that reaches its limit takes at least that long, and
-    /// one that ends with an error is worse. No plan of the query is timed any more where a run had another reason, or
-    /// where the server's own constants lead to the plan. What was timed often enough before stands: it may show harm.
+    /// Takes in that a run of a plan gave no time. A plan that reaches its limit takes at least that long, and another
+    /// one than that by the server's own constants is worse where it ends with an error. No plan of the query is timed
+    /// any more where a run had another reason, or where the server's own constants lead to the error. What was timed
+    /// often enough before stands: it may show harm.
     fn unfinished(&mut self, at: usize, why: Unfinished, limit: Duration) {
         match why {
             Unfinished::TooLong(_) | Unfinished::Failed(_) if at > 0 => self.end(at, why, limit),
+            Unfinished::TooLong(_) => self.end_now(limit),
             _ if (0..self.variants.len()).all(|at| self.pair_with(at).has_enough()) => self.is_left = true,
-            Unfinished::TooLong(why) => (self.not_timed, self.is_too_long) = (Some(why), true),
             Unfinished::Failed(why) | Unfinished::Refused(why) => self.not_timed = Some(why),
         }
+    }
+
+    /// Ends the plan by the server's own constants at the time limit, or gives it one more run where it was timed
+    /// before.
+    fn end_now(&mut self, limit: Duration) {
+        let now = &mut self.variants[0];
+        let is_again = mem::replace(&mut now.is_held_up, true);
+        now.is_cut = is_again || now.millis.is_empty();
+        now.took(limit.as_secs_f64() * 1e3, self.turn);
     }
 
     /// Ends another plan, or gives it one more run: a slow one where it was timed often enough, and one with an error
@@ -265,9 +289,14 @@ impl Compared {
         (1..self.variants.len()).filter(is_unsure).collect()
     }
 
-    /// Forgets the times of plans, but for those that were ended: these took at least that long.
+    /// Forgets the times of plans, but for those that were ended: these took at least that long. Where the plan by the
+    /// server's own constants was, its blocks may not have been cached yet. It would then take longer than it does, and
+    /// all others are held against it: each is run once more, but for those that ended with an error.
     fn forget(&mut self) {
-        for variant in self.variants.iter_mut().filter(|variant| !variant.is_cut) {
+        let is_now_ended = self.is_now_ended();
+        let is_kept = |variant: &Variant| variant.is_cut && (!is_now_ended || variant.failure.is_some());
+        for variant in self.variants.iter_mut().filter(|variant| !is_kept(variant)) {
+            (variant.is_cut, variant.is_held_up) = (false, false);
             variant.millis.clear();
             variant.turns.clear();
         }
@@ -325,8 +354,7 @@ impl Compared {
         let query = Query::of_verification(name.into(), "SELECT".into());
         let turn = variants.iter().filter_map(|variant| variant.turns.iter().max()).max().copied().unwrap_or(0);
         let reached = variants.iter().map(|variant| variant.plan.top.outline()).collect();
-        let (not_timed, is_too_long) = (None, false);
-        Compared { query, variants, turn, reached, not_timed, is_too_long, is_left: false, least: None }
+        Compared { query, variants, turn, reached, not_timed: None, is_left: false, least: None }
     }
 }
 
@@ -432,10 +460,10 @@ impl Comparison {
         unsure_of_worth(&self.pairs(set), self.compared.len(), whole, self.drawn(), too_long)
     }
 
-    /// The places of queries whose plan a set changes, and whose time is beyond the limit.
+    /// The places of queries whose plan a set changes, and which reach the time limit by both plans.
     fn too_long(&self, set: usize) -> Vec<usize> {
         let queries = self.compared.iter().enumerate();
-        queries.filter(|(_, one)| one.is_too_long && one.variant(set) > 0).map(|(at, _)| at).collect()
+        queries.filter(|(_, one)| one.is_too_long(set)).map(|(at, _)| at).collect()
     }
 
     fn judged_by_all(&self, set: usize) -> Judged {
@@ -510,8 +538,8 @@ pub(super) fn plan(
         .into_iter()
         .map(|query| {
             let not_timed = query.not_run.clone();
-            let (variants, reached, is_too_long) = (Vec::new(), Vec::new(), false);
-            Compared { query, variants, turn: 0, reached, not_timed, is_too_long, is_left: false, least: None }
+            let (variants, reached) = (Vec::new(), Vec::new());
+            Compared { query, variants, turn: 0, reached, not_timed, is_left: false, least: None }
         })
         .collect();
     let mut refused = Vec::new();
@@ -631,11 +659,12 @@ fn mark_all_rows(
             bench.set_constants(&comparison.sets[variant.sets[0]].values)?;
             let limit = limit_by(bench.time_limit(), now);
             // What ends a run says nothing yet: the rounds find out.
-            let run = bench.tables.run_query(&one.query, limit)?;
-            match run.ok().and_then(|plan| plan.execution_ms) {
-                millis @ Some(_) if plan == 0 => now = millis,
-                None if plan == 0 => break,
-                _ => {}
+            match bench.tables.run_query(&one.query, limit)? {
+                Ok(run) if plan == 0 => now = run.execution_ms,
+                // As long as it took, it marked rows: another plan may mark others.
+                Ok(_) | Err(Unfinished::TooLong(_)) => {}
+                Err(_) if plan == 0 => break,
+                Err(_) => {}
             }
         }
         bench.look(journal);
@@ -825,7 +854,7 @@ fn take_turns(
     one.turn += 1;
     let mut is_displaced = round.repeats(bench.tables.is_rehearsal());
     for at in ordered(plans, round.number) {
-        let limit = limit(bench.time_limit(), one, at);
+        let limit = limit(bench.time_limit(), one, at, round.counts);
         if one.variants[at].is_cut {
             if let Some(millis) = one.variants[at].millis.last().copied().filter(|_| round.counts) {
                 one.variants[at].took(millis, one.turn);
@@ -949,7 +978,11 @@ fn run_plan(
 }
 
 /// How long a plan of a query may take.
-fn limit(all: Duration, one: &Compared, at: usize) -> Duration {
+fn limit(all: Duration, one: &Compared, at: usize, counts: bool) -> Duration {
+    if at > 0 && !counts && one.is_now_ended() {
+        // A first look: it may be run with the whole limit when runs count.
+        return Duration::from_millis(all.as_millis() as u64 / 2).max(LIMIT_MIN).min(all);
+    }
     limit_by(all, median(&one.variants[0].millis).filter(|_| at > 0))
 }
 
@@ -965,7 +998,7 @@ fn limit_by(all: Duration, now: Option<f64>) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::judgement::Decision;
+    use crate::calibrate::judgement::{Decision, Verdict};
 
     #[test]
     fn a_plan_is_not_run_again_only_where_each_of_its_runs_was_slow() {
@@ -1065,7 +1098,7 @@ mod tests {
         let all = Duration::from_secs(10);
         for (now, seconds) in [(1.0, 0.5), (1000.0, 5.0), (3000.0, 10.0), (9000.0, 10.0)] {
             let mut one = with_another_plan(now);
-            let limit = limit(all, &one, 1);
+            let limit = limit(all, &one, 1, true);
             assert_eq!(limit.as_secs_f64(), seconds, "of a query that takes {now} ms now");
             one.unfinished(1, Unfinished::TooLong("it takes longer".into()), limit);
             let pair = one.pair(1).unwrap();
@@ -1074,10 +1107,81 @@ mod tests {
             other.unfinished(1, Unfinished::Refused("it waits for a lock".into()), limit);
             assert_eq!((other.pair(1), other.not_timed.as_deref()), (None, Some("it waits for a lock")));
         }
-        let mut own = with_another_plan(3000.0);
-        assert_eq!(limit(all, &own, 0), all);
-        own.unfinished(0, Unfinished::TooLong("it takes longer".into()), all);
-        assert_eq!((own.pair(1), own.not_timed.as_deref()), (None, Some("it takes longer")));
+        assert_eq!(limit(all, &with_another_plan(3000.0), 0, true), all);
+    }
+
+    /// A query whose current plan took 9 s in these turns or reached the limit of 10 s, and whose other plan took these
+    /// milliseconds in each, or reached its limit. The first turn does not count.
+    fn beyond_the_limit(now: [Option<f64>; 4], then: Option<f64>) -> Compared {
+        let mut one = Compared::of("q", vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])]);
+        for (turn, now) in now.into_iter().enumerate() {
+            one.turn = turn;
+            let order = if turn == 1 { [(1, then), (0, now)] } else { [(0, now), (1, then)] };
+            for (at, millis) in order {
+                let limit = limit(Duration::from_secs(10), &one, at, turn > 0);
+                let ended = one.variants[at].millis.last().copied().filter(|_| one.variants[at].is_cut);
+                match ended.or(millis) {
+                    Some(millis) => one.variants[at].took(millis, turn),
+                    None => one.unfinished(at, Unfinished::TooLong("it takes longer".into()), limit),
+                }
+            }
+            if turn == 0 {
+                one.forget();
+            }
+        }
+        one
+    }
+
+    const NINE: Option<f64> = Some(9000.0);
+
+    #[test]
+    fn a_current_plan_that_reaches_the_limit_stands_at_it_and_another_one_is_held_against_that() {
+        let one = beyond_the_limit([None; 4], Some(2500.0));
+        let pair = one.pair(1).unwrap();
+        assert_eq!((pair.now.as_slice(), pair.ratios.as_slice()), (&[10_000.0; 3][..], &[0.25; 3][..]));
+        assert!(pair.is_now_ended && !pair.is_ended && pair.verdict() == Verdict::Faster && one.can_be_timed());
+        assert!(!one.is_too_long(1) && one.is_now_ended());
+        let all = Duration::from_secs(10);
+        assert_eq!([true, false].map(|counts| limit(all, &one, 1, counts)), [all, all / 2]);
+        assert_eq!(limit(Duration::from_millis(700), &one, 1, false), LIMIT_MIN);
+    }
+
+    #[test]
+    fn a_current_plan_that_reaches_the_limit_while_its_blocks_are_read_or_once_of_many_times_is_timed() {
+        let read = beyond_the_limit([None, NINE, NINE, NINE], Some(8000.0)).pair(1).unwrap();
+        assert_eq!((read.now, read.is_now_ended), (vec![9000.0; 3], false));
+        let once = beyond_the_limit([NINE, NINE, None, NINE], Some(8000.0)).pair(1).unwrap();
+        assert_eq!((once.now, once.is_now_ended), (vec![9000.0, 10_000.0, 9000.0], false));
+        let twice = beyond_the_limit([NINE, NINE, None, None], Some(8000.0)).pair(1).unwrap();
+        assert_eq!((twice.now, twice.is_now_ended), (vec![9000.0, 10_000.0, 10_000.0], true));
+    }
+
+    #[test]
+    fn a_plan_that_is_ended_because_the_blocks_of_all_plans_had_to_be_read_is_no_harm_for_that() {
+        let mut one = Compared::of("q", vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])]);
+        let too_long = || Unfinished::TooLong("it takes longer".into());
+        [0, 1].into_iter().for_each(|at| one.unfinished(at, too_long(), Duration::from_secs(10)));
+        assert_eq!((one.pair(1), one.is_too_long(1)), (None, true));
+        one.forget();
+        for turn in 1..4 {
+            one.turn = turn;
+            assert_eq!(one.variants.iter().filter(|variant| variant.is_cut).count(), 0, "both are run again");
+            one.variants[1].took(2000.0, turn);
+            one.variants[0].took(3000.0, turn);
+        }
+        assert_eq!(one.pair(1).unwrap().verdict(), Verdict::Faster);
+    }
+
+    #[test]
+    fn where_both_plans_reach_the_limit_no_ratio_is_made_of_it() {
+        let one = beyond_the_limit([None; 4], None);
+        assert_eq!((one.pair(1), one.is_too_long(1)), (None, true));
+        let pair = one.timed(1).unwrap();
+        assert_eq!((pair.now, pair.then, pair.is_ended), (vec![10_000.0; 3], vec![10_000.0; 3], true));
+        assert_eq!(one.loss(0, 10_000.0), one.loss(1, 10_000.0), "nothing is gained or lost by it");
+        let mut failed = beyond_the_limit([None; 4], Some(2500.0));
+        (0..2).for_each(|_| failed.unfinished(1, Unfinished::Failed("no".into()), Duration::from_secs(10)));
+        assert!(!failed.is_too_long(1) && failed.pair(1).is_some_and(|pair| pair.does_harm()), "an error is harm");
     }
 
     #[test]
@@ -1371,10 +1475,8 @@ mod tests {
             let then = [0.9, 0.95, 1.0, 1.05, 1.1].map(|part| 91.0 * part);
             let gaining = (0..4).map(|_| vec![Variant::of(&[0], &[100.0; 5]), Variant::of(&[1], &then)]);
             let gaining = gaining.map(|variants| Compared::of("gaining", variants));
-            let long = (0..too_long).map(|_| {
-                let one = Compared::of("long", vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])]);
-                Compared { not_timed: Some("it takes longer than 10 s".into()), is_too_long: true, ..one }
-            });
+            let both = || vec![Variant::ended(&[0], 10_000.0), Variant::ended(&[1], 10_000.0)];
+            let long = (0..too_long).map(|_| Compared::of("long", both()));
             let rest = (too_long..6).map(|_| Compared::of("same", vec![Variant::of(&[0, 1], &[100.0; 5])]));
             let sets = vec![own(), ConstantSet { name: "tried", values: vec![("random_page_cost", 2.0)] }];
             Comparison::timed(State::OwnCold, sets, gaining.chain(long).chain(rest).collect()).undecided(1)

@@ -11,7 +11,7 @@ use super::bench::State;
 use super::comparison::{Compared, Comparison, EndedBy, Others};
 use super::concurrency::{self, ReadAhead, Sweep};
 use super::constants::Constants;
-use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, RUNS_MIN};
+use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, Pair, RUNS_MIN};
 use super::sets::{ConstantSet, is_known};
 use crate::journal::Journal;
 
@@ -35,8 +35,9 @@ const HARMFUL: f64 = 0.9;
 /// A set that takes this many times as long in another state than that which it is advised in is said to harm there.
 const HARM: f64 = 1.1;
 
-/// What stands before the ratio of a query whose runs by a set were ended.
+/// What stands before the ratio of a query whose runs by a set were ended, and by the server's own constants.
 const AT_LEAST: &str = "at least ";
+const AT_MOST: &str = "at most ";
 
 /// What a comparison advises.
 #[derive(Clone, Debug, PartialEq)]
@@ -182,12 +183,14 @@ fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
         let failure = one.failure(advice.set).map(|_| "with the set, it ends with an error".to_string());
         let times = || {
             let pair = one.pair(advice.set)?;
-            let least = if pair.is_ended { AT_LEAST } else { "" };
+            let bound = bound(&pair);
             // The ratio alone may be that of a faster query, and would be no reason.
             let seldom = if pair.has_enough() { "" } else { ", in too few turns for a verdict" };
-            Some(format!("{least}{} times as long with the set{seldom}", three_digits(pair.ratio()?.value)))
+            Some(format!("{bound}{} times as long with the set{seldom}", three_digits(pair.ratio()?.value)))
         };
-        let why = failure.or_else(times).or_else(|| one.not_timed.as_ref().map(|why| format!("not timed: {why}")));
+        let too_long =
+            || one.is_too_long(advice.set).then(|| "it reaches the time limit with the set and without it".into());
+        let why = failure.or_else(times).or_else(too_long);
         format!("{}{}", one.query.name, why.map_or(String::new(), |why| format!(" ({why})")))
     };
     let names: Vec<String> = comparison.excepted(advice.set).map(by_set).collect();
@@ -197,6 +200,15 @@ fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
         names.join("; ")
     );
     (advice.decision == Decision::Change && !names.is_empty()).then_some(message)
+}
+
+/// What stands before a ratio where runs were ended.
+fn bound(pair: &Pair) -> &'static str {
+    match (pair.is_now_ended, pair.is_ended) {
+        (true, _) => AT_MOST,
+        (false, true) => AT_LEAST,
+        (false, false) => "",
+    }
 }
 
 /// Which queries end with an error by a set and are no exceptions from it, as a sentence. The error itself, which can
@@ -283,9 +295,9 @@ fn longer(ended_by: EndedBy) -> &'static str {
 /// That too few queries could be timed for a verdict, and others would be with a longer limit, as a sentence.
 fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option<String> {
     let is_in_want = advice.withheld.is_none() && judged.changed < CHANGED_MIN;
-    let count = comparison.changed(advice.set).filter(|one| one.is_too_long).count();
+    let count = comparison.changed(advice.set).filter(|one| one.is_too_long(advice.set)).count();
     let message = format!(
-        "{} {} the time limit with the server's own constants: {}.",
+        "{} {} the time limit with the set and without it: {}.",
         counted(count as u64, "query", "queries"),
         if count == 1 { "reaches" } else { "reach" },
         longer(comparison.ended_by)
@@ -293,10 +305,33 @@ fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option
     (advice.decision == Decision::Undecided && is_in_want && count > 0).then_some(message)
 }
 
+/// That the limit stands for the times of some queries with the server's own constants, as a sentence: a set saves more
+/// of them than its figures say.
+fn now_ended(comparison: &Comparison, set: usize) -> Option<String> {
+    let count = timed(comparison, set).filter(|pair| pair.is_now_ended && !pair.is_ended).count();
+    let [reaches, its_time, it_takes] = match count {
+        1 => ["reaches", "its time", "it takes"],
+        _ => ["reach", "their times", "they take"],
+    };
+    let message = format!(
+        "With the server's own constants, {} of these {reaches} the time limit, which stands for {its_time}: \
+         {it_takes} longer.",
+        grouped(count as u64)
+    );
+    (count > 0).then_some(message)
+}
+
+/// The times of the queries that a set changes, without exceptions and those that end with an error.
+fn timed(comparison: &Comparison, set: usize) -> impl Iterator<Item = Pair> {
+    let is_excepted = move |at: usize| comparison.exceptions.get(set).is_some_and(|excepted| excepted.contains(&at));
+    let pairs = comparison.pairs(set).into_iter();
+    pairs.filter(move |(at, pair)| !pair.is_failed && !is_excepted(*at)).map(|(_, pair)| pair)
+}
+
 /// Queries that get a different plan with a set and were not timed, as a sentence.
 fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
     let is_excepted = |one: &Compared| comparison.excepted(set).any(|other| ptr::eq(other, one));
-    let count = comparison.changed(set).filter(|one| one.pair(set).is_none() && !is_excepted(one)).count();
+    let count = comparison.changed(set).filter(|one| one.timed(set).is_none() && !is_excepted(one)).count();
     let (query, was, it) = if count == 1 { ("query gets", "was", "it") } else { ("queries get", "were", "them") };
     // Where none was timed, no sentence before this one has named the set.
     let (more, with) = match comparison.judged.get(set).is_some_and(|judged| judged.changed > 0) {
@@ -360,20 +395,15 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: usize) -> V
     }
     let [average, worst] = [judged.ratio.value, judged.worst].map(three_digits);
     let drawn = if comparison.state.is_own() { "turns" } else { "queries and turns" };
-    let least = if is_worst_ended(comparison, judged, set) { AT_LEAST } else { "" };
+    // Of the query that loses most.
+    let mut ended = timed(comparison, set).filter(|pair| pair.is_now_ended || pair.is_ended);
+    let worst_ended = ended.find(|pair| pair.ratio().is_some_and(|ratio| ratio.value >= judged.worst));
+    let bound = worst_ended.map_or("", |pair| bound(&pair));
     let takes = format!(
         "{changes}; {they_take} {average} times as long on average, {then} instead of {now} together, and the worst \
-         {least}{worst} times as long."
+         {bound}{worst} times as long."
     );
-    vec![takes, sure(judged, drawn)]
-}
-
-/// Whether the runs of the query that loses most by a set were ended: it takes that many times as long or more.
-fn is_worst_ended(comparison: &Comparison, judged: &Judged, set: usize) -> bool {
-    let is_excepted = |at: usize| comparison.exceptions.get(set).is_some_and(|excepted| excepted.contains(&at));
-    let pairs = comparison.pairs(set);
-    let mut ended = pairs.iter().filter(|(at, pair)| pair.is_ended && !pair.is_failed && !is_excepted(*at));
-    ended.any(|(_, pair)| pair.ratio().is_some_and(|ratio| ratio.value >= judged.worst))
+    [takes, sure(judged, drawn)].into_iter().chain(now_ended(comparison, set)).collect()
 }
 
 /// A number of the queries, as a part of a sentence.

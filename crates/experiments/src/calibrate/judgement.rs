@@ -53,6 +53,9 @@ pub(super) struct Pair {
     pub(super) then: Vec<f64>,
     /// Of each turn in which both plans ran: then over now. A machine that changes from turn to turn changes both.
     pub(super) ratios: Vec<f64>,
+    /// Whether runs by the server's own constants were ended at the time limit, which stands in `now`: they take at
+    /// least as long, and the ratios are at most these.
+    pub(super) is_now_ended: bool,
     /// Whether runs by the other plan were ended at their limit, which stands in `then`: they take at least as long.
     pub(super) is_ended: bool,
     /// Whether they were ended by an error that the other plan alone runs into, which is harm without any time.
@@ -200,6 +203,11 @@ impl Pair {
         let mut turns = Turns::of(self);
         let (low, high) = ends((0..RESAMPLES).map(|_| turns.drawn(&mut random)).collect());
         Some(Estimate { value, low: low.min(value), high: high.max(value) })
+    }
+
+    /// Whether both plans reached the time limit, so that it is not known which of them takes longer.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.is_now_ended && self.is_ended && !self.is_failed
     }
 
     /// How many times as long it takes then: the median of the turns.

@@ -324,6 +324,48 @@ fn every_odd_query_gets_a_sentence_and_the_others_are_answered() {
     assert_eq!(trial.value(SCHEMAS), "0");
 }
 
+#[test]
+fn a_query_that_reaches_the_time_limit_by_its_current_plan_alone_gets_the_quick_one() {
+    let Some(trial) = Trial::start(&[SMALL_BUFFERS]) else { return };
+    for statement in [
+        "CREATE TABLE shop AS SELECT n, hashint4(n) AS place FROM generate_series(1, 3000000) n",
+        "CREATE INDEX shop_place ON shop (place)",
+        "VACUUM ANALYZE shop",
+        // No index is worth it by these.
+        "ALTER DATABASE postgres SET random_page_cost = 100000; ALTER DATABASE postgres SET enable_bitmapscan = off",
+        "ALTER DATABASE postgres SET max_parallel_workers_per_gather = 0",
+    ] {
+        trial.run(statement);
+    }
+    let user = User::new();
+    let file = user.temporary.path().join("queries.sql");
+    let quick = |number: u32| format!("SELECT count(n) FROM shop WHERE place BETWEEN {number}000 AND {number}900;\n");
+    let long = "-- name: long by any plan\nSELECT count(one.n) FROM shop one, shop two \
+                WHERE two.place > one.place AND one.place BETWEEN 1000 AND 900000;\n";
+    fs::write(&file, (1..12).map(quick).chain([long.to_string()]).collect::<String>()).unwrap();
+    let words = format!("calibrate --on {} {TINY} --queries {} --run --time-limit 0.1", trial.url(), file.display());
+    let document = user.document(&words);
+    let by_set = |case: &&Value| case["parameters"]["constants"] == "random-1.1";
+    let (ended, others): (Vec<&Value>, Vec<&Value>) =
+        part(&document, "query").filter(by_set).partition(|case| case["parameters"]["query"] == "long by any plan");
+    assert_eq!(others.len(), 11, "{document}");
+    for case in others {
+        let verdict = case["parameters"]["verdict"].as_str().unwrap();
+        assert!(verdict.starts_with("faster, now ended after 100 ms"), "{case}");
+        assert!(required(case, "time_now") == 100.0 && required(case, "ratio") < 0.5, "{case}");
+        assert!(median(case, "ratio_low").is_none(), "an upper bound has no interval: {case}");
+    }
+    for case in ended {
+        assert_eq!(case["parameters"]["verdict"], "undecided, both ended after 100 ms", "{case}");
+        assert!(median(case, "ratio").is_none(), "{case}");
+    }
+    let findings = document["findings"].as_array().unwrap().iter();
+    let mut advice = findings.filter(|one| one["id"] == "answer-advice-as-found");
+    let message = advice.next().unwrap()["message"].as_str().unwrap();
+    assert!(message.contains(": set ") && message.contains("11 of these reach the time limit"), "{message}");
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
 /// Goes on with a server until it is dropped, in a thread of its own.
 pub(crate) struct Meanwhile {
     ends: Arc<AtomicBool>,

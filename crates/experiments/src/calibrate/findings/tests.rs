@@ -389,9 +389,8 @@ fn a_query_beyond_the_time_limit_is_an_exception_with_its_reason_and_of_few_quer
     let said = |unchanged: usize| {
         let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
         let halved = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])];
-        let plans = vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])];
-        let not_timed = Some("it takes longer than 10 s".to_string());
-        let long = Compared { not_timed, is_too_long: true, ..Compared::of("the longest", plans) };
+        let plans = vec![Variant::ended(&[0], 10_000.0), Variant::ended(&[1], 10_000.0)];
+        let long = Compared::of("the longest", plans);
         let same = (0..unchanged).map(|_| Compared::of("same", vec![Variant::of(&[0, 1], &[])]));
         let compared = (0..5).map(|_| Compared::of("q", halved())).chain([long]).chain(same).collect();
         let comparison = Comparison::timed(State::AsFound, sets, compared);
@@ -400,7 +399,8 @@ fn a_query_beyond_the_time_limit_is_an_exception_with_its_reason_and_of_few_quer
     };
     let many = said(4);
     assert!(many.contains("set seq_page_cost = 0.500, but not for 1 of your queries."), "{many}");
-    assert!(many.contains("ALTER ROLE: the longest (not timed: it takes longer than 10 s)."), "{many}");
+    let reason = "ALTER ROLE: the longest (it reaches the time limit with the set and without it).";
+    assert!(many.contains(reason), "{many}");
     assert!(!many.contains("1 more query gets"), "{many}");
     let few = said(3);
     assert!(few.contains("undecided, because 1 query reached the time limit"), "{few}");
@@ -408,18 +408,32 @@ fn a_query_beyond_the_time_limit_is_an_exception_with_its_reason_and_of_few_quer
 }
 
 #[test]
+fn a_query_that_reaches_the_limit_only_now_takes_part_and_its_ratio_is_said_to_be_at_most_that() {
+    let said = |then: f64| {
+        let longest = Compared::of("the longest", vec![Variant::ended(&[0], 10_000.0), Variant::of(&[1], &[then; 3])]);
+        let halved = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])];
+        let compared = (0..5).map(|_| Compared::of("q", halved())).chain([longest]).collect();
+        said_of(State::AsFound, compared, None)[0].message.clone()
+    };
+    let quick = said(2000.0);
+    assert!(quick.contains("set seq_page_cost = 0.500.") && !quick.contains("not timed"), "{quick}");
+    assert!(quick.contains("the worst 0.500 times as long."), "{quick}");
+    let limit = "With the server's own constants, 1 of these reaches the time limit, which stands for its time: it \
+                 takes longer.";
+    assert!(quick.contains(limit), "{quick}");
+    let worst = said(9000.0);
+    assert!(worst.contains("the worst at most 0.900 times as long."), "{worst}");
+}
+
+#[test]
 fn where_too_few_queries_are_timed_because_of_the_limit_the_option_that_moves_it_is_named_once() {
     let said = |long: usize, halved: usize| {
-        let beyond = |_| {
-            let plans = vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])];
-            let not_timed = Some("it takes longer than 10 s".to_string());
-            Compared { not_timed, is_too_long: true, ..Compared::of("long", plans) }
-        };
+        let beyond = |_| Compared::of("long", vec![Variant::ended(&[0], 10_000.0), Variant::ended(&[1], 10_000.0)]);
         let within = |_| Compared::of("q", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])]);
         let compared = (0..long).map(beyond).chain((0..halved).map(within)).collect();
         said_of(State::AsFound, compared, None)[0].message.clone()
     };
-    let option = "the time limit with the server's own constants: use a larger --time-limit.";
+    let option = "the time limit with the set and without it: use a larger --time-limit.";
     for (long, halved, ended) in [(5, 0, "5 queries reach"), (1, 0, "1 query reaches"), (2, 3, "2 queries reach")] {
         let said = said(long, halved);
         assert!(said.contains("undecided: these queries cannot tell."), "{said}");
