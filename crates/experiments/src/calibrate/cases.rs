@@ -20,7 +20,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 
 const TIMED: &str = "execution time by EXPLAIN, the plans of a query in turns";
-const AT_MOST: &str = "median of the turns' ratios to the limit at which the plan now was ended: at most that";
+const AT_MOST: &str = "median of the turns' ratios to the limit at which the current plan was ended";
 const ENDED: &str = "the limit at which runs were ended: they take at least as long";
 
 /// Keeps all cases.
@@ -112,17 +112,19 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         PLAN_THEN.of(then.top.outline()),
         VERDICT.of(verdict),
     ]);
-    if let Some(pair) = &pair {
-        case.metrics.extend(calibrate::TIME_NOW.of_samples(source_of(pair.is_now_ended), &pair.now));
-    }
+    // Of two plans that were ended, times say nothing.
+    let Some(pair) = pair.filter(|pair| !(pair.is_now_ended && pair.is_ended)) else { return case };
+    case.metrics.extend(calibrate::TIME_NOW.of_samples(source_of(pair.is_now_ended), &pair.now));
     // A plan that ends with an error has no time.
-    if let Some(pair) = pair.filter(|pair| !pair.is_failed) {
-        case.metrics.extend(calibrate::TIME_THEN.of_samples(source_of(pair.is_ended), &pair.then));
-        let has_interval = pair.has_enough() && !pair.is_now_ended;
-        let source = if pair.is_now_ended { AT_MOST } else { "median of the turns' ratios" };
-        let ratio = pair.ratio().filter(|_| !pair.is_too_long());
-        case.metrics.extend(ratio.into_iter().flat_map(|ratio| ratios(&ratio, source, has_interval)));
+    if pair.is_failed {
+        return case;
     }
+    case.metrics.extend(calibrate::TIME_THEN.of_samples(source_of(pair.is_ended), &pair.then));
+    let ratio = pair.ratio().filter(|_| !pair.is_too_long());
+    case.metrics.extend(ratio.into_iter().flat_map(|ratio| match pair.is_now_ended {
+        true => vec![calibrate::RATIO_HIGH.single(AT_MOST, ratio.value)],
+        false => ratios(&ratio, "median of the turns' ratios", pair.has_enough()),
+    }));
     case
 }
 
@@ -137,12 +139,12 @@ fn verdict(pair: &Pair) -> String {
         return "ends with an error".into();
     }
     let limit = |millis: &[f64]| format_nanos(millis.iter().copied().fold(0.0, f64::max) * 1e6);
-    let name = pair.verdict().name();
+    let name = if pair.is_too_long() { Verdict::Undecided } else { pair.verdict() }.name();
     match (pair.is_now_ended, pair.is_ended) {
         (false, false) => name.into(),
         (false, true) => format!("{name}, ended after {}", limit(&pair.then)),
-        (true, false) => format!("{name}, now ended after {}", limit(&pair.now)),
-        (true, true) => format!("{}, both ended after {}", Verdict::Undecided.name(), limit(&pair.now)),
+        (true, false) => format!("{name}, the current plan ended after {}", limit(&pair.now)),
+        (true, true) => format!("{name}, both plans ended after {}", limit(&pair.now)),
     }
 }
 
@@ -170,7 +172,7 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     case.metrics.push(calibrate::CHANGED.count(source, changed));
     if excepted > 0 {
         let source = "queries that keep the server's own constants: the set makes them slower or end with an error, or \
-                      may harm them, or both plans reach the time limit";
+                      may harm them, or reach the time limit by both plans";
         case.metrics.push(calibrate::EXCEPTED.count(source, excepted));
     }
     if let Some(judged) = judged.filter(|judged| judged.timed() > 0) {

@@ -188,9 +188,7 @@ fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
             let seldom = if pair.has_enough() { "" } else { ", in too few turns for a verdict" };
             Some(format!("{bound}{} times as long with the set{seldom}", three_digits(pair.ratio()?.value)))
         };
-        let too_long =
-            || one.is_too_long(advice.set).then(|| "it reaches the time limit with the set and without it".into());
-        let why = failure.or_else(times).or_else(too_long);
+        let why = failure.or_else(times).or_else(|| why_unknown(one, advice.set));
         format!("{}{}", one.query.name, why.map_or(String::new(), |why| format!(" ({why})")))
     };
     let names: Vec<String> = comparison.excepted(advice.set).map(by_set).collect();
@@ -200,6 +198,16 @@ fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
         names.join("; ")
     );
     (advice.decision == Decision::Change && !names.is_empty()).then_some(message)
+}
+
+/// Why it is not known what becomes of a query that reached the time limit with the server's own constants.
+fn why_unknown(one: &Compared, set: usize) -> Option<String> {
+    if let Some(why) = &one.not_timed {
+        return Some(format!("not timed: {why}"));
+    }
+    let pair = one.timed(set)?;
+    let by_the_set = if pair.is_ended { "reaches it with the set too" } else { "takes nearly as long with the set" };
+    Some(format!("it reaches the time limit with the server's own constants and {by_the_set}"))
 }
 
 /// What stands before a ratio where runs were ended.
@@ -267,6 +275,11 @@ fn unclear(judged: &Judged, comparison: &Comparison) -> String {
         let longer = longer(comparison.ended_by);
         return format!("{} reached the time limit and may take any time beyond it: {longer}", queries(judged.ended));
     }
+    if judged.now_ended > 0 && judged.ratio.high >= 1.0 {
+        let longer = longer(comparison.ended_by);
+        let ended = queries(judged.now_ended);
+        return format!("{ended} reached the time limit with the server's own constants and may gain more: {longer}");
+    }
     if judged.ratio.high < 1.0 && judged.harm == Harm::None && judged.then <= judged.now {
         return "a few queries get much faster and more of them get a slower plan".into();
     }
@@ -292,30 +305,33 @@ fn longer(ended_by: EndedBy) -> &'static str {
     }
 }
 
-/// That too few queries could be timed for a verdict, and others would be with a longer limit, as a sentence.
+/// That the time limit leaves it open what becomes of some queries, and what would tell, as a sentence; where they are no
+/// exceptions, and it was not said as the reason.
 fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option<String> {
-    let is_in_want = advice.withheld.is_none() && judged.changed < CHANGED_MIN;
+    let is_open = advice.decision != Decision::Change && advice.withheld.is_none() && judged.ended == 0;
     let count = comparison.changed(advice.set).filter(|one| one.is_too_long(advice.set)).count();
+    let (query, reaches, it) = if count == 1 { ("query", "reaches", "it") } else { ("queries", "reach", "them") };
+    let more = if judged.changed > 0 { "more " } else { "" };
     let message = format!(
-        "{} {} the time limit with the set and without it: {}.",
-        counted(count as u64, "query", "queries"),
-        if count == 1 { "reaches" } else { "reach" },
+        "{} {more}{query} {reaches} the time limit with the server's own constants, and whether the set makes {it} faster \
+         is not known: {}.",
+        grouped(count as u64),
         longer(comparison.ended_by)
     );
-    (advice.decision == Decision::Undecided && is_in_want && count > 0).then_some(message)
+    (is_open && count > 0).then_some(message)
 }
 
 /// That the limit stands for the times of some queries with the server's own constants, as a sentence: a set saves more
 /// of them than its figures say.
 fn now_ended(comparison: &Comparison, set: usize) -> Option<String> {
-    let count = timed(comparison, set).filter(|pair| pair.is_now_ended && !pair.is_ended).count();
-    let [reaches, its_time, it_takes] = match count {
-        1 => ["reaches", "its time", "it takes"],
-        _ => ["reach", "their times", "they take"],
+    let count = timed(comparison, set).filter(|pair| pair.is_now_ended).count();
+    let [query, counts] = match count {
+        1 => ["query was ended at the time limit and counts with it: it takes", "it"],
+        _ => ["queries were ended at the time limit and count with it: they take", "them"],
     };
     let message = format!(
-        "With the server's own constants, {} of these {reaches} the time limit, which stands for {its_time}: \
-         {it_takes} longer.",
+        "With the server's own constants, {} {query} at least that long, and the set may save more of {counts} than is \
+         said here.",
         grouped(count as u64)
     );
     (count > 0).then_some(message)
@@ -331,7 +347,9 @@ fn timed(comparison: &Comparison, set: usize) -> impl Iterator<Item = Pair> {
 /// Queries that get a different plan with a set and were not timed, as a sentence.
 fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
     let is_excepted = |one: &Compared| comparison.excepted(set).any(|other| ptr::eq(other, one));
-    let count = comparison.changed(set).filter(|one| one.timed(set).is_none() && !is_excepted(one)).count();
+    // What took too long has a sentence of its own.
+    let is_untimed = |one: &&Compared| one.timed(set).is_none() && !one.is_too_long(set) && !is_excepted(one);
+    let count = comparison.changed(set).filter(is_untimed).count();
     let (query, was, it) = if count == 1 { ("query gets", "was", "it") } else { ("queries get", "were", "them") };
     // Where none was timed, no sentence before this one has named the set.
     let (more, with) = match comparison.judged.get(set).is_some_and(|judged| judged.changed > 0) {

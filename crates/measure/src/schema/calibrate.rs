@@ -28,8 +28,8 @@ parameters! {
     NODE_THEN = "node_then", "of a query: that step by the set";
     PLAN_NOW = "plan_now", "of a query: its plan by the server's own constants";
     PLAN_THEN = "plan_then", "of a query: its plan by the set";
-    VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, when ended, or why not; of a set: as `advice`; \
-        of a crossover: why it was not timed; of a switch: `too early`, `about right`, `too late`";
+    VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, which plan was ended when, or why not; of a set: \
+        as `advice`; of a crossover: why it was not timed; of a switch: `too early`, `about right`, `too late`";
     ADVICE = "advice", "of the set of the advice: `change`, `keep`, `undecided`; of a query: `keep` where it is an \
         exception from the set and keeps the server's own constants; of a remedy: what would help";
 }
@@ -54,13 +54,15 @@ metrics! {
     HITS = "hits", Percent, "of a state: blocks that were found in the shared buffers";
     FILES_HELD = "files_held", Percent, "of a state: part of the database's files in the page cache";
     READ_TIME = "read_time", Microseconds, "of a state: a block that was not in the buffers";
-    TIME_NOW = "time_now", Milliseconds, "a query, or all, by the server's own constants";
+    TIME_NOW = "time_now", Milliseconds, "a query, or all, by the server's own constants; of a plan that was ended, \
+        its limit";
     TIME_THEN = "time_then", Milliseconds, "a query by the set, or another plan; of a set the sum over its queries \
-        of `time_now` times `ratio`";
+        of `time_now` times `ratio`; of a plan that was ended, its limit";
     RATIO = "ratio", Ratio, "time by the set over time by the server's own constants: of a query the median of its \
         turns, of a set the geometric mean of its queries";
     RATIO_LOW = "ratio_low", Ratio, "lower end of its interval of 95 %";
-    RATIO_HIGH = "ratio_high", Ratio, "upper end of its interval of 95 %";
+    RATIO_HIGH = "ratio_high", Ratio, "upper end of its interval of 95 %; alone where the current plan was ended: the \
+        ratio is at most that";
     WORST = "worst", Ratio, "of a set: the ratio of the query that loses most";
     GAIN = "gain", Count, "of a set: how much nearer its plans are to the fastest ones than those by the server's own \
         constants, by which sets are ranked: 1 is a query that takes half the time or less";

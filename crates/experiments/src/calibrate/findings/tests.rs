@@ -37,7 +37,7 @@ fn set(name: &'static str) -> ConstantSet {
 
 fn judged(decision: Decision, value: f64, changed: usize) -> Judged {
     let ratio = Estimate { value, low: value * 0.9, high: value * 1.1 };
-    let [faster, slower, failed, few, ended, excepted, harmed] = [0; 7];
+    let [faster, slower, failed, few, ended, now_ended, excepted, harmed] = [0; 8];
     let (harm, worst, now, then) = (Harm::None, 1.0, 1.0, 1.0);
     let gain = -value.ln() * changed as f64;
     Judged {
@@ -48,6 +48,7 @@ fn judged(decision: Decision, value: f64, changed: usize) -> Judged {
         failed,
         few,
         ended,
+        now_ended,
         excepted,
         harmed,
         harm,
@@ -399,7 +400,8 @@ fn a_query_beyond_the_time_limit_is_an_exception_with_its_reason_and_of_few_quer
     };
     let many = said(4);
     assert!(many.contains("set seq_page_cost = 0.500, but not for 1 of your queries."), "{many}");
-    let reason = "ALTER ROLE: the longest (it reaches the time limit with the set and without it).";
+    let reason = "ALTER ROLE: the longest (it reaches the time limit with the server's own constants and reaches it with \
+                  the set too).";
     assert!(many.contains(reason), "{many}");
     assert!(!many.contains("1 more query gets"), "{many}");
     let few = said(3);
@@ -418,11 +420,13 @@ fn a_query_that_reaches_the_limit_only_now_takes_part_and_its_ratio_is_said_to_b
     let quick = said(2000.0);
     assert!(quick.contains("set seq_page_cost = 0.500.") && !quick.contains("not timed"), "{quick}");
     assert!(quick.contains("the worst 0.500 times as long."), "{quick}");
-    let limit = "With the server's own constants, 1 of these reaches the time limit, which stands for its time: it \
-                 takes longer.";
+    let limit = "With the server's own constants, 1 query was ended at the time limit and counts with it: it takes at \
+                 least that long, and the set may save more of it than is said here.";
     assert!(quick.contains(limit), "{quick}");
-    let worst = said(9000.0);
-    assert!(worst.contains("the worst at most 0.900 times as long."), "{worst}");
+    let worst = said(7900.0);
+    assert!(worst.contains("the worst at most 0.790 times as long."), "{worst}");
+    let near = said(9000.0);
+    assert!(near.contains("undecided, because 1 query reached the time limit"), "{near}");
 }
 
 #[test]
@@ -433,11 +437,18 @@ fn where_too_few_queries_are_timed_because_of_the_limit_the_option_that_moves_it
         let compared = (0..long).map(beyond).chain((0..halved).map(within)).collect();
         said_of(State::AsFound, compared, None)[0].message.clone()
     };
-    let option = "the time limit with the set and without it: use a larger --time-limit.";
-    for (long, halved, ended) in [(5, 0, "5 queries reach"), (1, 0, "1 query reaches"), (2, 3, "2 queries reach")] {
+    let unknown = |it: &str| {
+        format!(
+            "the time limit with the server's own constants, and whether the set makes {it} faster is not known: use a \
+             larger --time-limit."
+        )
+    };
+    for (long, halved, ended, it) in
+        [(5, 0, "5 queries reach", "them"), (1, 0, "1 query reaches", "it"), (2, 3, "2 more queries reach", "them")]
+    {
         let said = said(long, halved);
         assert!(said.contains("undecided: these queries cannot tell."), "{said}");
-        assert!(said.ends_with(&format!(" {ended} {option}")), "{said}");
+        assert!(said.ends_with(&format!(" {ended} {}", unknown(it))), "{said}");
     }
     let enough = said(1, 5);
     assert_eq!(enough.matches("use a larger --time-limit").count(), 1, "{enough}");

@@ -179,7 +179,9 @@ fn state(case: &Case) -> String {
 fn plans(run: &Run) -> Option<Chart> {
     let sets = part(run, "set");
     let mut changed: Vec<&Case> = part(run, "query").into_iter().filter(|case| is_advised(&sets, case)).collect();
-    let factor = |case: &Case| calibrate::RATIO.median(case).map_or(0.0, |ratio| ratio.ln().abs());
+    // Of a query whose current plan was ended, the upper end is all that is known.
+    let ratio = |case: &Case| calibrate::RATIO.median(case).or_else(|| calibrate::RATIO_HIGH.median(case));
+    let factor = |case: &Case| ratio(case).map_or(0.0, |ratio| ratio.ln().abs());
     let group = |case: &Case| {
         let is_its = |set: &&&Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(case, name));
         let advice = sets.iter().find(is_its).map_or(String::new(), |set| match cell(set, "advice").as_str() {
@@ -242,7 +244,11 @@ const WORDS: [(&str, &str); 6] = [
         "Advised: all changed queries together certainly take less time (the 95 % interval lies below 1), and none is \
          certainly much slower.",
     ),
-    (", excepted", "Excepted: the set makes these slower, or may, and they keep the server's own constants."),
+    (
+        ", excepted",
+        "Excepted: the set makes these slower, or may, or both plans take too long to say, and they keep the server's \
+         own constants.",
+    ),
     (", not advised", "Not advised: some query is certainly slower, or all together take no less time."),
     (", undecided", "Undecided: these queries cannot tell whether the set helps."),
     ("Finalize)", "Finalize: puts together what parallel workers have aggregated."),

@@ -48,10 +48,14 @@ fn what_it_takes(case: &Case) -> String {
         verdict += ", and keeps its plan";
     }
     let median = |name: &str| case.metric(name).map(Metric::median).map(three_digits);
-    let times = median("time_now").zip(median("time_then")).zip(median("ratio"));
-    let times = times.map_or(String::new(), |((now, then), ratio)| match is_too_short(case) {
-        true => format!(", {now} to {then} ms, too short to tell apart"),
-        false => format!(", {now} to {then} ms ({ratio} times)"),
+    // Of a query whose current plan was ended, the upper end is all that is known.
+    let ratio = || median("ratio").or_else(|| Some(format!("at most {}", median("ratio_high")?)));
+    let times = median("time_now").zip(median("time_then")).map_or(String::new(), |(now, then)| {
+        let times = match (is_too_short(case), ratio()) {
+            (true, _) => ", too short to tell apart".into(),
+            (false, ratio) => ratio.map_or(String::new(), |ratio| format!(" ({ratio} times)")),
+        };
+        format!(", {now} to {then} ms{times}")
     });
     format!("{query}: {verdict}{times}")
 }
