@@ -20,7 +20,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 
 const TIMED: &str = "execution time by EXPLAIN, the plans of a query in turns";
-const AT_MOST: &str = "median of the turns' ratios to the limit at which the current plan was ended";
+const AT_MOST: &str = "bootstrap, 95 %, of the turns' ratios to the limit at which the current plan was ended";
 const ENDED: &str = "the limit at which runs were ended: they take at least as long";
 
 /// Keeps all cases.
@@ -121,9 +121,10 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
     }
     case.metrics.extend(calibrate::TIME_THEN.of_samples(source_of(pair.is_ended), &pair.then));
     let ratio = pair.ratio().filter(|_| !pair.is_too_long());
-    case.metrics.extend(ratio.into_iter().flat_map(|ratio| match pair.is_now_ended {
-        true => vec![calibrate::RATIO_HIGH.single(AT_MOST, ratio.value)],
-        false => ratios(&ratio, "median of the turns' ratios", pair.has_enough()),
+    case.metrics.extend(ratio.into_iter().flat_map(|ratio| match (pair.is_now_ended, pair.has_enough()) {
+        (true, true) => vec![calibrate::RATIO_HIGH.single(AT_MOST, ratio.high)],
+        (true, false) => Vec::new(),
+        (false, has_interval) => ratios(&ratio, "median of the turns' ratios", has_interval),
     }));
     case
 }
@@ -172,7 +173,7 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     case.metrics.push(calibrate::CHANGED.count(source, changed));
     if excepted > 0 {
         let source = "queries that keep the server's own constants: the set makes them slower or end with an error, or \
-                      may harm them, or reach the time limit by both plans";
+                      may harm them, or reach the time limit now, and it is not known what the set does to them";
         case.metrics.push(calibrate::EXCEPTED.count(source, excepted));
     }
     if let Some(judged) = judged.filter(|judged| judged.timed() > 0) {

@@ -94,12 +94,12 @@ pub(super) struct Compared {
     pub(super) reached: Vec<String>,
     /// Why its plans were not timed.
     pub(super) not_timed: Option<String>,
-    /// Whether a run by the server's own constants reached the time limit, whatever came of it.
+    /// Whether a run by the server's own constants reached the time limit, and none that counts ended since.
     pub(super) reached_limit: bool,
     /// Whether it could not be run any more once its plans had been timed often enough.
     pub(super) is_left: bool,
-    /// The least milliseconds of the plans by all sets that were timed, of which the page shows some.
-    pub(super) least: Option<f64>,
+    /// The quickest plan of those by all sets that were timed, of which the page shows some, with its milliseconds.
+    pub(super) quickest: Option<(f64, Plan)>,
 }
 
 /// What was found in one state.
@@ -174,8 +174,8 @@ impl Compared {
         is_timed.then(|| self.pair_with(at)).filter(|pair| !pair.ratios.is_empty())
     }
 
-    /// Whether a set changes the plan, the one by the server's own constants reached the time limit, and it is not known
-    /// which of them takes longer.
+    /// Whether a set changes the plan, the one by the server's own constants reached the time limit, and it is not
+    /// known which of them takes longer.
     pub(super) fn is_too_long(&self, set: usize) -> bool {
         let is_ended_otherwise = self.reached_limit && self.not_timed.is_some() && self.variant(set) > 0;
         is_ended_otherwise || self.timed(set).is_some_and(|pair| pair.is_too_long())
@@ -187,7 +187,7 @@ impl Compared {
     }
 
     /// The plan that took least time of those that were not ended, with its milliseconds.
-    pub(super) fn quickest(&self) -> Option<(f64, &Plan)> {
+    fn find_quickest(&self) -> Option<(f64, &Plan)> {
         let plans = (0..self.variants.len()).filter(|at| !self.variants[*at].is_cut);
         let timed = plans.filter_map(|at| Some((self.millis(at)?, &self.variants[at].plan)));
         timed.min_by(|one, other| one.0.total_cmp(&other.0))
@@ -226,9 +226,8 @@ impl Compared {
     fn unfinished(&mut self, at: usize, why: Unfinished, limit: Duration) {
         match why {
             Unfinished::TooLong(_) | Unfinished::Failed(_) if at > 0 => self.end(at, why, limit),
-            Unfinished::TooLong(_) if self.variants[0].millis.is_empty() => self.end_now(limit),
             _ if (0..self.variants.len()).all(|at| self.pair_with(at).has_enough()) => self.is_left = true,
-            Unfinished::TooLong(why) => (self.not_timed, self.reached_limit) = (Some(why), true),
+            Unfinished::TooLong(_) => self.end_now(limit),
             Unfinished::Failed(why) | Unfinished::Refused(why) => self.not_timed = Some(why),
         }
     }
@@ -238,6 +237,12 @@ impl Compared {
         self.reached_limit = true;
         self.variants[0].is_cut = true;
         self.variants[0].took(limit.as_secs_f64() * 1e3, self.turn);
+    }
+
+    /// Takes in a run of a plan that ended, with what each of its steps did.
+    fn finished(&mut self, at: usize, plan: Plan, counts: bool) {
+        self.reached_limit &= at > 0 || !counts;
+        self.variants[at].plan = plan;
     }
 
     /// Ends another plan, or gives it one more run: a slow one where it was timed often enough, and one with an error
@@ -363,7 +368,7 @@ impl Compared {
         let turn = variants.iter().filter_map(|variant| variant.turns.iter().max()).max().copied().unwrap_or(0);
         let reached = variants.iter().map(|variant| variant.plan.top.outline()).collect();
         let (not_timed, reached_limit) = (None, false);
-        Compared { query, variants, turn, reached, not_timed, reached_limit, is_left: false, least: None }
+        Compared { query, variants, turn, reached, not_timed, reached_limit, is_left: false, quickest: None }
     }
 }
 
@@ -503,7 +508,7 @@ impl Comparison {
     /// How much less the queries lose with a set than with the server's own constants, which exceptions keep.
     fn gain(&self, set: usize, excepted: &[usize], fastest: &[f64]) -> f64 {
         let queries = self.compared.iter().zip(fastest).enumerate();
-        let others = queries.filter(|(at, _)| !excepted.contains(at));
+        let others = queries.filter(|(at, one)| !excepted.contains(at) && !one.0.is_too_long(set));
         others.map(|(_, (one, fastest))| one.loss(0, *fastest) - one.loss(one.variant(set), *fastest)).sum()
     }
 
@@ -548,7 +553,7 @@ pub(super) fn plan(
         .map(|query| {
             let not_timed = query.not_run.clone();
             let (variants, reached, reached_limit) = (Vec::new(), Vec::new(), false);
-            Compared { query, variants, turn: 0, reached, not_timed, reached_limit, is_left: false, least: None }
+            Compared { query, variants, turn: 0, reached, not_timed, reached_limit, is_left: false, quickest: None }
         })
         .collect();
     let mut refused = Vec::new();
@@ -643,7 +648,7 @@ pub(super) fn time(
         }
     }
     for one in &mut comparison.compared {
-        one.least = (0..one.variants.len()).filter_map(|at| one.millis(at)).min_by(f64::total_cmp);
+        one.quickest = one.find_quickest().map(|(millis, plan)| (millis, plan.clone()));
     }
     bench.set_constants(&[])?;
     comparison.is_timed = true;
@@ -887,9 +892,8 @@ fn take_turns(
             // What the server has to know about the tables is read here, so that the statement does not.
             let _ = bench.tables.plan_of(&one.query)?;
         }
-        let was_displaced = mem::take(&mut is_displaced);
-        let mut run = run_turn(bench, one, at, (limit, round, was_displaced))?;
-        if at == 0 && !was_displaced && round.may_be_shorter(&run) {
+        let mut run = run_turn(bench, one, at, (limit, round, mem::take(&mut is_displaced)))?;
+        if at == 0 && round.may_be_shorter(&run) {
             run = run_turn(bench, one, at, (limit, round, false))?;
         }
         if at > 0 && was_planning(bench, &one.query, &run, (round, limit))? {
@@ -903,8 +907,7 @@ fn take_turns(
                 let why = "its plan changed between EXPLAIN and the run";
                 one.unfinished(at, Unfinished::Refused(why.into()), limit);
             }
-            // With what each step did.
-            Ok(plan) => one.variants[at].plan = plan,
+            Ok(plan) => one.finished(at, plan, round.counts),
             Err(why) => one.unfinished(at, why, limit),
         }
         if !one.can_be_timed() {
@@ -1125,8 +1128,8 @@ mod tests {
         assert_eq!(limit(all, &with_another_plan(3000.0), 0), all);
     }
 
-    /// A query whose current plan took these milliseconds or reached the limit of 10 s, and whose other plan took these in
-    /// each turn, or reached the limit. The first turn does not count.
+    /// A query whose current plan took these milliseconds or reached the limit of 10 s, and whose other plan took these
+    /// in each turn, or reached the limit. The first turn does not count.
     fn beyond_the_limit(now: [Option<f64>; 4], then: Option<f64>) -> Compared {
         let limit = Duration::from_secs(10);
         let mut one = Compared::of("q", vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])]);
@@ -1165,9 +1168,13 @@ mod tests {
     }
 
     #[test]
-    fn a_current_plan_that_reaches_the_limit_in_one_turn_of_several_is_not_held_against_others() {
-        let once = beyond_the_limit([NINE, NINE, None, None], Some(2500.0));
-        assert_eq!((once.pair(1), once.is_too_long(1), once.can_be_timed()), (None, true, false));
+    fn a_current_plan_that_reaches_the_limit_once_it_was_timed_keeps_its_times() {
+        let once = beyond_the_limit([NINE, NINE, None, None], Some(2500.0)).pair(1).unwrap();
+        assert_eq!(
+            (once.now, once.is_now_ended),
+            (vec![9000.0, 10_000.0, 10_000.0], true),
+            "it stands at it from then on"
+        );
         let mut often = beyond_the_limit([NINE; 4], Some(2500.0));
         often.unfinished(0, Unfinished::TooLong("it takes longer".into()), Duration::from_secs(10));
         let pair = often.pair(1).unwrap();
@@ -1180,6 +1187,11 @@ mod tests {
         one.variants.iter_mut().for_each(|variant| variant.turns.truncate(1));
         one.unfinished(1, Unfinished::Refused("it waits for a lock".into()), Duration::from_secs(10));
         assert_eq!((one.pair(1), one.is_too_long(1)), (None, true));
+        let mut settled = beyond_the_limit([None, None, None, None], Some(2500.0));
+        settled.variants.iter_mut().for_each(|variant| variant.turns.truncate(1));
+        settled.finished(0, Plan::default(), true);
+        settled.unfinished(1, Unfinished::Refused("it waits for a lock".into()), Duration::from_secs(10));
+        assert_eq!((settled.pair(1), settled.is_too_long(1)), (None, false), "it is known to be short");
     }
 
     #[test]

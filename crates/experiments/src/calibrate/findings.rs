@@ -153,8 +153,9 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
         sentences.extend(worth(comparison, judged, whose, advice.set));
         sentences.extend(excepted(comparison, advice));
         sentences.extend(failing(comparison, advice.set));
-        sentences.extend(not_timed(comparison, advice.set));
-        sentences.extend(too_long(comparison, judged, advice));
+        let too_long = too_long(comparison, judged, advice);
+        sentences.extend(not_timed(comparison, advice.set, too_long.is_some()));
+        sentences.extend(too_long);
     }
     sentences.extend(refused(comparison));
     sentences.extend(unseen(comparison));
@@ -206,8 +207,8 @@ fn why_unknown(one: &Compared, set: usize) -> Option<String> {
         return Some(format!("not timed: {why}"));
     }
     let pair = one.timed(set)?;
-    let by_the_set = if pair.is_ended { "reaches it with the set too" } else { "takes nearly as long with the set" };
-    Some(format!("it reaches the time limit with the server's own constants and {by_the_set}"))
+    let by_the_set = if pair.is_ended { " and with the set" } else { ", and takes nearly that long with the set" };
+    Some(format!("it reaches the time limit with the server's own constants{by_the_set}"))
 }
 
 /// What stands before a ratio where runs were ended.
@@ -275,10 +276,12 @@ fn unclear(judged: &Judged, comparison: &Comparison) -> String {
         let longer = longer(comparison.ended_by);
         return format!("{} reached the time limit and may take any time beyond it: {longer}", queries(judged.ended));
     }
-    if judged.now_ended > 0 && judged.ratio.high >= 1.0 {
-        let longer = longer(comparison.ended_by);
-        let ended = queries(judged.now_ended);
-        return format!("{ended} reached the time limit with the server's own constants and may gain more: {longer}");
+    if judged.now_ended > 0 && (judged.ratio.high >= 1.0 || judged.then > judged.now) {
+        let (ended, longer) = (queries(judged.now_ended), longer(comparison.ended_by));
+        return format!(
+            "{ended} reached the time limit with the server's own constants, and how much the set saves of that is not \
+             known: {longer}"
+        );
     }
     if judged.ratio.high < 1.0 && judged.harm == Harm::None && judged.then <= judged.now {
         return "a few queries get much faster and more of them get a slower plan".into();
@@ -305,16 +308,17 @@ fn longer(ended_by: EndedBy) -> &'static str {
     }
 }
 
-/// That the time limit leaves it open what becomes of some queries, and what would tell, as a sentence; where they are no
-/// exceptions, and it was not said as the reason.
+/// That the time limit leaves it open what becomes of some queries, and what would tell, as a sentence; where they are
+/// no exceptions, it was not said as the reason, and nothing else decides.
 fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option<String> {
-    let is_open = advice.decision != Decision::Change && advice.withheld.is_none() && judged.ended == 0;
+    let is_decided = advice.decision == Decision::Change || judged.harm == Harm::Sure;
+    let is_open = !is_decided && advice.withheld.is_none() && judged.ended == 0;
     let count = comparison.changed(advice.set).filter(|one| one.is_too_long(advice.set)).count();
     let (query, reaches, it) = if count == 1 { ("query", "reaches", "it") } else { ("queries", "reach", "them") };
     let more = if judged.changed > 0 { "more " } else { "" };
     let message = format!(
-        "{} {more}{query} {reaches} the time limit with the server's own constants, and whether the set makes {it} faster \
-         is not known: {}.",
+        "{} {more}{query} {reaches} the time limit with the server's own constants, and whether the set makes {it} \
+         faster is not known: {}.",
         grouped(count as u64),
         longer(comparison.ended_by)
     );
@@ -325,13 +329,13 @@ fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option
 /// of them than its figures say.
 fn now_ended(comparison: &Comparison, set: usize) -> Option<String> {
     let count = timed(comparison, set).filter(|pair| pair.is_now_ended).count();
-    let [query, counts] = match count {
-        1 => ["query was ended at the time limit and counts with it: it takes", "it"],
-        _ => ["queries were ended at the time limit and count with it: they take", "them"],
+    let query = match count {
+        1 => "query was ended at the time limit and counts with it: it takes",
+        _ => "queries were ended at the time limit and count with it: they take",
     };
     let message = format!(
-        "With the server's own constants, {} {query} at least that long, and the set may save more of {counts} than is \
-         said here.",
+        "With the server's own constants, {} {query} at least that long, so the set may save more than these figures \
+         say.",
         grouped(count as u64)
     );
     (count > 0).then_some(message)
@@ -344,11 +348,12 @@ fn timed(comparison: &Comparison, set: usize) -> impl Iterator<Item = Pair> {
     pairs.filter(move |(at, pair)| !pair.is_failed && !is_excepted(*at)).map(|(_, pair)| pair)
 }
 
-/// Queries that get a different plan with a set and were not timed, as a sentence.
-fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
+/// Queries that get a different plan with a set and were not timed, or whose times say nothing, as a sentence; without
+/// those that took too long where that was said.
+fn not_timed(comparison: &Comparison, set: usize, is_too_long_said: bool) -> Option<String> {
     let is_excepted = |one: &Compared| comparison.excepted(set).any(|other| ptr::eq(other, one));
-    // What took too long has a sentence of its own.
-    let is_untimed = |one: &&Compared| one.timed(set).is_none() && !one.is_too_long(set) && !is_excepted(one);
+    let is_said = |one: &Compared| is_excepted(one) || (is_too_long_said && one.is_too_long(set));
+    let is_untimed = |one: &&Compared| one.pair(set).is_none() && !is_said(one);
     let count = comparison.changed(set).filter(is_untimed).count();
     let (query, was, it) = if count == 1 { ("query gets", "was", "it") } else { ("queries get", "were", "them") };
     // Where none was timed, no sentence before this one has named the set.

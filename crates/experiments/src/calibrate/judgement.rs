@@ -33,8 +33,8 @@ const HARM_MILLIS: f64 = 0.2;
 const SHORT_MILLIS: f64 = 1000.0;
 const SHORT_TURNS: usize = 5;
 
-/// Where a run by the server's own constants was ended at the time limit, another plan is faster that takes at most this
-/// part of it. The limit holds for planning and waits for locks too, and a disk's times differ from run to run.
+/// Where a run by the server's own constants was ended at the time limit, another plan is faster that takes at most
+/// this part of it. The limit holds for planning and waits for locks too, and a disk's times differ from run to run.
 const WITHIN_LIMIT: f64 = 0.8;
 
 /// All queries together must not take more than this.
@@ -343,7 +343,11 @@ pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
         gain: 0.0,
         saved: 0.0,
     };
-    judged.decision = decide(&judged);
+    judged.decision = match decide(&judged) {
+        // The ratios of those that were ended may be any less.
+        Decision::Keep if judged.now_ended > 0 && judged.harm != Harm::Sure => Decision::Undecided,
+        decision => decision,
+    };
     judged
 }
 
@@ -353,8 +357,6 @@ fn decide(judged: &Judged) -> Decision {
         // Harm is harm, however few queries show it.
         _ if judged.harm == Harm::Sure => Decision::Keep,
         _ if judged.changed < CHANGED_MIN || judged.few > 0 => Decision::Undecided,
-        // They may gain any more.
-        _ if judged.now_ended > 0 && high >= 1.0 => Decision::Undecided,
         _ if low > 1.0 => Decision::Keep,
         // What was ended may take any time.
         _ if judged.harm == Harm::Possible || judged.ended > 0 => Decision::Undecided,

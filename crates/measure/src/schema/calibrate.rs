@@ -28,8 +28,8 @@ parameters! {
     NODE_THEN = "node_then", "of a query: that step by the set";
     PLAN_NOW = "plan_now", "of a query: its plan by the server's own constants";
     PLAN_THEN = "plan_then", "of a query: its plan by the set";
-    VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, which plan was ended when, or why not; of a set: \
-        as `advice`; of a crossover: why it was not timed; of a switch: `too early`, `about right`, `too late`";
+    VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, which plan was ended when, or why not; of a \
+        set: as `advice`; of a crossover: why it was not timed; of a switch: `too early`, `about right`, `too late`";
     ADVICE = "advice", "of the set of the advice: `change`, `keep`, `undecided`; of a query: `keep` where it is an \
         exception from the set and keeps the server's own constants; of a remedy: what would help";
 }

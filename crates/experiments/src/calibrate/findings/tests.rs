@@ -400,8 +400,8 @@ fn a_query_beyond_the_time_limit_is_an_exception_with_its_reason_and_of_few_quer
     };
     let many = said(4);
     assert!(many.contains("set seq_page_cost = 0.500, but not for 1 of your queries."), "{many}");
-    let reason = "ALTER ROLE: the longest (it reaches the time limit with the server's own constants and reaches it with \
-                  the set too).";
+    let reason =
+        "ALTER ROLE: the longest (it reaches the time limit with the server's own constants and with the set).";
     assert!(many.contains(reason), "{many}");
     assert!(!many.contains("1 more query gets"), "{many}");
     let few = said(3);
@@ -421,7 +421,7 @@ fn a_query_that_reaches_the_limit_only_now_takes_part_and_its_ratio_is_said_to_b
     assert!(quick.contains("set seq_page_cost = 0.500.") && !quick.contains("not timed"), "{quick}");
     assert!(quick.contains("the worst 0.500 times as long."), "{quick}");
     let limit = "With the server's own constants, 1 query was ended at the time limit and counts with it: it takes at \
-                 least that long, and the set may save more of it than is said here.";
+                 least that long, so the set may save more than these figures say.";
     assert!(quick.contains(limit), "{quick}");
     let worst = said(7900.0);
     assert!(worst.contains("the worst at most 0.790 times as long."), "{worst}");

@@ -201,6 +201,7 @@ fn plans(run: &Run) -> Option<Chart> {
     sorting::by(&mut changed, |one, other| factor(other).total_cmp(&factor(one)));
     let rows: Vec<Row> = changed.iter().filter_map(|case| plan(case, group(case))).collect();
     let untimed = changed.len() - rows.len();
+    let is_ended = changed.iter().any(|case| cell(case, "verdict").contains("ended after"));
     let most = (PLANS_MAX / groups.len().max(1)).max(PLANS_MIN);
     let shown = groups.iter().flat_map(|group| rows.iter().filter(|row| row.group == *group).take(most));
     let mut shown: Vec<Row> = shown.cloned().collect();
@@ -218,6 +219,7 @@ fn plans(run: &Run) -> Option<Chart> {
             .to_string(),
         meanings(&sets, &changed.iter().map(|case| cell(case, "constants")).collect::<Vec<_>>()),
         explained(&groups, &shown),
+        if is_ended { "A plan that was ended stands at its limit." } else { "" }.to_string(),
         further(untimed, ["was not timed", "were not timed"]),
     ];
     let axis = Axis::logarithmic("time of the query", Unit::Nanoseconds);
@@ -246,8 +248,8 @@ const WORDS: [(&str, &str); 6] = [
     ),
     (
         ", excepted",
-        "Excepted: the set makes these slower, or may, or both plans take too long to say, and they keep the server's \
-         own constants.",
+        "Excepted: the set makes these slower, or may, or it is not known because they reach the time limit; they keep \
+         the server's own constants.",
     ),
     (", not advised", "Not advised: some query is certainly slower, or all together take no less time."),
     (", undecided", "Undecided: these queries cannot tell whether the set helps."),
