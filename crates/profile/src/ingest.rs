@@ -7,12 +7,14 @@ use sys::file::awaited::unless_called_off;
 
 use crate::choice::FileChoice;
 use crate::event::{Observer, Ticks};
-use crate::input::bytes::Bytes;
-use crate::input::{self, Expansion, Given, Peeked, Problem, foreign};
+use crate::input::{self, Expansion, Given, Problem};
 use crate::observe::collector::Collector;
+use crate::recognised::{LAST, Recognised, first_of, place_of};
 use crate::source::{Finished, Input, Progress, Reading, SOURCES, Source, SourceFile, SourceRow, SourceSettings};
 use crate::tables::Profile;
 use crate::tables::folding::{executed_once, fold, is_worth_it};
+
+pub use crate::recognised::is_recognised;
 
 /// How a profile is made.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +86,10 @@ fn leaves_out_named(problem: &Problem, arguments: &[PathBuf], read: &[&str]) -> 
         Problem::Unreadable { name, .. } | Problem::NotATrace { name, .. } | Problem::Unlisted { name, .. } => {
             is_named(name)
         }
-        Problem::OtherSource { name, .. } | Problem::OtherServer { name, .. } | Problem::SameTime { name } => {
+        Problem::OtherSource { name, .. }
+        | Problem::NothingToProfile { name, .. }
+        | Problem::OtherServer { name, .. }
+        | Problem::SameTime { name } => {
             // A shell that had replaced the pattern would have named the file.
             let is_matched = |argument: &PathBuf| input::is_matched(argument, name);
             let is_all_of_folder = |argument: &PathBuf| {
@@ -189,88 +194,41 @@ impl Chosen {
     }
 }
 
-/// An input and the place of its source in the table; `None` where it cannot be opened, or is empty.
-struct Recognised {
-    input: Input,
-    place: Option<usize>,
-    /// Whether its name alone tells the place: its bytes are those of no source.
-    is_by_name: bool,
-}
-
-/// The place of the source that takes what no other one recognises.
-const LAST: usize = SOURCES.len() - 1;
-
-/// Chooses the source: the first of the table that recognises anything that was given. Sources count different things,
-/// so a profile has one: an input of another one is a problem.
+/// Chooses the source: the first of the table that recognises anything that was given, and has something to show of it.
+/// Sources count different things, so a profile has one: an input of another one is a problem.
 ///
 /// Files of folders that are only named like logs are read if they are some, but not together with traces: a trace's
-/// folder may well hold a log, and the traces are what was meant.
+/// folder may well hold a log, and the traces are what was meant, unless none of them holds a call.
 fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
-    let mut given: Vec<Recognised> = given.into_iter().map(recognise).collect();
+    let mut given: Vec<Recognised> = given.into_iter().map(Recognised::of).collect();
     let (count, first) = (candidates.len(), candidates.first().map(Given::name));
-    let candidates = candidates.into_iter().map(recognise);
+    let candidates = candidates.into_iter().map(Recognised::of);
     let mut logs: Vec<Recognised> = candidates.filter(|one| one.place.is_some_and(|place| place < LAST)).collect();
     if let (true, true, Some(first)) = (given.is_empty(), logs.is_empty(), first) {
         problems.push(Problem::NoLogs { count, first });
     }
     // What cannot be opened, or is empty, says nothing of the source.
-    if given.iter().all(|one| one.place.is_none()) || first_of(&given) < LAST {
+    if given.iter().all(|one| one.place.is_none()) || first_of(&given) < LAST || are_shown_alone(&logs, &given) {
         given.append(&mut logs);
     }
-    let place = first_of(&given);
+    let place = place_of(&given);
     let row = &SOURCES[place];
-    let other = |one: &Recognised| Problem::OtherSource { name: one.input.given.name(), noun: row.noun };
-    let (inputs, others): (Vec<Recognised>, Vec<Recognised>) =
-        given.into_iter().partition(|one| one.place.is_none_or(|of| of == place));
+    let other = |one: &Recognised| {
+        let (name, own) = (one.input.given.name(), one.place.filter(|own| *own < LAST));
+        match own.filter(|_| one.is_known_to_be_without()) {
+            Some(own) => Problem::NothingToProfile { name, noun: SOURCES[own].noun },
+            None => Problem::OtherSource { name, noun: row.noun },
+        }
+    };
+    let (inputs, others): (Vec<Recognised>, Vec<Recognised>) = given.into_iter().partition(|one| one.is_read_by(place));
     problems.extend(logs.iter().chain(&others).map(other));
     Chosen { row, inputs: inputs.into_iter().map(|one| one.input).collect(), problems, left_out: 0 }
 }
 
-/// The source of inputs: the first of the table that recognises any by its bytes, and else by its name.
-fn first_of(inputs: &[Recognised]) -> usize {
-    let first =
-        |is_by_name: bool| inputs.iter().filter(|one| one.is_by_name == is_by_name).filter_map(|one| one.place).min();
-    first(false).or_else(|| first(true)).unwrap_or(LAST)
-}
-
-/// Whether the beginning of a file is a log's, which only some sources can tell from any other text.
-pub fn is_recognised(path: &Path) -> bool {
-    let whole = input::open(&Given::File(path.into())).ok().map(peeked);
-    let head = whole.as_ref().map(Peeked::head).unwrap_or_default();
-    SOURCES[..LAST].iter().any(|row| (row.recognises)(&path.to_string_lossy(), head))
-}
-
-/// Looks at the beginning of an input. One that cannot be opened, or is empty, is left to the source that reads the
-/// others: it says why.
-fn recognise(given: Given) -> Recognised {
-    let is_plain = matches!(&given, Given::File(path) if path.is_file());
-    let source = input::open(&given).ok();
-    let can_be_opened = source.is_some();
-    let duplicates = source.as_ref().map(Bytes::duplicates).unwrap_or_default();
-    let whole = source.map(peeked);
-    let head = whole.as_ref().map(Peeked::head).unwrap_or_default();
-    let name = given.name();
-    let claimed = SOURCES.iter().position(|row| (row.recognises)(&name, head));
-    let by_name = if claimed.is_none() && can_be_opened { place_by_name(&given) } else { None };
-    // An empty file, such as a log that was just rotated, may be any source's.
-    let has_bytes = can_be_opened && !head.is_empty();
-    let place = claimed.or(by_name).or(has_bytes.then_some(LAST));
-    let head_hash = has_bytes.then(|| foreign::hash_of_head(head));
-    let again = |whole: Peeked<Bytes>| Bytes::from_reader(whole).with_duplicates(duplicates);
-    let bytes = whole.filter(|_| !is_plain).map(again);
-    Recognised { input: Input { given, bytes, head_hash }, place, is_by_name: by_name.is_some() }
-}
-
-/// The place of the source whose files alone have such a name. A file that has lost its first bytes, or all of them,
-/// has nothing else of its source, which says what is wrong with it.
-fn place_by_name(given: &Given) -> Option<usize> {
-    let Given::File(path) = given else { return None };
-    SOURCES.iter().position(|row| (row.names)(path))
-}
-
-/// A source whose first bytes were looked at.
-fn peeked(source: Bytes) -> Peeked<Bytes> {
-    Peeked::new(source, foreign::HEAD_BYTES)
+/// Whether there is something to show of logs, and nothing of the traces in whose folders they are.
+fn are_shown_alone(logs: &[Recognised], traces: &[Recognised]) -> bool {
+    let is_shown = |one: &Recognised| one.place.is_some_and(|place| one.is_shown_by(place));
+    !logs.is_empty() && !traces.iter().any(is_shown) && logs.iter().any(is_shown)
 }
 
 #[cfg(test)]
@@ -405,6 +363,34 @@ mod tests {
         packed[..packed.len() - 3].to_vec()
     }
 
+    /// Entries of a log without a plan, one with a plan, and entries in which nothing took time.
+    const WITHOUT_PLANS: &str = "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms\n";
+    const PLAN: &str = "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:\n\t{\n\t  \
+                        \"Query Text\": \"select 1\",\n\t  \"Plan\": {\"Node Type\": \"Result\", \
+                        \"Actual Total Time\": 4.000, \"Actual Rows\": 1, \"Actual Loops\": 1}\n\t}\n";
+    const UNTIMED: &str = "2026-11-21 10:45:02.000 UTC [7] LOG:  starting PostgreSQL 18.0\n";
+
+    /// The source of their profiles.
+    const LOG_SOURCE: Option<&str> = Some("PostgreSQL server log");
+
+    /// Writes files into a folder; their paths.
+    fn written<const COUNT: usize>(folder: &Path, files: [(&str, &str); COUNT]) -> [PathBuf; COUNT] {
+        files.map(|(name, text)| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        })
+    }
+
+    /// What these arguments come to.
+    fn of_arguments(arguments: &[PathBuf]) -> Ingested {
+        let reading = ReadOptions { workers: 1, chunk_bytes: 4096 };
+        let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() };
+        let settings = IngestSettings { think_time: THINK_TIME, source };
+        let progress = &mut |_: &str, _: u64| ControlFlow::Continue(());
+        ingest(Chosen::of(arguments), &settings, &mut Instruments::default(), progress)
+    }
+
     /// What a tar archive of these files comes to.
     fn of_archive(files: &[(&str, &[u8])]) -> Ingested {
         let mut archive = tar::Builder::new(Vec::new());
@@ -416,11 +402,66 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("all.tar");
         std::fs::write(&path, archive.into_inner().unwrap()).unwrap();
-        let reading = ReadOptions { workers: 1, chunk_bytes: 4096 };
-        let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() };
-        let settings = IngestSettings { think_time: THINK_TIME, source };
-        let progress = &mut |_: &str, _: u64| ControlFlow::Continue(());
-        ingest(Chosen::of(&[path]), &settings, &mut Instruments::default(), progress)
+        of_arguments(&[path])
+    }
+
+    /// The source of a profile, and how many calls and waits each of its files has.
+    fn shown(ingested: &Ingested) -> (Option<&'static str>, Vec<u64>) {
+        (ingested.source, ingested.files.iter().map(|file| file.timed_records).collect())
+    }
+
+    #[test]
+    fn a_log_without_a_plan_hides_no_trace_that_is_given_with_it() {
+        let (folder, trace) = (tempfile::tempdir().unwrap(), call("1000") + "\n");
+        let files = [("plain.log", WITHOUT_PLANS), ("planned.log", PLAN), ("a.trc", &*trace), ("note", "a note\n")];
+        let [plain, planned, trace, note] = written(folder.path(), files);
+        let without_folder = |problem: &Problem| problem.to_string().replace(folder.path().to_str().unwrap(), "");
+        let said = |ingested: &Ingested| ingested.problems.iter().map(without_folder).collect::<Vec<String>>();
+        let arguments = [plain.clone(), trace.clone()];
+        let one = of_arguments(&arguments);
+        assert_eq!(shown(&one), (None, vec![1]));
+        let passed_over = "/plain.log is a server log in which nothing can be profiled, and is passed over";
+        assert!(said(&one).len() == 1 && said(&one)[0].starts_with(passed_over), "{:?}", said(&one));
+        assert!(!one.has_all_named(&arguments), "a script sees that something is missing");
+        // Where both have something to show, it is that of the log.
+        let both = of_arguments(&[trace.clone(), planned.clone(), plain.clone()]);
+        assert_eq!(shown(&both), (LOG_SOURCE, vec![1, 0]));
+        assert_eq!(said(&both), ["/a.trc is not a server log like the other inputs: profile it separately"]);
+        // Where none has, what the log lacks is said.
+        let none = of_arguments(&[note, plain]);
+        assert_eq!(shown(&none), (LOG_SOURCE, vec![0]));
+        assert!(none.findings.iter().any(|finding| finding.id == "no-plans"), "{:?}", none.findings);
+    }
+
+    #[test]
+    fn a_folder_whose_traces_hold_no_call_shows_its_logs() {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path(), [("a.trc", "QUERY BLOCK SIGNATURE\n"), ("pg.log", PLAN)]);
+        assert_eq!(shown(&of_arguments(&[folder.path().into()])), (LOG_SOURCE, vec![1]));
+        written(folder.path(), [("pg.log", WITHOUT_PLANS)]);
+        assert_eq!(choose(input::expand(&[folder.path().into()])).row.noun, "a trace");
+        written(folder.path(), [("a.trc", &*(call("1000") + "\n")), ("pg.log", PLAN)]);
+        assert_eq!(shown(&of_arguments(&[folder.path().into()])), (None, vec![1]));
+    }
+
+    #[test]
+    fn an_archive_is_read_as_the_kind_that_has_something_to_show_and_the_other_one_is_named() {
+        let trace = call("1000") + "\n";
+        let traces = (None, "here as traces, and a.log is not in the profile");
+        let logs = (LOG_SOURCE, "here as server logs, and b.trc is not in the profile");
+        for (log, (source, part)) in [(WITHOUT_PLANS, traces), (UNTIMED, traces), (PLAN, logs)] {
+            let files = [("a.log", log.as_bytes()), ("b.trc", trace.as_bytes())];
+            for files in [files, [files[1], files[0]]] {
+                let ingested = of_archive(&files);
+                assert_eq!(shown(&ingested), (source, vec![1]), "{log}");
+                let found = crate::findings::mixed_archives(&ingested);
+                let [mixed] = &found[..] else { panic!("{log}: {found:?}") };
+                assert!(mixed.message.contains(part), "{}", mixed.message);
+            }
+        }
+        // Where neither has, what the log lacks is said.
+        let none = of_archive(&[("a.log", WITHOUT_PLANS.as_bytes()), ("note", b"a note\n")]);
+        assert_eq!(shown(&none), (LOG_SOURCE, vec![0]));
     }
 
     #[test]
@@ -446,12 +487,9 @@ mod tests {
 
     #[test]
     fn a_log_behind_a_note_in_an_archive_is_read() {
-        let log = "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:\n\t{\n\t  \"Query Text\": \
-                   \"select 1\",\n\t  \"Plan\": {\"Node Type\": \"Result\", \"Actual Total Time\": 4.000, \
-                   \"Actual Rows\": 1, \"Actual Loops\": 1}\n\t}\n";
-        let ingested = of_archive(&[("README", &b"read me first\n"[..]), ("a.log", log.as_bytes())]);
+        let ingested = of_archive(&[("README", &b"read me first\n"[..]), ("a.log", PLAN.as_bytes())]);
         let [file] = &ingested.files[..] else { panic!("{:?}", ingested.files) };
-        assert_eq!((file.timed_records, file.bytes), (1, 14 + log.len() as u64));
+        assert_eq!((file.timed_records, file.bytes), (1, 14 + PLAN.len() as u64));
     }
 
     #[test]

@@ -16,5 +16,6 @@ pub mod input;
 pub mod observe;
 pub mod outcome;
 pub mod period;
+mod recognised;
 pub mod source;
 pub mod tables;

@@ -42,7 +42,7 @@ pub(crate) fn findings(ingested: &Ingested) -> Vec<Finding> {
     }
     findings.extend(missing(&ingested.files));
     findings.extend(same_content(&ingested.files));
-    findings.extend(ingested.files.iter().filter_map(mixed).take(NAMED_MAX));
+    findings.extend(mixed_archives(ingested));
     findings.extend(unit(&ingested.files));
     findings.extend(ingested.findings.iter().cloned());
     findings.extend(unread_lines(&ingested.files));
@@ -91,7 +91,7 @@ fn same_content(files: &[SourceFile]) -> Vec<Finding> {
 
 /// Files of one archive with the same content.
 fn same_within(archive: &SourceFile) -> Option<Finding> {
-    let Duplicates { first, further, .. } = &archive.duplicates;
+    let Duplicates { first, further } = &archive.contents.duplicates;
     let [one, other] = first.as_ref()?;
     let further = match further {
         0 => String::new(),
@@ -105,12 +105,18 @@ fn same_within(archive: &SourceFile) -> Option<Finding> {
     Some(row::SAME_CONTENT.of(message))
 }
 
-/// An archive with traces and server logs, of which one kind alone was read.
-fn mixed(archive: &SourceFile) -> Option<Finding> {
-    let [trace, server_log] = archive.duplicates.mixed.as_ref()?;
+/// Archives with traces and server logs, of which one kind alone was read.
+pub fn mixed_archives(ingested: &Ingested) -> Vec<Finding> {
+    let is_of_traces = ingested.source.is_none();
+    ingested.files.iter().filter_map(|archive| mixed(archive, is_of_traces)).take(NAMED_MAX).collect()
+}
+
+fn mixed(archive: &SourceFile, is_of_traces: bool) -> Option<Finding> {
+    let [trace, server_log] = archive.contents.kinds.mixed()?;
+    let (kind, other) = if is_of_traces { ("traces", server_log) } else { ("server logs", trace) };
     let message = format!(
-        "In {}, {trace} seems to be a trace and {server_log} a server log: an archive is read as one kind, and the \
-         time of the other is not here. Unpack it, and profile each kind separately.",
+        "In {}, {trace} seems to be a trace and {server_log} a server log: an archive is read as one kind, here as \
+         {kind}, and {other} is not in the profile. Unpack it, and profile each kind separately.",
         archive.name
     );
     Some(row::MIXED_ARCHIVE.of(message))
@@ -207,6 +213,7 @@ fn sentence(problem: &Problem) -> String {
         Problem::Unreadable { .. }
         | Problem::NotATrace { .. }
         | Problem::OtherSource { .. }
+        | Problem::NothingToProfile { .. }
         | Problem::OtherServer { .. }
         | Problem::SameTime { .. }
         | Problem::Copied { .. }

@@ -14,6 +14,7 @@ mod round_trips;
 mod worth;
 
 pub(crate) use files::findings as of_files;
+pub use files::mixed_archives;
 
 use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped, three_digits};

@@ -2,7 +2,7 @@
 //!
 //! Compressed entries, and tar archives among the entries, are unpacked. Zip archives among them are not.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::mem;
@@ -48,8 +48,8 @@ pub(super) fn unpack(file: File) -> io::Result<Bytes> {
         Err(error) => return Err(error.into()),
     };
     let mut left: VecDeque<Result<Entry, String>> = VecDeque::new();
-    // The library knows entries by their names.
-    if archive.has_duplicate_names() {
+    // The library knows entries by their names, those of folders too.
+    if archive.has_duplicate_names() && hides_files(&file, archive.central_directory_start()).unwrap_or(true) {
         left.push_back(Err(DUPLICATE_NAMES.into()));
     }
     for place in 0..archive.len() {
@@ -79,6 +79,30 @@ pub(super) fn unpack(file: File) -> io::Result<Bytes> {
         left.push_back(is_deflated.and_then(listed));
     }
     Ok(within::files(Entries { file, left }))
+}
+
+/// Bytes of an entry in the list of entries before its name, and what it begins with.
+const LISTED_BYTES: usize = 46;
+const LISTED: &[u8] = b"PK\x01\x02";
+
+/// Whether the list of entries, which begins at this place, has two files of one name that are read: neither folders
+/// nor trace maps.
+fn hides_files(file: &File, begin: u64) -> io::Result<bool> {
+    let mut list = BufReader::new(Bytes::from_file(file.try_clone()?, begin, 0));
+    let mut names = HashSet::new();
+    let mut listed = [0; LISTED_BYTES];
+    while list.read_exact(&mut listed).is_ok() && listed.starts_with(LISTED) {
+        let short = |at: usize| u16::from_le_bytes([listed[at], listed[at + 1]]);
+        let mut name = vec![0; usize::from(short(28))];
+        list.read_exact(&mut name)?;
+        let behind = u64::from(short(30)) + u64::from(short(32));
+        io::copy(&mut Read::by_ref(&mut list).take(behind), &mut io::sink())?;
+        let is_read = !name.ends_with(b"/") && !name.ends_with(b"\\") && !within::is_map(&name);
+        if is_read && !names.insert(name) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 impl Archive for Entries {
@@ -400,6 +424,27 @@ mod tests {
         places.into_iter().for_each(|at| archive[at] = b'a');
         let said = DUPLICATE_NAMES.to_string() + "; the other files were read";
         assert_eq!(read_on(&archive), ("two\nsix\n".into(), said));
+    }
+
+    #[test]
+    fn a_folder_or_a_map_that_is_listed_twice_is_not_called_a_lost_file() {
+        let files: [(&str, &[u8]); 6] = [
+            ("a/", b""),
+            ("b/", b""),
+            ("x.trm", b"map\n"),
+            ("y.trm", b"map\n"),
+            ("a.trc", b"one\n"),
+            ("b.trc", b"two\n"),
+        ];
+        let mut archive = of_files(&files);
+        for (name, first) in [(&b"b/"[..], b'a'), (b"y.trm", b'x')] {
+            let is_name = |at: &usize| archive[*at..].starts_with(name);
+            let places: Vec<usize> = (0..archive.len()).filter(is_name).collect();
+            assert_eq!(places.len(), 2, "before the entry and in the list of entries");
+            places.into_iter().for_each(|at| archive[at] = first);
+        }
+        assert!(ZipArchive::new(io::Cursor::new(archive.clone())).unwrap().has_duplicate_names());
+        assert_eq!(read_on(&archive), ("one\ntwo\n".into(), String::new()));
     }
 
     #[test]

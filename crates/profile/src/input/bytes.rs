@@ -4,13 +4,13 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 
-use crate::input::duplicates::SharedDuplicates;
+use crate::input::contents::SharedContents;
 
 /// Where bytes come from.
 pub struct Bytes {
     origin: Origin,
-    /// What is found of files in an archive while it is read.
-    duplicates: SharedDuplicates,
+    /// What is found of the files of an archive while it is read; `None` where these are the bytes of one file.
+    contents: Option<SharedContents>,
 }
 
 enum Origin {
@@ -31,18 +31,24 @@ impl Bytes {
         Bytes::of(Origin::Stream(Box::new(reader)))
     }
 
+    /// No bytes but an error, however often they are asked for.
+    pub(crate) fn failing(error: &io::Error) -> Bytes {
+        Bytes::from_reader(Failing(error.to_string()))
+    }
+
     fn of(origin: Origin) -> Bytes {
-        Bytes { origin, duplicates: SharedDuplicates::default() }
+        Bytes { origin, contents: None }
     }
 
-    /// The same bytes, which are those of the files in an archive.
-    pub(crate) fn with_duplicates(self, duplicates: SharedDuplicates) -> Bytes {
-        Bytes { duplicates, ..self }
+    /// The same bytes, which are those of the files in an archive where it is said what is found of them.
+    pub(crate) fn with_contents(self, contents: Option<SharedContents>) -> Bytes {
+        Bytes { contents, ..self }
     }
 
-    /// Where to look for files of an archive that seem to be the same, once these bytes were read.
-    pub(crate) fn duplicates(&self) -> SharedDuplicates {
-        self.duplicates.clone()
+    /// Where to look for what is found of the files in an archive, once these bytes were read; `None` where they are
+    /// no archive's.
+    pub(crate) fn contents(&self) -> Option<SharedContents> {
+        self.contents.clone()
     }
 
     /// Whether they can only be read from the beginning: unpacked, or from a pipe.
@@ -72,6 +78,15 @@ impl Read for Bytes {
             }
             Origin::Stream(reader) => reader.read(buffer),
         }
+    }
+}
+
+/// Gives an error each time it is read, with this sentence.
+struct Failing(String);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other(self.0.clone()))
     }
 }
 

@@ -35,7 +35,8 @@ pub enum Compression {
 }
 
 /// Why an archive that comes through a pipe is not read.
-const PIPED_ZIP: &str = "it is a zip archive, whose list of entries stands at its end: give the file, not a pipe";
+const PIPED_ZIP: &str = "it is a zip archive, which is read from a file and not from standard input or a pipe, because \
+    its list of entries stands at its end: save it as a file, and name that file";
 
 impl Compression {
     /// By the first bytes of a file.
@@ -205,7 +206,9 @@ mod tests {
     #[test]
     fn a_packing_that_is_not_read_is_named_with_what_to_do() {
         let said = read(b"PK\x03\x04 and so on".to_vec()).unwrap_err().to_string();
-        assert!(said.contains("zip archive"), "{said}");
+        for part in ["zip archive", "from a file and not from standard input", "save it as a file"] {
+            assert!(said.contains(part), "{said}");
+        }
     }
 
     #[test]

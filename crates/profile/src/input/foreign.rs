@@ -61,12 +61,24 @@ const TIMED: [&[u8]; 5] = [b"ela=", b",e=", b"tim=", b"Plan", b"duration:"];
 const OF_TRACES: usize = 3;
 
 /// Longest of these, in bytes.
-pub(super) const TIMED_BYTES_MAX: usize = 9;
+pub(crate) const TIMED_BYTES_MAX: usize = 9;
+
+/// One of these stands in an English log, plain or as CSV or JSON, in which nothing took time.
+const OF_LOGS: [&[u8]; 3] = [b"LOG:  ", b",LOG,", b"\"error_severity\":"];
 
 /// Whether any of these bytes may be those of something that took time. A file without any holds nothing that is added
 /// up.
 pub(super) fn may_be_timed(bytes: &[u8]) -> bool {
-    TIMED.iter().any(|sign| memchr::memmem::find(bytes, sign).is_some())
+    has_any(bytes, &TIMED)
+}
+
+/// Whether any of these bytes may be those of a call or a wait in a trace.
+pub(crate) fn may_be_traced(bytes: &[u8]) -> bool {
+    has_any(bytes, &TIMED[..OF_TRACES])
+}
+
+fn has_any(bytes: &[u8], signs: &[&[u8]]) -> bool {
+    signs.iter().any(|sign| memchr::memmem::find(bytes, sign).is_some())
 }
 
 /// What a file of an archive holds, as far as its first bytes show it without doubt.
@@ -79,10 +91,10 @@ pub(super) enum Held {
 /// What a file holds that begins with these bytes. A statement of a log may have the signs of a trace, and the other
 /// way round.
 pub(super) fn held_by(head: &[u8]) -> Option<Held> {
-    let has = |signs: &[&[u8]]| signs.iter().any(|sign| memchr::memmem::find(head, sign).is_some());
-    match (has(&TIMED[..OF_TRACES]), has(&TIMED[OF_TRACES..])) {
+    match (may_be_traced(head), has_any(head, &TIMED[OF_TRACES..])) {
         (true, false) => Some(Held::Trace),
         (false, true) => Some(Held::ServerLog),
+        (false, false) if has_any(head, &OF_LOGS) => Some(Held::ServerLog),
         _ => None,
     }
 }
@@ -134,6 +146,9 @@ mod tests {
         let held = |text: &str| held_by(text.as_bytes());
         assert_eq!(held("WAIT #5: nam='x' ela= 90 tim=4"), Some(Held::Trace));
         assert_eq!(held("LOG:  duration: 4.000 ms"), Some(Held::ServerLog));
+        for text in ["[7] LOG:  starting", "0,LOG,00000,\"starting\"", "{\"error_severity\":\"LOG\"}"] {
+            assert_eq!(held(text), Some(Held::ServerLog), "nothing took time: {text}");
+        }
         assert_eq!([held("LOG:  duration: 4 ms  statement: select 'tim=1'"), held("a note")], [None, None]);
     }
 

@@ -6,8 +6,8 @@
 mod archive;
 pub mod bytes;
 mod compression;
+mod contents;
 mod cut;
-mod duplicates;
 mod expand;
 pub mod foreign;
 mod frames;
@@ -24,7 +24,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 pub use compression::Compression;
-pub use duplicates::Duplicates;
+pub use contents::{Contents, Duplicates, Kinds};
 pub(crate) use expand::is_matched;
 pub use expand::{Expansion, expand};
 pub use given::Given;

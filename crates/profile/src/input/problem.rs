@@ -82,6 +82,14 @@ pub enum Problem {
         /// What the others are, with an article.
         noun: &'static str,
     },
+    /// An input of another source than the others, of which that one has nothing to show.
+    #[error("{name} is {noun} in which nothing can be profiled, and is passed over: profile it separately to see why")]
+    NothingToProfile {
+        /// The input.
+        name: String,
+        /// What it is, with an article.
+        noun: &'static str,
+    },
     /// A recording of another server than the others.
     #[error("{name} was recorded on {server}, and others on {first}: profile its folder separately")]
     OtherServer {

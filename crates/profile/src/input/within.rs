@@ -11,7 +11,7 @@ use sys::file::awaited::unless_called_off;
 
 use crate::input::bytes::Bytes;
 use crate::input::compression::unpack_stream;
-use crate::input::duplicates::Comparison;
+use crate::input::contents::Comparison;
 use crate::input::packing::unpacked;
 
 /// The ending of a trace's map, which is passed over in folders too: a package of incidents has one for each trace.
@@ -57,8 +57,8 @@ pub(super) trait Archive {
 /// The bytes of all files of an archive.
 pub(super) fn files(archive: impl Archive + Send + 'static) -> Bytes {
     let files = FilesWithin::new(archive);
-    let duplicates = files.comparison.found();
-    Bytes::from_reader(files).with_duplicates(duplicates)
+    let contents = files.comparison.found();
+    Bytes::from_reader(files).with_contents(Some(contents))
 }
 
 /// Reads the files of an archive.
@@ -120,7 +120,7 @@ impl<A: Archive> FilesWithin<A> {
     /// Ends the open file.
     fn close(&mut self) {
         if let Some((name, bytes)) = self.open.take() {
-            self.comparison.end_file(name, bytes.duplicates().take());
+            self.comparison.end_file(name, bytes.contents().map(|contents| contents.take()));
         }
     }
 
@@ -249,7 +249,7 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
-    use crate::input::Duplicates;
+    use crate::input::{Contents, Duplicates, Kinds};
 
     /// Files with these bytes, some of which fail after them.
     struct Made(VecDeque<(Vec<u8>, bool)>);
@@ -360,12 +360,16 @@ mod tests {
         assert_eq!(failure, "in its file b.tar, in its file 2.trc, why; the other files were read");
     }
 
-    /// What is found of files that seem to be the same.
-    fn duplicates_in(mut bytes: Bytes) -> Duplicates {
-        let duplicates = bytes.duplicates();
+    /// What is found of the files of an archive.
+    fn contents_of(mut bytes: Bytes) -> Contents {
+        let contents = bytes.contents().unwrap();
         // Damage of a file ends in an error, and hides no copy of it.
         let _ = bytes.read_to_end(&mut Vec::new());
-        duplicates.take()
+        contents.take()
+    }
+
+    fn duplicates_in(bytes: Bytes) -> Duplicates {
+        contents_of(bytes).duplicates
     }
 
     fn pair(first: &str, second: &str) -> Option<[String; 2]> {
@@ -376,14 +380,11 @@ mod tests {
     fn a_file_that_an_archive_has_twice_is_noted() {
         let twice = [("tim=1\n", false), ("tim=2\n", false), ("tim=1\n", false), ("", false), ("", false)];
         let found = duplicates_in(files(made(&twice)));
-        assert_eq!(found, Duplicates { first: pair("5.trc", "3.trc"), ..Duplicates::default() });
+        assert_eq!(found, Duplicates { first: pair("5.trc", "3.trc"), further: 0 });
         let within = duplicates_in(files(within_another(&twice)));
-        assert_eq!(within, Duplicates { first: pair("b.tar/5.trc", "b.tar/3.trc"), ..Duplicates::default() });
+        assert_eq!(within, Duplicates { first: pair("b.tar/5.trc", "b.tar/3.trc"), further: 0 });
         let more = [("tim=1\n", true), ("tim=1\n", false), ("tim=1\n", true)];
-        assert_eq!(
-            duplicates_in(files(made(&more))),
-            Duplicates { first: pair("3.trc", "2.trc"), further: 1, mixed: None }
-        );
+        assert_eq!(duplicates_in(files(made(&more))), Duplicates { first: pair("3.trc", "2.trc"), further: 1 });
         // The size alone, or the beginning alone, makes no two files the same.
         let long = "tim=1\n".repeat(20_000);
         let different = [("tim=1\n", false), ("tim=2\n", false), (&*long, false), (&long[6..], false)];
@@ -393,12 +394,13 @@ mod tests {
     #[test]
     fn a_trace_and_a_server_log_in_one_archive_are_noted() {
         let both = [("a note\n", false), ("tim=1\n", false), ("LOG:  duration: 4.000 ms\n", false), ("tim=2\n", false)];
-        let mixed = |bytes: Bytes| duplicates_in(bytes).mixed.map(|names| names.map(|name| name.replace(".trc", "")));
-        let found = mixed(files(made(&both)));
-        assert!(found.as_ref().is_some_and(|[trace, log]| trace != log), "{found:?}");
-        let within = mixed(files(within_another(&both))).unwrap();
-        assert_eq!(within.map(|name| name.replace("b.tar/", "")), found.unwrap());
-        assert_eq!(mixed(files(made(&both[..2]))), None);
+        let kinds = |bytes: Bytes| contents_of(bytes).kinds;
+        let found = kinds(files(made(&both)));
+        assert_eq!(found.mixed(), Some(["3.trc", "2.trc"]));
+        assert_eq!(kinds(files(within_another(&both))).mixed(), Some(["b.tar/3.trc", "b.tar/2.trc"]));
+        let one = kinds(files(made(&both[..2])));
+        assert_eq!(one, Kinds { trace: Some("1.trc".into()), server_log: None });
+        assert_eq!(one.mixed(), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use measure::Finding;
 
 use crate::event::{Accounted, Observer, TimeScale, Unit, Unread};
 use crate::input::bytes::Bytes;
-use crate::input::{self, Duplicates, Given, Problem};
+use crate::input::{self, Contents, Given, Problem};
 use crate::observe::Listeners;
 use crate::period::Period;
 use crate::source::sampled::ending::Ending;
@@ -23,6 +23,9 @@ pub struct SourceRow {
     pub recognises: fn(&str, &[u8]) -> bool,
     /// Whether a file has a name that only this source's files have.
     pub names: fn(&Path) -> bool,
+    /// Whether an input that it recognises has anything to show. Asked where other sources' files were given too, as it
+    /// may take all of the bytes.
+    pub shows: fn(Bytes) -> bool,
     /// Options that have no effect on it, each by its name with the reason; commands refuse them.
     pub unused: &'static [(&'static str, &'static str)],
     /// A source that has read nothing.
@@ -141,8 +144,8 @@ pub struct SourceFile {
     pub cut_short: Option<String>,
     /// A hash of its first bytes: files with the same hash and as many bytes are most probably the same.
     pub head_hash: Option<u64>,
-    /// Of an archive, files in it that seem to be the same.
-    pub duplicates: Duplicates,
+    /// Of an archive, what was found of the files in it.
+    pub contents: Contents,
 }
 
 /// What a file says of where it comes from.

@@ -53,8 +53,9 @@ Examples:
 #[command(override_usage = "readpath profile [OPTIONS] [FILE]... [-- COMMAND...]")]
 #[command(group = clap::ArgGroup::new("input").args(["files", "on", "command"]).required(true).multiple(true))]
 struct Arguments {
-    /// Traces (event 10046) or server logs of PostgreSQL, plain or compressed with gzip, zstd, xz, bzip2 or zip,
-    /// folders of them, patterns, or - for standard input; or the folder of a recording (`readpath record`)
+    /// Traces (event 10046) or server logs of PostgreSQL, plain or compressed with gzip, zstd, xz, bzip2 or zip;
+    /// archives of them (.zip, .tar, .tar.gz and the like), folders of them, patterns, or - for standard input; or the
+    /// folder of a recording (`readpath record`)
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::user::User;
+use crate::user::{User, complaint};
 use crate::waiting;
 
 /// A trace made for these tests: two pages of a shop, 3.4 s, of it 2.3 s of a person thinking.
@@ -292,6 +292,69 @@ fn a_folder_is_read_without_what_cannot_be_read_and_says_so() {
     let names: BTreeSet<&str> =
         rows(&run, "summary", true).iter().map(|row| row["parameters"]["session"].as_str().unwrap()).collect();
     assert_eq!(names.len(), 2, "sessions of one name stay distinct");
+}
+
+/// A log whose entries have durations and no plans.
+const WITHOUT_PLANS: &str = "2026-11-21 10:45:01.004 UTC [7] LOG:  duration: 4.000 ms  statement: select 1\n";
+
+#[test]
+fn a_trace_is_shown_beside_a_log_without_a_plan_which_is_named() {
+    let user = User::new();
+    user.file("plain.log", WITHOUT_PLANS.as_bytes());
+    user.file("a.trc", &fs::read(TRACE).unwrap());
+    let output = user.run("profile plain.log a.trc --no-store");
+    let page = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = "warning: plain.log is a server log in which nothing can be profiled, and is passed over";
+    assert!(page.contains("Largest class: single-block reads") && page.contains(named), "{page}");
+    assert_eq!(output.status.code(), Some(1), "a script sees that something is missing");
+}
+
+#[test]
+fn a_trace_is_shown_of_an_archive_in_which_a_log_without_a_plan_comes_first() {
+    let user = User::new();
+    user.file("plain.log", WITHOUT_PLANS.as_bytes());
+    user.file("a.trc", &fs::read(TRACE).unwrap());
+    let pack = format!("tar -C '{}' -cf both.tar plain.log a.trc", user.home.path().display());
+    assert!(Command::new("sh").args(["-c", &pack]).current_dir(user.home.path()).status().unwrap().success());
+    let run = user.document("profile both.tar");
+    assert!(findings(&run).contains("mixed-archive") && !rows(&run, "event", false).is_empty(), "{run}");
+    // Standard input cannot be looked through before it is read.
+    let input = fs::File::open(user.home.path().join("both.tar")).unwrap();
+    let output = user.command("profile -").stdin(input).output().unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("a.trc is not in the profile. Unpack it, and profile each kind separately."), "{said}");
+}
+
+#[test]
+fn a_zip_archive_on_standard_input_is_refused_with_what_to_do() {
+    let user = User::new();
+    let path = user.file("a.zip", b"PK\x03\x04 and so on");
+    for is_piped in [false, true] {
+        let mut command = user.command("profile -");
+        let child = match is_piped {
+            false => command.stdin(fs::File::open(&path).unwrap()).spawn().unwrap(),
+            true => {
+                let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+                child.stdin.take().unwrap().write_all(&fs::read(&path).unwrap()).unwrap();
+                child
+            }
+        };
+        let output = child.wait_with_output().unwrap();
+        let said = complaint(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let refusal = "standard input could not be read: it is a zip archive, which is read from a file and not from \
+                       standard input or a pipe";
+        assert!(said.contains(refusal) && said.contains("save it as a file"), "{said}");
+    }
+}
+
+#[test]
+fn the_help_names_the_archives_that_are_read_and_says_that_a_name_is_that_of_the_archive() {
+    let help = User::new().ok("profile -h").split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["archives of them (.zip, .tar, .tar.gz and the like)", "an archive counts by its own name"] {
+        assert!(help.contains(part), "{help}");
+    }
 }
 
 #[test]

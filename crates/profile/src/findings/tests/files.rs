@@ -12,7 +12,7 @@ use super::trace::{ingested, said};
 use crate::event::{Evidence, TimeScale, Unit, Unread};
 use crate::follow::{Way, findings};
 use crate::ingest::Ingested;
-use crate::input::{Duplicates, Problem};
+use crate::input::{Contents, Duplicates, Kinds, Problem};
 use crate::source::{FileHeader, SourceFile};
 
 pub(super) fn readings() -> Vec<Reading> {
@@ -122,17 +122,22 @@ fn same_content() -> Reading {
     })
 }
 
-/// Whether an archive holds a trace and a server log.
+/// Whether an archive holds a trace and a server log, and whether it is read as traces.
 fn mixed() -> Reading {
-    let of = |is_mixed: &bool| {
-        let mixed = is_mixed.then(|| ["b.trc".into(), "c.log".into()]);
-        let duplicates = Duplicates { mixed, ..Duplicates::default() };
-        said(of_files(vec![SourceFile { duplicates, ..named("a.tar") }]))
+    let of = |(has_trace, has_log, is_of_traces): &(bool, bool, bool)| {
+        let kinds = Kinds { trace: has_trace.then(|| "b.trc".into()), server_log: has_log.then(|| "c.log".into()) };
+        let contents = Contents { kinds, ..Contents::default() };
+        let source = if *is_of_traces { None } else { Some("PostgreSQL server log") };
+        said(Ingested { source, ..of_files(vec![SourceFile { contents, ..named("a.tar") }]) })
     };
-    reading(row::MIXED_ARCHIVE, proptest::bool::ANY, of, |is_mixed| {
-        is_mixed.then(|| {
-            says!["In a.tar, b.trc seems to be a trace and c.log a server log: an archive is read as one kind"]
-        })
+    let any = || proptest::bool::ANY;
+    reading(row::MIXED_ARCHIVE, (any(), any(), any()), of, |(has_trace, has_log, is_of_traces)| {
+        let read = match is_of_traces {
+            true => "here as traces, and c.log is not in the profile.",
+            false => "here as server logs, and b.trc is not in the profile.",
+        };
+        let both = "In a.tar, b.trc seems to be a trace and c.log a server log: an archive is read as one kind, ";
+        (*has_trace && *has_log).then(|| says![format!("{both}{read}")])
     })
 }
 
@@ -141,8 +146,8 @@ fn same_within_archive() -> Reading {
     let of = |archives: &[Option<u64>; 2]| {
         let archive = |(name, further): (&str, &Option<u64>)| {
             let first = further.map(|_| ["b.trc".into(), "c/b.trc".into()]);
-            let duplicates = Duplicates { first, further: further.unwrap_or(0), mixed: None };
-            SourceFile { duplicates, ..named(name) }
+            let duplicates = Duplicates { first, further: further.unwrap_or(0) };
+            SourceFile { contents: Contents { duplicates, ..Contents::default() }, ..named(name) }
         };
         said(of_files(["a.tar", "a.zip"].into_iter().zip(archives).map(archive).collect()))
     };

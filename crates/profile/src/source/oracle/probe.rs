@@ -7,8 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use measure::sorting;
+use sys::file::awaited::unless_called_off;
 
 use crate::input::bytes::Bytes;
+use crate::input::foreign::{TIMED_BYTES_MAX, may_be_traced};
 use crate::input::{self, Given, Problem};
 use crate::source::oracle::chunk::Chunks;
 use crate::source::oracle::record::{Batch, Body};
@@ -16,6 +18,9 @@ use crate::source::oracle::scan::{Scanner, State};
 
 /// How many bytes are looked at on either side.
 pub const PROBE_BYTES: usize = 1 << 20;
+
+/// How many bytes are looked at together where a call is searched for.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// The records at both ends of a file.
 #[derive(Debug, Default)]
@@ -27,6 +32,22 @@ pub struct Probe {
     /// The records at its end, where that can be reached without reading all that comes before: not in a compressed
     /// file or an archive, and not in one that the head holds whole.
     pub tail: Option<Batch>,
+}
+
+/// Whether anything in these bytes may be a call or a wait. They are read as far as the first one.
+pub(super) fn may_hold_calls(mut bytes: Bytes) -> bool {
+    let mut read = Vec::new();
+    loop {
+        // A sign of one may have begun in the bytes before.
+        read.drain(..read.len().saturating_sub(TIMED_BYTES_MAX));
+        let more = unless_called_off().and_then(|()| bytes.append(&mut read, PIECE_BYTES));
+        if !more.is_ok_and(|more| more > 0) {
+            return false;
+        }
+        if may_be_traced(&read) {
+            return true;
+        }
+    }
 }
 
 /// Looks at both ends of a file.
@@ -134,6 +155,15 @@ mod tests {
         let last = tail.records.last().unwrap();
         assert!(matches!(&last.body, Body::Call(call) if call.end == Some(1_059_999)));
         assert_eq!(last.offset as usize, text.trim_end().rfind('\n').unwrap() + 1);
+    }
+
+    #[test]
+    fn a_call_is_found_wherever_it_stands_and_no_other_text_is_one() {
+        let holds = |text: String| may_hold_calls(Bytes::from_reader(io::Cursor::new(text)));
+        for before in (PIECE_BYTES - 6..PIECE_BYTES + 2).chain([0, 9 * PIECE_BYTES]) {
+            assert!(holds("x".repeat(before) + "ela= 9"), "{before}");
+        }
+        assert!(!holds("x".repeat(3 * PIECE_BYTES)) && !holds(String::new()));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
 use crate::source::oracle::account::Accounting;
 use crate::source::oracle::line::kind::OUT_OF_RANGE;
-use crate::source::oracle::probe::{PROBE_BYTES, order_segments, probe};
+use crate::source::oracle::probe::{PROBE_BYTES, may_hold_calls, order_segments, probe};
 use crate::source::oracle::read::{How, read_with};
 use crate::source::oracle::record::{Attribute, Batch, Body, Mark};
 use crate::source::oracle::time_scale::TimeScaleProbe;
@@ -25,6 +25,7 @@ pub const ROW: SourceRow = SourceRow {
     // A trace can begin with anything: its calls and waits are what makes it one.
     recognises: |_, _| false,
     names: |_| false,
+    shows: may_hold_calls,
     unused: &[
         ("from", "--since and --until choose traces by their time, and compare takes a part of one"),
         ("to", "--since and --until choose traces by their time, and compare takes a part of one"),
@@ -70,7 +71,7 @@ impl Source for TraceFiles {
         let head_hash = input.head_hash;
         // Before the accounting is handed over: what cannot be opened must not take that of the other files with it.
         let bytes = input.open()?;
-        let duplicates = bytes.duplicates();
+        let contents = bytes.contents();
         let accounting = mem::replace(&mut self.accounting, Accounting::new());
         let mut files = Files { head_hash, ..Files::new(&given, self.settings.unit, first, accounting) };
         let mut head = Vec::new();
@@ -84,8 +85,8 @@ impl Source for TraceFiles {
         });
         let (mut read, accounting) = files.finish(reading);
         self.accounting = accounting;
-        if let Some(file) = read.first_mut() {
-            file.duplicates = duplicates.take();
+        if let (Some(file), Some(contents)) = (read.first_mut(), contents) {
+            file.contents = contents.take();
         }
         let timed_records: u64 = read.iter().map(|file| file.timed_records).sum();
         match outcome {

@@ -7,11 +7,13 @@
 //! a context waits for the next shallower entry of its session, and is taken off it where it ran inside.
 
 use std::borrow::Borrow;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
 use std::io::{self, Read};
 
 use foldhash::fast::RandomState;
+use sys::file::awaited::unless_called_off;
 
 use super::entry::{Entry, Lines};
 use super::figures::{Figures, NodeFigures, figures};
@@ -39,6 +41,7 @@ pub const ROW: SourceRow = SourceRow {
     name: Some("PostgreSQL server log"),
     recognises: |_, head| detect(head).is_some(),
     names: |_| false,
+    shows: holds_plan,
     unused: &[
         ("time_scale", "times of a PostgreSQL log are in milliseconds"),
         ("think_time", "a PostgreSQL log does not show how long a session waited for its client"),
@@ -743,7 +746,7 @@ impl Source for LogSource {
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, input::Problem> {
         let (name, head_hash) = (input.given.name(), input.head_hash);
         let bytes = input.open()?;
-        let duplicates = bytes.duplicates();
+        let contents = bytes.contents();
         reading.begin_file(&name);
         let (plans, before) = (self.summary.plans, std::mem::take(&mut self.summary.unread));
         let mut metered = Metered { bytes, name: &name, read: 0, meter: &mut reading.meter };
@@ -757,12 +760,47 @@ impl Source for LogSource {
             outcome => outcome.err().map(|error| error.to_string()),
         };
         let read = SourceFile { name, bytes, timed_records, unread, cut_short, head_hash, ..SourceFile::default() };
-        Ok(vec![SourceFile { duplicates: duplicates.take(), ..read }])
+        let contents = contents.map(|contents| contents.take()).unwrap_or_default();
+        Ok(vec![SourceFile { contents, ..read }])
     }
 
     fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
         let (accounted, summary) = self.end(listeners);
         Finished { accounted, findings: findings(&summary), sampled: None }
+    }
+}
+
+/// Whether a log holds a plan that can be read. It is read as far as the first one.
+fn holds_plan(bytes: Bytes) -> bool {
+    let is_found = Cell::new(false);
+    let mut source = LogSource::new();
+    // What cannot be read any further holds no other one.
+    let _ = source.read_log(UpToPlan { bytes, is_found: &is_found }, &mut FirstPlan(&is_found));
+    is_found.get()
+}
+
+/// Hears whether there is an execution.
+struct FirstPlan<'a>(&'a Cell<bool>);
+
+impl Observer for FirstPlan<'_> {
+    fn call(&mut self, _: &Context, _: &Call) {
+        self.0.set(true);
+    }
+}
+
+/// A reader that ends where a plan was found.
+struct UpToPlan<'a> {
+    bytes: Bytes,
+    is_found: &'a Cell<bool>,
+}
+
+impl Read for UpToPlan<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.is_found.get() {
+            return Ok(0);
+        }
+        unless_called_off()?;
+        self.bytes.read(buffer)
     }
 }
 

@@ -28,6 +28,8 @@ pub const ROW: SourceRow = SourceRow {
     name: Some(SAMPLED_SOURCE),
     recognises: |_, head| recording::is_segment(head),
     names: |path| SegmentName::of(path).is_some(),
+    // A segment of a time at which nothing was done says just that.
+    shows: |_| true,
     unused: &[
         ("time_scale", "times of a recording are in nanoseconds"),
         ("since", "a recording is read from one time to another: --from and --to"),

@@ -38,7 +38,7 @@ pub(super) fn findings(of: &Judged<'_>) -> Vec<Finding> {
     found.extend(of.blockers());
     found.extend((!of.observed.level.is_empty()).then(|| row::LEVEL.of(of.observed.level.join(" "))));
     found.extend(of.db_time());
-    found.extend((!of.sampled.is_exact).then(|| scarce(of.sampled.samples)).flatten());
+    found.extend(scarce(of.sampled));
     found.extend(numbered(of.context));
     found.extend(hidden(of.accounting.hidden, of.accounting.sessions_max));
     found.extend(disabled(of.accounting.disabled));
@@ -137,20 +137,27 @@ fn blocked(root: &BlockerRow, below: u64, statement: &str, unknown: Ticks) -> St
     format!("Session {}{state}{last} blocked others for {} ({waits}).{rest}", root.process, shown(root.time))
 }
 
-fn scarce(samples: u64) -> Option<Finding> {
-    if samples == 0 {
-        let message = "No sample found a session at work: there is no time to divide. Sample when there is work.";
-        return Some(row::SCARCE_SAMPLES.of(message));
-    }
-    (samples < SAMPLES_MIN).then(|| {
-        let message = format!(
-            "The shares rest on {} of sessions at work: each may be off by {} points and more. Sample for longer, or \
-             when there is work.",
-            counted(samples, "sample", "samples"),
-            three_digits(98.0 / (samples as f64).sqrt())
-        );
-        row::SCARCE_SAMPLES.of(message)
-    })
+/// Whether sessions were at work, and found there often enough.
+fn scarce(sampled: &Sampled) -> Option<Finding> {
+    let samples = counted(sampled.samples, "sample", "samples");
+    let message = match sampled.samples {
+        0 if sampled.is_exact => {
+            "No session that was watched was at work: there is no time to divide. Watch when there is work.".into()
+        }
+        // What was seen whole rests on no samples.
+        _ if sampled.is_exact => return None,
+        0 => "No sample found a session at work: there is no time to divide. Sample when there is work.".into(),
+        _ if sampled.db_time <= Ticks::ZERO => {
+            format!("No sample found a session at work: all of the time is that of pauses in transactions ({samples}).")
+        }
+        SAMPLES_MIN.. => return None,
+        few => format!(
+            "The shares rest on {samples} of sessions at work: each may be off by {} points and more. Sample for \
+             longer, or when there is work.",
+            three_digits(98.0 / (few as f64).sqrt())
+        ),
+    };
+    Some(row::SCARCE_SAMPLES.of(message))
 }
 
 /// What a number in the place of a wait's name means.

@@ -9,6 +9,7 @@ use ::measure::quantity;
 use ::measure::schema::logs::findings as row;
 use ::profile::choice::{FileChoice, FileName, WallClock};
 use ::profile::event::{Observer, Ticks};
+use ::profile::findings::mixed_archives;
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use ::profile::input::{Problem, is_packed_name};
 use clap::Args;
@@ -21,7 +22,8 @@ const REFRESH: Duration = Duration::from_millis(200);
 
 #[derive(Args)]
 pub(in crate::commands) struct ReadingArguments {
-    /// Of files that are given or found, only those of this name, such as '*_ora_4711*'
+    /// Of files that are given or found in folders, only those of this name, such as '*_ora_4711*'; an archive counts
+    /// by its own name, and all files in it are read
     #[arg(long, value_name = "GLOB")]
     pub(in crate::commands) name: Option<FileName>,
     /// Of traces, only those that were still being written at this time on the server's wall clock: '2026-11-22 09:00'
@@ -103,7 +105,8 @@ impl Shown {
     }
 }
 
-/// Refuses what holds nothing to profile: no file, or logs of PostgreSQL without a plan.
+/// Refuses what holds nothing to profile: no file, or logs of PostgreSQL without a plan. Where an archive that can be
+/// read once only, such as one on standard input, mixes them with traces, that is said too.
 pub(in crate::commands) fn refuse_nothing(ingested: &Ingested) -> Result<(), Failure> {
     if ingested.files.is_empty() {
         return Err(nothing_read(ingested));
@@ -114,7 +117,11 @@ pub(in crate::commands) fn refuse_nothing(ingested: &Ingested) -> Result<(), Fai
         1 => first.to_string(),
         count => format!("{first} and {} more", count - 1),
     };
-    Err(Failure::new(Exit::Failed, format!("nothing in {files} can be profiled. {}", finding.message)))
+    let mut sentence = format!("nothing in {files} can be profiled. {}", finding.message);
+    for mixed in mixed_archives(ingested) {
+        sentence = format!("{sentence} {}", mixed.message);
+    }
+    Err(Failure::new(Exit::Failed, sentence))
 }
 
 /// Why there is no profile of any file.

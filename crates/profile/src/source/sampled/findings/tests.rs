@@ -39,19 +39,6 @@ fn of_sessions() -> Vec<Reading> {
         |count| judged(&|accounting, _, _| accounting.disabled = *count),
         |count| (*count > 0).then(|| says![if *count == 1 { "1 session does" } else { "2 sessions do" }]),
     );
-    let scarce = reading(
-        row::SCARCE_SAMPLES,
-        0..200_u64,
-        |count| judged(&|_, sampled, _| sampled.samples = *count),
-        |count| {
-            let said = match count {
-                0 => "No sample found a session at work: there is no time to divide.".into(),
-                1 => "1 sample of".into(),
-                count => format!("{count} samples of"),
-            };
-            (*count < 100).then(|| says![said])
-        },
-    );
     let in_transaction = reading(
         row::IDLE_IN_TRANSACTION,
         0..3_000_000_i64,
@@ -83,7 +70,32 @@ fn of_sessions() -> Vec<Reading> {
             (*waiters > 0).then(|| says!["Session 4711 shop blocked others", "2.00 s", waits])
         },
     );
-    vec![hidden, disabled, scarce, in_transaction, blockers]
+    vec![hidden, disabled, scarce(), in_transaction, blockers]
+}
+
+/// Samples, for how many µs sessions were at work, and whether every wait was seen: 0 is yes.
+fn scarce() -> Reading {
+    reading(
+        row::SCARCE_SAMPLES,
+        (0..200_u64, 0..4_i64, 0..3_u8),
+        |(count, at_work, exact)| {
+            judged(&|_, sampled, _| {
+                (sampled.samples, sampled.db_time, sampled.is_exact) = (*count, micros(*at_work), *exact == 0);
+            })
+        },
+        |(count, at_work, exact)| {
+            let said = match (count, at_work) {
+                (0, _) if *exact == 0 => "No session that was watched was at work: there is no time".into(),
+                _ if *exact == 0 => return None,
+                (0, _) => "No sample found a session at work: there is no time to divide.".into(),
+                (_, 0) => "No sample found a session at work: all of the time is that of pauses".into(),
+                (100.., _) => return None,
+                (1, _) => "1 sample of".into(),
+                (count, _) => format!("{count} samples of"),
+            };
+            Some(says![said])
+        },
+    )
 }
 
 fn of_the_account() -> Vec<Reading> {

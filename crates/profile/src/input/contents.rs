@@ -1,0 +1,161 @@
+//! What the files of one archive are to one another: which of them seem to be the same, and of which kinds they are.
+//!
+//! As with files that are given one by one, the first bytes and the size decide which are the same, and all of them are
+//! read: what is in them counts once for each. Files in which nothing takes time, such as a note in each folder, add
+//! nothing to any sum, and are not compared.
+//!
+//! The same first bytes show whether an archive mixes traces and server logs, of which one kind is read.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::input::foreign::{HEAD_BYTES, Held, TIMED_BYTES_MAX, hash_of_head, held_by, may_be_timed};
+
+/// Most files of an archive that the files behind them are compared with.
+const COMPARED_MAX: usize = 1 << 16;
+
+/// Longest name of a file that is compared: an archive that packs well may hold any number of names of a mebibyte.
+const NAME_BYTES_MAX: usize = 1 << 10;
+
+/// What was found of the files in an archive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Those that seem to be the same.
+    pub duplicates: Duplicates,
+    /// Of which kinds they are.
+    pub kinds: Kinds,
+}
+
+/// Files of an archive that seem to be the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Duplicates {
+    /// The names of the first two.
+    pub first: Option<[String; 2]>,
+    /// How many files behind these are like one before them.
+    pub further: u64,
+}
+
+/// The names of the first file of each kind in an archive, which is read as one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// The first trace.
+    pub trace: Option<String>,
+    /// The first server log.
+    pub server_log: Option<String>,
+}
+
+impl Duplicates {
+    fn add(&mut self, pair: [String; 2]) {
+        if self.first.is_none() {
+            self.first = Some(pair);
+        } else {
+            self.further += 1;
+        }
+    }
+}
+
+impl Kinds {
+    /// The kind of one file.
+    fn of(held: Option<Held>, name: &str) -> Kinds {
+        match held {
+            Some(Held::Trace) => Kinds { trace: Some(name.into()), ..Kinds::default() },
+            Some(Held::ServerLog) => Kinds { server_log: Some(name.into()), ..Kinds::default() },
+            None => Kinds::default(),
+        }
+    }
+
+    /// The first trace and the first server log, where there are both.
+    pub fn mixed(&self) -> Option<[&str; 2]> {
+        Some([self.trace.as_deref()?, self.server_log.as_deref()?])
+    }
+
+    /// Takes those that are the first ones.
+    fn add(&mut self, found: Kinds) {
+        self.trace = self.trace.take().or(found.trace);
+        self.server_log = self.server_log.take().or(found.server_log);
+    }
+}
+
+impl Contents {
+    /// Adds what was found of an archive of this name that is a file of the archive.
+    fn add_within(&mut self, name: &str, within: Contents) {
+        let named = |file: String| format!("{name}/{file}");
+        let Contents { duplicates, kinds } = within;
+        if let Some(pair) = duplicates.first {
+            self.duplicates.add(pair.map(named));
+        }
+        self.duplicates.further += duplicates.further;
+        self.kinds.add(Kinds { trace: kinds.trace.map(named), server_log: kinds.server_log.map(named) });
+    }
+}
+
+/// What the reader of an archive has found so far, for the one who reads its bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SharedContents(Arc<Mutex<Contents>>);
+
+impl SharedContents {
+    /// Hands out what was found so far.
+    pub(crate) fn take(&self) -> Contents {
+        mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Contents> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Compares the files of an archive with one another while they are read.
+#[derive(Default)]
+pub(super) struct Comparison {
+    /// The files so far, by their first bytes and their sizes.
+    known: HashMap<(u64, u64), String>,
+    /// The first bytes of the open file, and how many it has so far.
+    head: Vec<u8>,
+    bytes: u64,
+    /// Whether anything in it may take time.
+    is_timed: bool,
+    found: SharedContents,
+}
+
+impl Comparison {
+    /// Where to look for what is found.
+    pub(super) fn found(&self) -> SharedContents {
+        self.found.clone()
+    }
+
+    /// Takes the next bytes of the open file.
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        let known = self.head.len();
+        let (first, behind) = bytes.split_at(bytes.len().min(HEAD_BYTES - known));
+        self.head.extend_from_slice(first);
+        self.bytes += bytes.len() as u64;
+        // A sign may have begun in the bytes before. Behind the first bytes one that did is missed: there is another.
+        let from = known.saturating_sub(TIMED_BYTES_MAX);
+        self.is_timed = self.is_timed || may_be_timed(&self.head[from..]) || may_be_timed(behind);
+    }
+
+    /// Ends the open file. `within` is what was found of its own files, where it is an archive.
+    pub(super) fn end_file(&mut self, name: String, within: Option<Contents>) {
+        let key = (hash_of_head(&self.head), mem::take(&mut self.bytes));
+        let held = held_by(&self.head);
+        self.head.clear();
+        let is_timed = mem::take(&mut self.is_timed);
+        let is_named = name.len() <= NAME_BYTES_MAX;
+        let mut found = self.found.lock();
+        match within {
+            // Its first bytes are those of its first files alone.
+            Some(within) => found.add_within(&name, within),
+            None if is_named => found.kinds.add(Kinds::of(held, &name)),
+            None => {}
+        }
+        if !is_timed || !is_named {
+            return;
+        }
+        if let Some(first) = self.known.get(&key) {
+            found.duplicates.add([first.clone(), name]);
+        } else if self.known.len() < COMPARED_MAX {
+            self.known.insert(key, name);
+        }
+    }
+}
