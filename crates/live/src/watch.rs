@@ -1026,7 +1026,7 @@ impl Watch {
         self.hits.iter_mut().for_each(BufferHits::forget);
         (self.question, self.further) = (None, None);
         self.end_session();
-        let reason = error.to_string().trim_end_matches('.').to_string();
+        let reason = why(error);
         self.knock(left, end, &reason);
         let lost = ticks(left.elapsed() + self.sleeps.since().unwrap_or_default());
         self.last = None;

@@ -92,20 +92,26 @@ impl Context {
         Ok(Context { globals, settings, command_line, definition, purpose, job, rows_under })
     }
 
-    /// The directory of the store, for commands that need one.
+    /// The directory of the store, for commands that keep a run.
     pub(crate) fn store_dir(&self) -> Result<PathBuf, Failure> {
-        if self.globals.no_store {
-            return Err(Failure::new(Exit::WrongCommandLine, "this command reads kept runs: leave out --no-store."));
-        }
-        let dir = self.globals.store.clone().or_else(|| self.settings.store_dir.clone());
         let nowhere = "there is no directory to keep runs in, because neither XDG_DATA_HOME nor HOME is set. Name one \
                        with --store DIR, or measure without keeping the run with --no-store.";
-        dir.ok_or_else(|| Failure::new(Exit::NotKept, nowhere))
+        self.named_or_usual_dir().ok_or_else(|| Failure::new(Exit::NotKept, nowhere))
+    }
+
+    /// The directory that the command line names, else the usual one.
+    fn named_or_usual_dir(&self) -> Option<PathBuf> {
+        self.globals.store.clone().or_else(|| self.settings.store_dir.clone())
     }
 
     /// The store for reading. The usual one may not be there yet; one that is named has to be.
     pub(crate) fn store_to_read(&self) -> Result<Store, Failure> {
-        let dir = self.store_dir()?;
+        if self.globals.no_store {
+            return Err(Failure::new(Exit::WrongCommandLine, "this command reads kept runs: leave out --no-store."));
+        }
+        let nowhere = "it is not known where runs are kept, because neither XDG_DATA_HOME nor HOME is set. Set one of \
+                       them, or name the directory with --store DIR.";
+        let dir = self.named_or_usual_dir().ok_or_else(|| Failure::new(Exit::NotKept, nowhere))?;
         if self.globals.store.is_some() && !dir.is_dir() {
             let sentence = format!("there is no directory {}: name the one that runs are kept in.", dir.display());
             return Err(Failure::new(Exit::NotKept, sentence));

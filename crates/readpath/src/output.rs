@@ -6,11 +6,15 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use report::{Media, Shown};
+use report::{Media, Shown, Style};
 
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
 use crate::secrets::without_secrets;
+use crate::settings::width_of_messages;
+
+/// Columns by which the lines of a message after its first stand in.
+const HANGING: usize = 2;
 
 /// Since when a write to standard output waits for its reader.
 static WAITING_SINCE: Mutex<Option<Instant>> = Mutex::new(None);
@@ -95,6 +99,13 @@ fn reached(outcome: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
+/// Whether standard output and standard error are one file, as with `2>&1`.
+pub(crate) fn is_one_file() -> bool {
+    let [stdout, stderr] = [rustix::fs::fstat(io::stdout()), rustix::fs::fstat(io::stderr())]
+        .map(|data| data.ok().map(|data| (data.st_dev, data.st_ino)));
+    stdout.is_some() && stdout == stderr
+}
+
 /// Says on standard error what went wrong.
 pub(crate) fn complain(message: &str) {
     warn(&format!("readpath: {message}"));
@@ -105,7 +116,31 @@ pub(crate) fn complain(message: &str) {
 pub(crate) fn warn(text: &str) {
     let line: Vec<OsString> = env::args_os().collect();
     // There is nowhere to report that this could not be printed.
-    let _ = writeln!(io::stderr(), "{}", printable(&without_secrets(text.trim_end(), &line)));
+    let _ = writeln!(io::stderr(), "{}", laid_out(&printable(&without_secrets(text.trim_end(), &line))));
+}
+
+/// A message for standard error. Lines that a terminal would break within words are broken between them; elsewhere
+/// they stay whole, for logs and scripts.
+fn laid_out(message: &str) -> String {
+    width_of_messages().map_or_else(|| message.into(), |columns| wrapped(message, columns))
+}
+
+/// Lines of at most `columns`. What goes on in another line stands in there, as on a page; a line that fits keeps its
+/// spaces.
+fn wrapped(text: &str, columns: usize) -> String {
+    let one = |line: &str| {
+        let said = line.trim_start();
+        let margin = line.len() - said.len();
+        let style = Style { width: columns.saturating_sub(margin), ..Style::default() };
+        let lines = style.wrap(said, HANGING);
+        let is_whole = !lines.contains('\n');
+        if is_whole {
+            line.into()
+        } else {
+            line[..margin].to_string() + &lines.replace('\n', &format!("\n{:margin$}", ""))
+        }
+    };
+    text.lines().map(one).collect::<Vec<_>>().join("\n")
 }
 
 /// Says which servers have something of ours left.
@@ -124,10 +159,34 @@ pub(crate) fn printable(text: &str) -> String {
 /// Says on standard error what a run is about to do.
 pub(crate) fn announce(text: &str) {
     // There is nowhere else to say it.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = writeln!(io::stderr(), "{}", laid_out(text.trim_end()));
 }
 
 /// A result that did not reach its reader.
 pub(crate) fn not_printed(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Failed, format!("the result could not be written to standard output: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_is_broken_between_words_and_stands_in_like_a_sentence_of_a_page() {
+        let said = "readpath: the run was interrupted by ^C; the 12 cases it had finished are kept as 0197c0de.";
+        assert_eq!(
+            wrapped(said, 40),
+            "readpath: the run was interrupted by ^C;\n  the 12 cases it had finished are kept\n  as 0197c0de."
+        );
+        assert_eq!(wrapped(said, 200), said);
+    }
+
+    #[test]
+    fn lines_that_fit_keep_their_spaces_and_those_that_do_not_keep_their_margin() {
+        let said = "error: it is wrong\n\n  tip:   --rate is of disk\n\n    Usage: readpath disk [OPTIONS] <PATH>...";
+        assert_eq!(wrapped(said, 50), said);
+        let (short, usage) = said.rsplit_once('\n').unwrap();
+        let expected = format!("{short}\n    Usage: readpath disk\n      [OPTIONS] <PATH>...");
+        assert_eq!(wrapped(said, 30), expected, "{usage}");
+    }
 }

@@ -96,6 +96,13 @@ impl Settings {
     }
 }
 
+/// Columns of a message on standard error; `None` where it goes to no terminal, or to one that does not say.
+pub(crate) fn width_of_messages() -> Option<usize> {
+    let stderr = io::stderr();
+    let size = rustix::termios::tcgetwinsize(&stderr).ok().filter(|size| size.ws_col > 0)?;
+    stderr.is_terminal().then(|| usize::from(size.ws_col).min(Style::WIDTH_MAX))
+}
+
 fn width(columns: Option<String>, terminal: Terminal) -> usize {
     // A shell without a terminal may say 0, which asks for nothing.
     let asked = columns.and_then(|text| text.parse::<usize>().ok()).filter(|columns| *columns > 0);

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::beside;
 use crate::body::{processor, subject as subject_of};
 use crate::page::number::{RATIO_DECIMALS, range, ratio_to};
-use crate::page::parameters::{in_full, phrase, phrase_in_full, shown, varying_among};
+use crate::page::parameters::{in_full, phrase, phrase_in_full, shown, varying_among, with_unit};
 use crate::page::{Align, Cell, Key, Page, Section, Table};
 
 /// Metrics that say what a run did and not what a read costs: in JSON and CSV, not on the page.
@@ -161,7 +161,8 @@ fn no_case(comparison: &Comparison) -> String {
 /// The values of a parameter in each run, where they have none in common.
 fn values_apart(comparison: &Comparison, name: &str) -> Option<String> {
     let values = |cases: &[Unmatched]| -> BTreeSet<String> {
-        let value = |case: &Unmatched| case.parameters.get(name).map_or("none".into(), |value| shown(name, value));
+        let text = |value: &Value| with_unit(name, &shown(name, value));
+        let value = |case: &Unmatched| case.parameters.get(name).map_or("none".into(), text);
         cases.iter().map(value).collect()
     };
     let (first, second) = (values(&comparison.only_before), values(&comparison.only_after));
@@ -353,8 +354,9 @@ fn reads_the_same(change: &Change) -> bool {
 
 /// The value of a parameter in each run.
 fn texts(change: &Change, text: fn(&str, &Value) -> String) -> [String; 2] {
-    [&change.before, &change.after]
-        .map(|value| value.as_ref().map_or("none".into(), |value| text(&change.parameter, value)))
+    let name = &change.parameter;
+    let text = |value: &Value| with_unit(name, &text(name, value));
+    [&change.before, &change.after].map(|value| value.as_ref().map_or("none".into(), text))
 }
 
 fn table(cases: &[&CaseComparison], warnings: &Warnings<'_>, names: &[&str]) -> Table {
@@ -435,5 +437,17 @@ mod tests {
         let sentence = "The rate was not reached at depth 1\u{202f}024.";
         assert!(!names_words(sentence, "depth 1") && !names_words(sentence, "024"));
         assert!(names_words(sentence, "depth 1\u{202f}024") && names_words("At depth 1.", "depth 1"));
+    }
+
+    #[test]
+    fn a_parameter_that_differs_has_its_unit_as_in_the_head_of_a_page() {
+        let said = |name: &str, before: Option<u64>, after: u64| {
+            let (before, after) = (before.map(Value::from), Some(after.into()));
+            change_text(&Change { parameter: name.into(), before, after })
+        };
+        assert_eq!(said("row_length", Some(25), 250), "row_length: first 25 bytes, second 250 bytes");
+        assert_eq!(said("duration", None, 3), "duration: first none, second 3 s");
+        assert_eq!(said("rate", Some(50), 500), "rate: first 50/s, second 500/s");
+        assert_eq!(said("depth", Some(1), 4), "depth: first 1, second 4");
     }
 }

@@ -31,10 +31,21 @@ impl Identity<'_> {
 pub(super) fn each_once(paths: &[PathBuf]) -> (Vec<&Path>, Vec<Finding>) {
     let (once, repeated) = repeated(paths);
     let finding = |[path, first]: [&Path; 2]| {
-        let (path, first) = (path.display(), first.display());
-        row::NAMED_BEFORE.of(format!("{path} is {first}, which was named before: it is read once."))
+        let message = match path.as_os_str() == first.as_os_str() {
+            true => format!("{} is given {}: it is read once.", path.display(), times_given(path, paths)),
+            false => format!("{} is {}, which was named before: it is read once.", path.display(), first.display()),
+        };
+        row::NAMED_BEFORE.of(message)
     };
     (once, repeated.into_iter().map(finding).collect())
+}
+
+/// How often a path is among others, in words.
+fn times_given(path: &Path, paths: &[PathBuf]) -> String {
+    match paths.iter().filter(|other| other.as_os_str() == path.as_os_str()).count() {
+        2 => "twice".into(),
+        count => format!("{count} times"),
+    }
 }
 
 /// The paths without those that name what an earlier one names, and each of these with that earlier one.

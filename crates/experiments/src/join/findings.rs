@@ -1,7 +1,7 @@
 //! What joins say whose waits are timed: what gathering gained, when it gained nothing, and from which size on it gains
 //! no more.
 
-use measure::quantity::three_digits;
+use measure::quantity::{grouped, three_digits};
 use measure::schema::join;
 use measure::schema::join::findings as row;
 use measure::sorting;
@@ -48,12 +48,14 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
     let depths = match (device.depth, &device.not_from_storage) {
         (1, _) => "one read at a time is all that this way of reading has".to_string(),
         (depth, None) => format!(
-            "random reads of the same file without a join gain a factor of {} with {depth} in flight",
-            three_digits(device.alone / device.together.max(f64::MIN_POSITIVE))
+            "random reads of the same file without a join gain a factor of {} with {} in flight",
+            three_digits(device.alone / device.together.max(f64::MIN_POSITIVE)),
+            grouped(depth as u64)
         ),
         (depth, Some(reason)) => format!(
-            "what random reads of the same file without a join gain with {depth} in flight is not known, because \
-             it is not proved that the storage served all of them: {reason}"
+            "what random reads of the same file without a join gain with {} in flight is not known, because \
+             it is not proved that the storage served all of them: {reason}",
+            grouped(depth as u64)
         ),
     };
     let finding = row::ANSWER_GAIN.of(format!(
@@ -87,8 +89,8 @@ fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
         larger.clone().count() > 0 && larger.clone().all(|(_, case)| from.1.io_time() < case.io_time() * SATURATED)
     };
     let Some(at) = sized.iter().position(gains_no_more) else { return };
-    let (size, case) = &sized[at];
-    let method = case.way.method;
+    let (rows, case) = &sized[at];
+    let (size, method) = (grouped(*rows), case.way.method);
     let blocks = join::BLOCKS_PER_REQUEST.median(&case.case).map_or("no".into(), three_digits);
     let overlap = match method == JoinMethod::AwaitedBatch.name() {
         true => "",
@@ -106,7 +108,7 @@ fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
              which are {blocks} blocks a request."
         ),
     };
-    journal.find(row::ANSWER_SATURATION.of(message).with("rows", *size as f64, Unit::Count));
+    journal.find(row::ANSWER_SATURATION.of(message).with("rows", *rows as f64, Unit::Count));
 }
 
 #[cfg(test)]

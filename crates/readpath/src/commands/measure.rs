@@ -112,7 +112,8 @@ fn finish(
     let has_no_store = exit == Exit::Done && journal.run().findings.iter().any(|finding| row::NOT_KEPT.made(finding));
     let exit = if kept && !has_no_store { exit } else { Exit::NotKept };
     // Where it could not be printed, how it ended is said all the same: that is then all that is known of it.
-    let is_said = printed.is_ok() && matches!(exit, Exit::Interrupted { .. }) && shows_both(context);
+    let is_on_page = has_no_store || matches!(exit, Exit::Interrupted { .. });
+    let is_said = printed.is_ok() && is_on_page && shows_both(context);
     let exit = if is_said { exit } else { complain(&journal, exit) };
     let is_whole = exit == Exit::Done && journal.keeps();
     printed.map(|()| exit).map_err(|failure| match is_whole {
@@ -121,11 +122,11 @@ fn finish(
     })
 }
 
-/// Whether a page and what is said on standard error go to a terminal, which would show one sentence twice.
+/// Whether a page and what is said on standard error go to one terminal or file, which would show one sentence twice.
 fn shows_both(context: &Context) -> bool {
     let settings = &context.settings;
     let is_page = context.globals.format.media == Media::Terminal;
-    is_page && settings.stdout_is_terminal && settings.stderr_is_terminal
+    is_page && (settings.stdout_is_terminal && settings.stderr_is_terminal || output::is_one_file())
 }
 
 pub(super) fn signals() -> Result<Signals, Failure> {

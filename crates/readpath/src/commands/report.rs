@@ -96,6 +96,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         // Before traces are read, which may take minutes.
         Draft::beside(&target(page)).map_err(|error| not_written(page, &error))?;
     }
+    arguments.charts.as_deref().map_or(Ok(()), refuse_file)?;
     let (mut runs, failures) = runs(&arguments, context)?;
     let exit = Exit::of_rest(&failures);
     let complaints: Vec<String> = failures.into_iter().map(|failure| failure.message).collect();
@@ -272,6 +273,17 @@ pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Fail
         _ => return Ok(()),
     };
     Err(Failure::new(Exit::WrongCommandLine, sentence))
+}
+
+/// Refuses a file in the place of the folder that charts are written to.
+fn refuse_file(folder: &Path) -> Result<(), Failure> {
+    match fs::metadata(folder) {
+        Ok(data) if !data.is_dir() => {
+            let sentence = format!("{} is a file, and --charts takes a folder: name a folder.", folder.display());
+            Err(Failure::new(Exit::WrongCommandLine, sentence))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes a file whole or not at all.

@@ -342,6 +342,30 @@ fn without_a_home_a_run_is_shown_and_says_that_it_is_not_kept() {
 }
 
 #[test]
+fn one_file_of_both_outputs_says_once_that_a_run_is_not_kept() {
+    let user = User::new();
+    let path = user.home.path().join("said");
+    let file = fs::File::create(&path).unwrap();
+    let mut command = user.command("null --cases 1");
+    command.env_remove("HOME").stdout(file.try_clone().unwrap()).stderr(file);
+    assert_eq!(command.status().unwrap().code(), Some(3));
+    let said = fs::read_to_string(&path).unwrap();
+    assert_eq!(said.matches("neither XDG_DATA_HOME nor HOME is set").count(), 1, "{said}");
+}
+
+#[test]
+fn a_command_that_reads_runs_is_not_told_to_measure_without_keeping_them() {
+    let user = User::new();
+    for words in ["runs", "runs rm last", "show last", "compare last~1 last", "export --runs --output rows.csv"] {
+        let output = user.command(words).env_remove("HOME").output().unwrap();
+        let said = complaint(&output);
+        assert_eq!(output.status.code(), Some(3), "{words}: {said}");
+        assert!(!said.contains("--no-store"), "{words}: {said}");
+        assert!(said.contains("Set one of them, or name the directory with --store DIR."), "{words}: {said}");
+    }
+}
+
+#[test]
 fn a_home_that_cannot_be_written_costs_no_report() {
     let user = User::new();
     // A file where the folder would be: not even root can make one there.
@@ -510,6 +534,20 @@ fn a_terminal_shows_once_that_a_run_was_interrupted() {
     let shown = String::from_utf8_lossy(&output.stdout);
     assert_eq!(shown.matches("interrupted by ^C").count(), 1, "{shown}");
     assert_eq!(shown.matches(&kept(&user)[0]).count(), 1, "{shown}");
+}
+
+#[test]
+fn a_long_message_is_broken_between_words_on_a_terminal_and_whole_elsewhere() {
+    let user = User::new();
+    let whole = user.refused("show nowhere.txt", 2);
+    assert!(whole.lines().count() == 1 && whole.chars().count() > 120, "{whole}");
+    let Some(script) = terminal::begin(&user, "show nowhere.txt") else { return };
+    let output = script.wait_with_output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    assert!(shown.lines().count() > 1 && shown.lines().skip(1).all(|line| line.starts_with("  ")), "{shown}");
+    let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+    assert_eq!(words(&shown), words(&whole));
 }
 
 #[test]

@@ -152,7 +152,8 @@ fn each_chart_is_a_file_and_runs_do_not_overwrite_each_other() {
     assert!(names.len() >= 2 && names.iter().filter(|name| name.starts_with("disk-zones-")).count() == 2, "{names:?}");
     let chart = page_of(&user, &format!("charts/{}", names[0]));
     assert!(chart.starts_with("<svg") && chart.contains("<title") && chart.contains("<style>"));
-    user.refused(&format!("report last --charts {home}/charts/{}", names[0]), 1);
+    let said = user.refused(&format!("report last --charts {home}/charts/{}", names[0]), 2);
+    assert!(said.contains(".svg is a file, and --charts takes a folder"), "{said}");
 }
 
 #[test]

@@ -93,8 +93,10 @@ fn plain(cases: &[&Case]) -> Table {
 }
 
 fn zones(cases: &[&Case]) -> Table {
+    // Under its path a zone is named whole, however long the path is.
+    let path = path_among(cases);
     let names: Vec<&str> =
-        varying(cases).into_iter().filter(|name| !matches!(*name, "zone" | "offset" | "workers")).collect();
+        varying(cases).into_iter().filter(|name| !matches!(*name, "zone" | "path" | "offset" | "workers")).collect();
     let is_beside_outer = cases.iter().any(|case| against_outer(case, cases).is_some());
     axes(Table::over(cases).column("zone", Align::Left, |case| zone_label(case)), &names)
         .column("reads", Align::Right, |case| whole(case, &reads::READS))
@@ -108,6 +110,7 @@ fn zones(cases: &[&Case]) -> Table {
         .each(is_beside_outer.then_some(()), |table, ()| {
             table.column("× outer", Align::Right, |case| against_outer(case, cases))
         })
+        .groups(|case| path(case))
         .done()
 }
 

@@ -77,6 +77,22 @@ pub(crate) fn in_full(name: &str, value: &Value) -> String {
     }
 }
 
+/// What follows a value where no heading names its unit.
+fn unit(name: &str) -> &'static str {
+    match name {
+        "duration" => " s",
+        "rate" => "/s",
+        // All its digits are shown, which no larger unit has.
+        "row_length" => " bytes",
+        _ => "",
+    }
+}
+
+/// A value that is [`shown`] or [`in_full`], with its unit, for a sentence.
+pub(crate) fn with_unit(name: &str, text: &str) -> String {
+    format!("{text}{}", unit(name))
+}
+
 /// The value of `name` in `case` as a table shows it; empty where the case does not have it.
 pub(crate) fn cell(case: &Case, name: &str) -> String {
     case.parameters.get(name).map_or(String::new(), |value| shown(name, value))
@@ -96,13 +112,9 @@ fn worded(name: &str, text: &str) -> String {
         ("block_size", size) => format!("{size} blocks"),
         ("pattern", "apart") => "one distance apart".into(),
         ("pattern" | "io_method" | "pass" | "zone" | "rung" | "segment", word) => word.into(),
-        ("duration", seconds) => format!("duration {seconds} s"),
-        ("rate", rate) => format!("rate {rate}/s"),
-        // All digits of a cell are shown, whose heading names the unit.
-        ("row_length", length) => format!("row length {length} bytes"),
         ("workers", "1") => "1 worker".into(),
         ("workers", count) => format!("{count} workers"),
-        _ => format!("{} {text}", heading(name)),
+        _ => format!("{} {}", heading(name), with_unit(name, text)),
     }
 }
 

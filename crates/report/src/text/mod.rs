@@ -4,6 +4,8 @@ mod bar;
 mod grid;
 mod wrap;
 
+use std::collections::HashSet;
+
 use measure::{Finding, Severity};
 
 use crate::page::{Findings, Page, Section, Table};
@@ -26,8 +28,8 @@ const HANGING: usize = 2;
 /// Columns between the facts of a head.
 const FACTS_GAP: usize = 3;
 
-/// Most lines of answers under a table; further ones stand among the findings. Lines of the usual width count, so that
-/// a narrow terminal shows the same answers.
+/// Most lines of answers under a table; answers of further kinds stand among the findings. Lines of the usual width
+/// count, so that a narrow terminal shows the same answers.
 const ANSWER_LINES_MAX: usize = 5;
 const WIDTH_USUAL: usize = 80;
 
@@ -91,9 +93,15 @@ fn indented(line: &str, indent: usize, style: &Style) -> String {
 fn findings(findings: &Findings, style: &Style) -> String {
     let usual = Style { width: style.width.max(WIDTH_USUAL), ..*style };
     let mut lines = 0;
+    let mut kinds: HashSet<&str> = HashSet::new();
     let (first, late): (Vec<&Finding>, Vec<&Finding>) = findings.answers.iter().partition(|answer| {
         lines += usual.wrap(&answer.message, HANGING).lines().count();
-        lines <= ANSWER_LINES_MAX
+        // What is said of each of several paths is not an answer of one and a note of the next.
+        let is_first = lines <= ANSWER_LINES_MAX || kinds.contains(answer.id.as_str());
+        if is_first {
+            kinds.insert(&answer.id);
+        }
+        is_first
     });
     let answers: Vec<String> = first.iter().map(|answer| style.wrap(&answer.message, HANGING)).collect();
     let others: Vec<String> =

@@ -542,6 +542,30 @@ fn each_of_several_paths_is_compared_with_its_own_outer_zone_and_has_its_own_lin
     }
 }
 
+#[test]
+fn a_zone_on_a_path_as_wide_as_the_terminal_is_named_whole() {
+    let mut run = on_two_paths(documents::disk_zones());
+    let long = format!("/srv/{}", "x".repeat(70));
+    for case in run.cases.iter_mut().filter(|case| case.parameters["path"] == "/dev/vdc") {
+        case.parameters.insert("path".into(), long.as_str().into());
+    }
+    let page = report::render(&run, &WIDE);
+    assert_eq!(page.lines().filter(|line| *line == long).count(), 1, "{page}");
+    assert!(page.matches("one worker in each").count() == 2 && !page.contains('…'), "{page}");
+}
+
+#[test]
+fn what_is_said_of_each_path_is_not_an_answer_of_one_and_a_note_of_the_next() {
+    let mut run = on_two_paths(documents::disk_zones());
+    let said = |path: &str| {
+        let sentence = format!("On {path}, {}.", ["where a zone lies makes no difference"; 7].join(", "));
+        measure::schema::disk::findings::ANSWER_ZONES.of(sentence)
+    };
+    run.findings = ["/dev/vdb", "/dev/vdc"].map(said).into();
+    let page = report::render(&run, &WIDE);
+    assert!(page.contains("\nOn /dev/vdb, ") && page.contains("\nOn /dev/vdc, "), "{page}");
+}
+
 /// A chart of a run as a file.
 fn chart(run: &Run, name: &str) -> String {
     let found = svg::files(run).into_iter().find(|(known, _)| *known == name);

@@ -251,9 +251,21 @@ fn names() -> Reading {
         assert_eq!(once.len() + findings.len(), 2);
         findings
     };
-    reading(row::NAMED_BEFORE, (any::<bool>(), any::<bool>()), of, |(_, is_same)| {
-        is_same.then(|| says!["which was named before: it is read once."])
+    reading(row::NAMED_BEFORE, (any::<bool>(), any::<bool>()), of, |(is_model, is_same)| {
+        let said =
+            if *is_model { "model:ssd is given twice: it is read once." } else { "which was named before: it is" };
+        is_same.then(|| says![said])
     })
+}
+
+#[test]
+fn a_path_that_is_given_again_is_not_said_to_be_another_name_of_itself() {
+    let said = |paths: &[&str]| {
+        let (_, findings) = each_once(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        findings.last().unwrap().message.clone()
+    };
+    assert_eq!(said(&["gone", "gone"]), "gone is given twice: it is read once.");
+    assert_eq!(said(&["gone", "other", "gone", "gone"]), "gone is given 3 times: it is read once.");
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn gains() -> [Reading; 2] {
 
 /// Milliseconds by the size of a batch, where each was measured.
 fn saturation() -> Reading {
-    let sizes = [16, 64, 256, 1024];
+    let sizes = [16, 64, 1024, 4096];
     let values = (any::<bool>(), [0, 1, 2, 3].map(|at| option::weighted(0.9, (100.0 - 3.0 * f64::from(at))..104.0)));
     let cases = move |(is_awaited, times): &(bool, [Option<f64>; 4])| {
         let method = if *is_awaited { "awaited-batch" } else { "batch" };
@@ -112,7 +112,7 @@ fn saturation() -> Reading {
         let gains_no_more = |at: &usize| times[at + 1..].iter().all(|(_, larger)| times[*at].1 < larger * 1.05);
         let at = (0..times.len().checked_sub(1)?).find(gains_no_more).filter(|_| times.len() >= 3)?;
         let method = if *is_awaited { "awaited-batch" } else { "batch" };
-        let size = times[at].0;
+        let size = grouped(times[at].0);
         let are_alike = times[at + 1..].iter().all(|(_, larger)| *larger < times[at].1 * 1.05);
         Some(match (at, are_alike, is_awaited) {
             (0, true, true) => says![format!("to {method}: {size} at a time is within 5 % of every larger size.")],
