@@ -447,8 +447,8 @@ mod tests {
     #[test]
     fn an_archive_is_read_as_the_kind_that_has_something_to_show_and_the_other_one_is_named() {
         let trace = call("1000") + "\n";
-        let traces = (None, "here as traces, and a.log is not in the profile");
-        let logs = (LOG_SOURCE, "here as server logs, and b.trc is not in the profile");
+        let traces = (None, "here as traces, and its server logs are not in the profile");
+        let logs = (LOG_SOURCE, "here as server logs, and its traces are not in the profile");
         for (log, (source, part)) in [(WITHOUT_PLANS, traces), (UNTIMED, traces), (PLAN, logs)] {
             let files = [("a.log", log.as_bytes()), ("b.trc", trace.as_bytes())];
             for files in [files, [files[1], files[0]]] {

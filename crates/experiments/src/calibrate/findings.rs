@@ -420,7 +420,8 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: usize) -> V
     let drawn = if comparison.state.is_own() { "turns" } else { "queries and turns" };
     // Of the query that loses most.
     let mut ended = timed(comparison, set).filter(|pair| pair.is_now_ended || pair.is_ended);
-    let worst_ended = ended.find(|pair| pair.ratio().is_some_and(|ratio| ratio.value >= judged.worst));
+    let is_worst = |pair: &Pair| pair.ratio().and_then(|ratio| pair.at_worst(&ratio)) >= Some(judged.worst);
+    let worst_ended = ended.find(is_worst);
     let bound = worst_ended.map_or("", |pair| bound(&pair));
     let takes = format!(
         "{changes}; {they_take} {average} times as long on average, {then} instead of {now} together, and the worst \

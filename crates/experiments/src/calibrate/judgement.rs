@@ -244,6 +244,12 @@ impl Pair {
         self.is_failed || (self.has_enough() && ratio.value > HARM && ratio.low > HARM_SURELY)
     }
 
+    /// How many times as long it takes, with this ratio, where it does not end with an error. Where the plan now was
+    /// ended, it is at most the upper end.
+    pub(super) fn at_worst(&self, ratio: &Estimate) -> Option<f64> {
+        (!self.is_failed).then_some(if self.is_now_ended { ratio.high } else { ratio.value })
+    }
+
     /// Whether it surely takes so much longer, however little that is in milliseconds.
     pub(super) fn does_harm(&self) -> bool {
         self.ratio().is_some_and(|ratio| self.harms(&ratio))
@@ -337,7 +343,7 @@ pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
             () => Harm::None,
         },
         ratio: mean_ratio(&timed, &ratios, drawn),
-        worst: ratios.iter().map(|ratio| ratio.value).reduce(f64::max).unwrap_or(1.0),
+        worst: found.iter().filter_map(|(pair, ratio)| pair.at_worst(ratio)).reduce(f64::max).unwrap_or(1.0),
         now,
         then,
         gain: 0.0,

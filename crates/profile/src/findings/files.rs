@@ -113,10 +113,10 @@ pub fn mixed_archives(ingested: &Ingested) -> Vec<Finding> {
 
 fn mixed(archive: &SourceFile, is_of_traces: bool) -> Option<Finding> {
     let [trace, server_log] = archive.contents.kinds.mixed()?;
-    let (kind, other) = if is_of_traces { ("traces", server_log) } else { ("server logs", trace) };
+    let [kind, other] = if is_of_traces { ["traces", "server logs"] } else { ["server logs", "traces"] };
     let message = format!(
         "In {}, {trace} seems to be a trace and {server_log} a server log: an archive is read as one kind, here as \
-         {kind}, and {other} is not in the profile. Unpack it, and profile each kind separately.",
+         {kind}, and its {other} are not in the profile. Unpack it, and profile each kind separately.",
         archive.name
     );
     Some(row::MIXED_ARCHIVE.of(message))

@@ -24,7 +24,7 @@ pub enum Problem {
         error: io::Error,
     },
     /// A file that was named before, by this or another name.
-    #[error("{name} is {first}, which was named before: it is read once")]
+    #[error("{}", repeated(name, first))]
     Repeated {
         /// The file.
         name: String,
@@ -63,7 +63,7 @@ pub enum Problem {
         first: String,
     },
     /// No file is left by its name and its time.
-    #[error("none of the files has the name and a stamp of the time that were asked for; files looked at: {count}")]
+    #[error("no file fits what --name, --since and --until ask for; files looked at: {count}")]
     NoneChosen {
         /// How many there are.
         count: u64,
@@ -131,6 +131,14 @@ impl Problem {
     /// A file that cannot be read.
     pub fn unreadable(given: &Given, error: io::Error) -> Problem {
         Problem::Unreadable { name: given.name(), error }
+    }
+}
+
+/// What is said of a file that was named before.
+fn repeated(name: &str, first: &str) -> String {
+    match name == first {
+        true => format!("{name} is named more than once: it is read once"),
+        false => format!("{name} is {first}, which was named before: it is read once"),
     }
 }
 

@@ -110,6 +110,11 @@ fn clean_server(address: &Address, signals: &Signals, is_rehearsal: bool) -> Res
 /// or cannot be removed holds up none of the others: why it stays is said at the end.
 fn clean_machine(context: &Context, is_rehearsal: bool) -> Result<Exit, Failure> {
     let mut failures = Vec::new();
+    if context.settings.cache_dir.is_none() {
+        let message = "it is not known where the cache is, because neither XDG_CACHE_HOME nor HOME is set. Set one of \
+                       them.";
+        failures.push(Failure::new(Exit::Failed, message));
+    }
     for (name, what) in [TABLES, PROGRAMS] {
         let Some(folder) = context.settings.cache_dir.as_ref().map(|cache| cache.join(name)) else { continue };
         match clean_folder(&folder, what, is_rehearsal) {

@@ -323,7 +323,7 @@ fn a_trace_is_shown_of_an_archive_in_which_a_log_without_a_plan_comes_first() {
     let output = user.command("profile -").stdin(input).output().unwrap();
     let said = complaint(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("a.trc is not in the profile. Unpack it, and profile each kind separately."), "{said}");
+    assert!(said.contains("its traces are not in the profile. Unpack it, and profile each kind separately."), "{said}");
 }
 
 #[test]

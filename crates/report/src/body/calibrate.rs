@@ -141,7 +141,7 @@ fn remedies(cases: &[&Case]) -> Option<Section> {
 
 fn refused(cases: &[&Case]) -> Option<Section> {
     let line = |case: &&Case| format!("{}: {}", cell(case, "query"), cell(case, "verdict"));
-    list("Queries that were not explained or not run:".into(), cases.iter().map(line).collect())
+    list("Queries that were not explained, not run or not run to their end:".into(), cases.iter().map(line).collect())
 }
 
 /// Every constant, by the state of the caches.

@@ -133,8 +133,8 @@ fn mixed() -> Reading {
     let any = || proptest::bool::ANY;
     reading(row::MIXED_ARCHIVE, (any(), any(), any()), of, |(has_trace, has_log, is_of_traces)| {
         let read = match is_of_traces {
-            true => "here as traces, and c.log is not in the profile.",
-            false => "here as server logs, and b.trc is not in the profile.",
+            true => "here as traces, and its server logs are not in the profile.",
+            false => "here as server logs, and its traces are not in the profile.",
         };
         let both = "In a.tar, b.trc seems to be a trace and c.log a server log: an archive is read as one kind, ";
         (*has_trace && *has_log).then(|| says![format!("{both}{read}")])

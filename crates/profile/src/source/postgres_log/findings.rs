@@ -1,7 +1,7 @@
 //! What was found in logs, and what a reader of their figures has to know, as sentences.
 
 use measure::Finding;
-use measure::quantity::{counted, grouped};
+use measure::quantity::{counted, format_nanos, grouped};
 use measure::schema::FindingSpec;
 use measure::schema::logs::findings as row;
 
@@ -148,8 +148,9 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
     }
     if let Some(micros) = logs.micros_per_get_at_most() {
         let message = format!(
-            "Elapsed time less the time of reads is {micros:.2} µs a block got, over {}: an upper bound of the cost of \
-             a logical I/O, because all other work is in it.",
+            "Elapsed time less the time of reads is {} a block got, over {}: an upper bound of the cost of a logical \
+             I/O, because all other work is in it.",
+            format_nanos(micros * 1e3),
             counted(logs.gets_of_timed.unsigned_abs(), "block", "blocks")
         );
         found.push(row::TIME_PER_BLOCK.of(message));

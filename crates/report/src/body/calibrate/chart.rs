@@ -220,7 +220,7 @@ fn plans(run: &Run) -> Option<Chart> {
         meanings(&sets, &changed.iter().map(|case| cell(case, "constants")).collect::<Vec<_>>()),
         explained(&groups, &shown),
         if is_ended { "A plan that was ended stands at its limit." } else { "" }.to_string(),
-        further(untimed, ["was not timed", "were not timed"]),
+        further(untimed, ["has no times", "have no times"]),
     ];
     let axis = Axis::logarithmic("time of the query", Unit::Nanoseconds);
     let chart = Chart::new("plans", "Queries before and after their plan changes", axis, Plot::Rows(shown));

@@ -1,5 +1,6 @@
 //! Its findings, read on both sides of their conditions.
 
+use measure::quantity::format_nanos;
 use measure::schema::logs;
 use sides::{Reading, both_sides, reading, says};
 
@@ -120,7 +121,8 @@ fn what_a_log_holds_and_lacks_is_said_where_it_is_so() {
     };
     let per_block = reading(row::TIME_PER_BLOCK, (0..4_i64, 1..9999_i64), timed, |(gets, micros)| {
         let over = if *gets == 1 { "over 1 block:".into() } else { format!("over {gets} blocks:") };
-        (*gets > 0).then(|| says![format!("is {:.2} µs a block got, {over}", *micros as f64 / *gets as f64)])
+        let time = || format_nanos(*micros as f64 / *gets as f64 * 1e3);
+        (*gets > 0).then(|| says![format!("is {} a block got, {over}", time())])
     });
     both_sides(&logs::findings::ALL, of_executions().into_iter().chain(of_plans()).chain([some, none, per_block]));
 }
