@@ -178,7 +178,7 @@ fn files_are_chosen_on_both_sides_by_name_and_by_time() {
     }
     // What was last written before that time need not be opened, and these files were written just now.
     let output = user.run(&format!("compare {home}/monday {home}/tuesday --since 2199-01-01"));
-    assert!(complaint(&output).contains("none of the files"), "{}", complaint(&output));
+    assert!(complaint(&output).contains("no file fits what --name, --since"), "{}", complaint(&output));
 }
 
 #[test]

@@ -462,9 +462,7 @@ fn a_plan_that_an_advised_set_changes_is_drawn_before_and_after() {
     let drawn = chart(&documents::calibrate(), "plans");
     check("charts/made-calibrate-plans.svg", &drawn);
     assert!(drawn.contains("lines of a month: Seq Scan → Index Scan on lineitem"), "{drawn}");
-    assert!(
-        drawn.contains("310 ms before") && drawn.contains("120 ms after") && drawn.contains("1 more has no times")
-    );
+    assert!(drawn.contains("310 ms before") && drawn.contains("120 ms after") && drawn.contains("1 more has no times"));
 }
 
 #[test]
