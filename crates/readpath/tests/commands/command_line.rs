@@ -366,6 +366,15 @@ fn a_command_that_reads_runs_is_not_told_to_measure_without_keeping_them() {
 }
 
 #[test]
+fn a_cache_whose_place_is_not_known_is_not_taken_for_an_empty_one() {
+    let user = User::new();
+    let output = user.command("clean --dry-run").env_remove("HOME").env_remove("XDG_CACHE_HOME").output().unwrap();
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("neither XDG_CACHE_HOME nor HOME is set"), "{said}");
+}
+
+#[test]
 fn a_home_that_cannot_be_written_costs_no_report() {
     let user = User::new();
     // A file where the folder would be: not even root can make one there.
