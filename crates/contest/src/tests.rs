@@ -121,6 +121,17 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
             let seen = Seen { rate: None, shown: format!("{} % WALWrite.", count.unwrap_or(0)) };
             ("seen", sampling::shown("pgcenter record, every second", 50, &seen))
         }
+        9 => {
+            let sets: Vec<_> =
+                (0..count.unwrap_or(0)).map(|run| vec![("random_page_cost".into(), 1.0 + run as f64)]).collect();
+            ("measured-again", calibrate::measured_again("customers", &sets))
+        }
+        10 => {
+            let sets: Vec<_> =
+                (1..=count.unwrap_or(0)).map(|run| vec![("random_page_cost".into(), run as f64)]).collect();
+            let set = sets.last().cloned().unwrap_or_default();
+            ("advised-without-queries", calibrate::advised_by("customers, without its queries,", 0, &set, &[]))
+        }
         7 => (
             "of-limit",
             profile::of_limit(&count.map(|count| Statistics::single(count as f64)).ok_or("no pair".into())),
@@ -133,7 +144,7 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
 }
 
 fn notes() -> Reading {
-    reading(row::NOTE, (0..10_usize, option::of(0..3_u64)), note, |(which, count)| {
+    reading(row::NOTE, (0..12_usize, option::of(0..3_u64)), note, |(which, count)| {
         let some = count.unwrap_or(0);
         let or = |there: String, other: &str| if count.is_some() { there } else { other.into() };
         Some(match which {
@@ -158,6 +169,10 @@ fn notes() -> Reading {
                 "One core was not compared with `wc -l`: no pair."
             )],
             8 => says![format!("pgcenter record, every second, showed with 50 sessions: {some} % WALWrite.")],
+            9 if some == 2 => says!["divided by the smallest, over all runs: random_page_cost 2.00."],
+            9 => says!["On customers no constant was measured in each of several runs."],
+            10 if some > 0 => says!["On customers, without its queries, run 1 advises ", "SET random_page_cost = "],
+            10 => says!["On customers, without its queries, run 1 advises the server's own."],
             _ if some == 1 => says!["customers: 1 plan was timed."],
             _ => says![format!("customers: {some} plans were timed.")],
         })

@@ -1,5 +1,5 @@
-//! The contest from its arguments to its bars: data sets that no constant was fitted to, the advice of several runs of
-//! `readpath calibrate`, and every plan of every query timed.
+//! The contest from its arguments to its bars: data sets, the advice of several runs of `readpath calibrate`, and every
+//! plan of every query timed.
 
 use std::fs;
 use std::io::Write;
@@ -11,19 +11,19 @@ use measure::Run;
 use measure::quantity::counted;
 use measure::schema::contest::ELAPSED;
 
+use super::bars;
 use super::data::Data;
-use super::judgement;
 use super::plans::{self, Caches};
-use super::sets::{self, ADVISED, Advised, BEFORE, MEASURED, OWN, Set, USUAL};
+use super::sets::{self, ADVISED, ALONE, Advised, BEFORE, MEASURED, OWN, Set, USUAL};
 use crate::conductor::Conductor;
 use crate::installed;
 use crate::kept_run::run_of;
 use crate::options::{Options, ServerOptions};
 use crate::private_postgres::PrivatePostgres;
-use crate::program::argv;
+use crate::program::{argv, output_of};
 use crate::progress::progress;
 
-/// Holds the constants that calibrate advises against other sets, on data and queries that none was fitted to.
+/// Holds the constants that calibrate advises against other sets, on generated data and queries.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -60,6 +60,9 @@ pub(crate) struct Arguments {
 struct Advice {
     /// One set a run, and the queries that are exceptions from it.
     advised: Vec<Advised>,
+    /// One set a run without the user's queries; none for cold plans.
+    alone: Vec<Set>,
+    /// Of the last run.
     measured: Set,
     before: Option<Set>,
 }
@@ -70,11 +73,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let installation = server.installation(&AtomicBool::new(false))?;
     let what = format!(
         "The constants that readpath advises, the server's own, random_page_cost 1.1 and all measured ones, on {} and \
-         data sets of {mebibytes} MiB that none was fitted to.",
+         data sets of {mebibytes} MiB.",
         installed::name(&installation)
     );
     let mut conductor = Conductor::begin("calibrate", options.pairs, what)?;
     conductor.describe("readpath", options.build_readpath()?);
+    if let Some(before) = &arguments.before {
+        conductor.describe("before", output_of(&argv([before.as_str(), "--version"]))?.trim());
+    }
     conductor.describe("mebibytes", *mebibytes);
     conductor.describe("postgres", installed::name(&installation));
     let buffers = arguments.buffers.unwrap_or(mebibytes / 4).max(16) << 20;
@@ -104,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             questions.push(compare(&mut conductor, &mut postgres, data, (&advice, Caches::Cold, "cold"))?);
         }
     }
-    let bars = judgement::bars(&conductor.ledger, &questions);
+    let bars = bars::all(&conductor.ledger, &questions);
     conductor.judge(bars);
     conductor.conclude(options, out)
 }
@@ -118,44 +124,85 @@ fn ask(
     (state, blocks): (&str, &str),
     question: &str,
 ) -> Result<Advice, String> {
-    let command = |readpath: &str, words: &str| {
-        let mut command = argv([readpath, "calibrate", "--format", "json", "--no-store", "--quiet"]);
-        command.extend(words.split_whitespace().map(String::from));
-        command
-    };
-    let mut runs: Vec<Run> = Vec::new();
-    for number in 0..arguments.options.pairs {
-        progress(&format!("calibrate on {question}: run {} of {}", number + 1, arguments.options.pairs));
-        conductor.interruption.check()?;
-        let mut command = command(&arguments.options.readpath(), words);
-        command.extend(arguments.calibrate.iter().cloned());
-        let started = Instant::now();
-        runs.push(run_of(&command)?);
-        conductor.ledger.add(question, ADVISED, &ELAPSED, started.elapsed().as_secs_f64());
-    }
+    let runs = runs(arguments, conductor, words, (question, ADVISED))?;
     let advised: Vec<Advised> =
         runs.iter().map(|run| (sets::advised(run, state), sets::exceptions(&run.cases, state))).collect();
     for (number, (set, exceptions)) in advised.iter().enumerate() {
         conductor.note("advised", advised_by(question, number, set, exceptions));
     }
-    conductor.judge(judgement::agreement(question, &advised));
+    conductor.judge(bars::agreement(question, &advised));
     let before = match &arguments.before {
         None => None,
         Some(before) => {
-            let run = run_of(&command(before, &words_before(words)))?;
-            Some(sets::recommended_before(&run, if state == "cold" { "cold" } else { "cached" }))
+            let run = run_of(&calibrate(before, &words_before(words), &[]))?;
+            Some(sets::recommended_before(&run, if state == "own-cold" { "cold" } else { "cached" }))
         }
     };
-    let last = runs.last().ok_or("calibrate was not run")?;
-    let measured = sets::named(last, state, blocks);
+    let all_sets: Vec<Set> = runs.iter().map(|run| sets::named(run, state, blocks)).collect();
+    let measured = all_sets.last().cloned().ok_or("calibrate was not run")?;
     conductor.note("measured", all_measured(question, &measured));
-    Ok(Advice { measured, advised, before })
+    conductor.note("measured-again", measured_again(question, &all_sets));
+    // Cold, readpath's own queries would need a server of their own.
+    let alone = if state == "as-found" { without_queries(arguments, conductor, words, question)? } else { Vec::new() };
+    Ok(Advice { measured, advised, alone, before })
+}
+
+/// Runs calibrate with these words as often as there are pairs.
+fn runs(
+    arguments: &Arguments,
+    conductor: &mut Conductor,
+    words: &str,
+    (question, contender): (&str, &str),
+) -> Result<Vec<Run>, String> {
+    let mut runs = Vec::new();
+    for number in 0..arguments.options.pairs {
+        progress(&format!("{contender} on {question}: run {} of {}", number + 1, arguments.options.pairs));
+        conductor.interruption.check()?;
+        let started = Instant::now();
+        // Without the user's queries, calibrate refuses their limit.
+        let is_taken = |word: &&String| contender != ALONE || !word.starts_with("--time-limit=");
+        let more: Vec<String> = arguments.calibrate.iter().filter(is_taken).cloned().collect();
+        runs.push(run_of(&calibrate(&arguments.options.readpath(), words, &more))?);
+        conductor.ledger.add(question, contender, &ELAPSED, started.elapsed().as_secs_f64());
+    }
+    Ok(runs)
+}
+
+/// The command of a run of calibrate.
+fn calibrate(readpath: &str, words: &str, more: &[String]) -> Vec<String> {
+    let mut command = argv([readpath, "calibrate", "--format", "json", "--no-store", "--quiet"]);
+    command.extend(words.split_whitespace().map(String::from));
+    command.extend(more.iter().cloned());
+    command
+}
+
+/// What each run of calibrate without queries of the user's advises.
+fn without_queries(
+    arguments: &Arguments,
+    conductor: &mut Conductor,
+    words: &str,
+    question: &str,
+) -> Result<Vec<Set>, String> {
+    let runs = runs(arguments, conductor, words_without_queries(words), (question, ALONE))?;
+    let advised: Vec<Set> = runs.iter().map(sets::advised_alone).collect();
+    for (number, set) in advised.iter().enumerate() {
+        let what = format!("{question}, without its queries,");
+        conductor.note("advised-without-queries", advised_by(&what, number, set, &[]));
+    }
+    let bars = bars::without_queries(&conductor.ledger, question, &advised);
+    conductor.judge(bars);
+    Ok(advised)
+}
+
+/// The words up to the queries.
+fn words_without_queries(words: &str) -> &str {
+    words.split(" --queries").next().unwrap_or(words)
 }
 
 /// The words for an earlier version, which knew no queries of the user's, and no copy of a data directory but a private
 /// server with the same programs.
 fn words_before(words: &str) -> String {
-    let server = words.split(" --queries").next().unwrap_or(words);
+    let server = words_without_queries(words);
     match server.split_once("programs=").filter(|_| server.contains("postgres:copy:")) {
         Some((_, programs)) => format!("--on postgres:{programs}"),
         None => server.into(),
@@ -178,6 +225,16 @@ pub(crate) fn all_measured(question: &str, set: &Set) -> String {
     format!("On {question} all measured are {}.", sets::statement(set).trim_end_matches([';', ' ']))
 }
 
+/// How far what was measured differs from run to run.
+pub(crate) fn measured_again(question: &str, sets: &[Set]) -> String {
+    let spread = sets::spread(sets);
+    if spread.is_empty() {
+        return format!("On {question} no constant was measured in each of several runs.");
+    }
+    let each: Vec<String> = spread.iter().map(|(name, times)| format!("{name} {times:.2}")).collect();
+    format!("On {question} the largest measured value divided by the smallest, over all runs: {}.", each.join(", "))
+}
+
 /// How many plans were timed.
 pub(crate) fn plans_timed(question: &str, plans: u64) -> String {
     let were = if plans == 1 { "was" } else { "were" };
@@ -198,6 +255,8 @@ fn compare(
     // One contender for each run of calibrate that advises something of its own.
     let others = contenders.len();
     contenders.extend(advice.advised.iter().map(|(set, _)| (ADVISED, set.clone())));
+    let alone = contenders.len();
+    contenders.extend(advice.alone.iter().map(|set| (ALONE, set.clone())));
     let grid = sets::grid();
     let mut timed = Vec::new();
     for query in data.queries() {
@@ -209,19 +268,22 @@ fn compare(
                 one.by[others + run] = one.by[0];
             }
         }
-        judgement::keep(&mut conductor.ledger, &format!("{question}: {}", query.name), &contenders, &one);
+        bars::keep(&mut conductor.ledger, &format!("{question}: {}", query.name), &contenders, &one);
         timed.push(one);
     }
     conductor.note("plans", plans_timed(&question, timed.iter().map(|one| one.plans as u64).sum()));
-    for run in others..contenders.len() {
+    for run in others..alone {
         let chosen: Vec<usize> = (0..others).chain([run]).collect();
         let names: Vec<&str> = chosen.iter().map(|at| contenders[*at].0).collect();
         let of_run: Vec<plans::Timed> = timed
             .iter()
             .map(|one| plans::Timed { by: chosen.iter().map(|at| one.by[*at]).collect(), ..one.clone() })
             .collect();
-        judgement::note(&mut conductor.ledger, &question, &names, &of_run);
+        bars::note(&mut conductor.ledger, &question, &names, &of_run);
     }
-    judgement::note_hindsight(&mut conductor.ledger, &question, &timed);
+    for run in alone..contenders.len() {
+        bars::note_alone(&mut conductor.ledger, &question, &timed, run);
+    }
+    bars::note_hindsight(&mut conductor.ledger, &question, &timed);
     Ok(question)
 }

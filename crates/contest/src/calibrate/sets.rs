@@ -21,6 +21,7 @@ pub(crate) const OWN: &str = "the server's own";
 pub(crate) const USUAL: &str = "random_page_cost 1.1";
 pub(crate) const MEASURED: &str = "all measured";
 pub(crate) const ADVISED: &str = "readpath";
+pub(crate) const ALONE: &str = "readpath without queries";
 pub(crate) const BEFORE: &str = "readpath before";
 
 /// The set of a grid that does best once all plans are timed: how far constants reach here.
@@ -45,6 +46,28 @@ pub(crate) fn named(run: &Run, state: &str, name: &str) -> Set {
 pub(crate) fn advised(run: &Run, state: &str) -> Set {
     let is_it = |case: &&Case| is_of(case, state) && ADVICE.in_case(case).as_deref() == Some("change");
     run.cases.iter().find(is_it).map(values).unwrap_or_default()
+}
+
+/// The set that a run without queries of the user's advises. The data of a contest are cached by the system, and
+/// the server has a quarter of them: the set for that state, or for blocks in the buffers where the run has no other.
+pub(crate) fn advised_alone(run: &Run) -> Set {
+    let is_judged = |state: &&str| run.cases.iter().any(|case| is_of(case, state) && ADVICE.in_case(case).is_some());
+    ["system", "cached"].into_iter().find(is_judged).map(|state| advised(run, state)).unwrap_or_default()
+}
+
+/// The largest value divided by the smallest, of each constant that all these sets have; empty for fewer than two sets.
+pub(crate) fn spread(sets: &[Set]) -> Vec<(String, f64)> {
+    if sets.len() < 2 {
+        return Vec::new();
+    }
+    let of = |name: &str| -> Option<f64> {
+        let values = sets.iter().map(|set| Some(set.iter().find(|(other, _)| other == name)?.1));
+        let values: Vec<f64> = values.collect::<Option<_>>()?;
+        let (least, most) =
+            values.iter().fold((f64::MAX, 0.0_f64), |(least, most), value| (least.min(*value), most.max(*value)));
+        Some(most / least)
+    };
+    NAMES.iter().filter_map(|name| Some((name.to_string(), of(name)?))).collect()
 }
 
 /// The queries that keep the server's own constants where the set is taken that a run advises for a state.
@@ -114,6 +137,8 @@ pub(crate) fn statement(set: &Set) -> String {
 
 #[cfg(test)]
 mod tests {
+    use measure::schema::calibrate::SETTING;
+
     use super::*;
 
     #[test]
@@ -133,6 +158,32 @@ mod tests {
         ];
         assert_eq!(exceptions(&cases, "as-found"), ["late"]);
         assert!(exceptions(&cases, "cached").is_empty());
+    }
+
+    #[test]
+    fn the_set_for_the_systems_cache_stands_before_that_for_the_buffers() {
+        let set = |state: &str, advice: Option<&str>, value: f64| {
+            let mut case = Case::default();
+            case.parameters.extend([PART.of("set"), STATE.of(state), CONSTANTS.of("random-1.1")]);
+            case.parameters.extend(advice.map(|advice| ADVICE.of(advice)));
+            case.metrics.push(SETTING.of("random_page_cost").single("tried", value));
+            case
+        };
+        let run = |cases: Vec<Case>| Run { cases, ..Run::default() };
+        let both = run(vec![set("cached", Some("change"), 1.1), set("system", Some("change"), 2.0)]);
+        assert_eq!(advised_alone(&both), [("random_page_cost".to_string(), 2.0)]);
+        let kept = run(vec![set("cached", Some("change"), 1.1), set("system", Some("keep"), 2.0)]);
+        assert!(advised_alone(&kept).is_empty());
+        let unjudged = run(vec![set("cached", Some("change"), 1.1), set("system", None, 2.0)]);
+        assert_eq!(advised_alone(&unjudged), [("random_page_cost".to_string(), 1.1)]);
+    }
+
+    #[test]
+    fn a_constant_that_one_run_did_not_measure_has_no_spread() {
+        let set = |values: &[f64]| -> Set { NAMES.iter().map(|name| name.to_string()).zip(values.to_vec()).collect() };
+        let spread = spread(&[set(&[1.0, 3.0]), set(&[2.0, 2.0]), set(&[0.5])]);
+        assert_eq!(spread, [("seq_page_cost".to_string(), 4.0)]);
+        assert!(super::spread(&[set(&[1.0])]).is_empty());
     }
 
     #[test]

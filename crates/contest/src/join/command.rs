@@ -11,7 +11,7 @@ use crate::fio::peer;
 use crate::join::engine::{Engine, METHODS, Turn};
 use crate::join::postgres::Postgres;
 use crate::join::question::Keys;
-use crate::join::{device, judgement};
+use crate::join::{bars, device};
 use crate::options::{Contender, Options, ServerOptions};
 use crate::progress::progress;
 
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             server => servers[server - 2].take_turn(cold, cached, ledger),
         }
     })?;
-    let bars = judgement::bars(&conductor.ledger);
+    let bars = bars::all(&conductor.ledger);
     conductor.judge(bars);
     conductor.conclude(options, out)
 }

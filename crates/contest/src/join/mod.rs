@@ -21,10 +21,10 @@
 //! All must give the same sums, or nothing is compared. It is not part of `cargo test`: it takes minutes and
 //! wants a quiet machine. What it computes is tested by `tests/contests/join.rs`.
 
+mod bars;
 pub(crate) mod command;
 mod device;
 mod engine;
-mod judgement;
 mod postgres;
 mod question;
 mod startups;

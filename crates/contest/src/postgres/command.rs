@@ -14,9 +14,9 @@ use sys::time::Clock;
 use crate::conductor::Conductor;
 use crate::installed;
 use crate::options::{Options, ServerOptions};
+use crate::postgres::bars::{self, MEMORY, POSTGRES, READPATH};
 use crate::postgres::cell::{BLOCK_BYTES, Cell, TOUCHES};
 use crate::postgres::engine::Engine;
-use crate::postgres::judgement::{self, MEMORY, POSTGRES, READPATH};
 use crate::postgres::peer;
 use crate::postgres::pool;
 use crate::postgres::tables::{self, Table};
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     // Neither the server nor its buffers disturb the pool.
     drop(session);
     drop(private);
-    let bars = judgement::bars(&conductor.ledger, &cells);
+    let bars = bars::all(&conductor.ledger, &cells);
     conductor.judge(bars);
     conductor.interruption.check()?;
     if !arguments.without_pool {

@@ -19,10 +19,10 @@
 //! It is not part of `cargo test`: it takes minutes and wants a quiet machine. What it computes is tested by
 //! `tests/contests/postgres.rs`.
 
+mod bars;
 mod cell;
 pub(crate) mod command;
 mod engine;
-mod judgement;
 mod peer;
 pub(crate) mod pool;
 pub(crate) mod pool_speed;

@@ -11,9 +11,9 @@ use measure::schema::contest::{
     BLOCKS_PER_SECOND, OWN_CPU, PEAK_MEMORY, SAMPLES, SERVER_CPU, THROUGHPUT_LEFT, TRANSACTIONS,
 };
 
+use super::bars::{self, ALONE, FROM_DEVICE, FULL_SPEED, READPATH, WITH_TIERS, own_cpu, with_sessions};
 use super::cold::{self, ColdTable, Read};
 use super::cost::{Cost, Meter};
-use super::judgement::{ALONE, FROM_DEVICE, FULL_SPEED, READPATH, WITH_TIERS, bars, own_cpu, with_sessions};
 use super::load::{Load, Pace};
 use super::peers;
 use super::profiler::{Profiler, Seen};
@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             }
         }
     }
-    let bars = bars(&conductor.ledger);
+    let bars = bars::all(&conductor.ledger);
     conductor.judge(bars);
     conductor.conclude(options, out)
 }

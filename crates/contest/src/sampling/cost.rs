@@ -29,11 +29,11 @@ pub(crate) struct Meter {
     own: Vec<u32>,
     sessions: Vec<u32>,
     begun: Instant,
-    before: Account,
+    before: Charged,
 }
 
 /// What was charged so far.
-struct Account {
+struct Charged {
     processes: BTreeMap<u32, UsageSnapshot>,
     /// To processes of the server that have ended.
     ended: Duration,
@@ -49,14 +49,14 @@ impl Meter {
             None => Vec::new(),
             Some(name) => processes_of(&mut connection, name)?,
         };
-        let before = Account::of(own.iter().chain(&sessions), first)?;
+        let before = Charged::of(own.iter().chain(&sessions), first)?;
         Ok(Meter { connection, server: first, own, sessions, begun: Instant::now(), before })
     }
 
     /// What was taken since then.
     pub(crate) fn end(self) -> Result<Cost, String> {
         let elapsed = self.begun.elapsed();
-        let after = Account::of(self.own.iter().chain(&self.sessions), self.server)?;
+        let after = Charged::of(self.own.iter().chain(&self.sessions), self.server)?;
         let ended = after.ended.saturating_sub(self.before.ended);
         let own = self.before.until(&after, &self.own)?;
         let server = self.before.until(&after, &self.sessions)? + ended;
@@ -67,16 +67,16 @@ impl Meter {
     }
 }
 
-impl Account {
-    fn of<'a>(processes: impl Iterator<Item = &'a u32>, server: u32) -> Result<Account, String> {
+impl Charged {
+    fn of<'a>(processes: impl Iterator<Item = &'a u32>, server: u32) -> Result<Charged, String> {
         let stat = format!("/proc/{server}/stat");
         let text = fs::read_to_string(&stat).map_err(|error| format!("{stat} cannot be read: {error}"))?;
         let ended = time_of_ended(&text).ok_or_else(|| format!("{stat} holds `{}`", text.trim()))?;
-        Ok(Account { processes: processes.map(|process| (*process, UsageSnapshot::of(*process))).collect(), ended })
+        Ok(Charged { processes: processes.map(|process| (*process, UsageSnapshot::of(*process))).collect(), ended })
     }
 
     /// What was charged to these processes between two accounts.
-    fn until(&self, later: &Account, processes: &[u32]) -> Result<Duration, String> {
+    fn until(&self, later: &Charged, processes: &[u32]) -> Result<Duration, String> {
         let time = |process: &u32| {
             let delta = later.processes.get(process)?.since(self.processes.get(process)?);
             Some(Duration::from_nanos(delta.cpu?.0))
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_process_that_is_gone_is_an_error_and_not_free() {
-        let account = || Account::of([u32::MAX - 1].iter(), std::process::id()).unwrap();
+        let account = || Charged::of([u32::MAX - 1].iter(), std::process::id()).unwrap();
         assert!(account().until(&account(), &[u32::MAX - 1]).unwrap_err().contains("ended while"));
     }
 }

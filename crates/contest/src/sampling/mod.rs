@@ -26,10 +26,10 @@
 //! It is not part of `cargo test`: it takes minutes and wants a quiet machine. What it computes is tested by
 //! `tests/contests/sampling.rs`.
 
+mod bars;
 mod cold;
 pub(crate) mod command;
 mod cost;
-mod judgement;
 mod load;
 mod peers;
 pub(crate) mod profiler;

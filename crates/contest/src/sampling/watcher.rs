@@ -10,7 +10,7 @@ use measure::schema::sampled::findings::LEVEL;
 use measure::schema::sampled::{LOOKS, SAMPLED};
 use measure::{Case, Finding, Run};
 
-use super::judgement::{READPATH, WITH_TIERS};
+use super::bars::{READPATH, WITH_TIERS};
 use super::profiler::{Profiler, Seen, UnderWay};
 use crate::kept_run::{parse, statistics};
 use crate::private_postgres::PrivatePostgres;

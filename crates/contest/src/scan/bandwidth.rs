@@ -12,8 +12,8 @@ use crate::bars::{Bar, Judged, Wanted};
 use crate::conductor::Conductor;
 use crate::ledger::Ledger;
 use crate::progress::progress;
+use crate::scan::bars::{TWO_THREADS, TWO_THREADS_JUDGED};
 use crate::scan::engine::{COLUMN_SCAN, SAMPLE_TIME, access_engine, sample, turn_to};
-use crate::scan::judgement::{TWO_THREADS, TWO_THREADS_JUDGED};
 use crate::scan::question::in_words;
 use crate::turn_order::order;
 

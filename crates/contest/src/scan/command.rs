@@ -20,7 +20,7 @@ use crate::scan::peers::{Absent, Peers};
 use crate::scan::postgres::Postgres;
 use crate::scan::question::{Reading, question_of_name};
 use crate::scan::rows::write_columns;
-use crate::scan::{bandwidth, instructions, judgement};
+use crate::scan::{bandwidth, bars, instructions};
 
 /// Bytes of a MiB.
 const MEBIBYTE: f64 = 1_048_576.0;
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     conductor.describe("rows", arguments.rows);
     compare(arguments, &mut conductor)?;
     conductor.describe_answers();
-    let bars = judgement::of_ledger(&conductor.ledger);
+    let bars = bars::of_ledger(&conductor.ledger);
     conductor.judge(bars);
     let counted = of_instructions(arguments, &conductor.interruption)?;
     conductor.judge(counted);
@@ -128,7 +128,7 @@ fn of_instructions(arguments: &Arguments, interruption: &Interruption) -> Result
         interruption.check()?;
         progress(&format!("instructions of {}", asked.name()));
         let per_row = instructions::per_row(&program, asked, &arguments.server.directory());
-        bars.push(judgement::of_instructions(asked, per_row));
+        bars.push(bars::of_instructions(asked, per_row));
     }
     Ok(bars)
 }

@@ -23,11 +23,11 @@
 //! `tests/contests/scan.rs`.
 
 mod bandwidth;
+mod bars;
 pub(crate) mod columns;
 pub(crate) mod command;
 mod engine;
 mod instructions;
-mod judgement;
 mod peers;
 mod postgres;
 mod question;

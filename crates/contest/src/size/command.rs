@@ -19,7 +19,7 @@ use crate::kept_run::run_of;
 use crate::options::Options;
 use crate::program::argv;
 use crate::progress::progress;
-use crate::size::judgement::{LOADING, PATHS, READPATH, bars};
+use crate::size::bars::{self, LOADING, PATHS, READPATH};
 
 /// The paths that the engine has.
 const PATHS_OF_ENGINE: usize = 6;
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         let row_time = ROW_TIME.median(case).ok_or_else(|| format!("readpath's run has no row_time of {path}"))?;
         conductor.ledger.add(&path, READPATH, &measure::schema::contest::ROW_TIME, row_time);
     }
-    let bars = bars(&conductor.ledger, *rows);
+    let bars = bars::all(&conductor.ledger, *rows);
     conductor.judge(bars);
     conductor.conclude(options, out)
 }

@@ -9,5 +9,5 @@
 //! There is no peer: the bars are figures. The paths of the published size take 16 GB of memory. What is computed is
 //! tested by `tests/contests/size.rs`.
 
+mod bars;
 pub(crate) mod command;
-mod judgement;

@@ -54,8 +54,8 @@ findings! {
     BAR_NOT_JUDGED = Info "bar-not-judged", "a bar without a figure";
     TRIAL = Warning "trial", "fewer than 5 pairs";
     NOTE = Info "*" in [
-        "cpu-profile", "huge-pages", "loading", "forecast", "memory", "advised", "measured", "plans", "of-limit",
-        "seen",
+        "cpu-profile", "huge-pages", "loading", "forecast", "memory", "advised", "advised-without-queries", "measured",
+        "measured-again", "plans", "of-limit", "seen",
     ],
         "what is worth knowing besides";
 }

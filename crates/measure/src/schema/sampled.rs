@@ -43,7 +43,8 @@ findings! {
     WITHOUT_ACTIVITY = Warning "without-activity", "sessions that do not report what they do";
     SERVER_WENT_AWAY = Warning "server-went-away", "a time without samples, and why";
     SAMPLING_ENDED = Warning "sampling-ended", "the sampling ended early, and why";
-    RATE_NOT_REACHED = Warning "sampling-rate-not-reached", "under nine tenths of the samples that were asked for";
+    RATE_NOT_REACHED = Warning "sampling-rate-not-reached", "fewer samples than were asked for: under \
+        nine tenths, or more than queries that may be sent";
     BLOCKERS = Info "answer-blockers", "the session for which others waited most";
     IDLE_IN_TRANSACTION = Warning "idle-in-transaction", "sessions kept a transaction open without work for a tenth of \
         the time or more";

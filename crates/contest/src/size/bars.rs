@@ -24,7 +24,7 @@ const PATHS_MAX: Judged = Judged::figure(Wanted::AtMost(600.0), "slower");
 const MEGABYTES_OF_MIB: f64 = 1.048_576;
 
 /// Both bars; that of the paths is judged at the published size alone.
-pub(crate) fn bars(ledger: &Ledger, rows: u64) -> [Bar; 2] {
+pub(crate) fn all(ledger: &Ledger, rows: u64) -> [Bar; 2] {
     let rates = ledger.samples(LOADING, READPATH, &LOADED);
     let megabytes: Vec<f64> = rates.iter().map(|rate| rate * MEGABYTES_OF_MIB).collect();
     let seconds = match rows == TABLE_ROWS.value as u64 {
@@ -46,7 +46,7 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.add(LOADING, READPATH, &LOADED, mebibytes);
         ledger.add(PATHS, READPATH, &ELAPSED, seconds);
-        bars(&ledger, rows).map(|bar| bar.outcome())
+        all(&ledger, rows).map(|bar| bar.outcome())
     }
 
     #[test]

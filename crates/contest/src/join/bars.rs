@@ -20,7 +20,7 @@ const OF_NESTED_LOOP: Judged = Judged::ratio(Wanted::AtMost(0.25), "slower");
 const OF_BITMAP: Judged = Judged::ratio(Wanted::AtMost(1.0), "slower");
 
 /// All bars.
-pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
+pub(crate) fn all(ledger: &Ledger) -> Vec<Bar> {
     let rate = |(method, least)| {
         let judged = Judged::ratio(Wanted::AtLeast(least), "slower");
         let best = ledger.against_best(READS, &name(method), &BLOCKS_PER_SECOND, &[FIO], Best::Most);
@@ -71,7 +71,7 @@ mod tests {
         ledger.add(COLD, &format!("{NESTED_LOOP}, 18 worker"), &JOIN_TIME, 70.0);
         ledger.add(COLD, &format!("{BITMAP}, 15, concurrency 64"), &JOIN_TIME, 80.0);
         ledger.add(COLD, &format!("{BITMAP}, 18 io_uring, concurrency 64"), &JOIN_TIME, 21.0);
-        let bars = bars(&ledger);
+        let bars = all(&ledger);
         let find = |beginning: &str, what: &str| {
             bars.iter().find(|bar| bar.name.starts_with(beginning) && bar.name.contains(what)).unwrap()
         };

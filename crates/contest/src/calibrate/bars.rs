@@ -1,10 +1,10 @@
 //! How the contenders do over all queries, and the bars.
 
 use measure::schema::Spec;
-use measure::schema::contest::{RIGHT_PLANS, TOTAL_TIME, WORST_RATIO};
+use measure::schema::contest::{ELAPSED, RIGHT_PLANS, TOTAL_TIME, WORST_RATIO};
 
 use super::plans::Timed;
-use super::sets::{ADVISED, Advised, BEFORE, FASTEST, HINDSIGHT, MEASURED, OWN, Set, USUAL, agree};
+use super::sets::{ADVISED, ALONE, Advised, BEFORE, FASTEST, HINDSIGHT, MEASURED, OWN, Set, USUAL, agree};
 use crate::bars::{Bar, Judged, Wanted};
 use crate::ledger::Ledger;
 
@@ -15,6 +15,12 @@ const NEAR_MILLIS: f64 = 0.2;
 /// The bars for harm: the worst query, and the total time where nothing is to be gained, in the server's own.
 const WORST_MAX: f64 = 1.3;
 const TOTAL_MAX: f64 = 1.03;
+
+/// Why a bar has no samples.
+const ABSENT: &str = "no run of calibrate ended";
+
+/// A run without queries takes at most this number of seconds: other sessions need the server meanwhile.
+const SECONDS: Judged = Judged::figure(Wanted::AtMost(60.0), "slower");
 
 /// Keeps what a query takes by each contender's plan, and by the fastest that is known.
 pub(crate) fn keep(ledger: &mut Ledger, query: &str, contenders: &[(&str, Set)], timed: &Timed) {
@@ -29,6 +35,11 @@ pub(crate) fn note(ledger: &mut Ledger, question: &str, contenders: &[&str], tim
     for (at, contender) in contenders.iter().enumerate() {
         add(ledger, question, contender, &figures(timed, |one| one.by[at]));
     }
+}
+
+/// Notes how the advice of a run without queries of the user's does; its contender stands at this place.
+pub(crate) fn note_alone(ledger: &mut Ledger, question: &str, timed: &[Timed], at: usize) {
+    add(ledger, question, ALONE, &figures(timed, |one| one.by[at]));
 }
 
 /// Notes the set of the grid with most right plans of those that keep the bars for harm, with the least time of
@@ -76,19 +87,33 @@ pub(crate) fn agreement(question: &str, advised: &[Advised]) -> [Bar; 2] {
         let agree = advised.windows(2).filter(|pair| does_agree(&pair[0], &pair[1])).count();
         if advised.len() < 2 { Vec::new() } else { vec![agree as f64 / (advised.len() - 1) as f64] }
     };
-    let bar = |what: &str, share: &[f64]| {
-        let name = format!("{question}: share of runs that advise {what}");
-        Bar::of_samples(name, Judged::ratio(Wanted::AtLeast(0.9), "unsteady"), share, "one run has no other")
-            .from("runs one after the other")
-    };
+    let bar = |what: &str, share: &[f64]| agree_bar(format!("{question}: share of runs that advise {what}"), share);
     [
         bar("the constants of the run before", &share(|(set, _), (other, _)| agree(set, other))),
         bar("them with its exceptions", &share(|(set, but), (other, others)| agree(set, other) && but == others)),
     ]
 }
 
+fn agree_bar(name: String, share: &[f64]) -> Bar {
+    Bar::of_samples(name, Judged::ratio(Wanted::AtLeast(0.9), "unsteady"), share, "one run has no other")
+        .from("runs one after the other")
+}
+
+/// Whether each run that has no queries of the user's advises the constants of the run before, and how long it takes.
+pub(crate) fn without_queries(ledger: &Ledger, question: &str, advised: &[Set]) -> [Bar; 2] {
+    let agree = advised.windows(2).filter(|pair| agree(&pair[0], &pair[1])).count();
+    let share = if advised.len() < 2 { Vec::new() } else { vec![agree as f64 / (advised.len() - 1) as f64] };
+    let what = "share of runs that advise the constants of the run before";
+    let seconds = ledger.samples(question, ALONE, &ELAPSED);
+    [
+        agree_bar(format!("{question}, without its queries: {what}"), &share),
+        Bar::of_samples(format!("{question}, without its queries: seconds of a run"), SECONDS, seconds, ABSENT)
+            .from("the clock"),
+    ]
+}
+
 /// The bars of the questions that were asked.
-pub(crate) fn bars(ledger: &Ledger, questions: &[String]) -> Vec<Bar> {
+pub(crate) fn all(ledger: &Ledger, questions: &[String]) -> Vec<Bar> {
     questions.iter().flat_map(|question| of_question(ledger, question)).collect()
 }
 
@@ -104,32 +129,33 @@ fn of_question(ledger: &Ledger, question: &str) -> Vec<Bar> {
     let reachable = [USUAL, MEASURED].map(totals).concat().into_iter().fold(1.0, f64::min);
     let wanted = if reachable <= 0.9 { 0.9 } else { TOTAL_MAX };
     let worst = samples(ADVISED, &WORST_RATIO);
-    let absent = "no run of calibrate ended";
     let before = samples(BEFORE, &RIGHT_PLANS);
     let beside = before.first().map_or(String::new(), |right| format!(", {right} by the version before"));
-    vec![
+    let bars = [
         Bar::of_samples(
             format!("{question}: right plans more than the best of the others"),
             Judged::figure(Wanted::AtLeast(0.0), "wrong"),
             &more,
-            absent,
+            ABSENT,
         )
         .from(format!("one a run of calibrate{beside}")),
-        Bar::of_samples(
-            format!("{question}: total time in the server's own"),
-            Judged::ratio(Wanted::AtMost(wanted), "slower"),
-            &totals(ADVISED),
-            absent,
-        )
-        .from("timed natively"),
-        Bar::of_samples(
-            format!("{question}: the worst query in the server's own"),
-            Judged::ratio(Wanted::AtMost(WORST_MAX), "harmful"),
-            &worst,
-            absent,
-        )
-        .from("timed natively"),
-    ]
+        timed(question, "total time", (wanted, "slower"), &totals(ADVISED)),
+        timed(question, "the worst query", (WORST_MAX, "harmful"), &worst),
+    ];
+    // Advice that knows none of the queries must do them no harm; it can't be held to what they would gain.
+    let alone = samples(ALONE, &WORST_RATIO);
+    let without = format!("{question}, without its queries");
+    let harm = [
+        timed(&without, "total time", (TOTAL_MAX, "slower"), &totals(ALONE)),
+        timed(&without, "the worst query", (WORST_MAX, "harmful"), &alone),
+    ];
+    bars.into_iter().chain(harm.into_iter().filter(|_| !alone.is_empty())).collect()
+}
+
+/// A bar for times in those by the server's own constants.
+fn timed(question: &str, what: &str, (most, verdict): (f64, &'static str), samples: &[f64]) -> Bar {
+    let name = format!("{question}: {what} in the server's own");
+    Bar::of_samples(name, Judged::ratio(Wanted::AtMost(most), verdict), samples, ABSENT).from("timed natively")
 }
 
 #[cfg(test)]
@@ -142,7 +168,7 @@ mod tests {
         let mut ledger = Ledger::default();
         let timed: Vec<Timed> = queries.iter().map(|by| of_times(by, &[])).collect();
         note(&mut ledger, "orders", &[OWN, USUAL, MEASURED, ADVISED], &timed);
-        bars(&ledger, &["orders".into()]).iter().map(Bar::outcome).collect()
+        all(&ledger, &["orders".into()]).iter().map(Bar::outcome).collect()
     }
 
     fn of_times(by: &[f64], by_grid: &[f64]) -> Timed {
@@ -178,6 +204,28 @@ mod tests {
     fn advice_that_is_as_right_as_the_best_and_harms_none_meets_all_bars() {
         let met = outcomes(&[[100.0, 50.0, 40.0, 40.0], [10.0, 10.0, 9.0, 9.0]]);
         assert_eq!(met, [Outcome::Met; 3]);
+    }
+
+    #[test]
+    fn advice_without_queries_is_held_to_do_no_harm_and_not_to_gain() {
+        let outcomes = |queries: &[[f64; 2]]| -> Vec<Outcome> {
+            let mut ledger = Ledger::default();
+            let timed: Vec<Timed> =
+                queries.iter().map(|[own, by]| of_times(&[*own, *own, *own, *own, *by], &[])).collect();
+            note(&mut ledger, "orders", &[OWN, USUAL, MEASURED, ADVISED], &timed);
+            note_alone(&mut ledger, "orders", &timed, 4);
+            all(&ledger, &["orders".into()]).iter().skip(3).map(Bar::outcome).collect()
+        };
+        assert_eq!(outcomes(&[[100.0, 100.0], [10.0, 10.0]]), [Outcome::Met; 2]);
+        let harmful = outcomes(&[[100.0, 100.0], [10.0, 20.0]]);
+        assert!(matches!(harmful[..], [Outcome::Missed(_), Outcome::Missed(_)]), "{harmful:?}");
+        let mut ledger = Ledger::default();
+        for seconds in [50.0, 65.0, 70.0] {
+            ledger.add("orders", ALONE, &ELAPSED, seconds);
+        }
+        let sets = [Set::new(), vec![("random_page_cost".into(), 1.1)], Set::new()];
+        let bars = without_queries(&ledger, "orders", &sets).map(|bar| bar.outcome());
+        assert!(matches!(bars, [Outcome::Missed(_), Outcome::Missed(_)]), "{bars:?}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ const RATIO_MAX: f64 = 0.2;
 const STREAMS_MAX: f64 = 1.25;
 
 /// One bar for each cell and touch.
-pub(crate) fn bars(ledger: &Ledger, cells: &[Cell]) -> Vec<Bar> {
+pub(crate) fn all(ledger: &Ledger, cells: &[Cell]) -> Vec<Bar> {
     cells.iter().flat_map(|cell| TOUCHES.map(|touch| bar(ledger, *cell, touch))).collect()
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn with_sessions(sessions: u64) -> String {
 }
 
 /// All bars.
-pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
+pub(crate) fn all(ledger: &Ledger) -> Vec<Bar> {
     let question = with_sessions(SESSIONS_OF_BAR);
     let against = |question: &str, spec: &Spec, peer: &str| ledger.ratios(question, (READPATH, spec), (peer, spec));
     let throughput = |name: &str, judged: Judged, peer: &str| {
@@ -87,7 +87,7 @@ mod tests {
             ledger.add(&with_sessions(50), peer, &OWN_CPU, 2.0);
         }
         ledger.add(&with_sessions(50), READPATH, &OWN_CPU, own);
-        bars(&ledger).iter().map(Bar::outcome).collect()
+        all(&ledger).iter().map(Bar::outcome).collect()
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_not_judged() {
         assert_eq!(
-            bars(&Ledger::default())[2].sentence(),
+            all(&Ledger::default())[2].sentence(),
             "throughput beside that with pg_wait_sampling at a tenth of the rate: not judged, one of the two was not \
              measured."
         );
