@@ -1,5 +1,5 @@
 //! What is planted on a real server is found there, the profile closes, and nothing stays behind: against Debian's
-//! PostgreSQL, in folders of their own.
+//! PostgreSQL, in folders of their own. Which tier answered a read is tested in a program of its own, `traced`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -25,8 +25,8 @@ pub(crate) trait Link: Send {
     /// Sets what ^C means to the statements that follow.
     fn set_on_stop(&mut self, on_stop: OnStop);
 
-    /// Another link of the same kind to the same server.
-    fn another(&self) -> Result<Box<dyn Link>, ServerError>;
+    /// Another link of the same kind to the same server, with what ^C means to connecting.
+    fn another(&self, on_stop: OnStop) -> Result<Box<dyn Link>, ServerError>;
 
     /// When what a session is asked first has to be answered; now, where nothing is waited for.
     fn opening_end(&self) -> Instant {

@@ -65,10 +65,10 @@ impl Link for Live {
         self.on_stop = on_stop;
     }
 
-    fn another(&self) -> Result<Box<dyn Link>, ServerError> {
+    fn another(&self, on_stop: OnStop) -> Result<Box<dyn Link>, ServerError> {
         // Another host of the address may be another server, where nothing of this session is.
         let again = |deadline: &Deadline<'_>| self.wire.again(&self.address, deadline);
-        Ok(Box::new(Live::over(&self.address, Arc::clone(&self.stop), OnStop::Leave, again)?))
+        Ok(Box::new(Live::over(&self.address, Arc::clone(&self.stop), on_stop, again)?))
     }
 
     fn opening_end(&self) -> Instant {

@@ -52,7 +52,7 @@ impl Link for Recording {
 
     fn set_on_stop(&mut self, _on_stop: OnStop) {}
 
-    fn another(&self) -> Result<Box<dyn Link>, ServerError> {
+    fn another(&self, _on_stop: OnStop) -> Result<Box<dyn Link>, ServerError> {
         Ok(Box::new(Recording::open(self.statements.clone(), self.major)))
     }
 

@@ -14,7 +14,7 @@ use crate::facts::ServerFacts;
 use crate::place::Address;
 use crate::session::{Limits, Session, identifier, literal};
 use crate::statements::Statements;
-use crate::wire::{OnStop, Row};
+use crate::wire::Row;
 
 /// The schema's name.
 pub const SCHEMA: &str = "readpath";
@@ -164,7 +164,7 @@ impl Schema {
             outcome => outcome,
         };
         match outcome {
-            Err(error) if error.is_gone() => remove_afresh(&self.session, error)?,
+            Err(error) if error.is_gone() => remove_afresh(&self.session)?,
             outcome => drop(outcome?),
         }
         self.note(false);
@@ -267,22 +267,19 @@ fn text(row: &Row, at: usize) -> &str {
     row.get(at).and_then(Option::as_deref).unwrap_or_default()
 }
 
-/// Removes the schema by a new connection, once there is one again: a server that lost a process restarts all others.
-/// Where there is none now, and the address has several hosts, it may be another one that answered: that is the error.
-fn remove_afresh(lost: &Session, gone: ServerError) -> Result<(), ServerError> {
+/// Removes the schema by a new connection to the same address of the same host, once there is one again: a server that
+/// lost a process restarts all others. Another host of the address, or another address of its name, may be another
+/// server. There, what a killed run left would be removed in place of this run's schema.
+fn remove_afresh(lost: &Session) -> Result<(), ServerError> {
     let (started, stop) = (Instant::now(), lost.stop_flag());
-    let config = lost.address().config();
-    let has_one_host = config.get_hosts().len().max(config.get_hostaddrs().len()) <= 1;
     loop {
-        let session = Session::open_for(lost.address(), Limits::default(), lost.stop_flag(), OnStop::Finish);
-        let outcome = session.and_then(clean);
+        let outcome = lost.another_to_tidy_up().and_then(clean);
         let limit = if stop.load(Ordering::Relaxed) { STOPPED_TIMEOUT } else { RETURN_TIMEOUT };
         match outcome {
             // The old session may hold its locks for a moment.
             Err(error) if started.elapsed() < limit && !matches!(error, ServerError::ForeignSchema { .. }) => {
                 thread::sleep(ASKED_EVERY);
             }
-            Ok(None) if !has_one_host => return Err(gone),
             outcome => return outcome.map(drop),
         }
     }

@@ -89,18 +89,8 @@ impl Session {
     ///
     /// `stop` ends the statement under way: [`ServerError::Stopped`].
     pub fn open(address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Result<Session, ServerError> {
-        Session::open_for(address, limits, stop, OnStop::Leave)
-    }
-
-    /// The same with what ^C means to connecting.
-    pub(crate) fn open_for(
-        address: &Address,
-        limits: Limits,
-        stop: Arc<AtomicBool>,
-        on_stop: OnStop,
-    ) -> Result<Session, ServerError> {
-        let link = Box::new(Live::open(address, Arc::clone(&stop), on_stop)?);
-        Session::new(link, address, limits, stop).begin(on_stop)
+        let link = Box::new(Live::open(address, Arc::clone(&stop), OnStop::Leave)?);
+        Session::new(link, address, limits, stop).begin(OnStop::Leave)
     }
 
     /// A session that sends nothing and records what it would send to a server of this major version.
@@ -116,8 +106,14 @@ impl Session {
 
     /// Another session of the same kind to the same server.
     pub fn another(&self) -> Result<Session, ServerError> {
-        let (link, stop) = (self.link.another()?, Arc::clone(&self.stop));
+        let (link, stop) = (self.link.another(OnStop::Leave)?, Arc::clone(&self.stop));
         Session::new(link, &self.address, self.limits, stop).begin(OnStop::Leave)
+    }
+
+    /// The same for the removal of what this session made, which ^C does not end.
+    pub(crate) fn another_to_tidy_up(&self) -> Result<Session, ServerError> {
+        let (link, stop) = (self.link.another(OnStop::Finish)?, Arc::clone(&self.stop));
+        Session::new(link, &self.address, Limits::default(), stop).begin(OnStop::Finish)
     }
 
     fn new(link: Box<dyn Link>, address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Session {

@@ -1,7 +1,5 @@
 //! A disk that fills up while events are written: a sentence that says so, and nothing left.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-
 use export::ExportError;
 use export::events::EventWriter;
 use export::folder::{Existing, Folder};

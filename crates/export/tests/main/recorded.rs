@@ -1,12 +1,8 @@
 //! The shipped SQL over a recording gives what its profile has, when DuckDB runs it in the recording's folder.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-#![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
-
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use export::queries::{QUERIES_OF_RECORDINGS, query};
@@ -23,28 +19,14 @@ use profile::tables::Profile;
 use profile::tables::sampled::Counters;
 use recording::{Folder, Segment, SegmentName, encode};
 
+use crate::python::{self, has};
+
 /// 2026-11-23 10:15:00 UTC, in microseconds.
 const BEGIN: i64 = 1_795_428_900_000_000;
 
-fn has_duckdb() -> bool {
-    let found = Command::new("python3").args(["-c", "import duckdb"]).output();
-    if found.is_ok_and(|output| output.status.success()) {
-        return true;
-    }
-    println!("skipped: python3 with the duckdb package is not installed");
-    false
-}
-
 /// The rows that DuckDB gives for a query in a folder, as texts; null is `-`.
 fn rows(folder: &Path, name: &str) -> Vec<Vec<String>> {
-    let program = "import duckdb, sys\n\
-                   for row in duckdb.sql(sys.argv[1]).fetchall():\n    \
-                   print('\\t'.join('-' if v is None else ' '.join(str(v).split()) for v in row))";
-    let sql = query(name).unwrap();
-    let output = Command::new("python3").args(["-c", program, sql]).current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "{sql}\n{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| line.split('\t').map(Into::into).collect()).collect()
+    python::rows(folder, query(name).unwrap())
 }
 
 fn sample(pid: u32, look: i64, event: Option<&str>) -> Sample {
@@ -110,7 +92,7 @@ fn ns(time: Ticks) -> i64 {
 
 #[test]
 fn the_sql_over_a_recording_gives_its_profile_to_the_nanosecond() {
-    if !has_duckdb() {
+    if !has("duckdb") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -160,7 +142,7 @@ fn the_sql_over_a_recording_gives_its_profile_to_the_nanosecond() {
 
 #[test]
 fn every_query_over_recordings_runs_where_there_is_one_look_alone() {
-    if !has_duckdb() {
+    if !has("duckdb") {
         return;
     }
     let place = tempfile::tempdir().unwrap();

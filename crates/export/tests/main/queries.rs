@@ -1,11 +1,7 @@
 //! The shipped SQL gives the profile's own numbers, to the nanosecond, when DuckDB runs it over the exported files.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-#![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
-
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use export::events::{EventWriter, Written};
 use export::folder::{Existing, Folder};
@@ -17,6 +13,8 @@ use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
 use profile::source::{BindValues, ReadOptions, SourceSettings};
 use profile::tables::Profile;
+
+use crate::python::{has, rows};
 
 /// A trace of our own with recursion, waits inside and between calls, two statements and a read of several blocks.
 const TRACE: &str = "\
@@ -55,15 +53,6 @@ const LOG: &str = "\
 \"Actual Loops\": 1, \"Shared Hit Blocks\": 9, \"Shared Read Blocks\": 2, \"I/O Read Time\": 1.250 } }
 ";
 
-fn has_duckdb() -> bool {
-    let found = Command::new("python3").args(["-c", "import duckdb"]).output();
-    if found.is_ok_and(|output| output.status.success()) {
-        return true;
-    }
-    println!("skipped: python3 with the duckdb package is not installed");
-    false
-}
-
 /// Exports files and gives the profile that was made on the way.
 fn export(files: &[PathBuf], place: &Path) -> (Profile, Written) {
     let mut writer = EventWriter::new(Folder::begin(place, Existing::Refuse).unwrap()).unwrap();
@@ -78,17 +67,6 @@ fn export(files: &[PathBuf], place: &Path) -> (Profile, Written) {
     assert!(ingested.problems.is_empty(), "{:?}", ingested.problems);
     let written = writer.finish(&ingested.profile.context).unwrap();
     (ingested.profile, written)
-}
-
-/// The rows that DuckDB gives for some SQL, as texts; null is `-`.
-fn rows(folder: &Path, sql: &str) -> Vec<Vec<String>> {
-    let program = "import duckdb, sys\n\
-                   for row in duckdb.sql(sys.argv[1]).fetchall():\n    \
-                   print('\\t'.join('-' if v is None else ' '.join(str(v).split()) for v in row))";
-    let output = Command::new("python3").args(["-c", program, sql]).current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "{sql}\n{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| line.split('\t').map(Into::into).collect()).collect()
 }
 
 fn ns(time: Ticks) -> String {
@@ -220,7 +198,7 @@ fn file_of(text: &str, name: &str) -> (tempfile::TempDir, PathBuf) {
 
 #[test]
 fn the_sql_gives_a_trace_s_profile_to_the_nanosecond() {
-    if !has_duckdb() {
+    if !has("duckdb") {
         return;
     }
     let (_folder, path) = file_of(TRACE, "a.trc");
@@ -229,7 +207,7 @@ fn the_sql_gives_a_trace_s_profile_to_the_nanosecond() {
 
 #[test]
 fn the_sql_gives_a_log_s_profile_to_the_nanosecond() {
-    if !has_duckdb() {
+    if !has("duckdb") {
         return;
     }
     let (_folder, path) = file_of(LOG, "postgresql.log");
@@ -238,7 +216,7 @@ fn the_sql_gives_a_log_s_profile_to_the_nanosecond() {
 
 #[test]
 fn the_sql_gives_the_profiles_of_real_traces_to_the_nanosecond() {
-    if !has_duckdb() {
+    if !has("duckdb") {
         return;
     }
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/oracle");
@@ -263,7 +241,7 @@ fn the_sql_gives_the_profiles_of_real_traces_to_the_nanosecond() {
 
 #[test]
 fn a_row_group_has_rows_of_one_file_only() {
-    if !has_duckdb() {
+    if !has("duckdb") {
         return;
     }
     let (_first, first) = file_of(TRACE, "a.trc");
@@ -278,7 +256,7 @@ fn a_row_group_has_rows_of_one_file_only() {
 
 #[test]
 fn every_query_runs_over_an_export_without_a_row_of_its_own() {
-    if !has_duckdb() {
+    if !has("duckdb") {
         return;
     }
     let call = "EXEC #1:c=0,e=5,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,plh=0,tim=100\n";

@@ -1,8 +1,5 @@
 //! Private servers, started for real: Debian's 15 where it is installed, and the versions that are fetched.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![allow(clippy::print_stdout, reason = "a test that cannot run prints why")]
-
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -129,7 +126,8 @@ fn an_ordinary_user_starts_a_server_too() {
     }
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(std::env::current_exe().unwrap());
-    command.args(["--exact", "an_installed_15_is_gone_with_all_it_had_when_it_is_dropped", "--nocapture"]);
+    let name = "private_servers::an_installed_15_is_gone_with_all_it_had_when_it_is_dropped";
+    command.args(["--exact", name, "--nocapture"]);
     let output = match command.current_dir("/").output() {
         Ok(output) => output,
         Err(error) => return println!("skipped: setpriv is needed to become another user: {error}"),
@@ -294,7 +292,7 @@ fn holds_a_server() {
 /// The process that holds a server in `parent`, and the server's.
 fn holder(parent: &Path) -> (Child, u32) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "holds_a_server", "--ignored", "--nocapture"])
+        .args(["--exact", "private_servers::holds_a_server", "--ignored", "--nocapture"])
         .env(PARENT, parent)
         .stdout(Stdio::piped())
         .spawn()
@@ -386,7 +384,7 @@ fn a_stop_during_the_start_leaves_nothing() {
         assert!(matches!(error, Err(PrivateServerError::Stopped) | Ok(())), "{error:?}");
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
-    // Servers of other tests may be at their ends just now.
+    // Servers of other tests may be stopping, or were killed and are not started again yet.
     let started = Instant::now();
     while orphans().iter().any(|segment| !before.contains(segment)) {
         assert!(started.elapsed() < Duration::from_secs(60), "shared memory was left: {:?}", orphans());

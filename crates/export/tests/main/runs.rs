@@ -1,8 +1,5 @@
 //! The rows of real runs, as DuckDB, Arrow and Polars read them, are the numbers of the run documents.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-#![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,6 +10,8 @@ use measure::Run;
 use measure::store::read_run;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::python::has;
 
 /// The documents that earlier versions kept, of all kinds, and one with what is hard to carry.
 fn runs() -> Vec<Run> {
@@ -41,15 +40,6 @@ fn written(folder: &TempDir, name: &str, runs: &[Run]) -> (PathBuf, u64) {
     let mut writer = RunWriter::begin(&path, Existing::Refuse).unwrap();
     runs.iter().for_each(|run| writer.write(run, &words(run)).unwrap());
     (path, writer.finish().unwrap())
-}
-
-fn has(package: &str) -> bool {
-    let found = Command::new("python3").args(["-c", &format!("import {package}")]).output();
-    let is_there = found.is_ok_and(|output| output.status.success());
-    if !is_there {
-        println!("skipped: python3 with the {package} package is not installed");
-    }
-    is_there
 }
 
 /// What a Python program prints as JSON, started with one word.

@@ -1,8 +1,6 @@
 //! A given server is treated as production: what is made there is removed on every way out, what is not ours stays, and
 //! every failure is one sentence. Against Debian's PostgreSQL, in folders of their own.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -277,6 +275,31 @@ fn a_server_that_dies_and_returns_is_tidied_up() {
     trial.start_again();
     tidied.join().unwrap().unwrap();
     assert_eq!(trial.value(SCHEMAS), "");
+}
+
+#[test]
+fn a_server_that_returns_is_tidied_up_and_no_other_one_of_its_address() {
+    let Some(mut own) = Trial::start(&[]) else { return };
+    let Some(other) = Trial::start(&[]) else { return };
+    let user = "CREATE USER shop PASSWORD 'right'; GRANT CREATE ON DATABASE postgres TO shop";
+    [&own, &other].into_iter().for_each(|trial| trial.run(user));
+    // As a killed run leaves it there.
+    let mut left = Schema::create(open(&other.url_of("shop")).unwrap()).unwrap();
+    let process = left.session().facts().process;
+    std::mem::forget(left);
+    other.run(&format!("SELECT pg_terminate_backend({process})"));
+    other.wait_for(&format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {process}"), "0");
+    let second = other.url_by_password("shop", "right");
+    let host = second.split_once('@').unwrap().1;
+    let both = own.url_by_password("shop", "right").replace("/postgres", &format!(",{host}"));
+    let mut made = Schema::create(open(&both).unwrap()).unwrap();
+    assert_eq!(own.value(SCHEMAS), "readpath", "{both} leads to the first");
+    own.kill();
+    made.session().run("SELECT 1").unwrap_err();
+    let tidied = thread::spawn(move || made.finish());
+    own.start_again();
+    tidied.join().unwrap().unwrap();
+    assert_eq!([own.value(SCHEMAS), other.value(SCHEMAS)], ["", "readpath"]);
 }
 
 #[test]

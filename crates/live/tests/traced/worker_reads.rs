@@ -1,11 +1,6 @@
 //! Reads of PostgreSQL 18, by its backends and by its I/O workers, held against what the server counts itself: against
 //! a private server, whose programs are in the cache or are fetched.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![allow(clippy::print_stdout, reason = "a skip is counted by its line")]
-
-mod traced;
-
 use std::env;
 use std::fs;
 use std::os::fd::AsFd;
@@ -19,7 +14,8 @@ use profile::ingest::Ingested;
 use profile::tables::read_tiers::{ByTier, ReadTier};
 use server::Address;
 use server::private::{Installation, PrivateServer, ServerSettings, Source};
-use traced::{found_of_statement, of_statement, tiers};
+
+use crate::traced_watch::{self, found_of_statement, of_statement, tiers};
 
 /// The setting with which a server reads by an io_uring.
 const RING: &str = "io_uring";
@@ -35,7 +31,7 @@ fn cache() -> PathBuf {
 
 /// A server of 18 that reads by this method, with a table of some 10,000 blocks; says why not where there is none.
 fn server(method: &str) -> Option<(PrivateServer, MutexGuard<'static, ()>)> {
-    let alone = traced::leave()?;
+    let alone = traced_watch::leave()?;
     let installation = match Installation::of(18, &Source { cache: cache(), proxy: None }, &GO_ON) {
         Ok(installation) => installation,
         Err(reason) => {
@@ -83,7 +79,7 @@ fn counted(server: &PrivateServer) -> i64 {
 
 /// Watches a server while `load` runs, and a moment longer.
 fn watched(server: &PrivateServer, load: impl FnOnce() + Send) -> Ingested {
-    traced::watched(&Address::of(server.config()), load)
+    traced_watch::watched(&Address::of(server.config()), load)
 }
 
 /// The same until no record was lost and a sample met each of these statements, five times at most; says so where there

@@ -20,7 +20,6 @@ const SETTLES: Duration = Duration::from_millis(300);
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Leave to trace the kernel, until it is dropped; prints why there is none.
-#[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
 pub(crate) fn leave() -> Option<MutexGuard<'static, ()>> {
     let any = Wanted {
         name: "sched/sched_process_fork",

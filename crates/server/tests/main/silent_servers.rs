@@ -1,8 +1,6 @@
 //! A server that holds the connection and does not answer is left: after the time for connecting, after the limit of a
 //! statement, and at the first wish to stop. Hostile listeners, and Debian's PostgreSQL with all its processes stopped.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;

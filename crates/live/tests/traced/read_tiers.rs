@@ -1,10 +1,6 @@
 //! Which tier answered the reads of a real server: held against what the kernel counts of its processes and devices,
 //! against Debian's PostgreSQL, in folders of their own.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod traced;
-
 use std::fs;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
@@ -21,8 +17,9 @@ use profile::ingest::Ingested;
 use profile::tables::read_tiers::{Purpose, ReadTier, Reader, ReaderRow};
 use server::Address;
 use sys::tracepoint::{FirstByte, Tracer, Wanted};
-use traced::{found_of_statement, of_statement, tiers};
 use trial::{TRIES, Trial};
+
+use crate::traced_watch::{self, found_of_statement, of_statement, tiers};
 
 /// Small buffers, so that the kernel has to be asked; all in one process, and by an index where there is one.
 const SMALL: [&str; 6] = [
@@ -37,7 +34,7 @@ const SMALL: [&str; 6] = [
 /// A server with a table of some 5,000 blocks and an index, on a disk; says why not and gives `None` where there is no
 /// tracing or no server.
 fn traced_server(settings: &[&str]) -> Option<(Trial, MutexGuard<'static, ()>)> {
-    let alone = traced::leave()?;
+    let alone = traced_watch::leave()?;
     let trial = Trial::start_in(Path::new(trial::DISK), settings)?;
     for statement in [
         "CREATE TABLE rows AS SELECT n, md5(n::text) AS word, repeat('x', 300) AS rest FROM \
@@ -79,7 +76,7 @@ fn drop_caches(trial: &Trial) {
 
 /// Watches a server while `load` runs, and a moment longer.
 fn watched(trial: &Trial, load: impl FnOnce() + Send) -> Ingested {
-    traced::watched(&Address::parse(&trial.url()).unwrap(), load)
+    traced_watch::watched(&Address::parse(&trial.url()).unwrap(), load)
 }
 
 fn said(found: &Ingested, id: &str) -> Option<String> {
@@ -151,7 +148,6 @@ const SCAN: &str = "SELECT count(rest) FROM other";
 /// came so late that none met the statement. Of a cold run, requests are missing now and then on a busy machine: such a
 /// run is the last one where all five are. A warm run finds its files in the page cache, by the kernel's count of what
 /// came from storage: where the kernel had dropped some of them, the run has read them again, and the next one is warm.
-#[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
 fn watched_and_counted(trial: &Trial, cache: Cache, statement: &str) -> Option<(Ingested, Counted)> {
     for run in 1..=5 {
         let mut kernels = None;
@@ -190,7 +186,6 @@ fn assert_brought(found: &Ingested, kernels: Counted, statement: &str) {
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
 fn cold_and_warm_reads_are_those_that_the_kernel_counts() {
     let Some((trial, _alone)) = traced_server(&SMALL) else { return };
     for statement in [RANDOM, SCAN] {
@@ -224,7 +219,7 @@ const SLOW_SCAN: &str = "SELECT max(md5(repeat(rest, 20))) FROM other";
 
 /// A slow scan under an exact watch; the reason where there is none.
 fn exactly_watched(trial: &Trial) -> Result<Ingested, String> {
-    let mut watch = traced::open(&Address::parse(&trial.url()).unwrap());
+    let mut watch = traced_watch::open(&Address::parse(&trial.url()).unwrap());
     let is_there = AtomicBool::new(false);
     let watched = thread::scope(|scope| {
         let loading = scope.spawn(|| {
@@ -246,7 +241,6 @@ fn exactly_watched(trial: &Trial) -> Result<Ingested, String> {
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "a skipped test says why")]
 fn an_exact_watch_shows_the_reads_inside_each_wait() {
     let Some((trial, _alone)) = traced_server(&SMALL) else { return };
     // Of the reads within the waits and of all, those within, with the waits themselves.
@@ -279,7 +273,6 @@ const LEANER: &str = "SELECT count(rest) AS leaner FROM other";
 
 /// A statement whose table alone is in the page cache, beside one that reads from the device. A run is made again, five
 /// times at most, where records found no room, no sample met a statement, or the kernel had dropped some of the table.
-#[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
 fn leaner_and_reader(trial: &Trial) -> Option<Ingested> {
     for _ in 0..5 {
         drop_caches(trial);
@@ -336,7 +329,7 @@ fn watched_over_a_restart() -> Option<Ingested> {
     let (url, is_over) = (trial.url(), Arc::new(AtomicBool::new(false)));
     let ends = Arc::clone(&is_over);
     let watching = thread::spawn(move || {
-        let mut watch = traced::open(&Address::parse(&url).unwrap());
+        let mut watch = traced_watch::open(&Address::parse(&url).unwrap());
         watch.run(Duration::from_secs(120), &mut |_| match ends.load(Ordering::Acquire) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
