@@ -33,6 +33,10 @@ pub trait Journal {
     /// Adds a finding to the run; the same id and message twice is kept once.
     fn find(&mut self, finding: Finding);
 
+    /// Names the files or devices, of several, that are not measured yet, for the message of a run that a signal ends.
+    /// Replaces what was named before.
+    fn leave_unmeasured(&mut self, _names: &[String]) {}
+
     /// Adds a measurement of the tool's own cost.
     fn own_cost(&mut self, metric: Metric);
 
@@ -71,6 +75,7 @@ impl Journal for NullJournal {
 pub(crate) struct Kept {
     pub(crate) cases: Vec<Case>,
     pub(crate) findings: Vec<Finding>,
+    pub(crate) unmeasured: Vec<String>,
     pub(crate) subject: measure::Parameters,
 }
 
@@ -85,6 +90,10 @@ impl Journal for Kept {
 
     fn find(&mut self, finding: Finding) {
         self.findings.push(finding);
+    }
+
+    fn leave_unmeasured(&mut self, names: &[String]) {
+        self.unmeasured = names.to_vec();
     }
 
     fn own_cost(&mut self, _metric: Metric) {}

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use profile::source::sampled::Sample;
 use server::{ServerError, Session};
 
-use crate::account::Account;
+use crate::active_time::ActiveTime;
 use crate::counters::{Counted, CounterSource};
 use crate::hits::BufferHits;
 use crate::sql::{SqlSampler, lock_waiters};
@@ -124,7 +124,7 @@ pub(crate) struct CountersQuestion {
 pub(crate) struct CountersAnswer {
     pub(crate) source: Option<CounterSource>,
     pub(crate) counted: Counted,
-    pub(crate) account: Result<Account, String>,
+    pub(crate) account: Result<ActiveTime, String>,
     pub(crate) own: Duration,
 }
 
@@ -136,7 +136,7 @@ impl CountersQuestion {
             Some(source) => source.next(session)?.unwrap_or_default(),
             None => Counted::new(),
         };
-        let account = Account::now(session)?;
+        let account = ActiveTime::now(session)?;
         Ok(CountersAnswer { source, counted, account, own })
     }
 }

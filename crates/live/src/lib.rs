@@ -5,7 +5,7 @@
 //! hears the same and keeps it in files. It makes nothing on the server and changes nothing there.
 //! What a sample means is known below, in `profile`; nothing here renders.
 
-mod account;
+mod active_time;
 mod burden;
 mod counters;
 mod exact;

@@ -23,7 +23,7 @@ use sys::host;
 use sys::process::{ShortSlice, process_cpu};
 use sys::watchpoint;
 
-use crate::account::{Account, Accounted};
+use crate::active_time::{ActiveTime, ActiveTimeMeter};
 use crate::burden::{rest_after_look, until_asked_again};
 use crate::counters::{Counted, CounterSource};
 use crate::exact::{Chosen, Exact, TracedReads, Watching};
@@ -203,7 +203,7 @@ pub struct Watch {
     /// What sessions of ours took that ended, and looks at memory that is not read any more.
     earlier: Times,
     /// The server's account from one segment to the next.
-    accounted: Accounted,
+    accounted: ActiveTimeMeter,
     /// When the server was asked last for what it counts, and whether what it has counted by the next time is of a time
     /// without samples too.
     counted: Instant,
@@ -254,7 +254,7 @@ struct Begun {
     at: Instant,
     cpu: Nanos,
     busy: Option<Busy>,
-    account: Result<Account, String>,
+    account: Result<ActiveTime, String>,
     /// What the server had worked for us when its account was read.
     own: Duration,
     counters: Result<CounterSource, String>,
@@ -285,7 +285,7 @@ impl Watch {
         if let Some(sampler) = &mut watch.sampler {
             trace(&mut watch.tracing, sampler, address, settings)?;
             // What came before took its time, of which there are no samples.
-            let account = Account::now(sampler.session())?;
+            let account = ActiveTime::now(sampler.session())?;
             watch.begin(account);
         }
         Ok(watch)
@@ -354,7 +354,7 @@ impl Watch {
         settings: Settings,
         (instruments, stop): (Instruments, Arc<AtomicBool>),
     ) -> Result<Watch, ServerError> {
-        let account = Account::now(sampler.session())?;
+        let account = ActiveTime::now(sampler.session())?;
         let counters = CounterSource::open(sampler.session())?;
         let facts = sampler.facts().clone();
         let processors = with_processors(&mut sampler, address);
@@ -411,7 +411,7 @@ impl Watch {
             tracing: TracedServer::new((Instant::now(), settings.wall_clock)),
             hits: None,
             earlier: Times::default(),
-            accounted: Accounted::begin(account, Duration::ZERO),
+            accounted: ActiveTimeMeter::begin(account, Duration::ZERO),
             counted: Instant::now(),
             skips_counters: false,
             random: SplitMix64::new(settings.seed),
@@ -419,16 +419,16 @@ impl Watch {
     }
 
     /// Has the watch begin now, with this account of the server's.
-    fn begin(&mut self, account: Result<Account, String>) {
+    fn begin(&mut self, account: Result<ActiveTime, String>) {
         (self.begun.at, self.begun.cpu, self.begun.busy) = (Instant::now(), process_cpu(), Busy::now());
         self.begin_account(account);
     }
 
     /// Takes down what the end is held against.
-    fn begin_account(&mut self, account: Result<Account, String>) {
+    fn begin_account(&mut self, account: Result<ActiveTime, String>) {
         let own = self.own_time();
         (self.begun.account, self.begun.own) = (account.clone(), own);
-        self.accounted = Accounted::begin(account, own);
+        self.accounted = ActiveTimeMeter::begin(account, own);
     }
 
     /// Gives each look to this listener from now on, and no more to the profile, which then stays as it is.
@@ -538,7 +538,7 @@ impl Watch {
             return Err(exact.refusal());
         }
         if let Some(sampler) = &mut self.sampler {
-            let account = Account::now(sampler.session()).unwrap_or_else(|error| Err(why(&error)));
+            let account = ActiveTime::now(sampler.session()).unwrap_or_else(|error| Err(why(&error)));
             self.begin_account(account);
         }
         // What was read before is of no session that is watched.
@@ -598,6 +598,13 @@ impl Watch {
             Ok(_) => self.settings.rate.unwrap_or(RATE_OF_MEMORY),
             Err(_) => self.settings.rate.unwrap_or(RATE).min(RATE_MAX),
         }
+    }
+
+    /// The looks a second that were asked for and those that are taken, where these are fewer because each of them is a
+    /// query.
+    pub fn rate_cut(&self) -> Option<(f64, f64)> {
+        let asked = self.settings.rate.filter(|_| self.watching.is_none() && self.former.is_none())?;
+        (asked > self.rate()).then(|| (asked, self.rate()))
     }
 
     /// Times that all sessions were looked at.
@@ -1030,7 +1037,7 @@ impl Watch {
         self.knock(left, end, &reason);
         let lost = ticks(left.elapsed() + self.sleeps.since().unwrap_or_default());
         self.last = None;
-        self.accounted = Accounted::begin(Err("the server was away".into()), self.own_time());
+        self.accounted = ActiveTimeMeter::begin(Err("the server was away".into()), self.own_time());
         let is_back = self.sampler.is_some();
         self.listener.iter_mut().filter(|_| is_back).for_each(|listener| listener.back());
         self.lose(left, lost, reason);
@@ -1142,7 +1149,7 @@ impl Watch {
         if let Some(sampler) = &mut self.sampler {
             let session = sampler.session();
             let is_there = session.is_rehearsal() || session.abandon().is_ok();
-            now = is_there.then(|| Account::now(session).unwrap_or_else(|_| Err(gone())));
+            now = is_there.then(|| ActiveTime::now(session).unwrap_or_else(|_| Err(gone())));
         }
         self.hear_rest();
         let db_time = match now.clone() {
@@ -1217,6 +1224,7 @@ impl Watch {
             version: self.facts.version.clone(),
             subject: self.subject(),
             rate: self.rate(),
+            rate_asked: self.rate_cut().map(|(asked, _)| asked),
             level: self.level(closing.counters.as_ref()),
             db_time: closing.db_time,
             counters: closing.counters.and_then(Result::ok),
@@ -1225,6 +1233,8 @@ impl Watch {
             buffer_bytes: self.facts.buffer_bytes,
             own,
             stolen: stolen.filter(|_| self.processors.is_ok()),
+            // Its processes are seen, so that it runs here.
+            cores: self.processors.as_ref().ok().map(|()| host::allowed_cpus().len() as u64),
             away: self.away.clone(),
             ended: self.ended.clone(),
             left: self.watching.as_ref().map_or_else(Vec::new, |watching| watching.left.clone()),

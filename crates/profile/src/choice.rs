@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use glob::Pattern;
 
-pub use crate::period::{Moment, Period, WallClock};
+pub use crate::period::{Period, RecordingTime, WallClock};
 
 use crate::input::{Expansion, Given};
 use crate::source::oracle::probe::{Probe, probe};
@@ -30,6 +30,9 @@ impl FromStr for FileName {
     fn from_str(text: &str) -> Result<FileName, String> {
         if text.contains('/') {
             return Err("it is the name of a file, without its folders".into());
+        }
+        if text.is_empty() {
+            return Err("no file has an empty name: write a name, or a pattern such as '*_ora_4711*'".into());
         }
         Pattern::new(text).map(FileName).map_err(|error| error.msg.into())
     }
@@ -194,6 +197,7 @@ mod tests {
     fn a_time_that_is_none_is_refused_with_how_to_write_one() {
         assert!("yesterday".parse::<WallClock>().unwrap_err().contains("2026-11-22 09:00"));
         assert!("trace/*.trc".parse::<FileName>().is_err() && "[".parse::<FileName>().is_err());
+        assert!("".parse::<FileName>().unwrap_err().contains("empty"), "it would leave out every file");
         assert_eq!("1970-01-01 00:00:01".parse(), Ok(WallClock(1_000_000)));
     }
 }

@@ -94,17 +94,17 @@ const WHOLE: &str = "Each page reads all of what is followed again: only one pla
 const ANEW_MAX: usize = 8;
 
 /// What a page of something that is followed has to say: why it began anew, and whether each page reads all of it.
-pub fn findings(anew: &[String], way: Way) -> Vec<Finding> {
+pub fn findings(anew: &[String], way: Reread) -> Vec<Finding> {
     let sentence = |why: &String| format!("While it was followed, {why}: it was read from its beginning.");
     let mut findings: Vec<Finding> =
         anew.iter().take(ANEW_MAX).map(|why| row::FOLLOWED_ANEW.of(sentence(why))).collect();
-    findings.extend((way == Way::Whole).then(|| row::FOLLOWED_WHOLE.of(WHOLE)));
+    findings.extend((way == Reread::Whole).then(|| row::FOLLOWED_WHOLE.of(WHOLE)));
     findings
 }
 
 /// How what is followed is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Reread {
     /// Only what was added.
     Added,
     /// All of it each time.

@@ -108,14 +108,18 @@ fn leaves_out_named(problem: &Problem, arguments: &[PathBuf], read: &[&str]) -> 
 ///
 /// A file that cannot be read, or is none of the source's, becomes a problem; the others are read.
 pub fn ingest<'p>(
-    Chosen { row, inputs, problems, left_out }: Chosen,
+    Chosen { row, inputs, problems, left_out, keeps_literals }: Chosen,
     settings: &IngestSettings,
     more: &mut (dyn Observer + Send),
     progress: &'p mut Progress<'p>,
 ) -> Ingested {
     let mut collector = Collector::new(settings.think_time);
     let reading = Reading::new((&mut collector, more), progress);
-    let mut read = read_all((row.open)(settings.source), inputs, reading);
+    let mut source = (row.open)(settings.source);
+    if keeps_literals {
+        source.keep_literals();
+    }
+    let mut read = read_all(source, inputs, reading);
     read.problems.splice(0..0, problems);
     let Read { finished, files, begun, problems, is_broken_off } = read;
     let mut profile = collector.finish(finished.accounted);
@@ -175,9 +179,15 @@ pub struct Chosen {
     inputs: Vec<Input>,
     problems: Vec<Problem>,
     left_out: u64,
+    keeps_literals: bool,
 }
 
 impl Chosen {
+    /// These inputs, of which statements are kept apart whose texts differ in their literals alone.
+    pub fn keeping_literals(self) -> Chosen {
+        Chosen { keeps_literals: true, ..self }
+    }
+
     /// Looks at the beginning of what the arguments name: files, folders, patterns, or `-` for standard input.
     pub fn of(arguments: &[PathBuf]) -> Chosen {
         Chosen::some_of(arguments, &FileChoice::default())
@@ -216,13 +226,14 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     let other = |one: &Recognised| {
         let (name, own) = (one.input.given.name(), one.place.filter(|own| *own < LAST));
         match own.filter(|_| one.is_known_to_be_without()) {
-            Some(own) => Problem::NothingToProfile { name, noun: SOURCES[own].noun },
+            Some(own) => Problem::NothingToProfile { name, noun: SOURCES[own].noun, lacks: SOURCES[own].lacks },
             None => Problem::OtherSource { name, noun: row.noun },
         }
     };
     let (inputs, others): (Vec<Recognised>, Vec<Recognised>) = given.into_iter().partition(|one| one.is_read_by(place));
     problems.extend(logs.iter().chain(&others).map(other));
-    Chosen { row, inputs: inputs.into_iter().map(|one| one.input).collect(), problems, left_out: 0 }
+    let inputs = inputs.into_iter().map(|one| one.input).collect();
+    Chosen { row, inputs, problems, left_out: 0, keeps_literals: false }
 }
 
 /// Whether there is something to show of logs, and nothing of the traces in whose folders they are.
@@ -236,6 +247,7 @@ mod tests {
     use std::ffi::OsStr;
     use std::io::{self, Write};
     use std::ops::ControlFlow;
+    use std::os::fd::AsRawFd;
     use std::os::unix::ffi::OsStrExt;
 
     use super::*;
@@ -391,18 +403,32 @@ mod tests {
         ingest(Chosen::of(arguments), &settings, &mut Instruments::default(), progress)
     }
 
-    /// What a tar archive of these files comes to.
-    fn of_archive(files: &[(&str, &[u8])]) -> Ingested {
+    /// A tar archive of these files.
+    fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut archive = tar::Builder::new(Vec::new());
         for (name, bytes) in files {
             let mut header = tar::Header::new_ustar();
             header.set_size(bytes.len() as u64);
             archive.append_data(&mut header, name, *bytes).unwrap();
         }
+        archive.into_inner().unwrap()
+    }
+
+    /// What such an archive comes to.
+    fn of_archive(files: &[(&str, &[u8])]) -> Ingested {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("all.tar");
-        std::fs::write(&path, archive.into_inner().unwrap()).unwrap();
+        std::fs::write(&path, archive(files)).unwrap();
         of_arguments(&[path])
+    }
+
+    /// The same, where it comes through a pipe.
+    fn of_piped_archive(files: &[(&str, &[u8])]) -> Ingested {
+        let (reader, mut writer) = io::pipe().unwrap();
+        // It is less than a pipe holds.
+        writer.write_all(&archive(files)).unwrap();
+        drop(writer);
+        of_arguments(&[format!("/proc/self/fd/{}", reader.as_raw_fd()).into()])
     }
 
     /// The source of a profile, and how many calls and waits each of its files has.
@@ -420,8 +446,9 @@ mod tests {
         let arguments = [plain.clone(), trace.clone()];
         let one = of_arguments(&arguments);
         assert_eq!(shown(&one), (None, vec![1]));
-        let passed_over = "/plain.log is a server log in which nothing can be profiled, and is passed over";
-        assert!(said(&one).len() == 1 && said(&one)[0].starts_with(passed_over), "{:?}", said(&one));
+        let passed_over = "/plain.log is a server log in which nothing can be profiled, and is passed over: it holds \
+                           no plan in JSON, as auto_explain writes them";
+        assert_eq!(said(&one), [passed_over]);
         assert!(!one.has_all_named(&arguments), "a script sees that something is missing");
         // Where both have something to show, it is that of the log.
         let both = of_arguments(&[trace.clone(), planned.clone(), plain.clone()]);
@@ -452,16 +479,41 @@ mod tests {
         for (log, (source, part)) in [(WITHOUT_PLANS, traces), (UNTIMED, traces), (PLAN, logs)] {
             let files = [("a.log", log.as_bytes()), ("b.trc", trace.as_bytes())];
             for files in [files, [files[1], files[0]]] {
-                let ingested = of_archive(&files);
-                assert_eq!(shown(&ingested), (source, vec![1]), "{log}");
-                let found = crate::findings::mixed_archives(&ingested);
-                let [mixed] = &found[..] else { panic!("{log}: {found:?}") };
-                assert!(mixed.message.contains(part), "{}", mixed.message);
+                // A pipe cannot be looked through twice, and what was seen of it is not lost.
+                for ingested in [of_archive(&files), of_piped_archive(&files)] {
+                    assert_eq!(shown(&ingested), (source, vec![1]), "{log}");
+                    let found = crate::findings::mixed_archives(&ingested);
+                    let [mixed] = &found[..] else { panic!("{log}: {found:?}") };
+                    assert!(mixed.message.contains(part), "{}", mixed.message);
+                }
             }
         }
         // Where neither has, what the log lacks is said.
-        let none = of_archive(&[("a.log", WITHOUT_PLANS.as_bytes()), ("note", b"a note\n")]);
-        assert_eq!(shown(&none), (LOG_SOURCE, vec![0]));
+        let none: [(&str, &[u8]); 2] = [("a.log", WITHOUT_PLANS.as_bytes()), ("note", b"a note\n")];
+        assert_eq!(shown(&of_archive(&none)), (LOG_SOURCE, vec![0]));
+        assert_eq!(shown(&of_piped_archive(&none)), (LOG_SOURCE, vec![0]));
+    }
+
+    #[test]
+    fn lines_that_are_not_read_are_listed_by_the_file_of_the_archive_in_which_they_stand() {
+        let trace = |line: &str| format!("{}\n{line}\n{}\n", call("1000"), call("2000"));
+        let (first, second) = (trace("nothing"), trace("nothing"));
+        let files = [("a.trc", first.as_bytes()), ("b.log", UNTIMED.as_bytes()), ("c.trc", second.as_bytes())];
+        let ingested = of_archive(&files);
+        assert_eq!(shown(&ingested), (None, vec![4]));
+        let named = |name: &str| name.rsplit_once("/all.tar").unwrap().1.to_string();
+        let within = ingested.files.iter().flat_map(|file| &file.unread_within);
+        let found: Vec<_> = within.map(|(name, one)| (named(name), one.kind, one.lines, one.first_offset)).collect();
+        let at = call("1000").len() as u64 + 1;
+        let listed =
+            [("/a.trc", "other line", at), ("/b.log", "lines of server logs", 0), ("/c.trc", "other line", at)];
+        assert_eq!(found, listed.map(|(name, kind, at)| (name.to_string(), kind, 1, at)));
+        // The document has no other rows, and no line twice.
+        let cases = crate::document::files::unread(&ingested);
+        let lines: f64 = cases.iter().filter_map(|case| case.metric("lines")).map(measure::Metric::median).sum();
+        assert_eq!((cases.len(), lines), (3, 3.0));
+        let whole: Vec<_> = ingested.files[0].unread.iter().map(|one| (one.kind, one.lines)).collect();
+        assert_eq!(whole, [("other line", 2), ("lines of server logs", 1)]);
     }
 
     #[test]

@@ -49,7 +49,7 @@ const DAY: i64 = 86_400_000_000;
 
 /// A time in a recording, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum RecordingTime {
     /// A time of a day, as a clock shows it.
     At(WallClock),
     /// A time of a day that was given with its offset, in UTC.
@@ -60,35 +60,40 @@ pub enum Moment {
     BeforeEnd(i64),
 }
 
-impl Moment {
-    /// The time, where it has its date.
-    fn dated(self) -> Option<WallClock> {
-        match self {
-            Moment::At(clock) | Moment::WithOffset(clock) => Some(clock),
-            Moment::TimeOfDay(_) | Moment::BeforeEnd(_) => None,
+impl RecordingTime {
+    /// Whether it is certain that it does not lie before another one. Of a time of day the recording says which day is
+    /// meant.
+    fn is_at_or_behind(self, other: RecordingTime) -> bool {
+        match (self, other) {
+            (
+                RecordingTime::At(own) | RecordingTime::WithOffset(own),
+                RecordingTime::At(other) | RecordingTime::WithOffset(other),
+            ) => own >= other,
+            (RecordingTime::BeforeEnd(own), RecordingTime::BeforeEnd(other)) => own <= other,
+            _ => false,
         }
     }
 }
 
-impl FromStr for Moment {
+impl FromStr for RecordingTime {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Moment, String> {
+    fn from_str(text: &str) -> Result<RecordingTime, String> {
         let text = text.trim();
         if let Some(time) = text.strip_prefix('-') {
-            return time_before(time).map(Moment::BeforeEnd);
+            return time_before(time).map(RecordingTime::BeforeEnd);
         }
         if let Ok(time) = text.parse::<Timestamp>() {
-            return Ok(Moment::WithOffset(WallClock(time.as_microsecond())));
+            return Ok(RecordingTime::WithOffset(WallClock(time.as_microsecond())));
         }
         // The parsers skip the name of a zone, and the offset of a time of day: the time would be taken for one in UTC.
         let has_zone = text.contains('[');
         if let Some(clock) = text.parse::<WallClock>().ok().filter(|_| !has_zone) {
-            return Ok(Moment::At(clock));
+            return Ok(RecordingTime::At(clock));
         }
         if let Some(time) = text.parse::<Time>().ok().filter(|_| !has_zone && !text.contains(['+', '-'])) {
             let midnight = time.duration_since(Time::midnight());
-            return Ok(Moment::TimeOfDay((midnight.as_nanos() / 1_000) as i64));
+            return Ok(RecordingTime::TimeOfDay((midnight.as_nanos() / 1_000) as i64));
         }
         let how = "write a time of day in UTC (10:00), a date and a time (2026-11-22 10:00, 2026-11-22T10:00+01:00), \
                    or a time before the recording's end (-1h)";
@@ -111,17 +116,17 @@ fn time_before(text: &str) -> Result<i64, String> {
     micros.filter(|micros| *micros < 36_525 * DAY).ok_or_else(refused)
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for RecordingTime {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Moment::At(clock) | Moment::WithOffset(clock) => {
+            RecordingTime::At(clock) | RecordingTime::WithOffset(clock) => {
                 write!(formatter, "{}", clock.to_string().replacen('T', " ", 1))
             }
-            Moment::TimeOfDay(micros) => {
+            RecordingTime::TimeOfDay(micros) => {
                 let clock = WallClock(*micros).to_string();
                 formatter.write_str(clock.rsplit('T').next().unwrap_or_default())
             }
-            Moment::BeforeEnd(micros) => write!(formatter, "{} s before its end", micros / 1_000_000),
+            RecordingTime::BeforeEnd(micros) => write!(formatter, "{} s before its end", micros / 1_000_000),
         }
     }
 }
@@ -130,12 +135,17 @@ impl fmt::Display for Moment {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Period {
     /// From this time on; from the beginning without one.
-    pub from: Option<Moment>,
+    pub from: Option<RecordingTime>,
     /// Before this time; to the end without one.
-    pub to: Option<Moment>,
+    pub to: Option<RecordingTime>,
 }
 
 impl Period {
+    /// Whether it is certain that it ends before it begins, whatever recording is read.
+    pub fn is_backwards(&self) -> bool {
+        self.from.zip(self.to).is_some_and(|(from, to)| from.is_at_or_behind(to))
+    }
+
     /// The same by the wall clock of a recording with this begin and this end, in microseconds since 1970. What no day
     /// of the recording has is a span outside it, and one that ends before it begins is empty.
     pub(crate) fn span(&self, first: i64, last: i64) -> Range<i64> {
@@ -143,26 +153,26 @@ impl Period {
         let today = |time: i64| midnight(last).saturating_add(time);
         let on_last_day = |time: i64| if today(time) > last { today(time).saturating_sub(DAY) } else { today(time) };
         let start = self.from.map(|from| match from {
-            Moment::At(clock) | Moment::WithOffset(clock) => clock.micros(),
+            RecordingTime::At(clock) | RecordingTime::WithOffset(clock) => clock.micros(),
             // Without an end the day before would begin before the recording does, and all of it would be meant.
-            Moment::TimeOfDay(time) if self.to.is_none() && on_last_day(time) < midnight(first) => today(time),
-            Moment::TimeOfDay(time) => on_last_day(time),
-            Moment::BeforeEnd(time) => last.saturating_sub(time),
+            RecordingTime::TimeOfDay(time) if self.to.is_none() && on_last_day(time) < midnight(first) => today(time),
+            RecordingTime::TimeOfDay(time) => on_last_day(time),
+            RecordingTime::BeforeEnd(time) => last.saturating_sub(time),
         });
         let end = self.to.map(|to| match (to, start) {
-            (Moment::At(clock) | Moment::WithOffset(clock), _) => clock.micros(),
-            (Moment::BeforeEnd(time), _) => last.saturating_sub(time),
-            (Moment::TimeOfDay(time), Some(start)) => {
+            (RecordingTime::At(clock) | RecordingTime::WithOffset(clock), _) => clock.micros(),
+            (RecordingTime::BeforeEnd(time), _) => last.saturating_sub(time),
+            (RecordingTime::TimeOfDay(time), Some(start)) => {
                 let same_day = midnight(start).saturating_add(time);
                 // The first such time from there on, if the recording goes on beyond the midnight between them.
                 let next = midnight(same_day).saturating_add(DAY);
                 if same_day > start || next > last { same_day } else { same_day.saturating_add(DAY) }
             }
-            (Moment::TimeOfDay(time), None) => on_last_day(time),
+            (RecordingTime::TimeOfDay(time), None) => on_last_day(time),
         });
         match (self.from, self.to, start, end) {
             // More than half a day over a midnight, and all of the recording in it: rather the times were exchanged.
-            (Some(Moment::TimeOfDay(from)), Some(Moment::TimeOfDay(to)), Some(start), Some(end))
+            (Some(RecordingTime::TimeOfDay(from)), Some(RecordingTime::TimeOfDay(to)), Some(start), Some(end))
                 if from >= to && start < first && end > last && end.saturating_sub(start) > DAY / 2 =>
             {
                 start..start
@@ -174,10 +184,10 @@ impl Period {
     /// What is said of a trace, which has no last day: each time with its date. The offset of a stamp is not kept, so
     /// that a time in UTC could be hours away from what its stamps show.
     pub fn times(&self) -> Result<[Option<WallClock>; 2], String> {
-        let clock = |moment: Option<Moment>| match moment {
-            Some(Moment::At(clock)) => Ok(Some(clock)),
+        let clock = |moment: Option<RecordingTime>| match moment {
+            Some(RecordingTime::At(clock)) => Ok(Some(clock)),
             None => Ok(None),
-            Some(Moment::WithOffset(_)) => {
+            Some(RecordingTime::WithOffset(_)) => {
                 Err("stamps of a trace or a log count as they are written: write the time without the offset".into())
             }
             Some(_) => Err("a trace is divided by dates and times: 2026-11-22 09:00".to_string()),
@@ -193,15 +203,13 @@ impl FromStr for Period {
         let Some((from, to)) = text.split_once("..") else {
             return Err("write two times with .. between them: '2026-11-22 09:00..2026-11-22 10:00'".into());
         };
-        let time = |text: &str| -> Result<Option<Moment>, String> {
+        let time = |text: &str| -> Result<Option<RecordingTime>, String> {
             if text.trim().is_empty() { Ok(None) } else { text.parse().map(Some) }
         };
         let period = Period { from: time(from)?, to: time(to)? };
         match (period.from, period.to) {
             (None, None) => Err("write at least one time: '2026-11-22 09:00..' for all from then on".into()),
-            (Some(from), Some(to)) if from.dated().zip(to.dated()).is_some_and(|(from, to)| from >= to) => {
-                Err("it ends before it begins".into())
-            }
+            _ if period.is_backwards() => Err("it ends before it begins".into()),
             _ => Ok(period),
         }
     }
@@ -237,9 +245,12 @@ mod tests {
         assert_eq!(span("2026-11-20T10:00+01:00..2026-11-20 10:00"), ["2026-11-20T09:00:00", "2026-11-20T10:00:00"]);
         assert_eq!(span("2026-11-20 10:00..11:00")[1], "2026-11-20T11:00:00");
         assert_eq!("..11:00".parse::<Period>().unwrap().span(first, last), i64::MIN..at("2026-11-21 11:00"));
-        for wrong in ["10:00", "..", "noon..", "-1x..", "-..", "2026-11-22 10:00..2026-11-22 09:00"] {
+        let backwards = ["2026-11-22 10:00..2026-11-22 09:00", "2026-11-22T10:00Z..2026-11-22 10:00", "-30m..-1h"];
+        for wrong in ["10:00", "..", "noon..", "-1x..", "-.."].into_iter().chain(backwards) {
             assert!(wrong.parse::<Period>().is_err(), "{wrong}");
         }
+        // Times of day may lie on both sides of a midnight.
+        assert!(["23:50..00:10", "2026-11-22 10:00..09:00"].iter().all(|text| text.parse::<Period>().is_ok()));
         // The recorder began after its day did.
         assert_eq!(span("07:00..09:00"), ["2026-11-22T07:00:00", "2026-11-22T09:00:00"]);
         assert!("10:00..".parse::<Period>().unwrap().times().unwrap_err().contains("2026-11-22 09:00"));
@@ -258,12 +269,12 @@ mod tests {
     #[test]
     fn a_zone_that_would_be_skipped_is_refused() {
         for skipped in ["10:00+01:00", "10:00-05:00", "10:00[Europe/Berlin]", "2026-11-22T10:00[Europe/Berlin]"] {
-            let said = skipped.parse::<Moment>().unwrap_err();
+            let said = skipped.parse::<RecordingTime>().unwrap_err();
             assert!(said.contains("2026-11-22T10:00+01:00"), "{skipped}: {said}");
         }
-        let known = "2026-11-22T10:00+01:00[Europe/Berlin]".parse::<Moment>();
-        assert_eq!(known, Ok(Moment::WithOffset("2026-11-22 09:00".parse().unwrap())));
-        assert_eq!("10:00".parse(), Ok(Moment::TimeOfDay(36_000_000_000)));
+        let known = "2026-11-22T10:00+01:00[Europe/Berlin]".parse::<RecordingTime>();
+        assert_eq!(known, Ok(RecordingTime::WithOffset("2026-11-22 09:00".parse().unwrap())));
+        assert_eq!("10:00".parse(), Ok(RecordingTime::TimeOfDay(36_000_000_000)));
     }
 
     #[test]

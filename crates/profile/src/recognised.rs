@@ -4,11 +4,15 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use crate::input::bytes::Bytes;
-use crate::input::{self, Given, Peeked, Problem, foreign};
+use crate::input::{self, Given, Peeked, Problem, SharedContents, foreign, look_ahead};
 use crate::source::{Input, SOURCES};
 
 /// The place of the source that takes what no other one recognises.
 pub(crate) const LAST: usize = SOURCES.len() - 1;
+
+/// How far an archive that can be read once only is looked through, in unpacked bytes: what is seen is held until it is
+/// read.
+const AHEAD_MAX: usize = 32 << 20;
 
 /// An input and the place of its source in the table.
 pub(crate) struct Recognised {
@@ -60,8 +64,16 @@ impl Recognised {
         let head_hash = has_bytes.then(|| foreign::hash_of_head(head));
         let again = |whole: Peeked<Bytes>| Bytes::from_reader(whole).with_contents(contents);
         let bytes = whole.filter(|_| !is_plain).map(again).or(failing);
+        let (bytes, shows) = match (bytes, place) {
+            (Some(bytes), Some(place)) if is_archive && place < LAST => {
+                let (bytes, shows) = looked_through(bytes, place);
+                (Some(bytes), shows)
+            }
+            (bytes, _) => (bytes, None),
+        };
         let input = Input { given, bytes, head_hash };
-        Recognised { input, place, is_by_name: by_name.is_some(), is_archive, shows: OnceCell::new() }
+        let shows = shows.map_or_else(OnceCell::new, OnceCell::from);
+        Recognised { input, place, is_by_name: by_name.is_some(), is_archive, shows }
     }
 
     /// Whether the source at this place has something to show of it.
@@ -95,15 +107,31 @@ impl Recognised {
         if self.input.bytes.is_some() {
             return Shows::Own;
         }
-        let Ok(bytes) = input::open(&self.input.given) else { return Shows::Nothing };
-        let contents = bytes.contents();
-        if (SOURCES[place].shows)(bytes) {
-            return Shows::Own;
+        let Ok(mut bytes) = input::open(&self.input.given) else { return Shows::Nothing };
+        match (SOURCES[place].shows)(&mut bytes) {
+            true => Shows::Own,
+            false => besides(bytes.contents().as_ref()),
         }
-        // All files of an archive were seen on the way.
-        let has_trace = contents.is_some_and(|contents| contents.take().kinds.trace.is_some());
-        if has_trace { Shows::Trace } else { Shows::Nothing }
     }
+}
+
+/// What there is to show of an archive that has nothing of its source, all of which was seen.
+fn besides(contents: Option<&SharedContents>) -> Shows {
+    let has_trace = contents.is_some_and(|contents| contents.kinds().trace.is_some());
+    if has_trace { Shows::Trace } else { Shows::Nothing }
+}
+
+/// The bytes of an archive that can be read once only, from the first one on, and what the source at this place has to
+/// show of it; `None` where it is too large to see that ahead.
+fn looked_through(bytes: Bytes, place: usize) -> (Bytes, Option<Shows>) {
+    let contents = bytes.contents();
+    let (bytes, is_own, is_all) = look_ahead(bytes, AHEAD_MAX, SOURCES[place].shows);
+    let shows = match (is_own, is_all) {
+        (true, _) => Some(Shows::Own),
+        (false, true) => Some(besides(contents.as_ref())),
+        (false, false) => None,
+    };
+    (Bytes::from_reader(bytes).with_contents(contents), shows)
 }
 
 /// The source of inputs: the first of the table that has something to show of any. Where none has, and where there is

@@ -39,8 +39,8 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(answer) => return cli::print_answer(&answer, &command_line),
     };
-    let context = Context::new(&matches, settings, &command_line, cli::definition);
-    let outcome = context.and_then(|context| commands::run(&matches, &context));
+    let context = Context::new(&matches, settings, &command_line, (cli::definition, commands::run));
+    let outcome = context.and_then(|context| (context.dispatch)(&matches, &context));
     let exit = outcome.unwrap_or_else(|failure| {
         output::complain(&failure.message);
         failure.exit

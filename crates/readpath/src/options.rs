@@ -22,7 +22,7 @@ pub(crate) struct CommandRow {
     /// Adds description, arguments and examples.
     pub(crate) define: fn(Command) -> Command,
     /// Does it.
-    pub(crate) run: fn(&ArgMatches, &Context) -> Result<Exit, Failure>,
+    pub(crate) run: Dispatch,
 }
 
 /// The options that every command has.
@@ -53,6 +53,8 @@ pub(crate) struct Context {
     pub(crate) command_line: Vec<String>,
     /// The definition of the whole command line, from which completions and the manual page are made.
     pub(crate) definition: fn() -> Command,
+    /// What finds a command's row and runs it: some commands run others.
+    pub(crate) dispatch: Dispatch,
     /// What becomes of a command that would measure.
     pub(crate) purpose: Purpose,
     /// The job that asks for the run.
@@ -60,6 +62,9 @@ pub(crate) struct Context {
     /// Of one of several runs: the heading under which the one before printed its rows, and what hears this one's.
     pub(crate) rows_under: Option<(String, Hearer)>,
 }
+
+/// What runs a command by its arguments.
+pub(crate) type Dispatch = fn(&ArgMatches, &Context) -> Result<Exit, Failure>;
 
 /// What hears under which heading rows were printed.
 pub(crate) type Hearer = fn(&str) -> io::Result<()>;
@@ -79,7 +84,7 @@ impl Context {
         matches: &ArgMatches,
         settings: Settings,
         line: &[OsString],
-        definition: fn() -> Command,
+        (definition, dispatch): (fn() -> Command, Dispatch),
     ) -> Result<Context, Failure> {
         let mut innermost = matches;
         while let Some((_, below)) = innermost.subcommand() {
@@ -89,7 +94,7 @@ impl Context {
         let command_line = line.iter().map(|word| without_password(&word.to_string_lossy())).collect();
         let globals = arguments(innermost)?;
         let (purpose, job, rows_under) = (Purpose::Run, None, None);
-        Ok(Context { globals, settings, command_line, definition, purpose, job, rows_under })
+        Ok(Context { globals, settings, command_line, definition, dispatch, purpose, job, rows_under })
     }
 
     /// The directory of the store, for commands that keep a run.

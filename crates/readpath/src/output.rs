@@ -120,7 +120,7 @@ pub(crate) fn warn(text: &str) {
 }
 
 /// A message for standard error. Lines that a terminal would break within words are broken between them; elsewhere
-/// they stay whole, for logs and scripts.
+/// they stay whole, for logs and scripts. A path stays whole on a terminal too, so that it can be copied.
 fn laid_out(message: &str) -> String {
     width_of_messages().map_or_else(|| message.into(), |columns| wrapped(message, columns))
 }
@@ -132,7 +132,7 @@ fn wrapped(text: &str, columns: usize) -> String {
         let said = line.trim_start();
         let margin = line.len() - said.len();
         let style = Style { width: columns.saturating_sub(margin), ..Style::default() };
-        let lines = style.wrap(said, HANGING);
+        let lines = style.wrap_whole_words(said, HANGING);
         let is_whole = !lines.contains('\n');
         if is_whole {
             line.into()
@@ -179,6 +179,13 @@ mod tests {
             "readpath: the run was interrupted by ^C;\n  the 12 cases it had finished are kept\n  as 0197c0de."
         );
         assert_eq!(wrapped(said, 200), said);
+    }
+
+    #[test]
+    fn a_path_that_is_longer_than_the_terminal_is_wide_can_be_copied_from_a_message() {
+        let path = "/srv/measurements/of-the-new-array/0197c0de-0000-7000-8000-000000000001.json";
+        let said = format!("readpath: {path} could not be read: it is damaged.");
+        assert_eq!(wrapped(&said, 60), format!("readpath:\n  {path}\n  could not be read: it is damaged."));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub(crate) struct RunJournal {
     store: Option<Store>,
     progress: Progress,
     not_kept: Option<String>,
+    /// What is not measured yet, of several files or devices.
+    unmeasured: Vec<String>,
     /// Whether ^C is how it ends.
     ends_by_interrupt: bool,
     /// What the run takes of servers that are in use, as far as that is to be announced.
@@ -28,7 +30,8 @@ pub(crate) struct RunJournal {
 impl RunJournal {
     /// A journal over `run`, which is saved to `store` after each case, or once after cases that are finished together.
     pub(crate) fn new(run: Run, store: Option<Store>, progress: Progress) -> RunJournal {
-        RunJournal { run, store, progress, not_kept: None, ends_by_interrupt: false, expected: Vec::new() }
+        let (unmeasured, expected) = (Vec::new(), Vec::new());
+        RunJournal { run, store, progress, not_kept: None, unmeasured, ends_by_interrupt: false, expected }
     }
 
     /// Takes what the run is expected to take of servers that are in use, to be announced before it begins there.
@@ -54,6 +57,11 @@ impl RunJournal {
     /// Why a case could not be kept; absent while all could.
     pub(crate) fn not_kept(&self) -> Option<&str> {
         self.not_kept.as_deref()
+    }
+
+    /// What is not measured yet, of several files or devices.
+    pub(crate) fn unmeasured(&self) -> &[String] {
+        &self.unmeasured
     }
 
     /// Takes ^C for the end that its user chose: what it was made for is in it, however long it went on.
@@ -154,6 +162,10 @@ impl Journal for RunJournal {
         if !self.run.findings.iter().any(is_same) {
             self.run.findings.push(finding);
         }
+    }
+
+    fn leave_unmeasured(&mut self, names: &[String]) {
+        self.unmeasured = names.to_vec();
     }
 
     fn own_cost(&mut self, metric: Metric) {

@@ -17,8 +17,8 @@ use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::columns::{
-    ACCOUNT, BLOCKED, BLOCKS, COLUMNS, COLUMNS_WITHOUT_READS, Get, LOOKS, LOST, Line, OWN, OWN_SESSION, READ, RECORDER,
-    REQUEST, SAMPLE, STATEMENT, TRACING,
+    ACCOUNT, BLOCKED, BLOCKS, COLUMNS, COLUMNS_WITHOUT_READS, Column, Get, LOOKS, LOST, Line, OWN, OWN_SESSION, READ,
+    RECORDER, REQUEST, SAMPLE, STATEMENT, TRACING,
 };
 use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of, shape};
 use crate::named_columns::{self, END_MAX, end_of};
@@ -49,6 +49,10 @@ const SUM_MAX: i64 = 1 << 52;
 
 /// Greatest sum of the calls, blocks and bytes of all rows.
 const AMOUNT_MAX: i64 = 1 << 50;
+
+/// Greatest sum of all that the server counted of statements. Of one that is seen for the first time, it may have
+/// counted for years.
+const COUNTED_MAX: i64 = 1 << 56;
 
 /// Times of the wall clock that a calendar has: the years from 1 to 9999, in microseconds since 1970.
 const CLOCKS: std::ops::RangeInclusive<i64> = -62_135_596_800_000_000..=253_402_207_200_000_000;
@@ -142,7 +146,7 @@ fn segment(bytes: Bytes) -> Result<Segment, Damage> {
     let head = values.filter(|one| one.key == HEAD_KEY).find_map(|one| head_of(one.value.as_deref()?));
     let Some(head) = head.filter(is_sound) else { return unsound("it does not say when it was recorded") };
     let described = about.schema_descr();
-    let is_ours = |(at, column): (usize, &crate::Column)| {
+    let is_ours = |(at, column): (usize, &Column)| {
         let (physical, _, repetition) = shape(column);
         let found = described.column(at);
         let kind = found.self_type();
@@ -387,6 +391,7 @@ struct Build {
     time: i64,
     seconds: i64,
     amount: i64,
+    counted: i64,
 }
 
 impl Build {
@@ -402,6 +407,7 @@ impl Build {
             time: 0,
             seconds: 0,
             amount: 0,
+            counted: 0,
         }
     }
 
@@ -539,15 +545,25 @@ impl Build {
         place
     }
 
+    /// What the server counted of a statement.
+    fn counted(&mut self, line: &Line<'_>) -> Option<Counted> {
+        let amount = |value: Option<i64>| up_to(COUNTED_MAX, value);
+        let (executions, rows) = (amount(line.executions)?, amount(line.rows)?);
+        let (hits, reads) = (amount(line.hits)?, amount(line.reads)?);
+        self.counted += executions + rows + hits + reads;
+        let counted = Counted {
+            executions: executions.cast_unsigned(),
+            rows: rows.cast_unsigned(),
+            hits: hits.cast_unsigned(),
+            reads: reads.cast_unsigned(),
+        };
+        (self.counted <= COUNTED_MAX).then_some(counted)
+    }
+
     fn statement(&mut self, line: &Line<'_>) -> Option<()> {
         let place = self.known_statement(line.statement);
         let counted = match line.executions {
-            Some(_) => Some(Counted {
-                executions: count(line.executions)?,
-                rows: count(line.rows)?,
-                hits: count(line.hits)?,
-                reads: count(line.reads)?,
-            }),
+            Some(_) => Some(self.counted(line)?),
             None => None,
         };
         let known = &mut self.segment.statements[place as usize];

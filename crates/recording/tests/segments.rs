@@ -113,6 +113,20 @@ fn a_segment_is_read_as_it_was_written() {
 }
 
 #[test]
+fn a_statement_that_a_server_has_counted_for_years_costs_no_segment() {
+    let of_hits = |hits: u64| {
+        let mut written = segment(1, 2);
+        written.statements[1].counted = Some(Counted { executions: 1 << 41, rows: 1 << 42, hits, reads: 1 << 41 });
+        (decode(encode(&written).unwrap()), written)
+    };
+    let (read, written) = of_hits(1 << 55);
+    assert_eq!(read.unwrap(), written);
+    for hits in [1 << 56, u64::MAX] {
+        assert!(matches!(of_hits(hits).0, Err(Damage::Unsound(_))), "sums of many segments would overflow");
+    }
+}
+
+#[test]
 fn a_segment_that_was_cut_or_changed_anywhere_is_refused_before_it_is_decoded() {
     let bytes = encode(&segment(1, 2)).unwrap();
     for length in (0..bytes.len()).step_by(7) {

@@ -13,6 +13,7 @@ use measure::{Finding, Run};
 use serde_json::Value;
 
 use crate::body::{self, UNSAID, place};
+use crate::differences::{differing, shown_metrics};
 use crate::page::parameters::{constant, described};
 use crate::page::{Align, Axis, Cell, Chart, Datum, Key, Line, Page, Plot, Row, Section, Shape, Table};
 
@@ -394,8 +395,8 @@ fn named(row: &Row, subject: &str) -> String {
 /// What differs between two runs by more than the noise of their samples.
 fn differences(first: &Side<'_>, second: &Side<'_>) -> Section {
     let comparison = compare(first.run, second.run);
-    let differing = crate::compare::differing(&comparison);
-    let all = || comparison.cases.iter().flat_map(crate::compare::shown_metrics).map(|metric| metric.verdict);
+    let differing = differing(&comparison);
+    let all = || comparison.cases.iter().flat_map(shown_metrics).map(|metric| metric.verdict);
     let compared = all().filter(|verdict| matches!(verdict, Verdict::Differs | Verdict::WithinNoise)).count();
     let disturbed = match all().filter(|verdict| *verdict == Verdict::Disturbed).count() as u64 {
         0 => String::new(),

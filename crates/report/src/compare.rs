@@ -2,33 +2,21 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unmatched, Verdict};
+use measure::compare::{CaseComparison, Comparison, MetricComparison, Unmatched, Verdict};
 use measure::quantity::THIN_SPACE;
-use measure::sorting;
-use measure::{Finding, Parameters, Run, Unit};
+use measure::schema::{self, Spec};
+use measure::{Finding, Parameters, Run};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::beside;
 use crate::body::{processor, subject as subject_of};
-use crate::page::number::{RATIO_DECIMALS, range, ratio_to};
-use crate::page::parameters::{in_full, phrase, phrase_in_full, shown, varying_among, with_unit};
+use crate::differences::{
+    BOOKKEEPING, case_text, change_text, decimals, interval, ratio, shown_metrics, varying_names,
+};
+use crate::page::number::ratio_to;
+use crate::page::parameters::{phrase, phrase_in_full, shown, with_unit};
 use crate::page::{Align, Cell, Key, Page, Section, Table};
-
-/// Metrics that say what a run did and not what a read costs: in JSON and CSV, not on the page.
-const BOOKKEEPING: [&str; 11] = [
-    "reads",
-    "warm_up_reads",
-    "warm_up_latency",
-    "bytes_issued",
-    "bytes_fetched",
-    "bytes_delivered",
-    "device_reads",
-    "cached_before",
-    "nowait_answered",
-    "core_clock",
-    "core_additions",
-];
 
 /// What the last column means, once for the whole table.
 const LEGEND: &str = "Medians; for rates, means. Ratios are second over first, with the 95 % interval from \
@@ -57,32 +45,38 @@ const DISTURBED: &str = "Disturbed: according to the warnings below whose number
                          the machine while it measured this case, which can make a difference or hide one. Repeat \
                          that run.";
 
+/// What is said where a value has no ratio.
+const NO_RATIO: &str = "No ratio: one of the two values is zero or negative.";
+
 /// What a number behind any other verdict means.
 const NAMED: &str = "A number after a verdict is the number of the warning below that concerns the case.";
 
 /// Values of a parameter that a sentence names.
 const VALUES_NAMED: usize = 4;
 
-/// Most digits after the point of a ratio that is said to differ from 1.
-const DECIMALS_MAX: usize = 6;
-
 /// The rung of a ladder that stands in front already.
 const BEST_DEPTH: &str = "device-random-best-depth";
 
-/// The numbers of the warnings of both runs: those of the first run, then those of the second.
+/// The warnings of both runs under their headings: those that both have in the same words, then those of each alone.
+/// Their numbers go on from list to list.
 struct Warnings<'a> {
-    all: Vec<&'a Finding>,
-    /// How many are of the first run, or of both where these warn of the same.
-    of_first: usize,
-    are_same: bool,
+    lists: [(&'static str, Vec<&'a Finding>); 3],
 }
 
 impl<'a> Warnings<'a> {
     fn of(comparison: &'a Comparison) -> Warnings<'a> {
         let (first, second) = &comparison.warnings;
-        let are_same = first == second;
-        let second = second.iter().filter(|_| !are_same);
-        Warnings { all: first.iter().chain(second).collect(), of_first: first.len(), are_same }
+        let is_in = |list: &[Finding], one: &Finding| {
+            list.iter().any(|other| (&other.id, &other.message) == (&one.id, &one.message))
+        };
+        let (both, first_alone): (Vec<&Finding>, Vec<&Finding>) = first.iter().partition(|one| is_in(second, one));
+        let second_alone: Vec<&Finding> = second.iter().filter(|one| !is_in(first, one)).collect();
+        let lists = [
+            ("Warnings of both runs:", both),
+            ("Warnings of the first run:", first_alone),
+            ("Warnings of the second run:", second_alone),
+        ];
+        Warnings { lists }
     }
 
     /// The numbers of those that concern a case: that say that something else was at work during it, or that name it.
@@ -95,21 +89,25 @@ impl<'a> Warnings<'a> {
                 || endings.iter().any(|ending| finding.id.ends_with(ending))
                 || names_words(&finding.message, &text)
         };
-        let numbers = self.all.iter().enumerate().filter(|(_, finding)| is_its(finding));
+        let all = self.lists.iter().flat_map(|(_, list)| list);
+        let numbers = all.enumerate().filter(|(_, finding)| is_its(finding));
         let numbers: Vec<String> = numbers.map(|(place, _)| (place + 1).to_string()).collect();
         numbers.join(", ")
     }
 
     /// What a run warned of holds for its figures here too.
     fn sections(&self) -> Vec<Section> {
-        let list = |title: &str, places: std::ops::Range<usize>| {
-            let items: Vec<String> =
-                places.map(|place| format!("{}. {}", place + 1, self.all[place].message)).collect();
-            (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
-        };
-        let first = if self.are_same { "Warnings of both runs:" } else { "Warnings of the first run:" };
-        let lists = [list(first, 0..self.of_first), list("Warnings of the second run:", self.of_first..self.all.len())];
-        lists.into_iter().flatten().collect()
+        let mut number = 0;
+        let mut sections = Vec::new();
+        for (heading, list) in self.lists.iter().filter(|(_, list)| !list.is_empty()) {
+            let mut items = Vec::new();
+            for finding in list {
+                number += 1;
+                items.push(format!("{number}. {}", finding.message));
+            }
+            sections.push(Section::List { heading: Some((*heading).into()), items, indent: 2 });
+        }
+        sections
     }
 }
 
@@ -207,12 +205,17 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
         comparison.best_depth.is_some() && case.parameters.get("rung").is_some_and(|rung| rung == BEST_DEPTH)
     };
     let cases: Vec<&CaseComparison> = comparison.cases.iter().filter(|case| !is_in_front(case)).collect();
-    if cases.iter().any(|case| !case.metrics.is_empty()) {
+    if cases.iter().any(|case| shown_metrics(case).next().is_some()) {
         sections.extend([Section::Table(table(&cases, &warnings, &names)), Section::Note(LEGEND.into())]);
-    } else {
+    } else if cases.iter().all(|case| case.metrics.is_empty()) {
         sections.push(Section::Text(no_case(comparison)));
+    } else {
+        sections.push(Section::Text("No value that a page shows is other than zero in both runs.".into()));
     }
     let all = || comparison.best_depth.iter().chain(&comparison.cases);
+    sections.extend(meanings(&comparison.experiments.0, all().flat_map(shown_metrics)));
+    let lacks_ratio = all().flat_map(shown_metrics).any(|metric| metric.verdict == Verdict::NoRatio);
+    sections.extend(lacks_ratio.then(|| Section::Note(NO_RATIO.into())));
     let is_disturbed = all().flat_map(shown_metrics).any(|metric| metric.verdict == Verdict::Disturbed);
     sections.extend(is_disturbed.then(|| Section::Note(DISTURBED.into())));
     let is_other = |case: &CaseComparison| shown_metrics(case).any(|metric| metric.verdict != Verdict::Disturbed);
@@ -264,59 +267,6 @@ fn is_same(comparison: &Comparison) -> bool {
         && metrics.all(|metric| metric.before == metric.after)
 }
 
-/// A difference beyond the noise, as cells.
-pub(crate) struct Difference {
-    pub(crate) case: String,
-    pub(crate) metric: String,
-    pub(crate) before: Cell,
-    pub(crate) after: Cell,
-    pub(crate) ratio: Option<Cell>,
-    pub(crate) interval: Option<Cell>,
-}
-
-/// The values that differ by more than their noise, those that differ most first.
-pub(crate) fn differing(comparison: &Comparison) -> Vec<Difference> {
-    let names = varying_names(comparison);
-    let of = |case| shown_metrics(case).map(move |metric| (case, metric));
-    let all = comparison.cases.iter().flat_map(of);
-    let mut rows: Vec<(&CaseComparison, &MetricComparison)> =
-        all.filter(|(_, metric)| metric.verdict == Verdict::Differs).collect();
-    let size = |metric: &MetricComparison| metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    sorting::by(&mut rows, |(_, one), (_, other)| size(other).total_cmp(&size(one)));
-    let difference = |(case, metric): (&CaseComparison, &MetricComparison)| Difference {
-        case: case_text(case, &names),
-        metric: metric.name.clone(),
-        before: Cell::quantity(metric.before, metric.unit),
-        after: Cell::quantity(metric.after, metric.unit),
-        ratio: ratio(metric),
-        interval: interval(metric),
-    };
-    rows.into_iter().map(difference).collect()
-}
-
-/// The ratio of two values.
-fn ratio(metric: &MetricComparison) -> Option<Cell> {
-    metric.ratio.map(|value| Cell::number(ratio_to(value, decimals(metric)), value, Unit::Ratio))
-}
-
-/// The interval of a ratio.
-fn interval(metric: &MetricComparison) -> Option<Cell> {
-    let (low, high) = metric.interval?;
-    let [from, to] = [low, high].map(|end| ratio_to(end, decimals(metric)));
-    Some(Cell { spread: Some((low, high)), ..range(&from, &to).into() })
-}
-
-/// Digits after the point of a ratio and of its interval: as many as show that they lie to one side of 1, where the
-/// verdict says so.
-fn decimals(metric: &MetricComparison) -> usize {
-    let Some((low, high)) = metric.interval.filter(|_| metric.verdict == Verdict::Differs) else {
-        return RATIO_DECIMALS;
-    };
-    let reads_as_one = |end: f64, decimals: &usize| ratio_to(end, *decimals) == ratio_to(1.0, *decimals);
-    let is_apart = |decimals: &usize| ![low, high].into_iter().any(|end| reads_as_one(end, decimals));
-    (RATIO_DECIMALS..DECIMALS_MAX).find(is_apart).unwrap_or(DECIMALS_MAX)
-}
-
 /// What was measured, each run with where it was, the machines where these are two, and what else differs.
 fn head(comparison: &Comparison, runs: &[&Run; 2]) -> Section {
     let machines = runs.map(|run| processor(run).filter(|_| run.host.cpu.is_some()));
@@ -340,25 +290,6 @@ fn head(comparison: &Comparison, runs: &[&Run; 2]) -> Section {
     }
 }
 
-/// A parameter with its value in each run; in full where they would read the same.
-fn change_text(change: &Change) -> String {
-    let [first, second] = if reads_the_same(change) { texts(change, in_full) } else { texts(change, shown) };
-    format!("{}: first {first}, second {second}", change.parameter)
-}
-
-/// Whether two values are the same to the digits that are shown.
-fn reads_the_same(change: &Change) -> bool {
-    let [first, second] = texts(change, shown);
-    first == second
-}
-
-/// The value of a parameter in each run.
-fn texts(change: &Change, text: fn(&str, &Value) -> String) -> [String; 2] {
-    let name = &change.parameter;
-    let text = |value: &Value| with_unit(name, &text(name, value));
-    [&change.before, &change.after].map(|value| value.as_ref().map_or("none".into(), text))
-}
-
 fn table(cases: &[&CaseComparison], warnings: &Warnings<'_>, names: &[&str]) -> Table {
     let mut rows: Vec<(&CaseComparison, &MetricComparison)> = Vec::new();
     for case in cases {
@@ -375,18 +306,26 @@ fn table(cases: &[&CaseComparison], warnings: &Warnings<'_>, names: &[&str]) -> 
         .done()
 }
 
-/// What tells a case apart, and what both runs found of it where that differs by more than is shown.
-fn case_text(case: &CaseComparison, names: &[&str]) -> String {
-    let is_outcome = |name: &str| case.outcomes.iter().any(|change| change.parameter == name);
-    let names: Vec<&str> = names.iter().copied().filter(|name| !is_outcome(name)).collect();
-    let outcomes = case.outcomes.iter().filter(|change| !reads_the_same(change)).map(change_text);
-    let texts = [phrase(&case.parameters, &names)].into_iter().chain(outcomes);
-    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
-}
-
-/// The metrics of a case that a page shows.
-pub(crate) fn shown_metrics(case: &CaseComparison) -> impl Iterator<Item = &MetricComparison> {
-    case.metrics.iter().filter(|metric| !BOOKKEEPING.contains(&metric.name.as_str()))
+/// What the metrics of a table are, each once, in the words of the schema. One that it does not have, as of an older
+/// run, has no line.
+fn meanings<'a>(experiment: &str, metrics: impl Iterator<Item = &'a MetricComparison>) -> Option<Section> {
+    let experiment = schema::experiment(experiment)?;
+    let mut items: Vec<String> = Vec::new();
+    for metric in metrics {
+        let is_it = |spec: &Spec| spec.name == metric.name && spec.unit == metric.unit;
+        let fixed = experiment.all_metrics().find(|spec| is_it(spec)).map(|spec| spec.meaning);
+        let of_family = || {
+            let spec = experiment.all_families().find_map(|family| family.named(&metric.name));
+            spec.filter(|spec| is_it(spec)).map(|spec| spec.meaning)
+        };
+        let Some(meaning) = fixed.or_else(of_family) else { continue };
+        let item = format!("{}: {}", metric.name, meaning.replace('`', ""));
+        if !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    let heading = Some("What the metrics are:".into());
+    (!items.is_empty()).then_some(Section::List { heading, items, indent: 2 })
 }
 
 /// What may be said, with the numbers of the warnings that concern it.
@@ -420,14 +359,6 @@ fn alone(title: &str, own: &[Unmatched], other: &[Unmatched], names: &[&str]) ->
     (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
 }
 
-/// The parameters that tell the cases of both runs apart.
-fn varying_names(comparison: &Comparison) -> Vec<&str> {
-    let alone = comparison.only_before.iter().chain(&comparison.only_after).map(|one| &one.parameters);
-    let all: Vec<&Parameters> = comparison.cases.iter().map(|case| &case.parameters).chain(alone).collect();
-    let set_aside: HashSet<&str> = comparison.changes.iter().map(|change| change.parameter.as_str()).collect();
-    varying_among(&all).into_iter().filter(|name| !set_aside.contains(name)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -437,17 +368,5 @@ mod tests {
         let sentence = "The rate was not reached at depth 1\u{202f}024.";
         assert!(!names_words(sentence, "depth 1") && !names_words(sentence, "024"));
         assert!(names_words(sentence, "depth 1\u{202f}024") && names_words("At depth 1.", "depth 1"));
-    }
-
-    #[test]
-    fn a_parameter_that_differs_has_its_unit_as_in_the_head_of_a_page() {
-        let said = |name: &str, before: Option<u64>, after: u64| {
-            let (before, after) = (before.map(Value::from), Some(after.into()));
-            change_text(&Change { parameter: name.into(), before, after })
-        };
-        assert_eq!(said("row_length", Some(25), 250), "row_length: first 25 bytes, second 250 bytes");
-        assert_eq!(said("duration", None, 3), "duration: first none, second 3 s");
-        assert_eq!(said("rate", Some(50), 500), "rate: first 50/s, second 500/s");
-        assert_eq!(said("depth", Some(1), 4), "depth: first 1, second 4");
     }
 }

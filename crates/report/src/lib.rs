@@ -10,6 +10,7 @@ mod body;
 mod compare;
 mod compare_profiles;
 mod csv;
+mod differences;
 mod json;
 mod markup;
 mod redact;

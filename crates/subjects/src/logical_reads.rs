@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use measure::quantity::counted;
 use measure::{Finding, Nanos};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -25,8 +26,8 @@ pub struct Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let noun = if self.columns == 1 { "column" } else { "columns" };
-        write!(formatter, "{} bytes in {} {noun}", self.row_length, self.columns)
+        let bytes = counted(self.row_length.into(), "byte", "bytes");
+        write!(formatter, "{bytes} in {}", counted(self.columns.into(), "column", "columns"))
     }
 }
 

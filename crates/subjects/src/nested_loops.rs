@@ -175,10 +175,10 @@ impl Keys {
     }
 }
 
-/// A table that is ready, and the ways to join with it.
+/// A table that is ready, and the variants of its join.
 #[derive(Clone, Debug)]
 pub struct InnerFacts {
-    /// Groups of ways; those of one group take turns.
+    /// Groups of variants; those of one group take turns.
     pub groups: Vec<Group>,
     /// Whether keys may come several times in a join, and go on from the first after the last.
     pub keys_may_repeat: bool,
@@ -199,15 +199,15 @@ pub struct Group {
     pub is_direct: bool,
     /// Case parameters of all its joins.
     pub parameters: Parameters,
-    /// The ways, in the order in which they take their first turn.
-    pub ways: Vec<Way>,
+    /// The variants, in the order in which they take their first turn.
+    pub variants: Vec<JoinVariant>,
     /// Why gathering cannot gain anything in this group.
     pub gathers_nothing: Option<Finding>,
 }
 
-/// A way to join.
+/// A way to join: what gathers its reads, and how many.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub struct JoinVariant {
     /// The case parameter `method`.
     pub method: &'static str,
     /// Case parameters besides.
@@ -244,8 +244,8 @@ pub struct Sources {
 /// One join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinPass {
-    /// Which way of the group.
-    pub way: usize,
+    /// Which variant of the group.
+    pub variant: usize,
     /// The outer rows.
     pub keys: Keys,
     /// The outer rows of another join, which is to be explained.

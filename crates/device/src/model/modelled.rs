@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use measure::Parameters;
+use measure::quantity::size_in_words;
 use serde_json::json;
 use sys::file::{Alignment, TargetError};
 use sys::read::{Completion, ReadMethod, ReadRequest, Wait};
@@ -86,7 +87,8 @@ fn place(model: &Model, files: Files<'_>) -> Result<Vec<Box<dyn Device>>, Device
     let (size, needed) = (Model::size(model), files.iter().map(|(_, bytes)| bytes).sum::<u64>());
     if needed > size {
         let name = &model.name;
-        let sentence = format!("{name} holds {size} bytes and the files take {needed}; ask for fewer --rows");
+        let [holds, take] = [size, needed].map(size_in_words);
+        let sentence = format!("{name} holds {holds} and the files take {take}; ask for fewer --rows");
         return Err(DeviceError::Word(sentence));
     }
     let shared = SharedModel::solo(model.timing());

@@ -1,7 +1,6 @@
 //! The cases of a comparison: each query whose plan a set changes, and how each set does.
 
 use std::f64::consts::LN_2;
-use std::ptr;
 
 use measure::quantity::format_nanos;
 use measure::schema::calibrate::parameters::{
@@ -34,8 +33,7 @@ pub(super) fn keep(
     for set in 1..comparison.sets.len() {
         for one in comparison.changed(set) {
             let mut case = query(bench, comparison, set, one);
-            // Names can be the same.
-            if advice.withheld.is_none() && comparison.excepted(set).any(|other| ptr::eq(other, one)) {
+            if advice.withheld.is_none() && comparison.is_excepted(set, one) {
                 case.parameters.extend([ADVICE.of(Decision::Keep.name())]);
             }
             cases.push(case);
@@ -101,7 +99,8 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         None => [compiled(now.is_compiled).into(), compiled(then.is_compiled).into()],
     };
     let pair = one.timed(set);
-    let verdict = pair.as_ref().map_or("not timed".into(), verdict);
+    let ended_in = [0, one.variant(set)].map(|plan| one.variants[plan].ended_in());
+    let verdict = pair.as_ref().map_or("not timed".into(), |pair| verdict(pair, &ended_in));
     let [node_now, node_then] = nodes;
     case.parameters.extend([
         QUERY.of(one.query.name.as_str()),
@@ -134,8 +133,9 @@ fn source_of(is_ended: bool) -> &'static str {
     if is_ended { ENDED } else { TIMED }
 }
 
-/// The verdict on a query, and after how long a plan was ended where one was.
-fn verdict(pair: &Pair) -> String {
+/// The verdict on a query, and after how long a plan was ended where one was; `now_in` and `then_in` say of the plan
+/// now and of the other one in how many turns, where that is not each.
+fn verdict(pair: &Pair, [now_in, then_in]: &[String; 2]) -> String {
     if pair.is_failed {
         return "ends with an error".into();
     }
@@ -143,9 +143,13 @@ fn verdict(pair: &Pair) -> String {
     let name = if pair.is_too_long() { Verdict::Undecided } else { pair.verdict() }.name();
     match (pair.is_now_ended, pair.is_ended) {
         (false, false) => name.into(),
-        (false, true) => format!("{name}, ended after {}", limit(&pair.then)),
-        (true, false) => format!("{name}, the current plan ended after {}", limit(&pair.now)),
-        (true, true) => format!("{name}, both plans ended after {}", limit(&pair.now)),
+        (false, true) => format!("{name}, ended after {}{then_in}", limit(&pair.then)),
+        (true, false) => format!("{name}, the current plan ended after {}{now_in}", limit(&pair.now)),
+        (true, true) if now_in == then_in => format!("{name}, both plans ended after {}{now_in}", limit(&pair.now)),
+        (true, true) => {
+            let [now, then] = [&pair.now, &pair.then].map(|millis| limit(millis));
+            format!("{name}, the current plan ended after {now}{now_in} and the other one after {then}{then_in}")
+        }
     }
 }
 
@@ -196,4 +200,28 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     let values = comparison.sets[set].values.iter();
     case.metrics.extend(values.map(|(name, value)| SETTING.of(name).single("set in the session", *value)));
     case
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_that_was_ended_in_one_turn_of_three_is_not_said_to_have_been_ended_in_all() {
+        let said = |[is_now_ended, is_ended]: [bool; 2], [now_in, then_in]: [&str; 2]| {
+            let [now, then] = [is_now_ended, is_ended].map(|is_ended| if is_ended { 10_000.0 } else { 4000.0 });
+            let pair = Pair { is_now_ended, is_ended, ..Pair::of(&[now; 3], &[then; 3]) };
+            verdict(&pair, &[now_in, then_in].map(String::from))
+        };
+        let once = " in 1 of 3 turns";
+        assert_eq!(said([false, true], ["", ""]), "slower, ended after 10.0 s");
+        assert_eq!(said([false, true], ["", once]), "slower, ended after 10.0 s in 1 of 3 turns");
+        assert_eq!(said([true, false], [once, ""]), "faster, the current plan ended after 10.0 s in 1 of 3 turns");
+        assert_eq!(said([true, true], ["", ""]), "undecided, both plans ended after 10.0 s");
+        assert_eq!(
+            said([true, true], [once, ""]),
+            "undecided, the current plan ended after 10.0 s in 1 of 3 turns and the other one after 10.0 s"
+        );
+        assert_eq!(said([false, false], [once, once]), "undecided", "a run that was held up ends no plan");
+    }
 }

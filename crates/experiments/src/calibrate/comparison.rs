@@ -1,7 +1,7 @@
 //! Queries under several sets of constants: which plans change, and what they take, in turns.
 
-use std::mem;
 use std::time::Duration;
+use std::{mem, ptr};
 
 use measure::quantity::counted;
 use measure::statistics::median;
@@ -81,6 +81,8 @@ pub(super) struct Variant {
     is_cut: bool,
     /// The error that ended it, where it did not take too long.
     failure: Option<String>,
+    /// The turns in which a run of it was ended at its limit.
+    ended: Vec<usize>,
 }
 
 /// A query with its plans: the first is the one by the server's own constants.
@@ -181,6 +183,12 @@ impl Compared {
         is_ended_otherwise || self.timed(set).is_some_and(|pair| pair.is_too_long())
     }
 
+    /// Whether a set changes the plan, and only the time limit keeps it open which of them is faster.
+    pub(super) fn is_undecided_by_limit(&self, set: usize) -> bool {
+        let is_ended = |pair: &Pair| pair.is_ended && pair.has_enough() && !pair.is_failed && !pair.does_harm();
+        self.is_too_long(set) || self.pair(set).as_ref().is_some_and(is_ended)
+    }
+
     /// Whether the plan by the server's own constants reached the time limit.
     pub(super) fn is_now_ended(&self) -> bool {
         self.variants[0].is_cut
@@ -236,7 +244,7 @@ impl Compared {
     fn end_now(&mut self, limit: Duration) {
         self.reached_limit = true;
         self.variants[0].is_cut = true;
-        self.variants[0].took(limit.as_secs_f64() * 1e3, self.turn);
+        self.variants[0].reached(limit.as_secs_f64() * 1e3, self.turn);
     }
 
     /// Takes in a run of a plan that ended, with what each of its steps did.
@@ -264,7 +272,7 @@ impl Compared {
             }
             Unfinished::TooLong(_) | Unfinished::Refused(_) => {
                 variant.is_cut = is_again || !had_enough;
-                variant.took(limit, self.turn);
+                variant.reached(limit, self.turn);
             }
         }
     }
@@ -312,6 +320,7 @@ impl Compared {
             (variant.is_cut, variant.is_held_up) = (false, false);
             variant.millis.clear();
             variant.turns.clear();
+            variant.ended.clear();
         }
     }
 
@@ -323,14 +332,30 @@ impl Compared {
 impl Variant {
     /// A plan that a set leads to, before it is run.
     fn new(plan: Plan, set: usize) -> Variant {
-        let (millis, turns, failure) = (Vec::new(), Vec::new(), None);
-        Variant { plan, sets: vec![set], millis, turns, is_held_up: false, has_failed: false, is_cut: false, failure }
+        let (millis, turns, ended, failure) = (Vec::new(), Vec::new(), Vec::new(), None);
+        let [is_held_up, has_failed, is_cut] = [false; 3];
+        Variant { plan, sets: vec![set], millis, turns, is_held_up, has_failed, is_cut, failure, ended }
     }
 
     /// Adds a run that took these milliseconds.
     fn took(&mut self, millis: f64, turn: usize) {
         self.millis.push(millis);
         self.turns.push(turn);
+    }
+
+    /// Adds a run that was ended at a limit of these milliseconds.
+    fn reached(&mut self, millis: f64, turn: usize) {
+        self.took(millis, turn);
+        self.ended.push(turn);
+    }
+
+    /// In how many of its turns it was ended at its limit, in words behind the limit; empty where it was in each turn
+    /// that it ran in. After the last of these it is not run again.
+    pub(super) fn ended_in(&self) -> String {
+        let Some(last) = self.ended.last() else { return String::new() };
+        let ran = distinct(self.turns.iter().copied().filter(|turn| turn <= last)).len();
+        let ended = distinct(self.ended.iter().copied()).len();
+        if ended < ran { format!(" in {ended} of {ran} turns") } else { String::new() }
     }
 
     /// The milliseconds in a turn: the median of its runs.
@@ -356,7 +381,7 @@ impl Variant {
 
     /// The same of a plan that ended with an error.
     pub(super) fn failed(sets: &[usize], stands_for_it: f64) -> Variant {
-        Variant { failure: Some("the server refuses it (no)".into()), ..Variant::ended(sets, stands_for_it) }
+        Variant { failure: Some("it fails when it is run (no)".into()), ..Variant::ended(sets, stands_for_it) }
     }
 }
 
@@ -532,6 +557,11 @@ impl Comparison {
     /// Queries that keep the server's own constants where a set is taken for the others.
     pub(super) fn excepted(&self, set: usize) -> impl Iterator<Item = &Compared> {
         self.exceptions.get(set).into_iter().flatten().map(|at| &self.compared[*at])
+    }
+
+    /// Whether a query of this comparison is one of those. Names can be the same.
+    pub(super) fn is_excepted(&self, set: usize, one: &Compared) -> bool {
+        self.excepted(set).any(|other| ptr::eq(other, one))
     }
 }
 
@@ -892,16 +922,9 @@ fn take_turns(
             // What the server has to know about the tables is read here, so that the statement does not.
             let _ = bench.tables.plan_of(&one.query)?;
         }
-        let mut run = run_turn(bench, one, at, (limit, round, mem::take(&mut is_displaced)))?;
-        if at == 0 && round.may_be_shorter(&run) {
-            run = run_turn(bench, one, at, (limit, round, false))?;
-        }
-        if at > 0 && was_planning(bench, &one.query, &run, (round, limit))? {
-            run = run_turn(bench, one, at, (limit, round, false))?;
-        }
-        if at > 0 && round.may_settle(&run, limit) {
-            run = run_turn(bench, one, at, (limit, round, false))?;
-        }
+        let is_opening = mem::take(&mut is_displaced);
+        let mut on_server = OnServer { bench: &mut *bench, one: &mut *one, at, limit, round };
+        let run = run_or_repeat(&mut on_server, at, (limit, round, is_opening))?;
         match run {
             Ok(plan) if !is_same(&plan, &one.variants[at].plan) && !bench.tables.is_rehearsal() => {
                 let why = "its plan changed between EXPLAIN and the run";
@@ -915,6 +938,53 @@ fn take_turns(
         }
     }
     Ok(())
+}
+
+/// What runs a plan in its turn: the server, or in tests what stands for it.
+trait Runs {
+    /// Runs the plan. In a turn that it opens, a run that does not count comes first.
+    fn run(&mut self, is_opening: bool) -> Result<Result<Plan, Unfinished>, ExperimentError>;
+
+    /// Whether it may have been its planning that brought a run to its limit.
+    fn was_planning(&mut self, run: &Result<Plan, Unfinished>) -> Result<bool, ExperimentError>;
+}
+
+/// The plan of a query at this place, on the server.
+struct OnServer<'a, 'b> {
+    bench: &'a mut Bench<'b>,
+    one: &'a mut Compared,
+    at: usize,
+    limit: Duration,
+    round: Round,
+}
+
+impl Runs for OnServer<'_, '_> {
+    fn run(&mut self, is_opening: bool) -> Result<Result<Plan, Unfinished>, ExperimentError> {
+        run_turn(self.bench, self.one, self.at, (self.limit, self.round, is_opening))
+    }
+
+    fn was_planning(&mut self, run: &Result<Plan, Unfinished>) -> Result<bool, ExperimentError> {
+        was_planning(self.bench, &self.one.query, run, (self.round, self.limit))
+    }
+}
+
+/// Runs a plan, and at once again where its run may have reached the limit for what is no time of the plan's own.
+fn run_or_repeat(
+    runs: &mut dyn Runs,
+    at: usize,
+    (limit, round, is_opening): (Duration, Round, bool),
+) -> Result<Result<Plan, Unfinished>, ExperimentError> {
+    let mut run = runs.run(is_opening)?;
+    if at == 0 && round.may_be_shorter(&run) {
+        run = runs.run(false)?;
+    }
+    if at > 0 && runs.was_planning(&run)? {
+        run = runs.run(false)?;
+    }
+    if at > 0 && round.may_settle(&run, limit) {
+        run = runs.run(false)?;
+    }
+    Ok(run)
 }
 
 /// Whether it may have been its planning that brought a run to its limit. The plan is made here, and the session keeps
@@ -1084,6 +1154,50 @@ mod tests {
         assert_eq!(repeats.map(|round| round.repeats(false)), [true, false, false]);
     }
 
+    /// Runs that end so, one after the other, and whether each of them that reached its limit did so by planning.
+    struct Planted {
+        left: Vec<Result<Plan, Unfinished>>,
+        is_planning: bool,
+        openings: Vec<bool>,
+    }
+
+    impl Runs for Planted {
+        fn run(&mut self, is_opening: bool) -> Result<Result<Plan, Unfinished>, ExperimentError> {
+            self.openings.push(is_opening);
+            Ok(self.left.remove(0))
+        }
+
+        fn was_planning(&mut self, run: &Result<Plan, Unfinished>) -> Result<bool, ExperimentError> {
+            Ok(self.is_planning && run.is_err())
+        }
+    }
+
+    #[test]
+    fn a_plan_that_reaches_its_limit_once_is_run_again_before_it_is_taken_for_ended() {
+        // How many runs of three were made, and whether the last of them ended within its limit.
+        let made = |at: usize, (state, counts): (State, bool), (millis, is_planning): (u64, bool), ends: [bool; 3]| {
+            let run = |ends| if ends { Ok(Plan::default()) } else { Err(Unfinished::TooLong("too long".into())) };
+            let mut planted = Planted { left: ends.map(run).into(), is_planning, openings: Vec::new() };
+            let round = Round { state, number: 0, counted: 0, counts };
+            let run = run_or_repeat(&mut planted, at, (Duration::from_millis(millis), round, true)).unwrap();
+            assert!(planted.openings[0] && !planted.openings[1..].contains(&true), "one run opens the turn");
+            (planted.openings.len(), run.is_ok())
+        };
+        let (once, never) = ([false, true, true], [false; 3]);
+        let found = (State::AsFound, true);
+        let settling = (State::AsFound, false);
+        assert_eq!(made(0, found, (10_000, false), [true; 3]), (1, true));
+        assert_eq!(made(0, found, (10_000, false), once), (2, true), "it may have waited for blocks or a lock");
+        assert_eq!(made(0, found, (10_000, false), never), (2, false), "twice in a row");
+        assert_eq!(made(0, settling, (10_000, false), once), (1, false), "it is run again when rounds count");
+        assert_eq!(made(0, (State::OwnCold, true), (10_000, false), once), (1, false), "the first cold run decides");
+        assert_eq!(made(1, found, (500, false), once), (1, false), "another plan has its verdict");
+        assert_eq!(made(1, found, (500, true), once), (2, true), "planning is no part of a plan's time");
+        assert_eq!(made(1, settling, (500, false), once), (2, true), "it may have read what the next run finds");
+        assert_eq!(made(1, settling, (10_000, false), once), (1, false), "it would cost too much");
+        assert_eq!(made(1, settling, (500, true), never), (3, false), "for each reason once");
+    }
+
     #[test]
     fn a_plan_whose_first_run_reads_from_the_disk_is_not_given_up_for_that() {
         let round = |counts| Round { state: State::AsFound, number: 0, counted: 0, counts };
@@ -1175,6 +1289,10 @@ mod tests {
             (vec![9000.0, 10_000.0, 10_000.0], true),
             "it stands at it from then on"
         );
+        let ended_in = |one: &Compared| [0, 1].map(|at| one.variants[at].ended_in());
+        let once_of_two = beyond_the_limit([NINE, NINE, None, None], Some(2500.0));
+        assert_eq!(ended_in(&once_of_two), [" in 1 of 2 turns", ""], "it is not run in the last one");
+        assert_eq!(ended_in(&beyond_the_limit([None; 4], Some(2500.0))), ["", ""], "in each turn that counts");
         let mut often = beyond_the_limit([NINE; 4], Some(2500.0));
         often.unfinished(0, Unfinished::TooLong("it takes longer".into()), Duration::from_secs(10));
         let pair = often.pair(1).unwrap();
@@ -1232,7 +1350,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_ends_with_an_error_is_harm_by_its_sets_alone_and_those_of_other_plans_are_timed() {
-        let fails = || Unfinished::Failed("the server refuses it (temporary file size exceeds)".into());
+        let fails = || Unfinished::Failed("it fails when it is run (temporary file size exceeds)".into());
         for (now, limit, stands_for_it) in [(10.0, 500, 500.0), (9000.0, 10_000, 45_000.0)] {
             let times = [vec![now; 4], Vec::new(), vec![now / 2.0; 4]];
             let variants = times.iter().enumerate().map(|(set, millis)| Variant::of(&[set], millis));
@@ -1594,6 +1712,7 @@ mod tests {
         };
         assert_eq!(end(4), (false, 1.0));
         assert!(end(5).0);
+        assert_eq!(one.variants[1].ended_in(), " in 2 of 5 turns");
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! What to change, what it is worth here and how sure that is, in three sentences; and what else came out.
 
-use std::ptr;
-
 use measure::quantity::{THIN_SPACE, counted, format_nanos, grouped, three_digits};
 use measure::schema::calibrate::findings as row;
 use measure::statistics::median;
@@ -38,6 +36,9 @@ const HARM: f64 = 1.1;
 /// What stands before the ratio of a query whose runs by a set were ended, and by the server's own constants.
 const AT_LEAST: &str = "at least ";
 const AT_MOST: &str = "at most ";
+
+/// What the sentence holds about a query that waits for a lock.
+const OF_A_LOCK: &str = "waits for a lock";
 
 /// What a comparison advises.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,10 +146,14 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
             (None, Some(judged)) if judged.changed >= CHANGED_MIN => {
                 format!("{name}, {}: undecided, because {}", state.introduced(), unclear(judged, comparison))
             }
-            _ => format!("{name}, {}: undecided: these queries cannot tell", state.introduced()),
+            (None, Some(judged)) => {
+                format!("{name}, {}: undecided, because {}", state.introduced(), too_few(judged.changed))
+            }
+            (None, None) => format!("{name}, {}: undecided: these queries cannot tell", state.introduced()),
         },
     };
     let mut sentences = vec![format!("{what}.")];
+    sentences.extend(locked(comparison));
     if let Some(judged) = judged {
         sentences.extend(worth(comparison, judged, whose, advice.set));
         sentences.extend(excepted(comparison, advice));
@@ -223,8 +228,8 @@ fn bound(pair: &Pair) -> &'static str {
 /// Which queries end with an error by a set and are no exceptions from it, as a sentence. The error itself, which can
 /// quote what is in the tables, stands in the query's own line.
 fn failing(comparison: &Comparison, set: usize) -> Option<String> {
-    let is_excepted = |one: &Compared| comparison.excepted(set).any(|other| ptr::eq(other, one));
-    let failing = comparison.changed(set).filter(|one| one.failure(set).is_some() && !is_excepted(one));
+    let fails = |one: &&Compared| one.failure(set).is_some() && !comparison.is_excepted(set, one);
+    let failing = comparison.changed(set).filter(fails);
     let names: Vec<&str> = failing.map(|one| one.query.name.as_str()).collect();
     let ends = if names.len() == 1 { "ends" } else { "end" };
     let message = format!("With it, {} {ends} with an error.", names.join("; "));
@@ -260,6 +265,39 @@ pub(super) fn with_harm(
         );
     }
     said
+}
+
+/// That a lock kept queries from being timed or explained, and what to do, as a sentence.
+fn locked(comparison: &Comparison) -> Option<String> {
+    let is_of_lock = |why: &str| why.contains(OF_A_LOCK);
+    let was = |count: usize, one: &str, many: &str, more: [&str; 2]| {
+        let what = counted(count as u64, one, many);
+        (count > 0).then(|| format!("{what} {}", if count == 1 { more[0] } else { more[1] }))
+    };
+    let untimed = comparison.compared.iter().filter_map(|one| one.not_timed.as_deref());
+    let untimed = untimed.filter(|why| is_of_lock(why)).count();
+    let unexplained = comparison.refused.iter().filter(|(_, why)| is_of_lock(why)).count();
+    let clauses = [
+        was(untimed, "query", "queries", ["was not timed", "were not timed"]),
+        was(unexplained, "statement", "statements", ["could not be explained"; 2]),
+    ];
+    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+    let it = if untimed + unexplained == 1 { "it" } else { "they" };
+    let message = format!(
+        "{}, because {it} waited for a lock that another session held: repeat the run when that lock is gone.",
+        clauses.join(" and ")
+    );
+    (!clauses.is_empty()).then_some(message)
+}
+
+/// That fewer queries were timed than a verdict takes, as a clause.
+fn too_few(timed: usize) -> String {
+    let were = match timed {
+        0 => "no query with a different plan was timed".to_string(),
+        1 => "only 1 query with a different plan was timed".to_string(),
+        more => format!("only {more} queries with a different plan were timed"),
+    };
+    format!("{were}, and a verdict needs at least {CHANGED_MIN}")
 }
 
 /// What keeps times from giving a verdict, as a clause.
@@ -309,20 +347,40 @@ fn longer(ended_by: EndedBy) -> &'static str {
 }
 
 /// That the time limit leaves it open what becomes of some queries, and what would tell, as a sentence; where they are
-/// no exceptions, it was not said as the reason, and nothing else decides.
+/// no exceptions, and it was not said as the reason. What the other queries decide leaves these undecided.
 fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option<String> {
-    let is_decided = advice.decision == Decision::Change || judged.harm == Harm::Sure;
-    let is_open = !is_decided && advice.withheld.is_none() && judged.ended == 0;
-    let count = comparison.changed(advice.set).filter(|one| one.is_too_long(advice.set)).count();
-    let (query, reaches, it) = if count == 1 { ("query", "reaches", "it") } else { ("queries", "reach", "them") };
-    let more = if judged.changed > 0 { "more " } else { "" };
-    let message = format!(
-        "{} {more}{query} {reaches} the time limit with the server's own constants, and whether the set makes {it} \
-         faster is not known: {}.",
-        grouped(count as u64),
-        longer(comparison.ended_by)
-    );
-    (is_open && count > 0).then_some(message)
+    let is_reason = judged.changed >= CHANGED_MIN && judged.few == 0 && judged.ended > 0;
+    let is_said = match advice.decision {
+        Decision::Change => true,
+        Decision::Keep => false,
+        Decision::Undecided => is_reason || advice.withheld.is_some(),
+    };
+    let open = || comparison.changed(advice.set).filter(|one| one.is_undecided_by_limit(advice.set));
+    let count = open().count();
+    if is_said || count == 0 {
+        return None;
+    }
+    let queries = of_changed(count, judged);
+    let longer = longer(comparison.ended_by);
+    let (is, reaches, it) = if count == 1 { ("is", "reaches", "it") } else { ("are", "reach", "them") };
+    if advice.decision == Decision::Keep {
+        return Some(format!(
+            "{queries} {is} undecided because of the time limit, and a longer one can decide {it}: {longer}."
+        ));
+    }
+    let by = if open().all(|one| one.is_too_long(advice.set)) { " with the server's own constants" } else { "" };
+    Some(format!(
+        "{queries} {reaches} the time limit{by}, and whether the set makes {it} faster is not known: {longer}."
+    ))
+}
+
+/// A number of the queries that a set changes, as the subject of a sentence, where some of them were timed; otherwise
+/// no sentence before it has named them.
+fn of_changed(count: usize, judged: &Judged) -> String {
+    match judged.changed {
+        0 => counted(count as u64, "query", "queries"),
+        _ => format!("{} of the queries with a different plan", grouped(count as u64)),
+    }
 }
 
 /// That the limit stands for the times of some queries with the server's own constants, as a sentence: a set saves more
@@ -343,7 +401,7 @@ fn now_ended(comparison: &Comparison, set: usize) -> Option<String> {
 
 /// The times of the queries that a set changes, without exceptions and those that end with an error.
 fn timed(comparison: &Comparison, set: usize) -> impl Iterator<Item = Pair> {
-    let is_excepted = move |at: usize| comparison.exceptions.get(set).is_some_and(|excepted| excepted.contains(&at));
+    let is_excepted = move |at: usize| comparison.is_excepted(set, &comparison.compared[at]);
     let pairs = comparison.pairs(set).into_iter();
     pairs.filter(move |(at, pair)| !pair.is_failed && !is_excepted(*at)).map(|(_, pair)| pair)
 }
@@ -351,20 +409,20 @@ fn timed(comparison: &Comparison, set: usize) -> impl Iterator<Item = Pair> {
 /// Queries that get a different plan with a set and were not timed, or whose times say nothing, as a sentence; without
 /// those that took too long where that was said.
 fn not_timed(comparison: &Comparison, set: usize, is_too_long_said: bool) -> Option<String> {
-    let is_excepted = |one: &Compared| comparison.excepted(set).any(|other| ptr::eq(other, one));
-    let is_said = |one: &Compared| is_excepted(one) || (is_too_long_said && one.is_too_long(set));
+    let is_said = |one: &Compared| comparison.is_excepted(set, one) || (is_too_long_said && one.is_too_long(set));
     let is_untimed = |one: &&Compared| one.pair(set).is_none() && !is_said(one);
     let count = comparison.changed(set).filter(is_untimed).count();
-    let (query, was, it) = if count == 1 { ("query gets", "was", "it") } else { ("queries get", "were", "them") };
-    // Where none was timed, no sentence before this one has named the set.
-    let (more, with) = match comparison.judged.get(set).is_some_and(|judged| judged.changed > 0) {
-        true => ("more ", "it".to_string()),
-        false => ("", format!("the set `{}`", comparison.sets[set].name)),
+    let (gets, was, it) = if count == 1 { ("gets", "was", "it") } else { ("get", "were", "them") };
+    let with = match comparison.judged.get(set) {
+        Some(judged) if judged.changed > 0 => of_changed(count, judged),
+        // Where none was timed, no sentence before this one has named the set.
+        _ => format!(
+            "{} {gets} a different plan with the set `{}` and",
+            counted(count as u64, "query", "queries"),
+            comparison.sets[set].name
+        ),
     };
-    let message = format!(
-        "{} {more}{query} a different plan with {with} and {was} not timed: what becomes of {it} is not known.",
-        grouped(count as u64)
-    );
+    let message = format!("{with} {was} not timed: what becomes of {it} is not known.");
     (comparison.is_timed && count > 0).then_some(message)
 }
 
@@ -403,31 +461,49 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: usize) -> V
         }
         _ => {}
     }
-    let gets = if judged.changed == 1 { "gets" } else { "get" };
-    let changes = format!("With the set `{name}`, {} {gets} a different plan", some_of(judged.changed, whose, all));
-    let they_take = match judged.timed() {
-        0 => return vec![format!("{changes}.")],
-        1 if judged.failed == 0 => "it takes".to_string(),
-        1 => "the one that ends without an error takes".into(),
-        _ if judged.failed == 0 => "these take".into(),
-        timed => format!("the {} that end without an error take", grouped(timed as u64)),
-    };
+    let excepted = comparison.excepted(set).count();
+    let different = comparison.changed(set).count().saturating_sub(excepted);
+    let gets = if different == 1 { "gets" } else { "get" };
+    let apart = if excepted > 0 { " exceptions apart," } else { "" };
+    let changes = format!("With the set `{name}`,{apart} {} {gets} a different plan", some_of(different, whose, all));
+    if judged.timed() == 0 {
+        return vec![format!("{changes}.")];
+    }
+    let they_take = they_take(different, judged);
     let [then, now] = [judged.then, judged.now].map(|millis| format_nanos(millis * 1e6));
     if judged.is_too_short() {
         return vec![format!("{changes}; {they_take} {then} instead of {now} together, too short to tell apart.")];
     }
     let [average, worst] = [judged.ratio.value, judged.worst].map(three_digits);
     let drawn = if comparison.state.is_own() { "turns" } else { "queries and turns" };
+    let ended: Vec<Pair> = timed(comparison, set).filter(|pair| pair.is_now_ended || pair.is_ended).collect();
+    // Where current plans were ended too, a sentence of its own says what that means.
+    let is_least = ended.iter().any(|pair| pair.is_ended) && !ended.iter().any(|pair| pair.is_now_ended);
+    let least = if is_least { AT_LEAST } else { "" };
     // Of the query that loses most.
-    let mut ended = timed(comparison, set).filter(|pair| pair.is_now_ended || pair.is_ended);
-    let is_worst = |pair: &Pair| pair.ratio().and_then(|ratio| pair.at_worst(&ratio)) >= Some(judged.worst);
-    let worst_ended = ended.find(is_worst);
-    let bound = worst_ended.map_or("", |pair| bound(&pair));
+    let is_worst = |pair: &&Pair| pair.ratio().and_then(|ratio| pair.at_worst(&ratio)) >= Some(judged.worst);
+    let bound = ended.iter().find(is_worst).map_or("", bound);
     let takes = format!(
-        "{changes}; {they_take} {average} times as long on average, {then} instead of {now} together, and the worst \
-         {bound}{worst} times as long."
+        "{changes}; {they_take} {least}{average} times as long on average, {least}{then} instead of {now} together, \
+         and the worst {bound}{worst} times as long."
     );
     [takes, sure(judged, drawn)].into_iter().chain(now_ended(comparison, set)).collect()
+}
+
+/// The subject and the verb of the sentence about times: all queries with a different plan, or those of them that were
+/// timed and end without an error.
+fn they_take(different: usize, judged: &Judged) -> String {
+    let timed = judged.timed();
+    let [was, ends] =
+        if timed == 1 { ["was timed", "ends without an error"] } else { ["were timed", "end without an error"] };
+    let lacks = [(judged.changed < different, was), (judged.failed > 0, ends)];
+    let lacks: Vec<&str> = lacks.into_iter().filter(|(is_lacking, _)| *is_lacking).map(|(_, what)| what).collect();
+    match (timed, lacks.is_empty()) {
+        (1, true) => "it takes".into(),
+        (_, true) => "these take".into(),
+        (1, false) => format!("the one that {} takes", lacks.join(" and ")),
+        (more, false) => format!("the {} that {} take", grouped(more as u64), lacks.join(" and ")),
+    }
 }
 
 /// A number of the queries, as a part of a sentence.

@@ -422,9 +422,10 @@ fn advise(
 fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> Option<&'static str> {
     let is_own = comparison.state.is_own();
     match told {
-        _ if comparison.others == Others::Busy => {
-            Some("other sessions were at work while it was measured; repeat the run when the server is quiet")
-        }
+        _ if comparison.others == Others::Busy => Some(
+            "other sessions were at work in a fifth or more of the checks between queries; repeat the run when the \
+             server is quiet",
+        ),
         // Of the tables of the run, which the user's queries do not read: their times decide about any set.
         _ if bench.tables.has_hidden() && !is_own => Some(
             "rows could not be marked all-visible, so every index-only scan also reads the table; repeat the run \

@@ -32,8 +32,12 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
     journal.find_all(named_before);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
+    let names: Vec<String> = settings.iter().map(Setting::name).collect();
     let mut measured = Vec::new();
-    for setting in settings {
+    for (index, setting) in settings.into_iter().enumerate() {
+        if several {
+            journal.leave_unmeasured(&names[index..]);
+        }
         if machine.stop.requested() {
             break;
         }
@@ -44,7 +48,12 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
             setting.describe(journal);
         }
         setting.prepare(journal)?;
-        measured.extend(views::run(&setting, machine, journal)?.map(|one| (setting.name(), one)));
+        // Of zones and places those that came to their end are kept.
+        let (whole, is_kept) = views::run(&setting, machine, journal)?;
+        if several {
+            journal.leave_unmeasured(&names[index + usize::from(is_kept)..]);
+        }
+        measured.extend(whole.map(|one| (setting.name(), one)));
     }
     journal.find_all(findings::whole(&parameters.workload(), &measured));
     let reads_files = paths.iter().any(|path| device::without_kernel(path).is_none());
@@ -53,4 +62,31 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
     }
     machine.report_disturbances(journal);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::journal::{Kept, Stop};
+
+    fn unmeasured(paths: &[&str], is_stopped: bool) -> Vec<String> {
+        let machine = Machine::observe(Stop::new(Arc::new(AtomicBool::new(is_stopped))));
+        let paths = paths.iter().map(PathBuf::from).collect();
+        let parameters = DiskParameters { paths, count: Some(10), ..DiskParameters::default() };
+        let mut kept = Kept::default();
+        run(&parameters, &machine, &mut kept).unwrap();
+        kept.unmeasured
+    }
+
+    #[test]
+    fn what_an_interrupted_run_of_several_files_did_not_measure_is_said() {
+        let both = ["model:ssd", "model:hdd-7200"];
+        assert_eq!(unmeasured(&both, true), both);
+        assert_eq!(unmeasured(&both, false), [""; 0]);
+        assert_eq!(unmeasured(&both[..1], true), [""; 0], "of one alone the cases say it");
+    }
 }

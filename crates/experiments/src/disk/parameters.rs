@@ -163,11 +163,16 @@ impl DiskParameters {
     pub fn check(&self) -> Result<(), ExperimentError> {
         let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
         let Workload { workers, depth, method, .. } = self.workload();
+        let repeated = self.repeated_zone();
         let views = [!self.zones.is_empty(), self.sweep.is_some(), self.seek_distances];
         match self {
             _ if self.paths.is_empty() => refuse("there is nothing to read: name a file or a block device".into()),
             _ if views.into_iter().filter(|view| *view).count() > 1 => {
                 refuse("--zones, --sweep and --seek-distances exclude each other: give one of them".into())
+            }
+            _ if repeated.is_some() => {
+                let zone = repeated.map_or("a zone", Zone::name);
+                refuse(format!("--zones names {zone} more than once: name each zone once"))
             }
             _ if depth == 0 => refuse("a depth of 0 reads nothing: the smallest --depth is 1".into()),
             _ if self.reap_batch.is_some_and(|batch| batch == 0 || batch > depth) => {
@@ -217,18 +222,16 @@ impl DiskParameters {
         }
     }
 
-    /// What is varied; a zone that is named twice is one.
+    /// The first zone that is named a second time: its two cases could not be told apart.
+    fn repeated_zone(&self) -> Option<Zone> {
+        let is_repeated = |(at, zone): &(usize, &Zone)| self.zones[..*at].contains(zone);
+        self.zones.iter().enumerate().find(is_repeated).map(|(_, zone)| *zone)
+    }
+
+    /// What is varied.
     pub(super) fn view(&self) -> View {
         match self.sweep {
-            _ if !self.zones.is_empty() => {
-                let mut zones: Vec<Zone> = Vec::new();
-                self.zones.iter().for_each(|zone| {
-                    if !zones.contains(zone) {
-                        zones.push(*zone)
-                    }
-                });
-                View::Zones(zones)
-            }
+            _ if !self.zones.is_empty() => View::Zones(self.zones.clone()),
             Some(places) => View::Sweep(places),
             None if self.seek_distances => View::SeekDistances,
             None => View::Whole,
@@ -288,6 +291,18 @@ mod tests {
     fn every_method_of_the_table_can_be_named() {
         let named: Vec<&str> = IoMethod::ALL.iter().filter_map(|(method, ..)| Some(method.row()?.name)).collect();
         assert_eq!(named, METHODS.iter().map(|row| row.name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_zone_that_is_named_twice_is_refused_and_not_measured_once_without_a_word() {
+        let checked = |zones: &[Zone]| {
+            let parameters = DiskParameters { paths: vec!["null:".into()], zones: zones.into(), ..Default::default() };
+            parameters.check().map_err(|error| error.to_string())
+        };
+        assert_eq!(checked(&[Zone::Outer, Zone::Inner, Zone::Both]), Ok(()));
+        let refused = "--zones names outer more than once: name each zone once";
+        assert_eq!(checked(&[Zone::Outer, Zone::Outer]), Err(refused.into()));
+        assert_eq!(checked(&[Zone::Inner, Zone::Outer, Zone::Both, Zone::Outer]), Err(refused.into()));
     }
 
     #[test]

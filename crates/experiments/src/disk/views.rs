@@ -29,19 +29,23 @@ const DISTANCE_MIN: u64 = 64 << 10;
 const DISTANCE_FACTOR: u64 = 4;
 
 /// Measures the cases of a path. ^C ends it after the case under way, which is not kept. Gives the reading of the
-/// whole, where that was asked for.
+/// whole, where that was asked for, and whether any case is kept.
 pub(super) fn run(
     setting: &Setting<'_>,
     machine: &Machine,
     journal: &mut dyn Journal,
-) -> Result<Option<Measured>, ExperimentError> {
-    match &setting.view {
-        View::Whole => return whole(setting, machine, journal).map(Some),
+) -> Result<(Option<Measured>, bool), ExperimentError> {
+    let is_kept = match &setting.view {
+        View::Whole => {
+            let one = whole(setting, machine, journal)?;
+            let is_kept = !one.interrupted;
+            return Ok((Some(one), is_kept));
+        }
         View::Zones(named) => zones(named, setting, machine, journal)?,
         View::Sweep(count) => sweep(*count, setting, machine, journal)?,
         View::SeekDistances => seek_distances(setting, machine, journal)?,
-    }
-    Ok(None)
+    };
+    Ok((None, is_kept))
 }
 
 /// Refuses buffers that would drive the machine out of memory: those of a sweep's reads in sequence, besides those that
@@ -77,13 +81,13 @@ fn report(setting: &Setting<'_>, found: impl IntoIterator<Item = Finding>, journ
     journal.find_all(found.into_iter().map(|finding| findings::on(path.as_deref(), finding)));
 }
 
-/// One case a zone: the first span, the last span, and half the workers in each.
+/// One case a zone: the first span, the last span, and half the workers in each. Gives whether any is kept.
 fn zones(
     zones: &[Zone],
     setting: &Setting<'_>,
     machine: &Machine,
     journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
+) -> Result<bool, ExperimentError> {
     let (workload, outer, inner) = (&setting.workload, setting.span, setting.inner());
     let block = workload.block_size as u64;
     let mut measured = Vec::new();
@@ -102,7 +106,7 @@ fn zones(
         let ask = Ask { case, what, plans, cases_left: (zones.len() - index) as u32 };
         let one = measure(setting, ask, machine, journal)?;
         if one.interrupted {
-            return Ok(());
+            return Ok(!measured.is_empty());
         }
         measured.push((*zone, one));
     }
@@ -112,16 +116,16 @@ fn zones(
         found.extend(findings::outer_half(disk.outer_part(0.5, block)));
     }
     report(setting, found, journal);
-    Ok(())
+    Ok(true)
 }
 
-/// Places from the first byte to the last: random latency and sequential bandwidth at each.
+/// Places from the first byte to the last: random latency and sequential bandwidth at each. Gives whether any is kept.
 fn sweep(
     count: u32,
     setting: &Setting<'_>,
     machine: &Machine,
     journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
+) -> Result<bool, ExperimentError> {
     let (random, whole) = (Workload { pattern: Pattern::Random, ..setting.workload }, setting.span);
     let (block, length) = (random.block_size as u64, place_length(setting, count));
     let mut measured = Vec::new();
@@ -135,17 +139,17 @@ fn sweep(
         let ask = Ask { case, what, plans: random.plans(span), cases_left: count - index };
         let mut place = read(setting, &random, ask, machine, journal)?;
         if place.interrupted {
-            return Ok(());
+            return Ok(!measured.is_empty());
         }
         add_bandwidth(&mut place, span, setting, machine, journal)?;
         if place.interrupted {
-            return Ok(());
+            return Ok(!measured.is_empty());
         }
         place.keep(journal)?;
         measured.push(place);
     }
     report(setting, findings::spread("place", Arm::of(&setting.device.describe()), &measured), journal);
-    Ok(())
+    Ok(true)
 }
 
 /// Reads the place once more in sequence and puts that bandwidth in the place of the random reads' own.
@@ -176,8 +180,12 @@ fn add_bandwidth(
     Ok(())
 }
 
-/// One case a distance between consecutive reads, each four times the one before.
-fn seek_distances(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+/// One case a distance between consecutive reads, each four times the one before. Gives whether any is kept.
+fn seek_distances(
+    setting: &Setting<'_>,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<bool, ExperimentError> {
     let span = setting.span;
     let distances = distances(span.length, setting.workload.block_size as u64);
     let mut measured = Vec::new();
@@ -189,12 +197,12 @@ fn seek_distances(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Jo
         let ask = Ask { case, what, plans: apart.plans(span), cases_left: (distances.len() - index) as u32 };
         let one = measure(setting, ask, machine, journal)?;
         if one.interrupted {
-            return Ok(());
+            return Ok(!measured.is_empty());
         }
         measured.push(one);
     }
     report(setting, findings::spread("distance", Arm::of(&setting.device.describe()), &measured), journal);
-    Ok(())
+    Ok(true)
 }
 
 /// The distances in a region of `length` bytes, up to half of it, as they are read: in whole blocks, each once.

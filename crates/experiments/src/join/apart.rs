@@ -49,7 +49,7 @@ fn report_gathering(
     let of_setting = found.iter().filter(|case| case.rand == rand && case.group.is_direct == direct);
     let gains = of_setting.filter_map(|case| Some((case, case.gain(found)?)));
     let Some((best, gain)) = gains.max_by(|one, other| one.1.total_cmp(&other.1)) else { return };
-    let Some(alone) = found.iter().find(|case| !case.way.is_gathered && case.is_beside(best)) else { return };
+    let Some(alone) = found.iter().find(|case| !case.variant.is_gathered && case.is_beside(best)) else { return };
     // What was found in memory was not read: `report_not_cold` says so, and a gain would be none of gathering's.
     if cached_part(best) > HITS_MAX {
         return;
@@ -65,16 +65,17 @@ fn report_gathering(
         format!("{beside} On the same rows, {subject} gains a factor of {} by {method}.", three_digits(*elapsed))
     });
     let join = if best.group.name.is_empty() { "with" } else { "and" };
-    let ahead = best.way.size.map_or(String::new(), |size| format!(" {join} {} ahead", counted(size, "read", "reads")));
+    let ahead =
+        best.variant.size.map_or(String::new(), |size| format!(" {join} {} ahead", counted(size, "read", "reads")));
     let message = format!(
         "On {name}, {} and {rand} % of the rows out of order, batching or prefetching gains a factor of {}: {} by {}, \
          which reads one block at a time, {} by {}{}{ahead}.{beside}",
         if direct { "past the page cache" } else { "through the page cache" },
         three_digits(gain),
         format_nanos(alone.elapsed() * 1e6),
-        alone.way.method,
+        alone.variant.method,
         format_nanos(best.elapsed() * 1e6),
-        best.way.method,
+        best.variant.method,
         with(best)
     );
     journal.find(row::ANSWER_SERVER_GAIN.of(message).with("gain", gain, Unit::Ratio));
@@ -82,7 +83,7 @@ fn report_gathering(
 
 /// Where gathering gains nothing, because reads are submitted one after the other.
 fn report_serialized(found: &[Measured], journal: &mut dyn Journal) {
-    for alone in found.iter().filter(|case| case.group.is_direct && !case.way.is_gathered) {
+    for alone in found.iter().filter(|case| case.group.is_direct && !case.variant.is_gathered) {
         let beside = || found.iter().filter(|case| case.is_beside(alone));
         if beside().any(Measured::has_few_blocks) {
             continue;
@@ -101,12 +102,12 @@ fn report_serialized(found: &[Measured], journal: &mut dyn Journal) {
 
 /// Whether the storage answered reads that come one at a time: a join waits for each of them.
 fn report_storage(found: &[Measured], journal: &mut dyn Journal) {
-    let buffered = found.iter().filter(|case| !case.way.is_gathered && !case.group.is_direct);
+    let buffered = found.iter().filter(|case| !case.variant.is_gathered && !case.group.is_direct);
     let mut blocks = buffered.filter_map(|case| Some((case, join::RANDOM_BLOCK.median(&case.case)?)));
     let Some((case, block)) = blocks.next() else { return };
     let takes = format!(
         "A block that the {}{} reads through the page cache takes {}",
-        case.way.method,
+        case.variant.method,
         with(case),
         format_nanos(block * 1e3)
     );
@@ -130,7 +131,7 @@ fn cached_part(case: &Measured) -> f64 {
 /// Joins whose blocks were in memory to a part that counts.
 fn report_not_cold(found: &[Measured], journal: &mut dyn Journal) {
     // One at a time comes to a block again for another row; gathering comes to each block once.
-    let gathered = found.iter().filter(|case| case.way.is_gathered);
+    let gathered = found.iter().filter(|case| case.variant.is_gathered);
     let Some(worst) = gathered.map(cached_part).max_by(f64::total_cmp).filter(|part| *part > HITS_MAX) else { return };
     let message = format!(
         "Up to {} % of the blocks of a join were in the server's buffers already: compare times a block, or ask for \

@@ -5,7 +5,7 @@ use measure::schema::join::findings as row;
 use measure::schema::join::{self, parameters};
 use measure::{Case, Finding, Parameters};
 use subjects::NestedLoops;
-use subjects::nested_loops::{Group, InnerFacts, InnerTable, Keys, Way};
+use subjects::nested_loops::{Group, InnerFacts, InnerTable, JoinVariant, Keys};
 
 use super::parameters::JoinParameters;
 use crate::machine::Machine;
@@ -79,7 +79,7 @@ impl<'a> Bench<'a> {
 pub(super) struct Measured {
     pub(super) rand: u8,
     pub(super) group: Group,
-    pub(super) way: Way,
+    pub(super) variant: JoinVariant,
     pub(super) case: Case,
 }
 
@@ -106,8 +106,8 @@ impl Measured {
 
     /// How many times less time it takes than one block at a time in its group; `None` without that or of itself.
     pub(super) fn gain(&self, among: &[Measured]) -> Option<f64> {
-        let alone = among.iter().find(|case| !case.way.is_gathered && case.is_beside(self))?;
-        (self.way.is_gathered && self.elapsed() > 0.0).then(|| alone.elapsed() / self.elapsed())
+        let alone = among.iter().find(|case| !case.variant.is_gathered && case.is_beside(self))?;
+        (self.variant.is_gathered && self.elapsed() > 0.0).then(|| alone.elapsed() / self.elapsed())
     }
 }
 
@@ -139,6 +139,6 @@ impl Gain {
         let gains = measured.iter().filter_map(|case| Some((case, case.gain(measured)?)));
         let gains = gains.filter(|_| !measured.iter().any(Measured::has_few_blocks));
         let (best, elapsed) = gains.max_by(|one, other| one.1.total_cmp(&other.1))?;
-        Some(Gain { subject: subject.into(), rand, method: best.way.method, elapsed })
+        Some(Gain { subject: subject.into(), rand, method: best.variant.method, elapsed })
     }
 }

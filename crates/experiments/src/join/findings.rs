@@ -19,12 +19,12 @@ const SATURATED: f64 = 1.05;
 
 /// Says what the cases of one table mean.
 pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, journal: &mut dyn Journal) {
-    let alone = measured.iter().find(|case| !case.way.is_gathered);
+    let alone = measured.iter().find(|case| !case.variant.is_gathered);
     let Some(alone) = alone.filter(|alone| alone.io_time() > 0.0) else { return };
     let mut methods: Vec<&str> =
-        measured.iter().filter(|case| case.way.is_gathered).map(|case| case.way.method).collect();
+        measured.iter().filter(|case| case.variant.is_gathered).map(|case| case.variant.method).collect();
     methods.dedup();
-    let of = |method: &str| measured.iter().filter(move |case| case.way.method == method).collect::<Vec<_>>();
+    let of = |method: &str| measured.iter().filter(move |case| case.variant.method == method).collect::<Vec<_>>();
     let best = |method: &&str| of(method).into_iter().min_by(|one, other| one.io_time().total_cmp(&other.io_time()));
     // Where nothing was waited for there is no ratio.
     let has_waited = |case: &&Measured| case.io_time() > 0.0 && case.elapsed() > 0.0;
@@ -36,7 +36,7 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
         return journal.find(absence);
     }
     let ratios = |time: fn(&Measured) -> f64| {
-        let ratio = |case: &&Measured| (case.way.method, time(alone) / time(case));
+        let ratio = |case: &&Measured| (case.variant.method, time(alone) / time(case));
         gathered.iter().map(ratio).collect::<Vec<_>>()
     };
     let (waits, whole) = (ratios(Measured::io_time), ratios(Measured::elapsed));
@@ -79,7 +79,7 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
 
 /// The size of a batch from which on a larger one gains nothing.
 fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
-    let mut sized: Vec<(u64, &Measured)> = cases.iter().filter_map(|case| Some((case.way.size?, *case))).collect();
+    let mut sized: Vec<(u64, &Measured)> = cases.iter().filter_map(|case| Some((case.variant.size?, *case))).collect();
     sorting::by_key(&mut sized, |(size, _)| *size);
     if sized.len() < 3 {
         return;
@@ -90,7 +90,7 @@ fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
     };
     let Some(at) = sized.iter().position(gains_no_more) else { return };
     let (rows, case) = &sized[at];
-    let (size, method) = (grouped(*rows), case.way.method);
+    let (size, method) = (grouped(*rows), case.variant.method);
     let blocks = join::BLOCKS_PER_REQUEST.median(&case.case).map_or("no".into(), three_digits);
     let overlap = match method == JoinMethod::AwaitedBatch.name() {
         true => "",

@@ -17,7 +17,7 @@ const EXPLAINED_MAX: usize = 5;
 /// A standard deviation in medians from which on a median says little.
 const SCATTER_MAX: f64 = 0.5;
 
-/// Measures all ways of a group in turn, and keeps them.
+/// Measures all variants of a group in turn, and keeps them.
 pub(super) fn cases(
     bench: &mut Bench<'_>,
     (table, facts): (InnerTable, &InnerFacts),
@@ -27,29 +27,29 @@ pub(super) fn cases(
 ) -> Result<Vec<Measured>, ExperimentError> {
     let (what, repeat) = (bench.what(table.rand, group), bench.parameters.repeat());
     let conditions = Conditions::now(bench.machine);
-    let mut samples: Vec<Vec<JoinCost>> = group.ways.iter().map(|_| Vec::new()).collect();
+    let mut samples: Vec<Vec<JoinCost>> = group.variants.iter().map(|_| Vec::new()).collect();
     for round in 0..repeat {
-        let left = u32::try_from((repeat - round) * group.ways.len()).unwrap_or(u32::MAX);
+        let left = u32::try_from((repeat - round) * group.variants.len()).unwrap_or(u32::MAX);
         journal.step(&what, facts.join_time.saturating_mul(left));
-        for turn in 0..group.ways.len() {
+        for turn in 0..group.variants.len() {
             bench.machine.stop.check()?;
-            // No way is always the first, or always behind the same other.
-            let way = (turn + round) % group.ways.len();
-            samples[way].push(join(bench, (table, facts), (way, group), round)?);
+            // No variant is always the first, or always behind the same other.
+            let variant = (turn + round) % group.variants.len();
+            samples[variant].push(join(bench, (table, facts), (variant, group), round)?);
         }
     }
     let change = conditions.changed(bench.machine);
     bench.machine.note(&what, &change, Sensitivity::Storage);
-    let alone = group.ways.iter().position(|way| !way.is_gathered).map(|way| &samples[way]);
+    let alone = group.variants.iter().position(|variant| !variant.is_gathered).map(|variant| &samples[variant]);
     let alone = alone.filter(|samples| !have_few_blocks(samples)).map(|samples| median_elapsed(samples));
     let mut measured = Vec::new();
-    for (way, samples) in group.ways.iter().zip(&samples) {
+    for (variant, samples) in group.variants.iter().zip(&samples) {
         let mut case = Case::new(bench.labels(table, facts, group));
-        case.parameters.extend([parameters::METHOD.of(way.method)]);
-        case.parameters.extend(way.parameters.clone());
+        case.parameters.extend([parameters::METHOD.of(variant.method)]);
+        case.parameters.extend(variant.parameters.clone());
         case.metrics = metrics((bench.looked_up(table, facts), facts), samples, (alone, costs));
         journal.keep(case.clone())?;
-        measured.push(Measured { rand: table.rand, group: group.clone(), way: way.clone(), case });
+        measured.push(Measured { rand: table.rand, group: group.clone(), variant: variant.clone(), case });
     }
     if samples.iter().flatten().all(|cost| cost.table.waiting.is_some()) {
         report_scatter(table.rand, &measured, journal);
@@ -61,17 +61,17 @@ pub(super) fn cases(
 fn join(
     bench: &mut Bench<'_>,
     (table, facts): (InnerTable, &InnerFacts),
-    (way, group): (usize, &Group),
+    (variant, group): (usize, &Group),
     round: usize,
 ) -> Result<JoinCost, ExperimentError> {
     let keys = bench.keys(facts, round);
     let is_explained = facts.sources.explained.is_some() && round < EXPLAINED_MAX;
     let explained = is_explained.then(|| bench.keys(facts, round));
-    let cost = bench.subject.join(&JoinPass { way, keys, explained })?;
+    let cost = bench.subject.join(&JoinPass { variant, keys, explained })?;
     let expected = table.sum(keys)?;
     match cost.sum.filter(|found| *found != expected) {
         Some(found) => {
-            let what = format!("{} by {}", bench.name, group.ways[way].method);
+            let what = format!("{} by {}", bench.name, group.variants[variant].method);
             Err(ExperimentError::WrongSum { what, expected, found })
         }
         None => Ok(cost),
@@ -95,7 +95,7 @@ fn report_scatter(rand: u8, measured: &[Measured], journal: &mut dyn Journal) {
     let scatters =
         |metric: &Metric| metric.statistics.stddev.is_some_and(|stddev| stddev > SCATTER_MAX * metric.median());
     let scattered = measured.iter().filter(|case| join::ELAPSED.in_case(&case.case).is_some_and(scatters));
-    let methods: Vec<&str> = scattered.map(|case| case.way.method).collect();
+    let methods: Vec<&str> = scattered.map(|case| case.variant.method).collect();
     if methods.is_empty() {
         return;
     }

@@ -116,8 +116,8 @@ pub(super) fn report(
     costs: Option<Costs>,
     journal: &mut dyn Journal,
 ) {
-    let alone = measured.iter().find(|case| !case.way.is_gathered);
-    let gathered = measured.iter().filter(|case| case.way.is_gathered);
+    let alone = measured.iter().find(|case| !case.variant.is_gathered);
+    let gathered = measured.iter().filter(|case| case.variant.is_gathered);
     let best = gathered.min_by(|one, other| one.elapsed().total_cmp(&other.elapsed()));
     let (Some(alone), Some(best), Some(costs)) = (alone, best, costs) else { return };
     if costs.blocks < BLOCKS_MIN {
@@ -136,7 +136,7 @@ pub(super) fn report(
     else {
         return;
     };
-    let name = best.way.method;
+    let name = best.variant.method;
     let place = if is_virtual { "On this model" } else { "Here" };
     // Beyond all rows there is nothing that a scan could win.
     let is_part = |even: &Metric| even.median() < ALL_ROWS;

@@ -10,8 +10,8 @@ use ::measure::schema::join;
 use ::measure::schema::subjects::findings as row;
 use ::measure::{Finding, Metric, Nanos, Parameters};
 use subjects::nested_loops::{
-    Asked, BlockCost, DeviceReads, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, NestedLoops, ScanCost,
-    Sources, Way,
+    Asked, BlockCost, DeviceReads, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, JoinVariant,
+    NestedLoops, ScanCost, Sources,
 };
 use subjects::{Closing, Environment, Opener, Progress, Subject, SubjectError};
 
@@ -49,10 +49,10 @@ pub(super) struct Fake {
 }
 
 fn group(name: &str, is_direct: bool) -> Group {
-    let way = |method, is_gathered| Way { method, parameters: Parameters::new(), size: None, is_gathered };
+    let variant = |method, is_gathered| JoinVariant { method, parameters: Parameters::new(), size: None, is_gathered };
     let parameters = Parameters::from_iter([("direct".to_string(), is_direct.into())]);
-    let ways = vec![way("one-at-a-time", false), way("batch", true)];
-    Group { name: name.into(), is_direct, parameters, ways, gathers_nothing: None }
+    let variants = vec![variant("one-at-a-time", false), variant("batch", true)];
+    Group { name: name.into(), is_direct, parameters, variants, gathers_nothing: None }
 }
 
 impl Fake {
@@ -124,12 +124,12 @@ impl NestedLoops for Fake {
             stop.share().store(true, Ordering::Relaxed);
         }
         self.joins += 1;
-        let JoinPass { way, keys, explained } = *pass;
-        self.note(&format!("joins {way} from {}", keys.first));
+        let JoinPass { variant, keys, explained } = *pass;
+        self.note(&format!("joins {variant} from {}", keys.first));
         let table = self.table.ok_or(SubjectError::NotPrepared)?;
         // Gathered joins take a quarter.
-        let millis = if way == 0 { 40.0 } else { 10.0 };
-        let apart = [-1.0, 0.0, 1.0][(self.joins - 1) / 2 % 3] * self.spreads[way];
+        let millis = if variant == 0 { 40.0 } else { 10.0 };
+        let apart = [-1.0, 0.0, 1.0][(self.joins - 1) / 2 % 3] * self.spreads[variant];
         let elapsed = Nanos((millis * (1.0 + apart) * 1e6) as u64);
         let waiting = (!self.is_apart).then_some(elapsed);
         let blocks = BlockCost { read: 200, waiting, ..BlockCost::default() };

@@ -1,6 +1,6 @@
 //! What the numbers of one subject say, in sentences, against what was published and what its readers believed.
 
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::lio as schema;
 use measure::schema::lio::findings as row;
 use measure::sorting;
@@ -102,11 +102,14 @@ fn shapes(found: &[Measured], journal: &mut dyn Journal) {
     journal.find(
         row::ANSWER_SHAPE
             .of(format!(
-                "A block of rows of {shortest} bytes costs {} times one of {longest}{}, {most} columns {} times \
-             {fewest}{}.",
+                "A block of rows of {} costs {} times one of {}{}, {} {} times {}{}.",
+                counted(shortest.into(), "byte", "bytes"),
                 three_digits(by_length),
+                grouped(longest.into()),
                 published(schema::BY_LENGTH.value, (shortest, longest) == (25, 2500)),
+                counted(most.into(), "column", "columns"),
                 three_digits(by_columns),
+                fewest,
                 published(schema::BY_COLUMNS.value, (fewest, most) == (1, 25)),
             ))
             .with("ratio_by_length", by_length, Unit::Ratio)

@@ -14,7 +14,7 @@ use crate::subject_run;
 
 /// Bytes of a table by default: with the engine alone, and where another subject is measured too. A given server may
 /// still have its default shared buffers of 128 MiB, and the table has to fit with the heads of all its rows.
-const PAYLOAD: Size = Size(256 << 20);
+pub(super) const PAYLOAD: Size = Size(256 << 20);
 const PAYLOAD_BESIDE: Size = Size(32 << 20);
 
 /// Most threads of a pass.

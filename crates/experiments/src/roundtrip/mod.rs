@@ -37,14 +37,25 @@ pub fn run(
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let several = trips.len() > 1;
-    for trip in &trips {
+    let names: Vec<String> = parameters.paths.iter().map(|path| path.display().to_string()).collect();
+    for (index, trip) in trips.iter().enumerate() {
+        if several {
+            journal.leave_unmeasured(&names[index..]);
+        }
+        if machine.stop.requested() {
+            break;
+        }
         if several {
             journal.describe_subject("kind", json!("device"));
             journal.describe_subject("path", json!(format!("{} paths", trips.len())));
         } else {
             trip.describe(journal);
         }
-        trip.run(journal)?;
+        // Of the one under way those passes that came to their end are kept.
+        let is_kept = trip.run(journal)?;
+        if several {
+            journal.leave_unmeasured(&names[index + usize::from(is_kept)..]);
+        }
     }
     machine.report_disturbances(journal);
     Ok(())

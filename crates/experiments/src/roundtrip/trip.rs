@@ -66,7 +66,8 @@ impl<'a> Trip<'a> {
         }
     }
 
-    pub(super) fn run(&self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    /// Measures the passes. ^C ends it after the one under way, which is not kept. Gives whether any is kept.
+    pub(super) fn run(&self, journal: &mut dyn Journal) -> Result<bool, ExperimentError> {
         let witnesses = self.device.witnesses();
         match &witnesses {
             Witnesses::Kernel { target, .. } => self.look_at(target, journal),
@@ -80,7 +81,7 @@ impl<'a> Trip<'a> {
             journal.find_all(findings::fewer_blocks(&self.path(), requests, wanted));
             for (pass, one) in self.passes(witnesses.target(), requests, journal)? {
                 if one.interrupted {
-                    return Ok(());
+                    return Ok(!measured.is_empty());
                 }
                 measured.push((pass, requests.blocks_per_read, one));
             }
@@ -89,7 +90,7 @@ impl<'a> Trip<'a> {
             self.check_content(target, journal)?;
         }
         journal.find_all(findings::report(&self.path(), &measured));
-        Ok(())
+        Ok(true)
     }
 
     fn path(&self) -> String {

@@ -1,4 +1,5 @@
-//! The rule about circles: no files of a crate import each other by their `use` lines, straight or by way of others.
+//! The rule about circles: no files of a crate import each other, straight or by way of others, by their `use` lines or
+//! by paths in their code, such as `crate::compare::run(…)`.
 //!
 //! A file that imports from its parent `mod.rs`, which imports from it, is such a circle: what both need stands in a
 //! file of its own. Inline modules of tests are left out.
@@ -75,13 +76,14 @@ fn reachable<'a>(from: &Module, imports: &'a BTreeMap<&Module, BTreeSet<Module>>
 
 /// The other files of the crate from which a file imports.
 fn imports<T>(module: &Module, text: &str, files: &BTreeMap<Module, T>) -> BTreeSet<Module> {
-    let paths = declarations(text).into_iter().flat_map(|tree| expanded(&tree));
+    let (declared, code) = declarations(text);
+    let paths = declared.iter().flat_map(|tree| expanded(tree)).chain(paths_in(&code));
     let targets = paths.filter_map(|path| target(module, &path, files));
     targets.filter(|target| target != module).collect()
 }
 
-/// What stands between `use` and `;`, with comments and the inline modules of tests left out.
-fn declarations(text: &str) -> Vec<String> {
+/// What stands between `use` and `;`, and the other code, with comments and the inline modules of tests left out.
+fn declarations(text: &str) -> (Vec<String>, String) {
     let mut lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     let mut kept = String::new();
     let mut is_of_tests = false;
@@ -94,14 +96,32 @@ fn declarations(text: &str) -> Vec<String> {
         kept += line;
         kept += "\n";
     }
-    let statements = kept.split('\n').scan(String::new(), |open, line| {
-        let line = line.trim();
-        if !open.is_empty() || is_use(line) {
-            *open += line;
+    let (mut declared, mut open, mut code) = (Vec::new(), String::new(), String::new());
+    for line in kept.lines() {
+        if open.is_empty() && !is_use(line.trim()) {
+            code += line;
+            code += "\n";
+            continue;
         }
-        Some(if open.ends_with(';') { Some(std::mem::take(open)) } else { None })
-    });
-    statements.flatten().filter_map(|statement| tree_of(&statement)).collect()
+        open += line.trim();
+        if open.ends_with(';') {
+            declared.extend(tree_of(&std::mem::take(&mut open)));
+        }
+    }
+    (declared, code)
+}
+
+/// The paths in code that begin in its own crate. Who may see an item, as in `pub(in crate::column)`, is no import, and
+/// neither is a path in a macro, which begins with `$crate`.
+fn paths_in(code: &str) -> Vec<Vec<String>> {
+    let is_in_path = |letter: char| letter.is_alphanumeric() || "_:$".contains(letter);
+    let words: Vec<&str> = code.split(|letter| !is_in_path(letter)).filter(|word| !word.is_empty()).collect();
+    let pairs = [""].iter().chain(&words).zip(&words);
+    let is_path = |(before, word): &(&&str, &&str)| {
+        **before != "in" && ["crate::", "self::", "super::"].iter().any(|start| word.starts_with(start))
+    };
+    let parts = |word: &str| word.split("::").filter(|part| !part.is_empty()).map(String::from).collect();
+    pairs.filter(is_path).map(|(_, word)| parts(word)).collect()
 }
 
 fn is_use(line: &str) -> bool {
@@ -160,4 +180,12 @@ fn target<T>(module: &Module, path: &[String], files: &BTreeMap<Module, T>) -> O
         target.pop();
     }
     files.contains_key(&target).then_some(target)
+}
+
+#[test]
+fn a_path_in_the_code_is_an_import_too() {
+    let code = "use crate::a;\npub(in crate::b) fn run() {\n    crate::c::run(super::d::D);\n    $crate::e!();\n}\n";
+    let (declared, code) = declarations(code);
+    assert_eq!(declared, ["crate::a"]);
+    assert_eq!(paths_in(&code), [vec!["crate", "c", "run"], vec!["super", "d", "D"]]);
 }

@@ -75,7 +75,8 @@ impl Files {
     /// The files of the server whose first process has this number: it works in its data directory.
     pub(super) fn of(postmaster: u32, block_bytes: u64) -> Result<Files, String> {
         let root = PathBuf::from(format!("/proc/{postmaster}/cwd"));
-        let folder = fs::read_link(&root).map_err(|error| format!("its data directory cannot be seen: {error}"))?;
+        let folder =
+            fs::read_link(&root).map_err(|error| format!("the server's data directory cannot be seen: {error}"))?;
         let mut files = Files {
             folder: folder.to_string_lossy().into_owned(),
             tablespaces: Vec::new(),

@@ -102,6 +102,17 @@ fn a_server_that_stays_away_is_said_to_be_once_and_what_is_said_is_heard_meanwhi
 }
 
 #[test]
+fn a_rate_that_is_cut_because_each_look_is_a_query_is_known() {
+    let cut = |rate: Option<f64>| {
+        let mut watch = watch();
+        watch.settings.rate = rate;
+        (watch.rate_cut(), watch.observed(Closing::default()).rate_asked)
+    };
+    let asked = [None, Some(100.0), Some(500.0)];
+    assert_eq!(asked.map(cut), [(None, None), (None, None), (Some((500.0, 100.0)), Some(500.0))]);
+}
+
+#[test]
 fn a_dry_run_says_that_a_recorder_asks_for_counters_with_each_segment_and_a_screen_not_at_all() {
     let script = |watched_for: WatchedFor| {
         let (address, statements) = (Address::parse("postgres://me@localhost/shop").unwrap(), Statements::default());

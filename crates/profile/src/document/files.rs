@@ -1,5 +1,7 @@
 //! What a run document says of the files that a profile was made of.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::sorting;
@@ -7,6 +9,7 @@ use measure::{Case, Parameters};
 use serde_json::{Value, json};
 
 use crate::document::metrics::case;
+use crate::event::Unread;
 use crate::ingest::Ingested;
 use crate::source::{FileHeader, SourceFile};
 
@@ -70,11 +73,29 @@ fn scale(files: &[SourceFile]) -> Value {
     }
 }
 
-/// A row for each file and kind of line that was not read.
+/// A row for each file and kind of line that was not read; of an archive for each of its files.
 pub(crate) fn unread(ingested: &Ingested) -> Vec<Case> {
-    let rows = ingested.files.iter().flat_map(|file| file.unread.iter().map(move |unread| (file, unread)));
-    let case = rows.map(|(file, unread)| {
-        let parameters = [named::TABLE.of("unread"), named::FILE.of(file.name.as_str()), named::KIND.of(unread.kind)];
+    let mut rows: Vec<(&str, Unread)> = Vec::new();
+    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+    for file in &ingested.files {
+        let within = file.unread_within.iter().map(|(name, unread)| (name.as_str(), unread.clone()));
+        let others = file.unread.iter().filter_map(|unread| Some((file.name.as_str(), elsewhere(file, unread)?)));
+        // A file of an archive may hold several traces, one behind the other.
+        for (name, unread) in within.chain(others) {
+            match places.get(&(name, unread.kind)) {
+                Some(place) => {
+                    rows[*place].1.lines += unread.lines;
+                    rows[*place].1.bytes += unread.bytes;
+                }
+                None => {
+                    places.insert((name, unread.kind), rows.len());
+                    rows.push((name, unread));
+                }
+            }
+        }
+    }
+    let case = rows.iter().map(|(file, unread)| {
+        let parameters = [named::TABLE.of("unread"), named::FILE.of(*file), named::KIND.of(unread.kind)];
         let metrics = vec![
             schema::LINES.count(FROM_SCANNER, unread.lines),
             schema::BYTES.count(FROM_SCANNER, unread.bytes),
@@ -83,4 +104,15 @@ pub(crate) fn unread(ingested: &Ingested) -> Vec<Case> {
         case(parameters, metrics)
     });
     case.collect()
+}
+
+/// The lines of a kind that stand in no file of an archive whose name is known. Their place is that of the first one in
+/// the whole archive.
+fn elsewhere(file: &SourceFile, unread: &Unread) -> Option<Unread> {
+    let mut left = unread.clone();
+    for (_, one) in file.unread_within.iter().filter(|(_, one)| one.kind == unread.kind) {
+        left.lines = left.lines.saturating_sub(one.lines);
+        left.bytes = left.bytes.saturating_sub(one.bytes);
+    }
+    (left.lines > 0).then_some(left)
 }

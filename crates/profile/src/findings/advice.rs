@@ -2,12 +2,12 @@
 //! or object that holds most of it, the statement, and the breakdown that shows more.
 
 use measure::Finding;
-use measure::quantity::{counted, format_nanos};
+use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::profile::findings as row;
 use measure::sorting;
 use measure::wait_class::{Class, advice, block_advice};
 
-use super::naming::{name, nanos, percent};
+use super::naming::{ended, name, nanos, percent};
 use super::worth::{Advice, Of, PART};
 use super::{cpu, gaps, parses, round_trips};
 use crate::event::block_wait::block_class;
@@ -18,6 +18,11 @@ use crate::tables::StatementProfile;
 /// Part of a class that a block or an object must hold to be named, and how many waits that takes.
 const HOT_PART: f64 = 0.5;
 const HOT_WAITS: u64 = 20;
+
+/// What is said of waits for a processor, and of other waits of sessions for one another, where the sessions were few.
+const OF_OTHERS: &str = "Other processes had the processors: move their work to quiet hours or to another machine, or \
+                         add cores.";
+const AT_ONCE: &str = "Look at what the sessions do at the same time.";
 
 /// The advice for a class, what saves most first, and what it saves in µs.
 pub(super) fn practice(of: &Of<'_>) -> (f64, Finding) {
@@ -31,6 +36,7 @@ pub(super) fn practice(of: &Of<'_>) -> (f64, Finding) {
         Class::UnaccountedBetween => gaps::between(of),
         Class::UnaccountedWithin => gaps::within(of),
         Class::Commit => of.commits(),
+        Class::RunQueue | Class::Concurrency => of.of_many_at_work(),
         _ => Advice { sentences: of.statement().into_iter().collect(), worth: 0.0 }.followed_by(of.by_events()),
     };
     if advice.sentences.is_empty() {
@@ -68,6 +74,29 @@ impl Of<'_> {
         Advice { sentences: vec![commits.sentence.clone()], worth: commits.micros }.followed_by(others)
     }
 
+    /// What makes the waits of sessions for one another fewer. Where they were few, no smaller pool does.
+    fn of_many_at_work(&self) -> Advice {
+        let statement = Advice { sentences: self.statement().into_iter().collect(), worth: 0.0 };
+        match self.few_at_work().filter(|_| self.events().is_empty()) {
+            Some(few) if self.class == Class::RunQueue => statement.followed_by(vec![few, OF_OTHERS.into()]),
+            Some(few) => statement.followed_by(vec![few, AT_ONCE.into()]),
+            None => statement.followed_by(self.by_events()),
+        }
+    }
+
+    /// That no more sessions were at work than there are processors, where samples show it.
+    fn few_at_work(&self) -> Option<String> {
+        let sampled = self.profile.sampled.as_ref()?;
+        let most = sampled.active.max.filter(|most| *most <= sampled.cores.unwrap_or(1) as f64)?;
+        let processors = sampled
+            .cores
+            .map_or_else(String::new, |cores| format!(" with {}", counted(cores, "processor", "processors")));
+        let most = three_digits(most);
+        Some(format!(
+            "In the busiest second, {most} sessions were at work on average{processors}: a smaller pool would not help."
+        ))
+    }
+
     /// The block or object that holds most of the class, and what avoiding a block saves at most, in µs.
     fn hot_spot(&self) -> Option<(String, f64)> {
         let events = || self.sums.events.iter().map(|(event, ..)| *event);
@@ -100,7 +129,7 @@ impl Of<'_> {
             one.waits.iter().filter(|(event, _)| is_of_class(event)).map(|(_, sums)| sums.total).sum()
         };
         let most = self.profile.statements.iter().max_by_key(|one| time(one))?;
-        let text = || format!("{} % of it is in {}.", self.percent(time(most)), name(self.profile, most));
+        let text = || ended(format!("{} % of it is in {}", self.percent(time(most)), name(self.profile, most)));
         (self.part(time(most)) >= PART).then(text)
     }
 

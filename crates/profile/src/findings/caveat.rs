@@ -48,6 +48,13 @@ pub(super) fn is_traced(profile: &Profile) -> bool {
     whole.waits_are_traced || (!whole.calls.is_empty() && work(whole).cpu.is_none())
 }
 
+/// Whether the profile is made of a log of plans, whose own findings say which of its time is not recorded and which
+/// statements have no caller in it.
+fn is_of_plans(profile: &Profile) -> bool {
+    let whole = &profile.whole;
+    profile.sampled.is_none() && !whole.calls.is_empty() && work(whole).cpu.is_none()
+}
+
 fn waits_not_traced(profile: &Profile) -> Option<Finding> {
     let whole = &profile.whole;
     if !whole.calls.is_empty() && !is_traced(profile) {
@@ -92,11 +99,11 @@ fn estimated(profile: &Profile) -> Option<Finding> {
 
 fn unrecorded(profile: &Profile) -> Option<Finding> {
     let unrecorded = profile.whole.unrecorded;
-    (unrecorded > Ticks::ZERO).then(|| {
+    (unrecorded > Ticks::ZERO && !is_of_plans(profile)).then(|| {
         let message = format!(
-            "{} of the sessions' time is not recorded. In traces it lies between the end of one file and the \
-             beginning of the next: a file in between is missing, or tracing was off. In a log it lies between the \
-             plans that it has. It has a row of its own. It is not part of the response time.",
+            "{} of the sessions' time is not recorded. It lies between the end of one file and the beginning of the \
+             next: a file in between is missing, or tracing was off. It has a row of its own. It is not part of the \
+             response time.",
             format_nanos(nanos(unrecorded))
         );
         row::UNRECORDED.of(message)
@@ -120,8 +127,8 @@ fn negative(profile: &Profile) -> Vec<Finding> {
     if matters(whole.unaccounted_between) && profile.sampled.is_none() {
         let amount = shown(whole.unaccounted_between);
         let message = format!(
-            "Unaccounted for between calls is {amount}: calls and waits overlap in the trace, because a call's time \
-             was written too long or two processes share a session's name. Read shares with that in mind."
+            "Unaccounted for between calls is {amount}: calls and waits overlap, because a call's time was written too \
+             long or two processes share a session's name. Read shares with that in mind."
         );
         findings.push(row::NEGATIVE_BETWEEN.of(message));
     }
@@ -182,7 +189,7 @@ wordings! {
     BlocksRefused = BLOCKS_REFUSED, "wait names", "waits name", "{some} a number of blocks that no read \
         has; these blocks are not counted.";
     PlansLeftOut = PLANS_LEFT_OUT, "execution is", "executions are", "{some} missing in the plans: more plans \
-        of a statement were in the trace than are kept.";
+        of a statement were found than are kept.";
     FilesShared = FILES_SHARED, "wait is", "waits are", "{some} missing in the table of data files: there \
         were more files than are kept apart.";
 }
@@ -219,16 +226,10 @@ fn overlapping_sessions(profile: &Profile) -> Option<Finding> {
 
 fn orphans(profile: &Profile) -> Option<Finding> {
     let (orphans, roots) = (profile.whole.orphans, profile.whole.roots);
-    // A log of plans knows no CPU time.
-    let parent = match work(&profile.whole).cpu {
-        Some(_) => "is not in the trace: a job, or tracing that began or ended inside a call",
-        None => {
-            "has no plan in the log: a CALL or DO, a statement that failed, or one below auto_explain.log_min_duration"
-        }
-    };
-    (orphans > 0).then(|| {
+    (orphans > 0 && !is_of_plans(profile)).then(|| {
         let message = format!(
-            "{} of {} {} whose parent {parent}. {} of {} own.",
+            "{} of {} {} whose parent is not in the trace: a job, or tracing that began or ended inside a call. {} of \
+             {} own.",
             grouped(orphans),
             counted(roots, "outermost call", "outermost calls"),
             by_number(orphans, "is a recursive one", "are recursive ones"),

@@ -3,7 +3,7 @@
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 
 use super::commits::{changes_rows, is_commit};
-use super::naming::{by_itself, has_no_text, is_of_the_dictionary, name, nanos, percent};
+use super::naming::{by_itself, ended, has_no_text, is_of_the_dictionary, name, nanos, percent};
 use super::worth::{Advice, Of, PART};
 use crate::event::{CallKind, Cost, Merge, Ticks};
 use crate::tables::sampled::Counters;
@@ -24,7 +24,7 @@ pub(super) fn advice(of: &Of<'_>) -> Advice {
     let profile = of.profile;
     let cpu = |one: &StatementProfile| work_calls(profile, one).own.cpu.unwrap_or_default();
     let Some(most) = profile.statements.iter().max_by_key(|one| cpu(one)).filter(|one| cpu(one) > Ticks::ZERO) else {
-        return Advice::default();
+        return Advice { sentences: uncounted(profile).into_iter().collect(), worth: 0.0 };
     };
     if let Some(sampled) = &profile.sampled {
         return of_samples(of, most, sampled.counted(most.statement), cpu(most));
@@ -56,7 +56,8 @@ fn of_samples(of: &Of<'_>, most: &StatementProfile, counted: Option<&Counters>, 
     let most_of_one = if of.part(cpu) < PART { ", the most of one statement," } else { "" };
     let begin = format!("{share} % of the CPU{most_of_one} is {}", name(of.profile, most));
     let Some(counted) = counted.filter(|counted| counted.executions > 0) else {
-        return Advice { sentences: vec![begin + "."], worth: 0.0 }.followed_by(of.of_class());
+        let rest = uncounted(of.profile).map_or_else(|| of.of_class(), |sentence| vec![sentence]);
+        return Advice { sentences: vec![ended(begin)], worth: 0.0 }.followed_by(rest);
     };
     let gets = counted.hits.saturating_add(counted.reads);
     let each = |what: f64| what / counted.executions as f64;
@@ -70,6 +71,14 @@ fn of_samples(of: &Of<'_>, most: &StatementProfile, counted: Option<&Counters>, 
     let signed = i64::try_from(gets).unwrap_or(i64::MAX);
     let what = what_to_do(of.profile, most, counted.executions, micros_per_get, signed);
     Advice { sentences: [text].into_iter().chain(what).collect(), worth: 0.0 }
+}
+
+/// What is said of samples without the server's counters in place of the practices, which go by gets.
+fn uncounted(profile: &Profile) -> Option<String> {
+    let sampled = profile.sampled.as_ref()?;
+    let sentence = "Executions and gets were not counted: pg_stat_statements counts them. EXPLAIN (ANALYZE, BUFFERS) \
+                    shows those of one execution.";
+    sampled.counters.is_none().then(|| sentence.into())
 }
 
 fn counted_in_words(executions: u64) -> String {

@@ -145,7 +145,7 @@ fn few_statements(profile: &Profile, order: Order, served: Ticks, finding: &Find
     if few == 1 {
         text += &format!(": {}", name(profile, ranked[0]));
     }
-    Some(finding.of(text + "."))
+    Some(finding.of(naming::ended(text)))
 }
 
 /// A word about the statements that have no row of their own.

@@ -3,17 +3,44 @@
 use crate::event::{Statement, StatementKind, Ticks};
 use crate::tables::{Profile, StatementProfile};
 
-/// A statement as a sentence names it: identifier and the beginning of its text.
+/// Words of a text that name a statement, and letters of them, at most.
+const WORDS_MAX: usize = 8;
+const LETTERS_MAX: usize = 48;
+
+/// A statement as a sentence names it: identifier and the beginning of its text. Where it ends a sentence, see
+/// [`ended`].
 pub(super) fn name(profile: &Profile, statement: &StatementProfile) -> String {
     let Some(known) = profile.context.statement(statement.statement) else { return String::new() };
-    let words: Vec<&str> = known.text.split_whitespace().take(8).collect();
-    let text: String = words.join(" ").chars().take(48).collect::<String>().trim_end().into();
-    let is_whole = text.len() == known.text.split_whitespace().collect::<Vec<_>>().join(" ").len();
-    let rest = if is_whole { "" } else { " …" };
     match known.kind {
-        StatementKind::Declared | StatementKind::ParseError => format!("{} {text}{rest}", known.id).trim().to_string(),
+        StatementKind::Declared | StatementKind::ParseError => {
+            format!("{} {}", known.id, beginning(&known.text)).trim().to_string()
+        }
         _ => known.id.clone(),
     }
+}
+
+/// The first words of a text, and whether there are more. A word that is too long by itself is cut.
+fn beginning(text: &str) -> String {
+    let mut words = text.split_whitespace();
+    let Some(first) = words.next() else { return String::new() };
+    let mut shown: String = first.chars().take(LETTERS_MAX).collect();
+    let mut is_whole = shown.len() == first.len();
+    let mut letters = shown.chars().count();
+    for (number, word) in (2..).zip(words) {
+        letters += 1 + word.chars().count();
+        if !is_whole || number > WORDS_MAX || letters > LETTERS_MAX {
+            is_whole = false;
+            break;
+        }
+        shown.push(' ');
+        shown.push_str(word);
+    }
+    if is_whole { shown } else { shown + " …" }
+}
+
+/// A sentence with its full stop; what is left out at its end has none behind it.
+pub(super) fn ended(sentence: String) -> String {
+    if sentence.ends_with('…') { sentence } else { sentence + "." }
 }
 
 /// Whether the database runs a statement by itself, such as to look into its dictionary: no program can prepare it, or
@@ -64,7 +91,7 @@ pub(super) fn caller<'p>(profile: &'p Profile, called: &StatementProfile) -> Opt
 /// What runs a statement of the database's own.
 pub(super) fn by_itself(profile: &Profile, called: &StatementProfile) -> String {
     match caller(profile, called) {
-        Some(caller) => format!("The database runs it by itself, most of it for {}.", name(profile, caller)),
+        Some(caller) => ended(format!("The database runs it by itself, most of it for {}", name(profile, caller))),
         None => "The database runs it by itself.".into(),
     }
 }
@@ -77,4 +104,30 @@ pub(super) fn percent(part: f64, whole: f64) -> String {
 /// In nanoseconds.
 pub(super) fn nanos(ticks: Ticks) -> f64 {
     ticks.micros() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_words_and_ends_a_sentence_with_one_sign() {
+        let long = "x".repeat(LETTERS_MAX + 1);
+        for (text, expected) in [
+            ("", ""),
+            ("select  1", "select 1"),
+            (
+                "select a from t where json_each(order_js) = jsonb_build",
+                "select a from t where json_each(order_js) = …",
+            ),
+            ("a b c d e f g h i", "a b c d e f g h …"),
+            (&*long, &*(long[1..].to_string() + " …")),
+        ] {
+            assert_eq!(beginning(text), expected);
+        }
+        assert_eq!(
+            ["it is select 1", "it is select …"].map(|text| ended(text.into())),
+            ["it is select 1.", "it is select …"]
+        );
+    }
 }

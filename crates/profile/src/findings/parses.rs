@@ -2,7 +2,7 @@
 
 use measure::quantity::{counted, format_nanos, grouped};
 
-use super::naming::{by_itself, has_no_text, is_of_several_texts, is_of_the_dictionary, name, nanos, percent};
+use super::naming::{by_itself, ended, has_no_text, is_of_several_texts, is_of_the_dictionary, name, nanos, percent};
 use super::worth::{Advice, Of, PART};
 use crate::event::{CallKind, Ticks};
 use crate::tables::{CallSums, StatementProfile};
@@ -67,7 +67,7 @@ fn of_statement(of: &Of<'_>, most: &StatementProfile, counts: &Counts) -> Advice
     let parses = counted(parse.calls, "parse", "parses");
     let of_it = format!("{} of it is {parses} of {name}", format_nanos(nanos(cpu)));
     if is_of_the_dictionary(of.profile, most) {
-        return Advice { sentences: vec![of_it + ".", by_itself(of.profile, most)], worth: 0.0 };
+        return Advice { sentences: vec![ended(of_it), by_itself(of.profile, most)], worth: 0.0 };
     }
     if parse.calls < PARSES_MIN || executions >= KEPT_OPEN * parse.calls {
         return of_all(counts);

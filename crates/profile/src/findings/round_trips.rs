@@ -5,7 +5,7 @@ use measure::quantity::{counted, format_nanos, grouped, three_digits};
 
 use super::arrays::{ARRAY, ROWS_MIN, RoundTrips, array_saving, round_trips};
 use super::commits::changes_rows;
-use super::naming::{name, percent};
+use super::naming::{ended, name, percent};
 use super::worth::{Advice, Of, PART};
 use crate::event::CallKind;
 use crate::tables::{Profile, StatementProfile};
@@ -102,6 +102,6 @@ fn longest(of: &Of<'_>) -> Option<String> {
         false => "pauses of the client".into(),
     };
     (time(&trips) >= PART * total).then(|| {
-        format!("{} % of it is {what} after calls of {}.", percent(time(&trips), total), name(of.profile, one))
+        ended(format!("{} % of it is {what} after calls of {}", percent(time(&trips), total), name(of.profile, one)))
     })
 }

@@ -4,7 +4,8 @@
 //! read: what is in them counts once for each. Files in which nothing takes time, such as a note in each folder, add
 //! nothing to any sum, and are not compared.
 //!
-//! The same first bytes show whether an archive mixes traces and server logs, of which one kind is read.
+//! The same first bytes show whether an archive mixes traces and server logs, of which one kind is read. Where each
+//! file begins among the bytes of all says in which of them a line stands.
 
 use std::collections::HashMap;
 use std::mem;
@@ -15,7 +16,11 @@ use crate::input::foreign::{HEAD_BYTES, Held, TIMED_BYTES_MAX, hash_of_head, hel
 /// Most files of an archive that the files behind them are compared with.
 const COMPARED_MAX: usize = 1 << 16;
 
-/// Longest name of a file that is compared: an archive that packs well may hold any number of names of a mebibyte.
+/// Most files of an archive whose places are kept.
+const PLACED_MAX: usize = 1 << 16;
+
+/// Longest name of a file that is compared or kept: an archive that packs well may hold any number of names of a
+/// mebibyte.
 const NAME_BYTES_MAX: usize = 1 << 10;
 
 /// What was found of the files in an archive.
@@ -90,17 +95,85 @@ impl Contents {
     }
 }
 
+/// A file of an archive among the bytes of all its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileWithin {
+    /// Where its first byte stands.
+    pub(crate) begin: u64,
+    /// Its name; empty where it is too long, and for all files together behind those whose places are kept.
+    pub(crate) name: String,
+    /// What it holds, as far as its first bytes show it, once it was read.
+    pub(crate) held: Option<Held>,
+}
+
 /// What the reader of an archive has found so far, for the one who reads its bytes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SharedContents(Arc<Mutex<Contents>>);
+pub(crate) struct SharedContents(Arc<Mutex<Found>>);
 
-impl SharedContents {
-    /// Hands out what was found so far.
-    pub(crate) fn take(&self) -> Contents {
-        mem::take(&mut *self.lock())
+#[derive(Debug, Default)]
+struct Found {
+    contents: Contents,
+    /// The files that have bytes, in their order.
+    files: Vec<FileWithin>,
+}
+
+impl Found {
+    /// Notes where a file begins.
+    fn begin_file(&mut self, name: &str, begin: u64) {
+        if self.files.len() > PLACED_MAX {
+            return;
+        }
+        let is_named = self.files.len() < PLACED_MAX && name.len() <= NAME_BYTES_MAX;
+        let name = if is_named { name.to_owned() } else { String::new() };
+        self.files.push(FileWithin { begin, name, held: None });
     }
 
-    fn lock(&self) -> MutexGuard<'_, Contents> {
+    /// Notes what the file holds that began last.
+    fn end_file(&mut self, held: Option<Held>) {
+        let is_placed = self.files.len() <= PLACED_MAX;
+        if let Some(file) = self.files.last_mut().filter(|_| is_placed) {
+            file.held = held;
+        }
+    }
+}
+
+impl SharedContents {
+    /// Hands out what was found so far; the places of the files stay.
+    pub(crate) fn take(&self) -> Contents {
+        mem::take(&mut self.lock().contents)
+    }
+
+    /// Of which kinds the files are that were read so far.
+    pub(crate) fn kinds(&self) -> Kinds {
+        self.lock().contents.kinds.clone()
+    }
+
+    /// The number of the file that has the byte at this place; `None` in front of the first one.
+    pub(crate) fn number_at(&self, offset: u64) -> Option<usize> {
+        self.lock().files.partition_point(|file| file.begin <= offset).checked_sub(1)
+    }
+
+    /// The same of a place that does not lie before the file `from`, in few steps where it lies near it.
+    pub(crate) fn number_from(&self, from: Option<usize>, offset: u64) -> Option<usize> {
+        let found = self.lock();
+        let from = from.unwrap_or_default();
+        let behind = found.files.iter().skip(from).take_while(|file| file.begin <= offset).count();
+        (from + behind).checked_sub(1)
+    }
+
+    /// Where the next file begins behind this place, as far as it was read.
+    pub(crate) fn next_begin(&self, offset: u64) -> Option<u64> {
+        let found = self.lock();
+        let next = found.files.partition_point(|file| file.begin <= offset);
+        found.files.get(next).map(|file| file.begin)
+    }
+
+    /// The file of this number.
+    pub(crate) fn file(&self, number: usize) -> Option<FileWithin> {
+        self.lock().files.get(number).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Found> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -124,8 +197,11 @@ impl Comparison {
         self.found.clone()
     }
 
-    /// Takes the next bytes of the open file.
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    /// Takes the next bytes of the open file, which stand at `offset` among those of all files: one at least.
+    pub(super) fn add(&mut self, name: &str, offset: u64, bytes: &[u8]) {
+        if self.bytes == 0 {
+            self.found.lock().begin_file(name, offset);
+        }
         let known = self.head.len();
         let (first, behind) = bytes.split_at(bytes.len().min(HEAD_BYTES - known));
         self.head.extend_from_slice(first);
@@ -138,13 +214,17 @@ impl Comparison {
     /// Ends the open file. `within` is what was found of its own files, where it is an archive.
     pub(super) fn end_file(&mut self, name: String, within: Option<Contents>) {
         let key = (hash_of_head(&self.head), mem::take(&mut self.bytes));
-        let held = held_by(&self.head);
+        // The first bytes of an archive are those of its first files alone.
+        let held = held_by(&self.head).filter(|_| within.is_none());
         self.head.clear();
         let is_timed = mem::take(&mut self.is_timed);
         let is_named = name.len() <= NAME_BYTES_MAX;
         let mut found = self.found.lock();
+        if key.1 > 0 {
+            found.end_file(held);
+        }
+        let found = &mut found.contents;
         match within {
-            // Its first bytes are those of its first files alone.
             Some(within) => found.add_within(&name, within),
             None if is_named => found.kinds.add(Kinds::of(held, &name)),
             None => {}

@@ -335,11 +335,11 @@ mod tests {
         let whole = folder.path().to_path_buf();
         let all = said(&[whole.clone(), whole.join("deep")]);
         let [passed_over, _] = &all[..] else { panic!("{all:?}") };
-        assert!(passed_over.starts_with("3 archives in folders were passed over: name them"), "{passed_over}");
+        assert!(passed_over.starts_with("3 archives in folders were passed over: give the path"), "{passed_over}");
         // Those that are named are read.
         let but_one = said(&[whole.clone(), whole.join("x.tar"), whole.join("deep/z.zip")]);
         let [passed_over] = &but_one[..] else { panic!("{but_one:?}") };
-        let expected = "1 archive in a folder was passed over: name it to have it read (";
+        let expected = "1 archive in a folder was passed over: give its path as a FILE to have it read (";
         assert!(passed_over.starts_with(expected) && passed_over.ends_with("y.TGZ)"), "{passed_over}");
         fs::create_dir(whole.join("archives")).unwrap();
         fs::write(whole.join("archives/z.zip"), "").unwrap();

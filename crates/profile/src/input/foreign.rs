@@ -83,8 +83,10 @@ fn has_any(bytes: &[u8], signs: &[&[u8]]) -> bool {
 
 /// What a file of an archive holds, as far as its first bytes show it without doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(crate) enum Held {
+    /// Calls or waits of a trace.
     Trace,
+    /// Entries of a server log.
     ServerLog,
 }
 

@@ -25,11 +25,13 @@ use std::os::fd::AsFd;
 
 pub use compression::Compression;
 pub use contents::{Contents, Duplicates, Kinds};
+pub(crate) use contents::{FileWithin, SharedContents};
 pub(crate) use expand::is_matched;
 pub use expand::{Expansion, expand};
+pub(crate) use foreign::Held;
 pub use given::Given;
 pub use packing::is_packed_name;
-pub(crate) use peeked::Peeked;
+pub(crate) use peeked::{Peeked, look_ahead};
 pub use problem::Problem;
 
 use bytes::Bytes;

@@ -27,6 +27,58 @@ impl<R: Read> Peeked<R> {
     }
 }
 
+/// Has `look` read a stream from its first byte on, but no further than `most` bytes. Gives the stream, to be read from
+/// its first byte on, what `look` says, and whether the stream had no more than it saw.
+pub(crate) fn look_ahead<R: Read, T>(
+    mut stream: R,
+    most: usize,
+    look: impl FnOnce(&mut dyn Read) -> T,
+) -> (Peeked<R>, T, bool) {
+    let mut kept = Kept { stream: &mut stream, most, kept: Vec::new(), error: None, is_over: false, is_cut: false };
+    let said = look(&mut kept);
+    let Kept { kept, error, is_over, is_cut, .. } = kept;
+    let has_more = !is_over && error.is_none();
+    (Peeked { head: Cursor::new(kept), error, rest: has_more.then_some(stream) }, said, !is_cut)
+}
+
+/// Keeps what is read of a stream.
+struct Kept<'s, R> {
+    stream: &'s mut R,
+    most: usize,
+    kept: Vec<u8>,
+    /// What ended the reading of the stream.
+    error: Option<io::Error>,
+    is_over: bool,
+    /// Whether more was wanted than is kept.
+    is_cut: bool,
+}
+
+impl<R: Read> Read for Kept<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let room = buffer.len().min(self.most - self.kept.len());
+        self.is_cut |= room < buffer.len().min(1);
+        if let Some(error) = &self.error {
+            return Err(io::Error::new(error.kind(), error.to_string()));
+        }
+        if room == 0 || self.is_over {
+            return Ok(0);
+        }
+        match self.stream.read(&mut buffer[..room]) {
+            Ok(count) => {
+                self.kept.extend_from_slice(&buffer[..count]);
+                self.is_over = count == 0;
+                Ok(count)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let same = io::Error::new(error.kind(), error.to_string());
+                self.error = Some(error);
+                Err(same)
+            }
+        }
+    }
+}
+
 impl<R: Read> Read for Peeked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let looked_at = self.head.read(buffer)?;
@@ -73,6 +125,31 @@ mod tests {
             assert_eq!((&*all, error.to_string().as_str()), (&b"WAIT"[..], "why"), "{most}");
             assert_eq!(peeked.read(&mut [0; 9]).unwrap(), 0, "it is said once");
         }
+    }
+
+    #[test]
+    fn what_was_looked_at_ahead_is_read_once_more_with_the_error_behind_it() {
+        let looked = |most: usize, fails: bool| {
+            let error = fails.then(|| io::Error::other("why"));
+            let stream = Cursor::new(b"one\ntwo\n").chain(FailingOnce(error));
+            let (mut again, seen, is_all) = look_ahead(stream, most, |ahead| {
+                let mut seen = Vec::new();
+                let _ = ahead.read_to_end(&mut seen);
+                seen
+            });
+            let mut all = Vec::new();
+            let error = again.read_to_end(&mut all).err().map(|error| error.to_string());
+            assert_eq!((&*all, error), (&b"one\ntwo\n"[..], fails.then(|| "why".to_string())), "{most}");
+            (seen.len(), is_all)
+        };
+        for fails in [false, true] {
+            assert_eq!([0, 5, 8, 9].map(|most| looked(most, fails)), [(0, false), (5, false), (8, false), (8, true)]);
+        }
+        // As much as is wanted, and no more.
+        let (mut again, seen, _) = look_ahead(Cursor::new(b"WAIT"), 9, |ahead| ahead.read(&mut [0; 2]).unwrap());
+        let mut all = Vec::new();
+        again.read_to_end(&mut all).unwrap();
+        assert_eq!((seen, &*all), (2, &b"WAIT"[..]));
     }
 
     #[test]

@@ -83,12 +83,14 @@ pub enum Problem {
         noun: &'static str,
     },
     /// An input of another source than the others, of which that one has nothing to show.
-    #[error("{name} is {noun} in which nothing can be profiled, and is passed over: profile it separately to see why")]
+    #[error("{name} is {noun} in which nothing can be profiled, and is passed over: {lacks}")]
     NothingToProfile {
         /// The input.
         name: String,
         /// What it is, with an article.
         noun: &'static str,
+        /// What it lacks.
+        lacks: &'static str,
     },
     /// A recording of another server than the others.
     #[error("{name} was recorded on {server}, and others on {first}: profile its folder separately")]
@@ -153,9 +155,10 @@ fn no_logs(count: usize, first: &str) -> String {
 /// `count` archives stand in folders, and none of them is named.
 fn passed_over(count: usize, first: &str) -> String {
     match count {
-        1 => format!("1 archive in a folder was passed over: name it to have it read ({first})"),
+        1 => format!("1 archive in a folder was passed over: give its path as a FILE to have it read ({first})"),
         _ => format!(
-            "{count} archives in folders were passed over: name them to have them read ({first} is the first of them)"
+            "{count} archives in folders were passed over: give the path of each as a FILE to have it read ({first} is \
+             the first of them)"
         ),
     }
 }

@@ -66,6 +66,8 @@ struct FilesWithin<A> {
     archive: A,
     open: Option<(String, Bytes)>,
     comparison: Comparison,
+    /// How many bytes were handed out.
+    offset: u64,
     /// The last byte that was handed out, where it ends no line: of the open file, or of the whole one before it.
     within_line: Option<u8>,
     /// Bytes to hand out before any others.
@@ -87,6 +89,7 @@ impl<A: Archive> FilesWithin<A> {
             archive,
             open: None,
             comparison: Comparison::default(),
+            offset: 0,
             within_line: None,
             line_end: &[],
             is_over: false,
@@ -186,6 +189,7 @@ impl<A: Archive> Read for FilesWithin<A> {
         loop {
             let count = self.line_end.read(buffer)?;
             if count > 0 {
+                self.offset += count as u64;
                 return Ok(count);
             }
             if self.is_over {
@@ -205,7 +209,8 @@ impl<A: Archive> Read for FilesWithin<A> {
                     self.whole += 1;
                 }
                 Ok(count) => {
-                    self.comparison.add(&buffer[..count]);
+                    self.comparison.add(name, self.offset, &buffer[..count]);
+                    self.offset += count as u64;
                     self.within_line = Some(buffer[count - 1]).filter(|last| *last != b'\n');
                     return Ok(count);
                 }
@@ -249,7 +254,7 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
-    use crate::input::{Contents, Duplicates, Kinds};
+    use crate::input::{Contents, Duplicates, Held, Kinds};
 
     /// Files with these bytes, some of which fail after them.
     struct Made(VecDeque<(Vec<u8>, bool)>);
@@ -401,6 +406,31 @@ mod tests {
         let one = kinds(files(made(&both[..2])));
         assert_eq!(one, Kinds { trace: Some("1.trc".into()), server_log: None });
         assert_eq!(one.mixed(), None);
+    }
+
+    #[test]
+    fn the_file_is_known_in_which_a_byte_of_an_archive_stands() {
+        let files_of = |bytes: &mut Bytes| {
+            let contents = bytes.contents().unwrap();
+            let mut all = Vec::new();
+            // It ends with the error of a damaged file.
+            let _ = bytes.read_to_end(&mut all);
+            let text = String::from_utf8_lossy(&all);
+            let named = |word: &str| {
+                let number = contents.number_at(text.find(word).unwrap() as u64);
+                contents.file(number.unwrap()).map(|file| (file.name, file.held)).unwrap()
+            };
+            let begins: Vec<u64> = (0..9).map_while(|number| contents.file(number)).map(|file| file.begin).collect();
+            (["note", "LOG", "tim="].map(named), begins, contents.next_begin(0))
+        };
+        // One without a byte is in no place, and the end of a line that was put in belongs to the file before.
+        let all = [("a note", false), ("", false), ("LOG:  duration: 4.000 ms", true), ("tim=1\n", false)];
+        let (named, begins, next) = files_of(&mut files(made(&all)));
+        let expected = [("4.trc", None), ("2.trc", Some(Held::ServerLog)), ("1.trc", Some(Held::Trace))];
+        assert_eq!(named, expected.map(|(name, held)| (name.to_string(), held)));
+        assert_eq!((begins, next), (vec![0, 7, 33], Some(7)));
+        let contents = files(made(&all)).contents().unwrap();
+        assert_eq!((contents.number_at(0), contents.next_begin(0)), (None, None), "nothing was read");
     }
 
     #[test]

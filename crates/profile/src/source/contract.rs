@@ -1,5 +1,6 @@
 //! What a source of profiles is: it recognises its input and emits calls, waits and statements.
 
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -16,6 +17,8 @@ use crate::source::sampled::ending::Ending;
 pub struct SourceRow {
     /// What an input of this source is, with its article: `a trace`.
     pub noun: &'static str,
+    /// The database whose it is: `Oracle`.
+    pub database: &'static str,
     /// The source as a run document names it; `None` for the one that is meant where the document names none.
     pub name: Option<&'static str>,
     /// Whether an input is this source's, by its name and its first bytes. The bytes are empty where the name cannot be
@@ -23,9 +26,15 @@ pub struct SourceRow {
     pub recognises: fn(&str, &[u8]) -> bool,
     /// Whether a file has a name that only this source's files have.
     pub names: fn(&Path) -> bool,
-    /// Whether an input that it recognises has anything to show. Asked where other sources' files were given too, as it
-    /// may take all of the bytes.
-    pub shows: fn(Bytes) -> bool,
+    /// Whether an input that it recognises has anything to show, by its bytes from the first one on. Asked where other
+    /// sources' files were given too, as it may take all of the bytes.
+    pub shows: fn(&mut dyn Read) -> bool,
+    /// What an input lacks of which there is nothing to show, as a part of a sentence.
+    pub lacks: &'static str,
+    /// Whether it is read from one time to another. Of others all is read, and what was read is divided.
+    pub is_read_by_period: bool,
+    /// Why its events are not exported, as a sentence; `None` where they are.
+    pub unexported: Option<&'static str>,
     /// Options that have no effect on it, each by its name with the reason; commands refuse them.
     pub unused: &'static [(&'static str, &'static str)],
     /// A source that has read nothing.
@@ -88,6 +97,10 @@ pub trait Source: Send {
         inputs
     }
 
+    /// Keeps statements apart whose texts differ in their literals alone, where it would take them for one. Asked
+    /// before anything is read.
+    fn keep_literals(&mut self) {}
+
     /// Reads one input and emits what it says: a file, or several one behind the other. An input that holds nothing of
     /// this source's is a problem.
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem>;
@@ -140,6 +153,9 @@ pub struct SourceFile {
     pub timed_records: u64,
     /// Lines that no record was made of, by kind.
     pub unread: Vec<Unread>,
+    /// Of an archive, the same lines by the name of its file, as far as it is known: that of the archive is in front of
+    /// it, and the place of a line is that in the file.
+    pub unread_within: Vec<(String, Unread)>,
     /// Why it was not read to its end; absent where it was.
     pub cut_short: Option<String>,
     /// A hash of its first bytes: files with the same hash and as many bytes are most probably the same.

@@ -7,6 +7,7 @@ pub mod postgres_log;
 pub mod recorded;
 pub mod sampled;
 mod session_clock;
+pub(crate) mod unread;
 
 pub use contract::{
     BindValues, FileHeader, Finished, Input, Meter, Progress, ReadOptions, Reading, Source, SourceFile, SourceRow,

@@ -45,6 +45,8 @@ pub struct Sampled {
     pub own: OwnCost,
     /// Share of the processors' busy time that the hypervisor took; `None` where it cannot be seen.
     pub stolen: Option<f64>,
+    /// How many processors of the server's machine this process may use; `None` where that is not known.
+    pub cores: Option<u64>,
     /// Which tier answered the reads; `None` where they were not traced.
     pub reads: Option<Box<ReadTiers>>,
     /// What a reader has to know.

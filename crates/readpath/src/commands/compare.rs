@@ -5,7 +5,7 @@ mod traces;
 
 use ::measure::Run;
 use ::measure::compare::compare;
-use ::profile::choice::{Moment, Period};
+use ::profile::choice::{Period, RecordingTime};
 use ::profile::compare::compare_kept;
 use clap::{ArgMatches, Args, Command};
 use report::{Compared, Media, Shown, nothing_compared, without_texts};
@@ -48,7 +48,7 @@ struct Arguments {
     /// Of traces and recordings: compare what ended from this time on, by the server's wall clock, with what ended
     /// before it; for a recording, write the time as for profile --from
     #[arg(long, value_name = "TIME", conflicts_with_all = ["first", "second"])]
-    at: Option<Moment>,
+    at: Option<RecordingTime>,
     /// Of the first trace, only the calls and waits that ended in this time, such as
     /// '2026-11-22 09:00..2026-11-22 10:00'
     #[arg(long, value_name = "TIME..TIME")]

@@ -14,7 +14,6 @@ use ::measure::quantity::counted;
 use ::profile::choice::Period;
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use ::profile::observe::collector::THINK_TIME;
-use ::profile::source::sampled::SAMPLED_SOURCE;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
 use clap::{ArgMatches, Args, Command};
 
@@ -108,9 +107,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let chosen = Chosen::of(&arguments.events);
     unless_stopped(&signals)?;
     refuse_unused_of_source(matches, chosen.row)?;
-    if chosen.row.name == Some(SAMPLED_SOURCE) {
-        let sentence = "a recording is Parquet already: docs/events.md has its columns, and --sql recorded-events \
-                        prints SQL that runs in its folder.";
+    if let Some(sentence) = chosen.row.unexported {
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }
     let mut writer = EventWriter::new(Folder::begin(&place, existing)?)?;

@@ -42,8 +42,8 @@ fn run(_matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let order: Order = serde_json::from_str(&given).map_err(|error| no_run(error.to_string()))?;
     let line: Vec<_> = order.line.iter().map(Into::into).collect();
     let matches = (context.definition)().try_get_matches_from(&line).map_err(|error| wrong(error.to_string()))?;
-    let own = Context::new(&matches, context.settings.clone(), &line, context.definition)?;
-    super::run(&matches, &Context { job: Some(order.job), rows_under: Some((order.heading, tell)), ..own })
+    let own = Context::new(&matches, context.settings.clone(), &line, (context.definition, context.dispatch))?;
+    (context.dispatch)(&matches, &Context { job: Some(order.job), rows_under: Some((order.heading, tell)), ..own })
 }
 
 /// Tells the process that makes the runs under which heading this one printed its rows, behind what it was to do.

@@ -199,7 +199,7 @@ fn conclude(journal: &mut RunJournal, outcome: Result<(), String>, signal: Optio
     let signal = signal.filter(|signal| !is_usual_end(journal, *signal));
     match (outcome, signal) {
         (_, Some(signal)) => {
-            let message = format!("The run was interrupted by {}; {kept}", signals::name(signal));
+            let message = format!("The run was interrupted by {}; {kept}{}", signals::name(signal), left(journal));
             journal.find(row::INTERRUPTED.of(message));
             Exit::Interrupted { signal }
         }
@@ -228,6 +228,15 @@ fn kept(journal: &RunJournal) -> String {
         count => format!("the {count} cases it had finished are"),
     };
     if journal.keeps() { format!("{done} kept as {}.", journal.run().id) } else { format!("{done} shown here only.") }
+}
+
+/// What an interrupted run did not measure of several files or devices.
+fn left(journal: &RunJournal) -> String {
+    match journal.unmeasured() {
+        [] => String::new(),
+        [one] => format!(" {one} was not measured."),
+        [others @ .., last] => format!(" {} and {last} were not measured.", others.join(", ")),
+    }
 }
 
 /// Says on standard error how a run ended that did not complete.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::measure::{Run, quantity};
-use ::profile::choice::{Moment, Period};
+use ::profile::choice::{Period, RecordingTime};
 use ::profile::document::{Order, Selection, find_statement};
 use ::profile::event::StatementIndex;
 use ::profile::ingest::{Chosen, IngestSettings, Ingested};
@@ -65,10 +65,10 @@ struct Arguments {
     /// Of a recording, only from this time on: a time of day in UTC, of the last day that has it (10:00), a date and a
     /// time (2026-11-22 10:00, 2026-11-22T10:00+01:00), or a time before its end (-1h)
     #[arg(long, value_name = "TIME")]
-    from: Option<Moment>,
+    from: Option<RecordingTime>,
     /// Of a recording, only before this time
     #[arg(long, value_name = "TIME")]
-    to: Option<Moment>,
+    to: Option<RecordingTime>,
     /// Show all details of one statement, by its identifier or the beginning of it
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     statement: Option<String>,
@@ -81,7 +81,8 @@ struct Arguments {
     /// Unit of the trace's times; `auto` also finds centiseconds
     #[arg(long, value_enum, default_value = "auto")]
     time_scale: TimeScale,
-    /// Combine statements whose texts differ only in their literals; `auto` does where nearly all were executed once
+    /// Combine statements whose texts differ only in their literals; `auto` does so where nearly all were executed
+    /// once. In a PostgreSQL log only `never` keeps them apart
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true)]
     #[arg(default_value = "auto", default_missing_value = "always")]
     fold_literals: Folding,
@@ -130,6 +131,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let mut arguments = arguments::<Arguments>(matches)?;
     arguments.running.refuse(matches)?;
     arguments.refuse_ranking(matches)?;
+    arguments.refuse_period()?;
     if arguments.running.is_asked_for() {
         return run_on_server(&arguments, context);
     }
@@ -179,6 +181,13 @@ impl Arguments {
             ("top", !is_one || is_breakdown, one),
         ];
         refuse_unused(matches, &options)
+    }
+
+    /// Refuses a period that ends before it begins.
+    fn refuse_period(&self) -> Result<(), Failure> {
+        let (Some(from), Some(to), true) = (self.from, self.to, self.period().is_backwards()) else { return Ok(()) };
+        let sentence = format!("--from {from} is not before --to {to}: no time lies between them.");
+        Err(Failure::new(Exit::WrongCommandLine, sentence))
     }
 
     /// From when to when a recording is read.
@@ -249,7 +258,8 @@ fn take(
 
 /// The files that are read.
 fn chosen(arguments: &Arguments) -> Chosen {
-    Chosen::some_of(&arguments.files, &arguments.reading.choice())
+    let chosen = Chosen::some_of(&arguments.files, &arguments.reading.choice());
+    if arguments.fold_literals == Folding::Never { chosen.keeping_literals() } else { chosen }
 }
 
 /// Notes in the run what was asked for.
@@ -298,7 +308,7 @@ fn one_statement(profile: &Profile, reference: &str) -> Result<StatementIndex, F
     let found = find_statement(profile, reference);
     let sentence = match found.as_slice() {
         [one] => return Ok(*one),
-        [] => format!("no statement '{reference}' is in the trace: write an identifier of the profile's tables."),
+        [] => format!("no statement '{reference}' is in the profile: write an identifier of its tables."),
         several => {
             let some: Vec<&str> = several.iter().take(5).map(|index| profile.context.statement_id(*index)).collect();
             format!(

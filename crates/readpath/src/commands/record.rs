@@ -52,8 +52,13 @@ const AGAIN_MAX: Duration = Duration::from_secs(30);
 const AGAIN_PART: u32 = 10;
 const NAP: Duration = Duration::from_millis(50);
 
-/// What a reader of a dry run has to know.
-const REMARK: &str = "-- What follows would be sent if every answer is as expected; nothing was sent.\n";
+/// What a reader of a dry run on a server that runs has to know.
+pub(super) fn remark() -> String {
+    format!(
+        "-- What follows would be sent if every answer is as expected; nothing was sent.\n\
+         -- The version of the server is not asked, and is taken to be {ASSUMED_MAJOR}.\n"
+    )
+}
 
 #[derive(Args)]
 struct Arguments {
@@ -142,7 +147,7 @@ fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     let recorder = Statements::default();
     Watch::rehearse(address, arguments.settings(), (recorder.clone(), ASSUMED_MAJOR), WatchedFor::Recording)
         .map_err(|error| Failure::new(Exit::Failed, error))?;
-    output::print(&format!("{REMARK}{}", recorder.script()))?;
+    output::print(&format!("{}{}", remark(), recorder.script()))?;
     Ok(Exit::Done)
 }
 
@@ -174,6 +179,9 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
     // A service is quiet, and its log is where this is looked for.
     if let Some(why) = watch.memory_absent().filter(|_| address.is_local()) {
         output::warn(&format!("sampling by query, because the server's shared memory is not used: {why}"));
+    }
+    if let Some((asked, taken)) = watch.rate_cut() {
+        output::warn(&format!("--rate {asked} is not followed: at most {taken} queries a second are sent"));
     }
     loop {
         watch.run(WATCH, &mut |_| {

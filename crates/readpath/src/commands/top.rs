@@ -18,7 +18,8 @@ use server::{ServerError, Statements};
 use sys::threads;
 
 use super::measure::{interrupted, progress, signals};
-use super::profile::running::{REMARK, refuse_rate};
+use super::profile::running::refuse_rate;
+use super::record::remark;
 use super::subjects::server_that_runs;
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
@@ -132,7 +133,7 @@ fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     let recorder = Statements::default();
     let recorded = (recorder.clone(), ASSUMED_MAJOR);
     Watch::rehearse(address, arguments.settings(), recorded, WatchedFor::Screen).map_err(failed)?;
-    output::print(&format!("{}{}", REMARK, recorder.script()))?;
+    output::print(&format!("{}{}", remark(), recorder.script()))?;
     Ok(Exit::Done)
 }
 

@@ -52,7 +52,7 @@ const COMMANDS: [&str; 21] = [
 ];
 
 /// The statements in a server's log.
-fn sent(log: &str) -> Vec<String> {
+pub(crate) fn sent(log: &str) -> Vec<String> {
     let statement = |line: &str| Some(line.split_once("statement: ")?.1.to_string());
     log.lines().filter_map(statement).collect()
 }
@@ -87,7 +87,7 @@ fn numbers(screen: &str, word: &str) -> Vec<f64> {
 }
 
 /// Each statement that a run sent stands in the script of its dry run, which can be read.
-fn assert_rehearsed(words: &str, script: &str, sent: &[String]) {
+pub(crate) fn assert_rehearsed(words: &str, script: &str, sent: &[String]) {
     let rehearsed: Vec<(String, String)> = script.lines().map(|line| (shape(line).0, without_numbers(line))).collect();
     for statement in sent {
         let (shape, texts) = shape(statement);

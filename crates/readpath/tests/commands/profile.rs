@@ -318,12 +318,32 @@ fn a_trace_is_shown_of_an_archive_in_which_a_log_without_a_plan_comes_first() {
     assert!(Command::new("sh").args(["-c", &pack]).current_dir(user.home.path()).status().unwrap().success());
     let run = user.document("profile both.tar");
     assert!(findings(&run).contains("mixed-archive") && !rows(&run, "event", false).is_empty(), "{run}");
-    // Standard input cannot be looked through before it is read.
+    // Standard input cannot be read twice, and is read as the same kind.
     let input = fs::File::open(user.home.path().join("both.tar")).unwrap();
-    let output = user.command("profile -").stdin(input).output().unwrap();
-    let said = complaint(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("its traces are not in the profile. Unpack it, and profile each kind separately."), "{said}");
+    let output = user.command("profile - --no-store --format json").stdin(input).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    let piped: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(findings(&piped).contains("mixed-archive"), "{piped}");
+    assert_eq!(piped["cases"].to_string().replace("standard input", "both.tar"), run["cases"].to_string());
+    let page = user.ok("profile both.tar --explain-unread --no-store");
+    assert!(page.contains("lines of server logs") && page.contains("both.tar/plain.log"), "{page}");
+}
+
+#[test]
+fn a_refusal_for_want_of_plans_names_what_else_was_not_read() {
+    let user = User::new();
+    user.file("plain.log", WITHOUT_PLANS.as_bytes());
+    user.file("note.trc", b"a note\n");
+    let refusal = user.refused("profile plain.log note.trc missing.trc", 1);
+    for part in ["nothing in plain.log can be profiled", "Not read either: ", "note.trc is not", "missing.trc could"] {
+        assert!(refusal.contains(part), "no {part} in {refusal}");
+    }
+}
+
+#[test]
+fn an_empty_name_of_files_is_refused_and_leaves_no_file_out() {
+    let refusal = User::new().refused(&["profile", TRACE, "--name", ""], 2);
+    assert!(refusal.contains("no file has an empty name"), "{refusal}");
 }
 
 #[test]
@@ -441,6 +461,26 @@ fn texts_that_differ_in_literals_can_be_seen_together() {
         rows(&run, "statement", false).len()
     };
     assert_eq!((statements(&[]), statements(&["--fold-literals"])), (6, 5));
+}
+
+#[test]
+fn statements_of_a_log_that_differ_in_literals_are_kept_apart_where_that_is_asked_for() {
+    let user = User::new();
+    let plan = |literal: u8| {
+        format!(
+            "2026-11-21 10:45:01.004 UTC [7] LOG:  duration: 4.000 ms  plan:\n\t{{ \"Query Text\": \
+             \"select {literal}\", \"Plan\": {{ \"Node Type\": \"Result\", \"Actual Total Time\": 4.000, \
+             \"Actual Rows\": 1, \"Actual Loops\": 1 }} }}\n"
+        )
+    };
+    user.file("some.log", server_log(&(plan(1) + &plan(2))).as_bytes());
+    let texts = |words: &str| -> BTreeSet<String> {
+        let run = user.document(&format!("profile some.log --no-store{words}"));
+        let found = rows(&run, "statement_text", false);
+        found.iter().map(|row| row["parameters"]["text"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(texts(""), ["select ?".to_string()].into());
+    assert_eq!(texts(" --fold-literals=never"), ["select 1".to_string(), "select 2".to_string()].into());
 }
 
 /// Largest real trace that is read here, compressed or not: a test build is slow.

@@ -157,8 +157,10 @@ fn a_recording_has_the_page_of_a_profile_also_while_it_is_written_and_two_times_
     let words: Vec<&str> = exported.split_whitespace().collect();
     let query = words.iter().position(|word| *word == "--sql").map(|at| words[at + 1]).expect("a query is named");
     assert!(user.ok(&format!("export --sql {query}")).contains("SELECT"), "{query} is SQL that there is");
-    let reversed = user.refused("profile recording --from -1s --to -5s", 1);
-    assert!(reversed.contains("nothing was recorded"), "{reversed}");
+    for words in ["--from -1s --to -5s", "--from 2026-11-22T10:00 --to 2026-11-22T09:00"] {
+        let reversed = user.refused(&format!("profile recording {words}"), 2);
+        assert!(reversed.contains(" is not before --to ") && !reversed.contains("recorded"), "{reversed}");
+    }
 }
 
 #[test]
@@ -347,6 +349,9 @@ fn what_would_be_sent_is_printed_and_what_is_no_server_is_refused() {
     let user = User::new();
     let printed = user.ok("record --on postgres://me@localhost/shop --to recording --dry-run");
     assert!(printed.contains("PREPARE readpath_sample") && !user.home.path().join("recording").exists());
+    let assumed = "-- The version of the server is not asked, and is taken to be 18.\n";
+    assert!(printed.contains(assumed), "what another version is sent can differ: {printed}");
+    assert!(user.ok("top --on postgres://localhost/x --dry-run").contains(assumed));
     let refused = |words: &str| user.refused(&format!("record --to recording {words}"), 2);
     assert!(refused("--on postgres:18").contains("a server that runs"));
     assert!(refused("--on postgres://localhost/shop --rate 5000").contains("from 1 to 2000"));

@@ -26,11 +26,11 @@ const SAMPLES: &str = "samples: the largest divided by the smallest, for the val
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let [constants, queries, sets] = ["constant", "query", "set"].map(|name| part(run, name));
     let is_shown = |query: &&Case| cell(query, "source") == "own" && is_advised(&sets, query);
-    let own: Vec<&Case> = queries.into_iter().filter(is_shown).collect();
+    let own: Vec<&Case> = queries.iter().copied().filter(is_shown).collect();
     let lists = [remedies(&part(run, "remedy")), refused(&part(run, "refused"))];
     let tables = [costs(&constants), tablespaces(&part(run, "tablespace")), settings(&constants)];
     let tables = tables.into_iter().chain(crossovers::tables(run));
-    let mut all: Vec<Section> = self::sets(&sets).map(Section::Table).into_iter().collect();
+    let mut all: Vec<Section> = self::sets(&sets, &queries).map(Section::Table).into_iter().collect();
     all.extend(plans::sections(&own));
     all.extend(lists.into_iter().flatten());
     all.extend(tables.flatten().map(Section::Table));
@@ -53,8 +53,102 @@ fn is_excepted(query: &Case) -> bool {
     cell(query, "advice") == "keep"
 }
 
+/// Which plans of a query were ended at a limit, which stands for their times: they take at least that long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Ended {
+    now: bool,
+    then: bool,
+}
+
+impl Ended {
+    fn of(query: &Case) -> Ended {
+        let verdict = cell(query, "verdict");
+        let says = |words: &[&str]| words.iter().any(|words| verdict.contains(words));
+        Ended {
+            now: says(&["the current plan ended after", "both plans ended after"]),
+            then: says(&[", ended after", "the other one after", "both plans ended after"]),
+        }
+    }
+}
+
+/// What stands before a figure: nothing, or how a limit at which plans were ended bounds it.
+const AT_LEAST: &str = "≥ ";
+const AT_MOST: &str = "≤ ";
+const EITHER: &str = "~ ";
+
+/// The signs before the figures of a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Bounds {
+    ratio: &'static str,
+    worst: &'static str,
+    then: &'static str,
+    now: &'static str,
+}
+
+impl Bounds {
+    /// Those of a set by the queries that it changes: they are in its figures where they have a ratio, of which the
+    /// upper end is all that is known where the current plan was ended.
+    fn of(set: &Case, queries: &[&Case]) -> Bounds {
+        let median = |case: &Case, name: &str| case.metric(name).map(Metric::median);
+        let is_its = |query: &Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(query, name));
+        let ratio = |query: &Case| median(query, "ratio").or_else(|| median(query, "ratio_high"));
+        let its = queries.iter().copied().filter(|query| is_its(query) && !is_excepted(query));
+        // Of few turns there is no interval: a plan that stands near the limit is in no figure of the set.
+        let few = |query: &Case| Some(median(query, "time_then")? / median(query, "time_now")?);
+        let few = |query: &Case| few(query).filter(|times| *times <= WITHIN_LIMIT && Ended::of(query).now);
+        let of = |query: &Case| ratio(query).or_else(|| few(query));
+        let its: Vec<(f64, Ended)> = its.filter_map(|query| Some((of(query)?, Ended::of(query)))).collect();
+        let is_any = |is_ended: fn(&Ended) -> bool| its.iter().any(|(_, ended)| is_ended(ended));
+        let (now, then) = (is_any(|ended| ended.now), is_any(|ended| ended.then));
+        let worst = median(set, "worst").unwrap_or(f64::NAN);
+        let is_worst = |ratio: f64| (ratio - worst).abs() <= worst.abs() * ROUNDING;
+        let worst = its.iter().find(|(ratio, _)| is_worst(*ratio)).map(|(_, ended)| *ended).unwrap_or_default();
+        let at_least = |is_ended: bool| if is_ended { AT_LEAST } else { "" };
+        Bounds {
+            ratio: of_ratio(Ended { now, then }),
+            worst: of_ratio(worst),
+            then: at_least(then),
+            now: at_least(now),
+        }
+    }
+
+    fn has(self, sign: &str) -> bool {
+        [self.ratio, self.worst, self.then, self.now].contains(&sign)
+    }
+}
+
+/// What stands before the time of the other plan over that of the current one.
+fn of_ratio(ended: Ended) -> &'static str {
+    match (ended.now, ended.then) {
+        (false, false) => "",
+        (false, true) => AT_LEAST,
+        (true, false) => AT_MOST,
+        (true, true) => EITHER,
+    }
+}
+
+/// What those of the signs mean that stand in a table; empty where none does.
+fn meaning_of(bounds: &[Bounds]) -> String {
+    let meanings = [(AT_LEAST, "≥ at least"), (AT_MOST, "≤ at most"), (EITHER, "~ may be higher or lower")];
+    let found = meanings.iter().filter(|(sign, _)| bounds.iter().any(|bounds| bounds.has(sign)));
+    let found: Vec<&str> = found.map(|(_, meaning)| *meaning).collect();
+    if found.is_empty() { String::new() } else { format!("{}, because plans were ended at a limit", found.join(", ")) }
+}
+
+/// A plan is faster than one that was ended where it takes at most this part of the limit.
+const WITHIN_LIMIT: f64 = 0.8;
+
+/// Digits of a figure that a document may have lost.
+const ROUNDING: f64 = 1e-9;
+
 fn number(case: &Case, name: &str) -> Cell {
     Cell::or_absent(case.metric(name).map(Cell::median))
+}
+
+/// The same with a sign before it: the number of the cell stays what it is.
+fn bounded(sign: &str, case: &Case, name: &str) -> Cell {
+    let cell = number(case, name);
+    if cell.is_blank() { cell } else { Cell { text: format!("{sign}{}", cell.text), ..cell } }
 }
 
 /// Milliseconds by which two readings of the same time may differ, as `calibrate` takes it.
@@ -69,8 +163,8 @@ fn is_too_short(case: &Case) -> bool {
     median("ratio") == Some(1.0) && apart > 0.0 && apart < least
 }
 
-/// How each set does, by the state of the caches.
-fn sets(cases: &[&Case]) -> Option<Table> {
+/// How each set does, by the state of the caches, with signs at figures that are bounds because of its queries.
+fn sets(cases: &[&Case], queries: &[&Case]) -> Option<Table> {
     let others: Vec<&Case> = cases.iter().copied().filter(|case| cell(case, "constants") != "now").collect();
     let has_exceptions = others.iter().any(|case| case.metric("excepted").is_some());
     let of = |case: &Case| format!("{} of {}", count(case, "changed"), count(case, "queries"));
@@ -90,8 +184,11 @@ fn sets(cases: &[&Case]) -> Option<Table> {
         .column("other plans", Align::Right, |case| of(case));
     let excepted = |case: &&Case| case.metric("excepted").map(|metric| Cell::count(metric.median()));
     let is_advised = |case: &&Case| cell(case, "advice") == "change";
+    let bounds = |case: &Case| Bounds::of(case, queries);
+    let meaning = meaning_of(&others.iter().map(|case| bounds(case)).collect::<Vec<_>>());
     let marks = [
         (has_exceptions, "but: queries that keep the server's own constants, and are in no other figure"),
+        (!meaning.is_empty(), meaning.as_str()),
         (others.iter().any(is_advised), "* advised"),
     ];
     let marks: Vec<&str> = marks.into_iter().filter(|(is_there, _)| *is_there).map(|(_, mark)| mark).collect();
@@ -101,15 +198,14 @@ fn sets(cases: &[&Case]) -> Option<Table> {
         .optional()
         .column("slower", Align::Right, |case| case.metric("slower").map(|metric| Cell::count(metric.median())))
         .optional()
-        .column(
-            "times",
-            Align::Right,
-            |case| if is_too_short(case) { "too short".into() } else { number(case, "ratio") },
-        )
+        .column("times", Align::Right, |case| match is_too_short(case) {
+            true => "too short".into(),
+            false => bounded(bounds(case).ratio, case, "ratio"),
+        })
         .column("95 %", Align::Word, |case| interval(case, "ratio_low", "ratio_high").filter(|_| !is_too_short(case)))
-        .column("worst", Align::Right, |case| number(case, "worst"))
-        .column("ms", Align::Right, |case| number(case, "time_then"))
-        .column("ms now", Align::Right, |case| number(case, "time_now"))
+        .column("worst", Align::Right, |case| bounded(bounds(case).worst, case, "worst"))
+        .column("ms", Align::Right, |case| bounded(bounds(case).then, case, "time_then"))
+        .column("ms now", Align::Right, |case| bounded(bounds(case).now, case, "time_now"))
         .groups(|case| state(case))
         .titled(format!(
             "Each set of constants against the server's own: how many queries get a different plan, and how many times \
@@ -229,6 +325,7 @@ fn settings(cases: &[&Case]) -> Option<Table> {
 #[cfg(test)]
 mod tests {
     use measure::Parameters;
+    use serde_json::json;
 
     use super::*;
 
@@ -248,5 +345,88 @@ mod tests {
         assert!(!is_it([1.1, 0.4, 0.44], None));
         assert!(is_it([1.0, 0.12, 0.28], Some(4)), "0.04 ms of each of four queries");
         assert!(!is_it([1.0, 0.12, 0.38], Some(4)));
+    }
+
+    /// A set's case, and that of a query with this verdict.
+    fn of_part(part: &str, verdict: &str) -> Case {
+        let parameters = json!({"part": part, "state": "as-found", "constants": "cached", "verdict": verdict});
+        Case::new(parameters.as_object().unwrap().clone())
+    }
+
+    /// The texts of a set's ratio, its worst one, its time and that of now, and what the title says of signs in them.
+    fn figures(queries: &[(&str, f64)]) -> ([String; 4], String) {
+        let query = |(verdict, ratio): &(&str, f64)| {
+            let mut case = of_part("query", verdict);
+            let is_bound = verdict.contains("current plan ended");
+            case.metrics.push(match is_bound {
+                true => calibrate::RATIO_HIGH.single("t", *ratio),
+                false => calibrate::RATIO.single("t", *ratio),
+            });
+            case
+        };
+        let cases: Vec<Case> = queries.iter().map(query).collect();
+        let mut set = of_part("set", "keep");
+        let worst = queries.iter().map(|(_, ratio)| *ratio).fold(0.0, f64::max);
+        set.metrics.push(calibrate::RATIO.single("t", 0.62));
+        set.metrics.push(calibrate::WORST.single("t", worst));
+        set.metrics.push(calibrate::TIME_NOW.single("t", 500.0));
+        set.metrics.push(calibrate::TIME_THEN.single("t", 310.0));
+        let table = sets(&[&set], &cases.iter().collect::<Vec<_>>()).unwrap();
+        let cell = |heading: &str| {
+            let column = table.columns.iter().find(|column| column.heading == heading);
+            let cell = &column.unwrap_or_else(|| panic!("no {heading}")).cells[0];
+            assert!(cell.value.is_some(), "a number stays one: {cell:?}");
+            cell.text.clone()
+        };
+        (["times", "worst", "ms", "ms now"].map(cell), table.title.clone().unwrap())
+    }
+
+    #[test]
+    fn figures_of_a_set_that_a_limit_bounds_do_not_look_measured() {
+        let texts = |queries: &[(&str, f64)]| figures(queries).0;
+        let faster = ("faster", 0.5);
+        assert_eq!(texts(&[faster, ("slower", 2.0)]), ["0.620", "2.00", "310", "500"]);
+        let then = ("slower, ended after 500 ms", 50.0);
+        assert_eq!(texts(&[faster, then]), ["≥ 0.620", "≥ 50.0", "≥ 310", "500"]);
+        let now = ("faster, the current plan ended after 10.0 s in 1 of 3 turns", 0.7);
+        assert_eq!(texts(&[faster, now]), ["≤ 0.620", "≤ 0.700", "310", "≥ 500"]);
+        assert_eq!(texts(&[("slower", 2.0), now]), ["≤ 0.620", "2.00", "310", "≥ 500"], "the worst was timed");
+        assert_eq!(texts(&[now, then]), ["~ 0.620", "≥ 50.0", "≥ 310", "≥ 500"]);
+        let title = |queries: &[(&str, f64)]| figures(queries).1;
+        assert!(!title(&[faster]).contains("limit"), "{}", title(&[faster]));
+        let said = title(&[faster, then]);
+        assert!(said.contains("(≥ at least, because plans were ended at a limit)") && !said.contains('≤'), "{said}");
+    }
+
+    #[test]
+    fn a_query_that_is_an_exception_bounds_no_figure_of_its_set() {
+        let mut query = of_part("query", "slower, ended after 500 ms");
+        query.metrics.push(calibrate::RATIO.single("t", 50.0));
+        let mut set = of_part("set", "change");
+        set.metrics.push(calibrate::WORST.single("t", 50.0));
+        assert_ne!(Bounds::of(&set, &[&query]), Bounds::default());
+        query.parameters.extend([("advice".to_string(), json!("keep"))]);
+        assert_eq!(Bounds::of(&set, &[&query]), Bounds::default());
+        let mut other = of_part("query", "slower, ended after 500 ms");
+        other.metrics.push(calibrate::RATIO.single("t", 50.0));
+        other.parameters.extend([("constants".to_string(), json!("random-1.1"))]);
+        assert_eq!(Bounds::of(&set, &[&other]), Bounds::default(), "a query of another set");
+    }
+
+    #[test]
+    fn an_upper_end_that_stands_alone_is_not_compared_with_one_that_was_measured() {
+        let run = |verdict: &str, high: f64| {
+            let mut query = of_part("query", verdict);
+            query.metrics.push(calibrate::RATIO_HIGH.single("t", high));
+            let cases = vec![of_part("set", "change"), query];
+            Run { experiment: "calibrate".into(), cases, ..Run::default() }
+        };
+        let bound = "faster, the current plan ended after 10.0 s";
+        let compared = |one: &Run, other: &Run| {
+            let comparison = measure::compare::compare(one, other);
+            comparison.cases.iter().map(|case| case.metrics.len()).sum::<usize>()
+        };
+        assert_eq!(compared(&run(bound, 0.3), &run("faster", 0.3)), 0);
+        assert_eq!(compared(&run(bound, 0.3), &run(bound, 0.2)), 1);
     }
 }

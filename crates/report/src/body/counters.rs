@@ -117,7 +117,17 @@ fn counted(case: &Case, metric: &Metric) -> Option<Cell> {
 fn frequency(case: &Case) -> String {
     let elapsed = counters::ELAPSED.nanos(case);
     let clock = conditions::CORE_CLOCK.median(case).filter(|_| counters::CORE_GHZ.in_case(case).is_none());
-    let ghz = clock.map(|clock| format!("The core ran at {} GHz before and after.", three_digits(clock)));
+    let ghz = clock.map(|mean| {
+        let pair = conditions::CORE_CLOCK.in_case(case).filter(|metric| metric.statistics.n > 1);
+        let ends = pair.map(|metric| [metric.statistics.min, metric.statistics.max].map(three_digits));
+        match ends {
+            Some([low, high]) if low != high => format!(
+                "The core ran at {low} to {high} GHz before and after: cycles are computed with the mean, {} GHz.",
+                three_digits(mean)
+            ),
+            _ => format!("The core ran at {} GHz before and after.", three_digits(mean)),
+        }
+    });
     let elapsed = elapsed.map(|nanos| format!("{} elapsed.", time(nanos)));
     [elapsed, ghz].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -125,6 +135,19 @@ fn frequency(case: &Case) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_differed_before_and_after_is_said_with_its_range() {
+        let said = |clocks: &[f64]| {
+            let mut case = Case::default();
+            case.metrics.extend(conditions::CORE_CLOCK.of_samples("chains", clocks));
+            frequency(&case)
+        };
+        assert_eq!(said(&[2.991, 2.994]), "The core ran at 2.99 GHz before and after.");
+        let apart = "The core ran at 2.60 to 3.00 GHz before and after: cycles are computed with the mean, 2.80 GHz.";
+        assert_eq!([said(&[2.6, 3.0]), said(&[3.0, 2.6])], [apart; 2]);
+        assert_eq!(said(&[]), "");
+    }
 
     #[test]
     fn a_rate_never_shows_a_thousand_of_a_prefix() {

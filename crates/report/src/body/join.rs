@@ -72,6 +72,8 @@ fn side_by_side(joins: &[&Case]) -> Table {
             Cell::or_absent(ahead(case).into_iter().find(|ahead| !ahead.is_empty()).map(Cell::from))
         })
         .column("elapsed", Align::Decimal, |case| Cell::or_absent(join::ELAPSED.in_case(case).map(Cell::median)))
+        .column("range", Align::Word, |case| join::ELAPSED.in_case(case).and_then(Cell::range))
+        .optional()
         .column("gain", Align::Decimal, |case| Cell::or_absent(gain(case)))
         .column("read", Align::Right, |case| whole(blocks_read(case)))
         .column("hit", Align::Right, |case| whole(join::BLOCKS_HIT.median(case)))
@@ -81,8 +83,8 @@ fn side_by_side(joins: &[&Case]) -> Table {
         .optional()
         .groups(|case| subject(case))
         .titled(
-            "The same rows on each subject: milliseconds of a join (medians), how many times less than one block at a \
-             time, blocks of table and index that were read, and the join's time for a block:",
+            "The same rows on each subject: milliseconds of a join (medians, with their range), how many times less \
+             than one block at a time, blocks of table and index that were read, and the join's time for a block:",
         )
         .noted(few_blocks(joins))
         .done()

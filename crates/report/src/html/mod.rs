@@ -38,7 +38,7 @@ const SENTENCES_MAX: usize = 5;
 const FIGURES_MAX: usize = 3;
 
 /// A run with its page.
-struct Told<'a> {
+struct Entry<'a> {
     run: &'a Run,
     page: Page,
     id: String,
@@ -51,11 +51,11 @@ pub fn report(runs: &[Run], complaints: &[String]) -> String {
 
 /// The same page, on which the newest of several profiles is compared with the oldest by `profiles`.
 pub fn report_comparing(runs: &[Run], complaints: &[String], profiles: Option<CompareProfiles<'_>>) -> String {
-    let told: Vec<Told> = runs
+    let entries: Vec<Entry> = runs
         .iter()
         .enumerate()
         .filter(|(index, run)| is_whole(runs, *index, run))
-        .map(|(index, run)| Told { run, page: body::page(run), id: format!("run-{}", index + 1) })
+        .map(|(index, run)| Entry { run, page: body::page(run), id: format!("run-{}", index + 1) })
         .collect();
     let title = match runs {
         [] => "readpath: no run".to_string(),
@@ -64,16 +64,16 @@ pub fn report_comparing(runs: &[Run], complaints: &[String], profiles: Option<Co
     };
     document(&title, |main| {
         main.element("h1", &[], &title);
-        summary(main, &told, runs.len());
+        summary(main, &entries, runs.len());
         complaints.iter().for_each(|complaint| main.element("p", &[("class", &"warning")], complaint));
         if runs.len() > 1 {
-            contents(main, runs, &told);
+            contents(main, runs, &entries);
         }
         for (index, page) in beside::pages(runs, profiles).iter().enumerate() {
             let id = format!("beside-{}", index + 1);
             main.around("section", &[("id", &id)], |part| Part::new(&id).sections(part, &page.sections));
         }
-        told.iter().for_each(|told| whole(main, told, runs.len() == 1));
+        entries.iter().for_each(|entry| whole(main, entry, runs.len() == 1));
     })
 }
 
@@ -136,40 +136,40 @@ fn document(title: &str, main: impl FnOnce(&mut Markup)) -> String {
 }
 
 /// The answers in sentences, after the numbers that carry them.
-fn summary(main: &mut Markup, told: &[Told], runs: usize) {
-    let figures = |told: &Told| {
-        let found = told.page.sections.iter().find_map(|section| match section {
+fn summary(main: &mut Markup, entries: &[Entry], runs: usize) {
+    let figures = |entry: &Entry| {
+        let found = entry.page.sections.iter().find_map(|section| match section {
             Section::Figures(figures) => Some(figures.clone()),
             _ => None,
         });
         found.unwrap_or_default()
     };
     main.around("section", &[("id", &"summary"), ("aria-label", &"Summary")], |part| {
-        match told {
+        match entries {
             [one] if runs == 1 => section::figures(part, &figures(one)),
-            several => section::figures(part, &front(several.iter().map(|told| (told, figures(told))))),
+            several => section::figures(part, &front(several.iter().map(|entry| (entry, figures(entry))))),
         }
-        let mut sentences: Vec<(&Told, &Finding)> = Vec::new();
-        let answers = |told: &'_ Told| -> Vec<usize> {
-            let all = told.run.findings.iter().enumerate();
+        let mut sentences: Vec<(&Entry, &Finding)> = Vec::new();
+        let answers = |entry: &'_ Entry| -> Vec<usize> {
+            let all = entry.run.findings.iter().enumerate();
             all.filter(|(_, finding)| finding.id.starts_with("answer-")).map(|(index, _)| index).collect()
         };
-        let each = if told.len() == 1 { SENTENCES_MAX } else { 1 };
-        for one in told {
+        let each = if entries.len() == 1 { SENTENCES_MAX } else { 1 };
+        for one in entries {
             let found = answers(one).into_iter().take(each);
             sentences.extend(found.map(|index| (one, &one.run.findings[index])));
         }
         part.around("ul", &[], |list| {
-            for (one, finding) in sentences.iter().take(SENTENCES_MAX.max(told.len())) {
+            for (one, finding) in sentences.iter().take(SENTENCES_MAX.max(entries.len())) {
                 list.around("li", &[], |item| {
-                    if told.len() > 1 {
+                    if entries.len() > 1 {
                         item.element("a", &[("href", &format!("#{}", one.id))], &one.run.experiment);
                         item.text(": ");
                     }
                     item.sentence(&finding.message);
                 });
             }
-            let warned = told.iter().filter(|told| warnings(told.run) > 0);
+            let warned = entries.iter().filter(|entry| warnings(entry.run) > 0);
             for one in warned {
                 list.around("li", &[], |item| {
                     let count = measure::quantity::counted(warnings(one.run), "warning", "warnings");
@@ -186,12 +186,12 @@ fn summary(main: &mut Markup, told: &[Told], runs: usize) {
 }
 
 /// The numbers in front: the first of each run of another experiment, then the others of the first.
-fn front<'a>(runs: impl Iterator<Item = (&'a Told<'a>, Vec<Figure>)>) -> Vec<Figure> {
+fn front<'a>(runs: impl Iterator<Item = (&'a Entry<'a>, Vec<Figure>)>) -> Vec<Figure> {
     let mut seen: Vec<&str> = Vec::new();
     let mut front: Vec<Figure> = Vec::new();
     let mut rest: Vec<Figure> = Vec::new();
-    for (told, figures) in runs {
-        let name = told.run.experiment.as_str();
+    for (entry, figures) in runs {
+        let name = entry.run.experiment.as_str();
         let mut named = figures.into_iter().map(|figure| Figure { what: format!("{name}: {}", figure.what), ..figure });
         if !seen.contains(&name) {
             front.extend(named.next());
@@ -209,15 +209,15 @@ fn warnings(run: &Run) -> u64 {
 }
 
 /// All runs in a table, with links to those that are shown by themselves.
-fn contents(main: &mut Markup, runs: &[Run], told: &[Told]) {
-    let left_out = runs.len() - told.len();
+fn contents(main: &mut Markup, runs: &[Run], entries: &[Entry]) {
+    let left_out = runs.len() - entries.len();
     main.around("nav", &[("aria-label", &"Runs")], |nav| {
         nav.around("details", &[("open", &"open")], |details| {
             details.element("summary", &[], &format!("The {} runs of this page", runs.len()));
             table::table(details, &beside::list(runs), "runs");
             details.around("p", &[], |links| {
                 links.text("In full: ");
-                for (index, one) in told.iter().enumerate() {
+                for (index, one) in entries.iter().enumerate() {
                     links.text(if index > 0 { ", " } else { "" });
                     links.element("a", &[("href", &format!("#{}", one.id))], &beside::name(one.run));
                 }
@@ -236,24 +236,24 @@ fn contents(main: &mut Markup, runs: &[Run], told: &[Told]) {
 }
 
 /// One run in full.
-fn whole(main: &mut Markup, told: &Told, is_only: bool) {
-    let run = told.run;
-    main.around("section", &[("id", &told.id)], |part| {
+fn whole(main: &mut Markup, entry: &Entry, is_only: bool) {
+    let run = entry.run;
+    main.around("section", &[("id", &entry.id)], |part| {
         // Its numbers stand in front of the page already, where it is the only one.
-        let shown = told.page.sections.iter().filter(|section| !(is_only && matches!(section, Section::Figures(_))));
+        let shown = entry.page.sections.iter().filter(|section| !(is_only && matches!(section, Section::Figures(_))));
         let (head, rest): (Vec<Section>, Vec<Section>) =
             shown.cloned().partition(|section| matches!(section, Section::Head { .. }));
-        Part::new(&told.id).sections(part, &head);
+        Part::new(&entry.id).sections(part, &head);
         let ended = if run.finished.is_some() { "" } else { ", which did not end" };
         section::facts(part, &[format!("run {}", run.id), format!("started {}{ended}", run.started)]);
         part.around("p", &[("class", &"quiet")], |line| line.element("code", &[], &run.command.join(" ")));
         part.line();
-        Part::new(&told.id).sections(part, &rest);
+        Part::new(&entry.id).sections(part, &rest);
         let numbers = body::numbers(run);
         part.around("details", &[], |details| {
             let rows = measure::quantity::counted(numbers.rows() as u64, "number", "numbers");
             details.element("summary", &[], &format!("All {rows} of this run, with unit, range, count and source"));
-            table::table(details, &numbers, &format!("all numbers of {}", told.id));
+            table::table(details, &numbers, &format!("all numbers of {}", entry.id));
         });
     });
     main.line();

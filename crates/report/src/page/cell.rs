@@ -3,7 +3,7 @@
 use measure::schema::{Bound, Published};
 use measure::{Metric, Unit};
 
-use super::number::{ABSENT, bytes, grouped, three_digits, time, with_unit};
+use super::number::{ABSENT, bytes, grouped, range, three_digits, time, with_unit};
 
 /// A standard deviation below this part of the mean is that of sums of floating-point numbers: no clock and no counter
 /// has as many digits.
@@ -46,6 +46,13 @@ impl Cell {
     /// The median of a metric at three significant digits; the column names the unit.
     pub(crate) fn median(metric: &Metric) -> Cell {
         Cell::digits(metric.median(), metric.unit).with_spread(metric)
+    }
+
+    /// The range of a metric's samples at three significant digits; the column names the unit. None of one sample.
+    pub(crate) fn range(metric: &Metric) -> Option<Cell> {
+        let (low, high) = Cell::median(metric).spread?;
+        let text = range(&three_digits(low), &three_digits(high));
+        Some(Cell { spread: Some((low, high)), unit: Some(metric.unit), ..text.into() })
     }
 
     /// A figure as it was published.
@@ -161,6 +168,16 @@ mod tests {
         assert_eq!(Cell::median(&metric).spread, Some((1.0, 3.0)));
         let nanos = metric.nanos().unwrap();
         assert_eq!(Cell::time(nanos).with_spread(&metric).spread, Some((nanos / 2.0, nanos * 1.5)));
+    }
+
+    #[test]
+    fn a_range_is_of_several_samples_and_one_value_where_both_ends_read_the_same() {
+        let text = |n, min, max| {
+            let statistics = Statistics { n, min, max, ..Statistics::single(2.0) };
+            Cell::range(&IO_TIME.of_statistics("", statistics)).map(|cell| cell.text)
+        };
+        assert_eq!(text(3, 1.0, 1234.0).as_deref(), Some("1.00–1\u{202f}234"));
+        assert_eq!((text(3, 2.0, 2.001).as_deref(), text(1, 2.0, 2.0)), (Some("2.00"), None));
     }
 
     #[test]

@@ -78,19 +78,20 @@ pub(crate) fn in_full(name: &str, value: &Value) -> String {
 }
 
 /// What follows a value where no heading names its unit.
-fn unit(name: &str) -> &'static str {
-    match name {
-        "duration" => " s",
-        "rate" => "/s",
+fn unit(name: &str, text: &str) -> &'static str {
+    match (name, text) {
+        ("duration", _) => " s",
+        ("rate", _) => "/s",
         // All its digits are shown, which no larger unit has.
-        "row_length" => " bytes",
+        ("row_length", "1") => " byte",
+        ("row_length", _) => " bytes",
         _ => "",
     }
 }
 
 /// A value that is [`shown`] or [`in_full`], with its unit, for a sentence.
 pub(crate) fn with_unit(name: &str, text: &str) -> String {
-    format!("{text}{}", unit(name))
+    format!("{text}{}", unit(name, text))
 }
 
 /// The value of `name` in `case` as a table shows it; empty where the case does not have it.
@@ -171,6 +172,7 @@ mod tests {
         assert_eq!(phrase(&parameters, &names), "l1, footprint 24 KiB, huge bytes 2 MiB, row length 250 bytes");
         assert_eq!(phrase_in_full(&parameters, &names[3..]), "row length 250 bytes");
         assert_eq!(described(names[3], &json!(250)), "row length 250 bytes", "in the head of a page too");
+        assert_eq!(described(names[3], &json!(1)), "row length 1 byte");
     }
 
     #[test]

@@ -42,10 +42,10 @@ struct Grid<'a> {
     rules: &'a [usize],
 }
 
-/// The table in lines of at most the style's width, one a row: bars go first, then optional columns, then texts are
-/// shortened. Columns that went are named under the table. Where that does not suffice, or two rows would have the same
-/// name, each row becomes several lines, one a column, and nothing is left out: a number without its middle is another
-/// number.
+/// The table in lines of at most the style's width, one a row: optional columns go first, then texts are shortened;
+/// bars take the room that is left. Columns that went are named under the table. Where that does not suffice, or two
+/// rows would have the same name, each row becomes several lines, one a column, and nothing is left out: a number
+/// without its middle is another number.
 pub(super) fn render(table: &Table, style: &Style) -> String {
     let mut grid = Grid::of(table, style);
     let text = laid_out(&mut grid, style);
@@ -126,7 +126,13 @@ impl Column {
 }
 
 impl Grid<'_> {
-    /// The texts of a table, with bars where they fit next to everything else.
+    /// The width without the optional columns that have to go for this one.
+    fn width_left(&self, most: usize) -> usize {
+        let optional = self.columns.iter().rev().filter(|column| column.is_optional);
+        optional.fold(self.width(), |left, column| if left > most { left - column.width() - GAP } else { left })
+    }
+
+    /// The texts of a table, with bars where they fit next to the columns that stay.
     fn of<'a>(table: &'a Table, style: &Style) -> Grid<'a> {
         let is_left_out = |cells: &[Cell]| cells.iter().all(Cell::is_blank);
         let mut columns: Vec<Column> = Vec::new();
@@ -145,7 +151,7 @@ impl Grid<'_> {
         }
         let groups = table.groups.iter().map(|(row, text)| (*row, style.clean(text))).collect();
         let mut grid = Grid { columns, rows: table.rows(), groups, rules: &table.rules };
-        let left = style.width.saturating_sub(grid.width()) / bars.len().max(1);
+        let left = style.width.saturating_sub(grid.width_left(style.width)) / bars.len().max(1);
         let cells = left.saturating_sub(GAP).min(BAR_CELLS_MAX);
         let heading = bars.iter().map(|(_, column)| width(&column.heading)).max().unwrap_or(0);
         if cells >= BAR_CELLS_MIN.max(heading) {
@@ -153,7 +159,7 @@ impl Grid<'_> {
                 let bar = |cell: &Cell| cell.value.map_or(String::new(), |share| bar::draw(share, cells, style));
                 let cells = column.cells.iter().map(bar).collect();
                 let (heading, align) = (style.clean(&column.heading), Align::Bar);
-                grid.columns.insert(index, Column { heading, align, is_optional: true, cells });
+                grid.columns.insert(index, Column { heading, align, is_optional: false, cells });
             }
         }
         grid

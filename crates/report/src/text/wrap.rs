@@ -40,13 +40,29 @@ impl Style {
     }
 
     /// `text` in lines of at most the width; lines after the first begin with `indent` spaces. A word longer than a
-    /// line is broken where it must be.
+    /// line is broken where it must be: behind a slash, so that the names in a path stay whole, unless one alone is
+    /// longer than a line.
     pub fn wrap(&self, text: &str, indent: usize) -> String {
+        self.wrap_in_pieces(text, indent, pieces)
+    }
+
+    /// The same with each word whole: one that is longer than a line has a line of its own, which the terminal goes on
+    /// with in the next. What is copied from there, such as a path, has no end of a line in it.
+    pub fn wrap_whole_words(&self, text: &str, indent: usize) -> String {
+        self.wrap_in_pieces(text, indent, |word, _| vec![word.into()])
+    }
+
+    /// `text` in lines; `pieces` are those of a word for a line of this number of columns.
+    fn wrap_in_pieces(&self, text: &str, indent: usize, pieces: impl Fn(&str, usize) -> Vec<String>) -> String {
         let columns = self.width.max(indent + 8);
         let mut lines = vec![String::new()];
         for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-            for piece in pieces(&self.clean(word), columns - indent) {
-                add_piece(&mut lines, &piece, columns, indent);
+            for (number, piece) in pieces(&self.clean(word), columns - indent).iter().enumerate() {
+                match number {
+                    0 => add_piece(&mut lines, piece, columns, indent),
+                    // No space parts the pieces of one word.
+                    _ => lines.push(" ".repeat(indent) + piece),
+                }
             }
         }
         lines.join("\n")
@@ -100,7 +116,7 @@ fn add_piece(lines: &mut Vec<String>, piece: &str, columns: usize, indent: usize
     line.push_str(piece);
 }
 
-/// A word in pieces of at most `columns`.
+/// A word in pieces of at most `columns`; each but the last ends with a slash, where one is in it.
 fn pieces(word: &str, columns: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for character in word.chars() {
@@ -108,8 +124,12 @@ fn pieces(word: &str, columns: usize) -> Vec<String> {
         piece.push(character);
         // The width of a text is not the sum of its characters': some change the one before them.
         if width(piece) > columns && piece.chars().count() > 1 {
-            piece.pop();
-            pieces.push(character.to_string());
+            let last = piece.len() - character.len_utf8();
+            // A slash at the beginning would be a piece by itself.
+            let slash = piece[..last].rfind('/').filter(|slash| *slash > 0).map(|slash| slash + 1);
+            let end = slash.filter(|end| width(&piece[*end..]) <= columns).unwrap_or(last);
+            let rest = piece.split_off(end);
+            pieces.push(rest);
         }
     }
     pieces
@@ -147,6 +167,19 @@ mod tests {
         let path = "/var/lib/database/files/0001.dbf";
         assert_eq!(Style::default().shorten(path, 15), "/var/li…001.dbf");
         assert_eq!(PLAIN.shorten(path, 15), "/var/l...01.dbf");
+    }
+
+    #[test]
+    fn a_path_that_is_longer_than_a_line_is_broken_behind_a_slash_or_not_at_all() {
+        let style = Style { width: 30, ..Style::default() };
+        let said = "It is kept in /var/lib/database/files-of-the-shop/0001.dbf now.";
+        let broken = "It is kept in\n  /var/lib/database/\n  files-of-the-shop/0001.dbf\n  now.";
+        assert_eq!(style.wrap(said, 2), broken);
+        let whole = "It is kept in\n  /var/lib/database/files-of-the-shop/0001.dbf\n  now.";
+        assert_eq!(style.wrap_whole_words(said, 2), whole);
+        let name = format!("/{}", "n".repeat(40));
+        assert_eq!(style.wrap(&name, 2), format!("{}\n  {}", &name[..28], &name[28..]), "a name longer than a line");
+        assert_eq!(style.wrap("one two", 2), style.wrap_whole_words("one two", 2));
     }
 
     #[test]

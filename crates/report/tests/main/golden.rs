@@ -426,10 +426,43 @@ fn two_disks_stand_beside_each_other_at_their_best_depths_with_charts_on_a_page_
     let compared = Compared { comparison: &comparison, runs: [&first, &second] };
     check_page("compare-disks", |style| report::render(Shown::Comparison(compared), style));
     let page = in_format("html", Shown::Comparison(compared));
-    for said in ["the first, /mnt/fast (", "at depth 16", "there is no verdict", "disturbed (3)", "3. The hypervisor"] {
+    for said in ["the first, /mnt/fast (", "at depth 16", "there is no verdict", "disturbed (2)", "2. The hypervisor"] {
         assert!(page.contains(said), "{said}: {page}");
     }
     assert!(page.contains("<svg") && !report::render(Shown::Comparison(compared), &WIDE).contains("<svg"));
+}
+
+#[test]
+fn a_comparison_says_a_warning_of_both_runs_once_and_shows_no_row_that_tells_nothing() {
+    let with = |id: &str, counts: [f64; 2], findings: Vec<Finding>| {
+        let mut run = Run { id: id.into(), ..documents::disk_plain() };
+        run.cases.truncate(1);
+        run.cases[0].metrics = vec![
+            schema::reads::READ_LATENCY.single("clock", 80.0),
+            schema::reads::SERVICE_TIME.single("clock", counts[0]),
+            schema::reads::SUBMISSION_LATENESS.single("clock", counts[1]),
+        ];
+        Run { findings, ..run }
+    };
+    let cached = || schema::reads::findings::SERVED_FROM_PAGE_CACHE.of("The page cache served the reads.");
+    let rate = |depth: u64| {
+        let message = format!("The run reached half of it at {depth}.");
+        schema::reads::findings::RATE_NOT_REACHED.of(message)
+    };
+    let first = with("a", [0.0, 0.0], vec![rate(1), cached()]);
+    let second = with("b", [0.0, 12.0], vec![cached(), rate(2)]);
+    let comparison = measure::compare::compare(&first, &second);
+    let compared = Compared { comparison: &comparison, runs: [&first, &second] };
+    let page = report::render(Shown::Comparison(compared), &WIDE);
+    let (_, warnings) = page.split_once("Warnings of both runs:").unwrap_or_else(|| panic!("{page}"));
+    let expected = "\n  1. The page cache served the reads.\n\nWarnings of the first run:\n  2. The run reached half \
+                    of it at 1.\n\nWarnings of the second run:\n  3. The run reached half of it at 2.\n";
+    assert_eq!(warnings, expected);
+    assert!(!page.contains("service_time"), "both are zero: {page}");
+    let row = page.lines().find(|line| line.starts_with("submission_lateness  ")).unwrap_or_else(|| panic!("{page}"));
+    assert!(row.contains("no ratio") && page.contains("\nNo ratio: one of the two values is zero"), "{page}");
+    let meaning = "  submission_lateness: with rate: from the intended start to submission\n";
+    assert!(page.contains(meaning), "what a row is stands below the table: {page}");
 }
 
 #[test]

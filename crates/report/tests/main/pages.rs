@@ -409,6 +409,42 @@ fn lines_that_a_profile_leaves_out_of_a_table_are_counted_under_it() {
 }
 
 #[test]
+fn a_mean_above_the_99th_percentile_is_explained_by_the_second_with_most() {
+    let mut run = documents::profile_sampled();
+    let add = |run: &mut Run, name: &str, value: f64| {
+        let sampling = run.cases.iter_mut().find(|case| case.is("table", "sampling")).unwrap();
+        sampling.metrics.retain(|metric| metric.name != name);
+        sampling.metrics.push(documents::single(name, Unit::Ratio, "samples", value));
+    };
+    add(&mut run, "active_sessions_max", 40.0);
+    assert!(in_one_line(&run).contains("3.42 at work on average (p95 8.00, p99 11.0)"), "{}", in_one_line(&run));
+    add(&mut run, "active_sessions", 11.5);
+    let expected = "11.5 at work on average (p95 8.00, p99 11.0, busiest second 40.0)";
+    assert!(in_one_line(&run).contains(expected), "{}", in_one_line(&run));
+}
+
+#[test]
+fn samples_without_work_have_the_line_of_the_sampling_and_no_second_word_about_it() {
+    let mut run = documents::profile_sampled();
+    run.cases.retain(|case| !["call", "event"].iter().any(|table| case.is("table", table)));
+    run.findings.clear();
+    let page = in_one_line(&run);
+    assert!(page.contains("60.012 s sampled") && page.contains("Own cost: "), "{page}");
+    assert!(!page.contains("no time to show") && !page.contains("where the time went"), "{page}");
+}
+
+#[test]
+fn the_page_of_a_statement_of_a_log_calls_it_no_trace() {
+    let mut run = documents::profile_statement();
+    assert!(in_one_line(&run).contains("Of the whole trace:"));
+    run.subject.insert("source".into(), json!("PostgreSQL server log"));
+    let page = in_one_line(&run);
+    assert!(page.contains("Of the whole log:") && !page.contains("Of the whole trace:"), "{page}");
+    run.subject.insert("source".into(), json!("PostgreSQL, sampled"));
+    assert!(in_one_line(&run).contains("Of the whole profile:"));
+}
+
+#[test]
 fn a_level_beyond_all_memory_does_no_harm_to_the_tree_of_who_waits_for_whom() {
     let mut run = documents::profile_sampled();
     for case in run.cases.iter_mut().filter(|case| case.is("table", "blocker")) {

@@ -5,7 +5,7 @@ use super::budget::Taken;
 use super::chunk::{Chunks, Place};
 use super::dictionary::{self, codes_of_integers, dictionary_of_texts, distinct_integers, entries_max};
 use super::encoding::{CodeLayout, Domain, IntegerFacts, choose_layout};
-use super::line::{LINE_BYTES, LINE_ROWS, UNIT_ROWS};
+use super::line::{LINE_BYTES, LINE_ROWS, Line, UNIT_ROWS};
 use super::planes::{groups_of, pack};
 use super::runs::{RUN_BYTES, Runs};
 use super::texts::Texts;
@@ -109,7 +109,7 @@ impl Sealer {
         }
     }
 
-    fn place(&mut self, lines: usize) -> Result<(Place, &mut [super::Line]), StorageError> {
+    fn place(&mut self, lines: usize) -> Result<(Place, &mut [Line]), StorageError> {
         self.taken.add(self.chunks.bytes_wanted(lines, self.units_to_come))?;
         self.chunks.place(lines, self.units_to_come)
     }

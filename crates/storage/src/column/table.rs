@@ -7,6 +7,7 @@ use super::chunk::{self, Chunk, bytes_of};
 #[cfg(doc)]
 use super::encoding::Encoding;
 use super::encoding::NullEncoding;
+use super::line::UNIT_ROWS;
 use super::seal::{collecting_bytes, sealing_bytes};
 use super::unit::Unit;
 use crate::error::StorageError;
@@ -123,7 +124,7 @@ impl ColumnTable {
 
     /// Puts parts of a table, built one after the other or side by side, behind each other.
     ///
-    /// A part's last unit stays as short as it is: parts of whole units ([`super::UNIT_ROWS`]) are the best. Errors
+    /// A part's last unit stays as short as it is: parts of whole units ([`UNIT_ROWS`]) are the best. Errors
     /// where the parts have not the same columns.
     pub fn join(parts: impl IntoIterator<Item = ColumnTable>) -> Result<ColumnTable, StorageError> {
         let mut parts = parts.into_iter();
@@ -164,7 +165,7 @@ impl ColumnTable {
     pub fn forecast(&self, rows: u64) -> Option<Forecast> {
         let here = self.rows();
         let scaled = |bytes: u64| (bytes as f64 * rows as f64 / here as f64).ceil() as u64;
-        let unit_rows = rows.min(super::UNIT_ROWS as u64) as usize;
+        let unit_rows = rows.min(UNIT_ROWS as u64) as usize;
         let collecting = |column: &Column| {
             let plain: u64 = column.units.iter().map(Unit::plain_bytes).sum();
             let text_bytes = plain as f64 / here as f64 * unit_rows as f64;

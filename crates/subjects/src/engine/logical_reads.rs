@@ -12,6 +12,7 @@ use std::time::Duration;
 use dataset::DataSet;
 use dataset::uniform::RowShape;
 use device::file::direct_or_buffered;
+use measure::quantity::grouped;
 use measure::random::{Permutation, SplitMix64, mix};
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters};
@@ -84,8 +85,9 @@ pub fn check_cell(cell: &Cell, changed: bool) -> Result<(), SubjectError> {
     let spec = spec(cell);
     spec.pages()?;
     if changed && spec.data.row_bytes_max() > storage::heap::versions::CHANGEABLE_BYTES_MAX {
+        let length = cell.row_length.into();
         let sentence =
-            format!("rows of {} bytes are too long to be changed: their undo would not fit", cell.row_length);
+            format!("rows of {} bytes are too long to be changed: their undo would not fit", grouped(length));
         return Err(StorageError::Parameters(sentence).into());
     }
     Ok(())

@@ -330,7 +330,7 @@ pub struct Calibration {
     verification: verification_set::VerificationRows,
     /// Whether statements are planned and run as those of other users are.
     is_as_users: bool,
-    /// What the session has prepared of the user's queries.
+    /// What the session has prepared of the user's queries, and names that may be taken.
     prepared: BTreeSet<String>,
     // Dropped last: the session has to end before its server.
     reached: Reached,

@@ -4,6 +4,7 @@
 
 use dataset::DataSet;
 use dataset::uniform::RowShape;
+use measure::quantity::grouped;
 
 use super::copy_text;
 use crate::engine::TABLE_SEED;
@@ -41,8 +42,10 @@ impl Layout {
         let layout = Layout { data, cell };
         match layout.value_bytes() {
             bytes if bytes > WHOLE_VALUES_MAX => Err(SubjectError::Parameters(format!(
-                "rows of {cell} take {bytes} bytes on PostgreSQL with what it stores before each column, and it keeps \
-                 none of more than {WHOLE_VALUES_MAX} bytes whole in its page: ask for shorter rows"
+                "rows of {cell} take {} bytes on PostgreSQL with what it stores before each column, and it keeps none \
+                 of more than {} bytes whole in its page: ask for shorter rows",
+                grouped(bytes),
+                grouped(WHOLE_VALUES_MAX)
             ))),
             _ => Ok(layout),
         }

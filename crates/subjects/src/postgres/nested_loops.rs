@@ -16,7 +16,8 @@ use super::inner_rows::InnerRows;
 use super::reached::Reached;
 use crate::error::SubjectError;
 use crate::nested_loops::{
-    Asked, BlockCost, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, Keys, NestedLoops, Sources, Way,
+    Asked, BlockCost, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, JoinVariant, Keys, NestedLoops,
+    Sources,
 };
 use crate::opening::{Opening, Progress};
 use crate::subject::{Closing, Subject};
@@ -74,15 +75,15 @@ enum ServerJoin {
 }
 
 impl ServerJoin {
-    fn way(self) -> Way {
+    fn variant(self) -> JoinVariant {
         let of = parameters::EFFECTIVE_IO_CONCURRENCY;
         match self {
             ServerJoin::NestedLoop => {
-                Way { method: "nested-loop", parameters: Parameters::new(), size: None, is_gathered: false }
+                JoinVariant { method: "nested-loop", parameters: Parameters::new(), size: None, is_gathered: false }
             }
             ServerJoin::BitmapScan { concurrency } => {
                 let (parameters, size) = (Parameters::from_iter([of.of(concurrency)]), Some(concurrency.into()));
-                Way { method: "bitmap-scan", parameters, size, is_gathered: true }
+                JoinVariant { method: "bitmap-scan", parameters, size, is_gathered: true }
             }
         }
     }
@@ -182,7 +183,7 @@ impl PostgresLoops {
             name: io_method.as_ref().map_or(String::new(), |method| format!("io_method {method}")),
             is_direct: *direct,
             parameters: labels,
-            ways: self.joins.iter().map(|join| join.way()).collect(),
+            variants: self.joins.iter().map(|join| join.variant()).collect(),
             gathers_nothing: startup.gathers_nothing(self.ground.notes.name()),
         }
     }
@@ -249,7 +250,7 @@ impl NestedLoops for PostgresLoops {
     }
 
     fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {
-        let join = *self.joins.get(pass.way).ok_or(SubjectError::NotPrepared)?;
+        let join = *self.joins.get(pass.variant).ok_or(SubjectError::NotPrepared)?;
         let statement = self.turn(join, pass.keys)?;
         let [table, index] = InnerRows::relations();
         let session = self.ground.table()?.session();

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use measure::quantity::{counted, grouped};
 use measure::{Nanos, Parameters};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde_json::{Value, json};
@@ -291,7 +292,10 @@ pub(super) fn subject_name(page_bytes: u32) -> String {
 fn check_count(statement: &str, count: u64, found: i64) -> Result<(), SubjectError> {
     match found.unsigned_abs() == count {
         true => Ok(()),
-        false => Err(SubjectError::Failed(format!("SQLite found {found} rows and not {count}: `{statement}`"))),
+        false => {
+            let found = counted(found.unsigned_abs(), "row", "rows");
+            Err(SubjectError::Failed(format!("SQLite found {found} and not {}: `{statement}`", grouped(count))))
+        }
     }
 }
 

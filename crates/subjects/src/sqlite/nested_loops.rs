@@ -23,8 +23,8 @@ use super::database::{Database, Need, Taken, description, subject_name};
 use super::load::{index_bytes, load, table_bytes};
 use crate::error::SubjectError;
 use crate::nested_loops::{
-    Asked, BlockCost, CachedCost, Group, InnerFacts, InnerTable, JoinCost, JoinPass, Keys, NestedLoops, ScanCost,
-    Sources, TABLE_SEED, Way,
+    Asked, BlockCost, CachedCost, Group, InnerFacts, InnerTable, JoinCost, JoinPass, JoinVariant, Keys, NestedLoops,
+    ScanCost, Sources, TABLE_SEED,
 };
 use crate::opening::{Opening, Progress};
 use crate::page_cache::{self, Witnessed};
@@ -88,9 +88,9 @@ impl SqliteJoin {
         (self.statements)(keys.first as i64, (keys.first + keys.count) as i64 - 1)
     }
 
-    fn way(&self) -> Way {
+    fn variant(&self) -> JoinVariant {
         let SqliteJoin { method, is_gathered, .. } = *self;
-        Way { method, parameters: Parameters::new(), size: None, is_gathered }
+        JoinVariant { method, parameters: Parameters::new(), size: None, is_gathered }
     }
 }
 
@@ -215,10 +215,10 @@ impl NestedLoops for SqliteLoops {
             inner.database.expect_step(&statement, join.step)?;
         }
         self.inner = Some(inner);
-        let ways = JOINS.iter().map(SqliteJoin::way).collect();
+        let variants = JOINS.iter().map(SqliteJoin::variant).collect();
         let parameters = Parameters::from_iter([parameters::DIRECT.of(false)]);
         Ok(InnerFacts {
-            groups: vec![Group { name: String::new(), is_direct: false, parameters, ways, gathers_nothing: None }],
+            groups: vec![Group { name: String::new(), is_direct: false, parameters, variants, gathers_nothing: None }],
             keys_may_repeat: false,
             is_virtual: false,
             join_time: JOIN_TIME,
@@ -234,7 +234,7 @@ impl NestedLoops for SqliteLoops {
     }
 
     fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {
-        let [statement, in_index] = JOINS.get(pass.way).ok_or(SubjectError::NotPrepared)?.statements(pass.keys);
+        let [statement, in_index] = JOINS.get(pass.variant).ok_or(SubjectError::NotPrepared)?.statements(pass.keys);
         let (sum, taken, left) = self.ask_cold(&statement)?;
         let (_, of_index, _) = self.ask_cold(&in_index)?;
         let (both, index) = (taken.gets, of_index.gets);

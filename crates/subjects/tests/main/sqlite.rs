@@ -368,7 +368,7 @@ fn inner_rows() -> nested_loops::Asked {
 #[test]
 fn joins_by_either_way_find_the_rows_of_the_engine_and_begin_cold() {
     let bench = Bench::new();
-    let pass = |way| JoinPass { way, keys: Keys { first: 101, count: 300 }, explained: None };
+    let pass = |variant| JoinPass { variant, keys: Keys { first: 101, count: 300 }, explained: None };
     let expected = INNER.sum(pass(0).keys).unwrap();
     let mut engine = bench.loops("engine");
     engine.prepare(INNER, &mut |_, _| {}).unwrap();

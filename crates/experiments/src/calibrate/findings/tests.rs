@@ -152,7 +152,7 @@ fn a_query_that_a_set_harms_keeps_its_constants_and_the_advice_names_it() {
     let one = said(State::AsFound, 1);
     for part in [
         "set seq_page_cost = 0.500, but not for 1 of your queries.",
-        "9 of your 10 queries get a different plan",
+        "With the set `cached`, exceptions apart, 9 of your 10 queries get a different plan; these take 0.500 times",
         "the worst 0.500 times as long",
         "The exception keeps the server's own constants, by SET LOCAL in its transaction or by ALTER ROLE: q0 (3.00 \
          times as long with the set).",
@@ -177,7 +177,9 @@ fn a_query_whose_runs_were_ended_is_said_to_take_at_least_as_many_times_as_long(
     assert!(exception.contains("q0 (at least 50.0 times as long with the set)"), "{exception}");
     assert!(exception.contains("and the worst 0.500 times as long"), "{exception}");
     let kept = said(2, &|| Variant::ended(&[1], 500.0));
-    assert!(kept.contains("and the worst at least 50.0 times as long"), "{kept}");
+    for part in ["take at least 1.26 times", "at least 1.04 s instead of 100 ms", "and the worst at least 50.0 times"] {
+        assert!(kept.contains(part), "no {part}: {kept}");
+    }
     let slower = said(2, &|| Variant::of(&[1], &[500.0; 3]));
     assert!(slower.contains("and the worst 50.0 times as long"), "{slower}");
 }
@@ -381,8 +383,45 @@ fn a_change_says_how_many_queries_get_a_plan_that_was_not_timed() {
     let timed = halved_and(3, plans(), None);
     assert!(timed.contains("set seq_page_cost") && !timed.contains("not timed"), "{timed}");
     let parameters = halved_and(3, plans(), Some("its parameters have no values".into()));
-    assert!(parameters.contains("set seq_page_cost"), "{parameters}");
-    assert!(parameters.contains(" 1 more query gets a different plan with it and was not timed"), "{parameters}");
+    for part in [
+        "set seq_page_cost",
+        "6 of your 6 queries get a different plan; the 5 that were timed take 0.500 times as long on average",
+        " 1 of the queries with a different plan was not timed: what becomes of it is not known.",
+    ] {
+        assert!(parameters.contains(part), "no {part}: {parameters}");
+    }
+    assert!(!parameters.contains("lock"), "{parameters}");
+}
+
+#[test]
+fn queries_that_a_lock_kept_from_being_timed_are_not_left_without_that_reason() {
+    let lock = || "it waits for a lock that another session holds".to_string();
+    let said = |locked: usize, refused: usize| {
+        let not_timed = |_| {
+            let plans = vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])];
+            Compared { not_timed: Some(lock()), ..Compared::of("q", plans) }
+        };
+        let timed = Compared::of("timed", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[9.0; 3])]);
+        let compared = (0..locked).map(not_timed).chain([timed]).collect();
+        let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+        let refused = vec![("other".to_string(), lock()); refused];
+        let comparison = Comparison { refused, ..Comparison::timed(State::AsFound, sets, compared) };
+        let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+        super::advice(&comparison, &advice, "postgres 18.6").message
+    };
+    let headline = "postgres 18.6, as the server is: undecided, because only 1 query with a different plan was timed, \
+                    and a verdict needs at least 4.";
+    let gone = "a lock that another session held: repeat the run when that lock is gone.";
+    for ([locked, refused], what) in [
+        ([1, 0], "1 query was not timed, because it waited for"),
+        ([2, 0], "2 queries were not timed, because they waited for"),
+        ([0, 1], "1 statement could not be explained, because it waited for"),
+        ([2, 1], "2 queries were not timed and 1 statement could not be explained, because they waited for"),
+    ] {
+        let said = said(locked, refused);
+        assert!(said.starts_with(&format!("{headline} {what} {gone} ")), "{said}");
+    }
+    assert!(!said(0, 0).contains("lock"), "{}", said(0, 0));
 }
 
 #[test]
@@ -403,7 +442,7 @@ fn a_query_beyond_the_time_limit_is_an_exception_with_its_reason_and_of_few_quer
     let reason =
         "ALTER ROLE: the longest (it reaches the time limit with the server's own constants and with the set).";
     assert!(many.contains(reason), "{many}");
-    assert!(!many.contains("1 more query gets"), "{many}");
+    assert!(!many.contains("not timed"), "{many}");
     let few = said(3);
     assert!(few.contains("undecided, because 1 query reached the time limit"), "{few}");
     assert!(few.contains("use a larger --time-limit"), "{few}");
@@ -443,16 +482,44 @@ fn where_too_few_queries_are_timed_because_of_the_limit_the_option_that_moves_it
              larger --time-limit."
         )
     };
-    for (long, halved, ended, it) in
-        [(5, 0, "5 queries reach", "them"), (1, 0, "1 query reaches", "it"), (2, 3, "2 more queries reach", "them")]
-    {
+    let (none, three) = ("no query with a different plan was timed", "only 3 queries with a different plan were timed");
+    for (long, halved, timed, ended, it) in [
+        (5, 0, none, "5 queries reach", "them"),
+        (1, 0, none, "1 query reaches", "it"),
+        (2, 3, three, "2 of the queries with a different plan reach", "them"),
+    ] {
         let said = said(long, halved);
-        assert!(said.contains("undecided: these queries cannot tell."), "{said}");
+        assert!(said.contains(&format!("undecided, because {timed}, and a verdict needs at least 4.")), "{said}");
         assert!(said.ends_with(&format!(" {ended} {}", unknown(it))), "{said}");
     }
     let enough = said(1, 5);
     assert_eq!(enough.matches("use a larger --time-limit").count(), 1, "{enough}");
     assert!(!said(0, 3).contains("--time-limit"), "{}", said(0, 3));
+}
+
+#[test]
+fn a_query_that_decides_against_a_set_does_not_hide_those_that_a_longer_limit_would_decide() {
+    let said = |near: usize, beyond: usize, harmed: usize| {
+        let pair = |now: f64, then: f64| vec![Variant::of(&[0], &[now; 3]), Variant::of(&[1], &[then; 3])];
+        let halved = (0..5).map(|_| Compared::of("halved", pair(10.0, 5.0)));
+        let harmed = (0..harmed).map(|_| Compared::of("harmed", pair(10.0, 30.0)));
+        let near = (0..near)
+            .map(|_| Compared::of("near", vec![Variant::of(&[0], &[9000.0; 3]), Variant::ended(&[1], 10_000.0)]));
+        let beyond = (0..beyond)
+            .map(|_| Compared::of("beyond", vec![Variant::ended(&[0], 10_000.0), Variant::ended(&[1], 10_000.0)]));
+        said_of(State::AsFound, halved.chain(harmed).chain(near).chain(beyond).collect(), None)[0].message.clone()
+    };
+    let both = said(1, 1, 1);
+    assert!(both.contains("keep the server's own constants."), "{both}");
+    let open = " 2 of the queries with a different plan are undecided because of the time limit, and a longer one can \
+                decide them: use a larger --time-limit.";
+    assert!(both.contains(open), "{both}");
+    assert!(both.contains("8 of your 8 queries get a different plan; the 7 that were timed take"), "{both}");
+    let one = said(0, 1, 1);
+    assert!(one.contains(" 1 of the queries with a different plan is undecided because of the time limit"), "{one}");
+    assert!(!said(0, 0, 1).contains("--time-limit"), "{}", said(0, 0, 1));
+    let undecided = said(1, 1, 0);
+    assert_eq!(undecided.matches("use a larger --time-limit").count(), 1, "{undecided}");
 }
 
 #[test]
@@ -523,7 +590,8 @@ fn what_is_said_of_queries_fits_their_number() {
         let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
         super::advice(&comparison, &advice, "postgres 18.6").message
     };
-    let begin = "postgres 18.6, as the server is: undecided: these queries cannot tell.";
+    let begin = "postgres 18.6, as the server is: undecided, because no query with a different plan was timed, and a \
+                 verdict needs at least 4.";
     for (said, end) in [
         (said(0, 0, 0), "No query was compared."),
         (
@@ -594,13 +662,18 @@ fn advice_of_states() -> Reading {
         (select(states.collect::<Vec<_>>()), 0..7_usize, factor, prop_oneof![3 => Just(false), 1 => Just(true)]);
     reading(row::ANSWER_ADVICE, values, in_state, |(state, changed, factor, is_withheld)| {
         let state = (*state)?;
+        let timed = match changed {
+            0 => "no query with a different plan was timed".to_string(),
+            1 => "only 1 query with a different plan was timed".to_string(),
+            _ => format!("only {changed} queries with a different plan were timed"),
+        };
         let verdict = match () {
-            () if *is_withheld => "undecided, because it was busy.",
+            () if *is_withheld => "undecided, because it was busy.".to_string(),
             // A query that takes a quarter longer is enough, and of others four.
-            () if *changed > 0 && *factor > 1.25 => "keep the server's own constants.",
-            () if *changed < 4 => "undecided: these queries cannot tell.",
-            () if *factor > 1.0 => "keep the server's own constants.",
-            () => "set seq_page_cost = 0.500.",
+            () if *changed > 0 && *factor > 1.25 => "keep the server's own constants.".to_string(),
+            () if *changed < 4 => format!("undecided, because {timed}, and a verdict needs at least 4."),
+            () if *factor > 1.0 => "keep the server's own constants.".to_string(),
+            () => "set seq_page_cost = 0.500.".to_string(),
         };
         let whose = if state.is_own() { "your" } else { "readpath's" };
         let times = three_digits(*factor);

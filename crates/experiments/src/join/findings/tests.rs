@@ -8,7 +8,7 @@ use sides::proptest::option;
 use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
 use sides::{Reading, both_sides, reading, says};
 use subjects::NestedLoops;
-use subjects::nested_loops::{Asked, Group, Way};
+use subjects::nested_loops::{Asked, Group, JoinVariant};
 
 use super::*;
 use crate::join::bench::{Bench, Gain};
@@ -21,15 +21,15 @@ use crate::machine::Machine;
 
 fn group(name: &str, is_direct: bool) -> Group {
     let parameters = Parameters::from_iter([("name".to_string(), name.into()), ("direct".into(), is_direct.into())]);
-    Group { name: name.into(), is_direct, parameters, ways: Vec::new(), gathers_nothing: None }
+    Group { name: name.into(), is_direct, parameters, variants: Vec::new(), gathers_nothing: None }
 }
 
 /// A case of a method, gathered unless it is one at a time, with these metrics.
 fn one(method: &'static str, size: Option<u64>, metrics: &[(&Spec, f64)]) -> Measured {
     let metrics = metrics.iter().map(|(spec, value)| spec.single("made up", *value)).collect();
     let is_gathered = !["one-at-a-time", "nested-loop"].contains(&method);
-    let way = Way { method, parameters: Parameters::new(), size, is_gathered };
-    Measured { rand: 100, group: group("", false), way, case: Case { metrics, ..Case::default() } }
+    let variant = JoinVariant { method, parameters: Parameters::new(), size, is_gathered };
+    Measured { rand: 100, group: group("", false), variant, case: Case { metrics, ..Case::default() } }
 }
 
 /// A case that waits for this many milliseconds and takes half of that besides.

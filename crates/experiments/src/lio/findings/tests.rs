@@ -1,6 +1,6 @@
 //! The findings of the experiment, read on both sides of their conditions.
 
-use measure::quantity::{counted, format_size, size_in_words};
+use measure::quantity::{format_size, size_in_words};
 use measure::run::CacheLevel;
 use measure::{Size, schema::lio};
 use sides::proptest::array::uniform3;
@@ -83,7 +83,7 @@ fn shape() -> Reading {
             "A block of rows of {} bytes costs {} times one of {}{}, {} columns {} times {}{}.",
             LENGTHS[shortest],
             three_digits(by_length),
-            LENGTHS[longest],
+            grouped(LENGTHS[longest].into()),
             published((shortest, longest) == (0, 2), "4.18"),
             COLUMNS[most],
             three_digits(by_columns),
@@ -418,7 +418,7 @@ fn small_tables() -> Reading {
         let [table, cache, counted_on] = [payload, claimed, usable].map(size_in_words);
         let of_it = if *part > 1 { format!(", of which {counted_on} can be counted on") } else { String::new() };
         let fit = format!("Tables of {table} fit into the processor's level-{} cache ({cache}{of_it})", caches.len());
-        let enough = format_size((usable * 8).next_power_of_two());
+        let enough = format_size((usable * 8).next_power_of_two().max(256 << 20));
         (payload <= usable).then(|| says![fit, format!("Give --payload {enough} or more.")])
     })
 }
@@ -427,6 +427,34 @@ fn small_tables() -> Reading {
 fn what_logical_reads_say_follows_from_their_costs() {
     let all = [vec![shape(), split(), changed(), small_tables()], threads(), two_ways(), of_server(), beside()];
     both_sides(&lio::findings::ALL, all.into_iter().flatten().chain(tests::readings()));
+}
+
+#[test]
+fn rows_of_one_byte_and_of_thousands_are_written_as_english_has_them() {
+    let shapes = [(1, 1), (1, 5), (2500, 1), (2500, 5)];
+    let found = of_cases(shapes.map(|shape| one(table(shape), Plan::SCAN, 100.0)));
+    let said: Vec<&str> = found.iter().map(|finding| finding.message.as_str()).collect();
+    let beginning = "A block of rows of 1 byte costs 1.00 times one of 2\u{202f}500, 5 columns 1.00 times 1.";
+    assert_eq!(said.first(), Some(&beginning));
+    assert_eq!(table((1, 1)).to_string(), "1 byte in 1 column");
+    assert_eq!(table((2500, 25)).to_string(), "2\u{202f}500 bytes in 25 columns");
+}
+
+#[test]
+fn runs_that_find_more_or_less_of_one_cache_advise_one_payload() {
+    let advice = |on: &str, claimed: u64, usable: u64| {
+        let mut machine = Machine::observe(Stop::default());
+        machine.host.caches = vec![CacheLevel { level: 3, bytes: claimed << 20 }];
+        let machine = machine.with_last_cache(usable << 20);
+        let payload = Some(Size(4 << 20));
+        let parameters = LioParameters { on: on.parse().unwrap(), payload, ..LioParameters::default() };
+        let message = Kept::found(|journal| report_small_tables(&parameters, &machine, journal)).remove(0).message;
+        message.split_once("Give --payload ").unwrap().1.to_string()
+    };
+    assert_eq!([4, 16, 32].map(|usable| advice("engine", 32, usable)), ["256MiB or more."; 3]);
+    assert_eq!(advice("engine", 64, 64), "512MiB or more.");
+    let said = advice("postgres://me@localhost/shop", 32, 32);
+    assert!(said.starts_with("256MiB or more. The server's shared buffers have to hold a table too"), "{said}");
 }
 
 #[test]

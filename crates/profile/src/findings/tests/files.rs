@@ -10,7 +10,7 @@ use sides::{Reading, reading, says};
 use super::made::profile;
 use super::trace::{ingested, said};
 use crate::event::{Evidence, TimeScale, Unit, Unread};
-use crate::follow::{Way, findings};
+use crate::follow::{Reread, findings};
 use crate::ingest::Ingested;
 use crate::input::{Contents, Duplicates, Kinds, Problem};
 use crate::source::{FileHeader, SourceFile};
@@ -57,15 +57,15 @@ fn not_read() -> [Reading; 3] {
         1 => Some(says!["1 file has another name or time"]),
         more => Some(says![format!("{more} files have another name or time")]),
     });
-    let of = |count: &usize| findings(&vec!["it was cut".to_string(); *count], Way::Added);
+    let of = |count: &usize| findings(&vec!["it was cut".to_string(); *count], Reread::Added);
     let anew = reading(row::FOLLOWED_ANEW, 0..12_usize, of, |count| {
         let sentence = "While it was followed, it was cut: it was read from its beginning.";
         (*count > 0).then(|| vec![sentence.to_string(); (*count).min(8)])
     });
-    let of = |way: &Way| findings(&[], *way);
-    let whole = reading(row::FOLLOWED_WHOLE, select(vec![Way::Added, Way::Whole]), of, |way| match way {
-        Way::Added => None,
-        Way::Whole => Some(says!["reads all of what is followed again"]),
+    let of = |way: &Reread| findings(&[], *way);
+    let whole = reading(row::FOLLOWED_WHOLE, select(vec![Reread::Added, Reread::Whole]), of, |way| match way {
+        Reread::Added => None,
+        Reread::Whole => Some(says!["reads all of what is followed again"]),
     });
     [not_chosen, anew, whole]
 }

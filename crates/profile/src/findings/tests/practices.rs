@@ -1,5 +1,7 @@
 //! What makes a class smaller: advice by class and event, the hot spot, and what the counts say.
 
+use std::collections::BTreeMap;
+
 use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::profile::findings as row;
@@ -11,10 +13,11 @@ use sides::{Reading, reading, says};
 
 use super::made::{FILE, add, calls, found, micros, profile, query, with_unaccounted};
 use crate::document::Order;
-use crate::event::{CallKind, Event, Wait};
+use crate::event::{CallKind, Event, StatementIndex, Wait};
 use crate::findings::findings;
 use crate::observe::hot_spots::HotSpots;
 use crate::observe::tests::{hear, wait};
+use crate::tables::sampled::{ActiveSessions, Counters, Sampled};
 use crate::tables::{CallSums, Profile};
 
 pub(super) fn readings() -> Vec<Reading> {
@@ -87,6 +90,50 @@ fn of_untraced() -> Reading {
     reading(row::PRACTICE, (any::<bool>(), select(vec![1_i64, 90])), of, move |(is_traced, within)| {
         (*within > 1).then(|| said(*is_traced))
     })
+}
+
+/// The advice for a class in a profile of samples.
+fn advised(made: Profile, sampled: Sampled, class: Class) -> String {
+    let made = Profile { sampled: Some(Box::new(sampled)), ..made };
+    let id = format!("practice-{}", class.key());
+    found(&made).into_iter().find(|finding| finding.id == id).map_or_else(String::new, |finding| finding.message)
+}
+
+#[test]
+fn statements_are_not_sought_by_reads_that_no_sample_has() {
+    let advised_with = |counters: Option<BTreeMap<StatementIndex, Counters>>, has_statement: bool| {
+        let mut made = profile(100, &[]);
+        if has_statement {
+            add(&mut made, query("s0"), &[(CallKind::Exec, calls(1, 100, 0, 0))]);
+        }
+        advised(made, Sampled { counters, ..Sampled::default() }, Class::Cpu)
+    };
+    for has_statement in [true, false] {
+        let said = advised_with(None, has_statement);
+        assert!(said.contains("gets were not counted") && !said.contains("most logical reads"), "{said}");
+        let said = advised_with(Some(BTreeMap::new()), has_statement);
+        assert!(said.contains("most logical reads") && !said.contains("not counted"), "{said}");
+    }
+}
+
+#[test]
+fn no_smaller_pool_is_advised_where_no_more_sessions_were_at_work_than_there_are_processors() {
+    let advised_at = |event: &str, most: f64, cores: Option<u64>| {
+        let active = ActiveSessions { max: Some(most), ..ActiveSessions::default() };
+        let class = class_of(event);
+        advised(profile(0, &[(event, 100)]), Sampled { active, cores, ..Sampled::default() }, class)
+    };
+    for (event, pool) in [("Processor:RunQueue", "Cap the sessions"), ("LWLock:LockManager", "a pool about as large")] {
+        for (most, cores, is_few) in
+            [(1.9, Some(2), true), (2.1, Some(2), false), (0.97, None, true), (1.3, None, false)]
+        {
+            let said = advised_at(event, most, cores);
+            assert_eq!(said.contains("a smaller pool would not help"), is_few, "{event}, {most}: {said}");
+            assert_eq!(said.contains(pool), !is_few, "{event}, {most}: {said}");
+        }
+    }
+    let said = advised_at("Processor:RunQueue", 1.9, Some(2));
+    assert!(said.contains("1.90 sessions were at work on average with 2 processors"), "{said}");
 }
 
 const BUSY: &str = "buffer busy waits";

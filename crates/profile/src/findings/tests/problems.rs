@@ -204,7 +204,7 @@ fn left_out() -> Reading {
     };
     reading(row::PLANS_LEFT_OUT, 62..68_usize, of, |shapes| match shapes.checked_sub(64)? {
         0 => None,
-        1 => Some(says!["1 execution is missing in the plans: more plans of a statement were in the trace"]),
+        1 => Some(says!["1 execution is missing in the plans: more plans of a statement were found than"]),
         more => Some(says![format!("{more} executions are missing in the plans")]),
     })
 }

@@ -31,6 +31,14 @@ pub enum SkewError {
     /// A condition without an operator.
     #[error("'{0}' has no operator: write DIMENSION=VALUE with =, !=, ~ (contains), <, <=, > or >=")]
     NoOperator(String),
+    /// A condition that ends with its operator.
+    #[error("'{condition}' has no value behind '{operator}': write one, or '' where it is to be empty")]
+    NoValue {
+        /// The condition as written.
+        condition: String,
+        /// Its operator.
+        operator: &'static str,
+    },
     /// Conditions of which one is to hold.
     #[error(
         "'{0}' joins conditions with '{word}', which is not supported: join them with 'and' where all must hold, and \

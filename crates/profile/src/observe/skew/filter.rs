@@ -141,6 +141,9 @@ impl Term {
         if written == value && has_alternative(value) {
             return Err(SkewError::Alternatives(text.trim().into()));
         }
+        if value.is_empty() {
+            return Err(SkewError::NoValue { condition: text.trim().into(), operator: sign });
+        }
         let is_order = !matches!(operator, Operator::Equal | Operator::NotEqual | Operator::Contains);
         let is_wrong = match dimension.kind() {
             Kind::Text => is_order,
@@ -337,6 +340,12 @@ mod tests {
         assert_eq!(error("user~SCOTT"), of_number, "what a text takes is of no use there");
         assert!(error("event<x").ends_with("which is a text: write =, != or ~ (contains)"), "{}", error("event<x"));
         assert!(error("file=four").contains("'four'"));
+        let no_value = "'event~' has no value behind '~': write one, or '' where it is to be empty";
+        assert_eq!(error("event~ "), no_value, "every event has an empty text in it");
+        for text in ["event=", "module!=", "file>=", "event~ and file=4"] {
+            assert!(error(text).contains("has no value"), "{}", error(text));
+        }
+        assert_eq!(Filter::parse(&["module=''"]).unwrap().terms[0].operand, Operand::Text(String::new()));
         assert!(error("latency>5").contains("500us"));
         assert!(error("").contains("no operator"));
     }

@@ -5,6 +5,7 @@ use std::mem;
 
 use sys::file::awaited::unless_called_off;
 
+use crate::input::SharedContents;
 use crate::input::bytes::Bytes;
 use crate::source::oracle::mark;
 use crate::source::oracle::scan::{ChunkEnd, LINE_MAX};
@@ -36,6 +37,8 @@ pub(crate) struct Chunk {
 #[derive(Debug)]
 pub(crate) struct Chunks {
     source: Bytes,
+    /// The files of an archive, each of which begins a chunk; `None` where none does.
+    files: Option<SharedContents>,
     chunk_bytes: usize,
     offset: u64,
     /// Bytes that were read and belong to the next chunk.
@@ -53,6 +56,7 @@ impl Chunks {
     pub(crate) fn new(source: Bytes, chunk_bytes: usize) -> Chunks {
         Chunks {
             source,
+            files: None,
             chunk_bytes: chunk_bytes.max(1),
             offset: 0,
             leftover: Vec::new(),
@@ -61,6 +65,12 @@ impl Chunks {
             was_called_off: unless_called_off().is_err(),
             failure: None,
         }
+    }
+
+    /// The same, where each file of an archive begins a chunk: what is counted of a chunk is of one file.
+    pub(crate) fn by_file(source: Bytes, chunk_bytes: usize) -> Chunks {
+        let files = source.contents();
+        Chunks { files, ..Chunks::new(source, chunk_bytes) }
     }
 
     /// Whether the last chunk was handed out, and the error behind it.
@@ -92,6 +102,11 @@ impl Chunks {
         let mut wanted = self.chunk_bytes;
         loop {
             self.fill(bytes, wanted);
+            if let Some(length) = self.length_of_file(bytes.len()) {
+                self.leftover.extend_from_slice(&bytes[length..]);
+                bytes.truncate(length);
+                return self.chunk(bytes, ChunkEnd::Line);
+            }
             if self.is_source_at_end && bytes.len() <= wanted {
                 self.is_over = true;
                 if self.failure.is_none() {
@@ -114,9 +129,16 @@ impl Chunks {
         }
     }
 
-    /// Reads until there are this many bytes, or the source ends.
+    /// How many of the bytes that were read are of the first file among them; `None` where all are. A file of an
+    /// archive begins a line.
+    fn length_of_file(&self, bytes: usize) -> Option<usize> {
+        let next = self.files.as_ref()?.next_begin(self.offset)?;
+        usize::try_from(next - self.offset).ok().filter(|length| *length < bytes)
+    }
+
+    /// Reads until there are this many bytes, a file of an archive ends among them, or the source ends.
     fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) {
-        while bytes.len() < wanted && !self.is_source_at_end {
+        while bytes.len() < wanted && !self.is_source_at_end && self.length_of_file(bytes.len()).is_none() {
             let most = (wanted - bytes.len()).min(READ_BYTES);
             self.append(bytes, most);
         }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use measure::sorting;
@@ -35,18 +35,23 @@ pub struct Probe {
 }
 
 /// Whether anything in these bytes may be a call or a wait. They are read as far as the first one.
-pub(super) fn may_hold_calls(mut bytes: Bytes) -> bool {
-    let mut read = Vec::new();
+pub(super) fn may_hold_calls(bytes: &mut dyn Read) -> bool {
+    let mut read = vec![0; TIMED_BYTES_MAX + PIECE_BYTES];
+    let mut known = 0;
     loop {
-        // A sign of one may have begun in the bytes before.
-        read.drain(..read.len().saturating_sub(TIMED_BYTES_MAX));
-        let more = unless_called_off().and_then(|()| bytes.append(&mut read, PIECE_BYTES));
-        if !more.is_ok_and(|more| more > 0) {
-            return false;
-        }
-        if may_be_traced(&read) {
+        let more = match unless_called_off().and_then(|()| bytes.read(&mut read[known..])) {
+            Ok(more) if more > 0 => more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            _ => return false,
+        };
+        known += more;
+        if may_be_traced(&read[..known]) {
             return true;
         }
+        // A sign of one may have begun in the bytes before.
+        let kept = known.min(TIMED_BYTES_MAX);
+        read.copy_within(known - kept..known, 0);
+        known = kept;
     }
 }
 
@@ -159,8 +164,9 @@ mod tests {
 
     #[test]
     fn a_call_is_found_wherever_it_stands_and_no_other_text_is_one() {
-        let holds = |text: String| may_hold_calls(Bytes::from_reader(io::Cursor::new(text)));
-        for before in (PIECE_BYTES - 6..PIECE_BYTES + 2).chain([0, 9 * PIECE_BYTES]) {
+        let holds = |text: String| may_hold_calls(&mut io::Cursor::new(text));
+        let read = TIMED_BYTES_MAX + PIECE_BYTES;
+        for before in (read - 6..read + 2).chain([0, 9 * PIECE_BYTES]) {
             assert!(holds("x".repeat(before) + "ela= 9"), "{before}");
         }
         assert!(!holds("x".repeat(3 * PIECE_BYTES)) && !holds(String::new()));

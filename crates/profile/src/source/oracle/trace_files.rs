@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use measure::quantity::grouped;
 
-use crate::event::{Accounted, TimeScale, Unit, Unread};
-use crate::input::{Given, Problem, foreign};
+use crate::event::{Accounted, TimeScale, Unit};
+use crate::input::{Given, Held, Problem, SharedContents, foreign};
 use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
 use crate::source::oracle::account::Accounting;
@@ -17,15 +17,20 @@ use crate::source::oracle::probe::{PROBE_BYTES, may_hold_calls, order_segments, 
 use crate::source::oracle::read::{How, read_with};
 use crate::source::oracle::record::{Attribute, Batch, Body, Mark};
 use crate::source::oracle::time_scale::TimeScaleProbe;
+use crate::source::unread::UnreadLines;
 
 /// The row of the table of sources.
 pub const ROW: SourceRow = SourceRow {
     noun: "a trace",
+    database: "Oracle",
     name: None,
     // A trace can begin with anything: its calls and waits are what makes it one.
     recognises: |_, _| false,
     names: |_| false,
     shows: may_hold_calls,
+    lacks: "it holds no call and no wait",
+    is_read_by_period: false,
+    unexported: None,
     unused: &[
         ("from", "--since and --until choose traces by their time, and compare takes a part of one"),
         ("to", "--since and --until choose traces by their time, and compare takes a part of one"),
@@ -73,14 +78,14 @@ impl Source for TraceFiles {
         let bytes = input.open()?;
         let contents = bytes.contents();
         let accounting = mem::replace(&mut self.accounting, Accounting::new());
-        let mut files = Files { head_hash, ..Files::new(&given, self.settings.unit, first, accounting) };
+        let files = Files::new(&given, self.settings.unit, first, accounting);
+        let mut files = Files { head_hash, within: contents.clone(), ..files };
         let mut head = Vec::new();
         let aside = reading.listeners.1.aside();
         let how = How { options: self.settings.reading, binds: self.settings.binds, aside: aside.as_deref() };
         let outcome = read_with(bytes, how, &mut |batch: &mut Batch| {
-            if head.is_empty() {
-                head.extend_from_slice(&batch.bytes[..batch.bytes.len().min(foreign::HEAD_BYTES)]);
-            }
+            let room = foreign::HEAD_BYTES.saturating_sub(head.len());
+            head.extend_from_slice(&batch.bytes[..batch.bytes.len().min(room)]);
             files.batch(batch, reading)
         });
         let (mut read, accounting) = files.finish(reading);
@@ -143,8 +148,12 @@ pub(super) struct Files {
     first: Option<TimeScale>,
     name: String,
     head_hash: Option<u64>,
+    /// The files of the archive that the input is.
+    within: Option<SharedContents>,
     /// The files so far, the last one being read.
     begun: Vec<SourceFile>,
+    /// The lines of each of them that were not read.
+    unread: Vec<UnreadLines>,
     /// What was read and waits until there is enough of it to find its unit.
     held: VecDeque<Batch>,
     /// The records of the first of these batches from which on they wait.
@@ -166,7 +175,9 @@ impl Files {
             first,
             name: given.name(),
             head_hash: None,
+            within: None,
             begun: Vec::new(),
+            unread: Vec::new(),
             held: VecDeque::new(),
             held_from: 0,
             timed_before: 0,
@@ -271,8 +282,8 @@ impl Files {
     }
 
     fn take(&mut self, batch: &Batch, records: Range<usize>, reading: &mut Reading<'_, '_>) {
-        let Some(file) = self.begun.last_mut() else { return };
-        batch.unread_at(&records).for_each(|unread| Unread::add(&mut file.unread, unread));
+        let (Some(file), Some(lines)) = (self.begun.last_mut(), self.unread.last_mut()) else { return };
+        batch.unread_at(&records).for_each(|unread| lines.add(unread));
         self.accounting.part(batch, records, &mut reading.listeners);
         file.timed_records = self.timed_before + self.accounting.timed_records();
     }
@@ -287,6 +298,7 @@ impl Files {
         }
         let head_hash = self.head_hash.filter(|_| is_first);
         self.begun.push(SourceFile { name, head_hash, scale, ..SourceFile::default() });
+        self.unread.push(UnreadLines::of(self.within.clone()));
         self.begin = if is_first { 0 } else { offset };
     }
 
@@ -312,6 +324,11 @@ impl Files {
     pub(super) fn finish(mut self, reading: &mut Reading<'_, '_>) -> (Vec<SourceFile>, Accounting) {
         self.release(Rest::Nothing, reading);
         self.end_file(self.end, reading);
+        for (file, unread) in self.begun.iter_mut().zip(self.unread) {
+            let (all, within) = unread.finish(Held::Trace);
+            let within = within.into_iter().map(|(name, unread)| (format!("{}/{name}", self.name), unread));
+            (file.unread, file.unread_within) = (all, within.collect());
+        }
         (self.begun, self.accounting)
     }
 }

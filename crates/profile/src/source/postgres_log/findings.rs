@@ -80,12 +80,18 @@ const NOTES: [Note; 9] = [
     (
         |logs| logs.orphans.saturating_sub(logs.orphans_of_calls),
         row::INNER_STATEMENTS,
-        ["ran inside a function or procedure whose own call is not in the log"; 2],
+        [
+            "ran inside a function or procedure whose own call is not in the log, and counts as a call of its own",
+            "ran inside a function or procedure whose own call is not in the log, and count as calls of their own",
+        ],
     ),
     (
         |logs| logs.orphans_of_calls,
         row::INNER_STATEMENTS,
-        ["ran inside a procedure or block whose own call is logged without a plan"; 2],
+        [
+            "ran inside a procedure or block whose own call is logged without a plan, and counts as a call of its own",
+            "ran inside a procedure or block whose own call is logged without a plan, and count as calls of their own",
+        ],
     ),
 ];
 

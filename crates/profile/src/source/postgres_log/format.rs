@@ -35,6 +35,9 @@ struct PlanFile(Entry);
 impl Assembler for PlanFile {
     fn line(&mut self, line: &Line<'_>, _sink: &mut Sink<'_>) {
         let PlanFile(entry) = self;
+        if entry.lines == 0 {
+            entry.offset = line.offset;
+        }
         entry.lines += 1;
         entry.bytes += line.bytes;
         if line.is_too_long || entry.message.len() + line.text.len() > MESSAGE_BYTES_MAX {
@@ -46,7 +49,10 @@ impl Assembler for PlanFile {
     }
 
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        sink(Ok(&self.0));
+        let entry = std::mem::take(&mut self.0);
+        if entry.lines > 0 {
+            sink(Ok(&entry));
+        }
     }
 }
 

@@ -28,20 +28,25 @@ use crate::event::{
     ProblemKind, Root, Scope, ScopeIndex, Segment, Session, SessionIndex, Statement, StatementIndex, Ticks, Unread,
     Wait,
 };
-use crate::input;
 use crate::input::bytes::Bytes;
+use crate::input::{self, Held, SharedContents};
 use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Meter, Reading, Source, SourceFile, SourceRow};
 use crate::source::session_clock::SessionClock;
+use crate::source::unread::UnreadLines;
 use crate::tables::folding::fold_text;
 
 /// The row of the table of sources.
 pub const ROW: SourceRow = SourceRow {
     noun: "a server log",
+    database: "PostgreSQL",
     name: Some("PostgreSQL server log"),
     recognises: |_, head| detect(head).is_some(),
     names: |_| false,
     shows: holds_plan,
+    lacks: "it holds no plan in JSON, as auto_explain writes them",
+    is_read_by_period: false,
+    unexported: None,
     unused: &[
         ("time_scale", "times of a PostgreSQL log are in milliseconds"),
         ("think_time", "a PostgreSQL log does not show how long a session waited for its client"),
@@ -121,6 +126,12 @@ pub struct LogSource {
     shared_statements: u64,
     shared_sessions: u64,
     summary: LogSummary,
+    /// The lines of the log that is being read that are not read.
+    unread: UnreadLines,
+    /// Whether statements whose texts differ in their literals alone are kept apart.
+    keeps_literals: bool,
+    /// The statements whose executions have different texts, and so one without literals.
+    without_literals: HashSet<u32>,
     calls: u64,
     /// The executions of several logs, where there are several.
     known: Option<HashMap<u64, Known>>,
@@ -199,18 +210,37 @@ impl LogSource {
     /// # Errors
     /// Where the input cannot be read; what came before has been emitted.
     pub fn read_log(&mut self, input: impl Read, observer: &mut dyn Observer) -> io::Result<Option<LogFormat>> {
+        let outcome = self.read_files(input, None, observer);
+        self.end_unread();
+        outcome
+    }
+
+    /// The same of the files of an archive, of which an entry goes on in no other one.
+    fn read_files(
+        &mut self,
+        input: impl Read,
+        files: Option<&SharedContents>,
+        observer: &mut dyn Observer,
+    ) -> io::Result<Option<LogFormat>> {
         let mut lines = Lines::new(input);
         let Some(format) = detect(lines.head()?) else { return Ok(None) };
         let mut sink = |found: Result<&Entry, Unread>| {
             let read = found.and_then(|entry| self.entry(entry, format, observer).map_err(|kind| entry.unread(kind)));
             if let Err(unread) = read {
-                Unread::add(&mut self.summary.unread, &unread);
+                self.unread.add(&unread);
             }
         };
         let mut assembler = format.assembler();
+        let mut file = None;
         let outcome = loop {
             match lines.read_line() {
-                Ok(Some(line)) => assembler.line(&line, &mut sink),
+                Ok(Some(line)) => {
+                    let number = files.and_then(|files| files.number_from(file, line.offset));
+                    if std::mem::replace(&mut file, number) != number {
+                        assembler.finish(&mut sink);
+                    }
+                    assembler.line(&line, &mut sink);
+                }
                 Ok(None) => break Ok(Some(format)),
                 Err(error) => break Err(error),
             }
@@ -222,6 +252,7 @@ impl LogSource {
 
     /// Emits what waited for more to come, and returns what is known of the whole.
     pub fn end(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
+        self.end_unread();
         for index in 0..self.states.len() {
             let mut state = std::mem::take(&mut self.states[index]);
             let session = SessionIndex(index as u32);
@@ -237,6 +268,14 @@ impl LogSource {
             clocks: self.clocks,
         };
         (accounted, self.summary)
+    }
+
+    /// Ends the counting of lines that were not read of one log: adds them to those of all logs. Gives them by kind,
+    /// and by the file of an archive.
+    fn end_unread(&mut self) -> (Vec<Unread>, Vec<(String, Unread)>) {
+        let (unread, within) = std::mem::take(&mut self.unread).finish(Held::ServerLog);
+        unread.iter().for_each(|one| Unread::add(&mut self.summary.unread, one));
+        (unread, within)
     }
 
     /// What found no room of its own.
@@ -351,8 +390,7 @@ impl LogSource {
         let bytes = entry.bytes.min(behind.len() as u64);
         let lines = entry.lines.min(behind.lines().count() as u64);
         self.summary.plan_bytes -= bytes;
-        let unread = Unread { kind: BEHIND_A_PLAN, lines, bytes, first_offset: entry.offset };
-        Unread::add(&mut self.summary.unread, &unread);
+        self.unread.add(&Unread { kind: BEHIND_A_PLAN, lines, bytes, first_offset: entry.offset });
     }
 
     /// Whether a log of another format held this execution: the same plan, to its last figure, in the same second of a
@@ -630,26 +668,41 @@ impl LogSource {
         ScopeIndex(place(&mut self.scopes, scope, || push(&mut self.context.scopes, scope.clone())))
     }
 
-    /// Statements are one by the identifier that the server computed, else by their text with its literals folded.
+    /// Statements are one by the identifier that the server computed, else by their text with its literals folded; by
+    /// their texts as they are where literals are kept.
     fn statement(&mut self, document: &PlanDocument, depth: u16) -> StatementIndex {
         // A log's own field has the identifier of what the session runs when it writes the entry: a SELECT of a
         // transaction is logged when its portal closes, which the next statement does.
-        let id = match document.query_id.filter(|id| *id != 0) {
-            Some(id) => id.to_string(),
-            None => format!("text-{:016x}", hash(fold_text(&document.query).as_bytes())),
+        let id = match (document.query_id.filter(|id| *id != 0), self.keeps_literals) {
+            (Some(id), false) => id.to_string(),
+            (None, false) => format!("text-{:016x}", hash(fold_text(&document.query).as_bytes())),
+            // The server's identifier still finds all of its statements.
+            (Some(id), true) => format!("{id}-{:010x}", hash(document.query.as_bytes()) >> 24),
+            (None, true) => format!("text-{:016x}", hash(document.query.as_bytes())),
         };
+        let head = &document.query[..document.query.floor_char_boundary(TEXT_BYTES_MAX)];
         if is_full(&self.statements, &*id, STATEMENTS_MAX) {
             self.shared_statements += 1;
             return StatementIndex(place(&mut self.statements, OTHER_STATEMENTS, || {
                 push(&mut self.context.statements, Statement { id: OTHER_STATEMENTS.into(), ..Statement::default() })
             }));
         }
-        StatementIndex(place(&mut self.statements, &*id, || {
-            let text = document.query[..document.query.floor_char_boundary(TEXT_BYTES_MAX)].to_string();
+        let number = place(&mut self.statements, &*id, || {
             let text_bytes = document.query.len() as u64;
-            let statement = Statement { id: id.clone(), text, text_bytes, depth, ..Statement::default() };
+            let statement = Statement { id: id.clone(), text: head.into(), text_bytes, depth, ..Statement::default() };
             push(&mut self.context.statements, statement)
-        }))
+        });
+        self.leave_out_literals(number, head);
+        StatementIndex(number)
+    }
+
+    /// Shows a statement without its literals where another execution has other ones: those of the first say nothing of
+    /// it.
+    fn leave_out_literals(&mut self, number: u32, text: &str) {
+        let Some(known) = self.context.statements.get_mut(number as usize) else { return };
+        if known.text != text && self.without_literals.insert(number) {
+            known.text = fold_text(&known.text);
+        }
     }
 }
 
@@ -738,6 +791,10 @@ fn of_caller(caller: [i64; 5], mut inner: [i64; 5]) -> [i64; 5] {
 }
 
 impl Source for LogSource {
+    fn keep_literals(&mut self) {
+        self.keeps_literals = true;
+    }
+
     fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
         self.known = (inputs.len() > 1).then(HashMap::new);
         by_first_stamp(inputs)
@@ -748,12 +805,13 @@ impl Source for LogSource {
         let bytes = input.open()?;
         let contents = bytes.contents();
         reading.begin_file(&name);
-        let (plans, before) = (self.summary.plans, std::mem::take(&mut self.summary.unread));
+        let plans = self.summary.plans;
+        self.unread = UnreadLines::of(contents.clone());
         let mut metered = Metered { bytes, name: &name, read: 0, meter: &mut reading.meter };
-        let outcome = self.read_log(&mut metered, &mut reading.listeners);
+        let outcome = self.read_files(&mut metered, contents.as_ref(), &mut reading.listeners);
         let bytes = metered.read;
-        let unread = std::mem::replace(&mut self.summary.unread, before);
-        unread.iter().for_each(|unread| Unread::add(&mut self.summary.unread, unread));
+        let (unread, within) = self.end_unread();
+        let unread_within = within.into_iter().map(|(file, unread)| (format!("{name}/{file}"), unread)).collect();
         let timed_records = self.summary.plans - plans;
         let cut_short = match outcome {
             Err(error) if bytes == 0 => return Err(input::Problem::Unreadable { name, error }),
@@ -761,7 +819,7 @@ impl Source for LogSource {
         };
         let read = SourceFile { name, bytes, timed_records, unread, cut_short, head_hash, ..SourceFile::default() };
         let contents = contents.map(|contents| contents.take()).unwrap_or_default();
-        Ok(vec![SourceFile { contents, ..read }])
+        Ok(vec![SourceFile { contents, unread_within, ..read }])
     }
 
     fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
@@ -771,7 +829,7 @@ impl Source for LogSource {
 }
 
 /// Whether a log holds a plan that can be read. It is read as far as the first one.
-fn holds_plan(bytes: Bytes) -> bool {
+fn holds_plan(bytes: &mut dyn Read) -> bool {
     let is_found = Cell::new(false);
     let mut source = LogSource::new();
     // What cannot be read any further holds no other one.
@@ -789,12 +847,12 @@ impl Observer for FirstPlan<'_> {
 }
 
 /// A reader that ends where a plan was found.
-struct UpToPlan<'a> {
-    bytes: Bytes,
+struct UpToPlan<'a, R> {
+    bytes: R,
     is_found: &'a Cell<bool>,
 }
 
-impl Read for UpToPlan<'_> {
+impl<R: Read> Read for UpToPlan<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.is_found.get() {
             return Ok(0);
@@ -1088,6 +1146,69 @@ mod tests {
         let (kept, context, _) = read(&log);
         assert_eq!(context.statements.len(), 2);
         assert_eq!(kept.calls[0].statement, kept.calls[1].statement);
+    }
+
+    #[test]
+    fn a_statement_of_several_literals_shows_none_of_them_and_those_that_are_to_stay_apart_do() {
+        let statements = |queries: [&str; 3], keeps_literals: bool| {
+            let log: String = queries.map(|query| entry(1, 7, "1.0", query, FIGURES)).concat();
+            let (mut kept, mut source) = (Kept::default(), LogSource::new());
+            if keeps_literals {
+                source.keep_literals();
+            }
+            source.read_log(log.as_bytes(), &mut kept).unwrap();
+            let (accounted, _) = source.end(&mut kept);
+            accounted.context.statements.into_iter().map(|known| (known.id, known.text)).collect::<Vec<_>>()
+        };
+        let texts = |queries, keeps_literals| {
+            let found = statements(queries, keeps_literals).into_iter();
+            found.map(|(_, text)| text).collect::<Vec<String>>()
+        };
+        let queries = ["select 1", "select  2", "select x"];
+        assert_eq!(texts(queries, false), ["select ?", "select x"]);
+        assert_eq!(texts(queries, true), queries);
+        assert_eq!(texts(["select 1"; 3], false), ["select 1"], "the one that all executions have");
+        // The server's identifier is that of all of them.
+        let identifier = "\", \"Query Identifier\": 12, \"a\": \"";
+        let numbered = ["select 1", "select 2", "select 1"].map(|query| query.to_string() + identifier);
+        let numbered = [&*numbered[0], &*numbered[1], &*numbered[2]];
+        assert_eq!(statements(numbered, false), [("12".to_string(), "select ?".to_string())]);
+        let apart = statements(numbered, true);
+        assert!(apart.len() == 2 && apart.iter().all(|(id, _)| id.starts_with("12-")), "{apart:?}");
+    }
+
+    #[test]
+    fn lines_of_a_trace_in_an_archive_of_logs_are_counted_as_what_they_are_and_no_message_swallows_them() {
+        let trace = "PARSING IN CURSOR #1 len=8\nselect 1\nEND OF STMT\nEXEC #1:c=1,e=2,dep=0,tim=3\n";
+        let plain = "2026-11-21 10:45:00 UTC [7] ERROR:  no\n";
+        let planned = entry(500, 7, "4.250", "select 1", FIGURES);
+        let kinds = |log: &str| -> Vec<(String, &'static str, u64, u64)> {
+            let files = [("a.log", log), ("b.trc", trace), ("c.log", planned.as_str())];
+            let mut archive = tar::Builder::new(Vec::new());
+            for (name, text) in files {
+                let mut header = tar::Header::new_ustar();
+                header.set_size(text.len() as u64);
+                archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("all.tar");
+            std::fs::write(&path, archive.into_inner().unwrap()).unwrap();
+            let progress = &mut |_: &str, _: u64| std::ops::ControlFlow::Continue(());
+            let (mut collector, mut more) = (Collector::new(THINK_TIME), Kept::default());
+            let mut reading = Reading::new((&mut collector, &mut more), progress);
+            let input = Input { given: input::Given::File(path), bytes: None, head_hash: None };
+            let read = LogSource::new().read(input, &mut reading).unwrap();
+            let [file] = &read[..] else { panic!("one file") };
+            assert_eq!(file.timed_records, 1 + u64::from(log.contains("plan:")), "of the logs around it");
+            let lines: u64 = file.unread.iter().map(|unread| unread.lines).sum();
+            assert_eq!(lines, file.unread_within.iter().map(|(_, unread)| unread.lines).sum::<u64>());
+            let named = |name: &str| name.rsplit_once("all.tar/").unwrap().1.to_string();
+            let within = file.unread_within.iter();
+            within.map(|(name, one)| (named(name), one.kind, one.lines, one.first_offset)).collect()
+        };
+        let of_trace = ("b.trc".to_string(), "lines of traces", 4_u64, 0_u64);
+        assert_eq!(kinds(&planned), std::slice::from_ref(&of_trace), "behind a plan");
+        assert_eq!(kinds(plain), [("a.log".to_string(), "messages without a plan", 1, 0), of_trace]);
     }
 
     #[test]

@@ -25,11 +25,18 @@ use crate::tables::sampled::{Counters, OwnCost};
 /// The row of the table of sources. A recording's profile is one of samples: it compares with those of the same server.
 pub const ROW: SourceRow = SourceRow {
     noun: "a recording",
+    database: "PostgreSQL",
     name: Some(SAMPLED_SOURCE),
     recognises: |_, head| recording::is_segment(head),
     names: |path| SegmentName::of(path).is_some(),
     // A segment of a time at which nothing was done says just that.
     shows: |_| true,
+    lacks: "it holds no sample",
+    is_read_by_period: true,
+    unexported: Some(
+        "a recording is Parquet already: docs/events.md has its columns, and --sql recorded-events prints SQL that \
+         runs in its folder.",
+    ),
     unused: &[
         ("time_scale", "times of a recording are in nanoseconds"),
         ("since", "a recording is read from one time to another: --from and --to"),
@@ -519,12 +526,17 @@ impl Source for RecordedSource {
             return named.into_iter().map(|(_, input)| input).collect();
         };
         let span = self.period.span(first, last);
+        let is_backwards = span.start >= span.end;
         let has_part = |name: &Option<SegmentName>| {
             name.is_none_or(|name| name.begin < span.end && name.end > span.start && span.start < span.end)
         };
         if !named.iter().any(|(name, _)| has_part(name)) {
             let (asked, held) = (in_words(&span), in_words(&(first..last)));
-            self.span = Err(format!("nothing was recorded {asked}: the recording is {held} (UTC)"));
+            let nothing = match is_backwards {
+                true => format!("the end is not after the beginning of the time asked for, {asked}"),
+                false => format!("nothing was recorded {asked}"),
+            };
+            self.span = Err(format!("{nothing}: the recording is {held} (UTC)"));
             named.truncate(1);
             return named.into_iter().map(|(_, input)| input).collect();
         }

@@ -175,6 +175,7 @@ fn sampled(accounting: &Accounting, observed: &Observed) -> Sampled {
         is_counted_in_part: false,
         own: observed.own,
         stolen: observed.stolen,
+        cores: observed.cores,
         reads: None,
         findings: Vec::<Finding>::new(),
     }

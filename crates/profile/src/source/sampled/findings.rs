@@ -37,13 +37,15 @@ pub(super) fn findings(of: &Judged<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     found.extend(of.blockers());
     found.extend((!of.observed.level.is_empty()).then(|| row::LEVEL.of(of.observed.level.join(" "))));
-    found.extend(of.db_time());
-    found.extend(scarce(of.sampled));
+    let scarce = scarce(of.sampled, of.is_idle_by_account());
+    found.extend(of.db_time(scarce.is_some()));
+    found.extend(scarce);
     found.extend(numbered(of.context));
     found.extend(hidden(of.accounting.hidden, of.accounting.sessions_max));
     found.extend(disabled(of.accounting.disabled));
     found.extend(of.observed.away.iter().map(away));
     found.extend(of.observed.ended.as_ref().map(|why| row::SAMPLING_ENDED.of(ended(why))));
+    found.extend(of.observed.rate_asked.map(|asked| rate_cut(asked, of.observed.rate)));
     found.extend((!of.sampled.is_exact).then(|| rate(of.sampled.looks, of.sampled.time, of.observed.rate)).flatten());
     found.extend(idle_in_transaction(of.accounting.idle_in_transaction, of.sampled.time));
     found.extend(of.sampled.stolen.and_then(|part| stolen(part, of.sampled.is_exact)));
@@ -69,8 +71,15 @@ impl Judged<'_> {
         Some(row::BLOCKERS.of(blocked(root, below, self.context.statement_id(root.statement), unknown)))
     }
 
-    fn db_time(&self) -> Option<Finding> {
+    /// Whether by the server's own account no session was at work.
+    fn is_idle_by_account(&self) -> bool {
+        self.observed.db_time.as_ref().is_some_and(|known| known.as_ref().is_ok_and(|time| *time <= Ticks::ZERO))
+    }
+
+    /// How the account agrees with the samples. That neither has a session at work may have been said of both.
+    fn db_time(&self, is_said: bool) -> Option<Finding> {
         match self.observed.db_time.as_ref()? {
+            Ok(_) if is_said && self.sampled.db_time <= Ticks::ZERO && self.is_idle_by_account() => None,
             Ok(of_server) => Some(agreement(self.sampled, *of_server)),
             Err(why) => {
                 let message = format!(
@@ -92,17 +101,19 @@ fn agreement(sampled: &Sampled, of_server: Ticks) -> Finding {
     }
     let off = (samples - of_server).0.abs();
     let explained = match sampled.is_exact {
-        true => "its account leaves out the receipt of a request and the sending of its last rows".to_string(),
-        false => format!("sampling and the account's delay explain up to {}", shown(error)),
+        true => Some("its account leaves out the receipt of a request and the sending of its last rows".to_string()),
+        false if error <= Ticks::ZERO => None,
+        false => Some(format!("sampling and the account's delay explain up to {}", shown(error))),
     };
     // No part of nothing.
     let share = (of_server > Ticks::ZERO && samples > Ticks::ZERO)
-        .then(|| format!("{:+.1} %; ", 100.0 * (samples.0 as f64 / of_server.0 as f64 - 1.0)));
+        .then(|| format!("{:+.1} %", 100.0 * (samples.0 as f64 / of_server.0 as f64 - 1.0)));
+    let notes: Vec<String> = share.into_iter().chain(explained).collect();
+    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
     let message = format!(
-        "Sessions were at work for {} by {made_from} and {} by the server's own account ({}{explained})",
+        "Sessions were at work for {} by {made_from} and {} by the server's own account{notes}",
         time_at_work(samples),
         time_at_work(of_server),
-        share.unwrap_or_default()
     );
     if off <= error.0 || sampled.is_exact {
         return row::DB_TIME_AGREES.of(message + ".");
@@ -137,19 +148,22 @@ fn blocked(root: &BlockerRow, below: u64, statement: &str, unknown: Ticks) -> St
     format!("Session {}{state}{last} blocked others for {} ({waits}).{rest}", root.process, shown(root.time))
 }
 
-/// Whether sessions were at work, and found there often enough.
-fn scarce(sampled: &Sampled) -> Option<Finding> {
+/// Whether sessions were at work, and found there often enough; `is_idle` says that the server's own account has none.
+fn scarce(sampled: &Sampled, is_idle: bool) -> Option<Finding> {
     let samples = counted(sampled.samples, "sample", "samples");
+    let account = if is_idle { ", and the server's own account has none" } else { "" };
     let message = match sampled.samples {
-        0 if sampled.is_exact => {
-            "No session that was watched was at work: there is no time to divide. Watch when there is work.".into()
-        }
+        0 if sampled.is_exact => format!(
+            "No session that was watched was at work{account}: there is no time to divide. Watch when there is work."
+        ),
         // What was seen whole rests on no samples.
         _ if sampled.is_exact => return None,
-        0 => "No sample found a session at work: there is no time to divide. Sample when there is work.".into(),
-        _ if sampled.db_time <= Ticks::ZERO => {
-            format!("No sample found a session at work: all of the time is that of pauses in transactions ({samples}).")
-        }
+        0 => format!(
+            "No sample found a session at work{account}: there is no time to divide. Sample when there is work."
+        ),
+        _ if sampled.db_time <= Ticks::ZERO => format!(
+            "No sample found a session at work{account}: all of the time is that of pauses in transactions ({samples})."
+        ),
         SAMPLES_MIN.. => return None,
         few => format!(
             "The shares rest on {samples} of sessions at work: each may be off by {} points and more. Sample for \
@@ -217,7 +231,7 @@ fn rate(looks: u64, time: Ticks, asked: f64) -> Option<Finding> {
     let reached = looks as f64 / seconds;
     (seconds >= 1.0 && reached < RATE_REACHED * asked).then(|| {
         let message = format!(
-            "{} samples a second were taken of the {} that were asked for: the server with its rest after slow \
+            "{} samples a second were taken of the {} that were to be taken: the server with its rest after slow \
              answers, the way to it or the wait for a processor of this machine took longer. \
              Each stands for the time since the one before, so that no time is missing.",
             three_digits(reached),
@@ -225,6 +239,14 @@ fn rate(looks: u64, time: Ticks, asked: f64) -> Option<Finding> {
         );
         row::RATE_NOT_REACHED.of(message)
     })
+}
+
+/// That fewer looks were taken than were asked for, because each of them is a query.
+fn rate_cut(asked: f64, taken: f64) -> Finding {
+    row::RATE_NOT_REACHED.of(format!(
+        "--rate {asked} was not followed: where the server's shared memory is not read, each sample is a query, and at \
+         most {taken} a second are sent."
+    ))
 }
 
 fn idle_in_transaction(idle: Ticks, time: Ticks) -> Option<Finding> {

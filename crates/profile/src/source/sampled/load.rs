@@ -18,6 +18,8 @@ pub(super) struct Load {
     window: Ticks,
     in_window: Ticks,
     seconds: Vec<f32>,
+    /// The same two times of the last of these seconds.
+    last: (Ticks, Ticks),
 }
 
 impl Load {
@@ -29,15 +31,21 @@ impl Load {
         self.in_window += of_sessions;
         if self.window >= SECOND {
             if self.seconds.len() < WINDOWS_MAX {
-                self.seconds.push(self.in_window.0 as f32 / self.window.0 as f32);
+                self.seconds.push(mean(self.window, self.in_window));
+                self.last = (self.window, self.in_window);
             }
             (self.window, self.in_window) = (Ticks::ZERO, Ticks::ZERO);
         }
     }
 
-    /// What it came to; no quantiles before the first second is over.
+    /// What it came to; no quantiles before the first second is over. What is left behind the last whole second is part
+    /// of that one: left out, it could lift the mean above every second.
     pub(super) fn active_sessions(&self) -> ActiveSessions {
         let mut seconds = self.seconds.clone();
+        let is_kept = seconds.len() < WINDOWS_MAX;
+        if let Some(last) = seconds.last_mut().filter(|_| is_kept) {
+            *last = mean(self.last.0 + self.window, self.last.1 + self.in_window);
+        }
         seconds.sort_by(f32::total_cmp);
         ActiveSessions {
             mean: self.db_time.0 as f64 / self.time.0.max(1) as f64,
@@ -47,6 +55,11 @@ impl Load {
             max: quantile(&seconds, 1.0),
         }
     }
+}
+
+/// The mean number of sessions at work in a time.
+fn mean(time: Ticks, of_sessions: Ticks) -> f32 {
+    of_sessions.0 as f32 / time.0 as f32
 }
 
 /// The least of the ascending values that this part of them does not exceed.
@@ -70,5 +83,18 @@ mod tests {
         assert_eq!((active.seconds, active.p95, active.p99, active.max), (100, Some(1.0), Some(1.0), Some(40.0)));
         assert!((active.mean - 1.39).abs() < 1e-9, "{active:?}");
         assert_eq!(Load::default().active_sessions().p95, None);
+    }
+
+    #[test]
+    fn the_mean_is_not_above_every_second_because_of_the_rest_behind_the_last_one() {
+        let mut load = Load::default();
+        for tenth in 0..28 {
+            let active = if tenth < 20 { 1 } else { 10 };
+            load.add(Ticks::from_micros(100_000), Ticks::from_micros(100_000 * active));
+        }
+        let ActiveSessions { mean, seconds, p99, max, .. } = load.active_sessions();
+        assert_eq!((seconds, p99), (2, max));
+        assert!((mean - 10.0 / 2.8).abs() < 1e-9 && max.is_some_and(|max| max >= mean), "{mean} and {max:?}");
+        assert!((max.unwrap() - 9.0 / 1.8).abs() < 1e-6, "{max:?}");
     }
 }

@@ -16,8 +16,10 @@ pub struct Observed {
     pub version: String,
     /// The subject of the run document.
     pub subject: Parameters,
-    /// Samples a second that were asked for.
+    /// Samples a second that were to be taken.
     pub rate: f64,
+    /// How many were asked for, where that is more than a server is asked for.
+    pub rate_asked: Option<f64>,
     /// Time of the sessions at work by the server's own account, or why there is none; `None` before it was asked.
     pub db_time: Option<Result<Ticks, String>>,
     /// What the server counted of statements meanwhile, by their identifiers, each with its text.
@@ -26,6 +28,8 @@ pub struct Observed {
     pub own: OwnCost,
     /// Share of the processors' busy time that the hypervisor took.
     pub stolen: Option<f64>,
+    /// How many processors of the server's machine this process may use, where it is this one.
+    pub cores: Option<u64>,
     /// What the profile was made from, and what more would add, as sentences.
     pub level: Vec<String>,
     /// The names of relations by the paths of their files.

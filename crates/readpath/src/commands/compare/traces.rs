@@ -9,8 +9,7 @@ use ::profile::choice::Period;
 use ::profile::compare::{CompareSettings, Cut, Executions, Interval, Side, compare as compare_profiles};
 use ::profile::event::Observer;
 use ::profile::ingest::{Chosen, IngestSettings};
-use ::profile::source::sampled::SAMPLED_SOURCE;
-use ::profile::source::{BindValues, ReadOptions, SourceSettings};
+use ::profile::source::{BindValues, ReadOptions, SOURCES, SourceSettings};
 use clap::ArgMatches;
 use report::Shown;
 
@@ -91,9 +90,8 @@ fn side(
     signals: &Signals,
 ) -> Result<Option<Side>, Failure> {
     let think_time = arguments.reading.think_time();
-    // A recording is read from one time to another; of all else what was read is divided.
-    let is_recording = chosen.row.name == Some(SAMPLED_SOURCE);
-    let interval = match is_recording {
+    let is_by_period = chosen.row.is_read_by_period;
+    let interval = match is_by_period {
         true => Interval::default(),
         false => Interval::of_period(&period).map_err(|sentence| Failure::new(Exit::WrongCommandLine, sentence))?,
     };
@@ -101,7 +99,7 @@ fn side(
     let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period };
     let settings = IngestSettings { think_time, source };
     let filter = filter(&arguments.conditions);
-    let named = match is_recording && period != Period::default() {
+    let named = match is_by_period && period != Period::default() {
         true => format!("{} {period}", path.display()),
         false => path.display().to_string(),
     };
@@ -133,10 +131,9 @@ fn refuse_two_sources(before: &Side, after: &Side) -> Result<(), Failure> {
     if before.ingested.source == after.ingested.source {
         return Ok(());
     }
-    let kind = |side: &Side| match side.ingested.source {
-        None => "a trace of Oracle",
-        Some(SAMPLED_SOURCE) => "a recording of PostgreSQL",
-        Some(_) => "a log of PostgreSQL",
+    let kind = |side: &Side| {
+        let row = SOURCES.iter().find(|row| row.name == side.ingested.source);
+        row.map_or_else(|| "of another source".into(), |row| format!("{} of {}", row.noun, row.database))
     };
     let sentence = format!(
         "{} is {} and {} is {}: they measure different things and cannot be compared.",

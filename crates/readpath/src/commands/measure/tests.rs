@@ -29,8 +29,9 @@ fn context(store_dir: Option<&str>, store: Option<&str>, no_store: bool) -> Cont
     let settings = Settings { store_dir: store_dir.map(Into::into), ..Settings::from_environment() };
     let globals = Globals { format: &RENDERERS[0], store: store.map(Into::into), no_store, quiet: true };
     let definition = || clap::Command::new("readpath");
+    let dispatch = crate::commands::run;
     let (purpose, job, rows_under) = (Purpose::Run, None, None);
-    Context { globals, settings, command_line: Vec::new(), definition, purpose, job, rows_under }
+    Context { globals, settings, command_line: Vec::new(), definition, dispatch, purpose, job, rows_under }
 }
 
 fn journal(store: Option<Store>) -> RunJournal {
@@ -170,6 +171,22 @@ fn an_interrupt_completes_what_goes_on_until_then_and_nothing_else() {
     assert_eq!(ended(true, signals::INTERRUPT), (Exit::Done, true, true));
     assert_eq!(ended(true, 15), (Exit::Interrupted { signal: 15 }, false, false));
     assert_eq!(ended(false, signals::INTERRUPT), (Exit::Interrupted { signal: 2 }, false, false));
+}
+
+#[test]
+fn an_interrupted_run_names_the_files_that_it_did_not_measure() {
+    let said = |names: &[&str]| {
+        let mut journal = journal(None);
+        journal.keep(Case::default()).unwrap();
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        journal.leave_unmeasured(&names);
+        conclude(&mut journal, Ok(()), Some(signals::INTERRUPT));
+        journal.run().findings[0].message.clone()
+    };
+    let ended = "The run was interrupted by ^C; the case it had finished is shown here only.";
+    assert_eq!(said(&[]), ended);
+    assert_eq!(said(&["new.dat"]), format!("{ended} new.dat was not measured."));
+    assert_eq!(said(&["b", "c", "d"]), format!("{ended} b, c and d were not measured."));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ::measure::Run;
-use ::profile::follow::{Followed, Growth, Way, findings};
+use ::profile::follow::{Followed, Growth, Reread, findings};
 use ::profile::ingest::Ingested;
 use ::profile::input::{Given, expand};
 use ::profile::observe::instruments::Instruments;
@@ -217,7 +217,7 @@ impl Pages {
         }
         journal.begin_again(&self.kept);
         self.is_all_there = Some(take(arguments, ingested, &instruments, journal)?);
-        let way = if matches!(source, Source::Whole(_)) { Way::Whole } else { Way::Added };
+        let way = if matches!(source, Source::Whole(_)) { Reread::Whole } else { Reread::Added };
         findings(&self.sentences, way).into_iter().for_each(|finding| journal.find(finding));
         Ok(())
     }

@@ -105,8 +105,8 @@ impl Shown {
     }
 }
 
-/// Refuses what holds nothing to profile: no file, or logs of PostgreSQL without a plan. Where an archive that can be
-/// read once only, such as one on standard input, mixes them with traces, that is said too.
+/// Refuses what holds nothing to profile: no file, or logs of PostgreSQL without a plan. What else was given and is not
+/// read is named, as are the traces in an archive that is too large to be looked through before it is read.
 pub(in crate::commands) fn refuse_nothing(ingested: &Ingested) -> Result<(), Failure> {
     if ingested.files.is_empty() {
         return Err(nothing_read(ingested));
@@ -121,16 +121,27 @@ pub(in crate::commands) fn refuse_nothing(ingested: &Ingested) -> Result<(), Fai
     for mixed in mixed_archives(ingested) {
         sentence = format!("{sentence} {}", mixed.message);
     }
+    if !ingested.problems.is_empty() {
+        sentence = format!("{sentence} Not read either: {}.", reasons(ingested));
+    }
     Err(Failure::new(Exit::Failed, sentence))
+}
+
+/// Reasons that are given; the others are counted.
+const REASONS_MAX: usize = 5;
+
+/// Why files were not read.
+fn reasons(ingested: &Ingested) -> String {
+    let reasons: Vec<String> = ingested.problems.iter().take(REASONS_MAX).map(ToString::to_string).collect();
+    let more = ingested.problems.len().saturating_sub(reasons.len());
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{rest}", reasons.join("; "))
 }
 
 /// Why there is no profile of any file.
 pub(in crate::commands) fn nothing_read(ingested: &Ingested) -> Failure {
-    let reasons: Vec<String> = ingested.problems.iter().take(5).map(ToString::to_string).collect();
-    let more = ingested.problems.len().saturating_sub(reasons.len());
-    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
     let is_of_recording = |problem: &Problem| matches!(problem, Problem::NotRecorded { .. });
     // A recording is no trace, and says all by itself.
     let beginning = if ingested.problems.iter().all(is_of_recording) { "" } else { "no trace was read: " };
-    Failure::new(Exit::Failed, format!("{beginning}{}{rest}.", reasons.join("; ")))
+    Failure::new(Exit::Failed, format!("{beginning}{}.", reasons(ingested)))
 }

@@ -17,6 +17,7 @@ use server::{Address, Place, Statements};
 
 use super::renewed_page::RenewedPage;
 use super::{Arguments, instruments, take};
+use crate::commands::record::remark;
 use crate::commands::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{Context, fresh_seed};
@@ -47,8 +48,7 @@ const FETCH_TIME: Duration = Duration::from_secs(15);
 const START_TIME: Duration = Duration::from_secs(3);
 
 /// What a reader of a dry run has to know.
-pub(in crate::commands) const REMARK: &str =
-    "-- What follows would be sent if every answer is as expected; nothing was sent.\n";
+const REMARK: &str = "-- What follows would be sent if every answer is as expected; nothing was sent.\n";
 
 /// Options of files, with the reason why a running server has no use for them.
 const OF_FILES: [(&str, &str); 12] = [
@@ -215,7 +215,9 @@ impl RunningArguments {
             return Ok(false);
         }
         let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, error);
-        let (address, major) = match self.place()? {
+        let place = self.place()?;
+        let remark = if matches!(place, Place::Given(_)) { remark() } else { REMARK.into() };
+        let (address, major) = match place {
             Place::Given(address) => (completed(&address, context)?, ASSUMED_MAJOR),
             Place::Private { major } => (nowhere(), major),
             Place::Copy(copy) => (nowhere(), copy.major().map_err(|reason| failed(&reason))?),
@@ -227,7 +229,7 @@ impl RunningArguments {
         let recorder = Statements::default();
         Watch::rehearse(&address, self.settings(think_time), (recorder.clone(), major), WatchedFor::Profile)
             .map_err(|error| failed(&error))?;
-        output::print(&format!("{REMARK}{}", recorder.script()))?;
+        output::print(&format!("{remark}{}", recorder.script()))?;
         Ok(true)
     }
 }

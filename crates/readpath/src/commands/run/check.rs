@@ -87,10 +87,10 @@ impl Checker<'_> {
             let place = run.place_of(&sentence);
             Problem::new(place, experiment.map_or(sentence.clone(), |experiment| in_keys(&sentence, experiment)))
         };
-        let Context { settings, definition, .. } = self.context;
-        let own = Context::new(&matches, settings.clone(), &line, *definition).map_err(refused)?;
+        let Context { settings, definition, dispatch, .. } = self.context;
+        let own = Context::new(&matches, settings.clone(), &line, (*definition, *dispatch)).map_err(refused)?;
         let own = Context { purpose: Purpose::Check, ..own };
-        super::super::run(&matches, &own).map(drop).map_err(refused)
+        dispatch(&matches, &own).map(drop).map_err(refused)
     }
 }
 

@@ -6,7 +6,7 @@ use measure::schema::calibrate;
 use measure::sorting;
 use measure::{Case, Run, Unit};
 
-use super::{crossovers, is_advised, is_excepted, part};
+use super::{Ended, crossovers, is_advised, is_excepted, part};
 use crate::body::drawing::{Drawing, RANGE, beginning, figure};
 use crate::page::number::three_digits;
 use crate::page::parameters::cell;
@@ -178,56 +178,88 @@ fn state(case: &Case) -> String {
 /// that change most first.
 fn plans(run: &Run) -> Option<Chart> {
     let sets = part(run, "set");
-    let mut changed: Vec<&Case> = part(run, "query").into_iter().filter(|case| is_advised(&sets, case)).collect();
-    // Of a query whose current plan was ended, the upper end is all that is known.
-    let ratio = |case: &Case| calibrate::RATIO.median(case).or_else(|| calibrate::RATIO_HIGH.median(case));
-    let factor = |case: &Case| ratio(case).map_or(0.0, |ratio| ratio.ln().abs());
-    let group = |case: &Case| {
-        let is_its = |set: &&&Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(case, name));
-        let advice = sets.iter().find(is_its).map_or(String::new(), |set| match cell(set, "advice").as_str() {
-            "change" if is_excepted(case) => ", excepted from it".into(),
-            "change" => ", advised".into(),
-            "keep" => ", not advised".into(),
-            advice => format!(", {advice}"),
-        });
-        format!("{}: the set “{}”{advice}", state(case), cell(case, "constants"))
-    };
+    let changed: Vec<&Case> = part(run, "query").into_iter().filter(|case| is_advised(&sets, case)).collect();
+    let timed = changed.iter().copied().filter_map(|case| Some(Timed { case, row: plan(case, group(&sets, case))? }));
+    let mut timed: Vec<Timed<'_>> = timed.collect();
+    let untimed = changed.len() - timed.len();
     let mut groups: Vec<String> = Vec::new();
-    for group in changed.iter().map(|case| group(case)) {
-        if !groups.contains(&group) {
-            groups.push(group);
+    for one in &timed {
+        if !groups.contains(&one.row.group) {
+            groups.push(one.row.group.clone());
         }
     }
-    sorting::by(&mut changed, |one, other| factor(other).total_cmp(&factor(one)));
-    let rows: Vec<Row> = changed.iter().filter_map(|case| plan(case, group(case))).collect();
-    let untimed = changed.len() - rows.len();
-    let is_ended = changed.iter().any(|case| cell(case, "verdict").contains("ended after"));
+    sorting::by(&mut timed, |one, other| other.factor().total_cmp(&one.factor()));
     let most = (PLANS_MAX / groups.len().max(1)).max(PLANS_MIN);
-    let shown = groups.iter().flat_map(|group| rows.iter().filter(|row| row.group == *group).take(most));
-    let mut shown: Vec<Row> = shown.cloned().collect();
-    let is_cut = shown.len() < rows.len();
-    for row in &mut shown {
-        let of_group = rows.iter().filter(|other| other.group == row.group).count();
+    let shown: Vec<&Timed<'_>> = groups.iter().flat_map(|group| shown_of(&timed, group, most)).collect();
+    let is_cut = shown.len() < timed.len();
+    let is_ended = shown.iter().any(|one| Ended::of(one.case) != Ended::default());
+    let mut rows: Vec<Row> = shown.iter().map(|one| one.row.clone()).collect();
+    for row in &mut rows {
+        let of_group = timed.iter().filter(|other| other.row.group == row.group).count();
         if of_group > most {
             row.group = format!("{}: {most} of its {}", row.group, queries(of_group as f64));
         }
     }
     let note = [
-        if is_cut { "Of many queries those that change most." } else { "" }.to_string(),
+        if is_cut { "Of many queries those that change most, and the one with the largest ratio." } else { "" }
+            .to_string(),
         "Before: with the server's own constants; after: with the set. Dot: median. A name has the step of the plan \
          that differs, before → after."
             .to_string(),
-        meanings(&sets, &changed.iter().map(|case| cell(case, "constants")).collect::<Vec<_>>()),
-        explained(&groups, &shown),
+        meanings(&sets, &shown.iter().map(|one| cell(one.case, "constants")).collect::<Vec<_>>()),
+        explained(&rows),
         if is_ended { "A plan that was ended stands at its limit." } else { "" }.to_string(),
         further(untimed, ["has no times", "have no times"]),
     ];
     let axis = Axis::logarithmic("time of the query", Unit::Nanoseconds);
-    let chart = Chart::new("plans", "Queries before and after their plan changes", axis, Plot::Rows(shown));
+    let chart = Chart::new("plans", "Queries before and after their plan changes", axis, Plot::Rows(rows));
     let chart = chart.keyed(vec![Key::measured("before"), Key::measured("after")]);
     let note: Vec<String> = note.into_iter().filter(|part| !part.is_empty()).collect();
     let chart = chart.noted(note.join(" ")).thin_line(RANGE);
     chart.concerning(&["answer-advice-*"]).with_at_least(2)
+}
+
+/// What stands over the row of a query: whose it is, and what is advised of the set.
+fn group(sets: &[&Case], query: &Case) -> String {
+    let is_its = |set: &&&Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(query, name));
+    let advice = sets.iter().find(is_its).map_or(String::new(), |set| match cell(set, "advice").as_str() {
+        "change" if is_excepted(query) => ", excepted from it".into(),
+        "change" => ", advised".into(),
+        "keep" => ", not advised".into(),
+        advice => format!(", {advice}"),
+    });
+    format!("{}: the set “{}”{advice}", state(query), cell(query, "constants"))
+}
+
+/// A query that has times, with its row.
+struct Timed<'a> {
+    case: &'a Case,
+    row: Row,
+}
+
+impl Timed<'_> {
+    /// How many times as long it takes; of one whose current plan was ended, the upper end is all that is known.
+    fn ratio(&self) -> Option<f64> {
+        calibrate::RATIO.median(self.case).or_else(|| calibrate::RATIO_HIGH.median(self.case))
+    }
+
+    /// How much it changes, whichever way.
+    fn factor(&self) -> f64 {
+        self.ratio().map_or(0.0, |ratio| ratio.ln().abs())
+    }
+}
+
+/// At most this number of a group, of those that change most: the one with the largest ratio takes the place of the
+/// last where it is none of them, because the findings and the table of sets give its ratio.
+fn shown_of<'a, 'b>(timed: &'a [Timed<'b>], group: &str, most: usize) -> Vec<&'a Timed<'b>> {
+    let all: Vec<&Timed<'b>> = timed.iter().filter(|one| one.row.group == group).collect();
+    let loss = |one: &Timed<'_>| one.ratio().unwrap_or(0.0);
+    let worst = (0..all.len()).rev().max_by(|one, other| loss(all[*one]).total_cmp(&loss(all[*other])));
+    let mut shown: Vec<&Timed<'b>> = all.iter().copied().take(most).collect();
+    if let Some((last, worst)) = shown.last_mut().zip(worst.filter(|worst| *worst >= most)) {
+        *last = all[worst];
+    }
+    shown
 }
 
 /// How many more there are of what is not drawn, and why.
@@ -258,9 +290,8 @@ const WORDS: [(&str, &str); 6] = [
 ];
 
 /// What those among them mean that are drawn.
-fn explained(groups: &[String], rows: &[Row]) -> String {
-    let is_drawn =
-        |word: &str| groups.iter().any(|group| group.contains(word)) || rows.iter().any(|row| row.label.contains(word));
+fn explained(rows: &[Row]) -> String {
+    let is_drawn = |word: &str| rows.iter().any(|row| row.group.contains(word) || row.label.contains(word));
     let found = WORDS.iter().filter(|(word, _)| is_drawn(word)).map(|(_, meaning)| *meaning);
     found.collect::<Vec<_>>().join(" ")
 }
@@ -347,6 +378,7 @@ fn the_one_that_differs<'a>(
 #[cfg(test)]
 mod tests {
     use measure::Parameters;
+    use serde_json::json;
 
     use super::*;
 
@@ -367,6 +399,67 @@ mod tests {
         );
         assert_eq!(said("cached", 0.02), "The constants of a set: cached: measured with all cached by the server.");
         assert_eq!(said("tried-1", 0.02), "");
+    }
+
+    /// A run whose queries, with their verdict, whether they are exceptions, and the milliseconds of both plans where
+    /// they were timed, get other plans by a set that is advised.
+    fn run(queries: &[(&str, bool, Option<[f64; 2]>)]) -> Run {
+        let case = |part: &str, name: &str, verdict: &str| {
+            let parameters = json!({
+                "part": part, "state": "as-found", "constants": "cached", "query": name, "verdict": verdict,
+                "node_now": "Sort", "node_then": "Hash",
+            });
+            Case::new(parameters.as_object().unwrap().clone())
+        };
+        let mut set = case("set", "", "change");
+        set.parameters.extend([("advice".to_string(), json!("change"))]);
+        let query = |(at, (verdict, is_excepted, times)): (usize, &(&str, bool, Option<[f64; 2]>))| {
+            let mut one = case("query", &format!("q{at}"), verdict);
+            one.parameters.extend(is_excepted.then(|| ("advice".to_string(), json!("keep"))));
+            if let Some([now, then]) = times {
+                one.metrics.push(calibrate::TIME_NOW.single("t", *now));
+                one.metrics.push(calibrate::TIME_THEN.single("t", *then));
+                one.metrics.push(calibrate::RATIO.single("t", then / now));
+            }
+            one
+        };
+        let cases = [set].into_iter().chain(queries.iter().enumerate().map(query)).collect();
+        Run { experiment: "calibrate".into(), cases, ..Run::default() }
+    }
+
+    /// The names of the queries that are drawn, and the remark under them.
+    fn drawn(queries: &[(&str, bool, Option<[f64; 2]>)]) -> (Vec<String>, String) {
+        let chart = plans(&run(queries)).unwrap();
+        let Plot::Rows(rows) = &chart.plot else { panic!("{:?}", chart.plot) };
+        let names = rows.iter().filter_map(|row| Some(row.label.split_once(':')?.0.to_string())).collect();
+        (names, chart.note.unwrap_or_default())
+    }
+
+    #[test]
+    fn the_query_that_loses_most_is_drawn_however_many_change_more() {
+        let faster = ("faster", false, Some([100.0, 10.0]));
+        let slower = ("slower", false, Some([100.0, 130.0]));
+        let all = [vec![slower], vec![faster; 9]].concat();
+        let (names, note) = drawn(&all);
+        assert_eq!((names.len(), names.iter().filter(|name| *name == "q0").count()), (PLANS_MAX, 1), "{names:?}");
+        assert!(note.contains("and the one with the largest ratio."), "{note}");
+        let (few, note) = drawn(&all[..PLANS_MAX]);
+        assert_eq!((few.len(), few.last().map(String::as_str)), (PLANS_MAX, Some("q0")), "in its place");
+        assert!(!note.contains("largest ratio"), "{note}");
+    }
+
+    #[test]
+    fn what_is_not_drawn_is_not_explained() {
+        let faster = ("faster", false, Some([100.0, 10.0]));
+        let note = |last: (&'static str, bool, Option<[f64; 2]>)| drawn(&[faster, faster, last]).1;
+        let both = note(("undecided, both plans ended after 10.0 s", true, None));
+        assert!(!both.contains("Excepted") && !both.contains("stands at its limit"), "{both}");
+        assert!(both.contains("Advised:") && both.contains("1 more has no times."), "{both}");
+        let slower = note(("slower, ended after 500 ms", true, Some([10.0, 500.0])));
+        assert!(
+            slower.contains("Excepted:") && slower.contains("A plan that was ended stands at its limit."),
+            "{slower}"
+        );
     }
 
     #[test]

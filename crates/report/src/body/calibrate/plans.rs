@@ -2,7 +2,7 @@
 
 use measure::{Case, Metric};
 
-use super::{is_excepted, is_too_short};
+use super::{Ended, is_excepted, is_too_short};
 use crate::page::number::three_digits;
 use crate::page::parameters::cell;
 use crate::page::{Align, Section, Table};
@@ -47,17 +47,31 @@ fn what_it_takes(case: &Case) -> String {
     if is_excepted(case) {
         verdict += ", and keeps its plan";
     }
-    let median = |name: &str| case.metric(name).map(Metric::median).map(three_digits);
+    let ended = Ended::of(case);
+    let at_least =
+        |is_ended: bool, value: f64| format!("{}{}", if is_ended { "at least " } else { "" }, three_digits(value));
+    let median = |name: &str| case.metric(name).map(Metric::median);
+    let measured = || Some(at_least(ended.then, median("ratio")?));
     // Of a query whose current plan was ended, the upper end is all that is known.
-    let ratio = || median("ratio").or_else(|| Some(format!("at most {}", median("ratio_high")?)));
-    let times = median("time_now").zip(median("time_then")).map_or(String::new(), |(now, then)| {
+    let ratio = || measured().or_else(|| Some(format!("at most {}", three_digits(median("ratio_high")?))));
+    let times = median("time_now").zip(then(case, ended)).map_or(String::new(), |(now, then)| {
         let times = match (is_too_short(case), ratio()) {
             (true, _) => ", too short to tell apart".into(),
             (false, ratio) => ratio.map_or(String::new(), |ratio| format!(" ({ratio} times)")),
         };
-        format!(", {now} to {then} ms{times}")
+        format!(", {} to {} ms{times}", at_least(ended.now, now), at_least(ended.then, then))
     });
     format!("{query}: {verdict}{times}")
+}
+
+/// Milliseconds of a query by the set, as they are in the sum of the set: its ratio, which is a median over the turns,
+/// times its milliseconds now. Of a plan that was ended, its limit, and of times that differ by less than readings do,
+/// the median of the runs.
+fn then(case: &Case, ended: Ended) -> Option<f64> {
+    let median = |name: &str| case.metric(name).map(Metric::median);
+    let runs = median("time_then")?;
+    let by_turns = || Some(median("time_now")? * median("ratio")?);
+    if ended == Ended::default() && !is_too_short(case) { by_turns().or(Some(runs)) } else { Some(runs) }
 }
 
 /// The steps of a plan in one line, each in a line of its own behind a mark for each level. Only for the eye: names may
@@ -84,6 +98,11 @@ fn steps(outline: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use measure::Parameters;
+    use measure::schema::Spec;
+    use measure::schema::calibrate::{self, TIME_NOW, TIME_THEN};
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -94,6 +113,40 @@ mod tests {
         assert_eq!(steps(plan), lines);
         assert_eq!(steps("Seq Scan on odd]name"), ["Seq Scan on odd", "name"]);
         assert!(steps("").is_empty());
+    }
+
+    /// The line of a query with this verdict, with the metrics that it has.
+    fn line(verdict: &str, metrics: &[(&Spec, f64)]) -> String {
+        let mut case = Case::new(Parameters::default());
+        case.parameters.extend([("query".to_string(), json!("q")), ("verdict".to_string(), json!(verdict))]);
+        case.metrics.extend(metrics.iter().map(|(spec, value)| spec.single("t", *value)));
+        what_it_takes(&case)
+    }
+
+    #[test]
+    fn a_time_that_is_the_limit_at_which_a_plan_was_ended_does_not_look_measured() {
+        let ratio = (&calibrate::RATIO, 50.0);
+        assert_eq!(
+            line("slower, ended after 500 ms", &[(&TIME_NOW, 10.1), (&TIME_THEN, 500.0), ratio]),
+            "q: slower, ended after 500 ms, 10.1 to at least 500 ms (at least 50.0 times)"
+        );
+        let now = "faster, the current plan ended after 10.0 s";
+        assert_eq!(
+            line(now, &[(&TIME_NOW, 10_000.0), (&TIME_THEN, 2500.0), (&calibrate::RATIO_HIGH, 0.26)]),
+            format!("q: {now}, at least 10\u{202f}000 to 2\u{202f}500 ms (at most 0.260 times)")
+        );
+        let near = "undecided, the current plan ended after 10.0 s";
+        let said = line(near, &[(&TIME_NOW, 10_000.0), (&TIME_THEN, 9000.0)]);
+        assert_eq!(said, format!("q: {near}, at least 10\u{202f}000 to 9\u{202f}000 ms"));
+    }
+
+    #[test]
+    fn the_times_of_a_query_do_not_disagree_with_its_ratio_or_with_the_sum_of_its_set() {
+        let of = |ratio: f64| line("slower", &[(&TIME_NOW, 19.1), (&TIME_THEN, 21.5), (&calibrate::RATIO, ratio)]);
+        assert_eq!(of(1.0628), "q: slower, 19.1 to 20.3 ms (1.06 times)");
+        let short = line("undecided", &[(&TIME_NOW, 0.03), (&TIME_THEN, 0.06), (&calibrate::RATIO, 1.0)]);
+        assert_eq!(short, "q: undecided, 0.0300 to 0.0600 ms, too short to tell apart");
+        assert_eq!(line("undecided", &[(&TIME_NOW, 3.0), (&TIME_THEN, 4.0)]), "q: undecided, 3.00 to 4.00 ms");
     }
 
     #[test]

@@ -67,6 +67,7 @@ fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_pub
 fn rows(case: &Case) -> String {
     match cell(case, "row_length") {
         length if length.is_empty() => cell(case, "table"),
+        length if length == "1" => "rows of 1 byte".into(),
         length => format!("rows of {length} bytes"),
     }
 }

@@ -3,9 +3,9 @@
 
 use measure::quantity::counted;
 use measure::sorting;
-use measure::wait_class::Class;
 use measure::{Run, Unit};
 
+use super::class_order::{CLASSES_MAX, by_time, is_served, place_in, total};
 use super::readings::{ACCESSES, TIERS};
 use super::row::{Row as Fact, rows, session_rows, summary};
 use super::statements::{OTHERS, response_time};
@@ -16,9 +16,8 @@ use crate::page::{Axis, Chart, Datum, Key, Line, Place, Plot, Row, Shape};
 /// Statements of the Pareto curve.
 const STATEMENTS_MAX: usize = 50;
 
-/// Sessions, and classes of each, that are drawn; further ones are added up.
+/// Sessions that are drawn; further ones are added up.
 const SESSIONS_MAX: usize = 12;
-pub(super) const CLASSES_MAX: usize = 7;
 
 /// Charts of latencies, one for each event that took most time.
 const EVENTS: [&str; 3] = ["latency", "latency-second", "latency-third"];
@@ -61,14 +60,6 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     Drawing { undrawn: undrawn.into_iter().collect(), ..Drawing::new([Some(response), largest, first], charts) }
 }
 
-fn total(row: &Fact) -> f64 {
-    row.value("total").unwrap_or(0.0)
-}
-
-fn is_served(row: &Fact) -> bool {
-    !Class::with_key(row.text("class")).is_some_and(Class::is_idle)
-}
-
 /// A time of the profile as a datum, in nanoseconds.
 fn timed(row: &Fact, name: &str) -> Option<Datum> {
     let metric = row.metric(name)?;
@@ -91,18 +82,6 @@ fn classes(run: &Run) -> Option<Chart> {
         .noted(note)
         .concerning(&["answer-class", "practice-*", "negative-*", "waits-not-traced", "time-unit"])
         .with_at_least(1)
-}
-
-/// The classes of a profile, the one with most time first: charts of the same classes give them the same colours.
-pub(super) fn by_time(run: &Run) -> Vec<String> {
-    let mut all: Vec<Fact> = rows(run, "class").filter(is_served).collect();
-    sorting::by(&mut all, |one, other| total(other).total_cmp(&total(one)));
-    all.iter().map(|row| row.text("class").to_string()).collect()
-}
-
-/// The place of a class in that order, the last one where it is not there.
-pub(super) fn place_in(order: &[String], class: &str) -> usize {
-    order.iter().position(|known| known == class).unwrap_or(order.len())
 }
 
 /// The time of all statements.

@@ -6,6 +6,7 @@ mod amount;
 mod by_second;
 mod calls;
 pub(super) mod chart;
+mod class_order;
 mod miss_curve;
 mod read_chart;
 mod read_tiers;
@@ -67,13 +68,17 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(summary) = summary(run) else {
         return vec![Section::Text("No call and no wait was read.".into())];
     };
+    let head = || Section::lines([overview(run, &summary)].into_iter().chain(header(run)).collect());
     if rows(run, "call").chain(rows(run, "event")).next().is_none() {
-        // What is missing, and what to set, is a finding.
-        return vec![Section::Text(
-            "What was read holds no call and no wait, so that there is no time to show.".into(),
-        )];
+        // What is missing, and what to set, is a finding, as is that no sample found a session at work.
+        return match sampled::sampling(run) {
+            Some(sampling) => idle(run, head(), &sampling),
+            None => {
+                vec![Section::Text("What was read holds no call and no wait, so that there is no time to show.".into())]
+            }
+        };
     }
-    let mut sections = vec![Section::lines([overview(run, &summary)].into_iter().chain(header(run)).collect())];
+    let mut sections = vec![head()];
     sections.extend(skew::section(run));
     if let Some(id) = run.subject.get("statement").and_then(Value::as_str) {
         sections.extend(story::sections(run, id, &summary));
@@ -96,6 +101,12 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     sections.extend(unread::section(run));
     sections
+}
+
+/// The page of samples of which none found a session that waited or worked.
+fn idle(run: &Run, head: Section, sampling: &Row) -> Vec<Section> {
+    let background = sampled::background(run, sampling).map(Section::Table);
+    [head].into_iter().chain(background).chain(sampled::own_cost(sampling)).collect()
 }
 
 /// What was traced or sampled, in one line: files, sessions, interval, calls.

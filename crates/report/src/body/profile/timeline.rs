@@ -7,7 +7,7 @@ use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 use serde_json::Value;
 
-use super::chart::{CLASSES_MAX, by_time, place_in};
+use super::class_order::{CLASSES_MAX, by_time, place_in};
 use super::row::is_of;
 use super::time::title;
 use crate::page::{Axis, Chart, Course, Key, Layers, Plot};
@@ -18,7 +18,7 @@ pub(super) const TITLE: &str = "How many sessions were at work";
 /// How to read it.
 const OF_SAMPLES: &str = "The mean of each step. The class with most time lies at the bottom. Where nothing was \
                           sampled, nothing is drawn.";
-const OF_LINES: &str = "The mean over the traced part of each step. The class with most time lies at the bottom. A \
+const OF_LINES: &str = "The mean over the recorded part of each step. The class with most time lies at the bottom. A \
                         wait stands where it passed. CPU time and unaccounted-for time are spread evenly over their \
                         call; what is below zero is not drawn.";
 

@@ -57,6 +57,8 @@ fn paths(cases: &[&Case]) -> Table {
         .optional()
         .column("ns/get", Align::Decimal, |case| digits(case, "get_time"))
         .optional()
+        .column("ns/row range", Align::Word, |case| scan::ROW_TIME.in_case(case).and_then(Cell::range))
+        .optional()
         .bars("log scale", Scale::Logarithmic, |case| scan::ROW_TIME.nanos(case))
         .groups(|case| subject(case))
         .done()

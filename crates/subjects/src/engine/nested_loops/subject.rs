@@ -21,8 +21,8 @@ use super::device_reads;
 use super::passes::{JoinEngine, PassCost};
 use crate::error::SubjectError;
 use crate::nested_loops::{
-    Asked, BlockCost, CachedCost, DeviceReads, Group, InnerFacts, InnerTable, Io, JoinCost, JoinMethod, JoinPass, Keys,
-    NestedLoops, ScanCost, Sources, TABLE_SEED, Way,
+    Asked, BlockCost, CachedCost, DeviceReads, Group, InnerFacts, InnerTable, Io, JoinCost, JoinMethod, JoinPass,
+    JoinVariant, Keys, NestedLoops, ScanCost, Sources, TABLE_SEED,
 };
 use crate::opening::Progress;
 use crate::page_cache::LEFT_MAX;
@@ -46,7 +46,7 @@ pub struct EngineLoops {
     on: Option<Box<dyn Device>>,
     /// Whether its time is virtual: nothing of this machine has a part in it.
     is_virtual: bool,
-    ways: Vec<(Way, Method)>,
+    variants: Vec<(JoinVariant, Method)>,
     clock: Clock,
     stop: Arc<AtomicBool>,
     description: Parameters,
@@ -69,8 +69,9 @@ impl EngineLoops {
             ("pool_bytes".into(), json!(asked.pool.0)),
             ("io_method".into(), json!(engine.method())),
         ]);
-        let (ways, findings, left, is_virtual) = (ways(&asked), Vec::new(), 0.0, described.is_virtual);
-        let mut loops = EngineLoops { engine, asked, on, is_virtual, ways, clock, stop, description, findings, left };
+        let (variants, findings, left, is_virtual) = (variants(&asked), Vec::new(), 0.0, described.is_virtual);
+        let mut loops =
+            EngineLoops { engine, asked, on, is_virtual, variants, clock, stop, description, findings, left };
         loops.note();
         Ok(loops)
     }
@@ -98,8 +99,8 @@ impl EngineLoops {
         ]);
         let on = self.on.as_ref().map(|device| (&self.description["kind"], device.name()));
         labels.extend(on.map(|(kind, name)| parameters::ON.of(format!("{}:{name}", kind.as_str().unwrap_or("")))));
-        let ways = self.ways.iter().map(|(way, _)| way.clone()).collect();
-        Group { name: String::new(), is_direct: !buffered, parameters: labels, ways, gathers_nothing: None }
+        let variants = self.variants.iter().map(|(variant, _)| variant.clone()).collect();
+        Group { name: String::new(), is_direct: !buffered, parameters: labels, variants, gathers_nothing: None }
     }
 
     fn sources(&self) -> Sources {
@@ -169,7 +170,7 @@ pub(crate) fn left_in_page_cache(left: f64) -> Option<Finding> {
 }
 
 /// Every method with every size.
-fn ways(asked: &Asked) -> Vec<(Way, Method)> {
+fn variants(asked: &Asked) -> Vec<(JoinVariant, Method)> {
     let sizes = |usual: usize| if asked.batch_sizes.is_empty() { vec![usual] } else { asked.batch_sizes.clone() };
     let sized = |usual, of: fn(usize) -> Method| -> Vec<_> {
         sizes(usual).into_iter().map(|size| (of(size), Some(size))).collect()
@@ -192,7 +193,7 @@ fn ways(asked: &Asked) -> Vec<(Way, Method)> {
             let mut labels: Parameters = size.map(|size| size_of.of(size)).into_iter().collect();
             labels.extend((is_ahead && asked.fixed_look_ahead).then(|| parameters::LOOK_AHEAD_FIXED.of(true)));
             let (size, is_gathered) = (size.map(|size| size as u64), size.is_some());
-            (Way { method: method.name(), parameters: labels, size, is_gathered }, kernel)
+            (JoinVariant { method: method.name(), parameters: labels, size, is_gathered }, kernel)
         })
     };
     let all = <JoinMethod as measure::words::Word>::ALL.iter().map(|(method, ..)| *method);
@@ -238,7 +239,7 @@ impl NestedLoops for EngineLoops {
     }
 
     fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {
-        let (_, method) = self.ways.get(pass.way).ok_or(SubjectError::NotPrepared)?;
+        let (_, method) = self.variants.get(pass.variant).ok_or(SubjectError::NotPrepared)?;
         let PassCost { found, elapsed, cpu, table, index, left_in_page_cache } =
             self.engine.join(*method, pass.keys)?;
         self.left = self.left.max(left_in_page_cache.unwrap_or(0.0));

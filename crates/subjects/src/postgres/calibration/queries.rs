@@ -37,7 +37,7 @@ const FOREIGN: &str = "WITH RECURSIVE locked(oid) AS (SELECT l.relation FROM pg_
 /// Sets the search path of our own questions, in a transaction that has the role's.
 const OWN_NAMES: &str = "SET LOCAL search_path = pg_catalog";
 
-/// The name under which a query is prepared once more, to lock what it reads.
+/// The name under which a query is prepared once more, to lock what it reads; the beginning of further ones.
 const PREPARED_TO_LOCK: &str = "readpath_read";
 
 /// Most texts of a query and of what it reads and calls.
@@ -105,6 +105,14 @@ impl Unfinished {
     pub fn into_sentence(self) -> String {
         match self {
             Unfinished::TooLong(why) | Unfinished::Failed(why) | Unfinished::Refused(why) => why,
+        }
+    }
+
+    /// The same of a query that the server took: its run fails.
+    fn of_a_run(self) -> Unfinished {
+        match self {
+            Unfinished::Failed(why) => Unfinished::Failed(why.replacen(REFUSES, "it fails when it is run", 1)),
+            other => other,
         }
     }
 }
@@ -254,10 +262,14 @@ impl Calibration {
     /// The same, in a transaction that does nothing else. There is no more to it than the first definition beyond the
     /// most.
     fn definitions_of(&mut self, text: &str) -> Result<Vec<String>, ServerError> {
+        let name = self.name_to_lock();
         let session = self.session();
         // A statement stays prepared behind the transaction, and its locks stay without it.
-        session.run_one(&format!("PREPARE {PREPARED_TO_LOCK} AS {text}"))?;
-        session.run(&format!("DEALLOCATE {PREPARED_TO_LOCK}"))?;
+        let prepared = session.run_one(&format!("PREPARE {name} AS {text}"));
+        if let Err(error) = prepared.and_then(|()| session.run(&format!("DEALLOCATE {name}"))) {
+            self.prepared.insert(name);
+            return Err(error);
+        }
         session.run(OWN_NAMES)?;
         let mut rows = session.rows(&format!("{} LIMIT {MOST_TEXTS}", volatile::READ))?;
         let (mut texts, mut known, mut asked) = (vec![text.to_string()], BTreeSet::new(), volatile::Asked::default());
@@ -276,6 +288,14 @@ impl Calibration {
             (read, has_relations) = (texts.len(), true);
             rows = session.rows(&question)?;
         }
+    }
+
+    /// A name for a query that is prepared to lock what it reads: none of an attempt that failed, which may have left
+    /// it in the session.
+    fn name_to_lock(&self) -> String {
+        let numbered = |number: u32| format!("{PREPARED_TO_LOCK}_{number}");
+        let mut names = [PREPARED_TO_LOCK.to_string()].into_iter().chain((2..).map(numbered));
+        names.find(|name| !self.prepared.contains(name)).unwrap_or_default()
     }
 
     /// What may have side effects in this database, by the role's own search path.
@@ -321,7 +341,8 @@ impl Calibration {
         let mut assumed = Plan::assumed("Seq Scan", Buffers::default());
         assumed.execution_ms = Some(ASSUMED_TIME.as_secs_f64() * 1e3);
         if query.is_own {
-            return self.within(limit, |tables| tables.session().explain(&statement, assumed));
+            let outcome = self.within(limit, |tables| tables.session().explain(&statement, assumed))?;
+            return Ok(outcome.map_err(Unfinished::of_a_run));
         }
         Ok(Ok(self.session().explain(&statement, assumed)?))
     }
@@ -484,6 +505,9 @@ const UNTYPED: &str = "where its text has $1 for a value, as pg_stat_statements 
 /// What is said of a foreign table in a copy of a data directory.
 const ELSEWHERE: &str = "whose server is none of the copy's";
 
+/// How the clause about an error begins that has none of its own.
+const REFUSES: &str = "the server refuses it";
+
 /// A refusal of the server as a clause.
 fn refusal(reason: &str, code: &str) -> String {
     let names_parameter =
@@ -495,11 +519,11 @@ fn refusal(reason: &str, code: &str) -> String {
         "42803" | "42P10" => format!("{TWICE} ({reason})"),
         "42501" => format!("the role may not read what it names ({reason})"),
         "25006" => format!("it writes ({reason})"),
-        "42P08" | "42P18" | "42725" | "42804" => format!("the server refuses it: {UNTYPED} ({reason})"),
+        "42P08" | "42P18" | "42725" | "42804" => format!("{REFUSES}: {UNTYPED} ({reason})"),
         "42P01" | "3F000" | "42703" => format!("a name in it is not found by the role's search_path ({reason})"),
         // A function or an operator that takes these types.
         "42883" => format!("a name in it is not found by the role's search_path; {UNTYPED} ({reason})"),
-        _ => format!("the server refuses it ({reason})"),
+        _ => format!("{REFUSES} ({reason})"),
     }
 }
 
@@ -545,7 +569,41 @@ fn has_step(plan: &str, kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use sys::time::Clock;
+
+    use super::super::CalibrationAsked;
     use super::*;
+    use crate::{Environment, Opening, Places};
+
+    /// Where Debian has its PostgreSQL.
+    const DEBIAN: &str = "/usr/lib/postgresql/15";
+
+    #[test]
+    fn a_statement_that_a_cancelled_removal_left_prepared_spoils_no_later_query() {
+        if !Path::new(DEBIAN).exists() {
+            println!("skipped: Debian's PostgreSQL 15 is not installed");
+            return;
+        }
+        let places: Places = format!("postgres:{DEBIAN}").parse().unwrap();
+        let asked = CalibrationAsked { has_queries: false, payload: Some(4 << 20), seed: 1 };
+        let mut opening = Opening {
+            environment: &Environment::new(std::env::temp_dir()),
+            clock: Clock::calibrate(),
+            stop: Arc::default(),
+            progress: &mut |_, _| {},
+        };
+        let mut tables = places.iter().next().unwrap().calibration(asked).unwrap().open(&mut opening).unwrap();
+        tables.session().run(&format!("PREPARE {PREPARED_TO_LOCK} AS SELECT 1")).unwrap();
+        let refused = tables.texts_of("SELECT 2").unwrap().unwrap_err();
+        assert!(refused.contains("already exists"), "{refused}");
+        for query in ["SELECT 2", "SELECT 3"] {
+            assert_eq!(tables.texts_of(query).unwrap(), Ok(vec![query.to_string()]));
+        }
+        assert_eq!(tables.name_to_lock(), "readpath_read_2");
+    }
 
     #[test]
     fn a_plan_that_writes_or_locks_is_known() {
@@ -591,6 +649,17 @@ mod tests {
         for code in ["42501", "42P01", "25006", "40001", "40P01", "55000", "57P05"] {
             assert!(!of(code), "{code}");
         }
+    }
+
+    #[test]
+    fn a_query_that_the_server_took_and_that_fails_is_not_called_refused() {
+        let said = |why: Unfinished| why.of_a_run().into_sentence();
+        assert_eq!(
+            said(Unfinished::Failed(refusal("division by zero", "22012"))),
+            "it fails when it is run (division by zero)"
+        );
+        let refused = refusal("permission denied", "0A000");
+        assert_eq!(said(Unfinished::Refused(refused.clone())), refused);
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(crate) fn read_with(
     How { options, binds, aside }: How<'_>,
     consumer: &mut Consumer<'_>,
 ) -> io::Result<()> {
-    let mut source = Chunks::new(source, options.chunk_bytes);
+    let mut source = Chunks::by_file(source, options.chunk_bytes);
     let mut worker = Worker::new(binds);
     let mut turn = Turn { entry: Entry::default(), failure: None, is_over: false, consumer };
     let mut batch = Batch::default();

@@ -84,7 +84,7 @@ fn of_plans() -> Vec<Reading> {
             row::INNER_STATEMENTS,
             |logs| &mut logs.orphans,
             [
-                "1 of 3 executions ran inside a function or procedure whose own call is not in the log.",
+                "a function or procedure whose own call is not in the log, and counts as a call of its own.",
                 "of 3 executions ran inside",
             ],
         ),
@@ -92,7 +92,7 @@ fn of_plans() -> Vec<Reading> {
             row::INNER_STATEMENTS,
             |logs| &mut logs.orphans_of_calls,
             [
-                "1 of 3 executions ran inside a procedure or block whose own call is logged without a plan.",
+                "a procedure or block whose own call is logged without a plan, and counts as a call of its own.",
                 "of 3 executions ran inside a procedure or block whose own call is logged",
             ],
         ),

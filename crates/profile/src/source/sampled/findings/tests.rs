@@ -168,14 +168,44 @@ fn a_server_without_work_is_said_to_have_none_and_nothing_is_divided_by_it() {
         let about = [row::DB_TIME_AGREES, row::DB_TIME_DIFFERS];
         found.into_iter().find(|one| about.iter().any(|row| row.made(one))).unwrap().message
     };
-    assert_eq!(said(0, 0), "No session was at work, by the samples and by the server's own account.");
     for (samples, of_server, part) in [
-        (0, 20_000, "for no time by the samples and 20.0 ms by the server's own account (sampling"),
-        (20_000, 0, "for 20.0 ms by the samples and no time by the server's own account (sampling"),
+        (0, 20_000, "for no time by the samples and 20.0 ms by the server's own account: sessions came and went"),
+        (20_000, 0, "for 20.0 ms by the samples and no time by the server's own account: the server adds"),
     ] {
         let said = said(samples, of_server);
-        assert!(said.contains(part) && !said.contains(" %"), "{said}");
+        assert!(said.contains(part) && !said.contains(" %") && !said.contains("0 ns"), "{said}");
     }
+}
+
+#[test]
+fn a_server_without_work_is_said_to_have_none_once() {
+    let said = |samples: u64, is_exact: bool| {
+        let found = judged(&|_, sampled, observed| {
+            (sampled.samples, sampled.is_exact) = (samples, is_exact);
+            observed.db_time = Some(Ok(Ticks::ZERO));
+        });
+        let said = found.into_iter().map(|one| one.message).filter(|said| said.contains("at work"));
+        said.collect::<Vec<String>>()
+    };
+    for (samples, is_exact, part) in [
+        (0, true, "was at work, and the server's own account has none: there is no time to divide. Watch when"),
+        (0, false, "at work, and the server's own account has none: there is no time to divide. Sample when"),
+        (7, false, "at work, and the server's own account has none: all of the time is that of pauses"),
+    ] {
+        let said = said(samples, is_exact);
+        assert!(said.len() == 1 && said[0].contains(part), "{said:?}");
+    }
+    // What was seen whole, and is no work, is said by the account alone.
+    assert_eq!(said(7, true), ["No session was at work, by their waits and by the server's own account."]);
+}
+
+#[test]
+fn a_rate_that_a_server_is_not_asked_at_is_not_cut_in_silence() {
+    let found = judged(&|_, _, observed| (observed.rate, observed.rate_asked) = (100.0, Some(500.0)));
+    let said: Vec<&str> =
+        found.iter().filter(|one| row::RATE_NOT_REACHED.made(one)).map(|one| one.message.as_str()).collect();
+    assert!(said.len() == 1 && said[0].starts_with("--rate 500 was not followed: "), "{said:?}");
+    assert!(said[0].ends_with("at most 100 a second are sent."), "{said:?}");
 }
 
 /// A finding that stands where something was observed.
@@ -209,7 +239,7 @@ fn of_the_way() -> Vec<Reading> {
                 (sampled.looks, sampled.time, observed.rate) = (*looks, micros(10_000_000), 50.0);
             })
         },
-        |looks| (*looks < 450).then(|| says!["of the 50.0 that were asked for"]),
+        |looks| (*looks < 450).then(|| says!["of the 50.0 that were to be taken"]),
     );
     vec![
         stolen,

@@ -14,7 +14,7 @@ use crate::statements::{ACTIVE_TIME, WITH_QUERY_ID};
 
 /// The account at one moment.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Account {
+pub(crate) struct ActiveTime {
     /// By the databases' numbers: with one that is dropped, its account is gone.
     databases: BTreeMap<u32, OfDatabase>,
     /// Time of statements under way, in µs.
@@ -32,21 +32,21 @@ struct OfDatabase {
     reset: String,
 }
 
-impl Account {
+impl ActiveTime {
     /// The account now; `Err` within holds the reason why there is none, which is no failure.
-    pub(crate) fn now(session: &mut Session) -> Result<Result<Account, String>, ServerError> {
+    pub(crate) fn now(session: &mut Session) -> Result<Result<ActiveTime, String>, ServerError> {
         if session.facts().major() < WITH_QUERY_ID {
             return Ok(Err("PostgreSQL counts active time from version 14 on".into()));
         }
         match session.rows(ACTIVE_TIME) {
-            Ok(rows) => Ok(Account::of(&rows).ok_or_else(|| "its answer has another shape".into())),
+            Ok(rows) => Ok(ActiveTime::of(&rows).ok_or_else(|| "its answer has another shape".into())),
             Err(error) if error.is_of_statement() => Ok(Err(why(&error))),
             Err(error) => Err(error),
         }
     }
 
     /// The account in the rows of an answer; `None` where they have another shape.
-    fn of(rows: &[Row]) -> Option<Account> {
+    fn of(rows: &[Row]) -> Option<ActiveTime> {
         let first = rows.first()?;
         let (under_way, started) = (number(first, 3)? * 1e6, text(first, 4)?.to_string());
         let mut databases = BTreeMap::new();
@@ -54,16 +54,16 @@ impl Account {
             let reset = text(row, 2).unwrap_or_default().to_string();
             databases.insert(text(row, 0)?.parse().ok()?, OfDatabase { micros: number(row, 1)? * 1e3, reset });
         }
-        Some(Account { databases, under_way, started })
+        Some(ActiveTime { databases, under_way, started })
     }
 
     /// The time since `earlier` of all sessions but ours, for which the server worked so long meanwhile.
-    pub(crate) fn since(&self, earlier: &Account, own: Duration) -> Result<Ticks, String> {
+    pub(crate) fn since(&self, earlier: &ActiveTime, own: Duration) -> Result<Ticks, String> {
         self.change(earlier, own).map(|micros| Ticks::from_micros(micros.max(0.0) as i64))
     }
 
     /// The same in µs; below zero where statements have ended whose time is still to be added up.
-    fn change(&self, earlier: &Account, own: Duration) -> Result<f64, String> {
+    fn change(&self, earlier: &ActiveTime, own: Duration) -> Result<f64, String> {
         if self.started != earlier.started {
             return Err("the server was restarted meanwhile".into());
         }
@@ -92,8 +92,8 @@ const OWED_FOR: Duration = Duration::from_secs(300);
 
 /// The account from one time that the server is asked to the next.
 #[derive(Clone, Debug)]
-pub(crate) struct Accounted {
-    account: Result<Account, String>,
+pub(crate) struct ActiveTimeMeter {
+    account: Result<ActiveTime, String>,
     /// How long the server had worked for our session by then, and when it was asked last.
     own: Duration,
     own_before: Duration,
@@ -101,10 +101,10 @@ pub(crate) struct Accounted {
     owed: Option<Instant>,
 }
 
-impl Accounted {
+impl ActiveTimeMeter {
     /// It begins with this account, when the server had worked so long for our session.
-    pub(crate) fn begin(account: Result<Account, String>, own: Duration) -> Accounted {
-        Accounted { account, own, own_before: own, owed: None }
+    pub(crate) fn begin(account: Result<ActiveTime, String>, own: Duration) -> ActiveTimeMeter {
+        ActiveTimeMeter { account, own, own_before: own, owed: None }
     }
 
     /// Gives no time when the server is asked next, for this reason.
@@ -116,7 +116,7 @@ impl Accounted {
     ///
     /// A time below zero is none, and is taken off the next one: otherwise the time of a statement would count twice,
     /// as it was under way and when it is added up, which may be several answers later.
-    pub(crate) fn next(&mut self, now: Result<Account, String>, own: Duration) -> (Result<Ticks, String>, Duration) {
+    pub(crate) fn next(&mut self, now: Result<ActiveTime, String>, own: Duration) -> (Result<Ticks, String>, Duration) {
         let of_session = own.saturating_sub(std::mem::replace(&mut self.own_before, own));
         let change = match (&self.account, &now) {
             (Ok(before), Ok(now)) => now.change(before, own.saturating_sub(self.own)),
@@ -126,7 +126,7 @@ impl Accounted {
         if is_owed && self.owed.get_or_insert_with(Instant::now).elapsed() < OWED_FOR {
             return (Ok(Ticks::ZERO), of_session);
         }
-        *self = Accounted::begin(now, own);
+        *self = ActiveTimeMeter::begin(now, own);
         (change.map(|micros| Ticks::from_micros(micros.max(0.0) as i64)), of_session)
     }
 }
@@ -145,12 +145,12 @@ mod tests {
 
     /// An account of databases, each with its number, its active seconds and when it was begun anew, of a server that
     /// was started at this time.
-    fn account(started: &str, databases: &[(u32, f64, Option<&str>)]) -> Account {
+    fn account(started: &str, databases: &[(u32, f64, Option<&str>)]) -> ActiveTime {
         let row = |(number, seconds, reset): &(u32, f64, Option<&str>)| -> Row {
             let cells = [Some(number.to_string()), Some((seconds * 1e3).to_string()), reset.map(String::from)];
             cells.into_iter().chain([Some("0.5".into()), Some(started.into())]).collect()
         };
-        Account::of(&databases.iter().map(row).collect::<Vec<Row>>()).unwrap()
+        ActiveTime::of(&databases.iter().map(row).collect::<Vec<Row>>()).unwrap()
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         let reset = account("a", &[(0, 0.0, None), (5, 11.0, Some("today"))]);
         assert!(reset.since(&at(10.0, "a"), Duration::ZERO).unwrap_err().contains("reset"));
         assert_eq!(reset.since(&at(0.0, "a"), Duration::ZERO), Ok(Ticks::from_micros(11_000_000)));
-        assert_eq!(Account::of(&[]), None);
+        assert_eq!(ActiveTime::of(&[]), None);
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn the_time_of_a_statement_that_is_added_up_late_counts_once() {
         let at = |seconds: f64| Ok(account("a", &[(5, seconds, None)]));
-        let mut accounted = Accounted::begin(at(10.0), Duration::ZERO);
+        let mut accounted = ActiveTimeMeter::begin(at(10.0), Duration::ZERO);
         // A statement of five seconds ends: it is under way no more, and the database has not added it up.
         let times = [13.0, 8.0, 9.0, 15.0, 16.0].map(|seconds| accounted.next(at(seconds), Duration::ZERO).0);
         assert_eq!(times, [3, 0, 0, 2, 1].map(|seconds| Ok(Ticks::from_micros(seconds * 1_000_000))));
@@ -191,7 +191,8 @@ mod tests {
         let Some(long_ago) = Instant::now().checked_sub(OWED_FOR) else {
             return println!("skipped: this machine was started just now");
         };
-        let mut accounted = Accounted { owed: Some(long_ago), ..Accounted::begin(at(900.0), Duration::ZERO) };
+        let mut accounted =
+            ActiveTimeMeter { owed: Some(long_ago), ..ActiveTimeMeter::begin(at(900.0), Duration::ZERO) };
         let times = [7.0, 9.0].map(|seconds| accounted.next(at(seconds), Duration::ZERO).0);
         assert_eq!(times, [Ok(Ticks::ZERO), Ok(Ticks::from_micros(2_000_000))]);
     }
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn what_our_session_took_is_given_with_each_answer_and_taken_off_the_time() {
         let at = |seconds: f64| Ok(account("a", &[(5, seconds, None)]));
-        let (second, mut accounted) = (Duration::from_secs(1), Accounted::begin(at(0.0), Duration::ZERO));
+        let (second, mut accounted) = (Duration::from_secs(1), ActiveTimeMeter::begin(at(0.0), Duration::ZERO));
         assert_eq!(accounted.next(at(3.0), second), (Ok(Ticks::from_micros(2_000_000)), second));
         // Below zero, and then both of its seconds are taken off.
         assert_eq!(accounted.next(at(3.5), 2 * second), (Ok(Ticks::ZERO), second));
