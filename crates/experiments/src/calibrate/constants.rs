@@ -66,15 +66,24 @@ impl Constants {
         states.into_iter().chain(between).chain([sets::usual_advice(self.now(SCALE))]).collect()
     }
 
-    /// The same and what is tried besides on queries that are run: after the measured ones those that are the same in
-    /// each run, the nearest to the server's own constants first. Where nothing is cached, those for disks too.
+    /// The same and the known sets for queries that are run: those for blocks in memory, and where nothing is cached,
+    /// those for disks too.
+    pub(super) fn with_known(&self, sets: &[ConstantSet], is_cold: bool) -> Vec<ConstantSet> {
+        let row = self.now(SCALE);
+        let mut all = sets.to_vec();
+        all.extend(sets::memory_advice(row));
+        if is_cold {
+            all.extend(sets::disk_advice(row));
+        }
+        all
+    }
+
+    /// The same and what is tried besides: after the measured ones those that are the same in each run, the nearest to
+    /// the server's own constants first.
     pub(super) fn candidates(&self, sets: &[ConstantSet], is_cold: bool) -> Vec<ConstantSet> {
         let now = |name| self.now(name);
-        let (measured, mut fixed): (Vec<_>, Vec<_>) = sets.iter().cloned().partition(ConstantSet::is_measured);
-        fixed.extend(sets::memory_advice(now(SCALE)));
-        if is_cold {
-            fixed.extend(sets::disk_advice(now(SCALE)));
-        }
+        let known = self.with_known(sets, is_cold);
+        let (measured, mut fixed): (Vec<_>, Vec<_>) = known.into_iter().partition(ConstantSet::is_measured);
         fixed.extend(sets::tried(now, &fixed));
         sorting::by(&mut fixed, |one, other| one.distance(now).total_cmp(&other.distance(now)));
         [measured, fixed].concat()

@@ -129,6 +129,10 @@ fn nearest(sets: &[ConstantSet], judged: &[Judged], good: &[usize], own: Option<
     best
 }
 
+/// What a set that was timed on readpath's queries says of the user's.
+const UNTRIED: &str = "Some of your queries can become slower with it, although readpath's become faster: try it on \
+                       yours before you set it.";
+
 /// What was advised in a state.
 pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Finding {
     let state = comparison.state;
@@ -138,7 +142,14 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     let what = match advice.decision {
         Decision::Change => {
             let but = but_for(judged.map_or(0, |judged| judged.excepted));
-            format!("{name}, {}: set {}{but}", state.introduced(), values(set))
+            match state.is_own() {
+                true => format!("{name}, {}: set {}{but}", state.introduced(), values(set)),
+                false => format!(
+                    "{name}, {}: a set to try on your own queries (--queries with --run) is {}",
+                    state.introduced(),
+                    values(set)
+                ),
+            }
         }
         Decision::Keep => format!("{name}, {}: keep the server's own constants", state.introduced()),
         Decision::Undecided => match (&advice.withheld, judged) {
@@ -164,6 +175,8 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     }
     sentences.extend(refused(comparison));
     sentences.extend(unseen(comparison));
+    // On data that chose nothing of the method, such a set made a query 2.48 times slower (decision 26).
+    sentences.extend((advice.decision == Decision::Change && !state.is_own()).then(|| UNTRIED.to_string()));
     let mut finding = row::ANSWER_ADVICE.named(state.name(), sentences.join(" "));
     if let Some(judged) = judged.filter(|judged| judged.timed() > 0) {
         finding = finding.with("ratio", judged.ratio.value, Unit::Ratio).with("worst", judged.worst, Unit::Ratio);
@@ -265,6 +278,29 @@ pub(super) fn with_harm(
         );
     }
     said
+}
+
+/// That the user's queries were timed in one state of the caches alone, where a change is advised, and what times them
+/// in another: nothing in the run says what the set costs there.
+pub(super) fn one_state(state: State, advised: Decision, set: &ConstantSet) -> Option<Finding> {
+    // Measured and tried sets have other values in another run.
+    let is_same = set.is_usual() || set.is_in_memory();
+    let same = if is_same { format!(" (`{}` is the same set there)", set.name) } else { String::new() };
+    let message = match state {
+        State::AsFound => format!(
+            "The set was timed on these queries as the caches are now, and in no other state: on a copy of the data \
+             directory, --on postgres:copy:DIRECTORY?dbname=NAME times them with nothing cached{same}. Without \
+             --queries, --on postgres:VERSION times readpath's own in each state, and calls a set `safe` if it harms \
+             none of them."
+        ),
+        State::OwnCold => format!(
+            "The set was timed on these queries with nothing cached, and in no other state: on the running server, \
+             --queries with --run times them as its caches are{same}."
+        ),
+        // What a set costs readpath's own queries in other states is part of the advice.
+        State::Cold | State::System | State::Cached => return None,
+    };
+    (advised == Decision::Change).then(|| row::ONE_STATE.of(message))
 }
 
 /// That a lock kept queries from being timed or explained, and what to do, as a sentence.

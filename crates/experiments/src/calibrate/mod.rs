@@ -153,9 +153,13 @@ fn judge_all(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     if let Some(asked) = asked {
-        // A rehearsal, which knows no plan, would take each for a plan of its own.
-        let tries = bench.parameters.run && !bench.tables.is_rehearsal();
-        let candidates = if tries { constants.candidates(sets, bench.tables.is_on_copy()) } else { sets.to_vec() };
+        let is_cold = bench.tables.is_on_copy();
+        let candidates = match (bench.parameters.run, bench.tables.is_rehearsal()) {
+            (false, _) => sets.to_vec(),
+            // A rehearsal, which knows no plan, would take each of the many that are tried for a plan of its own.
+            (true, true) => constants.with_known(sets, is_cold),
+            (true, false) => constants.candidates(sets, is_cold),
+        };
         judge_own(bench, asked, &candidates, caches, journal)?;
     }
     if takes_ours {
@@ -314,6 +318,7 @@ fn judge_own(
     let (advice, outcome) = time(bench, &mut comparison, told, journal);
     outcome?;
     journal.find_all(told_state::timed_cached(caches, &comparison, advice.decision));
+    journal.find_all(findings::one_state(state, advice.decision, &comparison.sets[advice.set]));
     journal.find_all(absent_remedies(state));
     if state.is_cold() {
         return Ok(());

@@ -112,6 +112,7 @@ findings! {
     LISTED_HIDDEN = Warning "listed-hidden", "listed statements of other roles, whose texts the role may not see";
     LISTED_LOST = Warning "listed-lost", "listed statements whose texts the server has lost";
     TIMED_CACHED = Warning "timed-cached", "the timed runs found more in memory than the server's own work does";
+    ONE_STATE = Info "one-state", "the advised set was timed on the user's queries in one state of the caches alone";
     ABSENT_STATE = Info "absent-state", "the server's counters do not tell what it finds cached";
     ABSENT_BEYOND = Info "absent-beyond", "no table beyond the shared buffers was made";
     ABSENT_CONSTANTS = Warning "absent-constants", "no block has a cost above the noise";

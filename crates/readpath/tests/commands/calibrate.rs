@@ -613,12 +613,37 @@ fn a_file_of_queries_or_a_list_that_is_not_there_is_a_sentence_before_anything_i
     assert_eq!(trial.value(SCHEMAS), "0");
 }
 
+/// Whether a script has a set with these costs of blocks in sequence and at random on a server where nothing is set: in
+/// a statement of its own, or in a long script among the other values of one.
+fn has_set(script: &str, page: &str, random: &str) -> bool {
+    let statement = format!("SET seq_page_cost = {page}; SET random_page_cost = {random}; SET cpu_tuple_cost = 0.01;");
+    let values = ["also with ", "; "].map(|before| format!("{before}{page}, {random}"));
+    let are_whole = |(at, values): (usize, &str)| script[at + values.len()..].starts_with([',', ';', '\n']);
+    script.contains(&statement) || values.iter().any(|values| script.match_indices(values).any(are_whole))
+}
+
+/// The script explains a query with two parameters, by its generic plan, and does not run it.
+fn check_parameters(script: &str) {
+    for part in [
+        "EXPLAIN (GENERIC_PLAN, VERBOSE, FORMAT JSON) EXECUTE readpath_2(NULL, NULL);",
+        "EXPLAIN (GENERIC_PLAN, FORMAT JSON) EXECUTE readpath_2(NULL, NULL);",
+    ] {
+        assert!(script.contains(part), "no {part}: {script}");
+    }
+    assert!(!script.contains("EXECUTE readpath_2;"), "{script}");
+    assert!(!script.contains("TIMING OFF, FORMAT JSON) EXECUTE readpath_2"), "{script}");
+}
+
 #[test]
 fn a_dry_run_sends_nothing_and_shows_what_is_made_and_removed_and_what_becomes_of_the_users_queries() {
     let Some(trial) = Trial::start(&["log_statement=all"]) else { return };
     let before = trial.log().len();
     let user = User::new();
-    let file = user.file("queries.sql", b"SELECT count(*) FROM shop WHERE n < 5;\nSELECT max(n) FROM shop;\n");
+    let file = user.file(
+        "queries.sql",
+        b"SELECT count(*) FROM shop WHERE n < 5;\nSELECT max(n) FROM shop;\n\
+          SELECT max(n) FROM shop WHERE n < $1 AND n <> $2 AND note <> '$3';\n",
+    );
     let queries = format!(" --queries {file}");
     let dry = |more: &str| user.ok(&format!("calibrate --on {} --dry-run{more}", trial.url()));
     let [script, explained, run] = [String::new(), queries.clone(), queries + " --run"].map(|more| dry(&more));
@@ -643,6 +668,8 @@ fn a_dry_run_sends_nothing_and_shows_what_is_made_and_removed_and_what_becomes_o
         "SET random_page_cost",
         "EXPLAIN (FORMAT JSON) EXECUTE readpath_0;",
         "ROLLBACK;",
+        // What is asked where a domain has a volatile check.
+        "unnest('{16384}'::oid[])",
         "DROP SCHEMA readpath;",
     ] {
         assert!([&explained, &run].iter().all(|script| script.contains(part)), "no {part}: {explained}\n{run}");
@@ -651,6 +678,16 @@ fn a_dry_run_sends_nothing_and_shows_what_is_made_and_removed_and_what_becomes_o
         ["EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE readpath_0;", "SET enable_nestloop = 'off'"];
     for part in run_alone {
         assert!(run.contains(part) && !explained.contains(part), "{part}: {run}\n{explained}");
+    }
+    for script in [&explained, &run] {
+        check_parameters(script);
+    }
+    // The sets are those of a server where nothing is set.
+    for script in [&script, &explained, &run] {
+        assert!(has_set(script, "1", "1.1") && !has_set(script, "100", "110"), "{script}");
+    }
+    for (page, random) in [("0.125", "0.5"), ("0.25", "0.275")] {
+        assert!(has_set(&run, page, random) && !has_set(&explained, page, random), "{page}: {run}\n{explained}");
     }
 }
 

@@ -46,6 +46,17 @@ const SETTINGS: [(&str, &str); 4] = [
     ("work_mem", "64MB"),
 ];
 
+/// The planner's constants of a server where nothing is set, which a dry run assumes.
+///
+/// Source: PostgreSQL 18, "Planner Cost Constants".
+const ASSUMED_COSTS: [(&str, &str); 5] = [
+    ("seq_page_cost", "1"),
+    ("random_page_cost", "4"),
+    ("cpu_tuple_cost", "0.01"),
+    ("cpu_index_tuple_cost", "0.005"),
+    ("cpu_operator_cost", "0.0025"),
+];
+
 /// Settings that leave the planner a way or close it.
 const WAYS: [&str; 4] = ["enable_seqscan", "enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan"];
 
@@ -549,10 +560,12 @@ impl Calibration {
         Ok(self.session().run(&format!("{statements}DISCARD PLANS"))?)
     }
 
-    /// The value of a setting of the session, as a number; for one of bytes its blocks.
+    /// The value of a setting of the session, as a number; for one of bytes its blocks. A dry run assumes the default
+    /// of a constant that sets have, because sets are written in its unit, and 1 for any other setting.
     pub fn setting(&mut self, name: &str) -> Result<f64, SubjectError> {
         let question = format!("SELECT setting FROM pg_settings WHERE name = '{name}'");
-        let text = self.session().text(&question, Some("1"))?.unwrap_or_default();
+        let assumed = ASSUMED_COSTS.iter().find(|(cost, _)| *cost == name).map_or("1", |(_, value)| *value);
+        let text = self.session().text(&question, Some(assumed))?.unwrap_or_default();
         Ok(text.parse().map_err(|_| ServerError::answer(&question, &text, "a number"))?)
     }
 

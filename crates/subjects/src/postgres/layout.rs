@@ -141,7 +141,7 @@ mod tests {
         assert!(of(8132, 1).is_ok() && of(8000, 25).is_ok());
         for (row_length, columns) in [(8133, 1), (8074, 25)] {
             let refused = of(row_length, columns).unwrap_err().to_string();
-            assert!(refused.contains("ask for shorter rows") && refused.contains("8136"), "{refused}");
+            assert!(refused.contains("ask for shorter rows") && refused.contains("8\u{202f}136"), "{refused}");
         }
     }
 

@@ -22,7 +22,7 @@ use crate::calibrate::constants::{self, Measured};
 use crate::calibrate::crossing::Crossing;
 use crate::calibrate::estimate::Estimate;
 use crate::calibrate::screening::{leave_best, screen};
-use crate::calibrate::sets::{CONSTANTS, LEFT, Passes, Settled, TRIED};
+use crate::calibrate::sets::{BETWEEN, CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::tablespaces::SpaceCost;
 use crate::calibrate::turn::{self, Planned, Switch, Tried, Turn};
 use crate::calibrate::{
@@ -673,7 +673,8 @@ fn advice_of_states() -> Reading {
             () if *changed > 0 && *factor > 1.25 => "keep the server's own constants.".to_string(),
             () if *changed < 4 => format!("undecided, because {timed}, and a verdict needs at least 4."),
             () if *factor > 1.0 => "keep the server's own constants.".to_string(),
-            () => "set seq_page_cost = 0.500.".to_string(),
+            () if state.is_own() => "set seq_page_cost = 0.500.".to_string(),
+            () => "a set to try on your own queries (--queries with --run) is seq_page_cost = 0.500.".to_string(),
         };
         let whose = if state.is_own() { "your" } else { "readpath's" };
         let times = three_digits(*factor);
@@ -825,6 +826,41 @@ fn a_role_to_try_constants_with_is_proposed_only_where_a_change_is_advised() {
         said.contains("ALTER ROLE")
     };
     assert_eq!([Decision::Change, Decision::Keep, Decision::Undecided].map(proposes), [true, false, false]);
+}
+
+/// In which state queries were timed, what was advised and which set.
+type OneState = (State, Decision, &'static str);
+
+fn one_state() -> Reading {
+    use State::{AsFound, Cached, Cold, OwnCold, System};
+    let advised = vec![Decision::Change, Decision::Keep, Decision::Undecided];
+    let names = vec!["random-1.1", "eighth-pages", "in-memory", "random-2", "cached", LEFT[0]];
+    let values = (select(vec![AsFound, OwnCold, Cached, System, Cold]), select(advised), select(names));
+    let found = |(state, advised, name): &OneState| super::one_state(*state, *advised, &set(name));
+    reading(row::ONE_STATE, values, found, |(state, advised, name)| {
+        let (timed, other) = match (state, advised) {
+            (AsFound, Decision::Change) => ("as the caches are now", "DIRECTORY?dbname=NAME times them with nothing"),
+            (OwnCold, Decision::Change) => ("with nothing cached", "on the running server, --queries with --run times"),
+            _ => return None,
+        };
+        let is_same = ["random-1.1", "eighth-pages", "in-memory"].contains(name);
+        let same = is_same.then(|| format!(" (`{name}` is the same set there)."));
+        let timed = format!("The set was timed on these queries {timed}, and in no other state: on ");
+        Some([timed, other.into()].into_iter().chain(same).collect())
+    })
+}
+
+#[test]
+fn a_set_that_another_run_tries_with_other_values_is_not_said_to_be_the_same_there() {
+    let said = |state, name| super::one_state(state, Decision::Change, &set(name)).unwrap().message;
+    for state in [State::AsFound, State::OwnCold] {
+        assert!(said(state, "in-memory").contains("is the same set there"), "{}", said(state, "in-memory"));
+        for name in ["cached", BETWEEN, LEFT[0]] {
+            assert!(!said(state, name).contains("the same set"), "{}", said(state, name));
+        }
+    }
+    // The queries already ran on a copy: what is missing are times on the running server.
+    assert!(!said(State::OwnCold, "in-memory").contains("--on"), "{}", said(State::OwnCold, "in-memory"));
 }
 
 /// A cost of a block in a state: the constant and microseconds.
@@ -1183,7 +1219,7 @@ fn crossovers() -> [Reading; 2] {
 fn what_a_calibration_says_follows_from_what_was_measured() {
     let all = lacks()
         .into_iter()
-        .chain([advice_of_states(), random_page(), withheld(), timed_cached()])
+        .chain([advice_of_states(), random_page(), withheld(), timed_cached(), one_state()])
         .chain(of_tablespaces())
         .chain(crossovers())
         .chain(state())

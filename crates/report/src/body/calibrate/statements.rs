@@ -17,6 +17,10 @@ const PAGE_COSTS: [&str; 2] = ["seq_page_cost", "random_page_cost"];
 /// The settings of reads ahead.
 const READS_AHEAD: [&str; 2] = ["effective_io_concurrency", "maintenance_io_concurrency"];
 
+/// What stands over statements of sets that were timed on readpath's queries alone.
+const UNTRIED: &str = "-- timed on readpath's queries: some of yours can become slower, so try the set on\n\
+                       -- them first, with --queries and --run\n";
+
 /// The statements, where they were asked for.
 pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
     if run.subject.get("sql") != Some(&Value::Bool(true)) {
@@ -25,19 +29,24 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
     let states = values(sets, |case| cell(case, "state"));
     let advice =
         |state: &str| sets.iter().find(|set| cell(set, "state") == state && !cell(set, "advice").is_empty()).copied();
+    let is_change = |set: &Case| cell(set, "advice") == "change";
     let decided = |set: Option<&Case>| set.is_some_and(|set| cell(set, "advice") != "undecided");
     let told = part(run, "state").first().map(|case| cell(case, "state"));
     // The user's own queries tell more than the server's counters.
     let own = ["as-found", "own-cold"].into_iter().find(|state| decided(advice(state)));
     let active = own.map(String::from).or(told);
     let mut text = String::new();
+    let is_for_ours = own.is_none() && states.iter().any(|state| advice(state).is_some_and(is_change));
+    if is_for_ours {
+        text += UNTRIED;
+    }
     let is_one_of_several = |state: &String| active.as_ref() != Some(state);
     let mut active_set = None;
     if states.iter().all(is_one_of_several) && states.iter().any(|state| decided(advice(state))) {
         text += &without_a_set(active.as_deref());
     }
     for state in &states {
-        match advice(state).filter(|set| cell(set, "advice") == "change") {
+        match advice(state).filter(|set| is_change(set)) {
             Some(set) => {
                 let written = exceptions(run, set) + &ways(run, state, &settings_of(set));
                 text += &match is_one_of_several(state) {
@@ -375,12 +384,25 @@ mod tests {
     }
 
     #[test]
+    fn only_statements_that_the_users_queries_gain_by_stand_without_a_warning() {
+        let own = sql("cached", json!({}), vec![set("as-found", "change"), set("cached", "change")]);
+        assert!(!own.contains(UNTRIED), "{own}");
+        let ours = sql("cached", json!({}), vec![set("cached", "change")]);
+        assert!(ours.starts_with(UNTRIED) && !active(&ours).is_empty(), "{ours}");
+        let undecided = sql("cached", json!({}), vec![set("as-found", "undecided"), set("cached", "change")]);
+        assert!(undecided.starts_with(UNTRIED), "{undecided}");
+        let kept = sql("cached", json!({}), vec![set("cached", "keep")]);
+        assert!(!kept.contains(UNTRIED), "there is nothing to try: {kept}");
+    }
+
+    #[test]
     fn a_known_state_without_a_set_is_not_called_unknown() {
         let text = |state| sql(state, json!({}), vec![set("cached", "change"), set("system", "keep")]);
         let cold = text("cold");
-        assert!(cold.starts_with("-- your blocks come from the disk, and no set was tried\n"), "{cold}");
+        assert!(cold.starts_with(UNTRIED), "{cold}");
+        assert!(cold.contains("-- your blocks come from the disk, and no set was tried\n"), "{cold}");
         assert!(active(&cold).is_empty() && !cold.contains("not known"), "{cold}");
-        assert!(text("unknown").starts_with("-- the state that your queries run in is not known"));
+        assert!(text("unknown").contains("\n-- the state that your queries run in is not known"));
         assert!(!text("cached").contains("no set was tried") && !active(&text("cached")).is_empty());
     }
 

@@ -318,6 +318,19 @@ pub(super) fn token(text: &str) -> usize {
     }
 }
 
+/// The highest number of a parameter, such as `$2`, in the text of a statement: it is executed with as many values.
+pub(super) fn parameters_of(text: &str) -> u64 {
+    let (mut rest, mut most) = (text, 0_u16);
+    while !rest.is_empty() {
+        if let Some(behind) = rest.strip_prefix('$') {
+            let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
+            most = most.max(behind[..digits].parse().unwrap_or(0));
+        }
+        rest = &rest[token(rest)..];
+    }
+    u64::from(most)
+}
+
 /// Comments of this kind nest.
 fn comment(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
@@ -379,6 +392,13 @@ mod tests {
             assert_eq!(texts(&format!("{text};\n")), [text]);
         }
         assert_eq!(texts(&one.join(";\n")), one);
+    }
+
+    #[test]
+    fn a_parameter_is_counted_by_its_number_and_not_where_it_is_part_of_a_literal_a_name_or_a_comment() {
+        assert_eq!(parameters_of("SELECT $1 + $10 - $1, a$12 FROM \"$13\" -- $14\n WHERE b<$2"), 10);
+        assert_eq!(parameters_of("SELECT '$1', E'\\'$2', $$ $3 $$, $x$ $4 $x$ /* $5 */"), 0);
+        assert_eq!(parameters_of("SELECT $99999999999"), 0, "the server refuses it");
     }
 
     #[test]
