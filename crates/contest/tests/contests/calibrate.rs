@@ -21,9 +21,12 @@ fn a_small_trial_times_the_plans_of_every_query_and_judges_the_advice() {
         "events, warm: right plans more",
         "events, warm: the worst query",
         "events, warm, without its queries: the worst query",
-        "the largest measured value divided by the smallest",
         "plans were timed",
     ] {
         assert!(page.contains(part), "no {part}: {page}");
     }
+    // On a busy machine, a run of so small a table may measure no cost.
+    let spread = ["divided by the smallest, over all runs", "no constant was measured in each of several runs"];
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(spread.iter().any(|said| words.contains(said)), "{page}");
 }

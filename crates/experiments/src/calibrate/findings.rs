@@ -130,8 +130,9 @@ fn nearest(sets: &[ConstantSet], judged: &[Judged], good: &[usize], own: Option<
 }
 
 /// What a set that was timed on readpath's queries says of the user's.
-const UNTRIED: &str = "Some of your queries can become slower with it, although readpath's become faster: try it on \
-                       yours before you set it.";
+const UNTRIED: &str = "Some of your queries can become slower with it, although readpath's become faster: before you \
+                       set anything, time yours with --queries and --run, which tries the sets with names and those \
+                       that it measures anew.";
 
 /// What was advised in a state.
 pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Finding {
@@ -144,11 +145,15 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
             let but = but_for(judged.map_or(0, |judged| judged.excepted));
             match state.is_own() {
                 true => format!("{name}, {}: set {}{but}", state.introduced(), values(set)),
-                false => format!(
-                    "{name}, {}: a set to try on your own queries (--queries with --run) is {}",
-                    state.introduced(),
-                    values(set)
-                ),
+                false => {
+                    let copy = ", on a copy: --on postgres:copy:DIRECTORY?dbname=NAME";
+                    format!(
+                        "{name}, {}: a set to try on your own queries (--queries with --run{}) is {}",
+                        state.introduced(),
+                        if state.is_cold() { copy } else { "" },
+                        values(set)
+                    )
+                }
             }
         }
         Decision::Keep => format!("{name}, {}: keep the server's own constants", state.introduced()),
@@ -175,7 +180,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     }
     sentences.extend(refused(comparison));
     sentences.extend(unseen(comparison));
-    // On data that chose nothing of the method, such a set made a query 2.48 times slower (decision 26).
+    // On data with which nothing of the method was chosen, such a set made a query 2.48 times slower (decision 26).
     sentences.extend((advice.decision == Decision::Change && !state.is_own()).then(|| UNTRIED.to_string()));
     let mut finding = row::ANSWER_ADVICE.named(state.name(), sentences.join(" "));
     if let Some(judged) = judged.filter(|judged| judged.timed() > 0) {
@@ -288,14 +293,15 @@ pub(super) fn one_state(state: State, advised: Decision, set: &ConstantSet) -> O
     let same = if is_same { format!(" (`{}` is the same set there)", set.name) } else { String::new() };
     let message = match state {
         State::AsFound => format!(
-            "The set was timed on these queries as the caches are now, and in no other state: on a copy of the data \
-             directory, --on postgres:copy:DIRECTORY?dbname=NAME times them with nothing cached{same}. Without \
+            "The set was timed on these queries with as much in memory as fits, and in no other state: with the same \
+             --queries FILE and --run, --on postgres:copy:DIRECTORY?dbname=NAME times them on a copy of the data \
+             directory with nothing cached{same}. Without \
              --queries, --on postgres:VERSION times readpath's own in each state, and calls a set `safe` if it harms \
              none of them."
         ),
         State::OwnCold => format!(
             "The set was timed on these queries with nothing cached, and in no other state: on the running server, \
-             --queries with --run times them as its caches are{same}."
+             --queries with --run times them with as much in memory as fits{same}."
         ),
         // What a set costs readpath's own queries in other states is part of the advice.
         State::Cold | State::System | State::Cached => return None,

@@ -674,7 +674,10 @@ fn advice_of_states() -> Reading {
             () if *changed < 4 => format!("undecided, because {timed}, and a verdict needs at least 4."),
             () if *factor > 1.0 => "keep the server's own constants.".to_string(),
             () if state.is_own() => "set seq_page_cost = 0.500.".to_string(),
-            () => "a set to try on your own queries (--queries with --run) is seq_page_cost = 0.500.".to_string(),
+            () => {
+                let copy = if state.is_cold() { ", on a copy: --on postgres:copy:DIRECTORY?dbname=NAME" } else { "" };
+                format!("a set to try on your own queries (--queries with --run{copy}) is seq_page_cost = 0.500.")
+            }
         };
         let whose = if state.is_own() { "your" } else { "readpath's" };
         let times = three_digits(*factor);
@@ -839,13 +842,15 @@ fn one_state() -> Reading {
     let found = |(state, advised, name): &OneState| super::one_state(*state, *advised, &set(name));
     reading(row::ONE_STATE, values, found, |(state, advised, name)| {
         let (timed, other) = match (state, advised) {
-            (AsFound, Decision::Change) => ("as the caches are now", "DIRECTORY?dbname=NAME times them with nothing"),
+            (AsFound, Decision::Change) => {
+                ("with as much in memory as fits", "DIRECTORY?dbname=NAME times them on a copy of the data directory")
+            }
             (OwnCold, Decision::Change) => ("with nothing cached", "on the running server, --queries with --run times"),
             _ => return None,
         };
         let is_same = ["random-1.1", "eighth-pages", "in-memory"].contains(name);
         let same = is_same.then(|| format!(" (`{name}` is the same set there)."));
-        let timed = format!("The set was timed on these queries {timed}, and in no other state: on ");
+        let timed = format!("The set was timed on these queries {timed}, and in no other state: ");
         Some([timed, other.into()].into_iter().chain(same).collect())
     })
 }

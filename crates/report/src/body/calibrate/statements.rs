@@ -18,8 +18,8 @@ const PAGE_COSTS: [&str; 2] = ["seq_page_cost", "random_page_cost"];
 const READS_AHEAD: [&str; 2] = ["effective_io_concurrency", "maintenance_io_concurrency"];
 
 /// What stands over statements of sets that were timed on readpath's queries alone.
-const UNTRIED: &str = "-- timed on readpath's queries: some of yours can become slower, so try the set on\n\
-                       -- them first, with --queries and --run\n";
+const UNTRIED: &str = "-- timed on readpath's queries: some of yours can become slower, so try the set\n\
+                       -- on them first, with --queries and --run\n";
 
 /// The statements, where they were asked for.
 pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
@@ -49,7 +49,7 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
         match advice(state).filter(|set| is_change(set)) {
             Some(set) => {
                 let written = exceptions(run, set) + &ways(run, state, &settings_of(set));
-                text += &match is_one_of_several(state) {
+                text += &match is_for_ours || is_one_of_several(state) {
                     true => commented(state, fits(state), &written),
                     false => {
                         active_set = Some(set);
@@ -88,7 +88,7 @@ fn without_a_set(state: Option<&str>) -> String {
             "-- your blocks come from {source}, and no set was tried\n\
              -- for that: what follows is for other states\n"
         ),
-        None => "-- the state that your queries run in is not known: take the dashes off the one\n\
+        None => "-- the state that your queries run in is not known: the set to try is the one\n\
                  -- that fits\n"
             .into(),
     }
@@ -325,13 +325,12 @@ mod tests {
         let mut reads = Case::new(reads.as_object().unwrap().clone());
         reads.metrics.push(calibrate::FROM_COUNT.count("t", 8));
         reads.metrics.push(calibrate::TO_COUNT.count("t", 64));
-        let cases = vec![set("cached", "change"), reads];
-        let text = sql("cached", json!({}), cases.clone());
+        let text = sql("cached", json!({}), vec![set("as-found", "change"), reads.clone()]);
         let statements = active(&text);
         assert_eq!(statements.len(), CONSTANTS.len() + 1, "{text}");
         assert!(statements.iter().all(|line| line.starts_with("ALTER DATABASE \"shop\" SET ")), "{text}");
         assert!(text.contains("-- SET seq_page_cost = 0.5;") && text.contains("-- ALTER SYSTEM SET seq"), "{text}");
-        let mut private = run("shop", cases);
+        let mut private = run("shop", vec![set("cached", "change"), reads]);
         private.subject = [("sql".to_string(), json!(true))].into_iter().collect();
         let text = of(&private, &part(&private, "set"));
         assert!(active(&text).is_empty() && text.contains("storage is like this machine's"), "{text}");
@@ -349,7 +348,7 @@ mod tests {
             ],
         });
         let cases = vec![
-            set("cached", "change"),
+            set("as-found", "change"),
             constant("seq_page_cost", 3.0),
             constant("random_page_cost", 1.1),
             constant("cpu_tuple_cost", 0.5),
@@ -378,7 +377,7 @@ mod tests {
     #[test]
     fn settings_of_roles_that_could_not_be_read_are_not_taken_for_none() {
         let subject = json!({"database_settings": {}, "server_settings": null, "role_settings": null});
-        let text = sql("cached", subject, vec![set("cached", "change")]);
+        let text = sql("cached", subject, vec![set("as-found", "change")]);
         assert!(text.contains("what ALTER ROLE has set, which overrides them, could not be read"), "{text}");
         assert!(text.contains("what ALTER SYSTEM had set before could not be read"), "{text}");
     }
@@ -388,9 +387,9 @@ mod tests {
         let own = sql("cached", json!({}), vec![set("as-found", "change"), set("cached", "change")]);
         assert!(!own.contains(UNTRIED), "{own}");
         let ours = sql("cached", json!({}), vec![set("cached", "change")]);
-        assert!(ours.starts_with(UNTRIED) && !active(&ours).is_empty(), "{ours}");
+        assert!(ours.starts_with(UNTRIED) && active(&ours).is_empty() && ours.contains("-- ALTER DATABASE"), "{ours}");
         let undecided = sql("cached", json!({}), vec![set("as-found", "undecided"), set("cached", "change")]);
-        assert!(undecided.starts_with(UNTRIED), "{undecided}");
+        assert!(undecided.starts_with(UNTRIED) && active(&undecided).is_empty(), "{undecided}");
         let kept = sql("cached", json!({}), vec![set("cached", "keep")]);
         assert!(!kept.contains(UNTRIED), "there is nothing to try: {kept}");
     }
@@ -403,7 +402,7 @@ mod tests {
         assert!(cold.contains("-- your blocks come from the disk, and no set was tried\n"), "{cold}");
         assert!(active(&cold).is_empty() && !cold.contains("not known"), "{cold}");
         assert!(text("unknown").contains("\n-- the state that your queries run in is not known"));
-        assert!(!text("cached").contains("no set was tried") && !active(&text("cached")).is_empty());
+        assert!(!text("cached").contains("no set was tried") && active(&text("cached")).is_empty());
     }
 
     #[test]
@@ -429,7 +428,7 @@ mod tests {
         let of = |advice: &str, page_costs: [f64; 2]| {
             let [page, random] = page_costs;
             let now = [constant("seq_page_cost", page), constant("random_page_cost", random)];
-            let cases = vec![set("cached", advice), tablespace("slow", "random_page_cost")];
+            let cases = vec![set("as-found", advice), tablespace("slow", "random_page_cost")];
             sql("cached", json!({}), [cases, now.to_vec()].concat())
         };
         let statement = "ALTER TABLESPACE \"slow\" SET (random_page_cost = 40);";

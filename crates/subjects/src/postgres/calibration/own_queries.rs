@@ -310,8 +310,9 @@ pub(super) fn token(text: &str) -> usize {
         [quote @ (b'\'' | b'"'), ..] => until(1, if *quote == b'"' { "\"" } else { "'" }),
         [b'$', ..] => dollar(text).map_or(first, |tag| until(tag.len(), tag)),
         // The whole of a word: an `e` at its end does not begin a literal.
-        [letter, ..] if letter.is_ascii_alphanumeric() || *letter == b'_' => {
-            let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'$';
+        [letter, ..] if letter.is_ascii_alphanumeric() || *letter == b'_' || !letter.is_ascii() => {
+            let is_of_word =
+                |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'$' || !byte.is_ascii();
             text.bytes().take_while(is_of_word).count()
         }
         _ => first,
@@ -398,6 +399,7 @@ mod tests {
     fn a_parameter_is_counted_by_its_number_and_not_where_it_is_part_of_a_literal_a_name_or_a_comment() {
         assert_eq!(parameters_of("SELECT $1 + $10 - $1, a$12 FROM \"$13\" -- $14\n WHERE b<$2"), 10);
         assert_eq!(parameters_of("SELECT '$1', E'\\'$2', $$ $3 $$, $x$ $4 $x$ /* $5 */"), 0);
+        assert_eq!(parameters_of("SELECT é$12, aé$13 FROM t WHERE b = $1"), 1);
         assert_eq!(parameters_of("SELECT $99999999999"), 0, "the server refuses it");
     }
 

@@ -57,7 +57,8 @@ const OF_EXECUTION: [&str; 9] = ["21", "22", "38", "39", "53", "54", "58", "P0",
 /// What a dry run assumes that a query of the user takes.
 const ASSUMED_TIME: Duration = Duration::from_millis(10);
 
-/// The domain with a volatile check that a dry run assumes: the least number of an object that is none of the server's.
+/// The domain with a volatile check that a dry run assumes: the first OID that is not
+/// reserved for the server's own objects.
 const ASSUMED_DOMAIN: &str = "16384";
 
 /// A query.
