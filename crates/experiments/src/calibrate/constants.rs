@@ -287,8 +287,8 @@ pub(super) fn withheld(constants: &Constants, journal: &mut dyn Journal) {
     let mut sentences = Vec::new();
     if !differing.is_empty() {
         sentences.push(format!(
-            "Not given, because passes differ by more than {} times or the interval, of the cost or of a row's, \
-             contains 0: {}.",
+            "Not given, because passes differ by more than {} times, or the interval of the cost or of a row's is not \
+             all above 0: {}.",
             sets::SPREAD_MAX,
             names(differing)
         ));

@@ -470,8 +470,10 @@ fn not_timed(comparison: &Comparison, set: usize, is_too_long_said: bool) -> Opt
 
 /// The user's statements that are none of the queries, as a sentence.
 fn refused(comparison: &Comparison) -> Option<String> {
-    let count = comparison.refused.len() as u64;
-    let more = if comparison.compared.is_empty() { "" } else { "more " };
+    // What waited for a lock has its own sentence.
+    let others = comparison.refused.iter().filter(|(_, why)| !why.contains(OF_A_LOCK)).count();
+    let more = if comparison.compared.is_empty() && others == comparison.refused.len() { "" } else { "more " };
+    let count = others as u64;
     let (statement, it_is) = if count == 1 { ("statement", "it is") } else { ("statements", "they are") };
     let message =
         format!("{} {more}{statement} could not be explained: {it_is} listed below with the reason.", grouped(count));

@@ -9,6 +9,7 @@ use ::profile::choice::{Period, RecordingTime};
 use ::profile::compare::compare_kept;
 use clap::{ArgMatches, Args, Command};
 use report::{Compared, Media, Shown, nothing_compared, without_texts};
+use serde_json::Value;
 
 use super::named::{Named, named};
 use super::profile::reading::ReadingArguments;
@@ -92,6 +93,9 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
             let reason = "runs have no statements";
             refuse_unused(matches, &[("top", are_profiles, reason), ("no_text", are_profiles, reason)])?;
             if are_profiles {
+                let source = |run: &Run| run.subject.get("source").and_then(Value::as_str).map(String::from);
+                let [of_first, of_second] = [source(&first), source(&second)];
+                traces::refuse_two_sources([(before, of_first.as_deref()), (after, of_second.as_deref())])?;
                 if arguments.no_text {
                     // Before that: what the runs warn of can quote texts too.
                     [&mut first, &mut second].into_iter().for_each(|run| without_texts(run));

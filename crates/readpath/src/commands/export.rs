@@ -12,6 +12,7 @@ use ::export::folder::{Existing, Folder};
 use ::export::queries::{QUERIES, QUERIES_OF_RECORDINGS, query};
 use ::measure::quantity::counted;
 use ::profile::choice::Period;
+use ::profile::findings::mixed_archives;
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use ::profile::observe::collector::THINK_TIME;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
@@ -154,6 +155,7 @@ fn complain(ingested: &Ingested) {
             output::complain(&format!("Only part of {} was read ({read}): {reason}.", file.name));
         }
     }
+    mixed_archives(ingested).iter().for_each(|mixed| output::complain(&mixed.message));
 }
 
 fn sentence(written: &Written, place: &std::path::Path) -> String {

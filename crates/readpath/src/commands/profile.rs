@@ -132,6 +132,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     arguments.running.refuse(matches)?;
     arguments.refuse_ranking(matches)?;
     arguments.refuse_period()?;
+    arguments.reading.refuse_reversed()?;
     if arguments.running.is_asked_for() {
         return run_on_server(&arguments, context);
     }

@@ -232,16 +232,20 @@ fn what_kept_profiles_warn_of_quotes_no_text_where_texts_are_left_out() {
 }
 
 #[test]
-fn a_run_and_a_trace_or_a_trace_and_a_log_are_refused_in_one_sentence() {
+fn a_run_and_a_trace_or_a_trace_and_a_log_also_where_their_runs_were_kept_are_refused_in_one_sentence() {
     let user = User::new();
     let run = file(&user, "run.json", user.run("null --cases 1 --format json --no-store").stdout);
     let log = "2026-11-21 10:45:01.004 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:\n\
                \t{ \"Query Text\": \"select 1\", \"Plan\": { \"Node Type\": \"Seq Scan\" } }\n";
     let log = file(&user, "server.log", log);
+    let kept = |name: &str, of: &str| file(&user, name, user.document(&format!("profile {of} --no-store")).to_string());
+    let (of_trace, of_log) = (kept("of-trace.json", SHOP), kept("of-log.json", &log));
     for (words, sentence) in [
         (format!("compare {run} {SHOP}"), "is a run and"),
         (format!("compare {SHOP} {run}"), "is a run and"),
         (format!("compare {SHOP} {log}"), "cannot be compared"),
+        (format!("compare {of_trace} {of_log}"), "is a trace of Oracle and"),
+        (format!("profile {SHOP} --since 2026-02-01 --until 2026-01-01"), "no file was written then"),
     ] {
         let output = user.run(&words);
         let said = complaint(&output);

@@ -420,6 +420,7 @@ fn queries_that_a_lock_kept_from_being_timed_are_not_left_without_that_reason() 
     ] {
         let said = said(locked, refused);
         assert!(said.starts_with(&format!("{headline} {what} {gone} ")), "{said}");
+        assert!(!said.contains("more statement"), "it would be counted twice: {said}");
     }
     assert!(!said(0, 0).contains("lock"), "{}", said(0, 0));
 }
@@ -977,7 +978,7 @@ fn withheld() -> Reading {
         };
         let [differing, missing] = [Some(false), None].map(named);
         let differing = (!differing.is_empty())
-            .then(|| format!("1.5 times or the interval, of the cost or of a row's, contains 0: {differing}."));
+            .then(|| format!("1.5 times, or the interval of the cost or of a row's is not all above 0: {differing}."));
         let missing = (!missing.is_empty())
             .then(|| format!("Not given, because a pass has no sample of the cost or of a row's: {missing}."));
         let said: Vec<String> = differing.into_iter().chain(missing).collect();

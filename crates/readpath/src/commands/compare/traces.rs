@@ -60,7 +60,7 @@ pub(super) fn compare(
     }
     let [before, after] =
         <[Side; 2]>::try_from(sides).map_err(|_| Failure::new(Exit::Failed, "a comparison needs two traces."))?;
-    refuse_two_sources(&before, &after)?;
+    refuse_two_sources([&before, &after].map(|side: &Side| (side.name.as_str(), side.ingested.source)))?;
     let settings = CompareSettings { top: arguments.top, hides_texts: arguments.no_text };
     let comparison = compare_profiles(before, after, settings);
     output::print_result(Shown::Profiles(&comparison), context)?;
@@ -126,21 +126,21 @@ fn side(
     side.map(Some).map_err(|sentence| Failure::new(Exit::Failed, format!("{sentence}.")))
 }
 
-/// Sources count different things.
-fn refuse_two_sources(before: &Side, after: &Side) -> Result<(), Failure> {
-    if before.ingested.source == after.ingested.source {
+/// Refuses two sides of other sources, each by its name and by its source as a run document names it: they count
+/// different things.
+pub(super) fn refuse_two_sources(sides: [(&str, Option<&str>); 2]) -> Result<(), Failure> {
+    let [(before, first), (after, second)] = sides;
+    if first == second {
         return Ok(());
     }
-    let kind = |side: &Side| {
-        let row = SOURCES.iter().find(|row| row.name == side.ingested.source);
+    let kind = |source: Option<&str>| {
+        let row = SOURCES.iter().find(|row| row.name == source);
         row.map_or_else(|| "of another source".into(), |row| format!("{} of {}", row.noun, row.database))
     };
     let sentence = format!(
-        "{} is {} and {} is {}: they measure different things and cannot be compared.",
-        before.name,
-        kind(before),
-        after.name,
-        kind(after)
+        "{before} is {} and {after} is {}: they measure different things and cannot be compared.",
+        kind(first),
+        kind(second)
     );
     Err(Failure::new(Exit::WrongCommandLine, sentence))
 }

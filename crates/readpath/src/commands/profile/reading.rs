@@ -46,6 +46,17 @@ impl ReadingArguments {
         FileChoice { name: self.name.clone(), since: self.since, until: self.until }
     }
 
+    /// Refuses a time of files that ends before it begins.
+    pub(in crate::commands) fn refuse_reversed(&self) -> Result<(), Failure> {
+        match (self.since, self.until) {
+            (Some(since), Some(until)) if until < since => {
+                let sentence = format!("--since {since} is behind --until {until}: no file was written then.");
+                Err(Failure::new(Exit::WrongCommandLine, sentence))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A think time beyond what ticks can hold means the same as the longest: no wait is as long.
     pub(in crate::commands) fn think_time(&self) -> Ticks {
         Ticks::from_nanos(self.think_time.0)

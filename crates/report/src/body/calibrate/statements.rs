@@ -42,7 +42,7 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
     }
     let is_one_of_several = |state: &String| active.as_ref() != Some(state);
     let mut active_set = None;
-    if states.iter().all(is_one_of_several) && states.iter().any(|state| decided(advice(state))) {
+    if states.iter().all(is_one_of_several) && states.iter().any(|state| advice(state).is_some_and(is_change)) {
         text += &without_a_set(active.as_deref());
     }
     for state in &states {
