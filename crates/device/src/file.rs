@@ -8,19 +8,26 @@ use sys::file::{Alignment, BlockDevice, Caching, Kind, Target, TargetError};
 use sys::read::Setup;
 
 use crate::device::{Description, Device, DeviceError, Opened, Slots, Witnesses};
-use crate::row::DeviceRow;
+use crate::row::{DeviceRow, PageCache};
 
 /// The row of the table of devices.
 pub(crate) const ROW: DeviceRow = DeviceRow {
     prefix: "",
     examples: Vec::new,
     without_kernel: None,
-    open: |word| Ok(Box::new(Target::open(word.rest, word.caching)?)),
+    open: |word| Ok(Box::new(opened(word.rest, word.page_cache)?)),
     place: |word, files| {
-        let open = |(path, _): &(&Path, u64)| Ok(Box::new(Target::open(path, word.caching)?) as Box<dyn Device>);
+        let open = |(path, _): &(&Path, u64)| Ok(Box::new(opened(path, word.page_cache)?) as Box<dyn Device>);
         files.iter().map(open).collect()
     },
 };
+
+fn opened(path: &Path, page_cache: PageCache) -> Result<Target, TargetError> {
+    match page_cache {
+        PageCache::As(caching) => Target::open(path, caching),
+        PageCache::AvoidedWherePossible => direct_or_buffered(path),
+    }
+}
 
 /// Opens a file past the page cache, or through it where its file system refuses direct I/O.
 pub fn direct_or_buffered(path: &Path) -> Result<Target, TargetError> {
@@ -103,8 +110,10 @@ mod tests {
             return println!("skipped: there is no /dev/shm to write to");
         };
         std::fs::write(file.path(), vec![1; 8192]).unwrap();
-        assert_eq!(direct_or_buffered(file.path()).unwrap().caching(), Caching::Buffered);
-        assert!(matches!(Target::open(file.path(), Caching::Direct), Err(TargetError::DirectRefused { .. })));
+        assert_eq!(opened(file.path(), PageCache::AvoidedWherePossible).unwrap().caching(), Caching::Buffered);
+        let direct = opened(file.path(), PageCache::As(Caching::Direct));
+        assert!(matches!(direct, Err(TargetError::DirectRefused { .. })));
+        assert!(crate::table::open_direct_or_buffered(file.path()).is_ok());
     }
 
     #[test]

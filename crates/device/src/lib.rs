@@ -24,5 +24,5 @@ pub mod workers;
 pub use device::{
     Description, Device, DeviceError, Opened, Slots, Unwitnessed, Witnesses, check_block_size, uncounted,
 };
-pub use row::{DeviceRow, Files, Placed, Word};
+pub use row::{DeviceRow, Files, PageCache, Placed, Word};
 pub use table::{DEVICES, has_prefix, not_a_file, open, open_direct_or_buffered, place, without_kernel};

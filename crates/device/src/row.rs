@@ -11,8 +11,17 @@ use crate::device::{Device, DeviceError};
 pub struct Word<'a> {
     /// The word without the row's prefix.
     pub rest: &'a Path,
-    /// Past the page cache or through it, where there is one.
-    pub caching: Caching,
+    /// How the page cache is treated, where there is one.
+    pub page_cache: PageCache,
+}
+
+/// How the page cache is treated by a device that has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageCache {
+    /// Reads go past it or through it, as asked; a device that cannot do that is not opened.
+    As(Caching),
+    /// Reads go past it, or through it where its file system refuses direct I/O.
+    AvoidedWherePossible,
 }
 
 /// Files with the bytes of each that are read.

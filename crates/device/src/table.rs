@@ -7,7 +7,7 @@ use std::path::Path;
 use sys::file::{Caching, TargetError};
 
 use crate::device::{Device, DeviceError};
-use crate::row::{DeviceRow, Files, Word};
+use crate::row::{DeviceRow, Files, PageCache, Word};
 use crate::{file, model, null};
 
 /// Every kind of device. The last one takes all words that no other takes.
@@ -15,19 +15,17 @@ pub const DEVICES: &[DeviceRow] = &[model::ROW, null::ROW, file::ROW];
 
 /// Opens the device that `word` names: a path, or a word of [`DEVICES`].
 pub fn open(word: &Path, caching: Caching) -> Result<Box<dyn Device>, DeviceError> {
-    let (row, rest) = row(word);
-    (row.open)(Word { rest, caching }).map_err(|error| with_meant(word, error))
+    open_with(word, PageCache::As(caching))
 }
 
 /// As [`open`], past the page cache, or through it where a file's file system refuses direct I/O.
 pub fn open_direct_or_buffered(word: &Path) -> Result<Box<dyn Device>, DeviceError> {
-    match has_prefix(word) {
-        true => open(word, Caching::Direct),
-        false => match file::direct_or_buffered(word) {
-            Ok(target) => Ok(Box::new(target)),
-            Err(error) => Err(with_meant(word, error.into())),
-        },
-    }
+    open_with(word, PageCache::AvoidedWherePossible)
+}
+
+fn open_with(word: &Path, page_cache: PageCache) -> Result<Box<dyn Device>, DeviceError> {
+    let (row, rest) = row(word);
+    (row.open)(Word { rest, page_cache }).map_err(|error| with_meant(word, error))
 }
 
 /// Why there is no file of this name, with the word of the table that may have been meant.
@@ -66,7 +64,7 @@ fn meant(word: &Path) -> Vec<String> {
 /// Places files on the device that `word` names; an empty word leaves them where they are.
 pub fn place(word: &Path, caching: Caching, files: Files<'_>) -> Result<Vec<Box<dyn Device>>, DeviceError> {
     let (row, rest) = row(word);
-    (row.place)(Word { rest, caching }, files)
+    (row.place)(Word { rest, page_cache: PageCache::As(caching) }, files)
 }
 
 /// Whether `word` names a device by a prefix, and is no path.

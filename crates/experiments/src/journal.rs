@@ -51,11 +51,18 @@ impl dyn Journal + '_ {
     }
 }
 
-/// Takes nothing, for a dry run.
-#[derive(Clone, Copy, Debug)]
-pub struct NullJournal;
+/// Keeps forecasts and nothing else, for a dry run and where parameters are only checked.
+#[derive(Clone, Debug, Default)]
+pub struct NullJournal {
+    /// What the run would take of servers that are in use, in the order in which it was announced.
+    pub forecasts: Vec<Forecast>,
+}
 
 impl Journal for NullJournal {
+    fn announce(&mut self, forecast: &Forecast) {
+        self.forecasts.push(forecast.clone());
+    }
+
     fn step(&mut self, _what: &str, _expected: Duration) {}
 
     fn keep(&mut self, _case: Case) -> Result<(), KeepError> {

@@ -306,7 +306,8 @@ impl Watch {
         let mut watch = Watch::over(address, sampler, settings, (Instruments::default(), Arc::default()))?;
         let [few, many] = [settings.rate.unwrap_or(RATE).min(RATE_MAX), 1.0 / ASK_EVERY.as_secs_f64()];
         statements.remark(&format!(
-            "{few} times a second, or {many} to {} times where the server's memory can be read; the times differ:",
+            "{few} times a second, at varying intervals; where the server's memory can be read, {many} times a second, \
+             and up to {} as long as a session or a statement has no name yet:",
             1.0 / ASK_EVERY_LACKING.as_secs_f64()
         ));
         watch.look_once()?;

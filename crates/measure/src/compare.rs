@@ -6,6 +6,7 @@
 mod best_depth;
 mod disturbed;
 mod matching;
+mod needed;
 mod profiles;
 mod resample;
 
@@ -19,6 +20,7 @@ use crate::unit::Unit;
 pub use disturbed::disturbances;
 pub use matching::Change;
 use matching::{Pairs, outcomes, pair_cases, update_of};
+pub use needed::needed;
 pub use profiles::{
     Amount, LineSide, PlanChange, PlanLineChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange,
 };

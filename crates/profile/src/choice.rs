@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use glob::Pattern;
 
-pub use crate::period::{Period, RecordingTime, WallClock};
+pub use crate::source::period::{Period, RecordingTime, WallClock};
 
 use crate::input::{Expansion, Given};
 use crate::source::oracle::probe::{Probe, probe};

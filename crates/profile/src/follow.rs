@@ -81,6 +81,7 @@ impl Followed {
             folded: None,
             folded_as_once: None,
             left_out: 0,
+            lists_unread: false,
         };
         (ingested, instruments)
     }
@@ -117,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::observe::collector::THINK_TIME;
-    use crate::period::Period;
+    use crate::source::period::Period;
     use crate::source::{BindValues, ReadOptions, SourceSettings};
 
     const CALL: &str = "EXEC #1:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim=3\n";

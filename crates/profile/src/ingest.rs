@@ -9,12 +9,12 @@ use crate::choice::FileChoice;
 use crate::event::{Observer, Ticks};
 use crate::input::{self, Expansion, Given, Problem};
 use crate::observe::collector::Collector;
-use crate::recognised::{LAST, Recognised, first_of, place_of};
+use crate::source::recognised::{LAST, Recognised, place_of};
 use crate::source::{Finished, Input, Progress, Reading, SOURCES, Source, SourceFile, SourceRow, SourceSettings};
 use crate::tables::Profile;
 use crate::tables::folding::{executed_once, fold, is_worth_it};
 
-pub use crate::recognised::is_recognised;
+pub use crate::source::recognised::is_recognised;
 
 /// How a profile is made.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,8 @@ pub struct Ingested {
     pub folded_as_once: Option<(usize, usize)>,
     /// Files that were not chosen by their name or their time.
     pub left_out: u64,
+    /// Whether the lines that were not read are listed where the profile is shown.
+    pub lists_unread: bool,
 }
 
 impl Ingested {
@@ -139,6 +141,7 @@ pub fn ingest<'p>(
         folded: None,
         folded_as_once: None,
         left_out,
+        lists_unread: false,
     }
 }
 
@@ -207,8 +210,8 @@ impl Chosen {
 /// Chooses the source: the first of the table that recognises anything that was given, and has something to show of it.
 /// Sources count different things, so a profile has one: an input of another one is a problem.
 ///
-/// Files of folders that are only named like logs are read if they are some, but not together with traces: a trace's
-/// folder may well hold a log, and the traces are what was meant, unless none of them holds a call.
+/// Files of folders that are only named like logs are read if they are some, but not together with traces or with a
+/// recording: their folder may well hold a log, and they are what was meant, unless no trace holds a call.
 fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     let mut given: Vec<Recognised> = given.into_iter().map(Recognised::of).collect();
     let (count, first) = (candidates.len(), candidates.first().map(Given::name));
@@ -218,7 +221,8 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
         problems.push(Problem::NoLogs { count, first });
     }
     // What cannot be opened, or is empty, says nothing of the source.
-    if given.iter().all(|one| one.place.is_none()) || first_of(&given) < LAST || are_shown_alone(&logs, &given) {
+    let is_log = |one: &Recognised| one.place.is_some() && logs.iter().any(|log| log.place == one.place);
+    if given.iter().all(|one| one.place.is_none()) || given.iter().any(is_log) || are_shown_alone(&logs, &given) {
         given.append(&mut logs);
     }
     let place = place_of(&given);
@@ -236,10 +240,10 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     Chosen { row, inputs, problems, left_out: 0, keeps_literals: false }
 }
 
-/// Whether there is something to show of logs, and nothing of the traces in whose folders they are.
-fn are_shown_alone(logs: &[Recognised], traces: &[Recognised]) -> bool {
+/// Whether there is something to show of logs, and nothing of the traces and segments in whose folders they are.
+fn are_shown_alone(logs: &[Recognised], others: &[Recognised]) -> bool {
     let is_shown = |one: &Recognised| one.place.is_some_and(|place| one.is_shown_by(place));
-    !logs.is_empty() && !traces.iter().any(is_shown) && logs.iter().any(is_shown)
+    !logs.is_empty() && !others.iter().any(is_shown) && logs.iter().any(is_shown)
 }
 
 #[cfg(test)]
@@ -259,7 +263,7 @@ mod tests {
     use crate::observe::hot_spots::HotSpots;
     use crate::observe::instruments::Instruments;
     use crate::observe::tests::{context, fetch, wait};
-    use crate::period::Period;
+    use crate::source::period::Period;
     use crate::source::{BindValues, ReadOptions};
 
     /// A sampler: waits are estimates, and it knows no CPU time and no ends.
@@ -514,6 +518,34 @@ mod tests {
         assert_eq!((cases.len(), lines), (3, 3.0));
         let whole: Vec<_> = ingested.files[0].unread.iter().map(|one| (one.kind, one.lines)).collect();
         assert_eq!(whole, [("other line", 2), ("lines of server logs", 1)]);
+    }
+
+    #[test]
+    fn a_session_of_one_name_in_several_files_is_as_many_sessions_in_an_archive_as_in_a_folder() {
+        let names = |ingested: &Ingested| -> Vec<String> {
+            ingested.profile.context.sessions.iter().map(|session| session.id.clone()).collect()
+        };
+        let of_both = |texts: &[&str]| {
+            let folder = tempfile::tempdir().unwrap();
+            let files: Vec<(&str, &str)> = ["a.trc", "b.trc", "c.trc"].into_iter().zip(texts.iter().copied()).collect();
+            files.iter().for_each(|file| drop(written(folder.path(), [*file])));
+            let apart = of_arguments(&[folder.path().into()]);
+            let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+            for together in [of_archive(&files), of_piped_archive(&files)] {
+                assert_eq!(names(&together), names(&apart), "{texts:?}");
+                assert_eq!(shown(&together), (None, vec![texts.len() as u64]));
+            }
+            names(&apart)
+        };
+        let session = "*** SESSION ID:(9.1) 2026-11-21 10:00:00.000\n";
+        let trace = |time: &str| format!("{session}{}\n", call(time));
+        assert_eq!(of_both(&[&*trace("1000"), &*trace("9000")]), ["9.1", "9.1 (2)"]);
+        // The further parts of a trace go on with what was open in the first one, and need no preamble for that.
+        let preamble = "Trace file /u01/a.trc\nInstance name: shop\nUnix process pid: 7, image: oracle@db1\n";
+        let first = format!("{preamble}{}", trace("1000"));
+        let [second, third] = ["2000", "3000"].map(|time| call(time) + "\n");
+        assert_eq!(of_both(&[&*first, &*second]), ["9.1"]);
+        assert_eq!(of_both(&[&*first, &*second, &*third]), ["9.1"]);
     }
 
     #[test]

@@ -15,7 +15,5 @@ pub mod ingest;
 pub mod input;
 pub mod observe;
 pub mod outcome;
-pub mod period;
-mod recognised;
 pub mod source;
 pub mod tables;

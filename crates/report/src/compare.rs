@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use measure::compare::{CaseComparison, Comparison, MetricComparison, Unmatched, Verdict};
+use measure::compare::{CaseComparison, Comparison, MetricComparison, Unmatched, Verdict, needed};
 use measure::quantity::THIN_SPACE;
-use measure::schema::{self, Spec};
+use measure::schema::{self, Spec, disk, ladder, reads};
 use measure::{Finding, Parameters, Run};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::beside;
 use crate::body::{processor, subject as subject_of};
 use crate::differences::{
-    BOOKKEEPING, case_text, change_text, decimals, interval, ratio, shown_metrics, varying_names,
+    case_text, change_text, decimals, interval, is_bookkeeping, ratio, shown_metrics, varying_names,
 };
 use crate::page::number::ratio_to;
 use crate::page::parameters::{phrase, phrase_in_full, shown, with_unit};
@@ -56,6 +56,9 @@ const VALUES_NAMED: usize = 4;
 
 /// The rung of a ladder that stands in front already.
 const BEST_DEPTH: &str = "device-random-best-depth";
+
+/// The parameter whose best value stands in front.
+const DEPTH: &str = disk::parameters::DEPTH.name;
 
 /// The warnings of both runs under their headings: those that both have in the same words, then those of each alone.
 /// Their numbers go on from list to list.
@@ -202,7 +205,8 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
         }));
     }
     let is_in_front = |case: &CaseComparison| {
-        comparison.best_depth.is_some() && case.parameters.get("rung").is_some_and(|rung| rung == BEST_DEPTH)
+        comparison.best_depth.is_some()
+            && case.parameters.get(ladder::parameters::RUNG.name).is_some_and(|rung| rung == BEST_DEPTH)
     };
     let cases: Vec<&CaseComparison> = comparison.cases.iter().filter(|case| !is_in_front(case)).collect();
     if cases.iter().any(|case| shown_metrics(case).next().is_some()) {
@@ -216,6 +220,8 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     sections.extend(meanings(&comparison.experiments.0, all().flat_map(shown_metrics)));
     let lacks_ratio = all().flat_map(shown_metrics).any(|metric| metric.verdict == Verdict::NoRatio);
     sections.extend(lacks_ratio.then(|| Section::Note(NO_RATIO.into())));
+    let lacks_samples = all().flat_map(shown_metrics).any(|metric| metric.verdict == Verdict::TooFewSamples);
+    sections.extend(lacks_samples.then(|| Section::Note(needed(&comparison.experiments.0))));
     let is_disturbed = all().flat_map(shown_metrics).any(|metric| metric.verdict == Verdict::Disturbed);
     sections.extend(is_disturbed.then(|| Section::Note(DISTURBED.into())));
     let is_other = |case: &CaseComparison| shown_metrics(case).any(|metric| metric.verdict != Verdict::Disturbed);
@@ -231,12 +237,12 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
 /// How many reads a second each device gives at its best depth, in a sentence.
 pub(crate) fn best_depth(best: &CaseComparison, comparison: &Comparison) -> String {
     let depth = |is_first: bool| {
-        let change = best.outcomes.iter().find(|change| change.parameter == "depth");
+        let change = best.outcomes.iter().find(|change| change.parameter == DEPTH);
         let found = change.map(|change| if is_first { &change.before } else { &change.after });
-        let depth = found.cloned().flatten().or_else(|| best.parameters.get("depth").cloned());
-        depth.map_or_else(String::new, |depth| shown("depth", &depth))
+        let depth = found.cloned().flatten().or_else(|| best.parameters.get(DEPTH).cloned());
+        depth.map_or_else(String::new, |depth| shown(DEPTH, &depth))
     };
-    let Some(iops) = best.metrics.iter().find(|metric| metric.name == "iops") else { return String::new() };
+    let Some(iops) = best.metrics.iter().find(|metric| reads::IOPS.name == metric.name) else { return String::new() };
     let side = |name: &str, subject: &Parameters, value: f64, is_first: bool| {
         let place = subject_of(subject).map_or(String::new(), |place| format!(", {place},"));
         format!("the {name}{place} {} at depth {}", Cell::quantity(value, iops.unit).text, depth(is_first))
@@ -354,7 +360,7 @@ fn alone(title: &str, own: &[Unmatched], other: &[Unmatched], names: &[&str]) ->
         let text = line(one, phrase);
         if others.contains(&text) { line(one, phrase_in_full) } else { text }
     };
-    let is_shown = |one: &&Unmatched| one.metric.as_deref().is_none_or(|metric| !BOOKKEEPING.contains(&metric));
+    let is_shown = |one: &&Unmatched| one.metric.as_deref().is_none_or(|metric| !is_bookkeeping(metric));
     let items: Vec<String> = own.iter().filter(is_shown).map(told_apart).collect();
     (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
 }

@@ -34,6 +34,9 @@ const LEGEND_OF_KEPT: &str = "A change is second minus first; × is second divid
                               executions spread, so that no difference is held against it: compare the traces \
                               themselves for that.";
 
+/// What is said where a side is of samples.
+const NO_EXECUTIONS: &str = "Samples count no executions: a side of samples has no number of them and no time of one.";
+
 /// What is said of two sides that were sampled unequally long.
 const RATES: &str = "The lengths are unequal: below, all times but those of an execution and of a row are divided by \
                      the seconds that were sampled.";
@@ -54,6 +57,8 @@ pub(crate) fn page(comparison: &ProfileComparison) -> Page {
     sections.extend(plans(comparison));
     let legend = if comparison.lacks_spread { LEGEND_OF_KEPT } else { LEGEND };
     sections.push(Section::Note(legend.into()));
+    let is_sampled = [&comparison.before, &comparison.after].iter().any(|side| side.sampled_us.is_some());
+    sections.extend(is_sampled.then(|| Section::Note(NO_EXECUTIONS.into())));
     sections.extend(left_out(comparison));
     sections.extend(warnings(comparison));
     Page { sections }
@@ -292,11 +297,14 @@ fn alone(title: &str, statements: &[StatementAlone], top: u64) -> Option<Section
     let verb = if more == 1 { "is" } else { "are" };
     let note = if more > 0 { format!("{more} more, with less time, {verb} in --format json.") } else { String::new() };
     let total = if shown.iter().any(|one| one.amount.second_us.is_some()) { "total /s" } else { "total" };
+    let are_counted = shown.iter().any(|one| one.amount.count.is_some());
     let table = Table::over(&shown)
         .titled(title)
         .column("statement", Align::Left, |one| one.id.clone())
         .column(total, Align::Decimal, |one| cell(one.amount.compared_us()))
-        .column("executions", Align::Right, |one| Cell::count(one.amount.count as f64))
+        .each(are_counted.then_some(()), |table, ()| {
+            table.column("executions", Align::Right, |one| one.amount.count.map(|count| Cell::count(count as f64)))
+        })
         .column("an execution", Align::Decimal, |one| one.amount.execution_us.map(cell))
         .column("a row", Align::Decimal, |one| one.amount.row_us.map(cell))
         .column("text", Align::Left, |one| one_line(one.text.as_deref()))

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use measure::case::plain;
 use measure::compare::{Amount, CaseComparison, Change, Comparison, MetricComparison, ProfileComparison, TimeChange};
+use measure::schema::disk;
 use measure::store::Listing;
 use measure::{Case, Metric, Parameters, Run};
 use serde_json::Value;
@@ -85,7 +86,7 @@ fn comparison(comparison: &Comparison) -> Vec<Vec<String>> {
 /// common.
 fn best_depth_apart(comparison: &Comparison) -> Option<&CaseComparison> {
     let best = comparison.best_depth.as_ref()?;
-    let depth = |case: &CaseComparison| of_second(comparison, case, "depth");
+    let depth = |case: &CaseComparison| of_second(comparison, case, disk::parameters::DEPTH.name);
     let is_best = |case: &CaseComparison| case.parameters == best.parameters && depth(case) == depth(best);
     (!comparison.cases.iter().any(is_best)).then_some(best)
 }
@@ -159,7 +160,8 @@ fn profile_row(kind: &str, change: &TimeChange) -> Vec<String> {
 
 fn amount(amount: &Amount) -> [String; 4] {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    [amount.total_us.to_string(), amount.count.to_string(), number(amount.execution_us), number(amount.row_us)]
+    let count = amount.count.map_or(String::new(), |count| count.to_string());
+    [amount.total_us.to_string(), count, number(amount.execution_us), number(amount.row_us)]
 }
 
 /// The list of runs, one row a run.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Verdict};
+use measure::schema::{Spec, conditions, lio, reads};
 use measure::{Parameters, Unit, sorting};
 use serde_json::Value;
 
@@ -11,20 +12,25 @@ use crate::page::number::{RATIO_DECIMALS, range, ratio_to};
 use crate::page::parameters::{in_full, phrase, shown, varying_among, with_unit};
 
 /// Metrics that say what a run did and not what a read costs: in JSON and CSV, not on the page.
-pub(crate) const BOOKKEEPING: [&str; 12] = [
-    "reads",
-    "warm_up_reads",
-    "warm_up_latency",
-    "bytes_issued",
-    "bytes_fetched",
-    "bytes_delivered",
-    "device_reads",
-    "cached_before",
-    "nowait_answered",
-    "laps",
-    "core_clock",
-    "core_additions",
+static BOOKKEEPING: [Spec; 12] = [
+    reads::READS,
+    reads::WARM_UP_READS,
+    reads::WARM_UP_LATENCY,
+    reads::BYTES_ISSUED,
+    reads::BYTES_FETCHED,
+    reads::BYTES_DELIVERED,
+    reads::DEVICE_READS,
+    reads::CACHED_BEFORE,
+    reads::NOWAIT_ANSWERED,
+    lio::LAPS,
+    conditions::CORE_CLOCK,
+    conditions::CORE_ADDITIONS,
 ];
+
+/// Whether a metric says what a run did.
+pub(crate) fn is_bookkeeping(metric: &str) -> bool {
+    BOOKKEEPING.iter().any(|spec| spec.name == metric)
+}
 
 /// Most digits after the point of a ratio that is said to differ from 1.
 const DECIMALS_MAX: usize = 6;
@@ -62,7 +68,7 @@ pub(crate) fn differing(comparison: &Comparison) -> Vec<Difference> {
 /// The metrics of a case that a page shows: of two values that are both zero there is nothing to say.
 pub(crate) fn shown_metrics(case: &CaseComparison) -> impl Iterator<Item = &MetricComparison> {
     let says_nothing = |metric: &MetricComparison| metric.verdict == Verdict::NoRatio && metric.before == metric.after;
-    let metrics = case.metrics.iter().filter(|metric| !BOOKKEEPING.contains(&metric.name.as_str()));
+    let metrics = case.metrics.iter().filter(|metric| !is_bookkeeping(&metric.name));
     metrics.filter(move |metric| !says_nothing(metric))
 }
 

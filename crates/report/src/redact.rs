@@ -2,26 +2,27 @@
 
 use std::collections::BTreeSet;
 
+use measure::schema::{calibrate, profile};
 use measure::sorting;
 use measure::{Case, Run};
 use serde_json::Value;
 
 /// The parameter that holds a statement's text, and the one that names the statement.
-const TEXT: &str = "text";
-const ID: &str = "id";
+const TEXT: &str = profile::parameters::TEXT.name;
+const ID: &str = profile::parameters::ID.name;
 
 /// The parameter that names the table of a profile, and the one that has a row for each statement.
-const TABLE: &str = "table";
+const TABLE: &str = profile::parameters::TABLE.name;
 const STATEMENT: &str = "statement";
 
 /// The parameter that names a query of `calibrate`: of one from pg_stat_statements its number there and the beginning
 /// of its text.
-const QUERY: &str = "query";
+const QUERY: &str = calibrate::parameters::QUERY.name;
 
 /// The parts of such a query's case, by the parameter `part`: the one whose sentence can quote its text.
-const PART: &str = "part";
+const PART: &str = calibrate::parameters::PART.name;
 const REFUSED: &str = "refused";
-const VERDICT: &str = "verdict";
+const VERDICT: &str = calibrate::parameters::VERDICT.name;
 
 /// Characters of a text by which it is found again in a sentence.
 const RECOGNISED: usize = 6;
@@ -127,6 +128,12 @@ mod tests {
 
     fn case(parameters: &Value) -> Case {
         Case::new(parameters.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn a_table_or_a_part_that_is_renamed_in_the_schema_does_not_leave_texts_in_a_run() {
+        assert!(profile::TABLES.contains(&STATEMENT));
+        assert!(calibrate::parameters::PART.meaning.contains(&format!("`{REFUSED}`")));
     }
 
     #[test]

@@ -99,8 +99,10 @@ pub enum ServerError {
     },
     /// A statement took too long.
     #[error(
-        "`{statement}` took longer than {} s and was ended: ask for a smaller --payload or fewer --rows, or for more \
-         time with --statement-timeout, unless the limit is the role's own", limit.as_secs_f64()
+        "`{statement}` took longer than {} s, the limit of --statement-timeout, and was ended: give more time with \
+         that option, unless the limit is the role's own, or ask for a smaller --payload, fewer --rows or fewer \
+         --blocks",
+        limit.as_secs_f64()
     )]
     TooLong {
         /// The statement, shortened.
@@ -339,4 +341,21 @@ fn innermost(error: &tokio_postgres::Error) -> String {
         reason = inner;
     }
     reason.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_that_its_limit_ended_is_answered_with_the_option_that_moves_it_and_with_those_for_less_work() {
+        let error = ServerError::TooLong { statement: "SELECT 1".into(), limit: Duration::from_millis(1500) };
+        let said = error.to_string();
+        let begin = "`SELECT 1` took longer than 1.5 s, the limit of --statement-timeout, and was ended: ";
+        assert!(said.starts_with(begin), "{said}");
+        assert!(said.contains("give more time with that option, unless the limit is the role's own"), "{said}");
+        for option in ["--payload", "--rows", "--blocks"] {
+            assert!(said.contains(option), "no {option}, by which a command takes less: {said}");
+        }
+    }
 }

@@ -1,12 +1,15 @@
 //! A long script as a list: each statement once, where it is first sent, with how often, and with which other values.
 //!
-//! Statements that differ in numbers and in texts alone are one. What is in double quotation marks is a name: another
-//! table is another statement.
+//! Statements that differ in numbers and in texts alone are one, a PREPARE apart. What is in double quotation marks is
+//! a name: another table is another statement.
 
 use std::collections::HashMap;
 
 /// How a line that is no statement begins.
 pub(crate) const REMARK: &str = "-- ";
+
+/// How a statement begins behind which a query of the user's may stand. What differs there is another query.
+const PREPARE: &str = "PREPARE ";
 
 /// What a reader of the list has to know.
 const HEAD: &str = "-- Each statement is listed once, in the order of first use, with how many times\n\
@@ -63,7 +66,7 @@ impl Entry<'_> {
 /// A statement without its values, and these: its numbers and its texts.
 fn taken_apart(line: &str) -> (String, Vec<&str>) {
     let (mut shape, mut values) = (String::new(), Vec::new());
-    if line.starts_with(REMARK) {
+    if line.starts_with(REMARK) || line.starts_with(PREPARE) {
         return (line.into(), values);
     }
     let mut rest = line;
@@ -138,6 +141,14 @@ mod tests {
             "SELECT 1 FROM t WHERE n > 0 AND n <= 320;  -- 2 times, also with 320, 640",
             "DROP TABLE t;",
         ];
+        assert_eq!(list(&sent), expected);
+    }
+
+    #[test]
+    fn queries_that_differ_in_a_value_alone_are_not_merged_into_one() {
+        let sent =
+            ["PREPARE q AS SELECT 5", "EXECUTE q", "PREPARE q AS SELECT 6", "EXECUTE q", "PREPARE q AS SELECT 5"];
+        let expected = ["PREPARE q AS SELECT 5;  -- 2 times", "EXECUTE q;  -- 2 times", "PREPARE q AS SELECT 6;"];
         assert_eq!(list(&sent), expected);
     }
 

@@ -21,6 +21,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
 
+/// What a dry run takes for the address of a private server.
+const NOWHERE: &str = "postgres://postgres@%2Fnonexistent/postgres";
+
 /// The name that the server's administrator sees.
 const APPLICATION: &str = "readpath";
 
@@ -99,6 +102,11 @@ impl Address {
                 without_password(url, &SCHEMES)
             ))
         })
+    }
+
+    /// The address that a dry run takes for a private server, which is not started.
+    pub fn nowhere() -> Address {
+        Address::parse(NOWHERE).expect("it is well-formed")
     }
 
     /// The address, completed by what the user's environment says, as libpq does. Errors where a service that is named

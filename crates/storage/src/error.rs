@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dataset::Refused;
 use measure::quantity::{rounded_size, size_in_words};
@@ -137,6 +138,13 @@ pub enum StorageError {
     /// The user asked to stop.
     #[error("stopped")]
     Stopped,
+}
+
+impl StorageError {
+    /// [`StorageError::Stopped`] where the user asked to stop, which raises the flag.
+    pub fn unless_stopped(stop: &AtomicBool) -> Result<(), StorageError> {
+        if stop.load(Ordering::Relaxed) { Err(StorageError::Stopped) } else { Ok(()) }
+    }
 }
 
 impl From<Refused> for StorageError {

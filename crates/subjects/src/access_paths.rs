@@ -129,6 +129,13 @@ pub struct PathOffer {
     pub absence: Option<&'static str>,
 }
 
+impl PathOffer {
+    /// A path of a planner whose statements one thread runs: which bytes it touches is not known.
+    pub(crate) fn of_planner(path: AccessPath, absence: Option<&'static str>) -> PathOffer {
+        PathOffer { path, is_shared_by_threads: false, counts_bytes: false, absence }
+    }
+}
+
 /// What a structure takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryNeed {

@@ -4,6 +4,7 @@
 //! holds the table of subjects.
 
 pub mod access_paths;
+mod by_statements;
 pub mod engine;
 pub mod error;
 pub mod forecast;

@@ -11,10 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::SubjectError;
 use crate::opening::Progress;
-use crate::subject::Subject;
-
-/// What the rows depend on. One seed for good, so that tables of an earlier run serve again.
-pub const TABLE_SEED: u64 = 1;
+use crate::subject::{Subject, TABLE_SEED};
 
 /// Rows that prefetching looks ahead at most by default: twice what is in flight. The end of each request waits for the
 /// last of its reads with fewer and fewer others.

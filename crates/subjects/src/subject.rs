@@ -8,6 +8,9 @@ use crate::error::SubjectError;
 /// The name of the embedded engine, against which other subjects are compared.
 pub const ENGINE: &str = "engine";
 
+/// What the text of all rows depends on. One seed for good, so that tables of an earlier run serve again.
+pub(crate) const TABLE_SEED: u64 = 1;
+
 /// Something an experiment is run on.
 ///
 /// A subject does what an experiment asks and returns what that took; it renders nothing. What it cannot do it says as

@@ -184,20 +184,20 @@ impl<'a> Drawn<'a> {
         if let Some(trouble) = &self.facts.trouble {
             return Line::from(trouble.clone());
         }
-        let without_samples = format!("{} s without samples", three_digits(self.sums.lost.as_secs_f64()));
+        let without_samples = format!("{} s without samples", three_digits(self.sums.all.lost.as_secs_f64()));
         let Some(active) = self.sums.active() else {
-            return Line::from(match self.sums.lost.is_zero() {
+            return Line::from(match self.sums.all.lost.is_zero() {
                 true => "Waiting for the first second.".to_string(),
                 false => without_samples,
             });
         };
-        let seconds = self.sums.time.as_secs_f64();
-        let (rate, level) = (three_digits(self.sums.looks as f64 / seconds), &self.facts.level);
-        let lost = match self.sums.lost.is_zero() {
+        let seconds = self.sums.all.time.as_secs_f64();
+        let (rate, level) = (three_digits(self.sums.all.looks as f64 / seconds), &self.facts.level);
+        let lost = match self.sums.all.lost.is_zero() {
             true => String::new(),
             false => format!("; {without_samples}"),
         };
-        let unseen = unseen(self.sums.unseen);
+        let unseen = unseen(self.sums.all.unseen);
         let at_work =
             format!("{} sessions at work on average of {} s{unseen}{lost}", three_digits(active), seconds.round());
         // What matters least goes first where there is no room.
@@ -252,7 +252,7 @@ impl<'a> Drawn<'a> {
     fn legend(&self, width: usize, most: usize) -> Vec<Line<'static>> {
         let (mut lines, mut used) = (vec![Vec::new()], 0);
         // What is too little for a mark in the chart needs no letter, and would come and go.
-        let seen = self.sums.classes.iter().filter(|(_, time)| self.sums.part(*time) >= LEGEND_PART_MIN);
+        let seen = self.sums.all.classes.iter().filter(|(_, time)| self.sums.part(*time) >= LEGEND_PART_MIN);
         for (class, time) in seen {
             let (letter, color) = mark(*class);
             let style = if self.facts.has_color { Style::default().fg(color) } else { Style::default() };
@@ -288,12 +288,12 @@ impl<'a> Drawn<'a> {
             Pane::Statements => (head("    %  ses.  by class    statement"), self.statements()),
             Pane::Sessions => {
                 // Processes that serve no client are kept for the table of blockers: their work is not summed.
-                let sessions = self.sums.sessions.iter().filter(|one| one.backend.kind == CLIENT);
+                let sessions = self.sums.all.sessions.iter().filter(|one| one.backend.kind == CLIENT);
                 let lines = sessions.map(|one| self.session(one)).collect();
                 (head("    pid  user@database      % busy  doing                    statement"), lines)
             }
             Pane::Waits => {
-                let lines = self.sums.events.iter().map(|(event, time)| self.wait(event, *time)).collect();
+                let lines = self.sums.all.events.iter().map(|(event, time)| self.wait(event, *time)).collect();
                 (head("    %  ses.  wait event"), lines)
             }
             Pane::Blockers => self.blockers(),
@@ -302,13 +302,13 @@ impl<'a> Drawn<'a> {
     }
 
     fn sessions(&self, time: Duration) -> String {
-        format!("{:.2}", time.as_secs_f64() / self.sums.time.as_secs_f64().max(1e-9))
+        format!("{:.2}", time.as_secs_f64() / self.sums.all.time.as_secs_f64().max(1e-9))
     }
 
     /// Statements, and at its place among them the time of which none is known: of sessions whose text and identifier
     /// were not seen, and of statements beyond those that a second keeps.
     fn statements(&self) -> Vec<Line<'static>> {
-        let all = &self.sums.statements;
+        let all = &self.sums.all.statements;
         let mut lines: Vec<Line<'static>> = all.iter().map(|one| self.statement(one)).collect();
         let unknown = self.sums.working().saturating_sub(all.iter().map(|one| one.time).sum());
         if self.sums.part(unknown) >= SHOWN_PART {
@@ -344,7 +344,7 @@ impl<'a> Drawn<'a> {
     }
 
     fn session(&self, one: &SessionSums) -> Line<'static> {
-        let busy = one.time.as_secs_f64() / self.sums.time.as_secs_f64().max(1e-9);
+        let busy = one.time.as_secs_f64() / self.sums.all.time.as_secs_f64().max(1e-9);
         let who = cut(&format!("{}@{}", one.backend.user, one.backend.database), 18);
         let doing = match (one.state, &one.event) {
             (State::Active, Some(event)) => event.to_string(),
@@ -360,14 +360,14 @@ impl<'a> Drawn<'a> {
     }
 
     fn blockers(&self) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
-        if self.sums.blocked.is_empty() {
+        if self.sums.all.blocked.is_empty() {
             return (vec![Line::from("No session waited for the lock of another.")], Vec::new());
         }
         // Each wait stands below the session at the top of its chain at that time: one that waited is later one that
         // blocks, and what waits for it then does not wait for those that it waited for.
         let mut tops: Vec<Option<u32>> = Vec::new();
         let mut below: HashMap<Option<u32>, Vec<&Blocked>> = HashMap::new();
-        for one in &self.sums.blocked {
+        for one in &self.sums.all.blocked {
             let waits = below.entry(one.top()).or_default();
             if waits.is_empty() {
                 tops.push(one.top());
@@ -418,7 +418,7 @@ impl<'a> Drawn<'a> {
             Some(PREPARED) => return PREPARED_HOLDER.into(),
             Some(pid) => pid,
         };
-        match self.sums.sessions.iter().find(|one| one.backend.pid == pid) {
+        match self.sums.all.sessions.iter().find(|one| one.backend.pid == pid) {
             Some(one) => format!("{} ({})  {}", one.backend.label(), one.state.name(), self.text(one.statement)),
             None => pid.to_string(),
         }

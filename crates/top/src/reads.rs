@@ -25,17 +25,18 @@ const TIERS: [(ReadTier, &str); 4] = [
 /// The head and the lines.
 pub(crate) fn table(sums: &Sums, untraced: Option<&str>, width: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
     let dim = Style::default().add_modifier(Modifier::DIM);
-    let hits = sums.hits.filter(|(_, time)| !time.is_zero()).map(|(blocks, time)| blocks as f64 / time.as_secs_f64());
-    let (mut lines, traced) = (Vec::new(), sums.reads.as_ref().filter(|(_, time)| !time.is_zero()));
-    let read = traced.map_or(0.0, |(reads, time)| seen_blocks(reads) as f64 / time.as_secs_f64());
+    let hits = sums.all.hits.filter(|_| !sums.counted.is_zero());
+    let hits = hits.map(|blocks| blocks as f64 / sums.counted.as_secs_f64());
+    let (mut lines, traced) = (Vec::new(), sums.all.reads.as_ref().filter(|_| !sums.traced.is_zero()));
+    let read = traced.map_or(0.0, |reads| seen_blocks(reads) as f64 / sums.traced.as_secs_f64());
     let all = hits.unwrap_or(0.0) + read;
     // Without the reads the share of the hits is not known, and without the hits that of the reads is of reads alone.
     if let Some(hits) = hits {
         let share = traced.map_or_else(String::new, |_| percent(hits, all));
         lines.push(format!("{:>9}  {share:>5}  {:>8}  {:>7}  {:>8}  shared buffers", rate(hits), "", "", ""));
     }
-    if let Some((reads, time)) = traced {
-        lines.extend(TIERS.into_iter().filter_map(|(tier, name)| row(reads, *time, all, (tier, name))));
+    if let Some(reads) = traced {
+        lines.extend(TIERS.into_iter().filter_map(|(tier, name)| row(reads, sums.traced, all, (tier, name))));
     }
     let mut said = Vec::new();
     if let Some(why) = untraced {

@@ -1,59 +1,49 @@
 //! Several seconds as one: what the tables below the chart show.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use measure::wait_class::Class;
 use profile::event::Merge;
-use profile::tables::read_tiers::ByTier;
 
 use crate::gathering::{add, most, pairs, values};
-use crate::second::{Blocked, Chain, Second, SessionSums, StatementKey, StatementSums, Unseen};
+use crate::second::{Blocked, Chain, Second, SessionSums, StatementKey, StatementSums};
 
-/// The sums, each list by time.
+/// The sums.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sums {
-    /// The time that the looks stand for.
-    pub(crate) time: Duration,
-    pub(crate) lost: Duration,
-    pub(crate) looks: u64,
-    pub(crate) classes: Vec<(Class, Duration)>,
-    pub(crate) events: Vec<(Arc<str>, Duration)>,
-    pub(crate) statements: Vec<StatementSums>,
-    pub(crate) sessions: Vec<SessionSums>,
-    pub(crate) blocked: Vec<Blocked>,
-    /// Reads of files with the time of the seconds in which they were traced.
-    pub(crate) reads: Option<(ByTier, Duration)>,
-    /// The same of blocks that the server found in its buffers.
-    pub(crate) hits: Option<(u64, Duration)>,
-    /// The most sessions in a second whose work was not seen.
-    pub(crate) unseen: Unseen,
+    /// The seconds as one, which ends with the last of them. Its lists are by time, and of the sessions whose work was
+    /// not seen it has the most in a second.
+    pub(crate) all: Second,
+    /// The time of the seconds in which reads of files were traced.
+    pub(crate) traced: Duration,
+    /// The same of those in which the server was asked for blocks that it found in its buffers.
+    pub(crate) counted: Duration,
 }
 
 impl Sums {
     /// The sum of these seconds.
     pub(crate) fn over<'a>(seconds: impl Iterator<Item = &'a Second>) -> Sums {
         let mut sums = Sums::default();
+        let all = &mut sums.all;
         let (mut classes, mut events) = (HashMap::new(), HashMap::new());
         let mut statements: HashMap<StatementKey, HashMap<Class, Duration>> = HashMap::new();
         let mut sessions: HashMap<(u32, i64), SessionSums> = HashMap::new();
         let mut blocked: HashMap<(u32, Option<Chain>), Blocked> = HashMap::new();
         for second in seconds {
-            sums.time += second.time;
-            sums.lost += second.lost;
-            sums.looks += second.looks;
-            sums.unseen.hidden = sums.unseen.hidden.max(second.unseen.hidden);
-            sums.unseen.silent = sums.unseen.silent.max(second.unseen.silent);
+            all.ended = second.ended;
+            all.time += second.time;
+            all.lost += second.lost;
+            all.looks += second.looks;
+            all.unseen.hidden = all.unseen.hidden.max(second.unseen.hidden);
+            all.unseen.silent = all.unseen.silent.max(second.unseen.silent);
             if let Some(reads) = &second.reads {
-                let (all, time) = sums.reads.get_or_insert_default();
-                all.merge(reads);
-                *time += second.time;
+                all.reads.get_or_insert_default().merge(reads);
+                sums.traced += second.time;
             }
             if let Some(hits) = second.hits {
-                let (all, time) = sums.hits.get_or_insert_default();
-                *all += hits;
-                *time += second.time;
+                *all.hits.get_or_insert_default() += hits;
+                sums.counted += second.time;
             }
             second.classes.iter().for_each(|(class, time)| add(&mut classes, class, *time));
             second.events.iter().for_each(|(event, time)| add(&mut events, event, *time));
@@ -68,22 +58,22 @@ impl Sums {
             let classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
             StatementSums { key, time: classes.iter().map(|(_, time)| *time).sum(), classes }
         });
-        sums.classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
-        sums.events = most(pairs(events), |(_, time)| *time, usize::MAX);
-        sums.statements = most(statements.collect(), |one| one.time, usize::MAX);
-        sums.sessions = most(values(sessions), |one| one.time, usize::MAX);
-        sums.blocked = most(values(blocked), |one| one.time, usize::MAX);
+        all.classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
+        all.events = most(pairs(events), |(_, time)| *time, usize::MAX);
+        all.statements = most(statements.collect(), |one| one.time, usize::MAX);
+        all.sessions = most(values(sessions), |one| one.time, usize::MAX);
+        all.blocked = most(values(blocked), |one| one.time, usize::MAX);
         sums
     }
 
     /// Time of all sessions at work.
     pub(crate) fn working(&self) -> Duration {
-        self.classes.iter().map(|(_, time)| *time).sum()
+        self.all.classes.iter().map(|(_, time)| *time).sum()
     }
 
     /// Sessions at work on average; `None` where nothing was sampled.
     pub(crate) fn active(&self) -> Option<f64> {
-        (!self.time.is_zero()).then(|| self.working().as_secs_f64() / self.time.as_secs_f64())
+        (!self.all.time.is_zero()).then(|| self.working().as_secs_f64() / self.all.time.as_secs_f64())
     }
 
     /// Part of the time of all sessions at work, from 0 to 1.
@@ -118,11 +108,11 @@ mod tests {
         let later = [sample(1, "select 1", Some("IO:DataFileRead")), sample(2, "update t", Some("Lock:tuple"))];
         (0..10).for_each(|_| history.look(Duration::from_millis(100), &later));
         let sums = Sums::over(history.seconds().iter());
-        assert_eq!((sums.active(), sums.looks), (Some(2.0), 40));
-        assert_eq!(sums.sessions.iter().map(|one| one.time.as_secs()).sum::<u64>(), 8);
-        let first = sums.sessions.iter().find(|one| one.backend.pid == 1).unwrap();
+        assert_eq!((sums.active(), sums.all.looks), (Some(2.0), 40));
+        assert_eq!(sums.all.sessions.iter().map(|one| one.time.as_secs()).sum::<u64>(), 8);
+        let first = sums.all.sessions.iter().find(|one| one.backend.pid == 1).unwrap();
         assert_eq!(first.event.as_deref(), Some("IO:DataFileRead"));
-        let times: Vec<_> = sums.blocked.iter().map(|one| (one.blocker(), one.time.as_secs())).collect();
+        let times: Vec<_> = sums.all.blocked.iter().map(|one| (one.blocker(), one.time.as_secs())).collect();
         assert_eq!(times, [(None, 3), (Some(1), 1)]);
         assert!((sums.part(Duration::from_secs(2)) - 0.25).abs() < 1e-9);
     }
@@ -131,11 +121,11 @@ mod tests {
     fn sessions_statements_and_waits_of_the_same_time_stand_in_one_order_and_do_not_change_places() {
         // More than a second keeps.
         let session = |pid: u32| sample(pid, &format!("select c{pid}"), Some(&format!("Extension:E{pid}")));
-        let sums = Sums::over(seconds_of(2, &(1..=60).map(session).collect::<Vec<_>>()).seconds().iter());
-        assert!(sums.sessions.len() > 40 && sums.statements.len() > 20 && sums.events.len() > 20);
-        assert!(sums.sessions.is_sorted_by_key(|one| one.backend.pid) && sums.sessions[0].backend.pid == 1);
-        assert!(sums.statements.is_sorted_by_key(|one| one.key));
-        assert!(sums.events.is_sorted_by(|one, other| one.0 <= other.0));
+        let all = Sums::over(seconds_of(2, &(1..=60).map(session).collect::<Vec<_>>()).seconds().iter()).all;
+        assert!(all.sessions.len() > 40 && all.statements.len() > 20 && all.events.len() > 20);
+        assert!(all.sessions.is_sorted_by_key(|one| one.backend.pid) && all.sessions[0].backend.pid == 1);
+        assert!(all.statements.is_sorted_by_key(|one| one.key));
+        assert!(all.events.is_sorted_by(|one, other| one.0 <= other.0));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Every plan of a query that a set of constants or a toggle leads to, timed natively, so that the best is known.
+//! Every plan of a query that a set of constants or a closed way leads to, timed natively, so that the best is known.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -9,16 +9,26 @@ use super::data::Query;
 use super::sets::{Set, statement};
 use crate::private_postgres::{Connection, PrivatePostgres};
 
-/// Ways that are closed, one at a time and in pairs.
-const TOGGLES: [&str; 8] = [
-    "enable_nestloop",
-    "enable_hashjoin",
-    "enable_mergejoin",
-    "enable_seqscan",
-    "enable_indexscan",
-    "enable_bitmapscan",
-    "enable_hashagg",
-    "enable_sort",
+/// A setting that closes a way of the planner, with the value that does.
+type Way = (&'static str, &'static str);
+
+/// Ways that are closed, one at a time and in pairs, where the server has the setting.
+const WAYS: [Way; 15] = [
+    ("enable_nestloop", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("enable_seqscan", "off"),
+    ("enable_indexscan", "off"),
+    ("enable_indexonlyscan", "off"),
+    ("enable_bitmapscan", "off"),
+    ("enable_hashagg", "off"),
+    ("enable_sort", "off"),
+    ("enable_incremental_sort", "off"),
+    ("enable_material", "off"),
+    ("enable_memoize", "off"),
+    ("enable_gathermerge", "off"),
+    ("enable_parallel_hash", "off"),
+    ("max_parallel_workers_per_gather", "0"),
 ];
 
 /// A plan that no contender picked is ended where it takes this many times as long as the best so far, and at least
@@ -100,8 +110,10 @@ pub(crate) fn time(
         plans.entry(outline.clone()).or_insert(Reached { settings, millis: f64::NAN });
         of_grid.push(outline);
     }
-    for settings in toggled(contenders) {
-        let outline = session.outline(&settings, &query.text)?;
+    let ways = open_ways(&session.lines("SELECT name FROM pg_settings")?);
+    let sets: Vec<String> = contenders.iter().take(3).map(|(_, set)| statement(set)).collect();
+    let closed = by_closing(&ways, &sets, &picked[0], &mut |settings| session.outline(settings, &query.text))?;
+    for (outline, settings) in closed {
         plans.entry(outline).or_insert(Reached { settings, millis: f64::NAN });
     }
     // The contenders' first: the others are ended once they take much longer.
@@ -218,17 +230,43 @@ fn fastest_by_halves(millis: &[Vec<f64>]) -> f64 {
     (by(0) * by(1)).sqrt()
 }
 
-/// Settings under each toggle and each two of them, by the server's own constants and by all that were measured.
-fn toggled(contenders: &[(&str, Set)]) -> Vec<String> {
-    let sets: Vec<String> = contenders.iter().take(3).map(|(_, set)| statement(set)).collect();
-    let mut all = Vec::new();
-    for (at, one) in TOGGLES.iter().enumerate() {
-        let off = format!("SET {one} = off; ");
-        all.extend(sets.iter().map(|set| format!("{set}{off}")));
-        all.extend(TOGGLES[at + 1..].iter().map(|other| format!("{}{off}SET {other} = off; ", sets[0])));
+/// The ways that a server with these settings lets a session close.
+fn open_ways(settings: &[String]) -> Vec<Way> {
+    WAYS.into_iter().filter(|(name, _)| settings.iter().any(|setting| setting == name)).collect()
+}
+
+/// The plans with each way closed by the server's own constants, which come first, and by the other sets, and with each
+/// two ways closed by the server's own; each plan with its settings.
+///
+/// Two ways are closed together where one of them alone leads to another plan than `own`. A plan that neither changes
+/// has as few steps of either as any other plan, and so it stays where both are closed.
+fn by_closing(
+    ways: &[Way],
+    sets: &[String],
+    own: &str,
+    outline: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<Vec<(String, String)>, String> {
+    let closing = |(setting, value): Way| format!("SET {setting} = {value}; ");
+    let (mut found, mut changing) = (Vec::new(), Vec::new());
+    for way in ways {
+        for (number, set) in sets.iter().enumerate() {
+            let settings = format!("{set}{}", closing(*way));
+            let plan = outline(&settings)?;
+            if number == 0 && plan != own {
+                changing.push(*way);
+            }
+            found.push((plan, settings));
+        }
     }
-    all.push(format!("{}SET max_parallel_workers_per_gather = 0; ", sets[0]));
-    all
+    for (at, one) in ways.iter().enumerate() {
+        for other in &ways[at + 1..] {
+            if changing.contains(one) || changing.contains(other) {
+                let settings = format!("{}{}{}", sets[0], closing(*one), closing(*other));
+                found.push((outline(&settings)?, settings));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The median of the runs of a plan; infinite where it takes much longer than the best so far.
@@ -276,6 +314,63 @@ mod tests {
     use measure::random::SplitMix64;
 
     use super::*;
+    use crate::installed;
+    use crate::interruption::Interruption;
+
+    #[test]
+    fn a_plan_behind_two_closed_ways_is_found_and_ways_that_change_nothing_are_not_paired() {
+        let mut asked = 0;
+        let mut cheapest_open = |settings: &str| -> Result<String, String> {
+            asked += 1;
+            let is_closed = |name: &str| settings.contains(&format!("SET enable_{name} = off; "));
+            let plan = match () {
+                () if !is_closed("hashjoin") => "hashjoin",
+                () if !is_closed("mergejoin") => "mergejoin",
+                () => "nestloop",
+            };
+            Ok(plan.into())
+        };
+        let names: Vec<String> = WAYS.iter().map(|(name, _)| name.to_string()).collect();
+        let ways = open_ways(&names);
+        let sets = ["SET seq_page_cost = 1; ", "SET seq_page_cost = 2; "].map(String::from);
+        let found = by_closing(&ways, &sets, "hashjoin", &mut cheapest_open).unwrap();
+        // The second choice alone changes nothing: the third is reached by closing both.
+        let (_, settings) = found.iter().find(|(plan, _)| plan == "nestloop").unwrap();
+        assert_eq!(settings, "SET seq_page_cost = 1; SET enable_hashjoin = off; SET enable_mergejoin = off; ");
+        assert_eq!(asked, 2 * WAYS.len() + WAYS.len() - 1, "each way by each set, and pairs with the one that changes");
+    }
+
+    #[test]
+    fn a_setting_that_a_server_lacks_is_not_set() {
+        let older: Vec<String> = ["enable_sort", "enable_seqscan", "work_mem"].map(String::from).into();
+        assert_eq!(open_ways(&older), [("enable_seqscan", "off"), ("enable_sort", "off")]);
+    }
+
+    #[test]
+    fn a_real_server_takes_each_way_and_leads_to_an_index_scan_behind_one_of_the_index_alone() {
+        let installation = match installed::newest_installed() {
+            Ok(installation) => installation,
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        let interruption = Interruption::default();
+        let server = PrivatePostgres::start(&installation, &std::env::temp_dir(), 16 << 20, &interruption).unwrap();
+        let mut session = server.connect().unwrap();
+        for statement in [
+            "CREATE TABLE shop AS SELECT n FROM generate_series(1, 20000) n",
+            "CREATE INDEX ON shop (n)",
+            "VACUUM ANALYZE shop",
+        ] {
+            session.run(statement).unwrap();
+        }
+        let ways = open_ways(&session.lines("SELECT name FROM pg_settings").unwrap());
+        assert_eq!(ways, WAYS, "PostgreSQL 15 has all of them");
+        let query = "SELECT n FROM shop WHERE n = 7";
+        let own = session.outline("", query).unwrap();
+        assert!(own.starts_with("Index Only Scan"), "{own}");
+        let sets = [String::new()];
+        let found = by_closing(&ways, &sets, &own, &mut |settings| session.outline(settings, query)).unwrap();
+        assert!(found.iter().any(|(plan, _)| plan.starts_with("Index Scan")), "{found:?}");
+    }
 
     #[test]
     fn what_a_little_noise_would_turn_is_timed_again_and_what_is_much_slower_is_not() {

@@ -4,10 +4,11 @@ use std::f64::consts::LN_2;
 
 use measure::quantity::format_nanos;
 use measure::schema::calibrate::parameters::{
-    ADVICE, CONSTANTS, NODE_NOW, NODE_THEN, PLAN_NOW, PLAN_THEN, QUERY, SOURCE, STATE, VERDICT,
+    ADVICE, CONSTANTS, ENDED, NODE_NOW, NODE_THEN, PLAN_NOW, PLAN_THEN, QUERY, SOURCE, STATE, VERDICT,
 };
 use measure::schema::calibrate::{self, SETTING};
 use measure::{Case, Metric};
+use subjects::postgres::calibration::queries::Unfinished;
 
 use super::bench::{Bench, State};
 use super::comparison::{Compared, Comparison};
@@ -20,7 +21,7 @@ use crate::journal::Journal;
 
 const TIMED: &str = "execution time by EXPLAIN, the plans of a query in turns";
 const AT_MOST: &str = "bootstrap, 95 %, of the turns' ratios to the limit at which the current plan was ended";
-const ENDED: &str = "the limit at which runs were ended: they take at least as long";
+const AT_LIMIT: &str = "the limit at which runs were ended: they take at least as long";
 
 /// Keeps all cases.
 pub(super) fn keep(
@@ -41,7 +42,7 @@ pub(super) fn keep(
     }
     cases.extend(refused(bench, comparison.state, &comparison.refused));
     for one in comparison.compared.iter().filter(|one| one.query.not_run.is_some() || one.not_timed.is_some()) {
-        let why = one.not_timed.as_deref().unwrap_or_default();
+        let why = one.not_timed.as_ref().map_or("", Unfinished::sentence);
         cases.push(of_refused(bench, comparison.state, &one.query.name, why));
     }
     // The server's words stand here alone: a page for others leaves them out.
@@ -56,14 +57,14 @@ pub(super) fn keep(
 pub(super) fn keep_refused(
     bench: &Bench<'_>,
     state: State,
-    queries: &[(String, String)],
+    queries: &[(String, Unfinished)],
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     Ok(journal.keep_all(refused(bench, state, queries))?)
 }
 
-fn refused(bench: &Bench<'_>, state: State, queries: &[(String, String)]) -> Vec<Case> {
-    queries.iter().map(|(name, why)| of_refused(bench, state, name, why)).collect()
+fn refused(bench: &Bench<'_>, state: State, queries: &[(String, Unfinished)]) -> Vec<Case> {
+    queries.iter().map(|(name, why)| of_refused(bench, state, name, why.sentence())).collect()
 }
 
 /// Calls the set between the states safe in a case that was kept before it was tried in all of them.
@@ -111,6 +112,7 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
         PLAN_THEN.of(then.top.outline()),
         VERDICT.of(verdict),
     ]);
+    case.parameters.extend(pair.as_ref().and_then(ended).map(|plans| ENDED.of(plans)));
     // Of two plans that were ended, times say nothing.
     let Some(pair) = pair.filter(|pair| !(pair.is_now_ended && pair.is_ended)) else { return case };
     case.metrics.extend(calibrate::TIME_NOW.of_samples(source_of(pair.is_now_ended), &pair.now));
@@ -130,7 +132,19 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
 
 /// Where the times of a plan are from.
 fn source_of(is_ended: bool) -> &'static str {
-    if is_ended { ENDED } else { TIMED }
+    if is_ended { AT_LIMIT } else { TIMED }
+}
+
+/// Which plans of a query were ended at a limit: a fact of its own, because a verdict is words for people. A plan that
+/// ends with an error has no time for which a limit could stand.
+fn ended(pair: &Pair) -> Option<&'static str> {
+    match (pair.is_now_ended, pair.is_ended) {
+        _ if pair.is_failed => None,
+        (false, false) => None,
+        (true, false) => Some("now"),
+        (false, true) => Some("then"),
+        (true, true) => Some("both"),
+    }
 }
 
 /// The verdict on a query, and after how long a plan was ended where one was; `now_in` and `then_in` say of the plan
@@ -205,6 +219,18 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn which_plans_were_ended_is_a_value_of_its_own_and_not_only_words_of_the_verdict() {
+        let said = |[is_now_ended, is_ended, is_failed]: [bool; 3]| {
+            ended(&Pair { is_now_ended, is_ended, is_failed, ..Pair::of(&[10.0; 3], &[20.0; 3]) })
+        };
+        assert_eq!(said([false, false, false]), None);
+        assert_eq!(said([true, false, false]), Some("now"));
+        assert_eq!(said([false, true, false]), Some("then"));
+        assert_eq!(said([true, true, false]), Some("both"));
+        assert_eq!(said([false, true, true]), None, "an error is no limit");
+    }
 
     #[test]
     fn a_plan_that_was_ended_in_one_turn_of_three_is_not_said_to_have_been_ended_in_all() {

@@ -95,7 +95,7 @@ pub(super) struct Compared {
     /// Every plan that a set led to, in words, whether it was looked at again or not.
     pub(super) reached: Vec<String>,
     /// Why its plans were not timed.
-    pub(super) not_timed: Option<String>,
+    pub(super) not_timed: Option<Unfinished>,
     /// Whether a run by the server's own constants reached the time limit, and none that counts ended since.
     pub(super) reached_limit: bool,
     /// Whether it could not be run any more once its plans had been timed often enough.
@@ -111,7 +111,7 @@ pub(super) struct Comparison {
     pub(super) sets: Vec<ConstantSet>,
     pub(super) compared: Vec<Compared>,
     /// Queries with the reason why they could not be explained.
-    pub(super) refused: Vec<(String, String)>,
+    pub(super) refused: Vec<(String, Unfinished)>,
     pub(super) judged: Vec<Judged>,
     /// Of each set that was judged, the places of the queries that keep the server's own constants.
     pub(super) exceptions: Vec<Vec<usize>>,
@@ -236,7 +236,7 @@ impl Compared {
             Unfinished::TooLong(_) | Unfinished::Failed(_) if at > 0 => self.end(at, why, limit),
             _ if (0..self.variants.len()).all(|at| self.pair_with(at).has_enough()) => self.is_left = true,
             Unfinished::TooLong(_) => self.end_now(limit),
-            Unfinished::Failed(why) | Unfinished::Refused(why) => self.not_timed = Some(why),
+            Unfinished::Failed(_) | Unfinished::Locked(_) | Unfinished::Refused(_) => self.not_timed = Some(why),
         }
     }
 
@@ -270,7 +270,7 @@ impl Compared {
                 (variant.is_cut, variant.failure) = (true, Some(why));
                 variant.took(limit.max(too_long), self.turn);
             }
-            Unfinished::TooLong(_) | Unfinished::Refused(_) => {
+            Unfinished::TooLong(_) | Unfinished::Locked(_) | Unfinished::Refused(_) => {
                 variant.is_cut = is_again || !had_enough;
                 variant.reached(limit, self.turn);
             }
@@ -1111,7 +1111,7 @@ mod tests {
     fn the_first_run_that_marks_the_rows_of_a_restored_backup_counts_for_no_plan() {
         let found = |state| {
             let changed = |name| Compared::of(name, vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])]);
-            let not_run = Compared { not_timed: Some("it writes".into()), ..changed("not run") };
+            let not_run = Compared { not_timed: Some(Unfinished::Refused("it writes".into())), ..changed("not run") };
             let same = Compared::of("same", vec![Variant::of(&[0, 1], &[])]);
             let sets = vec![own(), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
             unmarked(&Comparison::timed(state, sets, vec![same, changed("first"), not_run, changed("last")]))
@@ -1134,7 +1134,7 @@ mod tests {
         let mut run = || {
             let millis = *left.next().expect("no more runs than that");
             let plan = |millis| Plan { execution_ms: Some(millis), ..Plan::default() };
-            Ok(millis.map(plan).ok_or_else(|| Unfinished::Refused("it waits for a lock".into())))
+            Ok(millis.map(plan).ok_or_else(|| Unfinished::Locked("it waits for a lock".into())))
         };
         let _ = run_plan(&mut variant, 7, (TURN_RUNS_MAX, is_displaced), &mut run).unwrap();
         assert_eq!(variant.turns, vec![7; variant.millis.len()]);
@@ -1209,7 +1209,7 @@ mod tests {
         assert!(!again(false, too_long(), 2001), "it would cost too much");
         assert!(!again(true, too_long(), 500), "its blocks were read in the round before");
         assert!(!again(false, Ok(Plan::default()), 500));
-        assert!(!again(false, Err(Unfinished::Refused("it waits for a lock".into())), 500));
+        assert!(!again(false, Err(Unfinished::Locked("it waits for a lock".into())), 500));
     }
 
     #[test]
@@ -1219,7 +1219,7 @@ mod tests {
         assert!(round(State::AsFound).may_have_planned(&too_long));
         assert!(!round(State::OwnCold).may_have_planned(&too_long), "each plan is made before its run");
         assert!(!round(State::AsFound).may_have_planned(&Ok(Plan::default())));
-        assert!(!round(State::AsFound).may_have_planned(&Err(Unfinished::Refused("it waits for a lock".into()))));
+        assert!(!round(State::AsFound).may_have_planned(&Err(Unfinished::Locked("it waits for a lock".into()))));
         let is_long = |took, limit| is_long_planning(Duration::from_millis(took), Duration::from_millis(limit));
         let found = [(600, 500), (51, 500), (49, 500), (600, 10_000)].map(|(took, limit)| is_long(took, limit));
         assert_eq!(found, [true, true, false, false]);
@@ -1236,8 +1236,9 @@ mod tests {
             let pair = one.pair(1).unwrap();
             assert_eq!((pair.then, pair.is_ended), (vec![seconds * 1e3], true), "timed, and not left out");
             let mut other = with_another_plan(now);
-            other.unfinished(1, Unfinished::Refused("it waits for a lock".into()), limit);
-            assert_eq!((other.pair(1), other.not_timed.as_deref()), (None, Some("it waits for a lock")));
+            let locked = Unfinished::Locked("it waits for a lock".into());
+            other.unfinished(1, locked.clone(), limit);
+            assert_eq!((other.pair(1), other.not_timed), (None, Some(locked)));
         }
         assert_eq!(limit(all, &with_another_plan(3000.0), 0), all);
     }
@@ -1303,12 +1304,12 @@ mod tests {
     fn a_query_beyond_the_limit_that_then_meets_a_lock_keeps_its_plan() {
         let mut one = beyond_the_limit([None; 4], Some(2500.0));
         one.variants.iter_mut().for_each(|variant| variant.turns.truncate(1));
-        one.unfinished(1, Unfinished::Refused("it waits for a lock".into()), Duration::from_secs(10));
+        one.unfinished(1, Unfinished::Locked("it waits for a lock".into()), Duration::from_secs(10));
         assert_eq!((one.pair(1), one.is_too_long(1)), (None, true));
         let mut settled = beyond_the_limit([None, None, None, None], Some(2500.0));
         settled.variants.iter_mut().for_each(|variant| variant.turns.truncate(1));
         settled.finished(0, Plan::default(), true);
-        settled.unfinished(1, Unfinished::Refused("it waits for a lock".into()), Duration::from_secs(10));
+        settled.unfinished(1, Unfinished::Locked("it waits for a lock".into()), Duration::from_secs(10));
         assert_eq!((settled.pair(1), settled.is_too_long(1)), (None, false), "it is known to be short");
     }
 
@@ -1454,7 +1455,7 @@ mod tests {
         let left = |turns: &[usize]| {
             let runs: Vec<(usize, f64)> = turns.iter().map(|turn| (*turn, 3.0)).collect();
             let mut one = in_turns(&[&runs, &runs]);
-            one.unfinished(1, Unfinished::Refused("it waits for a lock".into()), Duration::from_secs(10));
+            one.unfinished(1, Unfinished::Locked("it waits for a lock".into()), Duration::from_secs(10));
             (one.is_left, one.not_timed.is_some())
         };
         assert_eq!(left(&[1, 1, 1, 1, 1]), (false, true));
@@ -1465,7 +1466,7 @@ mod tests {
     fn harm_that_was_timed_stands_where_the_query_cannot_be_run_any_more() {
         let refused = |now: &[f64], then: &[f64]| {
             let mut one = Compared::of("q", vec![Variant::of(&[0], now), Variant::of(&[1], then)]);
-            one.unfinished(1, Unfinished::Refused("it waits for a lock".into()), Duration::from_secs(10));
+            one.unfinished(1, Unfinished::Locked("it waits for a lock".into()), Duration::from_secs(10));
             (one.pair(1).map(|pair| pair.may_harm()), one.can_be_timed())
         };
         assert_eq!(refused(&[10.0; 3], &[30.0; 3]), (Some(true), false));
@@ -1508,7 +1509,7 @@ mod tests {
             let mut queries: Vec<Compared> = (0..4).map(|_| Compared::of("halved", variants(10.0, 5.0))).collect();
             queries.push(Compared::of("as before", vec![Variant::of(&[0, 1], &[40.0; 4])]));
             let not_run = Compared::of("not run", vec![Variant::of(&[0, 1], &[])]);
-            queries.push(Compared { not_timed: Some("it writes".into()), ..not_run });
+            queries.push(Compared { not_timed: Some(Unfinished::Refused("it writes".into())), ..not_run });
             let sets = vec![own(), ConstantSet { name: "random-1.1", values: Vec::new() }];
             let mut comparison = Comparison::timed(state, sets, queries);
             comparison.judge();

@@ -10,7 +10,7 @@ use super::judgement::{Decision, Drawn, Judged, Pair, judge};
 const ONE_IN: usize = 10;
 
 /// How many times as long the other queries may take in the mean for exceptions to be worth that work.
-const WORTH: f64 = 0.9;
+pub(super) const WORTH: f64 = 0.9;
 
 /// A query that takes surely longer, and by the median this many times as long, is an exception too where there may be
 /// one more: how much longer depends on what else is in the buffers.

@@ -9,6 +9,7 @@ use super::bench::State;
 use super::comparison::{Compared, Comparison, EndedBy, Others};
 use super::concurrency::{self, ReadAhead, Sweep};
 use super::constants::Constants;
+use super::exceptions::WORTH;
 use super::judgement::{CHANGED_MIN, Decision, Harm, Judged, Pair, RUNS_MIN};
 use super::sets::{ConstantSet, is_known};
 use crate::journal::Journal;
@@ -36,9 +37,6 @@ const HARM: f64 = 1.1;
 /// What stands before the ratio of a query whose runs by a set were ended, and by the server's own constants.
 const AT_LEAST: &str = "at least ";
 const AT_MOST: &str = "at most ";
-
-/// What the sentence holds about a query that waits for a lock.
-const OF_A_LOCK: &str = "waits for a lock";
 
 /// What a comparison advises.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,11 +128,11 @@ fn nearest(sets: &[ConstantSet], judged: &[Judged], good: &[usize], own: Option<
 }
 
 /// What a set that was timed on readpath's queries says of the user's.
-const UNTRIED: &str = "Some of your queries can become slower with it, although readpath's become faster: before you \
-                       set anything, time yours with --queries and --run, which tries the sets with names and those \
-                       that it measures anew.";
+const UNTRIED: &str =
+    "Some of your queries can become slower with it, although readpath's become faster: time yours before you set it.";
 
-/// What was advised in a state.
+/// What was advised in a state: what to change, what it is worth, and how sure that is. What becomes of single queries
+/// is said by [`notes`].
 pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Finding {
     let state = comparison.state;
     let judged = comparison.judged.get(advice.set).filter(|_| advice.set > 0);
@@ -172,13 +170,8 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     sentences.extend(locked(comparison));
     if let Some(judged) = judged {
         sentences.extend(worth(comparison, judged, whose, advice.set));
-        sentences.extend(excepted(comparison, advice));
-        sentences.extend(failing(comparison, advice.set));
-        let too_long = too_long(comparison, judged, advice);
-        sentences.extend(not_timed(comparison, advice.set, too_long.is_some()));
-        sentences.extend(too_long);
+        sentences.extend(near_limit(comparison, judged, advice));
     }
-    sentences.extend(refused(comparison));
     sentences.extend(unseen(comparison));
     // On data with which nothing of the method was chosen, such a set made a query 2.48 times slower (decision 26).
     sentences.extend((advice.decision == Decision::Change && !state.is_own()).then(|| UNTRIED.to_string()));
@@ -190,6 +183,56 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
         Some(judged) => finding.with("exceptions", judged.excepted as f64, Unit::Count),
         None => finding,
     }
+}
+
+/// What the advice of a state leaves out or leaves open, of which queries and why; `None` where there is no such query.
+pub(super) fn notes(comparison: &Comparison, advice: &Advice) -> Option<Finding> {
+    let state = comparison.state;
+    let mut sentences = Vec::new();
+    if let Some(judged) = comparison.judged.get(advice.set).filter(|_| advice.set > 0) {
+        sentences.extend(few_show_harm(judged, advice));
+        sentences.extend(excepted(comparison, advice));
+        sentences.extend(failing(comparison, advice.set));
+        let too_long = too_long(comparison, judged, advice);
+        sentences.extend(not_timed(comparison, advice.set, too_long.is_some()));
+        sentences.extend(too_long);
+    }
+    sentences.extend(refused(comparison));
+    // The user's own queries are timed in one state; of readpath's, each state has its notes.
+    let of_state = match state.is_own() {
+        true => String::new(),
+        false => format!("This is about readpath's queries, {}. ", state.in_words()),
+    };
+    let message = format!("{of_state}{}", sentences.join(" "));
+    (!sentences.is_empty()).then(|| row::ADVICE_NOTES.named(state.name(), message))
+}
+
+/// Why queries are timed that are too few for a verdict, as a sentence.
+fn few_show_harm(judged: &Judged, advice: &Advice) -> Option<String> {
+    let is_few = (1..CHANGED_MIN).contains(&judged.changed);
+    let message = format!(
+        "Even fewer than {CHANGED_MIN} queries are timed, because one query that certainly takes much longer is reason \
+         enough to keep the server's own constants."
+    );
+    (is_few && advice.decision == Decision::Undecided && advice.withheld.is_none()).then_some(message)
+}
+
+/// That the result is close to a limit, as a sentence: in another run it may lie on the other side.
+fn near_limit(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option<String> {
+    let pairs = || timed(comparison, advice.set);
+    let is_near = match advice.decision {
+        Decision::Change => {
+            let most = if judged.excepted > 0 { WORTH } else { 1.0 };
+            judged.is_near_limit(most) || pairs().any(|pair| pair.reaches_harm())
+        }
+        Decision::Keep if judged.harm == Harm::Sure => {
+            let is_barely = judged.failed == 0 && pairs().filter(Pair::does_harm).all(|pair| pair.harms_barely());
+            is_barely && !judged.is_kept_by_mean()
+        }
+        Decision::Keep => judged.is_near_limit(1.0),
+        Decision::Undecided => false,
+    };
+    is_near.then(|| "The result is close to a limit, so another run may give different advice.".into())
 }
 
 /// That some queries do not take part in a change, as a clause.
@@ -216,9 +259,12 @@ fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
         format!("{}{}", one.query.name, why.map_or(String::new(), |why| format!(" ({why})")))
     };
     let names: Vec<String> = comparison.excepted(advice.set).map(by_set).collect();
-    let (keeps, its) = if names.len() == 1 { ("The exception keeps", "its") } else { ("The exceptions keep", "their") };
+    let set = comparison.sets[advice.set].name;
+    let [exception, keeps, its] =
+        if names.len() == 1 { ["exception", "keeps", "its"] } else { ["exceptions", "keep", "their"] };
     let message = format!(
-        "{keeps} the server's own constants, by SET LOCAL in {its} transaction or by ALTER ROLE: {}.",
+        "The {exception} from the set `{set}` {keeps} the server's own constants, by SET LOCAL in {its} transaction or \
+         by ALTER ROLE: {}.",
         names.join("; ")
     );
     (advice.decision == Decision::Change && !names.is_empty()).then_some(message)
@@ -227,7 +273,7 @@ fn excepted(comparison: &Comparison, advice: &Advice) -> Option<String> {
 /// Why it is not known what becomes of a query that reached the time limit with the server's own constants.
 fn why_unknown(one: &Compared, set: usize) -> Option<String> {
     if let Some(why) = &one.not_timed {
-        return Some(format!("not timed: {why}"));
+        return Some(format!("not timed: {}", why.sentence()));
     }
     let pair = one.timed(set)?;
     let by_the_set = if pair.is_ended { " and with the set" } else { ", and takes nearly that long with the set" };
@@ -250,7 +296,8 @@ fn failing(comparison: &Comparison, set: usize) -> Option<String> {
     let failing = comparison.changed(set).filter(fails);
     let names: Vec<&str> = failing.map(|one| one.query.name.as_str()).collect();
     let ends = if names.len() == 1 { "ends" } else { "end" };
-    let message = format!("With it, {} {ends} with an error.", names.join("; "));
+    let set = comparison.sets[set].name;
+    let message = format!("With the set `{set}`, {} {ends} with an error.", names.join("; "));
     (!names.is_empty()).then_some(message)
 }
 
@@ -311,14 +358,13 @@ pub(super) fn one_state(state: State, advised: Decision, set: &ConstantSet) -> O
 
 /// That a lock kept queries from being timed or explained, and what to do, as a sentence.
 fn locked(comparison: &Comparison) -> Option<String> {
-    let is_of_lock = |why: &str| why.contains(OF_A_LOCK);
     let was = |count: usize, one: &str, many: &str, more: [&str; 2]| {
         let what = counted(count as u64, one, many);
         (count > 0).then(|| format!("{what} {}", if count == 1 { more[0] } else { more[1] }))
     };
-    let untimed = comparison.compared.iter().filter_map(|one| one.not_timed.as_deref());
-    let untimed = untimed.filter(|why| is_of_lock(why)).count();
-    let unexplained = comparison.refused.iter().filter(|(_, why)| is_of_lock(why)).count();
+    let untimed = comparison.compared.iter().filter_map(|one| one.not_timed.as_ref());
+    let untimed = untimed.filter(|why| why.is_of_a_lock()).count();
+    let unexplained = comparison.refused.iter().filter(|(_, why)| why.is_of_a_lock()).count();
     let clauses = [
         was(untimed, "query", "queries", ["was not timed", "were not timed"]),
         was(unexplained, "statement", "statements", ["could not be explained"; 2]),
@@ -402,7 +448,7 @@ fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option
     if is_said || count == 0 {
         return None;
     }
-    let queries = of_changed(count, judged);
+    let queries = of_changed(count, judged, comparison.sets[advice.set].name);
     let longer = longer(comparison.ended_by);
     let (is, reaches, it) = if count == 1 { ("is", "reaches", "it") } else { ("are", "reach", "them") };
     if advice.decision == Decision::Keep {
@@ -416,13 +462,15 @@ fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option
     ))
 }
 
-/// A number of the queries that a set changes, as the subject of a sentence, where some of them were timed; otherwise
-/// no sentence before it has named them.
-fn of_changed(count: usize, judged: &Judged) -> String {
-    match judged.changed {
+/// A number of the queries that a set changes, as the subject of a sentence.
+fn of_changed(count: usize, judged: &Judged, set: &str) -> String {
+    let gets = if count == 1 && judged.changed == 0 { "gets" } else { "get" };
+    let number = match judged.changed {
         0 => counted(count as u64, "query", "queries"),
-        _ => format!("{} of the queries with a different plan", grouped(count as u64)),
-    }
+        // Others of them were timed.
+        _ => format!("{} of the queries", grouped(count as u64)),
+    };
+    format!("{number} that {gets} a different plan with the set `{set}`")
 }
 
 /// That the limit stands for the times of some queries with the server's own constants, as a sentence: a set saves more
@@ -455,14 +503,10 @@ fn not_timed(comparison: &Comparison, set: usize, is_too_long_said: bool) -> Opt
     let is_untimed = |one: &&Compared| one.pair(set).is_none() && !is_said(one);
     let count = comparison.changed(set).filter(is_untimed).count();
     let (gets, was, it) = if count == 1 { ("gets", "was", "it") } else { ("get", "were", "them") };
+    let name = comparison.sets[set].name;
     let with = match comparison.judged.get(set) {
-        Some(judged) if judged.changed > 0 => of_changed(count, judged),
-        // Where none was timed, no sentence before this one has named the set.
-        _ => format!(
-            "{} {gets} a different plan with the set `{}` and",
-            counted(count as u64, "query", "queries"),
-            comparison.sets[set].name
-        ),
+        Some(judged) if judged.changed > 0 => of_changed(count, judged, name),
+        _ => format!("{} {gets} a different plan with the set `{name}` and", counted(count as u64, "query", "queries")),
     };
     let message = format!("{with} {was} not timed: what becomes of {it} is not known.");
     (comparison.is_timed && count > 0).then_some(message)
@@ -471,12 +515,14 @@ fn not_timed(comparison: &Comparison, set: usize, is_too_long_said: bool) -> Opt
 /// The user's statements that are none of the queries, as a sentence.
 fn refused(comparison: &Comparison) -> Option<String> {
     // What waited for a lock has its own sentence.
-    let others = comparison.refused.iter().filter(|(_, why)| !why.contains(OF_A_LOCK)).count();
-    let more = if comparison.compared.is_empty() && others == comparison.refused.len() { "" } else { "more " };
+    let others = comparison.refused.iter().filter(|(_, why)| !why.is_of_a_lock()).count();
+    let other = if comparison.compared.is_empty() && others == comparison.refused.len() { "" } else { "other " };
     let count = others as u64;
     let (statement, it_is) = if count == 1 { ("statement", "it is") } else { ("statements", "they are") };
-    let message =
-        format!("{} {more}{statement} could not be explained: {it_is} listed below with the reason.", grouped(count));
+    let message = format!(
+        "{} {other}{statement} of yours could not be explained: {it_is} listed with the reason.",
+        grouped(count)
+    );
     (comparison.state.is_own() && count > 0).then_some(message)
 }
 
@@ -593,32 +639,63 @@ pub(super) fn report(constants: &Constants, name: &str, journal: &mut dyn Journa
 }
 
 fn pages(constants: &Constants, name: &str, journal: &mut dyn Journal) {
-    let mut clauses = Vec::new();
-    let mut ratios = Vec::new();
-    for state in State::OF_BLOCKS {
-        let of = |name: &str| {
-            let one = constants.of(name, state)?;
-            Some((one.settled?.value.value, median(&one.passes.samples())?)).filter(|(value, _)| *value > 0.0)
-        };
-        let Some(((page, page_micros), (random, random_micros))) = of("seq_page_cost").zip(of("random_page_cost"))
-        else {
-            continue;
-        };
-        clauses.push(format!(
-            "{} {} ({} against {})",
-            state.in_words(),
-            three_digits(random / page),
-            format_nanos(random_micros * 1e3),
-            format_nanos(page_micros * 1e3)
-        ));
-        ratios.push((state.name(), random / page));
-    }
-    if clauses.is_empty() {
+    let costs = State::OF_BLOCKS.into_iter().filter_map(|state| BlockCost::of(constants, state));
+    let costs: Vec<BlockCost> = costs.collect();
+    if costs.is_empty() {
         return;
     }
-    let message = format!("The cost of a random block on {name}, in sequential blocks: {}.", clauses.join("; "));
+    let clauses: Vec<String> = costs.iter().map(BlockCost::clause).collect();
+    let mut message = format!("The cost of a random block on {name}, in sequential blocks: {}.", clauses.join("; "));
+    if costs.iter().any(BlockCost::is_no_quotient) {
+        message += " The ratio compares medians over the passes; the times are medians of all samples, so dividing \
+                    them can give another value.";
+    }
     let finding = row::ANSWER_RANDOM_PAGE.of(message);
-    journal.find(ratios.into_iter().fold(finding, |finding, (state, ratio)| finding.with(state, ratio, Unit::Ratio)));
+    let given = costs.iter().filter(|cost| cost.is_given);
+    journal.find(given.fold(finding, |finding, cost| finding.with(cost.state.name(), cost.ratio, Unit::Ratio)));
+}
+
+/// A quotient of two times that is further than this part from the ratio of the costs would look like an error.
+const SAME_QUOTIENT: f64 = 0.01;
+
+/// What a random block costs in a state, in sequential blocks, and what both take.
+struct BlockCost {
+    state: State,
+    ratio: f64,
+    random_micros: f64,
+    page_micros: f64,
+    /// Whether neither cost is withheld.
+    is_given: bool,
+}
+
+impl BlockCost {
+    /// `None` where one of the two has no cost above 0.
+    fn of(constants: &Constants, state: State) -> Option<BlockCost> {
+        let of = |name: &str| {
+            let one = constants.of(name, state)?;
+            let settled = one.settled.filter(|settled| settled.value.value > 0.0)?;
+            Some((settled, median(&one.passes.samples())?))
+        };
+        let ((page, page_micros), (random, random_micros)) = of("seq_page_cost").zip(of("random_page_cost"))?;
+        let (ratio, is_given) = (random.value.value / page.value.value, page.is_given && random.is_given);
+        Some(BlockCost { state, ratio, random_micros, page_micros, is_given })
+    }
+
+    fn clause(&self) -> String {
+        let ratio = if self.is_given { three_digits(self.ratio) } else { "no ratio, which is withheld".into() };
+        format!(
+            "{} {ratio} ({} against {})",
+            self.state.in_words(),
+            format_nanos(self.random_micros * 1e3),
+            format_nanos(self.page_micros * 1e3)
+        )
+    }
+
+    /// Whether the times that stand next to the ratio have another quotient.
+    fn is_no_quotient(&self) -> bool {
+        let quotient = self.random_micros / self.page_micros;
+        self.is_given && (quotient / self.ratio - 1.0).abs() > SAME_QUOTIENT
+    }
 }
 
 fn report_concurrency(sweep: &Sweep, journal: &mut dyn Journal) {

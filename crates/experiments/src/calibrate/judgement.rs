@@ -7,6 +7,7 @@
 //! Source: Efron, Tibshirani, "An Introduction to the Bootstrap", 1993, the percentile interval.
 
 use measure::random::SplitMix64;
+use measure::schema::calibrate::{READING_MILLIS, WITHIN_LIMIT};
 use measure::sorting;
 use measure::statistics::{median, median_in_place};
 
@@ -33,10 +34,6 @@ const HARM_MILLIS: f64 = 0.2;
 const SHORT_MILLIS: f64 = 1000.0;
 const SHORT_TURNS: usize = 5;
 
-/// Where a run by the server's own constants was ended at the time limit, another plan is faster that takes at most
-/// this part of it. The limit holds for planning and waits for locks too, and a disk's times differ from run to run.
-const WITHIN_LIMIT: f64 = 0.8;
-
 /// All queries together must not take more than this.
 const TOTAL_MAX: f64 = 1.0;
 
@@ -44,7 +41,7 @@ const TOTAL_MAX: f64 = 1.0;
 const SAME: f64 = 0.05;
 
 /// A difference below this is that of two readings: milliseconds.
-pub(super) const MILLIS_MIN: f64 = 0.05;
+pub(super) const MILLIS_MIN: f64 = READING_MILLIS;
 
 const RESAMPLES: usize = 1000;
 const TAIL: usize = RESAMPLES / 40;
@@ -193,6 +190,27 @@ impl Judged {
             && self.then <= self.now * TOTAL_MAX
     }
 
+    /// Whether the interval of the mean reaches, or nearly, the limit that it was decided by: another run may end on
+    /// its other side. A change was decided by `most`, the mean that it may have at most.
+    pub(super) fn is_near_limit(&self, most: f64) -> bool {
+        let Estimate { low, high, .. } = self.ratio;
+        match self.decision {
+            Decision::Change => high > most * (1.0 - SAME),
+            // Where all of the interval is within that part of 1, a lower end below 1 keeps what is there as well.
+            Decision::Keep => {
+                let is_same = high < 1.0 + SAME && self.harm == Harm::None && self.ended == 0;
+                low > 1.0 && low < 1.0 + SAME && !is_same
+            }
+            Decision::Undecided => false,
+        }
+    }
+
+    /// Whether the mean alone is reason to keep what is there, and not near its limit: where another run shows no harm,
+    /// it decides the same.
+    pub(super) fn is_kept_by_mean(&self) -> bool {
+        self.changed >= CHANGED_MIN && self.few == 0 && self.now_ended == 0 && self.ratio.low >= 1.0 + SAME
+    }
+
     /// Whether no query's times differ by more than readings do: a ratio would contradict the times next to it.
     pub(super) fn is_too_short(&self) -> bool {
         let Estimate { value, low, high } = self.ratio;
@@ -253,6 +271,12 @@ impl Pair {
     /// Whether it surely takes so much longer, however little that is in milliseconds.
     pub(super) fn does_harm(&self) -> bool {
         self.ratio().is_some_and(|ratio| self.harms(&ratio))
+    }
+
+    /// Whether it surely does, and its interval reaches below the ratio that is harm: another run may not show it.
+    pub(super) fn harms_barely(&self) -> bool {
+        let is_barely = |ratio: Estimate| self.harms(&ratio) && ratio.low <= HARM;
+        !self.is_failed && self.ratio().is_some_and(is_barely)
     }
 
     /// Whether it does by so few turns that more are worth their time.

@@ -24,8 +24,12 @@ const PAYLOAD_MAX: u64 = 128 << 30;
 /// what a cached one does, and with three, two runs in a row decided differently.
 const OWN_COLD_ROUNDS: usize = 5;
 
-/// Most passes, rounds and samples: no run ends that has more.
-const TIMES_MAX: usize = 1_000_000;
+/// Most rounds: no run ends that has more.
+const ROUNDS_MAX: usize = 1_000_000;
+
+/// Most samples of a cost, all passes together. A rehearsal notes the statements of each: with hundreds of times as
+/// many, they would not fit in memory.
+const SAMPLES_MAX: usize = 10_000;
 
 /// Parameters of the experiment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -126,12 +130,14 @@ impl CalibrateParameters {
         if self.repeat == 0 || self.passes == 0 || self.rounds == 0 || self.cold_samples == Some(0) {
             return refuse("--passes, --repeat, --rounds and --cold-samples count from 1");
         }
-        let cold = [self.cold_samples, self.cold_rounds].map(Option::unwrap_or_default);
-        if [self.passes, self.repeat, self.rounds].iter().chain(&cold).any(|times| *times > TIMES_MAX) {
-            return refuse("--passes, --repeat, --rounds, --cold-samples and --cold-rounds take 1000000 at most");
+        if self.passes.saturating_mul(self.repeat).max(self.cold_samples()) > SAMPLES_MAX {
+            return refuse("--passes multiplied by --repeat is 10000 at most, and so is --cold-samples");
+        }
+        if self.rounds.max(self.cold_rounds()) > ROUNDS_MAX {
+            return refuse("--rounds and --cold-rounds take 1000000 at most");
         }
         if !(0.001..=86_400.0).contains(&self.time_limit) {
-            return refuse("--time-limit takes seconds, up to a day");
+            return refuse("--time-limit takes a time from 1ms to 24h, or a number of seconds");
         }
         self.source()?;
         if self.queries.is_some() && !self.on.iter().any(Place::has_own_tables) {
@@ -165,7 +171,8 @@ impl CalibrateParameters {
         }
         let (payload, has_queries) = (self.payload.map(|payload| payload.0), self.queries.is_some());
         let asked = CalibrationAsked { has_queries, payload, seed: self.seed };
-        let mut openers = subject_run::openers(&self.on, |place| place.calibration(asked), &mut NullJournal)?;
+        let mut openers =
+            subject_run::openers(&self.on, |place| place.calibration(asked), &mut NullJournal::default())?;
         match (openers.pop(), openers.is_empty()) {
             (Some(opener), true) => Ok(opener),
             _ => refuse("calibrate measures one server: give --on one word"),

@@ -7,7 +7,7 @@ use measure::schema::calibrate;
 use measure::schema::calibrate::parameters::{ADVICE, NODE_NOW, NODE_THEN, QUERY};
 use measure::statistics::median;
 use subjects::postgres::calibration::Plan;
-use subjects::postgres::calibration::queries::{Answered, PARALLEL};
+use subjects::postgres::calibration::queries::{Answered, PARALLEL, Unfinished};
 
 use super::advice::{advice, worst_estimate};
 use super::bench::Bench;
@@ -49,7 +49,7 @@ pub(super) fn look(
     bench: &mut Bench<'_>,
     comparison: &Comparison,
     journal: &mut dyn Journal,
-) -> Result<Vec<(String, String)>, ExperimentError> {
+) -> Result<Vec<(String, Unfinished)>, ExperimentError> {
     let mut refused = Vec::new();
     let queries = comparison.compared.iter().filter(|one| one.query.not_run.is_none() && one.not_timed.is_none());
     let queries: Vec<&Compared> = queries.collect();
@@ -107,12 +107,12 @@ fn best_of_sets(bench: &mut Bench<'_>, one: &Compared) -> Result<Answered<Option
     let limit = bench.time_limit();
     if one.is_now_ended() {
         let why = || format!("it takes longer than {} s, and no plan that was timed is quicker", limit.as_secs_f64());
-        return Ok(one.quickest.clone().map(Some).ok_or_else(why));
+        return Ok(one.quickest.clone().map(Some).ok_or_else(|| Unfinished::TooLong(why())));
     }
     // A query whose plan no set changes has not been run.
     let plan = match bench.tables.run_query(&one.query, limit)? {
         Ok(plan) => plan,
-        Err(why) => return Ok(one.quickest.clone().map(Some).ok_or_else(|| why.into_sentence())),
+        Err(why) => return Ok(one.quickest.clone().map(Some).ok_or(why)),
     };
     let millis = match &one.quickest {
         Some((millis, _)) => Some(*millis),

@@ -109,6 +109,11 @@ fn told(tried: usize, other_plans: usize, left: usize) -> String {
         (1, _) => format!(" It made the queries {faster} and was timed further."),
         _ => format!(" {left} of these made the queries {faster} and {} timed further.", was(left)),
     };
+    let shown = LEFT.len();
+    let and_left = match left > shown {
+        true => format!("{and_left} The page shows {shown} of them, as `{}` to `{}`.", LEFT[0], LEFT[shown - 1]),
+        false => and_left,
+    };
     format!("{sets} {led}{and_left}")
 }
 
@@ -155,6 +160,12 @@ mod tests {
                 "9 sets … were",
                 "4 of them led to plans of their own. 2 of these made the queries faster in the first round and were \
                  timed further.",
+            ),
+            (
+                [9, 6, 4],
+                "9 sets … were",
+                "6 of them led to plans of their own. 4 of these made the queries faster in the first round and were \
+                 timed further. The page shows 3 of them, as `tried-1` to `tried-3`.",
             ),
         ] {
             let begin = count.replace('…', "between the server's own constants and cheap blocks");

@@ -12,7 +12,6 @@ use measure::schema::calibrate::parameters::{CONSTANT, STATE, TABLESPACE};
 use measure::sorting;
 use measure::statistics::median;
 use measure::{Case, Finding, Unit};
-use subjects::postgres::calibration::queries::Answered;
 use subjects::postgres::calibration::tablespaces::Tablespace;
 
 use super::bench::{Bench, State};
@@ -182,7 +181,7 @@ fn sample(
     read: PageRead,
     (space, evicts): (&Tablespace, bool),
     (settled, cached): (f64, f64),
-) -> Result<Answered<Sample>, ExperimentError> {
+) -> Result<Result<Sample, String>, ExperimentError> {
     if let Err(why) = bench.tables.move_to(&space.name)? {
         return Ok(Err(why));
     }

@@ -59,8 +59,45 @@ fn files_held(caches: &ServerCaches) -> Option<f64> {
     caches.files.map(|(size, held)| held as f64 / size.max(1) as f64 * 100.0)
 }
 
-/// What was told, in a sentence.
-pub(super) fn finding(caches: &ServerCaches) -> Finding {
+/// Why it cannot be seen what the page cache holds of the server's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unseen {
+    /// They lie on another machine.
+    Elsewhere,
+    /// The role may not see where they lie.
+    Place,
+    /// readpath may not read them.
+    Files,
+}
+
+impl Unseen {
+    /// The first of these that holds; of a server whose files can be seen, none is asked for.
+    pub(super) fn of(bench: &mut Bench<'_>) -> Unseen {
+        match (bench.tables.is_local(), bench.tables.facts().data_directory.is_some()) {
+            (false, _) => Unseen::Elsewhere,
+            (true, false) => Unseen::Place,
+            (true, true) => Unseen::Files,
+        }
+    }
+
+    /// What would show it, as the subject of a clause.
+    fn what_shows_it(self) -> &'static str {
+        match self {
+            Unseen::Elsewhere => "readpath on the server's machine",
+            Unseen::Place => {
+                "readpath with the right to see where the server's files lie (GRANT pg_read_all_settings to the role \
+                 of this run) and the right to read them (run it as root, or as the user that the server runs as)"
+            }
+            Unseen::Files => {
+                "readpath with the right to read the server's files (run it as root, or as the user that the server \
+                 runs as)"
+            }
+        }
+    }
+}
+
+/// What was told, in a sentence; and what is missing to tell more, where the page cache cannot be seen.
+pub(super) fn finding(caches: &ServerCaches, unseen: Unseen) -> Finding {
     let Some((blocks, hits)) = caches.hits else {
         return row::ABSENT_STATE.of(
             "In which state the queries of this database run is not known: too few blocks were asked for since its \
@@ -92,26 +129,27 @@ pub(super) fn finding(caches: &ServerCaches) -> Finding {
             State::Cold.in_words()
         ),
         Some(state) => format!(": its queries run {}.", state.in_words()),
-        None if caches.read_micros.is_some() => {
-            let also = match caches.files {
-                None => "; readpath on the server's machine shows what that holds",
-                Some(_) => "",
-            };
-            format!(
-                ". Whether the others come from the page cache or from the disk cannot be seen from that: a block that \
-                 a fast device has read ahead takes as little as one in the page cache{also}."
-            )
-        }
-        None if caches.read_micros_least.is_some() => {
-            ". Whether the others come from the page cache or from the disk cannot be seen from here: counters that \
-             were reset since track_io_timing came on, or readpath on the server's machine, show it."
-                .into()
-        }
-        None => ". Whether the others come from the page cache or from the disk cannot be seen from here: \
-                 track_io_timing, or readpath on the server's machine, shows it."
-            .into(),
+        None => untold(caches, unseen),
     };
     row::ANSWER_STATE.of(message).with("hits", hits * 100.0, Unit::Percent)
+}
+
+/// That it cannot be seen where the other blocks come from, and what shows it.
+fn untold(caches: &ServerCaches, unseen: Unseen) -> String {
+    let cannot = ". Whether the others come from the page cache or from the disk cannot be seen from";
+    let what = caches.files.is_none().then(|| unseen.what_shows_it());
+    if caches.read_micros.is_some() {
+        let also = what.map_or(String::new(), |what| format!("; {what} shows what that holds"));
+        return format!(
+            "{cannot} that: a block that a fast device has read ahead takes as little as one in the page cache{also}."
+        );
+    }
+    let (counters, show) = match caches.read_micros_least {
+        Some(_) => ("counters that were reset since track_io_timing came on", "show"),
+        None => ("track_io_timing", "shows"),
+    };
+    let or = what.map_or(String::new(), |what| format!(", or {what},"));
+    format!("{cannot} here: {counters}{or} {show} it.")
 }
 
 /// Blocks of one timed run of each query, with the server's own constants.
@@ -218,6 +256,30 @@ mod tests {
     fn blocks_that_a_fast_device_read_ahead_are_not_taken_for_those_of_the_page_cache() {
         assert_eq!(state(0.9, Some(5.0), Some(6)), None);
         assert_eq!(state(0.9, Some(5.0), None), None);
+    }
+
+    #[test]
+    fn a_right_that_is_missing_is_named_and_not_the_machine_that_readpath_runs_on() {
+        let said = |read_micros, files, unseen| {
+            let caches = ServerCaches { hits: Some((1e6, 0.9)), read_micros, files, ..ServerCaches::default() };
+            finding(&caches, unseen).message
+        };
+        for (unseen, missing) in [
+            (Unseen::Elsewhere, "readpath on the server's machine"),
+            (Unseen::Place, "GRANT pg_read_all_settings to the role of this run"),
+            (Unseen::Files, "the right to read the server's files"),
+        ] {
+            for read_micros in [None, Some(5.0)] {
+                let said = said(read_micros, None, unseen);
+                assert!(said.contains(missing), "{said}");
+                let is_elsewhere = unseen == Unseen::Elsewhere;
+                // To see where files lie does not let a user read them.
+                assert_eq!(said.contains("run it as root"), !is_elsewhere, "{said}");
+                assert_eq!(said.contains("on the server's machine"), is_elsewhere, "{said}");
+            }
+        }
+        let seen = said(None, Some((100, 60)), Unseen::Files);
+        assert!(seen.ends_with("cannot be seen from here: track_io_timing shows it."), "no right is missing: {seen}");
     }
 
     #[test]

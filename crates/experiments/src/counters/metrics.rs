@@ -61,18 +61,24 @@ impl Metrics {
 }
 
 /// What the kernel counts by events, and where events are not available what it books on every process.
+///
+/// Of a command, the two begin at different moments, and the account is split by ticks: its user time can be more than
+/// the task clock. The source of each says so.
 fn kernel(observed: &Observed, metrics: &mut Metrics) {
-    for event in SOFTWARE_EVENTS {
-        let spec = counters::METRICS.iter().find(|spec| spec.name == event.name);
-        if let (Some(spec), Ok(count)) = (spec, observed.tally.of(event.name)) {
-            metrics.add(spec, "kernel's software event", count.value());
+    let Times { user, booked, account, .. } = &observed.times;
+    let is_command = *account == "wait4";
+    let event =
+        if is_command { "kernel's software event, from the command's exec on" } else { "kernel's software event" };
+    for one in SOFTWARE_EVENTS {
+        let spec = counters::METRICS.iter().find(|spec| spec.name == one.name);
+        if let (Some(spec), Ok(count)) = (spec, observed.tally.of(one.name)) {
+            metrics.add(spec, event, count.value());
         }
     }
-    let Times { user, booked, account, .. } = &observed.times;
-    let from = |what: &str| format!("kernel's account ({account}{what})");
-    let clock = if *account == "wait4" { from("") } else { "CPU clock of the process".into() };
+    let booking = format!("kernel's account ({account})");
+    let clock = if is_command { booking.as_str() } else { "CPU clock of the process" };
     if let Some(cpu) = booked.cpu {
-        metrics.add(&counters::TASK_CLOCK, &clock, cpu.0 as f64);
+        metrics.add(&counters::TASK_CLOCK, clock, cpu.0 as f64);
     }
     let counts = [
         (counters::CONTEXT_SWITCHES, booked.context_switches),
@@ -81,12 +87,13 @@ fn kernel(observed: &Observed, metrics: &mut Metrics) {
     ];
     for (spec, count) in counts {
         if let Some(count) = count {
-            metrics.add(&spec, &from(""), count as f64);
+            metrics.add(&spec, &booking, count as f64);
         }
     }
     if let Some((user, system)) = user {
-        metrics.add(&counters::USER_TIME, &from(""), user.0 as f64);
-        metrics.add(&counters::SYSTEM_TIME, &from(""), system.0 as f64);
+        let split = format!("{booking}, from the fork on, split by clock ticks");
+        metrics.add(&counters::USER_TIME, &split, user.0 as f64);
+        metrics.add(&counters::SYSTEM_TIME, &split, system.0 as f64);
     }
 }
 
@@ -147,5 +154,30 @@ fn derived(observed: &Observed, metrics: &mut Metrics) {
     if let Some(clock) = metrics.value(&counters::TASK_CLOCK) {
         let elapsed = observed.times.elapsed.0.max(1) as f64;
         metrics.add(&counters::CPUS_USED, "task clock over elapsed time", clock / elapsed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sys::counters::Raw;
+
+    use super::*;
+
+    #[test]
+    fn user_time_that_is_more_than_the_task_clock_names_another_clock_with_another_beginning() {
+        let mut tally = Tally::default();
+        SOFTWARE_EVENTS.iter().for_each(|event| tally.add(*event, Raw { value: 749_054, enabled: 9, running: 9 }));
+        let (elapsed, user) = (Nanos::from_millis(6), Some((Nanos::from_micros(971), Nanos::ZERO)));
+        let times = Times { elapsed, user, booked: UsageDelta::default(), account: "wait4" };
+        let change = Change { core_ghz: None, additions: None, stolen: None, throttled: None, elapsed };
+        let observed = Observed { tally, rings: Rings::User, times, change, simulated: None, may_ask_valgrind: true };
+        let all = of(&observed);
+        let source = |spec: &Spec| {
+            let metric = all.iter().find(|metric| metric.name == spec.name);
+            metric.map(|metric| metric.source.as_str())
+        };
+        assert_eq!(source(&counters::TASK_CLOCK), Some("kernel's software event, from the command's exec on"));
+        let split = "kernel's account (wait4), from the fork on, split by clock ticks";
+        assert_eq!([&counters::USER_TIME, &counters::SYSTEM_TIME].map(source), [Some(split); 2]);
     }
 }

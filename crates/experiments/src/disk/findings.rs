@@ -137,7 +137,7 @@ fn verdict(inner: Option<Difference>, both: Option<Difference>) -> &'static str 
     use Difference::{Even, Slower, WithinSpread};
     let is_all = |wanted: Difference| inner.into_iter().chain(both).all(|difference| difference == wanted);
     match (inner, both) {
-        (Some(Slower), _) => "Place matters on this device",
+        (Some(Slower), _) => "Place matters on this device, so keep what is read most in the outer zone",
         (Some(Even), Some(Slower)) => {
             "Where a zone lies makes no difference on this device, but the way from one to the other does, so keep \
              what is read together in one place"

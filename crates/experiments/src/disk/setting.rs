@@ -38,6 +38,8 @@ pub(super) struct Setting<'a> {
     pub(super) view: View,
     /// The region, or one zone's worth of it at its start.
     pub(super) span: Span,
+    /// About how long the paths behind this one take.
+    pub(super) later: Duration,
     evict: bool,
 }
 
@@ -49,7 +51,8 @@ impl<'a> Setting<'a> {
         device::check_block_size(device.as_ref(), workload.block_size as u64)?;
         let span = span(path, device.size(), &view, parameters)?;
         let (evict, is_one_of_several) = (parameters.evict, parameters.paths.len() > 1);
-        let setting = Setting { path, is_one_of_several, device, workload, view, span, evict };
+        let later = Duration::ZERO;
+        let setting = Setting { path, is_one_of_several, device, workload, view, span, later, evict };
         setting.check()?;
         Ok(setting)
     }
@@ -134,9 +137,13 @@ impl<'a> Setting<'a> {
         })
     }
 
-    /// About how long this number of cases takes: not known of a model, whose times are virtual.
+    /// About how long this number of cases takes, and the paths behind this one: not known of a model, whose times are
+    /// virtual.
     pub(super) fn expected(&self, workload: &Workload, cases: u32) -> Duration {
-        if self.device.describe().is_virtual { Duration::ZERO } else { workload.expected().saturating_mul(cases) }
+        match self.device.describe().is_virtual {
+            true => Duration::ZERO,
+            false => workload.expected().saturating_mul(cases).saturating_add(self.later),
+        }
     }
 
     /// Share of what these plans read that is in the page cache, where reads go through one.

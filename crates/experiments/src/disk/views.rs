@@ -1,6 +1,8 @@
 //! What is varied over a device: nothing, zones at either edge, places from the first byte to the last, or growing
 //! distances.
 
+use std::time::Duration;
+
 use device::pattern::{Pattern, Span};
 use device::plan::StopAfter;
 use measure::Finding;
@@ -46,6 +48,18 @@ pub(super) fn run(
         View::SeekDistances => seek_distances(setting, machine, journal)?,
     };
     Ok((None, is_kept))
+}
+
+/// About how long the cases of a path take, and the paths behind it.
+pub(super) fn expected(setting: &Setting<'_>) -> Duration {
+    let cases = match &setting.view {
+        View::Whole => 1,
+        View::Zones(named) => named.len(),
+        // Each place is read at random and in sequence.
+        View::Sweep(count) => 2 * *count as usize,
+        View::SeekDistances => distances(setting.span.length, setting.workload.block_size as u64).len(),
+    };
+    setting.expected(&setting.workload, u32::try_from(cases).unwrap_or(u32::MAX))
 }
 
 /// Refuses buffers that would drive the machine out of memory: those of a sweep's reads in sequence, besides those that

@@ -15,6 +15,9 @@ use crate::error::ExperimentError;
 /// Share of the free memory that the read buffers of all workers may take.
 const BUFFERS_SHARE: u64 = 4;
 
+/// Seconds that a read is taken at, where how long a count of them lasts is estimated.
+const READ_SECONDS: f64 = 100e-6;
+
 /// The reads of a case.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Workload {
@@ -76,13 +79,18 @@ impl Workload {
         Slots { method: self.method, depth: self.depth, bytes: self.block_size, pages: self.pages }
     }
 
-    /// About how long a case takes; a count of reads is taken at 100 us each.
+    /// About how long a case takes. A count of reads lasts as long as its rate says; without one, as many reads as are
+    /// in flight end together. Zero where that is too long to be told.
     pub(super) fn expected(&self) -> Duration {
+        let each = match self.rate {
+            Some(rate) => self.workers as f64 / rate,
+            None => READ_SECONDS / self.depth.max(1) as f64,
+        };
         let of = |limit: StopAfter| match limit {
             StopAfter::Time(time) => Duration::from(time),
-            StopAfter::Reads(count) => Duration::from_micros(100) * u32::try_from(count).unwrap_or(u32::MAX),
+            StopAfter::Reads(count) => Duration::try_from_secs_f64(each * count as f64).unwrap_or_default(),
         };
-        of(self.warm_up) + of(self.stop_after)
+        of(self.warm_up).saturating_add(of(self.stop_after))
     }
 
     /// Refuses buffers that would drive the machine out of memory.
@@ -120,5 +128,19 @@ mod tests {
         assert_eq!(spans.iter().map(|span| span.length).sum::<u64>(), 128 << 20);
         let seeds: std::collections::HashSet<u64> = plans.iter().map(|plan| plan.seed).collect();
         assert_eq!(seeds.len(), 5, "each worker keeps its own");
+    }
+
+    #[test]
+    fn the_time_of_a_count_of_reads_follows_its_rate_and_its_depth() {
+        let expected = |parameters: DiskParameters| {
+            DiskParameters { count: Some(20_000), ..parameters }.workload().expected().as_millis()
+        };
+        let usual = DiskParameters::default;
+        assert_eq!(expected(usual()), 2000);
+        assert_eq!(expected(DiskParameters { depth: 32, ..usual() }), 62);
+        // Each of two workers begins 500 of these reads a second.
+        assert_eq!(expected(DiskParameters { rate: Some(1000.0), workers: Some(2), ..usual() }), 40_000);
+        let endless = DiskParameters { rate: Some(f64::MIN_POSITIVE), ..usual() };
+        assert_eq!(expected(endless), 0, "it is not known, and nothing overflows");
     }
 }

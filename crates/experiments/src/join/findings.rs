@@ -70,7 +70,8 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
     if device.depth == 1 && waits.iter().all(|(_, ratio)| (1.0 / SAME..SAME).contains(ratio)) {
         let message = format!(
             "With {rand} % of the rows out of order all methods took the same time within 10 %: where reads are \
-             submitted one after the other, batching them gains nothing. Batching pays only with asynchronous reads."
+             submitted one after the other, batching them gains nothing. Batching pays only with asynchronous reads: \
+             leave out --io sync, and give a --depth above 1."
         );
         journal.find(row::ANSWER_SERIALIZED.of(message));
     }

@@ -50,7 +50,7 @@ impl JoinParameters {
     /// Refuses what cannot be, with a sentence that says what can.
     pub fn check(&self) -> Result<(), ExperimentError> {
         self.check_values()?;
-        subject_run::openers(&self.on, |place| place.nested_loops(&self.asked), &mut NullJournal).map(drop)
+        subject_run::openers(&self.on, |place| place.nested_loops(&self.asked), &mut NullJournal::default()).map(drop)
     }
 
     pub(super) fn check_values(&self) -> Result<(), ExperimentError> {

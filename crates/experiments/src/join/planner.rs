@@ -1,7 +1,7 @@
 //! What a planner would need to know: what a block and a row cost by each way, and up to which part of the table a
 //! nested loop is the faster way.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use measure::quantity::{counted, three_digits};
 use measure::schema::join::findings as row;
@@ -12,9 +12,13 @@ use subjects::nested_loops::{InnerFacts, InnerTable};
 use super::bench::{Bench, Measured};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
+use crate::sampling::{each, time_left};
 
 /// Scans of the whole table, at most: they are long, and alike.
 const SCANS_MAX: usize = 5;
+
+/// About how long one of them takes, before one has been timed.
+const SCAN_TIME: Duration = Duration::from_secs(2);
 
 /// PostgreSQL's default of `random_page_cost`, in sequential pages.
 const RANDOM_PAGE_COST: f64 = 4.0;
@@ -54,10 +58,11 @@ pub(super) fn measure(
     journal: &mut dyn Journal,
 ) -> Result<Option<Costs>, ExperimentError> {
     let Some(group) = facts.groups.first() else { return Ok(None) };
+    let (begun, all) = (Instant::now(), bench.parameters.repeat().min(SCANS_MAX));
     let mut scans = Vec::new();
-    for _ in 0..bench.parameters.repeat().min(SCANS_MAX) {
+    for done in 0..all {
         bench.machine.stop.check()?;
-        journal.step("scanning the table", Duration::from_secs(2));
+        journal.step("scanning the table", time_left(each(begun.elapsed(), done, SCAN_TIME), (done, all)));
         let Some(cost) = bench.subject.scan()? else { return Ok(None) };
         scans.push(cost);
     }

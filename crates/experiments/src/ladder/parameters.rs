@@ -1,6 +1,7 @@
 //! Parameters of the experiment.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use measure::Size;
 use measure::quantity::size_in_words;
@@ -19,6 +20,10 @@ const FILE_MIN: u64 = 16 << 20;
 /// What the rung of the page cache reads of the test file: all that is read of it where the device rungs are measured
 /// on something else.
 pub(super) const CACHED_PART: u64 = 128 << 20;
+
+/// About how long the rungs take, on the test file and with two touches on another one.
+const TIME: Duration = Duration::from_secs(32);
+const TIME_ON: Duration = Duration::from_secs(46);
 
 /// Parameters of the experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +51,11 @@ impl Default for LadderParameters {
 }
 
 impl LadderParameters {
+    /// Refuses what cannot be, with a sentence that says what to give instead.
+    pub fn check(&self) -> Result<(), ExperimentError> {
+        self.file_bytes().map(drop)
+    }
+
     /// Bytes of the test file. Refuses what cannot be, with a sentence that says what to give instead.
     pub(super) fn file_bytes(&self) -> Result<u64, ExperimentError> {
         let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
@@ -60,6 +70,11 @@ impl LadderParameters {
             )),
             bytes => Ok(bytes),
         }
+    }
+
+    /// About how long all rungs take.
+    pub(super) fn time_of_rungs(&self) -> Duration {
+        if self.on.is_some() { TIME_ON } else { TIME }
     }
 
     /// What a rung walks through of memory: a power of two within this share of what is free, at most `most`, and at

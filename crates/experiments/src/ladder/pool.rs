@@ -131,7 +131,7 @@ impl Bench<'_> {
         journal: &mut dyn Journal,
     ) -> Result<Option<[f64; N]>, ExperimentError> {
         let machine = self.steps.machine;
-        journal.step(&format!("rung {name}"), Duration::from_millis(500));
+        self.steps.say(&format!("rung {name}"), Duration::from_millis(500), journal);
         let mut of_case = self.steps.rung(name);
         of_case.extend([
             parameters::FOOTPRINT.of(footprint),
@@ -197,4 +197,54 @@ fn rows(bench: &Bench<'_>) -> Result<usize, StorageError> {
 
 fn scan(bench: &Bench<'_>) -> Result<usize, StorageError> {
     Ok(black_box(full_scan(&bench.session, bench.table, Touch::Rows)?).pages as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use measure::{Finding, Size};
+    use serde_json::Value;
+
+    use super::super::parameters::LadderParameters;
+    use super::super::storage::Storage;
+    use super::*;
+    use crate::journal::{KeepError, Stop};
+    use crate::machine::Machine;
+
+    /// The times left, in milliseconds.
+    #[derive(Default)]
+    struct Left(Vec<u128>);
+
+    impl Journal for Left {
+        fn step(&mut self, _what: &str, expected: Duration) {
+            self.0.push(expected.as_millis());
+        }
+
+        fn keep(&mut self, _case: Case) -> Result<(), KeepError> {
+            Ok(())
+        }
+
+        fn find(&mut self, _finding: Finding) {}
+
+        fn own_cost(&mut self, _metric: Metric) {}
+
+        fn describe_subject(&mut self, _key: &str, _value: Value) {}
+    }
+
+    #[test]
+    fn the_time_left_of_a_ladder_does_not_begin_anew_at_a_rung() {
+        let folder = tempfile::tempdir().unwrap();
+        let (dir, on) = (folder.path().to_path_buf(), Some("model:ssd".into()));
+        let (size, memory_max) = (Some(Size(16 << 20)), Some(Size(64 << 20)));
+        let parameters = LadderParameters { dir, on, size, memory_max, ..LadderParameters::default() };
+        let machine = Machine::observe(Stop::default());
+        let mut journal = Left::default();
+        let storage = Storage::open(&parameters, &machine, &mut journal).unwrap();
+        let (left, logical) = (Cell::new(parameters.time_of_rungs()), Cell::default());
+        let steps = Steps { parameters: &parameters, machine: &machine, storage: &storage, left, logical };
+        rungs(&steps, &mut journal).unwrap();
+        // The test file, the pool, and its two rungs.
+        assert_eq!(journal.0, [46_016, 46_000, 44_000, 43_500]);
+    }
 }

@@ -39,7 +39,8 @@ impl Storage {
         // What the user named is checked first: a wrong path is reported before a test file is written.
         let named = parameters.on.as_ref().map(|path| open(path)).transpose()?;
         let what = format!("writing a test file of {} in {}", size_in_words(size), parameters.dir.display());
-        journal.step(&what, Duration::from_millis(size >> 20));
+        // The rungs come behind it: without them the time left would begin anew.
+        journal.step(&what, Duration::from_millis(size >> 20).saturating_add(parameters.time_of_rungs()));
         let stop = machine.stop.flag();
         let own_file = TestFile::create(&parameters.dir, size, parameters.seed(), &mut |_| {}, stop)?;
         let foreign = named.is_some();

@@ -129,7 +129,10 @@ fn compare(found: &Found, engine: &Found, journal: &mut dyn Journal) {
     };
     let range = match (three_digits(least), three_digits(most)) {
         (least, most) if least == most => String::new(),
-        (least, most) => format!(" ({least} to {most})"),
+        (least, most) => {
+            let tables = counted(ratios.len() as u64, "table", "tables");
+            format!(" (geometric mean over {tables}, which range from {least} to {most})")
+        }
     };
     let message = format!(
         "A logical I/O of a full scan on {} costs {} times the engine's{range}{meaning}",

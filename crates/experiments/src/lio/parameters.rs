@@ -78,7 +78,7 @@ impl LioParameters {
     pub fn check(&self) -> Result<(), ExperimentError> {
         self.check_values()?;
         let asked = self.asked();
-        subject_run::openers(&self.on, |place| place.logical_reads(&asked), &mut NullJournal).map(drop)
+        subject_run::openers(&self.on, |place| place.logical_reads(&asked), &mut NullJournal::default()).map(drop)
     }
 
     pub(super) fn check_values(&self) -> Result<(), ExperimentError> {

@@ -145,7 +145,7 @@ pub(super) fn fewer_blocks(
     wanted: u64,
 ) -> Option<Finding> {
     let message = format!(
-        "{path} has room for {} of {}; {} asked for.",
+        "{path} has room for {} of {}; {} asked for. Name a larger file or device, or give fewer --blocks.",
         counted(count, "separate request", "separate requests"),
         counted(blocks_per_read, "block", "blocks"),
         counted(wanted, "was", "were")

@@ -51,7 +51,7 @@ impl SubjectTripParameters {
     /// Refuses what cannot be, with a sentence that says what can.
     pub fn check(&self) -> Result<(), ExperimentError> {
         let asked = self.asked();
-        subject_run::openers(&self.on, |place| place.round_trip(&asked), &mut NullJournal).map(drop)
+        subject_run::openers(&self.on, |place| place.round_trip(&asked), &mut NullJournal::default()).map(drop)
     }
 
     fn asked(&self) -> Asked {

@@ -28,6 +28,9 @@ const MEASURED_ROUNDS: u64 = 4;
 /// Blocks whose content is looked at.
 const SAMPLE_BLOCKS: u64 = 64;
 
+/// About how long a pass takes.
+const PASS_TIME: Duration = Duration::from_secs(1);
+
 /// What helps where the page cache kept blocks that were evicted. The experiment reads past it wherever it can.
 const OTHER_PLACE: &str = "use a file system that does direct I/O, or a block device";
 
@@ -38,6 +41,8 @@ pub(super) struct Trip<'a> {
     device: Box<dyn Device>,
     method: &'static MethodRow,
     never_written: Cell<f64>,
+    /// Passes that are still to come, over this path and those behind it: for the time left.
+    passes_left: Cell<u32>,
 }
 
 impl<'a> Trip<'a> {
@@ -51,7 +56,19 @@ impl<'a> Trip<'a> {
         let layout = Layout { path, parameters, size: device.size() };
         layout.check(device.alignment().offset)?;
         let method = method("sync").expect("the plainest method is always in the table");
-        Ok(Trip { layout, machine, device, method, never_written: Cell::new(0.0) })
+        let (never_written, passes_left) = (Cell::new(0.0), Cell::new(0));
+        Ok(Trip { layout, machine, device, method, never_written, passes_left })
+    }
+
+    /// Takes the number of passes over the paths behind this one; gives it with that of its own.
+    pub(super) fn count_passes(&self, later: u32) -> u32 {
+        let of_a_size = match self.device.witnesses().target() {
+            None => 2,
+            Some(target) if target.caching() == Caching::Direct || self.layout.parameters.evict => 3,
+            Some(_) => 1,
+        };
+        self.passes_left.set(of_a_size * self.layout.all_requests().count() as u32 + later);
+        self.passes_left.get()
     }
 
     /// Whether there is no direct I/O, so that blocks come by way of the page cache.
@@ -147,7 +164,8 @@ impl<'a> Trip<'a> {
         journal: &mut dyn Journal,
     ) -> Result<Measured, ExperimentError> {
         let what = self.layout.what(pass, requests);
-        journal.step(&what, Duration::from_secs(1));
+        journal.step(&what, PASS_TIME.saturating_mul(self.passes_left.get()));
+        self.passes_left.set(self.passes_left.get().saturating_sub(1));
         let job = Job {
             device,
             method: Some(self.method),

@@ -1,6 +1,6 @@
 //! What the numbers say, in sentences.
 
-use measure::quantity::{counted, format_nanos, grouped, three_digits, whole_mebibytes};
+use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
 use measure::schema::FindingSpec;
 use measure::schema::scan::{self as schema, PER_ROW, findings as row};
 use measure::sentence::capital;
@@ -107,6 +107,12 @@ fn by_threads(one: &Measured) -> String {
 /// Bytes of the last cache that can be counted on.
 fn last_cache(machine: &Machine) -> f64 {
     machine.last_cache().map_or(0.0, |cache| cache.usable as f64)
+}
+
+/// A size to three digits. Whole mebibytes would write 1.9 MiB as 1 MiB.
+fn size(bytes: f64) -> String {
+    let mebibytes = bytes / f64::from(1 << 20);
+    if mebibytes >= 1.0 { format!("{} MiB", three_digits(mebibytes)) } else { size_in_words(bytes as u64) }
 }
 
 /// The findings of one subject.
@@ -223,8 +229,7 @@ impl Report<'_, '_> {
                 continue;
             };
             let meaning = if bytes <= cache {
-                let cached = whole_mebibytes(bytes as u64);
-                format!("its {cached} fit into the processor's cache, so memory plays no part in it")
+                format!("its {} fit into the processor's cache, so memory plays no part in it", size(bytes))
             } else if own > best {
                 "the reading in sequence was disturbed, so repeat the run on a quiet machine".into()
             } else if own / best >= BOUND_BY_BANDWIDTH {

@@ -1,8 +1,8 @@
 //! The rule about circles: no files of a crate import each other, straight or by way of others, by their `use` lines or
 //! by paths in their code, such as `crate::compare::run(…)`.
 //!
-//! A file that imports from its parent `mod.rs`, which imports from it, is such a circle: what both need stands in a
-//! file of its own. Inline modules of tests are left out.
+//! A file that imports from its parent, which imports from it, is such a circle: what both need stands in a file of its
+//! own. Inline modules of tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,10 +49,10 @@ fn circles_below(tree: &Tree, folder: &str) -> Vec<String> {
     complaints
 }
 
-/// The module of a file: `a/b.rs` and `a/b/mod.rs` are `a::b`.
+/// The module of a file: `a/b.rs` is `a::b`.
 fn module(path: &str) -> Module {
     let mut parts: Module = path.trim_end_matches(".rs").split('/').map(String::from).collect();
-    if parts.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
+    if parts.last().is_some_and(|last| ["lib", "main"].contains(&last.as_str())) {
         parts.pop();
     }
     parts

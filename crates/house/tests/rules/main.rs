@@ -164,7 +164,7 @@ fn no_files_import_each_other() {
             ("c.rs", ""),
         ],
         // A file and its parent, in both styles.
-        vec![("a/mod.rs", "mod b;\npub use b::B;\n"), ("a/b.rs", "use super::A;\n")],
+        vec![("a.rs", "mod b;\npub use b::B;\n"), ("a/b.rs", "use super::A;\n")],
         vec![("a.rs", "mod b;\npub(crate) use self::b::B as C;\n"), ("a/b.rs", "use crate::a::A;\n")],
         // By way of a third, and of the root.
         vec![("lib.rs", "use a::A;\n"), ("a.rs", "use crate::b::B;\n"), ("b.rs", "use crate::C;\n")],
@@ -173,7 +173,7 @@ fn no_files_import_each_other() {
         assert_eq!(circles::circles(&Tree::sample(&files)).len(), 1, "{files:?}");
     }
     let accepted = [
-        ("a/mod.rs", "mod b;\n// use b::B;\nuse b::B;\n\n#[cfg(test)]\nmod tests {\n    use crate::d::D;\n}\n"),
+        ("a.rs", "mod b;\n// use b::B;\nuse b::B;\n\n#[cfg(test)]\nmod tests {\n    use crate::d::D;\n}\n"),
         ("a/b.rs", "use crate::c::C;\n"),
         ("c.rs", "use std::a;\n"),
         ("d.rs", "use crate::a::A;\n"),
@@ -329,12 +329,23 @@ fn the_test_commands_can_be_executed() {
 
 #[test]
 fn experiments_leave_a_server_to_its_subject() {
-    let line = "use server::Session; // postgres";
-    assert_eq!(text::servers_in_experiments(&SourceFile::sample("crates/experiments/src/join/mod.rs", line)).len(), 1);
-    let set = "    session.set(\"work_mem\", \"64MB\")?;";
-    assert_eq!(text::servers_in_experiments(&SourceFile::sample("crates/experiments/src/scan/mod.rs", set)).len(), 1);
-    let calibrate = SourceFile::sample("crates/experiments/src/calibrate/mod.rs", line);
-    assert_eq!(text::servers_in_experiments(&calibrate).len(), 0);
+    let complaints = |path, line: &str| text::servers_in_experiments(&SourceFile::sample(path, line)).len();
+    for line in [
+        "use server::Session;",
+        "    session.set(\"work_mem\", \"64MB\")?;",
+        "    PostgresPlace::parse(word)?;",
+        "    \"as PostgreSQL does\"",
+        "    session.run(\"select 1\")?;",
+    ] {
+        assert_eq!(complaints("crates/experiments/src/join.rs", line), 1, "{line}");
+        assert_eq!(complaints("crates/experiments/src/calibrate.rs", line), 0, "{line}");
+    }
+    assert_eq!(complaints("crates/experiments/src/join.rs", "/// As PostgreSQL does."), 0);
+    let tree = Tree::of_repository();
+    for (path, mark) in text::SAID_OF_A_SERVER {
+        assert_eq!((complaints(path, mark), complaints("crates/experiments/src/join.rs", mark)), (0, 1), "{mark}");
+        assert!(tree.file(path).is_some_and(|file| file.text.contains(mark)), "{path}: take the exception away");
+    }
     assert_none(&complaints_of_repository(text::servers_in_experiments));
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn missing_command(command: &str, tree: &Tree) -> Option<String> {
         let subcommand = after("--")?;
         let name = subcommand.replace('-', "_");
         let exists = match after("-p") {
-            Some("contest") => tree.file(&format!("crates/contest/src/{name}/mod.rs")).is_some(),
+            Some("contest") => tree.file(&format!("crates/contest/src/{name}.rs")).is_some(),
             _ => tree
                 .files
                 .iter()

@@ -6,8 +6,23 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::case::{Case, Parameters};
+use crate::schema::calibrate::parameters as plan;
 use crate::schema::lio::parameters::SUBJECT;
 use crate::sorting;
+
+/// What `calibrate` finds out about a query, a set, a path or a switch. It identifies no case: what was asked does, and
+/// which plans were ended at a limit (`ended`). Their times are bounds, and no time is held against a bound.
+const FOUND_OF_PLANS: [&str; 6] = [
+    plan::CHOSEN_BY.name,
+    plan::NODE_NOW.name,
+    plan::NODE_THEN.name,
+    plan::PLAN_NOW.name,
+    plan::PLAN_THEN.name,
+    plan::ADVICE.name,
+];
+
+/// Words of the verdict on a query of which a plan was ended, in runs that were kept before that was a parameter.
+const ENDED_WORDS: &str = "ended after";
 
 /// A parameter that has one value throughout the first run and another throughout the second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -146,17 +161,25 @@ fn reduced(parameters: &Parameters, changes: &[Change], updates: &[Update]) -> S
 }
 
 /// Whether a parameter is what the run found and not what it was asked: the best depth and how it is read, the tier,
-/// the huge pages that the kernel had, the constants by which a planner takes a path, and the offset of the inner zone
-/// or of a place of a sweep, which follows from the sizes of the device and of a block.
+/// the huge pages that the kernel had, the plans that a planner takes and how they were judged, and the offset of the
+/// inner zone or of a place of a sweep, which follows from the sizes of the device and of a block.
 fn is_outcome(parameters: &Parameters, name: &str) -> bool {
-    use crate::schema::{calibrate::parameters as plan, disk::parameters as place};
+    use crate::schema::disk::parameters as place;
     use crate::schema::{ladder::parameters as rung, roundtrip::parameters as pass};
     let is_best = parameters.get(rung::RUNG.name).is_some_and(|rung| rung == "device-random-best-depth");
     let is_inner = parameters.get(place::ZONE.name).is_some_and(|zone| zone == "inner");
     let is_placed = is_inner || parameters.contains_key(place::POSITION.name);
     is_best && [rung::DEPTH.name, rung::IO_METHOD.name].contains(&name)
         || is_placed && name == place::OFFSET.name
-        || [rung::HUGE_BYTES.name, pass::TIER.name, plan::CHOSEN_BY.name].contains(&name)
+        || [rung::HUGE_BYTES.name, pass::TIER.name].contains(&name)
+        || FOUND_OF_PLANS.contains(&name)
+        || name == plan::VERDICT.name && !is_verdict_on_bounds(parameters)
+}
+
+/// Whether the verdict of a query is all that says which of its plans were ended.
+fn is_verdict_on_bounds(parameters: &Parameters) -> bool {
+    let verdict = parameters.get(plan::VERDICT.name).and_then(Value::as_str);
+    !parameters.contains_key(plan::ENDED.name) && verdict.is_some_and(|verdict| verdict.contains(ENDED_WORDS))
 }
 
 /// The database of two cases, where the second run has an update of it.

@@ -146,8 +146,9 @@ pub struct Amount {
     /// traces and logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_us: Option<f64>,
-    /// Calls, waits, or of a statement its executions.
-    pub count: u64,
+    /// Calls, waits, or of a statement its executions; absent where they were not counted, as of samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
     /// Divided by the executions of the statement, or by all of the client's; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_us: Option<f64>,

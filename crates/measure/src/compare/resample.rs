@@ -11,10 +11,10 @@ const RESAMPLES: usize = 2000;
 
 /// Fewest samples a side. The widest interval that n samples allow, from the smallest to the largest, covers the median
 /// with probability 1 - 2 / 2^n: 94 % for 5, 88 % for 4, which is no longer an interval of 95 %.
-const SAMPLES_MIN: usize = 5;
+pub(super) const SAMPLES_MIN: usize = 5;
 
 /// Fewest windows of a timeline that stand for the run as independent pieces.
-const WINDOWS_MIN: usize = 8;
+pub(super) const WINDOWS_MIN: usize = 8;
 
 /// The 97.5th percentile of the standard normal distribution.
 const NORMAL: f64 = 1.959_964;

@@ -271,6 +271,57 @@ fn what_only_one_of_the_runs_found_of_a_case_is_an_outcome_whichever_it_is() {
     assert!(found(Some("now"), Some("now")).is_empty());
 }
 
+#[test]
+fn a_verdict_or_a_plan_that_changed_between_two_calibrations_does_not_keep_a_query_from_its_pair() {
+    let query = |name: &str, found: [&str; 2]| {
+        let parameters = [("part", "query"), ("query", name), ("constants", "cold")];
+        let found = ["plan_then", "verdict"].into_iter().zip(found);
+        let all: Vec<_> = parameters.into_iter().chain(found).map(|(name, text)| (name, json!(text))).collect();
+        case_of(&all, vec![reads::IOPS.single("count", 1.0)])
+    };
+    let remedy = |advice: &str| {
+        let parameters = [("part", json!("remedy")), ("query", json!("orders")), ("advice", json!(advice))];
+        case_of(&parameters, vec![reads::IOPS.single("count", 1.0)])
+    };
+    let before = run_of(vec![
+        query("orders", ["Index Scan", "faster"]),
+        query("customers", ["Index Scan", "faster"]),
+        remedy("statistics"),
+    ]);
+    let after = run_of(vec![
+        query("customers", ["Index Scan", "faster"]),
+        query("orders", ["Bitmap Heap Scan", "undecided"]),
+        remedy("an index"),
+    ]);
+    let comparison = compare(&before, &after);
+    assert!(comparison.only_before.is_empty() && comparison.only_after.is_empty(), "{comparison:?}");
+    let found: Vec<Vec<String>> = comparison
+        .cases
+        .iter()
+        .map(|case| case.outcomes.iter().map(|change| change.parameter.clone()).collect())
+        .collect();
+    assert_eq!(found, [vec!["plan_then", "verdict"], vec![], vec!["advice"]]);
+    assert_eq!(comparison.cases[0].outcomes[1].after, Some(json!("undecided")));
+}
+
+#[test]
+fn the_time_of_a_plan_that_was_ended_is_not_held_against_one_that_was_measured() {
+    let run = |verdict: &str, ended: Option<&str>| {
+        let mut query = case_of(&[("query", json!("orders")), ("verdict", json!(verdict))], Vec::new());
+        query.parameters.extend(ended.map(|plans| ("ended".to_string(), json!(plans))));
+        query.metrics.push(reads::IOPS.single("count", 1.0));
+        run_of(vec![query, case_of(&[("query", json!("another"))], Vec::new())])
+    };
+    let pairs = |before: &Run, after: &Run| compare(before, after).cases.len() - 1;
+    let (measured, ended) = (run("faster", None), run("faster, ended after 10.0 s", Some("then")));
+    assert_eq!(pairs(&measured, &ended), 0);
+    assert_eq!(pairs(&run("faster", None), &run("undecided", None)), 1);
+    assert_eq!(pairs(&ended, &run("undecided, ended after 9.80 s in 1 of 3 turns", Some("then"))), 1);
+    assert_eq!(pairs(&ended, &run("faster, both plans ended after 10.0 s", Some("both"))), 0);
+    let older = run("faster, ended after 10.0 s", None);
+    assert_eq!(pairs(&measured, &older), 0, "only its words say it");
+}
+
 fn hostile_number() -> impl Strategy<Value = f64> {
     prop_oneof![Just(f64::NAN), Just(f64::INFINITY), Just(0.0), Just(-1.0), Just(1e308), Just(5e-324), 0.1f64..1e6]
 }

@@ -4,6 +4,13 @@ use super::finding::findings;
 use super::spec::{Experiment, Stems, families, metrics, parameters};
 use super::{conditions, subjects};
 
+/// The part of the time limit below which another plan is faster than a current plan that was ended there. The limit
+/// holds for planning and waits for locks too, and a disk's times differ from run to run.
+pub const WITHIN_LIMIT: f64 = 0.8;
+
+/// Milliseconds by which two readings of the same time may differ: a smaller difference is none.
+pub const READING_MILLIS: f64 = 0.05;
+
 parameters! {
     SUBJECT = "subject", "the server: `postgres 18.6`";
     PART = "part", "`state`, `constant`, `tablespace`, `concurrency`, `crossover`, `switch`, `query`, `refused`, \
@@ -30,6 +37,8 @@ parameters! {
     PLAN_THEN = "plan_then", "of a query: its plan by the set";
     VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, which plan was ended when, or why not; of a \
         set: as `advice`; of a crossover: why it was not timed; of a switch: `too early`, `about right`, `too late`";
+    ENDED = "ended", "of a query: which of its plans were ended at a limit, which stands for their times: `now`, \
+        `then`, `both`; absent where neither was";
     ADVICE = "advice", "of the set of the advice: `change`, `keep`, `undecided`; of a query: `keep` where it is an \
         exception from the set and keeps the server's own constants; of a remedy: what would help";
 }
@@ -93,6 +102,8 @@ findings! {
     "calibrate";
     ANSWER_ADVICE = Info "answer-advice-*" in ["cold", "system", "cached", "as-found", "own-cold"],
         "what to change, what it is worth here, and how sure that is";
+    ADVICE_NOTES = Info "advice-notes-*" in ["cold", "system", "cached", "as-found", "own-cold"],
+        "queries that the advice leaves out or leaves open, and why";
     ANSWER_STATE = Info "answer-state", "what the server finds cached, by its own counters";
     ANSWER_RANDOM_PAGE = Info "answer-random-page", "a block at random over one in sequence, by what is cached";
     ANSWER_CONCURRENCY = Info "answer-concurrency", "the settings of effective_io_concurrency that are as good";

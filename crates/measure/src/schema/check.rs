@@ -38,7 +38,8 @@ pub fn find(name: &str, unit: Unit) -> Option<Spec> {
     known.or_else(|| EXPERIMENTS.into_iter().find_map(|experiment| experiment.of_family(name, unit)))
 }
 
-/// What of a run is not in the table, a sentence each: its experiment, parameters, metrics with their units, findings.
+/// What of a run is not in the table, a sentence each: its experiment, parameters, tables of a profile, metrics with
+/// their units, findings.
 pub fn check(run: &Run) -> Vec<String> {
     let Some(experiment) = experiment(&run.experiment) else {
         return vec![format!("there is no experiment {}", run.experiment)];
@@ -51,6 +52,9 @@ pub fn check(run: &Run) -> Vec<String> {
         let parameters = case.parameters.keys();
         let strange = parameters.filter(|name| !experiment.all_parameters().any(|known| known.name == name.as_str()));
         unknown.extend(strange.map(|name| format!("{} has no parameter {name}", experiment.name)));
+        let table = profile::parameters::TABLE.in_case(case).filter(|_| experiment.name == profile::EXPERIMENT.name);
+        let strange = table.filter(|table| !profile::TABLES.contains(&table.as_str()));
+        unknown.extend(strange.map(|table| format!("{} has no table {table}", experiment.name)));
         let strange = case.metrics.iter().filter(|metric| !experiment.has(metric));
         unknown
             .extend(strange.map(|metric| {
@@ -111,6 +115,17 @@ mod tests {
             ["lio has no metric getz in count", "lio has no metric lio in s", "lio has no parameter row_lenght"];
         assert_eq!(check(&run("lio", case)), complaints);
         assert_eq!(check(&run("oil", Case::default())), ["there is no experiment oil"]);
+    }
+
+    #[test]
+    fn a_row_of_a_table_that_no_profile_has_is_named() {
+        let of = |table: &str| {
+            check(&run("profile", Case::new([profile::parameters::TABLE.of(table)].into_iter().collect())))
+        };
+        assert_eq!(of("sumary"), ["profile has no table sumary"]);
+        assert!(of("summary").is_empty());
+        let of_lio = Case::new([parameters::TABLE.of("pg_proc")].into_iter().collect());
+        assert!(check(&run("lio", of_lio)).is_empty(), "there it is a table of a database");
     }
 
     #[test]

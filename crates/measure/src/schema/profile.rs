@@ -231,6 +231,44 @@ findings! {
     SKEW_EMPTY = Warning "skew-empty", "no wait passes the filter, and no call of known CPU time";
 }
 
+/// The tables of which cases are rows: the values of the parameter `table`.
+pub const TABLES: [&str; 34] = [
+    "background",
+    "binds",
+    "blocker",
+    "call",
+    "call_tree",
+    "class",
+    "class_event",
+    "event",
+    "file",
+    "histogram",
+    "memory",
+    "miss_curve",
+    "plan_line",
+    "read_hill",
+    "read_latency",
+    "read_relation",
+    "read_request",
+    "read_statement",
+    "read_tier",
+    "read_wait",
+    "reading",
+    "sampling",
+    "scope",
+    "skew",
+    "statement",
+    "statement_call",
+    "statement_event",
+    "statement_histogram",
+    "statement_text",
+    "summary",
+    "tier",
+    "timeline",
+    "tracing",
+    "unread",
+];
+
 /// Times of calls and of lines of a plan.
 const TIMES: Stems = Stems::OneOf(&["cpu", "elapsed", "time", "read_time"]);
 

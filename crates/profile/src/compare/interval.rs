@@ -15,7 +15,7 @@ use crate::event::{
 use crate::ingest::Ingested;
 use crate::observe::collector::Collector;
 use crate::observe::skew::Filter;
-use crate::period::{Period, WallClock};
+use crate::source::period::{Period, WallClock};
 
 /// Most calls and waits of a session that wait for the end of the client's call; a call that made more is divided by
 /// their own ends.

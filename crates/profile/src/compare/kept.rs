@@ -21,8 +21,8 @@ use crate::tables::{Plan, PlanRow};
 /// What the document of a run says.
 struct Kept {
     side: ProfileSide,
-    /// Count and time by class, and by event in it.
-    times: BTreeMap<(String, Option<String>), (u64, Ticks)>,
+    /// Count, where there is one, and time by class, and by event in it.
+    times: BTreeMap<(String, Option<String>), (Option<u64>, Ticks)>,
     statements: HashMap<String, Statement>,
     texts: HashMap<String, String>,
     plans: HashMap<String, Vec<Plan>>,
@@ -34,13 +34,14 @@ struct Kept {
 #[derive(Clone, Copy, Debug, Default)]
 struct Statement {
     time: Ticks,
-    executions: u64,
+    /// `None` where they were not counted.
+    executions: Option<u64>,
     rows: u64,
 }
 
 impl Statement {
     fn amount(&self) -> Amount {
-        amount(self.time, self.executions, (self.executions, self.rows))
+        amount(self.time, self.executions, (self.executions.unwrap_or(0), self.rows))
     }
 }
 
@@ -76,7 +77,9 @@ fn add_times(found: &mut ProfileComparison, sides: &[Kept; 2]) {
     let keys = sorting::set(sides.iter().flat_map(|side| side.times.keys()));
     for key in keys {
         let [first, second] = sides.each_ref().map(|side| {
-            let (count, total) = side.times.get(key).copied().unwrap_or_default();
+            // A trace or a log counts none of what it does not have; samples count nothing.
+            let none = (side.side.executions.map(|_| 0), Ticks::ZERO);
+            let (count, total) = side.times.get(key).copied().unwrap_or(none);
             alone(side.amount(total, count))
         });
         let change = change(key.1.as_ref().unwrap_or(&key.0), first, second);
@@ -89,7 +92,7 @@ fn add_times(found: &mut ProfileComparison, sides: &[Kept; 2]) {
         let is_served = |class: &str| !Class::with_key(class).is_some_and(Class::is_idle);
         let served = side.times.iter().filter(|((class, event), _)| event.is_none() && is_served(class));
         let served: Ticks = served.map(|(_, (_, total))| *total).sum();
-        alone(side.amount(served, side.side.executions.unwrap_or(0)))
+        alone(side.amount(served, side.side.executions))
     });
     found.response_time = change("", first, second);
     sorting::by(&mut found.classes, by_difference);
@@ -149,13 +152,14 @@ impl Kept {
         match text("table").as_str() {
             table @ ("class" | "class_event") => {
                 let event = (table == "class_event").then(|| text("event"));
-                self.times.insert((text("class"), event), (count(case, "calls"), time(case, "total")));
+                self.times.insert((text("class"), event), (known(case, "calls"), time(case, "total")));
             }
             "statement" if id() != OTHERS => {
                 let time = time(case, "response_time") - time(case, "think_time") - time(case, "idle");
                 let one = self.statements.entry(key_of(&id()).into()).or_default();
                 one.time += time;
-                one.executions += count(case, "executions");
+                let both = [one.executions, known(case, "executions")];
+                one.executions = both.into_iter().flatten().reduce(u64::saturating_add);
                 one.rows += count(case, "rows");
             }
             "statement_text" => drop(self.texts.insert(id(), text("text"))),
@@ -179,7 +183,7 @@ impl Kept {
         plans.last_mut().into_iter().for_each(|plan| plan.lines.push(row.clone()));
     }
 
-    fn amount(&self, time: Ticks, count: u64) -> Amount {
+    fn amount(&self, time: Ticks, count: Option<u64>) -> Amount {
         let divisors = (self.side.executions.unwrap_or(0), self.side.rows.unwrap_or(0));
         amount(time, count, divisors)
     }
@@ -216,6 +220,11 @@ fn value(case: &Case, name: &str) -> f64 {
 
 fn count(case: &Case, name: &str) -> u64 {
     value(case, name) as u64
+}
+
+/// A count; `None` where the case has none, which is not zero.
+fn known(case: &Case, name: &str) -> Option<u64> {
+    case.metric(name).map(|metric| metric.median() as u64)
 }
 
 /// Microseconds of the document, in ticks.
@@ -260,6 +269,18 @@ mod tests {
         assert_eq!((found.vanished.len(), found.new.len()), (1, 1));
         assert_eq!(said(&found.warnings.0), ["statements-added-up"]);
         assert!(found.warnings.1.is_empty(), "{:?}", found.warnings);
+    }
+
+    #[test]
+    fn executions_that_were_not_counted_are_not_compared_as_none() {
+        let [mut before, after] = [9.0, 18.0].map(|micros| run(&[("1", "select 1", 3, micros), ("2", "two", 0, 1.0)]));
+        before.cases[0].metrics.retain(|metric| metric.name != "executions");
+        let found = compare_kept(&before, &after, 10);
+        let counts: Vec<_> =
+            found.statements.iter().map(|one| (&*one.name, one.before.count, one.after.count)).collect();
+        assert_eq!(counts, [("1", None, Some(3)), ("2", Some(0), Some(0))]);
+        let document = serde_json::to_value(&found.statements[0]).unwrap();
+        assert!(document["before"].get("count").is_none() && document["after"]["count"] == 3, "{document}");
     }
 
     #[test]

@@ -71,7 +71,9 @@ pub(super) fn measured<'a>(ingested: &'a Ingested, executions: &Executions) -> V
     }
     add_executions(&mut found, &places, ingested, executions);
     for one in &mut found {
-        one.amount = amount(one.sums.time, one.sums.executions, (one.sums.executions, one.sums.rows));
+        let Sums { time, executions, rows } = one.sums;
+        // A sample meets no execution.
+        one.amount = amount(time, profile.sampled.is_none().then_some(executions), (executions, rows));
     }
     found
 }

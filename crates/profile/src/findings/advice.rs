@@ -19,10 +19,19 @@ use crate::tables::StatementProfile;
 const HOT_PART: f64 = 0.5;
 const HOT_WAITS: u64 = 20;
 
+/// Part of a class above which the events with advice of their own stand for it.
+const MOST: f64 = 0.5;
+
 /// What is said of waits for a processor, and of other waits of sessions for one another, where the sessions were few.
 const OF_OTHERS: &str = "Other processes had the processors: move their work to quiet hours or to another machine, or \
                          add cores.";
 const AT_ONCE: &str = "Look at what the sessions do at the same time.";
+
+/// Locks that the program asks for by itself: nothing that is said of locks on rows and tables makes waits for them
+/// fewer.
+const ADVISORY_LOCK: &str = "Lock:advisory";
+const OF_ADVISORY_LOCKS: &str = "The program takes these locks by numbers of its own (pg_advisory_lock): hold each for \
+                                 a shorter time, or go on with other work where pg_try_advisory_lock does not get it.";
 
 /// The advice for a class, what saves most first, and what it saves in µs.
 pub(super) fn practice(of: &Of<'_>) -> (f64, Finding) {
@@ -77,9 +86,12 @@ impl Of<'_> {
     /// What makes the waits of sessions for one another fewer. Where they were few, no smaller pool does.
     fn of_many_at_work(&self) -> Advice {
         let statement = Advice { sentences: self.statement().into_iter().collect(), worth: 0.0 };
-        match self.few_at_work().filter(|_| self.events().is_empty()) {
-            Some(few) if self.class == Class::RunQueue => statement.followed_by(vec![few, OF_OTHERS.into()]),
-            Some(few) => statement.followed_by(vec![few, AT_ONCE.into()]),
+        let (events, part) = self.events_with_part();
+        match self.few_at_work().filter(|_| part <= MOST) {
+            Some(few) => {
+                let what = if self.class == Class::RunQueue { OF_OTHERS } else { AT_ONCE };
+                statement.followed_by(events).followed_by(vec![few, what.into()])
+            }
             None => statement.followed_by(self.by_events()),
         }
     }
@@ -133,14 +145,22 @@ impl Of<'_> {
         (self.part(time(most)) >= PART).then(text)
     }
 
-    /// Advice for the events, else for the class.
+    /// Advice for the events, and for the class where they are not most of it.
     fn by_events(&self) -> Vec<String> {
-        let events = self.events();
-        if events.is_empty() { self.of_class() } else { events }
+        let (mut sentences, part) = self.events_with_part();
+        if part <= MOST {
+            sentences.extend(self.of_class());
+        }
+        sentences
     }
 
     /// Advice for the events that make the class, the largest first.
     pub(super) fn events(&self) -> Vec<String> {
+        self.events_with_part().0
+    }
+
+    /// The same, and the part of the class (0 to 1) that these events hold.
+    fn events_with_part(&self) -> (Vec<String>, f64) {
         let mut events: Vec<(&str, Ticks, Vec<EventIndex>)> = Vec::new();
         for (event, _, total) in &self.sums.events {
             let name = self.profile.context.event_name(*event);
@@ -155,13 +175,18 @@ impl Of<'_> {
         events.retain(|(_, total, _)| self.part(*total) >= PART);
         sorting::by_key(&mut events, |(_, total, _)| std::cmp::Reverse(*total));
         let mut sentences: Vec<String> = Vec::new();
-        for (event, _, all) in events {
-            let Some(sentence) = self.for_block(event, all).or_else(|| advice(event)) else { continue };
+        let mut part = 0.0;
+        for (event, total, all) in events {
+            let of_lock = (event == ADVISORY_LOCK).then_some(OF_ADVISORY_LOCKS);
+            let Some(sentence) = of_lock.or_else(|| self.for_block(event, all)).or_else(|| advice(event)) else {
+                continue;
+            };
+            part += self.part(total);
             if !sentences.iter().any(|known| known.ends_with(sentence)) {
                 sentences.push(format!("{event}: {sentence}"));
             }
         }
-        sentences
+        (sentences, part)
     }
 
     /// Advice by the class of the block that is waited for most, where one stands out.

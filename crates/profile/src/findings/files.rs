@@ -12,6 +12,7 @@ use crate::event::{Evidence, TimeScale, Unit};
 use crate::ingest::Ingested;
 use crate::input::{Duplicates, Problem};
 use crate::source::SourceFile;
+use crate::source::unread::LISTED_MAX;
 
 /// Files that are named one by one where they could not be read.
 const NAMED_MAX: usize = 5;
@@ -45,7 +46,7 @@ pub(crate) fn findings(ingested: &Ingested) -> Vec<Finding> {
     findings.extend(mixed_archives(ingested));
     findings.extend(unit(&ingested.files));
     findings.extend(ingested.findings.iter().cloned());
-    findings.extend(unread_lines(&ingested.files));
+    findings.extend(unread_lines(&ingested.files, ingested.lists_unread));
     findings
 }
 
@@ -183,8 +184,8 @@ fn words(unit: Unit) -> String {
     }
 }
 
-/// Lines that were not read, in one sentence.
-fn unread_lines(files: &[SourceFile]) -> Option<Finding> {
+/// Lines that were not read, in one sentence; where they are listed, also which of them stand there without their file.
+fn unread_lines(files: &[SourceFile], are_listed: bool) -> Option<Finding> {
     let all = || files.iter().flat_map(|file| &file.unread);
     let lines: u64 = all().map(|unread| unread.lines).sum();
     let mut kinds: Vec<(&str, u64)> = Vec::new();
@@ -201,9 +202,26 @@ fn unread_lines(files: &[SourceFile]) -> Option<Finding> {
     some.extend((others > 0).then(|| format!("others: {}", grouped(others))));
     (lines > 0).then(|| {
         let lines = counted(lines, "line was", "lines were");
-        let message = format!("{lines} not read ({}). --explain-unread lists them by file.", some.join(", "));
-        row::UNREAD_LINES.of(message)
+        let more = match are_listed {
+            true => files.iter().find_map(listed_in_part).unwrap_or_default(),
+            false => " --explain-unread lists them by file.".into(),
+        };
+        row::UNREAD_LINES.of(format!("{lines} not read ({}).{more}", some.join(", ")))
     })
+}
+
+/// That an archive has more files with such lines than are listed.
+fn listed_in_part(archive: &SourceFile) -> Option<String> {
+    let all: u64 = archive.unread.iter().map(|unread| unread.lines).sum();
+    let listed: u64 = archive.unread_within.iter().map(|(_, unread)| unread.lines).sum();
+    let left = all.checked_sub(listed).filter(|left| *left > 0 && archive.unread_within.len() >= LISTED_MAX)?;
+    Some(format!(
+        " {} of those in {} {} listed without their file: the list names files in {} rows at most.",
+        grouped(left),
+        archive.name,
+        if left == 1 { "is" } else { "are" },
+        grouped(LISTED_MAX as u64)
+    ))
 }
 
 /// Why a file is not in the profile, as a sentence. One that begins with the file's name keeps it as it is written.

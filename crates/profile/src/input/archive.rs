@@ -125,7 +125,7 @@ impl Archive for Entries {
 /// An entry whose bytes these are, which may be those of a tar archive.
 fn opened(name: String, entry: impl Read + Send + 'static) -> Next {
     match within::opened(name, entry) {
-        Next::File(name, bytes) => Next::File(name, tar::unpack(bytes)),
+        Next::File(name, bytes) => Next::File(name, tar::unpack_within(bytes)),
         next => next,
     }
 }
@@ -337,6 +337,15 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    /// A tar archive with one file, of this name.
+    fn tar_of(name: &str, contents: &[u8]) -> Vec<u8> {
+        let mut archive = ::tar::Builder::new(Vec::new());
+        let mut header = ::tar::Header::new_ustar();
+        header.set_size(contents.len() as u64);
+        archive.append_data(&mut header, name, contents).unwrap();
+        archive.into_inner().unwrap()
+    }
+
     /// What is read, and the error behind it.
     fn read_on(bytes: &[u8]) -> (String, String) {
         let mut file = tempfile::tempfile().unwrap();
@@ -400,6 +409,17 @@ mod tests {
         assert_eq!((&*text, failure), ("one\ntim=12\0\ntwo\n", said.to_string() + "the other files were read"));
         let (text, failure) = read_on(&whole[..whole.len() - 30]);
         assert_eq!((&*text, failure), ("one\ntim=12\0\ntwo\n", said.to_string() + CUT));
+    }
+
+    #[test]
+    fn a_zip_archive_around_tar_archives_is_no_way_to_one_more_of_them() {
+        let around = |levels: usize| (0..levels).fold(tar_of("a.trc", b"one\n"), |within, _| tar_of("t.tar", &within));
+        // The zip archive and three others are around the innermost one, as the guide has it.
+        for (levels, is_read) in [(0, true), (3, true), (4, false)] {
+            let (text, failure) = read_on(&of_files(&[("all.tar", &around(levels)[..])]));
+            assert_eq!((text == "one\n", failure.is_empty()), (is_read, is_read), "{levels}: {failure}");
+            assert_eq!(failure.contains("is a tar archive, which is not read within"), !is_read, "{failure}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! The same first bytes show whether an archive mixes traces and server logs, of which one kind is read. Where each
 //! file begins among the bytes of all says in which of them a line stands.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,19 @@ const PLACED_MAX: usize = 1 << 16;
 /// Longest name of a file that is compared or kept: an archive that packs well may hold any number of names of a
 /// mebibyte.
 const NAME_BYTES_MAX: usize = 1 << 10;
+
+/// A name as sentences have it: the beginning of one that is too long.
+pub(super) fn shown(name: &str) -> Cow<'_, str> {
+    shortened(name, NAME_BYTES_MAX)
+}
+
+/// The beginning of a text that has more bytes than `most`.
+pub(super) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match text.len() > most {
+        true => Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(most)])),
+        false => Cow::Borrowed(text),
+    }
+}
 
 /// What was found of the files in an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -188,6 +202,8 @@ pub(super) struct Comparison {
     bytes: u64,
     /// Whether anything in it may take time.
     is_timed: bool,
+    /// Where the open file is an archive: the number of the file in it whose bytes came last.
+    within: Option<usize>,
     found: SharedContents,
 }
 
@@ -197,10 +213,13 @@ impl Comparison {
         self.found.clone()
     }
 
-    /// Takes the next bytes of the open file, which stand at `offset` among those of all files: one at least.
-    pub(super) fn add(&mut self, name: &str, offset: u64, bytes: &[u8]) {
-        if self.bytes == 0 {
-            self.found.lock().begin_file(name, offset);
+    /// Takes the next bytes of the open file, which stand at `offset` among those of all files: one at least. `within`
+    /// is what its reader finds of its own files where it is an archive; then the bytes are those of one of these.
+    pub(super) fn add(&mut self, name: &str, within: Option<&SharedContents>, offset: u64, bytes: &[u8]) {
+        match within {
+            None if self.bytes == 0 => self.found.lock().begin_file(name, offset),
+            None => {}
+            Some(within) => self.place_within(name, within, offset),
         }
         let known = self.head.len();
         let (first, behind) = bytes.split_at(bytes.len().min(HEAD_BYTES - known));
@@ -211,11 +230,43 @@ impl Comparison {
         self.is_timed = self.is_timed || may_be_timed(&self.head[from..]) || may_be_timed(behind);
     }
 
+    /// Notes the file of the open archive that begins at `offset`, where one does.
+    fn place_within(&mut self, name: &str, within: &SharedContents, offset: u64) {
+        let number = within.number_at(self.bytes);
+        if self.bytes > 0 && number == self.within {
+            return;
+        }
+        let before = self.held_within(within);
+        let file = number.and_then(|number| within.file(number)).filter(|file| !file.name.is_empty());
+        let mut found = self.found.lock();
+        if self.bytes > 0 {
+            found.end_file(before);
+        }
+        match file {
+            // With what is in it, this name is too long as well.
+            Some(_) if name.len() > NAME_BYTES_MAX => found.begin_file("", offset),
+            Some(file) => found.begin_file(&format!("{name}/{}", file.name), offset),
+            None => found.begin_file(name, offset),
+        }
+        drop(found);
+        self.within = number;
+    }
+
+    /// What the file of the open archive holds whose bytes came last, once it was read.
+    fn held_within(&self, within: &SharedContents) -> Option<Held> {
+        within.file(self.within?)?.held
+    }
+
     /// Ends the open file. `within` is what was found of its own files, where it is an archive.
-    pub(super) fn end_file(&mut self, name: String, within: Option<Contents>) {
+    pub(super) fn end_file(&mut self, name: String, within: Option<&SharedContents>) {
         let key = (hash_of_head(&self.head), mem::take(&mut self.bytes));
         // The first bytes of an archive are those of its first files alone.
-        let held = held_by(&self.head).filter(|_| within.is_none());
+        let held = match within {
+            Some(within) => self.held_within(within),
+            None => held_by(&self.head),
+        };
+        self.within = None;
+        let within = within.map(SharedContents::take);
         self.head.clear();
         let is_timed = mem::take(&mut self.is_timed);
         let is_named = name.len() <= NAME_BYTES_MAX;
@@ -225,7 +276,7 @@ impl Comparison {
         }
         let found = &mut found.contents;
         match within {
-            Some(within) => found.add_within(&name, within),
+            Some(within) => found.add_within(&shown(&name), within),
             None if is_named => found.kinds.add(Kinds::of(held, &name)),
             None => {}
         }

@@ -48,7 +48,8 @@ pub enum Problem {
     /// A folder without a trace.
     #[error(
         "the folder {name} holds no file named like a trace (*.trc) or a server log (*.log, *.csv, *.json), plain or \
-         compressed with gzip, zstd, xz, bzip2 or zip, and no segment of a recording"
+         compressed with gzip, zstd, xz, bzip2 or zip, and no segment of a recording (a recorder writes its first one \
+         within 80 s)"
     )]
     NoTraces {
         /// The folder.

@@ -1,7 +1,8 @@
 //! Tar archives: their files one after the other, as if they were one file.
 //!
-//! Compressed files within an archive are unpacked, archives within it are not. The library reads the headers alone:
-//! the files that its archive gives borrow the archive, and what is handed out here has to own all that it reads.
+//! Compressed files within an archive are unpacked, and so are tar archives within it; zip archives are not.
+//! The library reads the headers alone: the files that its archive gives borrow the archive, and what is handed out
+//! here has to own all that it reads.
 
 use std::io::{self, Read};
 use std::mem;
@@ -12,6 +13,7 @@ use sys::file::awaited::unless_called_off;
 use tar::{EntryType, Header, PaxExtensions};
 
 use crate::input::bytes::Bytes;
+use crate::input::contents::shown;
 use crate::input::peeked::Peeked;
 use crate::input::within::{self, Archive, Next, is_map};
 
@@ -27,6 +29,9 @@ const SIZE_MAX: u64 = 1 << 60;
 /// Most bytes of an extended header (POSIX.1-2001, pax) or a long name (GNU) that are looked at.
 const EXTENSION_BYTES: u64 = 1 << 20;
 
+/// Most archives around one that is unpacked: each level of packing can make a few bytes a thousand times as many.
+const DEPTH_MAX: usize = 4;
+
 const CUT: &str = "the tar archive is truncated";
 const DAMAGED: &str = "the tar archive is damaged: a header has no sound checksum or size";
 const SPARSE: &str = "the tar archive holds a file with holes (sparse), which is not read: unpack it first";
@@ -37,8 +42,18 @@ const PASSED_BYTES: u64 = 64 << 10;
 
 /// The files of an archive. Bytes that are no archive stay as they are.
 pub(super) fn unpack(bytes: Bytes) -> Bytes {
+    unpack_to(bytes, DEPTH_MAX)
+}
+
+/// The same of bytes that are a file of another archive.
+pub(super) fn unpack_within(bytes: Bytes) -> Bytes {
+    unpack_to(bytes, DEPTH_MAX - 1)
+}
+
+/// The same with this number of archives within one another that are unpacked below this one.
+fn unpack_to(bytes: Bytes, depth_left: usize) -> Bytes {
     let whole = Peeked::new(bytes, BLOCK_BYTES);
-    if is_header(whole.head()) { within::files(Files::new(whole)) } else { Bytes::from_reader(whole) }
+    if is_header(whole.head()) { within::files(Files::new(whole, depth_left)) } else { Bytes::from_reader(whole) }
 }
 
 /// Whether a block of bytes is the header of a file in an archive.
@@ -123,12 +138,14 @@ struct Files {
     filling: u64,
     /// What is known of the next file.
     extension: Extension,
+    /// How many archives within one another are unpacked below this one.
+    depth_left: usize,
 }
 
 impl Files {
-    fn new(bytes: Peeked<Bytes>) -> Files {
+    fn new(bytes: Peeked<Bytes>, depth_left: usize) -> Files {
         let rest = Rest { bytes, left: 0, failure: None };
-        Files { open: OpenFile(Arc::new(Mutex::new(rest))), filling: 0, extension: Extension::default() }
+        Files { open: OpenFile(Arc::new(Mutex::new(rest))), filling: 0, extension: Extension::default(), depth_left }
     }
 
     /// Goes to the next header, and opens the file after it; `None` if there is no file to read there.
@@ -181,10 +198,24 @@ impl Files {
         Ok(None)
     }
 
-    /// Begins the open file: unpacks it where it is compressed, and leaves out what holds no trace of its own.
+    /// Begins the open file: unpacks it where it is compressed or an archive, and leaves out what holds no trace of its
+    /// own.
     fn begin(&self, name: &[u8]) -> Option<Next> {
         let is_read = !is_map(name);
-        is_read.then(|| within::opened(String::from_utf8_lossy(name).into_owned(), self.open.clone()))
+        is_read.then(|| match within::opened(String::from_utf8_lossy(name).into_owned(), self.open.clone()) {
+            Next::File(name, bytes) => self.unpacked(name, bytes),
+            next => next,
+        })
+    }
+
+    /// A file of this archive, whose own files are given where it is an archive as well.
+    fn unpacked(&self, name: String, bytes: Bytes) -> Next {
+        let whole = Peeked::new(bytes, BLOCK_BYTES);
+        match (is_header(whole.head()), self.depth_left.checked_sub(1)) {
+            (false, _) => Next::File(name, Bytes::from_reader(whole)),
+            (true, Some(depth_left)) => Next::File(name, within::files(Files::new(whole, depth_left))),
+            (true, None) => Next::LeftOut(too_deep(&name)),
+        }
     }
 
     /// Reads what follows the end of the archive, because the checksum of a compressed one comes last. The last write
@@ -259,6 +290,12 @@ impl Archive for Files {
     }
 }
 
+/// What is said of an archive within too many others.
+fn too_deep(name: &str) -> String {
+    let (name, others) = (shown(name), DEPTH_MAX + 1);
+    format!("its file {name} is a tar archive, which is not read within {others} others: unpack it first")
+}
+
 /// A size that is no sign of damage.
 fn believed(size: u64) -> io::Result<u64> {
     if size <= SIZE_MAX { Ok(size) } else { Err(damaged()) }
@@ -285,6 +322,9 @@ mod tests {
 
     use super::*;
     use crate::input::{self, Compression, Given};
+
+    /// More damaged files than one archive names.
+    const DAMAGED_FILES: usize = 6;
 
     /// A file of an archive with its header, filled up.
     fn with_contents(mut header: Header, contents: &[u8]) -> Vec<u8> {
@@ -390,6 +430,51 @@ mod tests {
         assert_eq!(text, "two\n");
         let said = "its file a.zip is a zip archive, which is not read: unpack it first; the other files were read";
         assert_eq!(failure.unwrap(), said);
+    }
+
+    #[test]
+    fn a_tar_archive_within_another_is_no_text_and_its_files_have_the_names_of_both() {
+        let end = vec![0; 2 * BLOCK_BYTES];
+        let inner = [file("a.trc", "one"), file("b.trc", "two\n"), end.clone()].concat();
+        let whole = |name: &str, contents: &[u8]| member(name, EntryType::Regular, contents);
+        let packed = gzip(&inner);
+        let parts = [file("first.trc", "six"), whole("b.tar", &inner), whole("c.tgz", &packed), file("last", "ten\n")];
+        let outer = [parts.concat(), end.clone()].concat();
+        assert_eq!(read(outer.clone()), ("six\none\ntwo\none\ntwo\nten\n".into(), None));
+        let mut bytes = unpack(Bytes::from_reader(Cursor::new(outer)));
+        let contents = bytes.contents().unwrap();
+        bytes.read_to_end(&mut Vec::new()).unwrap();
+        let files = (0..9).map_while(|number| contents.file(number));
+        let found: Vec<(String, u64)> = files.map(|file| (file.name, file.begin)).collect();
+        let names = ["first.trc", "b.tar/a.trc", "b.tar/b.trc", "c.tgz/a.trc", "c.tgz/b.trc", "last"];
+        let expected = names.into_iter().zip((0..6_u64).map(|place| 4 * place));
+        assert_eq!(found, expected.map(|(name, begin)| (name.to_string(), begin)).collect::<Vec<_>>());
+        // An archive may be packed so that each level makes it larger without end.
+        let around = |levels: usize| {
+            (0..levels).fold(inner.clone(), |within, _| [whole("t.tar", &within), end.clone()].concat())
+        };
+        assert_eq!(read(around(DEPTH_MAX)), ("one\ntwo\n".into(), None));
+        let (text, failure) = read(around(DEPTH_MAX + 1));
+        let said = failure.unwrap();
+        assert!(text.is_empty() && said.contains("is a tar archive, which is not read within 5 others"), "{said}");
+    }
+
+    #[test]
+    fn long_names_of_archives_within_one_another_make_no_sentence_without_end() {
+        // In the middle of a letter it cannot be cut.
+        let long = "a".to_string() + &"é".repeat(1 << 15);
+        let named = |contents: &[u8]| {
+            let name = member("x", EntryType::GNULongName, long.as_bytes());
+            [name, member("t", EntryType::Regular, contents)].concat()
+        };
+        let packed = gzip(b"one\n");
+        let damaged = named(&packed[..packed.len() - 3]).repeat(DAMAGED_FILES);
+        let within = named(&damaged).repeat(2);
+        let (text, failure) = read([named(&within), file("b.trc", "two\n")].concat());
+        assert_eq!(text, "one\n".repeat(2 * DAMAGED_FILES) + "two\n");
+        let said = failure.unwrap();
+        assert!(said.starts_with("in its file aéé") && said.ends_with("…; the other files were read"), "{said}");
+        assert!(said.len() < 9 << 10, "{} bytes", said.len());
     }
 
     #[test]

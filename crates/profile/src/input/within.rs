@@ -11,7 +11,7 @@ use sys::file::awaited::unless_called_off;
 
 use crate::input::bytes::Bytes;
 use crate::input::compression::unpack_stream;
-use crate::input::contents::Comparison;
+use crate::input::contents::{Comparison, shortened, shown};
 use crate::input::packing::unpacked;
 
 /// The ending of a trace's map, which is passed over in folders too: a package of incidents has one for each trace.
@@ -28,6 +28,10 @@ const BROKEN_LINE_END: &[u8] = b"\0\n";
 
 /// How many files that could not be read are named; the others are counted.
 const NAMED_MAX: usize = 5;
+
+/// Most bytes of what is said of a file that could not be read: that of an archive within this one says so of all its
+/// own files, and names may be long.
+const SENTENCE_BYTES_MAX: usize = 8 << 10;
 
 /// What is said of the files that are not named.
 const OTHERS: &str = "the other files were read";
@@ -123,7 +127,7 @@ impl<A: Archive> FilesWithin<A> {
     /// Ends the open file.
     fn close(&mut self) {
         if let Some((name, bytes)) = self.open.take() {
-            self.comparison.end_file(name, bytes.contents().map(|contents| contents.take()));
+            self.comparison.end_file(name, bytes.contents().as_ref());
         }
     }
 
@@ -148,7 +152,7 @@ impl<A: Archive> FilesWithin<A> {
 
     fn lose(&mut self, sentence: String) {
         if self.lost.len() < NAMED_MAX {
-            self.lost.push(sentence);
+            self.lost.push(shortened(&sentence, SENTENCE_BYTES_MAX).into_owned());
         } else {
             self.further += 1;
         }
@@ -209,7 +213,7 @@ impl<A: Archive> Read for FilesWithin<A> {
                     self.whole += 1;
                 }
                 Ok(count) => {
-                    self.comparison.add(name, self.offset, &buffer[..count]);
+                    self.comparison.add(name, bytes.contents().as_ref(), self.offset, &buffer[..count]);
                     self.offset += count as u64;
                     self.within_line = Some(buffer[count - 1]).filter(|last| *last != b'\n');
                     return Ok(count);
@@ -240,12 +244,12 @@ pub(super) fn opened(name: String, file: impl Read + Send + 'static) -> Next {
 
 /// What is said of a zip archive within an archive: its list of files stands at its end.
 fn zip_archive(name: &str) -> String {
-    format!("its file {name} is a zip archive, which is not read: unpack it first")
+    format!("its file {} is a zip archive, which is not read: unpack it first", shown(name))
 }
 
 /// What is wrong with a file of an archive.
 fn fault(name: &str, error: &io::Error) -> String {
-    format!("in its file {name}, {error}")
+    format!("in its file {}, {error}", shown(name))
 }
 
 #[cfg(test)]
@@ -431,6 +435,18 @@ mod tests {
         assert_eq!((begins, next), (vec![0, 7, 33], Some(7)));
         let contents = files(made(&all)).contents().unwrap();
         assert_eq!((contents.number_at(0), contents.next_begin(0)), (None, None), "nothing was read");
+    }
+
+    #[test]
+    fn what_a_file_of_an_archive_within_holds_is_known_of_it_and_not_of_the_archive_alone() {
+        let both = [("LOG:  duration: 4.000 ms\n", false), ("tim=1\n", false)];
+        let mut bytes = files(within_another(&both));
+        let contents = bytes.contents().unwrap();
+        bytes.read_to_end(&mut Vec::new()).unwrap();
+        let files = (0..9).map_while(|number| contents.file(number));
+        let found: Vec<_> = files.map(|file| (file.name, file.held)).collect();
+        let expected = [("b.tar/2.trc", Some(Held::ServerLog)), ("b.tar/1.trc", Some(Held::Trace)), ("c.trc", None)];
+        assert_eq!(found, expected.map(|(name, held)| (name.to_string(), held)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::event::{Accounted, Observer, TimeScale, Unit, Unread};
 use crate::input::bytes::Bytes;
 use crate::input::{self, Contents, Given, Problem};
 use crate::observe::Listeners;
-use crate::period::Period;
+use crate::source::period::Period;
 use crate::source::sampled::ending::Ending;
 
 /// A row of the table of sources.

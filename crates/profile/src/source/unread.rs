@@ -13,7 +13,7 @@ const OF_TRACES: &str = "lines of traces";
 const OF_SERVER_LOGS: &str = "lines of server logs";
 
 /// Most lists of lines of one file and one kind that an archive has: further ones are counted for the archive alone.
-const LISTED_MAX: usize = 1 << 12;
+pub(crate) const LISTED_MAX: usize = 1 << 12;
 
 /// Counts the lines of one input that were not read.
 #[derive(Clone, Debug, Default)]

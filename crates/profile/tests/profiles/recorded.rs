@@ -427,6 +427,41 @@ fn a_server_that_had_two_addresses_in_one_folder_has_both_in_the_others() {
 }
 
 #[test]
+fn a_time_before_the_end_counts_from_the_whole_second_in_which_the_last_segment_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let begin = BEGIN + 400_000;
+    write(folder.path(), sums_doing(begin, subject(), None).take(begin + 3 * SECOND));
+    let seconds = |period: &str| {
+        let read = recorded(folder.path(), period);
+        read.profile.sampled.as_ref().unwrap().time.micros() / 1e6
+    };
+    assert_near(seconds(""), 3.0, "from 10:15:00.4 to 10:15:03.4");
+    assert_near(seconds("-2s.."), 1.4, "from 10:15:02 on, two seconds before 10:15:04");
+}
+
+#[test]
+fn a_log_or_a_trace_in_the_folder_of_a_recording_does_not_take_its_place_and_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let monday = write_from(folder.path(), "monday", &[0], "postgres://shop");
+    let plan = "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:\n\t{\n\t  \
+                \"Query Text\": \"select 1\",\n\t  \"Plan\": {\"Node Type\": \"Result\", \
+                \"Actual Total Time\": 4.000, \"Actual Rows\": 1, \"Actual Loops\": 1}\n\t}\n";
+    let call = "EXEC #1:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim=1000\n";
+    fs::write(monday.join("pg.log"), plan).unwrap();
+    let left_out = |read: &Ingested, name: &str| {
+        let said = format!("{name} is not a recording like the other inputs: profile it separately");
+        read.profile.sampled.is_some() && read.problems.iter().any(|problem| problem.to_string().ends_with(&said))
+    };
+    let read = recorded(&monday, "");
+    assert!(left_out(&read, "/pg.log"), "{:?} {:?}", read.source, read.problems);
+    fs::write(monday.join("a.trc"), call).unwrap();
+    let read = recorded(&monday, "");
+    assert!(left_out(&read, "/pg.log") && left_out(&read, "/a.trc"), "{:?} {:?}", read.source, read.problems);
+    // A log that is named is what was meant.
+    assert_eq!(Chosen::of(&[monday.join("pg.log"), monday]).row.noun, "a server log");
+}
+
+#[test]
 fn recordings_that_were_written_in_turn_are_read_in_turn_and_end_with_the_last_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, seconds: &[i64]| write_from(folder.path(), name, seconds, "postgres://shop");

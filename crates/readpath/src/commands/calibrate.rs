@@ -105,8 +105,15 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    refuse_unused(matches, &[("time_limit", arguments.run, "it ends your own queries, which only --run executes")])?;
     let subjects = arguments.subjects.options().clone();
+    let no_advice = "a dry run measures nothing, so there is no advice to print";
+    refuse_unused(
+        matches,
+        &[
+            ("time_limit", arguments.run, "it ends your own queries, which only --run executes"),
+            ("sql", !subjects.is_dry_run(), no_advice),
+        ],
+    )?;
     let parameters = arguments.parameters()?;
     let is_copy = |place: &dyn Place| place.has_own_tables() && !place.is_in_use();
     let has_rounds = !parameters.run || !parameters.on.iter().any(is_copy);
@@ -185,7 +192,19 @@ mod tests {
         assert_eq!(refusal("--on postgres:copy:/srv/x?dbname=shop --queries shop.sql --run --cold-rounds 4"), None);
         assert!(refusal("--on postgres://me@host/db --run").unwrap().contains("--queries"));
         assert!(refusal("--on postgres://me@host/db --queries pg_stat_statements:0").unwrap().contains("a number"));
-        assert!(refusal("--on postgres://me@host/db --time-limit 0").unwrap().contains("--time-limit"));
+        for limit in ["0", "-1", "nan", "inf", "999us", "25h"] {
+            let said = refusal(&format!("--on postgres://me@host/db --time-limit={limit}")).unwrap();
+            assert!(said.contains("from 1ms to 24h"), "{limit}: {said}");
+        }
+        for many in ["--passes 10001", "--passes 101 --repeat 100", "--repeat 18446744073709551615"] {
+            let said = refusal(&format!("--on postgres://me@host/db {many}")).unwrap();
+            assert!(said.contains("10000 at most"), "{many}: {said}");
+        }
+        assert!(refusal("--on postgres:18 --cold-samples 10001").unwrap().contains("10000 at most"));
+        assert!(refusal("--on postgres:18 --cold-rounds 1000001").unwrap().contains("1000000 at most"));
+        for none in ["--passes 0", "--repeat 0", "--rounds 0"] {
+            assert!(refusal(&format!("--on postgres://me@host/db {none}")).unwrap().contains("count from 1"), "{none}");
+        }
         assert!(refusal("--on engine").unwrap().contains("--on postgres:18"));
         assert!(refusal("--on postgres:17,postgres:18").unwrap().contains("one server"));
     }

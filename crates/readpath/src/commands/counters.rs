@@ -4,6 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 use ::measure::Nanos;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgMatches, Args, Command};
 use experiments::counters::{self, CommandOutput, CountersParameters, Outcome, Surroundings};
 use report::Media;
@@ -33,7 +34,9 @@ command takes about fifty times as long, and runs a second time: do not use it f
 #[derive(Args)]
 struct Arguments {
     /// The command to count, with its arguments, after `--`
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "pid", conflicts_with = "pid")]
+    // A path on a command line may not be empty, and an argument of a command may.
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "pid", conflicts_with = "pid",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
     command: Vec<PathBuf>,
     /// Count a process that runs, with all its threads
     #[arg(long)]

@@ -208,6 +208,10 @@ struct On {
 }
 
 fn on(word: &str) -> Result<On, Failure> {
+    if word.is_empty() {
+        let sentence = "--on names nothing: give a directory, a model (model:NAME), or a subject such as postgres:18.";
+        return Err(wrong(sentence.into()));
+    }
     if Places::claim(word) {
         let places = word.parse().map_err(|error: subjects::SubjectError| wrong(error.to_string()))?;
         return Ok(On { places, ..On::default() });
@@ -218,7 +222,8 @@ fn on(word: &str) -> Result<On, Failure> {
         return Ok(On { device: Some(path), ..On::default() });
     }
     if !path.is_dir() {
-        return Err(wrong(format!("--on {word}: there is no such directory, and it is not a model (model:NAME)")));
+        let what = if path.exists() { "this is a file and no directory" } else { "there is no such directory" };
+        return Err(wrong(format!("--on {word}: {what}, and it is not a model (model:NAME)")));
     }
     Ok(On { directory: Some(path), ..On::default() })
 }
@@ -247,5 +252,14 @@ mod tests {
         let repeated = "--rand 100,0,100 --concurrency 16,16 --on postgres:18 --alone";
         same("rands = [100, 0]\nconcurrencies = [16]\non = ['postgres:18']", repeated);
         same("device = 'model:ssd'", "--on model:ssd");
+    }
+
+    #[test]
+    fn a_place_that_is_no_directory_is_named_as_what_it_is() {
+        let refused = |word: &str| on(word).err().unwrap().message;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(refused(file.path().to_str().unwrap()).contains("this is a file and no directory"));
+        assert!(refused("/nowhere/at/all").contains("there is no such directory"));
+        assert!(refused("").starts_with("--on names nothing: "));
     }
 }

@@ -56,6 +56,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments: Arguments = arguments(matches)?;
     refuse_databases(COMMAND.name, &arguments.on)?;
     let parameters = arguments.parameters(|given| test_dir(given, context))?;
+    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
     measure(context, COMMAND.name, |journal, machine| ladder::run(&parameters, machine, journal))
 }
 

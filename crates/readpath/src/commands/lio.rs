@@ -110,7 +110,9 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         stacks = lio::run(&parameters, environment, machine, journal)?;
         Ok(())
     })?;
-    match picture.filter(|_| exit == Exit::Done && context.purpose == Purpose::Run) {
+    // A run that is whole and could not be kept has stacks; one that failed or was interrupted has none.
+    let is_whole = exit == Exit::Done || exit == Exit::NotKept && !stacks.is_empty();
+    match picture.filter(|_| is_whole && context.purpose == Purpose::Run) {
         Some(picture) => {
             let path = picture.finish(&report::flame::render(&context.command_line.join(" "), &stacks))?;
             if !context.globals.quiet {

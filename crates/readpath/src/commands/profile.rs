@@ -248,6 +248,7 @@ fn take(
         Folding::Auto => ingested.fold_literals_of_once(),
         Folding::Never => {}
     }
+    ingested.lists_unread = arguments.explain_unread;
     let selection = selection(arguments, &ingested.profile)?;
     let outcome = outcome(&mut ingested, instruments, &selection);
     outcome.subject.into_iter().for_each(|(key, value)| journal.describe_subject(&key, value));

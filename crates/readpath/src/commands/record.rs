@@ -52,6 +52,9 @@ const AGAIN_MAX: Duration = Duration::from_secs(30);
 const AGAIN_PART: u32 = 10;
 const NAP: Duration = Duration::from_millis(50);
 
+/// How long a segment that is over waits at most for what the server has counted meanwhile.
+const ANSWER_MAX: Duration = Duration::from_secs(20);
+
 /// What a reader of a dry run on a server that runs has to know.
 pub(super) fn remark() -> String {
     format!(
@@ -104,6 +107,12 @@ impl Arguments {
             think_time: THINK_TIME,
             seed: fresh_seed(),
         }
+    }
+
+    /// In how many seconds the first segment is written at the latest: its length, and the time for which it waits for
+    /// what the server has counted meanwhile.
+    fn first_within(&self) -> u64 {
+        self.segment.0.div_ceil(1_000_000_000) + ANSWER_MAX.as_secs()
     }
 }
 
@@ -174,7 +183,8 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
     watch.tell(Box::new(recorder));
     tell_meanwhile(&mut watch, &news);
     if !context.globals.quiet {
-        output::warn(&format!("recording {} to {} until ^C", address.shown(), arguments.to.display()));
+        let (server, folder, first) = (address.shown(), arguments.to.display(), arguments.first_within());
+        output::warn(&format!("recording {server} to {folder} until ^C; the first segment comes within {first} s"));
     }
     // A service is quiet, and its log is where this is looked for.
     if let Some(why) = watch.memory_absent().filter(|_| address.is_local()) {

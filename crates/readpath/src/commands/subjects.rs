@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 use std::{env, fs};
 
-use ::measure::{Case, Finding, Metric, Nanos};
+use ::measure::Nanos;
 use clap::{ArgMatches, Args};
-use experiments::journal::KeepError;
+use experiments::journal::NullJournal;
 use experiments::{ExperimentError, Journal, Machine, Stop};
-use serde_json::Value;
 use server::facts::{ASSUMED_MAJOR, MAJORS};
+use subjects::forecast::QueryUse;
 use subjects::opening::STATEMENT_TIMEOUT;
 use subjects::places::without_password;
 use subjects::subject::ENGINE;
@@ -32,6 +31,8 @@ const OF_ALL: &str = "What follows would be sent if every answer is as expected;
 const OF_PRIVATE: &str = "How many times a statement is repeated on a private server depends on how long it takes.";
 const OF_GIVEN: &str = "The version of a given server is not asked, and is taken to be 18: --on postgres:15 --dry-run \
                         prints what is sent to 15.";
+const OF_TRIED: &str = "Of up to 40 sets of constants, those that are only tried are left out: readpath sends the same \
+                        statements for them, with other values. The best of them are called tried-1 to tried-3.";
 const EXTENSION: &str = "pg_buffercache";
 const OF_EXTENSION: &str =
     "What names pg_buffercache is sent only where the database has that extension and the role may use it.";
@@ -270,10 +271,10 @@ fn rehearse(
     environment: &Environment,
     machine: &Machine,
 ) -> Result<(Recorder, Vec<Forecast>), ExperimentError> {
-    let (recorder, mut forecasts) = (Recorder::default(), Forecasts::default());
+    let (recorder, mut journal) = (Recorder::default(), NullJournal::default());
     let environment = Environment { recorder: Some(recorder.clone()), ..environment.clone() };
-    procedure(places, &environment, &machine.rehearsal(), &mut forecasts)?;
-    Ok((recorder, forecasts.0))
+    procedure(places, &environment, &machine.rehearsal(), &mut journal)?;
+    Ok((recorder, journal.forecasts))
 }
 
 /// The statements of a dry run, after what the run takes of servers that are in use.
@@ -288,32 +289,11 @@ fn script((recorder, forecasts): (Recorder, Vec<Forecast>), places: &Places) -> 
         (true, OF_ALL),
         (has_private, OF_PRIVATE),
         (places.in_use().next().is_some(), OF_GIVEN),
+        (forecasts.iter().any(|forecast| forecast.queries == QueryUse::Run), OF_TRIED),
         (statements.contains(EXTENSION), OF_EXTENSION),
     ];
     for (_, remark) in remarks.iter().filter(|(is_meant, _)| *is_meant) {
         script += &paragraph(remark, MARK);
     }
     script + &statements
-}
-
-/// Keeps the forecasts of a dry run, and nothing else.
-#[derive(Default)]
-struct Forecasts(Vec<Forecast>);
-
-impl Journal for Forecasts {
-    fn announce(&mut self, forecast: &Forecast) {
-        self.0.push(forecast.clone());
-    }
-
-    fn step(&mut self, _what: &str, _expected: Duration) {}
-
-    fn keep(&mut self, _case: Case) -> Result<(), KeepError> {
-        Ok(())
-    }
-
-    fn find(&mut self, _finding: Finding) {}
-
-    fn own_cost(&mut self, _metric: Metric) {}
-
-    fn describe_subject(&mut self, _key: &str, _value: Value) {}
 }

@@ -481,6 +481,7 @@ fn advice_is_undone_by_what_was_set_before_keeps_the_cost_of_a_row_and_counts_te
     for statement in [
         "CREATE EXTENSION pg_stat_statements; CREATE TABLE shop AS SELECT n FROM generate_series(1, 20000) n",
         "ALTER DATABASE postgres SET random_page_cost = 2.5",
+        "ALTER DATABASE postgres SET effective_cache_size = '3GB'",
         "ALTER SYSTEM SET seq_page_cost = 1.5",
         "CREATE USER clerk; GRANT CREATE ON DATABASE postgres TO clerk; GRANT SELECT ON shop TO clerk",
         "ALTER ROLE clerk IN DATABASE postgres SET cpu_operator_cost = 0.002",
@@ -492,7 +493,9 @@ fn advice_is_undone_by_what_was_set_before_keeps_the_cost_of_a_row_and_counts_te
     }
     let words = |user: &str| format!("calibrate --on {} {TINY} --queries pg_stat_statements", trial.url_of(user));
     let document = User::new().document(&words("clerk"));
-    assert_eq!(document["subject"]["database_settings"]["random_page_cost"], "2.5", "{}", document["subject"]);
+    let of_database = &document["subject"]["database_settings"];
+    assert_eq!(of_database["random_page_cost"], "2.5", "{of_database}");
+    assert_eq!(of_database["effective_cache_size"], "3GB", "{of_database}");
     assert!(document["subject"]["server_settings"].is_null(), "{}", document["subject"]);
     let of_roles = document["subject"]["role_settings"].as_array().unwrap();
     let named = |name: &'static str| of_roles.iter().map(|one| one[name].clone()).collect::<Vec<_>>();
@@ -608,6 +611,14 @@ fn a_file_of_queries_or_a_list_that_is_not_there_is_a_sentence_before_anything_i
     let empty = user.temporary.path().join("empty.sql");
     fs::write(&empty, "-- nothing\n;").unwrap();
     assert!(user.refused(&format!("{words} --queries {}", empty.display()), 2).contains("holds no query"));
+    let folder = user.temporary.path().join("queries");
+    fs::create_dir(&folder).unwrap();
+    let refused = user.refused(&format!("{words} --queries {}", folder.display()), 2);
+    assert!(refused.contains("no file whose name ends in .sql"), "{refused}");
+    for (blank, said) in [("", "a folder of such files"), ("pg_stat_statements:-1", "from 1 to 1000")] {
+        let refused = user.refused(&["calibrate", "--on", &trial.url(), "--queries", blank], 2);
+        assert!(refused.contains(said), "{refused}");
+    }
     let refused = user.run(&format!("{words} --queries pg_stat_statements"));
     assert!(!refused.status.success() && complaint(&refused).contains("CREATE EXTENSION"), "{}", complaint(&refused));
     assert_eq!(trial.value(SCHEMAS), "0");
@@ -689,6 +700,55 @@ fn a_dry_run_sends_nothing_and_shows_what_is_made_and_removed_and_what_becomes_o
     for (page, random) in [("0.125", "0.5"), ("0.25", "0.275")] {
         assert!(has_set(&run, page, random) && !has_set(&explained, page, random), "{page}: {run}\n{explained}");
     }
+}
+
+#[test]
+fn a_dry_run_names_the_queries_that_are_not_run_and_runs_none_of_them_and_keeps_queries_apart() {
+    let user = User::new();
+    let odd = [
+        ("gone", "DELETE FROM shop WHERE n = 1", "is not run, as far as its text shows: it writes"),
+        (
+            "gone inside",
+            "WITH gone AS (DELETE FROM shop RETURNING n) SELECT n FROM gone",
+            "is not run, as far as its text shows: it writes",
+        ),
+        ("asleep", "SELECT pg_sleep(60)", "is not run, as far as its text shows: it calls pg_sleep, which is volatile"),
+        ("kept", "SELECT n FROM shop FOR UPDATE", "is not run, as far as its text shows: it locks rows"),
+        (
+            "open",
+            "SELECT n FROM shop WHERE n = $1",
+            "is not run, as far as its text shows: its parameters have no values",
+        ),
+        ("dropped", "DROP TABLE shop", "is not compared: it is not one statement that can be prepared"),
+        ("copied", "SELECT n INTO copied FROM shop", "is not compared: it makes a table"),
+    ];
+    let of_odd: String = odd.iter().map(|(name, query, _)| format!("-- name: {name}\n{query};\n")).collect();
+    let good = "SELECT max(n) FROM shop WHERE n < 5;\nSELECT max(n) FROM shop WHERE n < 6;\n";
+    let file = user.file("queries.sql", (of_odd + good).as_bytes());
+    let words = format!("calibrate --on postgres://me@127.0.0.1:1/shop --dry-run --queries {file}");
+    let (script, explained) = (user.ok(&format!("{words} --run")), user.ok(&words));
+    let runs = |number: usize| script.contains(&format!("TIMING OFF, FORMAT JSON) EXECUTE readpath_{number}"));
+    for (number, (name, _, why)) in odd.iter().enumerate() {
+        let line = format!("-- `{name}` {why}");
+        for script in [&script, &explained] {
+            assert!(script.lines().any(|one| one.trim_start().starts_with(&line)), "no {line}: {script}");
+        }
+        assert!(!runs(number), "{name} is run: {script}");
+    }
+    // A server whose plan drops or hides the call is asked what the query reads and calls.
+    let asked = "PREPARE readpath_read AS SELECT pg_sleep(60);";
+    assert!(script.contains(asked) && explained.contains(asked), "no {asked}: {script}\n{explained}");
+    for (number, value) in [(7, 5), (8, 6)] {
+        assert!(runs(number), "{script}");
+        assert!(!script.contains(&format!("-- `queries {}`", number + 1)), "{script}");
+        for name in [format!("readpath_{number}"), "readpath_read".into()] {
+            let prepared = format!("PREPARE {name} AS SELECT max(n) FROM shop WHERE n < {value};");
+            assert!(script.contains(&prepared), "no {prepared}: {script}");
+        }
+    }
+    let head = |script: &str| script.replace("-- ", "").split_whitespace().collect::<Vec<_>>().join(" ");
+    let tried = "Of up to 40 sets of constants, those that are only tried";
+    assert!(head(&script).contains(tried) && !head(&explained).contains(tried), "{script}");
 }
 
 #[test]
@@ -795,6 +855,7 @@ fn what_cannot_be_is_one_sentence_and_leaves_nothing() {
     assert!(refused("", 2).contains("--on"));
     assert!(refused("--on postgres://me@127.0.0.1:1/db", 1).contains("does not respond"));
     assert!(refused("--on postgres://me@127.0.0.1:1/db --payload 1KiB", 2).contains("--payload"));
+    assert!(refused("--on postgres://me@127.0.0.1:1/db --dry-run --sql", 2).contains("no advice to print"));
     let Some(trial) = Trial::start(&[]) else { return };
     trial.run("CREATE USER shop");
     assert!(refused(&format!("--on {}", trial.url_of("shop")), 1).contains("GRANT CREATE ON DATABASE"));

@@ -1,5 +1,6 @@
 //! `readpath calibrate` on servers of all kinds: a standby, a role that may not see others, versions that keep the
-//! partitions of generic plans, autovacuum at work, a lock that another session holds; and a run that is killed.
+//! partitions of generic plans, autovacuum at work, a lock that another session holds, a tablespace with costs of its
+//! own, a list that has lost its texts; and a run that is killed.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -286,6 +287,71 @@ fn an_analyze_of_autovacuum_between_explain_and_the_run_ends_in_a_sentence_or_a_
         assert!(is_known(case["parameters"]["verdict"].as_str().unwrap()), "{case}");
     }
     assert!(advice(&document).contains("undecided"), "{}", advice(&document));
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+#[test]
+fn page_costs_of_a_tablespace_hold_under_every_set_and_the_page_says_so() {
+    let Some(trial) = shop() else { return };
+    let mut client = trial.client();
+    for statement in [
+        "SET allow_in_place_tablespaces = on",
+        "CREATE TABLESPACE slow LOCATION ''",
+        "ALTER TABLESPACE slow SET (seq_page_cost = 0.001, random_page_cost = 1000)",
+        "CREATE TABLE archive TABLESPACE slow AS SELECT * FROM shop",
+        "CREATE INDEX ON archive (place) TABLESPACE slow",
+        "ANALYZE archive; GRANT SELECT ON archive TO clerk",
+        // Either table is then read as a whole, or by its index in the order of that.
+        "ALTER DATABASE postgres SET enable_bitmapscan = off",
+    ] {
+        client.batch_execute(statement).unwrap();
+    }
+    drop(client);
+    let user = User::new();
+    let query = |table: &str, part: u32| {
+        format!("-- name: {table} {part}\nSELECT count(note) FROM {table} WHERE place BETWEEN 0 AND {part}0000000;\n")
+    };
+    let queries = [5, 6].map(|part| query("shop", part) + &query("archive", part)).concat();
+    let file = user.file("queries.sql", queries.as_bytes());
+    let document = user.document(&format!("calibrate --on {} {TINY} --queries {file}", trial.url_of("clerk")));
+    let own = part(&document, "query").filter(|case| case["parameters"]["state"] == "as-found");
+    let text = |case: &Value, name: &str| case["parameters"][name].as_str().unwrap().to_string();
+    let changed: Vec<[String; 2]> = own.map(|case| ["query", "constants"].map(|name| text(case, name))).collect();
+    let by_usual: Vec<&str> = changed.iter().filter(|[_, set]| set == "random-1.1").map(|[name, _]| &**name).collect();
+    assert_eq!(by_usual, ["shop 5", "shop 6"], "{changed:?}");
+    assert!(changed.iter().all(|[name, _]| name.starts_with("shop")), "{changed:?}");
+    let found = document["findings"].as_array().unwrap().iter().find(|one| one["id"] == "tablespace-costs");
+    let said = found.unwrap_or_else(|| panic!("no tablespace-costs: {document}"))["message"].as_str().unwrap();
+    assert!(said.contains("slow (seq_page_cost=0.001, random_page_cost=1000)"), "{said}");
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+#[test]
+fn a_list_whose_texts_the_server_has_lost_is_refused_with_what_gives_it_texts_again() {
+    if !Path::new(DEBIAN).join("lib/pg_stat_statements.so").exists() {
+        println!("skipped: the server has no library pg_stat_statements");
+        return;
+    }
+    let Some(trial) = Trial::start(&["shared_preload_libraries=pg_stat_statements"]) else { return };
+    trial.run("CREATE EXTENSION pg_stat_statements");
+    trial.run("CREATE TABLE shop AS SELECT n FROM generate_series(1, 20000) n");
+    let texts = format!("{}/pg_stat_tmp/pgss_query_texts.stat", trial.value("SHOW data_directory"));
+    let user = User::new();
+    let refused = || {
+        let output = user.run(&format!("calibrate --on {} {TINY} --queries pg_stat_statements", trial.url()));
+        assert!(!output.status.success(), "{}", complaint(&output));
+        complaint(&output).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    // The next text stands behind a hole where the earlier ones were.
+    trial.run(&format!("COPY (SELECT 1 WHERE false) TO '{texts}'"));
+    trial.run("SELECT count(*) FROM shop");
+    let said = refused();
+    assert!(said.contains("cannot be read") && said.contains("file of texts is damaged"), "{said}");
+    assert!(said.contains("pg_stat_statements_reset()"), "{said}");
+    // A folder in place of the file can be neither read nor written.
+    trial.run(&format!("COPY (SELECT 1 WHERE false) TO PROGRAM 'rm {texts} && mkdir {texts}'"));
+    let said = refused();
+    assert!(said.contains("has lost the texts of") && said.contains("pg_stat_statements_reset()"), "{said}");
     assert_eq!(trial.value(SCHEMAS), "0");
 }
 

@@ -87,7 +87,14 @@ fn a_command_that_cannot_be_run_ends_as_in_a_shell() {
     assert_eq!(none.status.code(), Some(127));
     assert!(complaint(&none).contains("there is no command `no-such-command-anywhere`"));
     assert_eq!(counters(&["--", "/etc/passwd"]).status.code(), Some(126));
+    assert_eq!(counters(&["--", ""]).status.code(), Some(127));
     assert_eq!(counters(&[]).status.code(), Some(2));
+}
+
+#[test]
+fn an_empty_argument_reaches_the_command_that_is_counted() {
+    let output = counters(&["--", "sh", "-c", "exit $#", "sh", "", "x", ""]);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// How root gives up the right to search every folder.

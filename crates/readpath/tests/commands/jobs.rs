@@ -69,6 +69,7 @@ fn every_mistake_in_a_job_file_is_one_sentence_with_its_line_and_nothing_is_meas
         ("[disk]\npaths = 'nowhere'\n", 2, vec!["'paths'", "nowhere", "No such file"]),
         ("[disk]\npaths = 'null'\n", 2, vec!["'paths' names what cannot be read", "null does not exist: write null:"]),
         ("[ladder]\non = 'hdd-7200'\n", 2, vec!["'on'", "write model:hdd-7200 if you mean"]),
+        ("[ladder]\nsize = '1MiB'\n", 2, vec!["'size' sets the size of the test file", "16 MiB or more"]),
         ("[disk]\npaths = ['data', 'model:sd']\n", 2, vec!["model 'sd'"]),
         ("[disk]\npaths = '.'\n", 2, vec!["'paths'", "directory"]),
         ("[disk]\npaths = 'null:'\nstore = '/tmp'\n", 3, vec!["--store", "readpath run"]),

@@ -226,6 +226,18 @@ fn a_flame_graph_is_written_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_flame_graph_of_a_run_that_could_not_be_kept_is_not_lost_with_it() {
+    let user = user();
+    // A file in the place of the store's folder.
+    user.file(".local", b"");
+    let path = user.home.path().join("graph.svg");
+    let words = format!("--row-length 25 --columns 25 --touch column-last --flamegraph {}", path.display());
+    let output = user.run(&format!("{words} --payload 4MiB --repeat 2"));
+    assert_eq!(output.status.code(), Some(3), "{}", complaint(&output));
+    assert!(fs::read_to_string(&path).unwrap().contains("samples, "));
+}
+
+#[test]
 fn a_program_without_names_of_functions_draws_no_flame_graph_of_unknown_ones() {
     let user = user();
     let stripped = user.home.path().join("readpath");

@@ -97,7 +97,8 @@ pub(crate) fn assert_rehearsed(words: &str, script: &str, sent: &[String]) {
         assert!(rehearsed.iter().any(has), "{words}: not in the dry run: {statement}\n{script}");
     }
     assert!(sent.len() > 30, "{words}: {sent:?}");
-    assert!(script.lines().count() < 280, "{words} cannot be read: {} lines", script.lines().count());
+    // In a long script, each query of a file has two lines in which its text is prepared.
+    assert!(script.lines().count() < 300, "{words} cannot be read: {} lines", script.lines().count());
 }
 
 /// The screen says what a run takes of the server, and about how many statements it sent.

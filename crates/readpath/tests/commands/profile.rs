@@ -330,6 +330,25 @@ fn a_trace_is_shown_of_an_archive_in_which_a_log_without_a_plan_comes_first() {
 }
 
 #[test]
+fn statements_of_a_log_that_were_folded_say_how_to_keep_them_apart() {
+    let user = User::new();
+    let entry = |query: &str| {
+        format!(
+            "2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:\n\t{{\n\t  \
+             \"Query Text\": \"{query}\",\n\t  \"Plan\": {{\"Node Type\": \"Result\", \
+             \"Actual Total Time\": 4.000, \"Actual Rows\": 1, \"Actual Loops\": 1}}\n\t}}\n"
+        )
+    };
+    let said = |queries: [&str; 2], option: &str| {
+        user.file("a.log", queries.map(entry).concat().as_bytes());
+        let run = user.document(&format!("profile a.log --no-store {option}"));
+        run["findings"].to_string().contains("1 statement has several texts (other literals, or other comments")
+    };
+    assert!(said(["select 1", "select 2"], ""));
+    assert!(!said(["select 1", "select 1"], "") && !said(["select 1", "select 2"], "--fold-literals=never"));
+}
+
+#[test]
 fn a_refusal_for_want_of_plans_names_what_else_was_not_read() {
     let user = User::new();
     user.file("plain.log", WITHOUT_PLANS.as_bytes());

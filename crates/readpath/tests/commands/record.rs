@@ -164,6 +164,14 @@ fn a_recording_has_the_page_of_a_profile_also_while_it_is_written_and_two_times_
 }
 
 #[test]
+fn the_first_minute_of_a_recorder_is_not_taken_for_a_recording_that_failed() {
+    let user = User::new();
+    fs::create_dir(user.home.path().join("recording")).unwrap();
+    let refused = user.refused("profile recording", 1).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(refused.contains("(a recorder writes its first one within 80 s)"), "{refused}");
+}
+
+#[test]
 fn a_server_that_refuses_leaves_no_folder() {
     let user = User::new();
     user.refused("record --on postgres://localhost:1/x --to recording", 1);
@@ -349,6 +357,8 @@ fn what_would_be_sent_is_printed_and_what_is_no_server_is_refused() {
     let user = User::new();
     let printed = user.ok("record --on postgres://me@localhost/shop --to recording --dry-run");
     assert!(printed.contains("PREPARE readpath_sample") && !user.home.path().join("recording").exists());
+    let rate = "-- 50 times a second, at varying intervals; where the server's memory can be read, 2 times a second, ";
+    assert!(printed.contains(rate), "how often it is asked: {printed}");
     let assumed = "-- The version of the server is not asked, and is taken to be 18.\n";
     assert!(printed.contains(assumed), "what another version is sent can differ: {printed}");
     assert!(user.ok("top --on postgres://localhost/x --dry-run").contains(assumed));

@@ -8,7 +8,7 @@ mod plans;
 mod sql;
 mod statements;
 
-use measure::schema::calibrate;
+use measure::schema::calibrate::{self, READING_MILLIS, WITHIN_LIMIT};
 use measure::{Case, Metric, Run, Unit};
 
 use crate::page::number::{range as range_of, range_in_words, three_digits};
@@ -34,7 +34,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     all.extend(plans::sections(&own));
     all.extend(lists.into_iter().flatten());
     all.extend(tables.flatten().map(Section::Table));
-    all.push(Section::Code(statements::of(run, &sets)));
+    all.push(Section::Code(statements::enclosed(&statements::of(run, &sets))));
     all
 }
 
@@ -62,7 +62,17 @@ struct Ended {
 
 impl Ended {
     fn of(query: &Case) -> Ended {
-        let verdict = cell(query, "verdict");
+        match cell(query, calibrate::parameters::ENDED.name).as_str() {
+            "now" => Ended { now: true, then: false },
+            "then" => Ended { now: false, then: true },
+            "both" => Ended { now: true, then: true },
+            _ => Ended::of_words(&cell(query, "verdict")),
+        }
+    }
+
+    /// Of a run that was kept before plans that were ended had a parameter, by the words of the verdict. Where no plan
+    /// was ended, these say nothing.
+    fn of_words(verdict: &str) -> Ended {
         let says = |words: &[&str]| words.iter().any(|words| verdict.contains(words));
         Ended {
             now: says(&["the current plan ended after", "both plans ended after"]),
@@ -135,9 +145,6 @@ fn meaning_of(bounds: &[Bounds]) -> String {
     if found.is_empty() { String::new() } else { format!("{}, because plans were ended at a limit", found.join(", ")) }
 }
 
-/// A plan is faster than one that was ended where it takes at most this part of the limit.
-const WITHIN_LIMIT: f64 = 0.8;
-
 /// Digits of a figure that a document may have lost.
 const ROUNDING: f64 = 1e-9;
 
@@ -151,15 +158,12 @@ fn bounded(sign: &str, case: &Case, name: &str) -> Cell {
     if cell.is_blank() { cell } else { Cell { text: format!("{sign}{}", cell.text), ..cell } }
 }
 
-/// Milliseconds by which two readings of the same time may differ, as `calibrate` takes it.
-const READING: f64 = 0.05;
-
 /// Whether times differ by less than readings do, which counts as 1 time: that would contradict the times next to it.
 fn is_too_short(case: &Case) -> bool {
     let median = |name: &str| case.metric(name).map(Metric::median);
     let apart = median("time_now").zip(median("time_then")).map_or(0.0, |(now, then)| (now - then).abs());
     // Of a set the times are sums over the queries that it changes.
-    let least = median("changed").unwrap_or(1.0) * READING;
+    let least = median("changed").unwrap_or(1.0) * READING_MILLIS;
     median("ratio") == Some(1.0) && apart > 0.0 && apart < least
 }
 
@@ -399,6 +403,32 @@ mod tests {
     }
 
     #[test]
+    fn plans_that_were_ended_are_known_by_a_value_and_of_older_runs_by_the_words_of_the_verdict() {
+        let ended = |verdict: &str, plans: &str| {
+            let mut query = of_part("query", verdict);
+            if !plans.is_empty() {
+                query.parameters.extend([calibrate::parameters::ENDED.of(plans)]);
+            }
+            let Ended { now, then } = Ended::of(&query);
+            [now, then]
+        };
+        let words = "in other words";
+        assert_eq!(
+            ["now", "then", "both", ""].map(|plans| ended(words, plans)),
+            [[true, false], [false, true], [true, true], [false, false]]
+        );
+        for (verdict, of_older) in [
+            ("slower, ended after 500 ms", [false, true]),
+            ("faster, the current plan ended after 10.0 s", [true, false]),
+            ("undecided, both plans ended after 10.0 s", [true, true]),
+            ("undecided, the current plan ended after 9.0 s and the other one after 10.0 s", [true, true]),
+            ("not timed", [false, false]),
+        ] {
+            assert_eq!(ended(verdict, ""), of_older, "{verdict}");
+        }
+    }
+
+    #[test]
     fn a_query_that_is_an_exception_bounds_no_figure_of_its_set() {
         let mut query = of_part("query", "slower, ended after 500 ms");
         query.metrics.push(calibrate::RATIO.single("t", 50.0));
@@ -417,6 +447,8 @@ mod tests {
     fn an_upper_end_that_stands_alone_is_not_compared_with_one_that_was_measured() {
         let run = |verdict: &str, high: f64| {
             let mut query = of_part("query", verdict);
+            let is_ended = verdict.contains("ended");
+            query.parameters.extend(is_ended.then(|| calibrate::parameters::ENDED.of("now")));
             query.metrics.push(calibrate::RATIO_HIGH.single("t", high));
             let cases = vec![of_part("set", "change"), query];
             Run { experiment: "calibrate".into(), cases, ..Run::default() }

@@ -4,7 +4,7 @@ pub(super) mod chart;
 
 use measure::{Case, Metric, Run, Unit};
 
-use measure::schema::{conditions, counters};
+use measure::schema::{Spec, conditions, counters, events};
 
 use crate::page::number::{grouped, ratio, rounded, three_digits, time};
 use crate::page::{Align, Cell, Section, Table};
@@ -12,7 +12,7 @@ use crate::page::{Align, Cell, Section, Table};
 /// End of the name of a metric that says in which part of the time another one was counted.
 const COUNTED: &str = "_counted";
 
-/// A relation worth showing: the counter, what it is divided by, and the words behind the result.
+/// A relation worth showing: the event, what its count is divided by, and the words behind the result.
 struct Relation {
     of: &'static str,
     by: &'static str,
@@ -37,7 +37,8 @@ const RELATIONS: &[Relation] = &[
 ];
 
 /// Metrics that stand in other rows.
-const IN_OTHER_ROWS: [&str; 5] = ["ipc", "core_ghz", "core_clock", "core_additions", "cpus_used"];
+const IN_OTHER_ROWS: [Spec; 5] =
+    [counters::IPC, counters::CORE_GHZ, conditions::CORE_CLOCK, conditions::CORE_ADDITIONS, counters::CPUS_USED];
 
 /// The table of each case, with the line of what follows from it.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -60,7 +61,7 @@ fn table(case: &Case) -> Table {
 }
 
 fn is_row(metric: &Metric) -> bool {
-    !metric.name.ends_with(COUNTED) && !IN_OTHER_ROWS.contains(&metric.name.as_str())
+    !metric.name.ends_with(COUNTED) && !IN_OTHER_ROWS.iter().any(|spec| spec.name == metric.name)
 }
 
 /// Counts to the last one: they are compared with other runs digit by digit. Scaled ones have no such digits.
@@ -90,10 +91,10 @@ fn scaled(rate: f64) -> String {
 }
 
 fn meaning(case: &Case, metric: &Metric) -> Option<String> {
-    if metric.name == "task_clock" {
+    if counters::TASK_CLOCK.name == metric.name {
         return counters::CPUS_USED.median(case).map(|used| format!("{} processors", ratio(used)));
     }
-    if metric.name == "cycles" {
+    if events::EVENT.of("cycles").name == metric.name {
         return counters::CORE_GHZ.median(case).map(|ghz| format!("{} GHz", three_digits(ghz)));
     }
     let relation = RELATIONS.iter().find(|relation| relation.of == metric.name)?;
@@ -104,7 +105,7 @@ fn meaning(case: &Case, metric: &Metric) -> Option<String> {
 
 /// A count over the one that it is a part of.
 fn part(case: &Case, relation: &Relation, metric: &Metric) -> Option<f64> {
-    let by = case.metric(relation.by).map(Metric::median).filter(|by| *by > 0.0)?;
+    let by = events::EVENT.of(relation.by).median(case).filter(|by| *by > 0.0)?;
     Some(metric.median() / by)
 }
 

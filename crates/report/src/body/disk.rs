@@ -5,7 +5,7 @@ pub(super) mod chart;
 use std::collections::HashSet;
 
 use measure::schema::disk::parameters;
-use measure::schema::{Spec, reads};
+use measure::schema::{Parameter, Spec, reads};
 use measure::{Case, Metric, Run, Unit};
 
 use crate::page::number::{ABSENT, bytes, ratio};
@@ -17,12 +17,15 @@ use crate::page::{Align, Cell, Section, Table};
 type View = fn(&[&Case]) -> Table;
 
 /// What a case is about, by the parameter that only such cases have. The first that fits counts.
-const VIEWS: &[(&str, View)] =
-    &[("zone", zones), ("position", |cases| along(cases, &SWEEP)), ("distance", |cases| along(cases, &DISTANCES))];
+const VIEWS: &[(Parameter, View)] = &[
+    (parameters::ZONE, zones),
+    (SWEEP.parameter, |cases| along(cases, &SWEEP)),
+    (DISTANCES.parameter, |cases| along(cases, &DISTANCES)),
+];
 
 /// How latency and bandwidth against a parameter are shown.
 struct Along {
-    parameter: &'static str,
+    parameter: Parameter,
     title: &'static str,
     median: &'static str,
     tail: &'static str,
@@ -31,7 +34,7 @@ struct Along {
 
 /// Places of a sweep, whose bandwidth is that of other reads than the latency.
 const SWEEP: Along = Along {
-    parameter: "position",
+    parameter: parameters::POSITION,
     title: "At each position blocks are read in random order, and then the same part in sequence. 0 % is the first \
             byte of what is measured, 100 % the last:",
     median: "random p50",
@@ -41,7 +44,7 @@ const SWEEP: Along = Along {
 
 /// Distances between reads.
 const DISTANCES: Along = Along {
-    parameter: "distance",
+    parameter: parameters::DISTANCE,
     title: "Each read starts this distance after the one before:",
     median: "p50",
     tail: "p99",
@@ -58,7 +61,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut tables = Vec::new();
     for (parameter, view) in VIEWS {
         let (here, rest): (Vec<&Case>, Vec<&Case>) =
-            left.into_iter().partition(|case| case.parameters.contains_key(*parameter));
+            left.into_iter().partition(|case| parameter.in_case(case).is_some());
         left = rest;
         if !here.is_empty() {
             tables.push(view(&here));
@@ -95,8 +98,8 @@ fn plain(cases: &[&Case]) -> Table {
 fn zones(cases: &[&Case]) -> Table {
     // Under its path a zone is named whole, however long the path is.
     let path = path_among(cases);
-    let names: Vec<&str> =
-        varying(cases).into_iter().filter(|name| !matches!(*name, "zone" | "path" | "offset" | "workers")).collect();
+    let said = [parameters::ZONE, parameters::PATH, parameters::OFFSET, parameters::WORKERS].map(|one| one.name);
+    let names: Vec<&str> = varying(cases).into_iter().filter(|name| !said.contains(name)).collect();
     let is_beside_outer = cases.iter().any(|case| against_outer(case, cases).is_some());
     axes(Table::over(cases).column("zone", Align::Left, |case| zone_label(case)), &names)
         .column("reads", Align::Right, |case| whole(case, &reads::READS))
@@ -120,12 +123,12 @@ fn axes<'a>(table: Builder<'a, &'a Case>, names: &[&str]) -> Builder<'a, &'a Cas
 }
 
 fn zone_label(case: &Case) -> String {
-    let number = |name: &str| case.parameters.get(name).and_then(serde_json::Value::as_u64);
-    let span = number(parameters::SPAN.name).map(|span| bytes(span as f64));
+    let number = |one: Parameter| case.value(one.name).and_then(serde_json::Value::as_u64);
+    let span = number(parameters::SPAN).map(|span| bytes(span as f64));
     match (parameters::ZONE.in_case(case).as_deref(), span) {
         (Some("outer"), Some(span)) => format!("outer (first {span})"),
         (Some("inner"), Some(span)) => format!("inner (last {span})"),
-        (Some("both"), _) if number(parameters::WORKERS.name).is_none_or(|workers| workers <= 2) => {
+        (Some("both"), _) if number(parameters::WORKERS).is_none_or(|workers| workers <= 2) => {
             "one worker in each".into()
         }
         (Some("both"), _) => "half the workers in each".into(),
@@ -156,7 +159,7 @@ fn along(cases: &[&Case], shown: &Along) -> Table {
     let is_percentile_there = cases.iter().any(|case| reads::READ_LATENCY.in_case(case).is_some());
     let said = |meaning: &'static str| if is_percentile_there { meaning } else { "" };
     Table::over(cases)
-        .cells(shown.parameter, Align::Right, places(cases, shown.parameter))
+        .cells(shown.parameter.name, Align::Right, places(cases, shown.parameter))
         .times(shown.median, |case| latency(case, |metric| Some(metric.median())))
         .explained(said(P50))
         .bars("", Scale::Linear, |case| reads::READ_LATENCY.median(case))
@@ -172,14 +175,14 @@ fn along(cases: &[&Case], shown: &Along) -> Table {
 }
 
 /// Places as per cent of the device where all are fractions of it, else as bytes from its beginning.
-fn places(cases: &[&Case], parameter: &str) -> Vec<Cell> {
-    let number = |case: &Case| case.parameters.get(parameter).and_then(serde_json::Value::as_f64);
+fn places(cases: &[&Case], parameter: Parameter) -> Vec<Cell> {
+    let number = |case: &Case| case.value(parameter.name).and_then(serde_json::Value::as_f64);
     let are_fractions = cases.iter().all(|case| number(case).is_some_and(|place| (0.0..=1.0).contains(&place)));
     let fractions: Vec<f64> = cases.iter().filter_map(|case| number(case)).collect();
     let digits = digits_that_tell_apart(&fractions);
     let percent = |place: f64| Cell::number(format!("{:.digits$} %", place * 100.0), place * 100.0, Unit::Percent);
     let place = |place: f64| if are_fractions { percent(place) } else { Cell::bytes(place) };
-    cases.iter().map(|case| number(case).map_or_else(|| cell(case, parameter).into(), place)).collect()
+    cases.iter().map(|case| number(case).map_or_else(|| cell(case, parameter.name).into(), place)).collect()
 }
 
 /// How many decimals the percentages need so that different fractions differ: none for up to 100 even steps. At most 4,

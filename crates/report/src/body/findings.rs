@@ -7,6 +7,7 @@ use measure::{Finding, Run, Severity};
 use serde_json::Value;
 
 use super::head::database;
+use super::subjects::SUBJECT;
 use crate::page::{Findings, Section};
 
 /// Prefix of the ids of findings that answer what the experiment asked.
@@ -22,7 +23,7 @@ pub(super) fn findings(run: &Run, gives: fn(&Run, &str) -> bool) -> (Option<Sect
     let (mut answers, others): (Vec<Finding>, Vec<Finding>) = shown.partition(is_answer);
     // The question was about the database: what it says comes before what the engine does beside it.
     let database = database(&run.subject);
-    let is_beside = run.cases.iter().any(|case| case.parameter("subject").is_some_and(|name| name == ENGINE));
+    let is_beside = run.cases.iter().any(|case| case.is(SUBJECT, ENGINE));
     if let Some((kind, _)) = database.filter(|_| is_beside) {
         sorting::by_key(&mut answers, |answer| !["server", kind].iter().any(|word| answer.message.contains(word)));
     }

@@ -4,7 +4,7 @@ use measure::quantity::counted;
 use measure::{Parameters, Run};
 use serde_json::Value;
 
-use measure::schema::own_cost;
+use measure::schema::{counters, disk, join, ladder, lio, own_cost, roundtrip};
 
 use crate::page::Section;
 use crate::page::number::{bytes, three_digits, time};
@@ -17,10 +17,27 @@ const MODEL_NOISE: [&str; 6] = ["(R)", "(TM)", "(tm)", " CPU", " Processor", " p
 const OWN_FILE: &str = "test file made by this run";
 
 /// Parameters that differ from run to run by themselves, or that stand in the name of the place.
-pub(crate) const UNSAID: [&str; 6] = ["seed", "path", "on", "subject", "reap_batch", "tier"];
+pub(crate) const UNSAID: [&str; 6] = [
+    disk::parameters::SEED.name,
+    PATH,
+    ON,
+    SUBJECT,
+    disk::parameters::REAP_BATCH.name,
+    roundtrip::parameters::TIER.name,
+];
 
 /// Parameters that no chart needs to be understood.
-const LENGTHS: [&str; 3] = ["offset", "count", "duration"];
+const LENGTHS: [&str; 3] =
+    [disk::parameters::OFFSET.name, disk::parameters::COUNT.name, disk::parameters::DURATION.name];
+
+// Parameters that the head or the place says.
+const COMMAND: &str = counters::parameters::COMMAND.name;
+const IO: &str = join::parameters::IO.name;
+const IO_METHOD: &str = disk::parameters::IO_METHOD.name;
+const ON: &str = join::parameters::ON.name;
+const PATH: &str = disk::parameters::PATH.name;
+const RUNG: &str = ladder::parameters::RUNG.name;
+const SUBJECT: &str = lio::parameters::SUBJECT.name;
 
 /// Parameters that a chart names.
 const ASKED_MAX: usize = 8;
@@ -56,10 +73,10 @@ pub fn place(run: &Run) -> String {
 pub(super) fn asked(run: &Run, own: &str) -> String {
     let place = place(run);
     let is_said = |name: &str, value: &Value| match name {
-        "command" => value.as_str().is_none_or(|command| place != command),
-        "on" => !value.as_str().is_some_and(|on| place.contains(&on.replacen(':', " ", 1))),
-        "io_method" | "io" if place.starts_with("model ") => false,
-        _ => !UNSAID.contains(&name) && !LENGTHS.contains(&name) && name != "rung",
+        COMMAND => value.as_str().is_none_or(|command| place != command),
+        ON => !value.as_str().is_some_and(|on| place.contains(&on.replacen(':', " ", 1))),
+        IO_METHOD | IO if place.starts_with("model ") => false,
+        _ => !UNSAID.contains(&name) && !LENGTHS.contains(&name) && name != RUNG,
     };
     let shared = constant(&run.cases).filter(|(name, value)| is_said(name, value)).take(ASKED_MAX);
     let shared: Vec<String> = shared.map(|(name, value)| described(name, value)).collect();
@@ -156,8 +173,8 @@ fn shared_buffers(run: &Run) -> Option<String> {
 /// The parameters that all cases share, where the experiment has more than a table shows.
 fn constants(run: &Run) -> Option<String> {
     // A server that all cases name stands in the line above.
-    let is_named = |name: &str| name == "subject" && run.experiment == "calibrate" && subject(&run.subject).is_some();
-    let shown = constant(&run.cases).filter(|(name, _)| *name != "path" && *name != "rung" && !is_named(name));
+    let is_named = |name: &str| name == SUBJECT && run.experiment == "calibrate" && subject(&run.subject).is_some();
+    let shown = constant(&run.cases).filter(|(name, _)| *name != PATH && *name != RUNG && !is_named(name));
     let parts: Vec<String> = shown.map(|(name, value)| described(name, value)).collect();
     (!parts.is_empty() && run.experiment != "ladder").then(|| parts.join(", "))
 }

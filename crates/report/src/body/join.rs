@@ -2,7 +2,8 @@
 
 pub(super) mod chart;
 
-use measure::schema::join::{self, blocks_read, has_few_blocks};
+use measure::schema::join::{self, blocks_read, has_few_blocks, parameters};
+use measure::schema::{Published, Spec};
 use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 
@@ -19,16 +20,30 @@ const ALONE: [&str; 2] = ["one-at-a-time", "nested-loop"];
 const CURVE_MIN: usize = 3;
 
 /// Parameters that name a size, by method.
-const SIZES: [&str; 2] = ["batch_size", "look_ahead"];
+const SIZES: [&str; 2] = [parameters::BATCH_SIZE.name, parameters::LOOK_AHEAD.name];
 
 /// Parameters with columns of their own where subjects are compared.
-const SHOWN: [&str; 6] =
-    ["method", "effective_io_concurrency", "direct", "batch_size", "look_ahead", "look_ahead_fixed"];
+const SHOWN: [&str; 6] = [
+    parameters::METHOD.name,
+    parameters::EFFECTIVE_IO_CONCURRENCY.name,
+    parameters::DIRECT.name,
+    parameters::BATCH_SIZE.name,
+    parameters::LOOK_AHEAD.name,
+    parameters::LOOK_AHEAD_FIXED.name,
+];
+
+/// Parameters that name how far reads are sent ahead, by method.
+const AHEAD: [&str; 3] =
+    [parameters::EFFECTIVE_IO_CONCURRENCY.name, parameters::LOOK_AHEAD.name, parameters::BATCH_SIZE.name];
+
+/// Parameters that two joins of the same table in the same way have in common.
+const SAME: [&str; 5] =
+    [SUBJECT, parameters::RAND.name, parameters::PAD.name, parameters::IO.name, parameters::DIRECT.name];
 
 /// The times, the requests, the published figures, and what else a planner counts with.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let (joins, others): (Vec<&Case>, Vec<&Case>) =
-        run.cases.iter().partition(|case| case.parameters.contains_key("method"));
+        run.cases.iter().partition(|case| parameters::METHOD.in_case(case).is_some());
     let mut tables = Vec::new();
     if subjects::are_named(&joins) {
         tables.push(side_by_side(&joins));
@@ -55,19 +70,19 @@ fn side_by_side(joins: &[&Case]) -> Table {
     }
     sorting::ascending(&mut names);
     names.dedup();
-    let has_direct = varying(joins).contains(&"direct");
-    let cache = |case: &Case| if cell(case, "direct") == "true" { "by-passed" } else { "used" };
-    let ahead = |case: &Case| ["effective_io_concurrency", "look_ahead", "batch_size"].map(|name| cell(case, name));
+    let has_direct = varying(joins).contains(&parameters::DIRECT.name);
+    let cache = |case: &Case| if cell(case, parameters::DIRECT.name) == "true" { "by-passed" } else { "used" };
+    let ahead = |case: &Case| AHEAD.map(|name| cell(case, name));
     // Earlier versions kept a gain of few blocks all the same.
     let gain = |case: &Case| {
-        let gain = join::GAIN.median(case).or_else(|| gain(case, joins, "elapsed"));
+        let gain = join::GAIN.median(case).or_else(|| gain(case, joins, &join::ELAPSED));
         gain.filter(|_| !has_few_blocks(case)).map(Cell::times)
     };
     Table::over(joins)
         .each(&names, |table, name| table.column(heading(name), Align::Left, |case| cell(case, name)))
         .column("cache", Align::Left, |case| if has_direct { cache(case) } else { "" })
         .optional()
-        .column("method", Align::Left, |case| cell(case, "method"))
+        .column("method", Align::Left, |case| method(case))
         .column("ahead", Align::Right, |case| {
             Cell::or_absent(ahead(case).into_iter().find(|ahead| !ahead.is_empty()).map(Cell::from))
         })
@@ -99,7 +114,8 @@ fn block_nanos(case: &Case) -> Option<f64> {
 /// Columns for what varies besides method and size, and for these. Where one of several subjects has all the rows, its
 /// name stands over them.
 fn axes<'a>(cases: &'a [&'a Case]) -> Builder<'a, &'a Case> {
-    let is_axis = |name: &&str| *name != "method" && !SIZES.contains(name) && *name != "look_ahead_fixed";
+    let of_method = [parameters::METHOD.name, parameters::LOOK_AHEAD_FIXED.name];
+    let is_axis = |name: &&str| !of_method.contains(name) && !SIZES.contains(name);
     let names: Vec<&str> = varying(cases).into_iter().filter(is_axis).collect();
     let is_column = names.contains(&SUBJECT);
     let size = |case: &Case| SIZES.iter().map(|name| cell(case, name)).find(|size| !size.is_empty());
@@ -109,7 +125,7 @@ fn axes<'a>(cases: &'a [&'a Case]) -> Builder<'a, &'a Case> {
             let align = if name == SUBJECT { Align::Left } else { Align::Right };
             table.column(heading(name), align, |case| cell(case, name))
         })
-        .column("method", Align::Left, |case| cell(case, "method"))
+        .column("method", Align::Left, |case| method(case))
         .column("at once", Align::Right, |case| size(case).unwrap_or_default())
         .optional()
 }
@@ -120,7 +136,7 @@ fn times(cases: &[&Case]) -> Table {
     };
     axes(cases)
         .column("mean ± sd", Align::Right, |case| join::IO_TIME.in_case(case).map(Cell::mean))
-        .column("gain", Align::Decimal, |case| Cell::or_absent(gain(case, cases, "io_time").map(Cell::times)))
+        .column("gain", Align::Decimal, |case| Cell::or_absent(gain(case, cases, &join::IO_TIME).map(Cell::times)))
         .column("min", Align::Decimal, |case| of(case, |metric| metric.statistics.min))
         .optional()
         .column("median", Align::Decimal, |case| of(case, Metric::median))
@@ -147,12 +163,12 @@ fn few_blocks(cases: &[&Case]) -> String {
 /// What a batch is worth by its size: the gain of each method that was measured with some.
 fn curve(cases: &[&Case]) -> Option<Table> {
     let size = |case: &Case| SIZES.iter().find_map(|name| case.parameters.get(*name)?.as_u64());
-    let line = |case: &Case| ["subject", "rand", "method"].map(|name| cell(case, name));
+    let line = |case: &Case| [subject(case), rand(case), method(case)];
     let is_of_curve = |case: &&Case| cases.iter().filter(|other| line(other) == line(case)).count() >= CURVE_MIN;
     let mut sized: Vec<(&Case, u64)> =
         cases.iter().filter(|case| is_of_curve(case)).filter_map(|case| Some((*case, size(case)?))).collect();
     sorting::by_key(&mut sized, |(case, size)| (line(case), *size));
-    let gain = |case: &Case| gain(case, cases, "io_time");
+    let gain = |case: &Case| gain(case, cases, &join::IO_TIME);
     Table::over(&sized)
         .column("rows at once", Align::Right, |(_, size)| Cell::count(*size as f64))
         .column("blocks/request", Align::Decimal, |(case, _)| {
@@ -161,7 +177,7 @@ fn curve(cases: &[&Case]) -> Option<Table> {
         .column("gain", Align::Decimal, |(case, _)| Cell::or_absent(gain(case).map(Cell::times)))
         .bars("", Scale::Linear, |(case, _)| gain(case))
         .groups(|(case, _)| {
-            let line = format!("{} {}, rand {}", subject(case), cell(case, "method"), cell(case, "rand"));
+            let line = format!("{} {}, rand {}", subject(case), method(case), rand(case));
             line.trim_start().to_string()
         })
         .titled("What more rows at once gain:")
@@ -212,25 +228,23 @@ fn planner(joins: &[&Case], others: &[&Case]) -> Table {
 /// Gains and times next to the published ones; none for another setting.
 fn published(cases: &[&Case]) -> Vec<Table> {
     let find =
-        |case: &Case, what: &str| join::EXPERIMENT.published("io_time", case).find(|published| published.what == what);
+        |case: &Case, what: &str| figures(&join::IO_TIME, case).into_iter().find(|published| published.what == what);
     let of = |case: &Case, what: &str| find(case, what).map(|found| found.value);
-    let here: Vec<&Case> =
-        cases.iter().copied().filter(|case| join::EXPERIMENT.published("io_time", case).next().is_some()).collect();
+    let here: Vec<&Case> = cases.iter().copied().filter(|case| !figures(&join::IO_TIME, case).is_empty()).collect();
     let gain_of = |case: &Case, what: &str| {
         let alone = here.iter().copied().find(|case| is_alone(case))?;
         Some(of(alone, what)? / of(case, what)?)
     };
     let waited = |case: &Case| join::IO_TIME.median(case).unwrap_or(f64::INFINITY);
-    let best = |method: &String| {
-        let of_method = here.iter().copied().filter(|case| cell(case, "method") == *method);
+    let best = |name: &String| {
+        let of_method = here.iter().copied().filter(|case| method(case) == *name);
         let best = of_method.max_by(|one, other| waited(other).total_cmp(&waited(one)))?;
-        Some((gain(best, &here, "io_time"), best))
+        Some((gain(best, &here, &join::IO_TIME), best))
     };
-    let rows: Vec<(Option<f64>, &Case)> =
-        subjects::values(&here, |case| cell(case, "method")).iter().filter_map(best).collect();
+    let rows: Vec<(Option<f64>, &Case)> = subjects::values(&here, method).iter().filter_map(best).collect();
     let published = |case: &Case, what| Cell::or_absent(gain_of(case, what).map(Cell::times));
     let gains = Table::over(&rows)
-        .column("method", Align::Left, |(_, case)| cell(case, "method"))
+        .column("method", Align::Left, |(_, case)| method(case))
         .column("gain here", Align::Decimal, |(gain, _)| Cell::or_absent(gain.map(Cell::times)))
         .column("solid-state disk", Align::Decimal, |(_, case)| published(case, join::SOLID_STATE))
         .column("hard disk", Align::Decimal, |(_, case)| published(case, join::HARD_DISK))
@@ -238,13 +252,13 @@ fn published(cases: &[&Case]) -> Vec<Table> {
             Cell::or_absent(join::BLOCKS_PER_REQUEST.in_case(case).map(Cell::median))
         })
         .column("published", Align::Right, |(_, case)| {
-            join::EXPERIMENT.published("blocks_per_request", case).next().map(Cell::published)
+            figures(&join::BLOCKS_PER_REQUEST, case).into_iter().next().map(Cell::published)
         })
         .groups(|(_, case)| subject(case))
         .titled("The published gains are of a laptop's solid-state disk and of one hard disk:");
     let millis = |case: &Case, what| Cell::or_absent(find(case, what).map(Cell::published));
     let times = Table::over(&rows)
-        .column("method", Align::Left, |(_, case)| cell(case, "method"))
+        .column("method", Align::Left, |(_, case)| method(case))
         .column("here", Align::Decimal, |(_, case)| Cell::or_absent(join::IO_TIME.in_case(case).map(Cell::median)))
         .column("solid-state disk", Align::Right, |(_, case)| millis(case, join::SOLID_STATE))
         .column("hard disk", Align::Right, |(_, case)| millis(case, join::HARD_DISK))
@@ -256,16 +270,16 @@ fn published(cases: &[&Case]) -> Vec<Table> {
 /// What blocks and rows cost otherwise, on each subject.
 fn costs(cases: &[&Case]) -> Option<Table> {
     let known = [
-        ("sequential_block", "a block of a full scan, waiting"),
-        ("row", "a row of a full scan, CPU"),
-        ("cached_block", "a look-up with everything cached"),
-        ("elapsed", "a full scan"),
+        (join::SEQUENTIAL_BLOCK, "a block of a full scan, waiting"),
+        (join::ROW, "a row of a full scan, CPU"),
+        (join::CACHED_BLOCK, "a look-up with everything cached"),
+        (join::ELAPSED, "a full scan"),
     ];
     let mut rows: Vec<(&Case, &Metric, &str)> = Vec::new();
     for subject in subjects(cases) {
         let own: Vec<&Case> = cases.iter().copied().filter(|case| self::subject(case) == subject).collect();
-        for (spec, name) in known {
-            rows.extend(own.iter().find_map(|case| Some((*case, case.metric(spec)?, name))));
+        for (spec, name) in &known {
+            rows.extend(own.iter().find_map(|case| Some((*case, spec.in_case(case)?, *name))));
         }
     }
     let edge = |metric: &Metric, of: fn(&Metric) -> f64| metric.nanos_of(|metric| Some(of(metric))).map(time);
@@ -286,22 +300,34 @@ fn costs(cases: &[&Case]) -> Option<Table> {
 
 /// How many times less than one at a time, by medians, among the cases of the same table and subject; none where one of
 /// both read few blocks.
-fn gain(case: &Case, cases: &[&Case], name: &str) -> Option<f64> {
+fn gain(case: &Case, cases: &[&Case], spec: &Spec) -> Option<f64> {
     let alone = alone(case, cases)?;
-    let median = |case: &Case| case.metric(name).map(Metric::median);
-    let own = median(case).filter(|own| *own > 0.0 && !has_few_blocks(case) && !has_few_blocks(alone))?;
-    Some(median(alone)? / own)
+    let own = spec.median(case).filter(|own| *own > 0.0 && !has_few_blocks(case) && !has_few_blocks(alone))?;
+    Some(spec.median(alone)? / own)
 }
 
 /// The case of the same table and subject that reads one block at a time.
 fn alone<'a>(case: &Case, cases: &[&'a Case]) -> Option<&'a Case> {
-    let axes = [SUBJECT, "rand", "pad", "io", "direct"];
-    let same = |other: &&Case| axes.iter().all(|axis| cell(other, axis) == cell(case, axis));
+    let same = |other: &&Case| SAME.iter().all(|axis| cell(other, axis) == cell(case, axis));
     cases.iter().copied().filter(same).find(|other| is_alone(other))
 }
 
 fn is_alone(case: &Case) -> bool {
-    ALONE.contains(&cell(case, "method").as_str())
+    ALONE.contains(&method(case).as_str())
+}
+
+fn method(case: &Case) -> String {
+    cell(case, parameters::METHOD.name)
+}
+
+/// Per cent of the rows out of order.
+fn rand(case: &Case) -> String {
+    cell(case, parameters::RAND.name)
+}
+
+/// The published figures that a metric of a case is held against.
+fn figures(spec: &Spec, case: &Case) -> Vec<&'static Published> {
+    join::EXPERIMENT.published(&spec.name, case).collect()
 }
 
 fn whole(count: Option<f64>) -> Cell {

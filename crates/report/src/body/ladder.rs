@@ -80,7 +80,7 @@ pub(super) fn gives(_run: &Run, id: &str) -> bool {
 fn lines(run: &Run) -> Vec<Line<'_>> {
     let mut lines: Vec<Line> = Vec::new();
     for rung in RUNGS {
-        for case in run.cases_where("rung", rung.name) {
+        for case in run.cases_where(parameters::RUNG.name, rung.name) {
             let Some(nanos) = ladder::LATENCY.nanos(case) else { continue };
             let comparable = lines.last().filter(|row| row.rung.group == rung.group && rung.group != Group::Alone);
             let above = comparable.map(|row| row.nanos);
@@ -133,8 +133,9 @@ fn value(line: &Line) -> Cell {
 
 /// The missing rungs, with the reasons that findings give, each reason once.
 fn absent(run: &Run) -> Option<String> {
-    let is_measured =
-        |rung: &Rung| run.cases_where("rung", rung.name).any(|case| ladder::LATENCY.in_case(case).is_some());
+    let is_measured = |rung: &Rung| {
+        run.cases_where(parameters::RUNG.name, rung.name).any(|case| ladder::LATENCY.in_case(case).is_some())
+    };
     let mut missing: Vec<(Option<&str>, Vec<&str>)> = Vec::new();
     for rung in RUNGS.iter().filter(|rung| !is_measured(rung)) {
         let reason = reason(run, rung);

@@ -2,7 +2,7 @@
 
 pub(super) mod chart;
 
-use measure::schema::lio;
+use measure::schema::lio::{self, parameters};
 use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 
@@ -12,7 +12,19 @@ use crate::page::parameters::{CHECK, cell, heading, varying};
 use crate::page::{Align, Cell, Section, Table};
 
 /// The parameters that a grid has in common.
-const AXES: [&str; 5] = ["access", "touch", "threads", "changed_rows", "visibility"];
+const AXES: [&str; 5] = [
+    parameters::ACCESS.name,
+    parameters::TOUCH.name,
+    parameters::THREADS.name,
+    parameters::CHANGED_ROWS.name,
+    parameters::VISIBILITY.name,
+];
+
+/// The parameters of a table, which the rows of the evidence tell apart.
+const OF_TABLE: [&str; 3] = [parameters::TABLE.name, parameters::ROW_LENGTH.name, parameters::COLUMNS.name];
+
+/// Parameters whose values are words.
+const WORDS: [&str; 4] = [SUBJECT, parameters::ACCESS.name, parameters::TOUCH.name, parameters::TABLE.name];
 
 /// Where every row is known to be visible to all, as it is in the engine.
 const ALL_VISIBLE: &str = "all-visible";
@@ -40,21 +52,22 @@ fn accesses(cases: &[&Case]) -> Vec<[String; 5]> {
 
 /// The last column is the same access in all tables, whatever its number.
 fn access(case: &Case) -> [String; 5] {
-    let last = format!("column-{}", cell(case, "columns"));
-    AXES.map(|axis| match (axis, cell(case, axis)) {
-        ("touch", touch) if touch == last => "column-last".into(),
-        ("visibility", visibility) if visibility == ALL_VISIBLE => String::new(),
-        (_, value) => value,
+    let last = format!("column-{}", cell(case, parameters::COLUMNS.name));
+    AXES.map(|axis| match cell(case, axis) {
+        touch if axis == parameters::TOUCH.name && touch == last => "column-last".into(),
+        visibility if axis == parameters::VISIBILITY.name && visibility == ALL_VISIBLE => String::new(),
+        value => value,
     })
 }
 
 /// One grid of row lengths by columns, the subjects side by side; none where there is one table only.
 fn grid(access: &[String; 5], cases: &[&Case]) -> Option<Table> {
-    let has_shape = |case: &Case| case.parameters.contains_key("row_length");
+    let has_shape = |case: &Case| case.parameters.contains_key(parameters::ROW_LENGTH.name);
     let is_here = |case: &Case| self::access(case) == *access && has_shape(case);
     let here: Vec<&Case> = cases.iter().copied().filter(|case| is_here(case)).collect();
     let of = |name: &'static str| values(&here, |case| cell(case, name));
-    let (lengths, columns, subjects) = (of("row_length"), of("columns"), subjects(&here));
+    let (lengths, columns) = (of(parameters::ROW_LENGTH.name), of(parameters::COLUMNS.name));
+    let subjects = subjects(&here);
     let is_named = subjects::are_named(&here);
     if here.len() < 2 || (lengths.len() * columns.len() < 2 && !is_named) {
         return None;
@@ -62,15 +75,16 @@ fn grid(access: &[String; 5], cases: &[&Case]) -> Option<Table> {
     // A server's blocks of which each row is visible to all are read as the published ones were.
     let is_published = access[4].is_empty();
     let published = |case: &Case| -> Vec<f64> {
-        lio::EXPERIMENT.published("lio", case).filter(|_| is_published).map(|published| published.value).collect()
+        let metric = lio::LIO;
+        let published = lio::EXPERIMENT.published(&metric.name, case).filter(|_| is_published);
+        published.map(|published| published.value).collect()
     };
     let has_published = here.iter().any(|case| !published(case).is_empty());
     let cost = |length: &String, count: &String| {
-        let shape: Vec<&Case> = here
-            .iter()
-            .copied()
-            .filter(|case| cell(case, "row_length") == *length && cell(case, "columns") == *count)
-            .collect();
+        let is_of_shape = |case: &&Case| {
+            cell(case, parameters::ROW_LENGTH.name) == *length && cell(case, parameters::COLUMNS.name) == *count
+        };
+        let shape: Vec<&Case> = here.iter().copied().filter(is_of_shape).collect();
         let own = |subject: &String| {
             let found = shape.iter().find(|case| self::subject(case) == *subject).and_then(|case| lio::LIO.nanos(case));
             found.map_or(ABSENT.into(), |nanos| three_digits(nanos / 1e3))
@@ -114,11 +128,9 @@ fn evidence(cases: &[&Case]) -> Table {
     if is_named {
         sorting::by_key(&mut cases, |case| accesses.iter().position(|access| *access == self::access(case)));
     }
-    let shown = |name: &&str| ["table", "row_length", "columns"].contains(name) || (!is_named && AXES.contains(name));
+    let shown = |name: &&str| OF_TABLE.contains(name) || (!is_named && AXES.contains(name));
     let names: Vec<&str> = varying(&cases).into_iter().filter(|name| *name == SUBJECT || shown(name)).collect();
-    let align = |name: &str| {
-        if [SUBJECT, "access", "touch", "table"].contains(&name) { Align::Left } else { Align::Right }
-    };
+    let align = |name: &str| if WORDS.contains(&name) { Align::Left } else { Align::Right };
     // A cost without its spread says too much: this column does not go where the width is small.
     let has_range = cases.iter().any(|case| range(case, None).is_some());
     let shared = column_unit(&cases.iter().map(|case| lio::LIO.nanos(case)).collect::<Vec<_>>());
@@ -144,8 +156,8 @@ fn evidence(cases: &[&Case]) -> Table {
 
 fn axis(name: &str) -> String {
     match name {
-        "changed_rows" => "changed %".into(),
-        "row_length" => "row bytes".into(),
+        name if name == parameters::CHANGED_ROWS.name => "changed %".into(),
+        name if name == parameters::ROW_LENGTH.name => "row bytes".into(),
         _ => heading(name),
     }
 }
@@ -165,8 +177,8 @@ fn cross_checks(checks: &[&Case]) -> Option<Table> {
     let cost = |case: &Case| lio::LIO.in_case(case).or(lio::PHYSICAL_BLOCK.in_case(case)).and_then(Metric::nanos);
     Table::over(checks)
         .column("cross-check", Align::Left, |case| what(case))
-        .column("row bytes", Align::Right, |case| cell(case, "row_length"))
-        .column("columns", Align::Right, |case| cell(case, "columns"))
+        .column("row bytes", Align::Right, |case| cell(case, parameters::ROW_LENGTH.name))
+        .column("columns", Align::Right, |case| cell(case, parameters::COLUMNS.name))
         .column("a block", Align::Decimal, |case| Cell::or_absent(cost(case).map(Cell::time)))
         .column("range", Align::Word, |case| range(case, None))
         .optional()
@@ -176,7 +188,10 @@ fn cross_checks(checks: &[&Case]) -> Option<Table> {
 /// What a check is about, in words.
 fn what(case: &Case) -> String {
     match cell(case, CHECK).as_str() {
-        "physical" => format!("physical, {}, {} a read", cell(case, "access"), cell(case, "blocks_per_read")),
+        "physical" => {
+            let [access, blocks] = [parameters::ACCESS, parameters::BLOCKS_PER_READ].map(|one| cell(case, one.name));
+            format!("physical, {access}, {blocks} a read")
+        }
         check => format!("{}: {}", heading(check), cell(case, check).replace('-', " ")),
     }
 }

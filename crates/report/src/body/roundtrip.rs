@@ -2,7 +2,8 @@
 
 pub(super) mod chart;
 
-use measure::schema::{Published, reads, roundtrip};
+use measure::schema::roundtrip::{self, parameters};
+use measure::schema::{Published, reads};
 use measure::{Case, Metric, Run};
 
 use crate::page::number::grouped;
@@ -10,7 +11,7 @@ use crate::page::parameters::{cell, heading, varying};
 use crate::page::{Align, Cell, Section, Table};
 
 /// Parameters that have columns of their own.
-const KNOWN: [&str; 3] = ["pass", "blocks_per_read", "tier"];
+const KNOWN: [&str; 3] = [parameters::PASS.name, parameters::BLOCKS_PER_READ.name, parameters::TIER.name];
 
 /// The table of passes with the published figures under it.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -34,11 +35,11 @@ fn passes(cases: &[&Case]) -> Table {
     let has_latency = cases.iter().any(|case| reads::READ_LATENCY.in_case(case).is_some());
     let has_bound = cases.iter().any(|case| bound(case).is_some());
     Table::over(cases)
-        .column("pass", Align::Left, |case| cell(case, "pass").replace('-', " "))
+        .column("pass", Align::Left, |case| cell(case, parameters::PASS.name).replace('-', " "))
         .each(&others, |table, name| table.column(heading(name), Align::Left, |case| cell(case, name)))
-        .column("a read", Align::Right, |case| cell(case, "blocks_per_read"))
+        .column("a read", Align::Right, |case| cell(case, parameters::BLOCKS_PER_READ.name))
         .column("served by", Align::Left, |case| {
-            case.parameter("tier").unwrap_or_else(|| "not known".into()).replace('-', " ")
+            parameters::TIER.in_case(case).unwrap_or_else(|| "not known".into()).replace('-', " ")
         })
         .optional()
         .column("reads", Align::Right, |case| Cell::or_absent(counted(case).map(Cell::count)))

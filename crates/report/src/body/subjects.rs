@@ -3,16 +3,17 @@
 use std::collections::{HashMap, HashSet};
 
 use measure::Case;
+use measure::schema::lio;
 use measure::sorting;
 
 use crate::page::parameters::cell;
 use crate::page::{Align, Cell, Table};
 
 /// The parameter that names the subject; a run of one subject omits it.
-pub(super) const SUBJECT: &str = "subject";
+pub(super) const SUBJECT: &str = lio::parameters::SUBJECT.name;
 
 /// The subject that stands first, and goes without a name where it is alone.
-const FIRST: &str = "engine";
+pub(super) const FIRST: &str = "engine";
 
 /// On what a case was measured; empty where there is one subject only.
 pub(super) fn subject(case: &Case) -> String {

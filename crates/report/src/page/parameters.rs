@@ -3,23 +3,46 @@
 use std::collections::HashSet;
 
 use measure::case::plain;
+use measure::schema::{counters, disk, ladder, lio, reads, roundtrip};
 use measure::{Case, Parameters};
 use serde_json::Value;
 
 use super::number::{bytes, grouped, three_digits};
 
 /// The parameter of cases that check others.
-pub(crate) const CHECK: &str = "check";
+pub(crate) const CHECK: &str = lio::parameters::CHECK.name;
 
 /// Parameters that are counted in bytes.
-const IN_BYTES: [&str; 9] =
-    ["block_size", "span", "offset", "distance", "size", "length", "payload", "footprint", "huge_bytes"];
+const IN_BYTES: [&str; 7] = [
+    BLOCK_SIZE,
+    disk::parameters::SPAN.name,
+    disk::parameters::OFFSET.name,
+    disk::parameters::DISTANCE.name,
+    lio::parameters::PAYLOAD.name,
+    ladder::parameters::FOOTPRINT.name,
+    ladder::parameters::HUGE_BYTES.name,
+];
 
 /// The place of reads on a device, from 0 to 1, which is shown as a part of it.
-const POSITION: &str = "position";
+const POSITION: &str = disk::parameters::POSITION.name;
 
 /// Parameters whose digits are a name, to be typed again.
-const NAMES: [&str; 2] = ["seed", "pid"];
+const NAMES: [&str; 2] = [disk::parameters::SEED.name, counters::parameters::PID.name];
+
+// Parameters that have words or units of their own.
+const BLOCK_SIZE: &str = disk::parameters::BLOCK_SIZE.name;
+const DIRECT: &str = disk::parameters::DIRECT.name;
+const DURATION: &str = disk::parameters::DURATION.name;
+const HUGE_PAGES: &str = reads::parameters::HUGE_PAGES.name;
+const IO_METHOD: &str = disk::parameters::IO_METHOD.name;
+const PASS: &str = roundtrip::parameters::PASS.name;
+const PATTERN: &str = disk::parameters::PATTERN.name;
+const RATE: &str = disk::parameters::RATE.name;
+const ROW_LENGTH: &str = lio::parameters::ROW_LENGTH.name;
+const RUNG: &str = ladder::parameters::RUNG.name;
+const SEGMENT: &str = reads::parameters::SEGMENT.name;
+const WORKERS: &str = disk::parameters::WORKERS.name;
+const ZONE: &str = disk::parameters::ZONE.name;
 
 /// The parameters that every case has with one and the same value, in the order of the first case.
 ///
@@ -80,11 +103,11 @@ pub(crate) fn in_full(name: &str, value: &Value) -> String {
 /// What follows a value where no heading names its unit.
 fn unit(name: &str, text: &str) -> &'static str {
     match (name, text) {
-        ("duration", _) => " s",
-        ("rate", _) => "/s",
+        (DURATION, _) => " s",
+        (RATE, _) => "/s",
         // All its digits are shown, which no larger unit has.
-        ("row_length", "1") => " byte",
-        ("row_length", _) => " bytes",
+        (ROW_LENGTH, "1") => " byte",
+        (ROW_LENGTH, _) => " bytes",
         _ => "",
     }
 }
@@ -106,15 +129,15 @@ pub(crate) fn described(name: &str, value: &Value) -> String {
 
 fn worded(name: &str, text: &str) -> String {
     match (name, text) {
-        ("direct", "true") => "direct".into(),
-        ("direct", "false") => "buffered".into(),
-        ("huge_pages", "true") => "huge-page buffers".into(),
-        ("huge_pages", "false") => "buffers on small pages".into(),
-        ("block_size", size) => format!("{size} blocks"),
-        ("pattern", "apart") => "one distance apart".into(),
-        ("pattern" | "io_method" | "pass" | "zone" | "rung" | "segment", word) => word.into(),
-        ("workers", "1") => "1 worker".into(),
-        ("workers", count) => format!("{count} workers"),
+        (DIRECT, "true") => "direct".into(),
+        (DIRECT, "false") => "buffered".into(),
+        (HUGE_PAGES, "true") => "huge-page buffers".into(),
+        (HUGE_PAGES, "false") => "buffers on small pages".into(),
+        (BLOCK_SIZE, size) => format!("{size} blocks"),
+        (PATTERN, "apart") => "one distance apart".into(),
+        (PATTERN | IO_METHOD | PASS | ZONE | RUNG | SEGMENT, word) => word.into(),
+        (WORKERS, "1") => "1 worker".into(),
+        (WORKERS, count) => format!("{count} workers"),
         _ => format!("{} {}", heading(name), with_unit(name, text)),
     }
 }

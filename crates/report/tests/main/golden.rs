@@ -551,8 +551,26 @@ fn samples_of_unequal_lengths_are_compared_for_each_second_and_count_no_executio
         assert!(unequal.contains(part), "no {part}: {unequal}");
     }
     assert!(!unequal.contains("client executions,") && !unequal.contains(" rows"), "{unequal}");
+    assert!(unequal.contains("Samples count no executions: "), "{unequal}");
     let (equal, unequal) = (ratio(&equal).unwrap(), ratio(&unequal).unwrap());
     assert!((unequal - equal / 2.0).abs() < 0.01, "{equal} and {unequal}");
+}
+
+#[test]
+fn executions_that_were_not_counted_are_left_empty_and_not_shown_as_none() {
+    let mut comparison = documents::profile_comparison();
+    comparison.new[0].amount.count = None;
+    let line = |comparison: &measure::compare::ProfileComparison, id: &str| {
+        let table = in_format("csv", Shown::Profiles(comparison));
+        table.lines().find(|line| line.contains(id)).unwrap().to_string()
+    };
+    assert_eq!(line(&comparison, "7bbbbbbbbbbbb"), "new,,7bbbbbbbbbbbb,,,,,,,40000,,40000,40000");
+    assert!(report::render(Shown::Profiles(&comparison), &WIDE).contains("8ccccccccccccc  90.0 µs           0"));
+    comparison.new.iter_mut().for_each(|one| one.amount.count = None);
+    comparison.vanished.clear();
+    let page = report::render(Shown::Profiles(&comparison), &WIDE);
+    let heading = page.lines().skip_while(|line| *line != "new statements").nth(1).unwrap();
+    assert!(!heading.contains("executions"), "{page}");
 }
 
 #[test]

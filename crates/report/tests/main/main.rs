@@ -7,5 +7,6 @@ mod accessibility;
 mod browser;
 mod documents;
 mod golden;
+mod names;
 mod old_runs;
 mod pages;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use measure::schema::{calibrate, conditions};
+use measure::schema::{calibrate, conditions, scan};
 use measure::store::read_run;
 use measure::{Case, Run, Unit};
 use proptest::prelude::*;
@@ -424,6 +424,53 @@ fn a_mean_above_the_99th_percentile_is_explained_by_the_second_with_most() {
 }
 
 #[test]
+fn sessions_that_sleep_are_said_apart_from_the_others_at_work() {
+    let mut run = documents::profile_sampled();
+    assert!(!in_one_line(&run).contains("in idle waits"), "none sleeps, and pauses of clients are none");
+    let idle = |micros: f64| {
+        let total = vec![documents::single("total", Unit::Microseconds, "samples", micros)];
+        documents::case(json!({"table": "class", "class": "idle"}), total)
+    };
+    run.cases.push(idle(60_012_000.0));
+    let page = in_one_line(&run);
+    assert!(page.contains("(p95 8.00, p99 11.0), 1.00 of them in idle waits"), "{page}");
+    run.cases.pop();
+    run.cases.push(idle(600_000.0));
+    assert!(!in_one_line(&run).contains("in idle waits"), "a hundredth of a session");
+}
+
+#[test]
+fn a_ranking_by_what_no_statement_has_is_no_page_without_a_word() {
+    let mut run = documents::profile_sampled();
+    for case in run.cases.iter_mut().filter(|case| case.is("table", "statement")) {
+        case.metrics.retain(|metric| !["physical_reads", "logical_reads", "cpu"].contains(&metric.name.as_str()));
+    }
+    for (sort, said) in [
+        ("physical-reads", "any physical reads here, so none can be ranked by them. --sort response-time"),
+        ("logical-reads", "any logical reads here, so none can be ranked by them. --sort response-time"),
+        ("cpu", "any CPU time here, so none can be ranked by it. --sort response-time"),
+    ] {
+        run.subject.insert("sort".into(), json!(sort));
+        let page = in_one_line(&run);
+        assert!(page.contains(said), "{page}");
+    }
+    run.subject.insert("sort".into(), json!("response-time"));
+    let page = in_one_line(&run);
+    assert!(page.contains("statements by response time") && !page.contains("can be ranked"), "{page}");
+}
+
+#[test]
+fn files_beyond_those_that_are_kept_apart_are_not_left_out_of_the_count_in_silence() {
+    let mut run = documents::profile();
+    run.subject.insert("files".into(), json!(["all.trc", "all.trc from byte 77"]));
+    let page = in_one_line(&run);
+    assert!(page.contains("2 files, "), "{page}");
+    run.subject.insert("files".into(), json!(["all.trc", "all.trc from byte 77 and all behind it"]));
+    let page = in_one_line(&run);
+    assert!(page.contains("2 files and more (further ones are added to the last), "), "{page}");
+}
+
+#[test]
 fn samples_without_work_have_the_line_of_the_sampling_and_no_second_word_about_it() {
     let mut run = documents::profile_sampled();
     run.cases.retain(|case| !["call", "event"].iter().any(|table| case.is("table", table)));
@@ -458,20 +505,46 @@ fn in_one_line(run: &Run) -> String {
     report::render(run, &WIDE).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What the figure of the cheapest logical read is of.
+fn cheapest_logical_read(run: Run) -> String {
+    let page = html::report(&[run], &[]);
+    let (_, rest) = page.split_once("the cheapest logical read: ").unwrap();
+    rest.split('<').next().unwrap().to_string()
+}
+
+#[test]
+fn the_figure_of_a_logical_read_is_not_taken_for_one_of_another_kind_or_subject() {
+    let said = cheapest_logical_read(documents::lio_on_server());
+    assert_eq!(said, "rows of 2\u{202f}500 bytes, 1 column, full scan, touching rows, on the engine");
+}
+
 #[test]
 fn the_figures_of_logical_reads_name_one_column_and_the_table_of_a_standby_as_they_are() {
-    let figure = |run: Run| {
-        let page = html::report(&[run], &[]);
-        let (_, rest) = page.split_once("the cheapest logical read: ").unwrap();
-        rest.split('<').next().unwrap().to_string()
-    };
-    assert_eq!(figure(documents::lio()), "rows of 2\u{202f}500 bytes, 1 column");
+    assert_eq!(cheapest_logical_read(documents::lio()), "rows of 2\u{202f}500 bytes, 1 column");
     let mut standby = documents::lio();
     for case in &mut standby.cases {
         case.parameters.retain(|name, _| !["row_length", "columns"].contains(&name.as_str()));
         case.parameters.insert("table".into(), json!("pg_proc"));
     }
-    assert_eq!(figure(standby), "pg_proc");
+    assert_eq!(cheapest_logical_read(standby), "pg_proc");
+}
+
+#[test]
+fn rows_of_which_blocks_were_read_are_not_said_to_cost_that_with_everything_in_memory() {
+    let mut run = documents::scan();
+    for case in &mut run.cases {
+        case.parameters.insert("subject".into(), json!("engine"));
+    }
+    let cached = in_one_line(&run);
+    assert!(cached.contains("CPU for a row, everything in memory:"), "{cached}");
+    // A sample before the last one can be the one that missed blocks.
+    let mut warned = run.clone();
+    warned.findings.push(scan::findings::NOT_ALL_CACHED.of("Blocks were missing."));
+    run.cases[0].metrics.push(documents::single("physical_reads", Unit::Count, "gate", 12.0));
+    for read in [run, warned].iter().map(in_one_line) {
+        assert!(read.contains("including reads of blocks that were not cached"), "{read}");
+        assert!(!read.contains("everything in memory"), "{read}");
+    }
 }
 
 #[test]

@@ -158,7 +158,8 @@ impl ClusterCopy {
         error
     }
 
-    fn unfit(&self, reason: String) -> PrivateServerError {
+    /// Why no server is started on it.
+    pub(super) fn unfit(&self, reason: String) -> PrivateServerError {
         PrivateServerError::UnfitCopy { directory: self.directory.clone(), reason }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use sys::file::{Filling, reserve};
 
@@ -117,9 +117,7 @@ fn write_table(
     };
     let filling = Filling::new(file.file(), table.file_bytes(), make, stop);
     filling.run(progress).map_err(|error| file.failed(error))?;
-    if stop.load(Ordering::Relaxed) {
-        return Err(StorageError::Stopped);
-    }
+    StorageError::unless_stopped(stop)?;
     file.finish()?;
     Ok(file)
 }
@@ -143,6 +141,7 @@ mod tests {
     use crate::tests::stored_files::{change_byte, cut, first_bad_page};
     use dataset::uniform::RowShape;
     use dataset::{DataSet, Value};
+    use std::sync::atomic::Ordering;
 
     fn spec(row_length: u32, columns: u32) -> TableSpec {
         TableSpec::new(

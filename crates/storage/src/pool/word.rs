@@ -2,7 +2,7 @@
 //!
 //! Each page of a segment has one. All changes of the right to touch bytes of a frame are changes of a word, so the
 //! protocol is this file and no other; it moves no bytes and knows no frames beyond their number. It is checked in
-//! every interleaving by loom (`tests/pool_loom.rs`).
+//! every interleaving by loom (`tests/all/pool_loom.rs`).
 //!
 //! A word is in one of four states, and each allows only these steps:
 //!

@@ -7,5 +7,6 @@ mod formats;
 mod full_disk;
 mod killed_load;
 mod nested_loop;
+mod pool_loom;
 mod pool_reads;
 mod units;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dataset::DataSet;
@@ -38,10 +38,7 @@ use crate::logical_reads::{
 use crate::memory_share::{self, Wanted};
 use crate::opening::Progress;
 use crate::progress::tenths;
-use crate::subject::{Closing, ENGINE, Subject};
-
-/// What the text of all rows depends on. One seed for good, so that tables of an earlier run serve again.
-pub(crate) const TABLE_SEED: u64 = 1;
+use crate::subject::{Closing, ENGINE, Subject, TABLE_SEED};
 
 /// Bytes of an undo record besides the row's: its own column count, three numbers with their lengths, the length of
 /// the row, and the entry of the row directory.
@@ -221,7 +218,7 @@ impl Engine {
         let mut others = others.chunks((BATCH_PAGES * others.len() / own.len().max(1)).max(1));
         let session = self.pool.session();
         for batch in own.chunks(BATCH_PAGES) {
-            check_stop(stop)?;
+            StorageError::unless_stopped(stop)?;
             session.load_many(batch)?;
             others.next().map_or(Ok(()), |batch| session.load_many(batch))?;
         }
@@ -318,7 +315,7 @@ impl LogicalReads for Engine {
         let session = self.pool.session();
         let mut samples = Vec::with_capacity(blocks as usize);
         let mut timed = |blocks: u32, read: &mut dyn FnMut() -> Result<(), StorageError>| {
-            check_stop(&self.stop)?;
+            StorageError::unless_stopped(&self.stop)?;
             let start = self.clock.now();
             read()?;
             samples.push(self.clock.now().since(start).0 as f64 / f64::from(blocks));
@@ -407,14 +404,10 @@ fn is_chosen(row: u64, seed: u64, percent: u32) -> bool {
 
 fn scan_in(session: &Session<'_>, table: &HeapTable, stop: &AtomicBool) -> Result<(), SubjectError> {
     for first in (0..table.pages()).step_by(PAGES_AT_ONCE as usize) {
-        check_stop(stop)?;
+        StorageError::unless_stopped(stop)?;
         session.prefetch_range(table.page(first), PAGES_AT_ONCE.min(table.pages() - first))?;
     }
     Ok(())
-}
-
-fn check_stop(stop: &AtomicBool) -> Result<(), StorageError> {
-    if stop.load(Ordering::Relaxed) { Err(StorageError::Stopped) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn servers_get_the_bytes_that_they_always_got() {
         let uniform = |row_length, columns| {
-            sum(&DataSet::uniform(RowShape { row_length, columns }, 25 * 100_000, crate::engine::TABLE_SEED))
+            sum(&DataSet::uniform(RowShape { row_length, columns }, 25 * 100_000, crate::subject::TABLE_SEED))
         };
         assert_eq!(uniform(25, 5), 15_511_956_703_980_314_152);
         assert_eq!(uniform(25, 25), 13_862_952_345_384_263_516);

@@ -7,8 +7,9 @@ use dataset::uniform::RowShape;
 use measure::quantity::grouped;
 
 use super::copy_text;
-use crate::engine::TABLE_SEED;
+use crate::by_statements;
 use crate::logical_reads::{Cell, SubjectError};
+use crate::subject::TABLE_SEED;
 
 /// The head of a page, and the pointer to a row in it.
 const PAGE_HEAD_BYTES: u64 = 24;
@@ -22,9 +23,6 @@ const INDEX_ENTRY_BYTES: u64 = 8 + 4;
 
 /// Most bytes of a row's values that stay whole in its page: `toast_tuple_target` at its largest, less the head.
 pub(super) const WHOLE_VALUES_MAX: u64 = 8160 - ROW_HEAD_BYTES;
-
-/// Columns shorter than this hold the same text in many rows, so that an index on one leads to no single row.
-const KEY_LENGTH_MIN: usize = 10;
 
 /// The table of a cell on a server.
 #[derive(Clone, Debug)]
@@ -88,7 +86,7 @@ impl Layout {
 
     /// Whether the first column differs from row to row, so that an index on it leads to one row.
     pub fn has_key(&self) -> bool {
-        self.data.shape().column_lengths().next().is_some_and(|length| length >= KEY_LENGTH_MIN)
+        by_statements::has_key(&self.data)
     }
 
     /// The columns, each as long as its text: `c1 varchar(50), c2 varchar(50)`.

@@ -21,10 +21,11 @@ use super::layout::Layout;
 use super::needs::Needs;
 use super::notes::Notes;
 use super::statement::{Meter, StatementCost, expect, sources};
+use crate::by_statements::{ACCESSES, ByStatements, LOOKED_FOR_MAX};
 use crate::error::SubjectError;
 use crate::logical_reads::{
     Access, Asked, Baseline, Cell, ColdRead, Cost, Counted, Counts, FirstScans, LogicalReads, Pass, Population,
-    Snapshot, Sources, Table, TableFacts, Touch, TouchAxis,
+    Snapshot, Sources, Table, TableFacts, Touch,
 };
 use crate::opening::Progress;
 use crate::progress::tenths;
@@ -36,9 +37,6 @@ pub(super) const WHOLE_ROWS: &str = "toast_tuple_target = 8160";
 
 /// A table without rows: what a statement costs without its blocks.
 const EMPTY: &str = "no_rows";
-
-/// Most rows that are looked for one by one.
-const LOOKED_FOR_MAX: u64 = 50_000;
 
 /// About what sending a row takes, and inserting it into another table.
 const COPY_TIME_A_ROW: Duration = Duration::from_micros(2);
@@ -78,27 +76,14 @@ const SETTINGS: [(&str, &str); 12] = [
 /// addresses.
 const MEMOIZE_SINCE: u32 = 14;
 
-/// The ways to a block that a server has.
-const ACCESSES: [Access; 3] = [Access::FullScan, Access::Rowid, Access::Index];
+/// A server, in sentences.
+const BY_STATEMENTS: ByStatements =
+    ByStatements { option: "--on", reader: "session", versions: "a server keeps versions of rows in another way" };
 
 /// Why a server can do nothing of what is asked; `None` where it can do some.
 pub(super) fn unfit(asked: &Asked) -> Option<String> {
-    if !asked.threads.contains(&1) {
-        return Some("--threads has to contain 1 with --on: one session reads".into());
-    }
-    if !asked.changed_rows.contains(&0) {
-        let reason = "--changed-rows has to contain 0 with --on: a server keeps versions of rows in another way";
-        return Some(reason.into());
-    }
-    if asked.touches.iter().all(|touch| *touch == TouchAxis::Every(Touch::Directory)) {
-        let reason = "--touch directory cannot go alone with --on: write rows, column-N or column-last";
-        return Some(reason.into());
-    }
-    if !asked.accesses.iter().any(|access| ACCESSES.contains(access)) {
-        let reason = "--access one-page cannot go alone with --on: write full-scan, rowid or index.";
-        return Some(reason.into());
-    }
-    asked.cells.iter().find_map(|cell| Some(Layout::of(*cell).err()?.to_string()))
+    let of_cells = || asked.cells.iter().find_map(|cell| Some(Layout::of(*cell).err()?.to_string()));
+    BY_STATEMENTS.unfit(asked).or_else(of_cells)
 }
 
 /// The step of a plan that reads the table.
@@ -265,7 +250,7 @@ impl ServerReads {
 
     /// Why a pass cannot be made; `None` where it can.
     fn absence(&self, pass: &Pass) -> Result<Option<Finding>, SubjectError> {
-        let (table, name) = (self.table()?, self.notes.name());
+        let table = self.table()?;
         if pass.access == Access::Index && !table.layout.has_key() {
             let reason = format!(
                 "Rows of {} were not read through an index: their first column is too short to tell rows apart.",
@@ -273,22 +258,7 @@ impl ServerReads {
             );
             return Ok(Some(row::ABSENT_ACCESS.named("index", reason)));
         }
-        if !table.accesses.contains(&pass.access) {
-            let access = pass.access;
-            return Ok(Some(
-                row::ABSENT_ACCESS.named(access.name(), format!("{name} was not read by {access}: no statement does.")),
-            ));
-        }
-        if pass.threads != 1 {
-            return Ok(Some(
-                row::ABSENT_THREADS.of(format!("{name} was not read by several threads: one session reads.")),
-            ));
-        }
-        if pass.touch == Touch::Directory {
-            let reason = format!("The directory of rows was not read on {name}: no statement stops there.");
-            return Ok(Some(row::ABSENT_DIRECTORY.of(reason)));
-        }
-        Ok(None)
+        Ok(BY_STATEMENTS.absence(self.notes.name(), pass, table.accesses.iter().copied()))
     }
 
     /// What to ask for a way and a touch.

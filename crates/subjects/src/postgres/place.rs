@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use server::place::{SCHEMES as ADDRESSES, without_password};
-use server::private::{Archive, Installation, PrivateServer, PrivateServerError, ServerSettings, Source, VERSIONS};
-use server::{Address, ClusterCopy, Limits, ServerFacts, schema, space};
+use server::private::{Archive, Installation, PrivateServer, PrivateServerError, ServerSettings, Starter, VERSIONS};
+use server::{Address, Limits, ServerFacts, schema, space};
 
 use super::access_paths::{PostgresPaths, buffers_needed, check_rows};
 use super::calibration::{Calibration, CalibrationAsked};
@@ -29,13 +29,6 @@ use crate::round_trip::{self, RoundTrip};
 
 /// How words begin that name a server.
 pub(crate) const SCHEMES: [&str; 2] = ["postgres:", "postgresql://"];
-
-/// About how long fetching the programs of a private server takes, and starting it.
-const FETCH_TIME: Duration = Duration::from_secs(15);
-const START_TIME: Duration = Duration::from_secs(3);
-
-/// The address that a dry run takes for a private server, which is not started.
-const NOWHERE: &str = "postgres://postgres@%2Fnonexistent/postgres";
 
 /// Shared buffers of a private server for the experiment on round trips.
 const ROUND_TRIP_BUFFERS: u64 = 128 << 20;
@@ -68,7 +61,7 @@ impl PostgresPlace {
         let limits = Limits { statement, ..Limits::default() };
         let (address, private) = match &self.place {
             server::Place::Given(address) => (address.completed(&environment.defaults)?, None),
-            _ if environment.is_dry_run() => (Address::parse(NOWHERE)?, None),
+            _ if environment.is_dry_run() => (Address::nowhere(), None),
             place => {
                 let private = start(place, buffers, opening)?;
                 (Address::of(private.config()), Some(private))
@@ -81,12 +74,7 @@ impl PostgresPlace {
 
     /// The major version, as far as the word says it; of a given server the one that a dry run assumes.
     fn major(&self, environment: &Environment) -> Result<u32, SubjectError> {
-        Ok(match &self.place {
-            server::Place::Given(_) => environment.assumed_major,
-            server::Place::Private { major } => *major,
-            server::Place::Installed { directory } => Installation::at(directory)?.version().major,
-            server::Place::Copy(copy) => copy.major().map_err(|reason| unfit(copy, reason))?,
-        })
+        Ok(self.place.major()?.unwrap_or(environment.assumed_major))
     }
 
     /// Refuses an experiment that is not for a copy of a data directory: what it makes would stay there.
@@ -237,37 +225,13 @@ impl Place for PostgresPlace {
 }
 
 fn start(place: &server::Place, buffers: u64, opening: &mut Opening<'_>) -> Result<PrivateServer, SubjectError> {
-    let installation = installation(place, opening)?;
-    (opening.progress)(&format!("starting PostgreSQL {}", installation.version().text), START_TIME);
-    let scratch = &opening.environment.scratch;
-    if let server::Place::Copy(copy) = place {
-        return Ok(PrivateServer::start_on_copy(&installation, copy, scratch, &opening.stop)?);
-    }
-    Ok(PrivateServer::start(&installation, scratch, ServerSettings::new(buffers), &opening.stop)?)
-}
-
-fn unfit(copy: &ClusterCopy, reason: String) -> PrivateServerError {
-    PrivateServerError::UnfitCopy { directory: copy.directory.clone(), reason }
-}
-
-/// The programs of a private server, fetched where they are not in the cache.
-fn installation(place: &server::Place, opening: &mut Opening<'_>) -> Result<Installation, PrivateServerError> {
-    let major = match place {
-        server::Place::Installed { directory } => return Installation::at(directory),
-        server::Place::Private { major } => *major,
-        server::Place::Copy(copy) => match &copy.programs {
-            Some(directory) => return Installation::at(directory),
-            None => copy.major().map_err(|reason| unfit(copy, reason))?,
-        },
-        server::Place::Given(_) => return Err(PrivateServerError::UnknownVersion(0)),
+    let Environment { cache, proxy, scratch, .. } = opening.environment;
+    let mut starter = Starter {
+        cache: cache.as_deref(),
+        proxy: proxy.as_deref(),
+        scratch,
+        stop: &opening.stop,
+        progress: &mut *opening.progress,
     };
-    let Environment { cache, scratch, proxy, .. } = opening.environment;
-    let cache = match cache {
-        Some(cache) => cache.join("postgres"),
-        None => Installation::cache_in(scratch)?,
-    };
-    if !Installation::is_cached(major, &cache) {
-        (opening.progress)(&format!("fetching PostgreSQL {major}"), FETCH_TIME);
-    }
-    Installation::of(major, &Source { cache, proxy: proxy.clone() }, &opening.stop)
+    Ok(starter.start(place, |_| ServerSettings::new(buffers))?)
 }

@@ -57,10 +57,7 @@ pub(super) const PATHS: [PlannerPath; 5] = [
 
 /// The paths with the reason where one cannot answer the question.
 pub(super) fn offers(asked: Asked) -> Vec<PathOffer> {
-    let (is_shared_by_threads, counts_bytes) = (false, false);
-    let offer =
-        |of: &PlannerPath| PathOffer { path: of.path, is_shared_by_threads, counts_bytes, absence: of.absence(asked) };
-    PATHS.iter().map(offer).collect()
+    PATHS.iter().map(|of| PathOffer::of_planner(of.path, of.absence(asked))).collect()
 }
 
 impl PlannerPath {

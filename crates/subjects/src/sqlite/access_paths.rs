@@ -70,10 +70,7 @@ const PATHS: [SqlitePath; 4] = [
 
 /// The paths, each with the reason where it cannot answer the question.
 pub(super) fn offers(asked: Asked) -> Vec<PathOffer> {
-    let (is_shared_by_threads, counts_bytes) = (false, false);
-    let offer =
-        |of: &SqlitePath| PathOffer { path: of.path, is_shared_by_threads, counts_bytes, absence: of.absence(asked) };
-    PATHS.iter().map(offer).collect()
+    PATHS.iter().map(|of| PathOffer::of_planner(of.path, of.absence(asked))).collect()
 }
 
 impl SqlitePath {

@@ -22,21 +22,15 @@ use sys::time::Clock;
 
 use super::database::{Database, Need, Taken, description, identifier, subject_name};
 use super::load::{index_bytes, load, table_bytes};
-use crate::engine::TABLE_SEED;
+use crate::by_statements::{ACCESSES, ByStatements, LOOKED_FOR_MAX, has_key};
 use crate::error::SubjectError;
 use crate::logical_reads::{
     Access, Asked, Baseline, Cache, Cell, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot,
-    Sources, Table, TableFacts, Touch, TouchAxis,
+    Sources, Table, TableFacts, Touch,
 };
 use crate::opening::{Opening, Progress};
 use crate::progress::tenths;
-use crate::subject::{Closing, Subject};
-
-/// Most rows that are looked for one by one.
-const LOOKED_FOR_MAX: u64 = 50_000;
-
-/// Columns shorter than this hold the same text in many rows, and an index on one leads nowhere in particular.
-const KEY_LENGTH_MIN: usize = 10;
+use crate::subject::{Closing, Subject, TABLE_SEED};
 
 /// Tables of a given file that are read: those with the largest row numbers.
 const FOUND_TABLES_MAX: usize = 4;
@@ -47,8 +41,9 @@ const EMPTY: &str = "no_rows";
 /// The index on the first column.
 const INDEX: &str = "rows_by_c1";
 
-/// The ways to a page that SQLite has.
-const ACCESSES: [Access; 3] = [Access::FullScan, Access::Rowid, Access::Index];
+/// SQLite, in sentences.
+const BY_STATEMENTS: ByStatements =
+    ByStatements { option: "--on sqlite", reader: "connection", versions: "it keeps no versions" };
 
 /// A table that is ready.
 #[derive(Clone, Debug)]
@@ -89,21 +84,8 @@ pub struct SqliteReads {
 
 /// Why SQLite can do nothing of what is asked; `None` where it can do some.
 pub(super) fn unfit(asked: &Asked) -> Option<String> {
-    if !asked.threads.contains(&1) {
-        return Some("--threads has to contain 1 with --on sqlite: one connection reads".into());
-    }
-    if !asked.changed_rows.contains(&0) {
-        return Some("--changed-rows has to contain 0 with --on sqlite: it keeps no versions".into());
-    }
-    if asked.touches.iter().all(|touch| *touch == TouchAxis::Every(Touch::Directory)) {
-        let reason = "--touch directory cannot go alone with --on sqlite: write rows, column-N or column-last";
-        return Some(reason.into());
-    }
-    if !asked.accesses.iter().any(|access| ACCESSES.contains(access)) {
-        let reason = "--access one-page cannot go alone with --on sqlite: write full-scan, rowid or index";
-        return Some(reason.into());
-    }
-    asked.cells.iter().find_map(|cell| Some(data_of(*cell).check().err()?.to_string()))
+    let of_cells = || asked.cells.iter().find_map(|cell| Some(data_of(*cell).check().err()?.to_string()));
+    BY_STATEMENTS.unfit(asked).or_else(of_cells)
 }
 
 impl SqliteReads {
@@ -152,7 +134,7 @@ impl SqliteReads {
         });
         load(&self.database, &name, &data, &self.stop, &mut loading)?;
         drop(loading);
-        let has_key = data.shape().column_lengths().next().is_some_and(|length| length >= KEY_LENGTH_MIN);
+        let has_key = has_key(&data);
         let is_possible = |access: &Access| ACCESSES.contains(access) && (*access != Access::Index || has_key);
         let accesses: Vec<Access> = self.asked.accesses.iter().copied().filter(is_possible).collect();
         self.table = Some(Ready { name, rows: data.count(), accesses: Vec::new(), has_key, found_by_key: None });
@@ -245,26 +227,14 @@ impl SqliteReads {
 
     /// Why a pass cannot be made; `None` where it can.
     fn absence(&self, pass: &Pass) -> Result<Option<Finding>, SubjectError> {
-        let (table, name, access) = (self.ready()?, &self.name, pass.access);
-        if access == Access::Index && !table.has_key {
+        let table = self.ready()?;
+        if pass.access == Access::Index && !table.has_key {
             let reason = "Rows were not read through an index of SQLite where their first column is too short to tell \
                           rows apart.";
             return Ok(Some(row::ABSENT_ACCESS.named("index", reason)));
         }
-        if table.accesses.iter().all(|(prepared, _)| *prepared != access) {
-            let reason = format!("{name} was not read by {access}: no statement does.");
-            return Ok(Some(row::ABSENT_ACCESS.named(access.name(), reason)));
-        }
-        if pass.threads != 1 {
-            return Ok(Some(
-                row::ABSENT_THREADS.of(format!("{name} was not read by several threads: one connection reads.")),
-            ));
-        }
-        if pass.touch == Touch::Directory {
-            let reason = format!("The directory of rows was not read on {name}: no statement stops there.");
-            return Ok(Some(row::ABSENT_DIRECTORY.of(reason)));
-        }
-        Ok(None)
+        let accesses = table.accesses.iter().map(|(access, _)| *access);
+        Ok(BY_STATEMENTS.absence(&self.name, pass, accesses))
     }
 
     /// Looks rows up by their keys, and notes how many there are: each key leads to one at least.

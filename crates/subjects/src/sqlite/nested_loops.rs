@@ -24,12 +24,12 @@ use super::load::{index_bytes, load, table_bytes};
 use crate::error::SubjectError;
 use crate::nested_loops::{
     Asked, BlockCost, CachedCost, Group, InnerFacts, InnerTable, JoinCost, JoinPass, JoinVariant, Keys, NestedLoops,
-    ScanCost, Sources, TABLE_SEED,
+    ScanCost, Sources,
 };
 use crate::opening::{Opening, Progress};
 use crate::page_cache::{self, Witnessed};
 use crate::progress::tenths;
-use crate::subject::{Closing, Subject};
+use crate::subject::{Closing, Subject, TABLE_SEED};
 
 const TABLE: &str = "inner_rows";
 const INDEX: &str = "inner_by_key";

@@ -10,6 +10,7 @@ use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
 use sides::proptest::sample::select;
 use sides::{Reading, both_sides, reading, says};
 use subjects::postgres::calibration::own_queries::Listed;
+use subjects::postgres::calibration::queries::Unfinished;
 use subjects::postgres::calibration::server_caches::ServerCaches;
 use subjects::postgres::calibration::tablespaces::Tablespace;
 use subjects::postgres::calibration::verification_set::VerificationRows;
@@ -24,6 +25,7 @@ use crate::calibrate::estimate::Estimate;
 use crate::calibrate::screening::{leave_best, screen};
 use crate::calibrate::sets::{BETWEEN, CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::tablespaces::SpaceCost;
+use crate::calibrate::told_state::Unseen;
 use crate::calibrate::turn::{self, Planned, Switch, Tried, Turn};
 use crate::calibrate::{
     absent_constants, absent_remedies, crossover, listed_hidden, listed_lost, listed_without_tables, tablespaces,
@@ -147,15 +149,15 @@ fn a_query_that_a_set_harms_keeps_its_constants_and_the_advice_names_it() {
     let said = |state, harmed| {
         let comparison = halved_but(state, harmed);
         let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-        super::advice(&comparison, &advice, "postgres 18.6").message
+        whole(&comparison, &advice)
     };
     let one = said(State::AsFound, 1);
     for part in [
         "set seq_page_cost = 0.500, but not for 1 of your queries.",
         "With the set `cached`, exceptions apart, 9 of your 10 queries get a different plan; these take 0.500 times",
         "the worst 0.500 times as long",
-        "The exception keeps the server's own constants, by SET LOCAL in its transaction or by ALTER ROLE: q0 (3.00 \
-         times as long with the set).",
+        "The exception from the set `cached` keeps the server's own constants, by SET LOCAL in its transaction or by \
+         ALTER ROLE: q0 (3.00 times as long with the set).",
     ] {
         assert!(one.contains(part), "no {part}: {one}");
     }
@@ -171,7 +173,7 @@ fn a_query_whose_runs_were_ended_is_said_to_take_at_least_as_many_times_as_long(
             let then = if number < ended { then() } else { Variant::of(&[1], &[5.0; 3]) };
             Compared::of(&format!("q{number}"), vec![Variant::of(&[0], &[10.0; 3]), then])
         };
-        said_of(State::AsFound, (0..10).map(one).collect(), None)[0].message.clone()
+        said_of(State::AsFound, (0..10).map(one).collect(), None)
     };
     let exception = said(1, &|| Variant::ended(&[1], 500.0));
     assert!(exception.contains("q0 (at least 50.0 times as long with the set)"), "{exception}");
@@ -191,7 +193,7 @@ fn an_exception_that_ran_too_seldom_is_one_for_that_and_not_for_its_ratio() {
         let then = Variant::of(&[1], &vec![5.0; runs]);
         Compared::of(&format!("q{number}"), vec![Variant::of(&[0], &[10.0; 3]), then])
     };
-    let said = said_of(State::AsFound, (0..10).map(one).collect(), None)[0].message.clone();
+    let said = said_of(State::AsFound, (0..10).map(one).collect(), None);
     assert!(said.contains("q0 (0.500 times as long with the set, in too few turns for a verdict)."), "{said}");
 }
 
@@ -228,7 +230,7 @@ fn a_set_that_most_queries_are_worse_with_is_undecided_and_the_page_says_why() {
     };
     let comparison = Comparison::timed(State::AsFound, sets, (0..6).map(one).collect());
     let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-    let said = super::advice(&comparison, &advice, "postgres 18.6").message;
+    let said = whole(&comparison, &advice);
     assert!(
         said.contains("undecided, because a few queries get much faster and more of them get a slower plan"),
         "{said}"
@@ -242,7 +244,7 @@ fn queries_none_of_which_is_certainly_faster_are_not_said_to_get_faster() {
             let then = if number == 0 { first } else { [8.0, 10.0, 13.0] };
             Compared::of("q", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &then)])
         };
-        said_of(State::AsFound, (0..6).map(one).collect(), None)[0].message.clone()
+        said_of(State::AsFound, (0..6).map(one).collect(), None)
     };
     let noise = said([8.0, 10.0, 13.0]);
     assert!(noise.contains("undecided, because no query is certainly faster, and the mean may lie"), "{noise}");
@@ -257,7 +259,7 @@ fn queries_that_are_certainly_slower_are_not_said_to_be_perhaps_slower() {
         let then = if number == 0 { 5.0 } else { 10.8 };
         Compared::of("q", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[then; 3])])
     };
-    let said = said_of(State::System, (0..7).map(one).collect(), None)[0].message.clone();
+    let said = said_of(State::System, (0..7).map(one).collect(), None);
     let begins = "postgres 18.6, cached by the operating system (system): undecided, because some queries get faster \
                   and others get slower.";
     assert!(said.starts_with(begins), "{said}");
@@ -342,15 +344,86 @@ fn in_state((state, changed, factor, is_withheld): &Advised) -> Vec<Finding> {
         };
         Compared::of(&format!("q{number}"), variants)
     };
-    said_of(state, (0..9).map(one).collect(), is_withheld.then(|| "it was busy".into()))
+    found_of(state, (0..9).map(one).collect(), is_withheld.then(|| "it was busy".into()))
 }
 
-/// What is said of a set of a state and of the server's own by these queries.
-fn said_of(state: State, compared: Vec<Compared>, withheld: Option<String>) -> Vec<Finding> {
+/// What is found of a set of a state and of the server's own by these queries.
+fn found_of(state: State, compared: Vec<Compared>, withheld: Option<String>) -> Vec<Finding> {
     let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
     let comparison = Comparison::timed(state, sets, compared);
     let advice = Advice::of(&comparison.sets, &comparison.judged, "cached").withheld(withheld);
-    vec![super::advice(&comparison, &advice, "postgres 18.6")]
+    let said = super::advice(&comparison, &advice, "postgres 18.6");
+    [said].into_iter().chain(super::notes(&comparison, &advice)).collect()
+}
+
+/// The same in words: the advice, and behind it its notes.
+fn said_of(state: State, compared: Vec<Compared>, withheld: Option<String>) -> String {
+    let found = found_of(state, compared, withheld);
+    found.into_iter().map(|finding| finding.message).collect::<Vec<_>>().join(" ")
+}
+
+/// All that is said of an advice, in words: the advice, and behind it its notes.
+fn whole(comparison: &Comparison, advice: &Advice) -> String {
+    let notes = super::notes(comparison, advice).map_or(String::new(), |notes| format!(" {}", notes.message));
+    super::advice(comparison, advice, "postgres 18.6").message + &notes
+}
+
+#[test]
+fn an_advice_has_three_sentences_and_what_becomes_of_single_queries_is_a_note() {
+    let comparison = halved_but(State::AsFound, 1);
+    let refused = vec![("other".to_string(), Unfinished::Refused("it is cut".into()))];
+    let comparison = Comparison { refused, ..comparison };
+    let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+    let said = super::advice(&comparison, &advice, "postgres 18.6").message;
+    assert_eq!(said.matches(". ").count() + 1, 3, "{said}");
+    let notes = super::notes(&comparison, &advice).unwrap().message;
+    let other = "1 other statement of yours could not be explained";
+    for part in ["The exception from the set `cached` keeps the server's own constants", other] {
+        assert!(notes.contains(part) && !said.contains(part), "no {part}: {notes}");
+    }
+    let comparison = halved_but(State::AsFound, 0);
+    let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+    assert_eq!(super::notes(&comparison, &advice), None, "nothing is left out");
+}
+
+#[test]
+fn a_decision_close_to_a_limit_says_that_another_run_may_give_different_advice_and_a_clear_one_does_not() {
+    let near = "The result is close to a limit, so another run may give different advice.";
+    let said = |then: [f64; 3], last: [f64; 3]| {
+        let one = |number: usize| {
+            let then = if number == 0 { last } else { then };
+            Compared::of(&format!("q{number}"), vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &then)])
+        };
+        said_of(State::AsFound, (0..6).map(one).collect(), None)
+    };
+    let is_near = |then: [f64; 3], last: [f64; 3], decision: &str| {
+        let said = said(then, last);
+        assert!(said.contains(decision), "{said}");
+        said.contains(near)
+    };
+    let (change, keep) = (": set seq_page_cost", ": keep the server's own constants");
+    assert!(!is_near([5.0; 3], [5.0; 3], change), "half of the time");
+    assert!(is_near([9.8; 3], [9.8; 3], change), "0.98 on average");
+    assert!(is_near([5.0; 3], [9.0, 10.0, 13.5], change), "one query may be harmed");
+    assert!(!is_near([5.0; 3], [30.0; 3], keep), "certainly harmed");
+    assert!(is_near([5.0; 3], [12.0, 13.0, 14.0], keep), "harmed by 1.2 to 1.4");
+    assert!(!is_near([12.2, 13.0, 13.8], [12.2, 13.0, 13.8], keep), "the mean alone keeps what is there");
+    assert!(!is_near([12.8, 13.0, 13.2], [12.8, 13.0, 13.2], keep), "all harmed by 1.3");
+    assert!(is_near([10.0, 10.6, 11.3], [10.0, 10.6, 11.3], keep), "about 1.03 to 1.10 on average");
+    assert!(!is_near([10.2; 3], [10.2; 3], keep), "1.02: a mean within 5 % of 1 keeps what is there too");
+    assert!(!is_near([11.5; 3], [11.5; 3], keep), "1.15 on average");
+}
+
+#[test]
+fn too_few_queries_for_a_verdict_are_said_to_be_timed_for_the_harm_that_one_can_show() {
+    let said = |count: usize, then: f64| {
+        let one = |_| Compared::of("q", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[then; 3])]);
+        said_of(State::AsFound, (0..count).map(one).collect(), None)
+    };
+    let why =
+        "Even fewer than 4 queries are timed, because one query that certainly takes much longer is reason enough";
+    assert!([1, 3].iter().all(|count| said(*count, 9.0).contains(why)), "{}", said(1, 9.0));
+    assert!(!said(4, 9.0).contains(why) && !said(1, 30.0).contains(why), "{}", said(1, 30.0));
 }
 
 #[test]
@@ -358,23 +431,24 @@ fn statements_that_are_none_of_the_queries_are_said() {
     let said = |refused: usize| {
         let sets = vec![set("now"), set("cached")];
         let one = Compared::of("q", vec![Variant::of(&[0, 1], &[])]);
-        let refused = vec![("other".to_string(), "it has parameters".to_string()); refused];
+        let refused = vec![("other".to_string(), Unfinished::Refused("it has parameters".into())); refused];
         let comparison = Comparison { refused, ..Comparison::timed(State::AsFound, sets, vec![one]) };
         let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-        super::advice(&comparison, &advice, "postgres 18.6").message
+        whole(&comparison, &advice)
     };
     assert!(!said(0).contains("could not be explained"), "{}", said(0));
     assert!(said(0).contains("changes the plan of your query."), "{}", said(0));
-    assert!(said(1).contains(" 1 more statement could not be explained: it is listed below"), "{}", said(1));
-    assert!(said(2).contains(" 2 more statements could not be explained: they are listed below"), "{}", said(2));
+    let [one, two] = [1, 2].map(said);
+    assert!(one.contains(" 1 other statement of yours could not be explained: it is listed with"), "{one}");
+    assert!(two.contains(" 2 other statements of yours could not be explained: they are listed with"), "{two}");
 }
 
 /// Five queries that get another plan, which is twice as fast in each of the runs; and one more with these plans.
-fn halved_and(runs: usize, last: [Variant; 2], not_timed: Option<String>) -> String {
+fn halved_and(runs: usize, last: [Variant; 2], not_timed: Option<Unfinished>) -> String {
     let halved = || vec![Variant::of(&[0], &vec![10.0; runs]), Variant::of(&[1], &vec![5.0; runs])];
     let five = (0..5).map(|_| Compared::of("q", halved()));
     let last = Compared { not_timed, ..Compared::of("last", last.into()) };
-    said_of(State::AsFound, five.chain([last]).collect(), None)[0].message.clone()
+    said_of(State::AsFound, five.chain([last]).collect(), None)
 }
 
 #[test]
@@ -382,33 +456,47 @@ fn a_change_says_how_many_queries_get_a_plan_that_was_not_timed() {
     let plans = || [Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[9.0; 3])];
     let timed = halved_and(3, plans(), None);
     assert!(timed.contains("set seq_page_cost") && !timed.contains("not timed"), "{timed}");
-    let parameters = halved_and(3, plans(), Some("its parameters have no values".into()));
+    let parameters = halved_and(3, plans(), Some(Unfinished::Refused("its parameters have no values".into())));
     for part in [
         "set seq_page_cost",
         "6 of your 6 queries get a different plan; the 5 that were timed take 0.500 times as long on average",
-        " 1 of the queries with a different plan was not timed: what becomes of it is not known.",
+        " 1 of the queries that get a different plan with the set `cached` was not timed: what becomes of it is not \
+         known.",
     ] {
         assert!(parameters.contains(part), "no {part}: {parameters}");
     }
     assert!(!parameters.contains("lock"), "{parameters}");
 }
 
+/// What is said where queries were not timed and others could not be explained for this reason, and one was timed.
+fn said_without(why: &Unfinished, untimed: usize, unexplained: usize) -> String {
+    let not_timed = |_| {
+        let plans = vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])];
+        Compared { not_timed: Some(why.clone()), ..Compared::of("q", plans) }
+    };
+    let timed = Compared::of("timed", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[9.0; 3])]);
+    let compared = (0..untimed).map(not_timed).chain([timed]).collect();
+    let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+    let refused = vec![("other".to_string(), why.clone()); unexplained];
+    let comparison = Comparison { refused, ..Comparison::timed(State::AsFound, sets, compared) };
+    let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+    whole(&comparison, &advice)
+}
+
+#[test]
+fn a_lock_is_known_whatever_its_sentence_says_and_a_sentence_about_a_lock_is_none() {
+    let locked = said_without(&Unfinished::Locked("another session holds what it reads".into()), 2, 1);
+    let why = "2 queries were not timed and 1 statement could not be explained, because they waited for a lock";
+    assert!(locked.contains(why) && !locked.contains("other statement"), "{locked}");
+    let refused = said_without(&Unfinished::Refused("its function says that it waits for a lock".into()), 2, 1);
+    assert!(!refused.contains("because they waited"), "{refused}");
+    assert!(refused.contains(" 1 other statement of yours could not be explained: it is listed"), "{refused}");
+}
+
 #[test]
 fn queries_that_a_lock_kept_from_being_timed_are_not_left_without_that_reason() {
-    let lock = || "it waits for a lock that another session holds".to_string();
-    let said = |locked: usize, refused: usize| {
-        let not_timed = |_| {
-            let plans = vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])];
-            Compared { not_timed: Some(lock()), ..Compared::of("q", plans) }
-        };
-        let timed = Compared::of("timed", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[9.0; 3])]);
-        let compared = (0..locked).map(not_timed).chain([timed]).collect();
-        let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
-        let refused = vec![("other".to_string(), lock()); refused];
-        let comparison = Comparison { refused, ..Comparison::timed(State::AsFound, sets, compared) };
-        let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-        super::advice(&comparison, &advice, "postgres 18.6").message
-    };
+    let lock = Unfinished::Locked("it waits for a lock that another session holds".into());
+    let said = |locked: usize, refused: usize| said_without(&lock, locked, refused);
     let headline = "postgres 18.6, as the server is: undecided, because only 1 query with a different plan was timed, \
                     and a verdict needs at least 4.";
     let gone = "a lock that another session held: repeat the run when that lock is gone.";
@@ -420,7 +508,7 @@ fn queries_that_a_lock_kept_from_being_timed_are_not_left_without_that_reason() 
     ] {
         let said = said(locked, refused);
         assert!(said.starts_with(&format!("{headline} {what} {gone} ")), "{said}");
-        assert!(!said.contains("more statement"), "it would be counted twice: {said}");
+        assert!(!said.contains("statement of yours"), "it would be counted twice: {said}");
     }
     assert!(!said(0, 0).contains("lock"), "{}", said(0, 0));
 }
@@ -436,7 +524,7 @@ fn a_query_beyond_the_time_limit_is_an_exception_with_its_reason_and_of_few_quer
         let compared = (0..5).map(|_| Compared::of("q", halved())).chain([long]).chain(same).collect();
         let comparison = Comparison::timed(State::AsFound, sets, compared);
         let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-        super::advice(&comparison, &advice, "postgres 18.6").message
+        whole(&comparison, &advice)
     };
     let many = said(4);
     assert!(many.contains("set seq_page_cost = 0.500, but not for 1 of your queries."), "{many}");
@@ -455,7 +543,7 @@ fn a_query_that_reaches_the_limit_only_now_takes_part_and_its_ratio_is_said_to_b
         let longest = Compared::of("the longest", vec![Variant::ended(&[0], 10_000.0), Variant::of(&[1], &[then; 3])]);
         let halved = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])];
         let compared = (0..5).map(|_| Compared::of("q", halved())).chain([longest]).collect();
-        said_of(State::AsFound, compared, None)[0].message.clone()
+        said_of(State::AsFound, compared, None)
     };
     let quick = said(2000.0);
     assert!(quick.contains("set seq_page_cost = 0.500.") && !quick.contains("not timed"), "{quick}");
@@ -475,7 +563,7 @@ fn where_too_few_queries_are_timed_because_of_the_limit_the_option_that_moves_it
         let beyond = |_| Compared::of("long", vec![Variant::ended(&[0], 10_000.0), Variant::ended(&[1], 10_000.0)]);
         let within = |_| Compared::of("q", vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])]);
         let compared = (0..long).map(beyond).chain((0..halved).map(within)).collect();
-        said_of(State::AsFound, compared, None)[0].message.clone()
+        said_of(State::AsFound, compared, None)
     };
     let unknown = |it: &str| {
         format!(
@@ -485,9 +573,9 @@ fn where_too_few_queries_are_timed_because_of_the_limit_the_option_that_moves_it
     };
     let (none, three) = ("no query with a different plan was timed", "only 3 queries with a different plan were timed");
     for (long, halved, timed, ended, it) in [
-        (5, 0, none, "5 queries reach", "them"),
-        (1, 0, none, "1 query reaches", "it"),
-        (2, 3, three, "2 of the queries with a different plan reach", "them"),
+        (5, 0, none, "5 queries that get a different plan with the set `cached` reach", "them"),
+        (1, 0, none, "1 query that gets a different plan with the set `cached` reaches", "it"),
+        (2, 3, three, "2 of the queries that get a different plan with the set `cached` reach", "them"),
     ] {
         let said = said(long, halved);
         assert!(said.contains(&format!("undecided, because {timed}, and a verdict needs at least 4.")), "{said}");
@@ -508,16 +596,17 @@ fn a_query_that_decides_against_a_set_does_not_hide_those_that_a_longer_limit_wo
             .map(|_| Compared::of("near", vec![Variant::of(&[0], &[9000.0; 3]), Variant::ended(&[1], 10_000.0)]));
         let beyond = (0..beyond)
             .map(|_| Compared::of("beyond", vec![Variant::ended(&[0], 10_000.0), Variant::ended(&[1], 10_000.0)]));
-        said_of(State::AsFound, halved.chain(harmed).chain(near).chain(beyond).collect(), None)[0].message.clone()
+        said_of(State::AsFound, halved.chain(harmed).chain(near).chain(beyond).collect(), None)
     };
     let both = said(1, 1, 1);
     assert!(both.contains("keep the server's own constants."), "{both}");
-    let open = " 2 of the queries with a different plan are undecided because of the time limit, and a longer one can \
-                decide them: use a larger --time-limit.";
+    let open = " 2 of the queries that get a different plan with the set `cached` are undecided because of the time \
+                limit, and a longer one can decide them: use a larger --time-limit.";
     assert!(both.contains(open), "{both}");
     assert!(both.contains("8 of your 8 queries get a different plan; the 7 that were timed take"), "{both}");
     let one = said(0, 1, 1);
-    assert!(one.contains(" 1 of the queries with a different plan is undecided because of the time limit"), "{one}");
+    let open = " 1 of the queries that get a different plan with the set `cached` is undecided because of the time";
+    assert!(one.contains(open), "{one}");
     assert!(!said(0, 0, 1).contains("--time-limit"), "{}", said(0, 0, 1));
     let undecided = said(1, 1, 0);
     assert_eq!(undecided.matches("use a larger --time-limit").count(), 1, "{undecided}");
@@ -545,7 +634,7 @@ fn a_plan_that_the_sessions_limit_ended_is_not_answered_with_an_option_that_does
         let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
         let comparison = Comparison { ended_by, ..Comparison::timed(State::AsFound, sets, compared) };
         let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-        super::advice(&comparison, &advice, "postgres 18.6").message
+        whole(&comparison, &advice)
     };
     assert!(said(EndedBy::TimeLimit).contains("use a larger --time-limit."));
     let session = said(EndedBy::StatementTimeout);
@@ -559,7 +648,7 @@ fn a_query_that_a_set_alone_makes_fail_is_an_exception_or_keeps_all_from_the_set
         let plans = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])];
         let last = Compared::of("last", vec![Variant::of(&[0], &[10.0; 3]), Variant::failed(&[1], 500.0)]);
         let compared = (0..halved).map(|_| Compared::of("q", plans())).chain([last]).collect();
-        said_of(State::AsFound, compared, None)[0].message.clone()
+        said_of(State::AsFound, compared, None)
     };
     let many = said(9);
     assert!(many.contains("set seq_page_cost = 0.500, but not for 1 of your queries."), "{many}");
@@ -569,9 +658,10 @@ fn a_query_that_a_set_alone_makes_fail_is_an_exception_or_keeps_all_from_the_set
     let timed = "With the set `cached`, 9 of your 9 queries get a different plan; the 8 that end without an error take \
                  0.500 times as long on average, 40.0 ms instead of 80.0 ms together";
     assert!(few.contains(timed), "{few}");
-    assert!(few.contains("With it, last ends with an error."), "{few}");
+    assert!(few.contains("With the set `cached`, last ends with an error."), "{few}");
     let alone = said(0);
-    let untimed = "With the set `cached`, your query gets a different plan. With it, last ends with an error.";
+    let untimed =
+        "With the set `cached`, your query gets a different plan. With the set `cached`, last ends with an error.";
     assert!(alone.contains(untimed), "there is no time to give: {alone}");
 }
 
@@ -581,15 +671,15 @@ fn what_is_said_of_queries_fits_their_number() {
         let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
         let not_timed = |at: usize| {
             let plans = vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])];
-            let not_timed = Some("its parameters have no values".to_string());
+            let not_timed = Some(Unfinished::Refused("its parameters have no values".into()));
             Compared { not_timed, ..Compared::of(&format!("q{at}"), plans) }
         };
         let same = (0..same).map(|_| Compared::of("same", vec![Variant::of(&[0, 1], &[])]));
         let compared = (0..changed).map(not_timed).chain(same).collect();
-        let refused = vec![("other".to_string(), "it is cut".to_string()); refused];
+        let refused = vec![("other".to_string(), Unfinished::Refused("it is cut".into())); refused];
         let comparison = Comparison { refused, ..Comparison::timed(State::AsFound, sets, compared) };
         let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-        super::advice(&comparison, &advice, "postgres 18.6").message
+        whole(&comparison, &advice)
     };
     let begin = "postgres 18.6, as the server is: undecided, because no query with a different plan was timed, and a \
                  verdict needs at least 4.";
@@ -597,7 +687,7 @@ fn what_is_said_of_queries_fits_their_number() {
         (said(0, 0, 0), "No query was compared."),
         (
             said(0, 0, 1),
-            "No query was compared. 1 statement could not be explained: it is listed below with the reason.",
+            "No query was compared. 1 statement of yours could not be explained: it is listed with the reason.",
         ),
         (said(0, 2, 0), "No set of constants changes the plan of any of your 2 queries."),
         (
@@ -637,7 +727,7 @@ fn plans_that_only_tried_sets_lead_to_are_not_said_to_be_changed_by_no_set() {
     screen(&mut comparison);
     comparison.judge();
     let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-    let said = super::advice(&comparison, &advice, "postgres 18.6").message;
+    let said = whole(&comparison, &advice);
     assert!(said.contains("Some set of constants changes the plans of 5 of your 5 queries."), "{said}");
 }
 
@@ -648,7 +738,7 @@ fn a_verdict_says_that_others_at_work_could_not_be_seen() {
         let mut comparison = Comparison::timed(State::AsFound, sets, Vec::new());
         (comparison.others, comparison.is_timed) = (others, is_timed);
         let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
-        super::advice(&comparison, &advice, "postgres 18.6").message
+        whole(&comparison, &advice)
     };
     assert!(said(Others::Unseen, true).contains("could not be seen"));
     assert!(!said(Others::Quiet, true).contains("could not be seen"));
@@ -712,6 +802,36 @@ fn advice_of_states() -> Reading {
     })
 }
 
+/// In which state, and how many of nine queries get another plan and are not timed.
+type Untimed = (Option<State>, usize);
+
+fn notes_of_states() -> Reading {
+    let states =
+        [State::Cold, State::System, State::Cached, State::AsFound, State::OwnCold].map(Some).into_iter().chain([None]);
+    let found = |(state, untimed): &Untimed| {
+        let one = |number: usize| match number < *untimed {
+            true => Compared {
+                not_timed: Some(Unfinished::Refused("its parameters have no values".into())),
+                ..Compared::of("q", vec![Variant::of(&[0], &[]), Variant::of(&[1], &[])])
+            },
+            false => Compared::of("q", vec![Variant::of(&[0, 1], &[])]),
+        };
+        state.map_or(Vec::new(), |state| found_of(state, (0..9).map(one).collect(), None))
+    };
+    let values = (select(states.collect::<Vec<_>>()), 0..4_usize);
+    reading(row::ADVICE_NOTES, values, found, |(state, untimed)| {
+        let state = state.filter(|_| *untimed > 0)?;
+        let said = match untimed {
+            1 => "1 query gets a different plan with the set `cached` and was not timed".to_string(),
+            more => format!("{more} queries get a different plan with the set `cached` and were not timed"),
+        };
+        Some(match state.is_own() {
+            true => says![said],
+            false => says![format!("This is about readpath's queries, {}. {said}", state.in_words())],
+        })
+    })
+}
+
 /// Five queries by the server's own constants, and by sets that are tried, each with how many times as long they take.
 fn screened(factors: &[f64]) -> (Option<Finding>, Comparison) {
     let tried = (1..=factors.len()).map(|at| ConstantSet { name: TRIED, values: vec![("seq_page_cost", at as f64)] });
@@ -752,7 +872,8 @@ fn state() -> [Reading; 2] {
     let found = |(hits, read_micros, held): &Told| {
         let (hits, files) = (hits.map(|hits| (1e6, hits)), held.map(|held| (100, held)));
         let read_micros = *read_micros;
-        [told_state::finding(&ServerCaches { hits, read_micros, files, ..ServerCaches::default() })]
+        let caches = ServerCaches { hits, read_micros, files, ..ServerCaches::default() };
+        [told_state::finding(&caches, Unseen::Elsewhere)]
     };
     let absent = reading(row::ABSENT_STATE, values(), found, |(hits, ..)| {
         hits.is_none().then(|| says!["is not known: too few blocks were asked for"])
@@ -904,6 +1025,28 @@ fn random_page() -> Reading {
         (!clauses.is_empty())
             .then(|| says![format!("random block on postgres 18.6, in sequential blocks: {}.", clauses.join("; "))])
     })
+}
+
+#[test]
+fn a_withheld_cost_is_stated_as_withheld_and_a_ratio_that_is_no_quotient_of_the_times_says_so() {
+    let said = |is_given: bool, random_micros: f64| {
+        let of = |name, (value, micros), is_given: bool| {
+            let one = block(name, State::Cold, Some((value, micros)));
+            let settled = one.settled.map(|settled| Settled { is_given, ..settled });
+            Measured { settled, ..one }
+        };
+        let all = vec![of("seq_page_cost", (10.0, 5.0), true), of("random_page_cost", (40.0, random_micros), is_given)];
+        Kept::found(|journal| report(&Constants { all, sweeps: Vec::new() }, "postgres 18.6", journal)).remove(0)
+    };
+    let why = "so dividing them can give another value.";
+    let given = said(true, 20.0);
+    assert!(given.message.ends_with(": with nothing cached 4.00 (20.0 µs against 5.00 µs)."), "{}", given.message);
+    let other = said(true, 23.0).message;
+    assert!(other.contains("4.00 (23.0 µs against 5.00 µs).") && other.ends_with(why), "{other}");
+    let withheld = said(false, 23.0);
+    let end = "with nothing cached no ratio, which is withheld (23.0 µs against 5.00 µs).";
+    assert!(withheld.message.ends_with(end), "{withheld:?}");
+    assert_eq!((given.values.len(), withheld.values.len()), (1, 0));
 }
 
 /// Milliseconds of a bitmap scan by the settings 1, 8, 16, 32 and 64, the later ones in the time of the first.
@@ -1225,7 +1368,7 @@ fn crossovers() -> [Reading; 2] {
 fn what_a_calibration_says_follows_from_what_was_measured() {
     let all = lacks()
         .into_iter()
-        .chain([advice_of_states(), random_page(), withheld(), timed_cached(), one_state()])
+        .chain([advice_of_states(), notes_of_states(), random_page(), withheld(), timed_cached(), one_state()])
         .chain(of_tablespaces())
         .chain(crossovers())
         .chain(state())

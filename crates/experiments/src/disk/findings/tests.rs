@@ -56,7 +56,9 @@ fn place(outer: (f64, f64), inner: Time, both: Time) -> &'static str {
     let is_slower = |other: (f64, f64)| other.0 / outer.0 >= 1.15 && other.1 / outer.1 >= 1.15;
     let is_even = |other: (f64, f64)| (1.0 / 1.15..1.15).contains(&(other.0 / outer.0));
     match (inner, both) {
-        (Some(inner), _) if is_slower(inner) => "Place matters on this device:",
+        (Some(inner), _) if is_slower(inner) => {
+            "Place matters on this device, so keep what is read most in the outer zone:"
+        }
         (Some(inner), Some(both)) if is_even(inner) && is_slower(both) => {
             "Where a zone lies makes no difference on this device, but the way from one to the other does, so keep \
              what is read together in one place:"
@@ -182,7 +184,7 @@ fn place_is_not_said_to_matter_for_a_twentieth_or_for_what_the_windows_of_a_zone
         said(&[(Zone::Outer, outer), (Zone::Inner, inner)].map(read))
     };
     let steady = with_windows([199.0, 200.0, 201.0, 199.0, 200.0, 201.0], [149.0, 150.0, 151.0, 149.0, 150.0, 151.0]);
-    assert!(steady.starts_with("Place matters on this device:"), "{steady}");
+    assert!(steady.starts_with("Place matters on this device, so keep"), "{steady}");
     let unsteady = with_windows([20.0, 380.0, 60.0, 340.0, 200.0, 200.0], [10.0, 290.0, 40.0, 260.0, 150.0, 150.0]);
     assert!(unsteady.starts_with("The zones differ by no more than their rates vary, so repeat"), "{unsteady}");
     assert!(unsteady.contains("1.33 times as much in the inner zone"), "{unsteady}");

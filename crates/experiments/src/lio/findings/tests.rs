@@ -391,7 +391,10 @@ fn beside() -> Vec<Reading> {
         let most = ratios.iter().copied().fold(0.0, f64::max);
         let ends = match (three_digits(least), three_digits(most)) {
             (least, most) if least == most => String::new(),
-            (least, most) => format!(" ({least} to {most})"),
+            (least, most) => {
+                let tables = counted(ratios.len() as u64, "table", "tables");
+                format!(" (geometric mean over {tables}, which range from {least} to {most})")
+            }
         };
         let meaning = if least > 1.0 { ", which does nothing but" } else { "." };
         let range = format!("{} times the engine's{ends}{meaning}", three_digits(mean));
@@ -454,7 +457,10 @@ fn runs_that_find_more_or_less_of_one_cache_advise_one_payload() {
     assert_eq!([4, 16, 32].map(|usable| advice("engine", 32, usable)), ["256MiB or more."; 3]);
     assert_eq!(advice("engine", 64, 64), "512MiB or more.");
     let said = advice("postgres://me@localhost/shop", 32, 32);
-    assert!(said.starts_with("256MiB or more. The server's shared buffers have to hold a table too"), "{said}");
+    let limit =
+        "256MiB or more. A larger payload does not help where the server's shared buffers cannot hold the table:";
+    assert!(said.starts_with(limit), "{said}");
+    assert!(said.ends_with("over three times its payload for rows of 25 bytes in 25 columns."), "{said}");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn lacks() -> Vec<Reading> {
         let requests = if *count == 1 { "request" } else { "requests" };
         let said =
             format!("{count} separate {requests} of {}; 4 were", if *blocks == 1 { "1 block" } else { "16 blocks" });
-        (*count < 4).then(|| says![said])
+        (*count < 4).then(|| says![said, "asked for. Name a larger file or device, or give fewer --blocks."])
     });
     vec![absent, direct, fewer]
 }

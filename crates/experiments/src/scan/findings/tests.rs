@@ -196,8 +196,10 @@ fn bandwidth() -> Reading {
     let rate = || option::weighted(0.9, 5e3..10e3);
     of_cases(row::ANSWER_BANDWIDTH, (rate(), rate(), 2.0..9.0, 1..3_usize), cases, |(own, best, size, threads)| {
         let (own, best) = ((*own)?, (*best)?);
+        let fits =
+            format!("its {} MiB fit into the processor's cache, so memory plays no part in it.", three_digits(*size));
         let meaning = match () {
-            () if *size <= 4.0 => "fit into the processor's cache, so memory plays no part in it.",
+            () if *size <= 4.0 => fits.as_str(),
             () if own > best => ": the reading in sequence was disturbed",
             () if own / best >= 0.7 => ": it waits for the memory.",
             () => ": its own work takes longer than the memory.",

@@ -83,7 +83,10 @@ fn few(each: &[i64], whole: i64, what: &str) -> Option<Vec<String>> {
     };
     let few = ranked.iter().position(enough)? + 1;
     let verb = if few == 1 { "accounts for" } else { "account for" };
-    let share = format!("{few} of {} statements {verb} {} % of the {what}", each.len(), percent(sum, whole));
+    // Those with nothing are in no table.
+    let with_some = each.iter().filter(|number| **number > 0).count();
+    let of = if with_some == 1 { "1 statement".into() } else { format!("{few} of {with_some} statements") };
+    let share = format!("{of} {verb} {} % of the {what}", percent(sum, whole));
     let name = if few == 1 { format!(": s{} select 1.", ranked[0].0) } else { format!("{what}.") };
     (all > 0 && whole > 0 && each.len() > 1).then(|| says![share, name])
 }

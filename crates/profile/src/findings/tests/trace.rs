@@ -27,6 +27,7 @@ pub(super) fn ingested(profile: Profile) -> Ingested {
         folded: None,
         folded_as_once: None,
         left_out: 0,
+        lists_unread: false,
     }
 }
 

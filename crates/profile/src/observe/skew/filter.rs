@@ -5,8 +5,8 @@ use measure::quantity::parse_time;
 use crate::event::{Call, Context, Ticks, Wait};
 use crate::observe::skew::dimension::{ALTERNATIVE, Dimension, Kind, SkewError, Value, has_latency};
 use crate::observe::skew::item::Item;
-use crate::period::WallClock;
 use crate::source::clock::timestamp;
+use crate::source::period::WallClock;
 
 /// Conditions that must all hold.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -15,7 +15,7 @@ use crate::source::oracle::account::Accounting;
 use crate::source::oracle::line::kind::OUT_OF_RANGE;
 use crate::source::oracle::probe::{PROBE_BYTES, may_hold_calls, order_segments, probe};
 use crate::source::oracle::read::{How, read_with};
-use crate::source::oracle::record::{Attribute, Batch, Body, Mark};
+use crate::source::oracle::record::{Attribute, Batch, Body, Mark, Record};
 use crate::source::oracle::time_scale::TimeScaleProbe;
 use crate::source::unread::UnreadLines;
 
@@ -148,8 +148,9 @@ pub(super) struct Files {
     first: Option<TimeScale>,
     name: String,
     head_hash: Option<u64>,
-    /// The files of the archive that the input is.
+    /// The files of the archive that the input is, and the number of the one that is being read.
     within: Option<SharedContents>,
+    member: Option<usize>,
     /// The files so far, the last one being read.
     begun: Vec<SourceFile>,
     /// The lines of each of them that were not read.
@@ -176,6 +177,7 @@ impl Files {
             name: given.name(),
             head_hash: None,
             within: None,
+            member: None,
             begun: Vec::new(),
             unread: Vec::new(),
             held: VecDeque::new(),
@@ -282,6 +284,49 @@ impl Files {
     }
 
     fn take(&mut self, batch: &Batch, records: Range<usize>, reading: &mut Reading<'_, '_>) {
+        let mut from = records.start;
+        while let Some(next) = self.next_member(batch, from..records.end) {
+            if from < next {
+                self.take_of_member(batch, from..next, reading);
+            }
+            self.member = self.number_at(batch.records[next].offset);
+            // Marks before a preamble belong to the file that is begun by it.
+            let is_begun_behind = |at: &usize| *at >= records.end && !batch.has_lines(next..*at);
+            if !batch.versions.iter().any(is_begun_behind) {
+                self.begin_member(reading);
+            }
+            from = next;
+        }
+        self.take_of_member(batch, from..records.end, reading);
+    }
+
+    /// Where among these records the next file of the archive begins that no preamble has begun.
+    fn next_member(&self, batch: &Batch, records: Range<usize>) -> Option<usize> {
+        let within = self.within.as_ref()?;
+        let is_before = |record: &Record| within.number_at(record.offset) <= self.member;
+        let next = records.start + batch.records[records.clone()].partition_point(is_before);
+        (next < records.end).then_some(next)
+    }
+
+    /// Begins a file of the archive: what has a name in it is another one than in the file before, as where each file
+    /// is given by itself. Its calls and waits are added to what the archive has so far.
+    fn begin_member(&mut self, reading: &mut Reading<'_, '_>) {
+        let Some(file) = self.begun.last_mut() else { return };
+        if self.timed_before == 0 {
+            file.header = self.accounting.header().clone();
+        }
+        self.timed_before = file.timed_records;
+        self.accounting.end_file(&mut reading.listeners);
+        self.accounting.begin_file(file.scale);
+        reading.begin_file(&self.name);
+    }
+
+    /// The number of the archive's file that has this byte.
+    fn number_at(&self, offset: u64) -> Option<usize> {
+        self.within.as_ref().and_then(|within| within.number_at(offset))
+    }
+
+    fn take_of_member(&mut self, batch: &Batch, records: Range<usize>, reading: &mut Reading<'_, '_>) {
         let (Some(file), Some(lines)) = (self.begun.last_mut(), self.unread.last_mut()) else { return };
         batch.unread_at(&records).for_each(|unread| lines.add(unread));
         self.accounting.part(batch, records, &mut reading.listeners);
@@ -293,6 +338,7 @@ impl Files {
         let name = if is_first { self.name.clone() } else { format!("{} from byte {}", self.name, grouped(offset)) };
         self.accounting.begin_file(scale);
         reading.begin_file(&name);
+        self.member = self.number_at(offset);
         if self.begun.len() >= FILES {
             return self.go_on();
         }
@@ -300,6 +346,7 @@ impl Files {
         self.begun.push(SourceFile { name, head_hash, scale, ..SourceFile::default() });
         self.unread.push(UnreadLines::of(self.within.clone()));
         self.begin = if is_first { 0 } else { offset };
+        self.timed_before = 0;
     }
 
     /// Adds what comes to the last file.

@@ -4,6 +4,7 @@ use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped};
 use measure::schema::FindingSpec;
 use measure::schema::logs::findings as row;
+use measure::schema::profile::findings::FOLDED_INCLUSIVE;
 
 use crate::event::{Ticks, Unread};
 
@@ -162,6 +163,18 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
         found.push(row::TIME_PER_BLOCK.of(message));
     }
     found
+}
+
+/// That this many statements stand for several texts each, and how to see them one by one.
+pub fn of_several_texts(statements: u64) -> Option<Finding> {
+    (statements > 0).then(|| {
+        let message = format!(
+            "{} (other literals, or other comments and spaces); the page shows one, with ? for each literal. \
+             --fold-literals=never shows every text by itself.",
+            counted(statements, "statement has several texts", "statements have several texts each")
+        );
+        FOLDED_INCLUSIVE.of(message)
+    })
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use sys::file::awaited::unless_called_off;
 
 use super::entry::{Entry, Lines};
 use super::figures::{Figures, NodeFigures, figures};
-use super::findings::{LogSummary, findings};
+use super::findings::{LogSummary, findings, of_several_texts};
 use super::format::{LogFormat, detect};
 use super::json::Fault;
 use super::message::{PlanMessage, begun_statement, ended_statement, plan_message};
@@ -823,8 +823,9 @@ impl Source for LogSource {
     }
 
     fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
+        let folded = of_several_texts(self.without_literals.len() as u64);
         let (accounted, summary) = self.end(listeners);
-        Finished { accounted, findings: findings(&summary), sampled: None }
+        Finished { accounted, findings: findings(&summary).into_iter().chain(folded).collect(), sampled: None }
     }
 }
 

@@ -137,5 +137,6 @@ fn ingested(profile: Profile, observed: &Observed) -> Ingested {
         folded: None,
         folded_as_once: None,
         left_out: 0,
+        lists_unread: false,
     }
 }

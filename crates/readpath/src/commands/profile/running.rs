@@ -12,7 +12,7 @@ use experiments::{Journal, Stop};
 use jiff::Timestamp;
 use live::{Chosen, Settings, Watch, WatchedFor};
 use server::facts::ASSUMED_MAJOR;
-use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
+use server::private::{PrivateServer, PrivateServerError, ServerSettings, Starter};
 use server::{Address, Place, Statements};
 
 use super::renewed_page::RenewedPage;
@@ -42,10 +42,6 @@ const RENEWAL: Duration = Duration::from_secs(1);
 
 /// Shared buffers of a private server.
 const BUFFERS: u64 = 128 << 20;
-
-/// About how long fetching the programs of a private server takes, and starting it.
-const FETCH_TIME: Duration = Duration::from_secs(15);
-const START_TIME: Duration = Duration::from_secs(3);
 
 /// What a reader of a dry run has to know.
 const REMARK: &str = "-- What follows would be sent if every answer is as expected; nothing was sent.\n";
@@ -217,14 +213,10 @@ impl RunningArguments {
         let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, error);
         let place = self.place()?;
         let remark = if matches!(place, Place::Given(_)) { remark() } else { REMARK.into() };
-        let (address, major) = match place {
-            Place::Given(address) => (completed(&address, context)?, ASSUMED_MAJOR),
-            Place::Private { major } => (nowhere(), major),
-            Place::Copy(copy) => (nowhere(), copy.major().map_err(|reason| failed(&reason))?),
-            Place::Installed { directory } => {
-                let installation = Installation::at(&directory).map_err(|error| failed(&error))?;
-                (nowhere(), installation.version().major)
-            }
+        let major = place.major().map_err(|error| failed(&error))?.unwrap_or(ASSUMED_MAJOR);
+        let address = match &place {
+            Place::Given(address) => completed(address, context)?,
+            _ => Address::nowhere(),
         };
         let recorder = Statements::default();
         Watch::rehearse(&address, self.settings(think_time), (recorder.clone(), major), WatchedFor::Profile)
@@ -237,11 +229,6 @@ impl RunningArguments {
 /// An address with what the user's environment says.
 fn completed(address: &Address, context: &Context) -> Result<Address, Failure> {
     address.completed(&context.settings.servers).map_err(|error| Failure::new(Exit::WrongCommandLine, error))
-}
-
-/// The address that a dry run takes for a private server, which is not started.
-fn nowhere() -> Address {
-    Address::parse("postgres://postgres@%2Fnonexistent/postgres").unwrap_or_else(|_| unreachable!("it is an address"))
 }
 
 /// Profiles the server; gives the exit code of a load that failed.
@@ -314,26 +301,18 @@ fn start(
     stop: &Stop,
 ) -> Result<PrivateServer, PrivateServerError> {
     let scratch = env::temp_dir();
-    let installation = match place {
-        Place::Installed { directory } => Installation::at(directory)?,
-        Place::Private { major } => {
-            let cache = match &context.settings.cache_dir {
-                Some(cache) => cache.join("postgres"),
-                None => Installation::cache_in(&scratch)?,
-            };
-            if !Installation::is_cached(*major, &cache) {
-                journal.step(&format!("fetching PostgreSQL {major}"), FETCH_TIME);
-            }
-            let proxy = context.settings.proxy.clone();
-            Installation::of(*major, &Source { cache, proxy }, stop.flag())?
-        }
-        Place::Given(_) | Place::Copy(_) => return Err(PrivateServerError::UnknownVersion(0)),
+    let mut starter = Starter {
+        cache: context.settings.cache_dir.as_deref(),
+        proxy: context.settings.proxy.as_deref(),
+        scratch: &scratch,
+        stop: stop.flag(),
+        progress: &mut |what: &str, expected| journal.step(what, expected),
     };
-    journal.step(&format!("starting PostgreSQL {}", installation.version().text), START_TIME);
-    let settings = ServerSettings::new(BUFFERS);
-    // Without it a session does not say which statement it runs, and texts alone tell them apart.
-    let settings = if installation.version().major >= 14 { settings.with("compute_query_id", "on") } else { settings };
-    PrivateServer::start(&installation, &scratch, settings, stop.flag())
+    starter.start(place, |major| {
+        let settings = ServerSettings::new(BUFFERS);
+        // Without it a session does not say which statement it runs, and texts alone tell them apart.
+        if major >= 14 { settings.with("compute_query_id", "on") } else { settings }
+    })
 }
 
 /// The pages on a terminal while the sampling goes on.

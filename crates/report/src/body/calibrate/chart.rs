@@ -10,7 +10,7 @@ use super::{Ended, crossovers, is_advised, is_excepted, part};
 use crate::body::drawing::{Drawing, RANGE, beginning, figure};
 use crate::page::number::three_digits;
 use crate::page::parameters::cell;
-use crate::page::{Axis, Chart, Datum, Key, Plot, Row};
+use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
 
 /// The constant that is asked about most.
 const ASKED: &str = "random_page_cost";
@@ -32,7 +32,8 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         of.iter().find_map(|case| Some(figure("random_page_cost now", &axis, &Datum::median(case.metric("now")?))));
     let shown = |what: &str, state: &str| {
         let case = of.iter().find(|case| cell(case, "state") == state)?;
-        Some(figure(what, &axis, &value(case)?))
+        let measured = figure(what, &axis, &value(case)?);
+        Some(if case.metric("given").is_some() { measured } else { withheld(measured) })
     };
     let figures = [
         now,
@@ -42,6 +43,12 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let charts = [by_state(&constants, &of, &axis), sets(run), plans(run)].into_iter().flatten();
     let drawing = Drawing::new(figures, charts.chain(crossovers::charts(run)).collect());
     Drawing { undrawn: crossovers::undrawn(run).into_iter().collect(), ..drawing }
+}
+
+/// The figure of a constant that no set has: the number that was measured stands behind that.
+fn withheld(measured: Figure) -> Figure {
+    let how = format!("measured {}, {}", measured.cell.text, measured.how);
+    Figure { cell: "withheld".into(), how, ..measured }
 }
 
 /// A constant with its interval.
@@ -82,7 +89,9 @@ fn by_state(constants: &[&Case], cases: &[&Case], axis: &Axis) -> Option<Chart> 
 fn beside(constants: &[&Case], case: &Case, metric: &str) -> String {
     let is_its =
         |other: &&&Case| cell(other, "constant") == "seq_page_cost" && cell(other, "state") == cell(case, "state");
-    let of = |case: &Case| Some(case.metric(metric)?.median()).filter(|cost| *cost > 0.0);
+    // A cost that is withheld has no ratio either, as in the sentence about random blocks.
+    let is_stated = |case: &Case| metric != "value" || case.metric("given").is_some();
+    let of = |case: &Case| Some(case.metric(metric)?.median()).filter(|cost| *cost > 0.0 && is_stated(case));
     let pair = constants.iter().find(is_its).and_then(|other| Some((of(case)?, of(other)?)));
     pair.map_or(String::new(), |(random, sequential)| {
         format!(", {} times seq_page_cost {}", three_digits(random / sequential), three_digits(sequential))
@@ -405,6 +414,41 @@ mod tests {
         );
         assert_eq!(said("cached", 0.02), "The constants of a set: cached: measured with all cached by the server.");
         assert_eq!(said("tried-1", 0.02), "");
+    }
+
+    #[test]
+    fn a_random_page_cost_that_no_set_has_is_not_the_first_number_of_a_page() {
+        let first = |is_given: bool| {
+            let parameters = json!({"part": "constant", "constant": "random_page_cost", "state": "cold"});
+            let mut case = Case::new(parameters.as_object().unwrap().clone());
+            case.metrics.push(calibrate::VALUE.single("median of 3 passes", 33.4));
+            case.metrics.extend(is_given.then(|| calibrate::GIVEN.single("t", 32.0)));
+            let figure = drawing(&Run { cases: vec![case], ..Run::default() }).figures.remove(0);
+            (figure.cell.text, figure.how)
+        };
+        let ((given, _), (text, how)) = (first(true), first(false));
+        assert_ne!(given, "withheld");
+        assert_eq!(text, "withheld");
+        assert!(how.starts_with(&format!("measured {given}, ")), "{how}");
+    }
+
+    #[test]
+    fn a_cost_that_is_withheld_has_no_ratio_in_the_label_of_its_bar() {
+        let cost = |name: &str, value: f64, is_given: bool| {
+            let parameters = json!({"part": "constant", "constant": name, "state": "cold"});
+            let mut case = Case::new(parameters.as_object().unwrap().clone());
+            case.metrics.push(calibrate::NOW.single("pg_settings", 4.0));
+            case.metrics.push(calibrate::VALUE.single("median of 3 passes", value));
+            case.metrics.extend(is_given.then(|| calibrate::GIVEN.single("t", value)));
+            case
+        };
+        let label = |is_given: [bool; 2], metric: &str| {
+            let pair = [cost("seq_page_cost", 10.0, is_given[0]), cost("random_page_cost", 40.0, is_given[1])];
+            beside(&pair.iter().collect::<Vec<_>>(), &pair[1], metric)
+        };
+        assert_eq!(label([true, true], "value"), ", 4.00 times seq_page_cost 10.0");
+        assert_eq!([[false, true], [true, false]].map(|given| label(given, "value")), ["", ""]);
+        assert_eq!(label([false, false], "now"), ", 1.00 times seq_page_cost 4.00", "what is set is not withheld");
     }
 
     /// A run whose queries, with their verdict, whether they are exceptions, and the milliseconds of both plans where

@@ -5,7 +5,7 @@ use measure::Run;
 use measure::schema::subjects::findings::STANDBY;
 use serde_json::Value;
 
-use super::sql::{Setting, database, has_users_data, now, plain, quoted, remark};
+use super::sql::{Setting, database, has_users_data, now_written, quoted, remark};
 
 /// Most settings that are listed as overriding others.
 const LISTED_MAX: usize = 12;
@@ -86,8 +86,21 @@ fn undone(run: &Run, name: &str, level: Level, overriding: &[Overriding]) -> Str
         return format!("SET {name} = {};", if is_number(value) { value.into() } else { quoted(value, '\'') });
     }
     let is_hidden = overriding.iter().any(|one| one.is_ours && one.name == name);
-    let was = now(run, name).filter(|_| has_users_data(run) && !is_hidden);
-    format!("RESET {name};{}", was.map_or(String::new(), |was| format!(" -- it was {}", plain(was))))
+    let was = now_written(run, name).filter(|_| has_users_data(run) && !is_hidden);
+    format!("RESET {name};{}", was.map_or(String::new(), |was| format!(" -- it was {was}")))
+}
+
+/// What undoes a setting of the database whose former value a run need not have, and where it can be run.
+pub(super) fn undoing(run: &Run, name: &str) -> String {
+    let level = Level::Database;
+    let undo = undone(run, name, level, &overriding(run, level));
+    let text = remark(&format!("{} {undo}", level.statement(run)));
+    let is_known = level.former(run).is_some_and(|former| former.get(name).is_some());
+    let or = match is_known {
+        true => String::new(),
+        false => remark("or SET it to what was set there before, which \\drds of psql lists"),
+    };
+    text + &or + &place(run, level)
 }
 
 fn is_number(text: &str) -> bool {

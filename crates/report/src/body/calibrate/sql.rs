@@ -1,6 +1,6 @@
 //! What all statements of a page are written with: values, quoted names and remarks; and what is known of the server.
 
-use measure::{Metric, Run};
+use measure::{Metric, Run, Unit};
 use serde_json::Value;
 
 use super::part;
@@ -14,6 +14,11 @@ pub(super) fn plain(value: f64) -> String {
     let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
     let text = format!("{value:.*}", (5.0 - magnitude).clamp(0.0, 12.0) as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+/// Bytes as SET takes them: whole megabytes, of which there is one at least.
+pub(super) fn memory(bytes: f64) -> String {
+    format!("'{}MB'", ((bytes / f64::from(1 << 20)) as u64).max(1))
 }
 
 /// A name or a text in quotes.
@@ -36,6 +41,13 @@ pub(super) fn database(run: &Run) -> String {
 /// Whether the server had the user's data: a private one has tables of the run alone.
 pub(super) fn has_users_data(run: &Run) -> bool {
     run.subject.contains_key("database")
+}
+
+/// The value of a setting in the run's session, as SET takes it.
+pub(super) fn now_written(run: &Run, name: &str) -> Option<String> {
+    let cases = part(run, "constant");
+    let metric = cases.iter().find(|case| cell(case, "constant") == name)?.metric("now")?;
+    Some(if metric.unit == Unit::Bytes { memory(metric.median()) } else { plain(metric.median()) })
 }
 
 /// The value of a constant in the run's session.

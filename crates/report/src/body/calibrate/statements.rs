@@ -1,13 +1,13 @@
 //! What is advised as statements, with what undoes each: for a database, for a session, for the server, and for a
-//! tablespace. Only what fits the state that the server is in stands as it is, for the database alone; the rest is
-//! commented out.
+//! tablespace; between two lines by which they are cut out of a page. Only what fits the state that the server is in
+//! stands as it is, for the database alone; the rest is commented out.
 
-use measure::{Case, Metric, Run};
+use measure::{Case, Metric, Run, Unit};
 use serde_json::Value;
 
 use super::super::subjects::values;
 use super::levels::{self, Level};
-use super::sql::{Setting, has_users_data, now, plain, quoted, remark};
+use super::sql::{Setting, has_users_data, memory, now, plain, quoted, remark};
 use super::{CONSTANTS, is_excepted, part};
 use crate::page::parameters::cell;
 
@@ -17,9 +17,22 @@ const PAGE_COSTS: [&str; 2] = ["seq_page_cost", "random_page_cost"];
 /// The settings of reads ahead.
 const READS_AHEAD: [&str; 2] = ["effective_io_concurrency", "maintenance_io_concurrency"];
 
+/// The memory that the planner takes for the server's and its operating system's.
+const CACHE_SIZE: &str = "effective_cache_size";
+
+/// The lines before and behind all statements: what else stands on a page is no SQL.
+const BEGIN: &str = "-- SQL begins";
+const END: &str = "-- SQL ends";
+
 /// What stands over statements of sets that were timed on readpath's queries alone.
 const UNTRIED: &str = "-- timed on readpath's queries: some of yours can become slower, so try the set\n\
                        -- on them first, with --queries and --run\n";
+
+/// Statements between the lines by which `sed` cuts them out of a page; nothing where there are none.
+pub(super) fn enclosed(statements: &str) -> String {
+    let statements = statements.trim_end();
+    if statements.is_empty() { String::new() } else { format!("{BEGIN}\n{statements}\n{END}\n") }
+}
 
 /// The statements, where they were asked for.
 pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
@@ -48,7 +61,8 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
     for state in &states {
         match advice(state).filter(|set| is_change(set)) {
             Some(set) => {
-                let written = exceptions(run, set) + &ways(run, state, &settings_of(set));
+                let what = format!("the set {}", cell(set, "constants"));
+                let written = exceptions(run, set) + &ways(run, &what, &settings_of(set));
                 text += &match is_for_ours || is_one_of_several(state) {
                     true => commented(state, fits(state), &written),
                     false => {
@@ -57,10 +71,23 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
                     }
                 };
             }
-            None => text += &format!("-- {}: nothing to set; the server's own constants stay\n", in_one_line(state)),
+            None => text += &nothing_to_set(state),
         }
     }
-    text + &of_tablespaces(run, active_set) + &reads_ahead(run)
+    text + &of_tablespaces(run, active_set) + &cache_size(run) + &reads_ahead(run)
+}
+
+/// That no set is advised in a state, which can have the name of a set.
+fn nothing_to_set(state: &str) -> String {
+    let words = match state {
+        "as-found" => "your queries, as the server is",
+        "own-cold" => "your queries, with nothing cached",
+        "cached" => "blocks cached by the server",
+        "system" => "blocks cached by the operating system",
+        "cold" => "nothing cached",
+        _ => "a state of the caches",
+    };
+    format!("-- {} ({words}): nothing to set;\n-- the server's own constants stay\n", in_one_line(state))
 }
 
 /// Where blocks come from in a state.
@@ -96,10 +123,14 @@ fn without_a_set(state: Option<&str>) -> String {
 
 /// Statements that are not to be run as they are, under the sentence when they fit.
 fn commented(what: &str, fits: String, statements: &str) -> String {
+    format!("-- {}: only where {fits}\n{}", in_one_line(what), dashed(statements))
+}
+
+/// Statements as comments.
+fn dashed(statements: &str) -> String {
     let line = |line: &str| if line.is_empty() { "\n".to_string() } else { format!("-- {line}\n") };
     // A carriage return in a name ends a comment too.
-    let lines = statements.lines().flat_map(|line| line.split('\r'));
-    format!("-- {}: only where {fits}\n{}", in_one_line(what), lines.map(line).collect::<String>())
+    statements.lines().flat_map(|line| line.split('\r')).map(line).collect()
 }
 
 /// A name that stands in a comment.
@@ -194,6 +225,29 @@ fn of_tablespaces(run: &Run, active_set: Option<&Case>) -> String {
     }
 }
 
+/// What the planner should take for its memory, where that was seen. Commented out: no query was timed with it, and
+/// what the page cache holds is what was read so far.
+fn cache_size(run: &Run) -> String {
+    let cases = part(run, "constant");
+    let bytes = |name: &str| {
+        let case = cases.iter().find(|case| cell(case, "constant") == CACHE_SIZE)?;
+        case.metric(name).filter(|metric| metric.unit == Unit::Bytes).map(|metric| memory(metric.median()))
+    };
+    let Some(value) = bytes("value") else { return String::new() };
+    if bytes("now").is_some_and(|now| now == value) {
+        return format!("-- {CACHE_SIZE}: nothing to set; it is what is cached of the database\n");
+    }
+    let statement = format!("{} SET {CACHE_SIZE} = {value};", Level::Database.statement(run));
+    format!(
+        "-- {CACHE_SIZE}, for new sessions of the database: the shared buffers,\n\
+         -- and what the page cache held of the database's files when the run began.\n\
+         -- No query was timed with it, and more may be cached later; what undoes it:\n\
+         {}{}\n",
+        levels::undoing(run, CACHE_SIZE),
+        dashed(&statement)
+    )
+}
+
 /// How many reads ahead: the least that is as good as any, unless what is set is as good too. What was measured on the
 /// storage of a private server need not hold for the user's.
 fn reads_ahead(run: &Run) -> String {
@@ -269,6 +323,10 @@ mod tests {
         assert!(text.starts_with("-- a DROP TABLE t; -- DROP TABLE u; --, for new sessions of the"), "{text}");
         let undo = text.split_once("what undoes it:\n").and_then(|(_, rest)| rest.split_once("\nALTER DATABASE"));
         assert!(undo.is_some_and(|(undo, _)| undo.contains("RESET") && is_commented(undo)), "{text}");
+        let mut size = Case::new(json!({"part": "constant", "constant": CACHE_SIZE}).as_object().unwrap().clone());
+        size.metrics.push(calibrate::VALUE_BYTES.single("the page cache", 1e9));
+        let text = cache_size(&self::run(LINES, vec![size]));
+        assert!(text.contains("SET effective_cache_size = ") && is_commented(&text), "{text}");
         let statement = "ALTER DATABASE \"a\rDROP TABLE t; --\" SET seq_page_cost = 2;\n";
         let text = commented(LINES, fits("cold"), statement);
         assert!(is_commented(&text), "{text}");
@@ -375,6 +433,41 @@ mod tests {
     }
 
     #[test]
+    fn statements_can_be_cut_out_of_the_sentences_of_a_page() {
+        assert_eq!(enclosed("SELECT 1;\n\n"), "-- SQL begins\nSELECT 1;\n-- SQL ends\n");
+        assert_eq!(enclosed(""), "", "no lines around nothing");
+    }
+
+    #[test]
+    fn a_state_without_advice_is_not_taken_for_the_set_of_its_name_and_a_set_is_named() {
+        let text = sql("cached", json!({}), vec![set("as-found", "change"), set("cached", "keep")]);
+        assert!(text.contains("-- cached (blocks cached by the server): nothing to set;\n"), "{text}");
+        assert!(text.contains("-- the set in-memory, for new sessions of the database;"), "{text}");
+        assert!(is_commented(&nothing_to_set(LINES)), "{}", nothing_to_set(LINES));
+    }
+
+    #[test]
+    fn the_size_of_the_cache_is_printed_with_its_reason_and_what_undoes_it_and_is_not_run() {
+        let of = |now: f64, value: f64, settings: Value| {
+            let mut size = Case::new(json!({"part": "constant", "constant": CACHE_SIZE}).as_object().unwrap().clone());
+            size.metrics.push(calibrate::NOW_BYTES.single("pg_settings", now));
+            size.metrics.push(calibrate::VALUE_BYTES.single("the page cache", value));
+            sql("cached", json!({"database_settings": settings}), vec![size])
+        };
+        let (mib, gib) = (f64::from(1 << 20), f64::from(1 << 30));
+        let text = of(4.0 * gib, 2329.9 * mib, json!({}));
+        assert!(active(&text).is_empty() && is_commented(&text), "{text}");
+        assert!(text.contains("\n-- ALTER DATABASE \"shop\" SET effective_cache_size = '2329MB';\n"), "{text}");
+        let undo = "--   ALTER DATABASE \"shop\" RESET effective_cache_size; -- it was '4096MB'\n";
+        assert!(text.contains(undo) && text.contains("which \\drds of psql lists"), "{text}");
+        let former = of(4.0 * gib, 2329.9 * mib, json!({CACHE_SIZE: "3GB"}));
+        let undo = "--   ALTER DATABASE \"shop\" SET effective_cache_size = '3GB';\n";
+        assert!(former.contains(undo) && !former.contains("drds"), "{former}");
+        let same = of(2.0 * gib, 2.0 * gib, json!({}));
+        assert!(same.contains("effective_cache_size: nothing to set") && !same.contains("ALTER"), "{same}");
+    }
+
+    #[test]
     fn settings_of_roles_that_could_not_be_read_are_not_taken_for_none() {
         let subject = json!({"database_settings": {}, "server_settings": null, "role_settings": null});
         let text = sql("cached", subject, vec![set("as-found", "change")]);
@@ -413,6 +506,11 @@ mod tests {
         assert!(text(&run).contains("a superuser can run it") && !text(&run).contains("primary"), "{}", text(&run));
         run.findings.push(STANDBY.of("It is a standby."));
         assert!(text(&run).contains("-- (on the primary"), "{}", text(&run));
+        let mut size = Case::new(json!({"part": "constant", "constant": CACHE_SIZE}).as_object().unwrap().clone());
+        size.metrics.push(calibrate::VALUE_BYTES.single("the page cache", f64::from(1 << 30)));
+        run.cases = vec![size];
+        assert!(cache_size(&run).contains("RESET effective_cache_size;"), "{}", cache_size(&run));
+        assert!(cache_size(&run).contains("-- (on the primary"), "{}", cache_size(&run));
     }
 
     #[test]

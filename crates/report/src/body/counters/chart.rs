@@ -1,7 +1,7 @@
 //! Counters as numbers that matter, and as charts: how often each event happened in a second of CPU time, and which
 //! part of what was tried failed.
 
-use measure::schema::counters;
+use measure::schema::{counters, events};
 use measure::{Case, Run, Unit};
 
 use super::{RELATIONS, is_row, part, rate};
@@ -18,7 +18,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let shown = |what: &str, unit: Unit, spec: &measure::schema::Spec| {
         median(case?, spec).map(|datum| figure(what, &Axis::linear("", unit), &datum))
     };
-    let ipc = case.and_then(|case: &Case| case.metric("ipc")).map(|metric| {
+    let ipc = case.and_then(|case: &Case| counters::IPC.in_case(case)).map(|metric| {
         figure("instructions per cycle", &Axis::linear("", Unit::Count), &crate::page::Datum::median(metric))
     });
     let cpu = shown("CPU time", Unit::Nanoseconds, &counters::TASK_CLOCK);
@@ -53,7 +53,7 @@ fn rates(case: &Case) -> Option<Chart> {
 /// What was missed, as a part of what was tried.
 fn shares(case: &Case) -> Option<Chart> {
     let row = |relation: &super::Relation| {
-        let metric = case.metric(relation.of)?;
+        let metric = events::EVENT.of(relation.of).in_case(case)?;
         let share = part(case, relation, metric)? * 100.0;
         let how = format!("{} over {}", relation.of, relation.by);
         Some(Row::of(format!("{} {}", relation.of.replace('_', " "), relation.words), Datum::made(share, how)))

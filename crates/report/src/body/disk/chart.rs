@@ -2,7 +2,8 @@
 
 use measure::change_point::segments;
 use measure::quantity::counted;
-use measure::schema::reads;
+use measure::schema::disk::parameters;
+use measure::schema::{Parameter, reads};
 use measure::sorting;
 use measure::{Case, Metric, Run, Unit};
 use serde_json::Value;
@@ -14,8 +15,23 @@ use crate::page::parameters::{described, varying};
 use crate::page::{Axis, Chart, Datum, HeatColumn, Key, Line, Place, Plot, Row, Shape};
 
 /// Findings that say from where the reads were served, and what disturbed them.
-const SERVED: &[&str] =
-    &["served-*", "answered-*", "same-content", "virtual-time", "no-direct-io", "core-*", "stolen-*", "cpu-*"];
+const SERVED: &[&str] = &[
+    "served-*",
+    "partly-page-cache",
+    "direct-io-ignored",
+    "reads-not-all-from-storage",
+    "device-saw-fewer-reads",
+    "tier-unknown",
+    "repeated-blocks",
+    "zero-blocks",
+    "unwritten-extents",
+    "core-*",
+    "stolen-*",
+    "cpu-*",
+];
+
+/// Parameters that only cases of one view have.
+const OF_VIEWS: [Parameter; 3] = [parameters::ZONE, parameters::POSITION, parameters::DISTANCE];
 
 /// Cells of a heat map for each factor of ten.
 const CELLS_PER_DECADE: f64 = 12.0;
@@ -26,12 +42,10 @@ const BUCKETS_MIN: usize = 4;
 /// What is drawn of a run on a device.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let all: Vec<&Case> = run.cases.iter().collect();
-    let has = |name: &'static str| -> Vec<&Case> {
-        all.iter().copied().filter(|case| case.parameters.contains_key(name)).collect()
-    };
-    let (zones, positions, distances) = (has("zone"), has("position"), has("distance"));
-    let is_plain =
-        |case: &&Case| ["zone", "position", "distance"].iter().all(|name| !case.parameters.contains_key(*name));
+    let [zones, positions, distances] = OF_VIEWS.map(|parameter| -> Vec<&Case> {
+        all.iter().copied().filter(|case| parameter.in_case(case).is_some()).collect()
+    });
+    let is_plain = |case: &&Case| OF_VIEWS.iter().all(|parameter| parameter.in_case(case).is_none());
     let plain: Vec<&Case> = all.iter().copied().filter(is_plain).collect();
     let names = varying(&plain);
     let label = |case: &Case| {
@@ -43,14 +57,14 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     charts.extend(latencies("disk-latency", "How long a read takes", &rows(&plain, label, latency)));
     charts.extend(rates(&plain, label));
     charts.extend(latencies("disk-zones", "How long a read takes by zone", &zone_rows(&zones)));
-    charts.extend(along(&positions, "position"));
-    charts.extend(along(&distances, "distance"));
+    charts.extend(along(&positions, parameters::POSITION));
+    charts.extend(along(&distances, parameters::DISTANCE));
     charts.extend(over_time(&plain));
     let path = path_among(&all);
     let heat_label = |case: &Case| {
-        let view = match case.parameters.get("position").or(case.parameters.get("distance")) {
+        let view = match case.value(parameters::POSITION.name).or(case.value(parameters::DISTANCE.name)) {
             Some(place) => place_of(place).map_or(String::new(), |(x, axis)| axis.shown(x)),
-            None if case.parameters.contains_key("zone") => zone_label(case),
+            None if parameters::ZONE.in_case(case).is_some() => zone_label(case),
             None => return label(case),
         };
         [view, path(case)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
@@ -98,9 +112,7 @@ fn latencies(name: &'static str, title: &str, rows: &[Row]) -> Option<Chart> {
     let what = if name == "disk-zones" { "mean" } else { "median" };
     let chart = Chart::new(name, title, value, Plot::Rows(rows.to_vec())).noted(format!("Bar: {what}."));
     let chart = chart.thin_line("smallest to 90th percentile");
-    chart
-        .concerning(&["answer-zones", "answer-read", "answer-depth", "answer-model-published", "answer-outer-half"])
-        .with_at_least(2)
+    chart.concerning(&["answer-zones", "answer-read", "answer-model-published", "answer-outer-half"]).with_at_least(2)
 }
 
 /// Reads a second of the cases.
@@ -125,8 +137,9 @@ fn place_of(value: &Value) -> Option<(f64, Axis)> {
 }
 
 /// Latency and bandwidth against a place. Of several paths each has a line of its own, and none for its tail.
-fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
-    let place = |case: &Case| place_of(case.parameters.get(parameter)?);
+fn along(cases: &[&Case], parameter: Parameter) -> Vec<Chart> {
+    let is_sweep = parameter == parameters::POSITION;
+    let place = |case: &Case| place_of(case.value(parameter.name)?);
     let mut placed: Vec<(f64, &Case)> = cases.iter().filter_map(|case| Some((place(case)?.0, *case))).collect();
     sorting::by(&mut placed, |one, other| one.0.total_cmp(&other.0));
     let Some(axis) = cases.iter().rev().find_map(|case| Some(place(case)?.1)) else { return Vec::new() };
@@ -146,9 +159,9 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
         metric.statistics.p99.map(|p99| Datum { range: None, ..Datum::of(metric, p99) })
     };
     let bandwidth = |case: &Case| reads::BANDWIDTH.in_case(case).map(Datum::mean);
-    let (names, what) = match parameter {
-        "position" => (["disk-position", "disk-position-bandwidth"], "position"),
-        _ => (["disk-distance", "disk-distance-bandwidth"], "distance between two reads"),
+    let (names, what) = match is_sweep {
+        true => (["disk-position", "disk-position-bandwidth"], "position"),
+        false => (["disk-distance", "disk-distance-bandwidth"], "distance between two reads"),
     };
     let of_paths: Vec<Key> = paths.iter().map(Key::measured).collect();
     let (keys, tails) = match is_one {
@@ -167,15 +180,15 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
             .keyed(keys)
             .noted(note)
             .thin_line("smallest to 90th percentile")
-            .concerning(if parameter == "position" { &["answer-place"] } else { &["answer-distance"] });
+            .concerning(if is_sweep { &["answer-place"] } else { &["answer-distance"] });
     let value = Axis::linear("MiB a second", Unit::MebibytesPerSecond);
     let bandwidth = Plot::Lines(axis, of_each(&bandwidth), Vec::new());
-    let (read, note) = match parameter {
-        "position" => ("Sequential bandwidth", "Read in sequence from each position: bytes divided by elapsed time"),
-        _ => ("Bandwidth", "Bytes divided by elapsed time"),
+    let (read, note) = match is_sweep {
+        true => ("Sequential bandwidth", "Read in sequence from each position: bytes divided by elapsed time"),
+        false => ("Bandwidth", "Bytes divided by elapsed time"),
     };
     let bandwidth = Chart::new(names[1], format!("{read} by {what}"), value, bandwidth).keyed(of_paths);
-    let of = if parameter == "position" { "reads in sequence" } else { "" };
+    let of = if is_sweep { "reads in sequence" } else { "" };
     let bandwidth =
         Chart { of: of.into(), ..bandwidth.noted(format!("{note}.")).thin_line("slowest to fastest window") };
     [latency, bandwidth].into_iter().filter_map(|chart| chart.with_at_least(3)).collect()
@@ -239,8 +252,8 @@ fn over_time(cases: &[&Case]) -> Option<Chart> {
         .keyed(vec![Key::measured("a point in time"), Key::measured("median")])
         .concerning(&["rate-changed", "latency-changed"]);
     // Cases one after the other are one measurement only where they are segments of one, and so of one path.
-    let are_segments = cases.iter().all(|case| case.parameters.contains_key("segment"));
-    let is_one = cases.len() == 1 || (are_segments && !varying(cases).contains(&"path"));
+    let are_segments = cases.iter().all(|case| reads::parameters::SEGMENT.in_case(case).is_some());
+    let is_one = cases.len() == 1 || (are_segments && !varying(cases).contains(&parameters::PATH.name));
     chart.with_at_least(10).filter(|_| is_one)
 }
 
@@ -251,15 +264,15 @@ fn distribution(cases: &[&Case], label: impl Fn(&Case) -> String) -> Option<Char
         Some(HeatColumn { label: label(case), cells: cells(metric), source: metric.source.clone() })
     };
     let columns: Vec<HeatColumn> = cases.iter().filter_map(column).collect();
-    let places =
-        ["position", "distance"].into_iter().find(|name| cases.iter().all(|case| case.parameters.contains_key(*name)));
+    let is_of_all = |parameter: &Parameter| cases.iter().all(|case| parameter.in_case(case).is_some());
+    let places = [parameters::POSITION, parameters::DISTANCE].into_iter().find(is_of_all);
     let note = match columns.len() {
         1 => "The darker a cell, the more of the reads took that long.",
         _ => "The darker a cell, the more of the reads of its column took that long.",
     };
     let across = match places {
         _ if columns.len() == 1 => "",
-        Some("position") => "position",
+        Some(parameters::POSITION) => "position",
         Some(_) => "distance between two reads",
         None => "case",
     };

@@ -1,11 +1,11 @@
 //! Nested loops as charts: the wait by method, and what a method gains by size, by order of the rows and in flight.
 
 use measure::compare::ratio_interval;
-use measure::schema::join;
+use measure::schema::join::{self, parameters};
 use measure::sorting;
 use measure::{Case, Run, Unit};
 
-use super::{ALONE, CURVE_MIN, SIZES, alone, gain, is_alone};
+use super::{CURVE_MIN, SIZES, alone, figures, gain, is_alone, rand};
 use crate::body::drawing::{Beside, Drawing, RANGE, figure, median, published, ratio};
 use crate::body::subjects::{subject, subjects, values};
 use crate::page::parameters::cell;
@@ -17,7 +17,7 @@ const INTERVAL: &str = "95 % interval, by resampling, where there are five joins
 
 /// What is drawn of nested loops.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
-    let joins: Vec<&Case> = run.cases.iter().filter(|case| case.parameters.contains_key("method")).collect();
+    let joins: Vec<&Case> = run.cases.iter().filter(|case| parameters::METHOD.in_case(case).is_some()).collect();
     let value = Axis::linear("time waited for reads", Unit::Nanoseconds);
     let mut charts: Vec<Chart> = Vec::new();
     charts.extend(waits(&joins, &value));
@@ -27,7 +27,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     // Gains count within a subject: the server's, where the run was of one.
     let asked = subjects(&joins).into_iter().next_back().unwrap_or_default();
     let own: Vec<&Case> = joins.iter().copied().filter(|case| subject(case) == asked).collect();
-    let gain = |case: &Case| gain(case, &own, "io_time");
+    let gain = |case: &Case| gain(case, &own, &join::IO_TIME);
     let alone = own.iter().copied().find(|case| is_alone(case) && join::IO_TIME.in_case(case).is_some());
     let best = own.iter().copied().filter(|case| gain(case).is_some());
     let best = best.max_by(|one, other| gain(one).unwrap_or(0.0).total_cmp(&gain(other).unwrap_or(0.0)));
@@ -61,7 +61,7 @@ const METHODS: [(&str, &str); 4] = [
 
 /// What the methods among these do.
 fn methods(cases: &[&Case]) -> String {
-    let is_there = |name: &str| cases.iter().any(|case| cell(case, "method") == name);
+    let is_there = |name: &str| cases.iter().any(|case| super::method(case) == name);
     let known = METHODS.iter().filter(|(name, _)| is_there(name));
     let known: Vec<String> = known.map(|(name, what)| format!("{name}: {what}")).collect();
     if known.is_empty() { String::new() } else { format!("{}.", known.join("; ")) }
@@ -71,20 +71,20 @@ fn methods(cases: &[&Case]) -> String {
 fn method(case: &Case) -> String {
     let size = SIZES.iter().find_map(|name| Some(cell(case, name)).filter(|size| !size.is_empty()));
     let size = size.map_or(String::new(), |size| format!(", {size} {}", if size == "1" { "row" } else { "rows" }));
-    let ahead = Some(cell(case, "effective_io_concurrency")).filter(|depth| !depth.is_empty());
+    let ahead = Some(cell(case, parameters::EFFECTIVE_IO_CONCURRENCY.name)).filter(|depth| !depth.is_empty());
     let ahead = ahead.map_or(String::new(), |depth| format!(", effective_io_concurrency {depth}"));
-    format!("{}{size}{ahead}", cell(case, "method"))
+    format!("{}{size}{ahead}", super::method(case))
 }
 
 fn order(case: &Case) -> String {
-    format!("{} % of the rows out of order", cell(case, "rand"))
+    format!("{} % of the rows out of order", rand(case))
 }
 
 /// The wait of each method, with the published ones where they are of the same question.
 fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
     let beside = |case: &Case| -> Vec<(&'static str, Datum)> {
-        let is_of_time = join::EXPERIMENT.published("io_time", case);
-        is_of_time
+        let published_times = figures(&join::IO_TIME, case).into_iter();
+        published_times
             .map(|figure| {
                 (
                     if figure.what == join::HARD_DISK { "published, hard disk" } else { "published, solid-state disk" },
@@ -94,7 +94,7 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
             .collect()
     };
     let timed: Vec<&Case> = joins.iter().copied().filter(|case| join::IO_TIME.in_case(case).is_some()).collect();
-    let with_published = values(&timed, |case| cell(case, "rand")).len() == 1;
+    let with_published = values(&timed, rand).len() == 1;
     let group = |case: &Case| {
         let parts = [subject(case), if with_published { String::new() } else { order(case) }];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
@@ -111,8 +111,10 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
         if with_published { Axis { scale: crate::page::Scale::Logarithmic, ..value.clone() } } else { value.clone() };
     let chart = chart.chart("join-wait", "How long a nested loop waits for reads, by method", axis)?;
     let remark = "The published joins looked up other rows: compare how much each method gains, and not the times.";
-    let is_cached =
-        |case: &&Case| cell(case, "direct") == "false" && !cell(case, "effective_io_concurrency").is_empty();
+    let is_cached = |case: &&Case| {
+        let is_of_server = parameters::EFFECTIVE_IO_CONCURRENCY.in_case(case).is_some();
+        cell(case, parameters::DIRECT.name) == "false" && is_of_server
+    };
     chart
         .noted("Median of the joins.")
         .about_published(remark)
@@ -121,7 +123,6 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
         .thin_line(RANGE)
         .concerning(&[
             "answer-*",
-            "not-cold",
             "not-all-cold",
             "core-*",
             "stolen-*",
@@ -163,7 +164,7 @@ fn curves(
     line: impl Fn(&Case) -> String,
     least: usize,
 ) -> (Vec<Key>, Vec<Line>) {
-    let value = |case: &Case| gain(case, joins, "io_time");
+    let value = |case: &Case| gain(case, joins, &join::IO_TIME);
     // How far the ratio moves when the joins of both sides are drawn again.
     let range = |case: &Case| {
         let alone = alone(case, joins)?;
@@ -193,10 +194,10 @@ fn curves(
 /// What more rows at once gain.
 fn saturation(joins: &[&Case]) -> Option<Chart> {
     let size = |case: &Case| SIZES.iter().find_map(|name| case.parameters.get(*name)?.as_f64());
-    let is_one_order = values(joins, |case| cell(case, "rand")).len() == 1;
+    let is_one_order = values(joins, rand).len() == 1;
     let line = |case: &Case| {
         let order = if is_one_order { String::new() } else { format!(", {}", order(case)) };
-        format!("{} {}{order}", subject(case), cell(case, "method")).trim().to_string()
+        format!("{} {}{order}", subject(case), super::method(case)).trim().to_string()
     };
     let (keys, lines) = curves(joins, size, line, CURVE_MIN);
     let across = Axis::logarithmic("rows at once", Unit::Count);
@@ -210,13 +211,9 @@ fn saturation(joins: &[&Case]) -> Option<Chart> {
 /// What the order of the rows has to do with it.
 fn by_order(joins: &[&Case]) -> Option<Chart> {
     let gathered: Vec<&Case> = joins.to_vec();
-    let percent = |case: &Case| cell(case, "rand").parse::<f64>().ok();
+    let percent = |case: &Case| rand(case).parse::<f64>().ok();
     let line = |case: &Case| {
-        if ALONE.contains(&cell(case, "method").as_str()) {
-            String::new()
-        } else {
-            format!("{} {}", subject(case), method(case)).trim().to_string()
-        }
+        if is_alone(case) { String::new() } else { format!("{} {}", subject(case), method(case)).trim().to_string() }
     };
     let (keys, lines) = curves(&gathered, percent, line, 3);
     let across = Axis::linear("rows out of order", Unit::Percent);

@@ -24,16 +24,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     )
     .of_medians()
     .thin_line(RANGE)
-    .concerning(&[
-        "answer-*",
-        "fresh-file",
-        "just-written",
-        "core-*",
-        "stolen-*",
-        "cpu-*",
-        "l3-*",
-        "huge-page-buffers",
-    ]);
+    .concerning(&["answer-*", "just-written", "core-*", "stolen-*", "cpu-*", "l3-*", "huge-page-buffers"]);
     let find = |name: &str| lines.iter().find(|line| line.rung.name == name);
     let logical = find("lio").or(find("pool-get"));
     let physical = find("device-random-depth-1");

@@ -1,11 +1,11 @@
 //! Logical reads as charts: the matrix of row lengths and columns beside the published one, and other axes.
 
-use measure::schema::lio;
+use measure::schema::lio::{self, parameters};
 use measure::{Case, Run, Unit};
 
 use super::{CHECK, access, accesses, phrase};
 use crate::body::drawing::{Beside, Drawing, RANGE, extremes, figure, found, median, published};
-use crate::body::subjects::{name, subject};
+use crate::body::subjects::{FIRST, are_named, name, subject};
 use crate::page::parameters::cell;
 use crate::page::{Axis, Chart, Datum};
 
@@ -29,7 +29,8 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
 
 fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_published: bool) -> Option<Chart> {
     let beside = |case: &Case| -> Vec<(&'static str, Datum)> {
-        let figures = lio::EXPERIMENT.published("lio", case).filter(|_| is_published);
+        let metric = lio::LIO;
+        let figures = lio::EXPERIMENT.published(&metric.name, case).filter(|_| is_published);
         let named = |figure: &measure::schema::Published| {
             let (_, name) = PUBLISHED.iter().find(|(word, _)| figure.source.contains(word))?;
             Some((*name, published(figure)))
@@ -65,15 +66,15 @@ fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_pub
 
 /// What the rows of a case are like: of a table that was found, its name.
 fn rows(case: &Case) -> String {
-    match cell(case, "row_length") {
-        length if length.is_empty() => cell(case, "table"),
+    match cell(case, parameters::ROW_LENGTH.name) {
+        length if length.is_empty() => cell(case, parameters::TABLE.name),
         length if length == "1" => "rows of 1 byte".into(),
         length => format!("rows of {length} bytes"),
     }
 }
 
 fn columns(case: &Case) -> String {
-    match cell(case, "columns").as_str() {
+    match cell(case, parameters::COLUMNS.name).as_str() {
         "" => String::new(),
         "1" => "1 column".into(),
         count => format!("{count} columns"),
@@ -82,13 +83,22 @@ fn columns(case: &Case) -> String {
 
 fn figures(run: &Run, cases: &[&Case], value: &Axis) -> Vec<Option<crate::page::Figure>> {
     let Some([cheapest, dearest]) = extremes(cases, |case| lio::LIO.in_case(case)) else { return Vec::new() };
+    // Where a run has several kinds of reads or several subjects, the figure names its own: it would otherwise pass for
+    // another's.
+    let (has_kinds, has_subjects) = (accesses(cases).len() > 1, are_named(cases));
+    let on = |case: &Case| match name(&subject(case)) {
+        engine if engine == FIRST => format!("on the {engine}"),
+        other => format!("on {other}"),
+    };
     let shape = |case: &Case| {
-        let parts = [rows(case), columns(case)].into_iter().filter(|part| !part.is_empty());
+        let kind = if has_kinds { phrase(&access(case)) } else { String::new() };
+        let on = if has_subjects { on(case) } else { String::new() };
+        let parts = [rows(case), columns(case), kind, on].into_iter().filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join(", ")
     };
     let shown = |what: &str, case: &Case| {
         median(case, &lio::LIO).map(|datum| figure(format!("the {what} logical read: {}", shape(case)), value, &datum))
     };
-    let times = found(run, "answer-ratio", "ratio", "a physical read over a logical one");
+    let times = found(run, lio::findings::ANSWER_RATIO.id, "ratio", "a physical read over a logical one");
     vec![shown("cheapest", cheapest), shown("dearest", dearest), times]
 }

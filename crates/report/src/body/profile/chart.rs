@@ -182,10 +182,10 @@ fn latency(run: &Run, event: &str) -> Option<Chart> {
 /// The findings on the reads that wait for an event.
 fn concerns(event: &str) -> &'static [&'static str] {
     match event {
-        "db file sequential read" => &["tiers-single-block-read", "file-system-cache-answers"],
-        "db file scattered read" => &["tiers-multi-block-read", "time-per-block"],
-        "direct path read" => &["tiers-direct-read"],
-        "direct path read temp" => &["tiers-direct-read-temporary"],
+        "db file sequential read" => &["tiers-single-block-read", "file-system-cache-answers-single-block-read"],
+        "db file scattered read" => {
+            &["tiers-multi-block-read", "file-system-cache-answers-multi-block-read", "time-per-block"]
+        }
         _ => &[],
     }
 }

@@ -1,5 +1,6 @@
 //! The reads of a server as charts: by statement and tier, and how long those of each tier took.
 
+use measure::schema::{Spec, profile};
 use measure::{Run, Unit};
 
 use super::read_tiers::TIERS;
@@ -81,21 +82,21 @@ fn statement(run: &Run, id: &str) -> String {
 /// What the reads of a bucket are weighted by.
 struct Weight {
     name: &'static str,
-    metric: &'static str,
+    metric: Spec,
     title: &'static str,
     share: &'static str,
 }
 
-const WEIGHTS: [Weight; 2] = [
+static WEIGHTS: [Weight; 2] = [
     Weight {
         name: "read-latency",
-        metric: "calls",
+        metric: profile::CALLS,
         title: "How long reads take, by the tier that answers",
         share: "share of the reads",
     },
     Weight {
         name: "read-latency-time",
-        metric: "total",
+        metric: profile::TOTAL,
         title: "Where the time of reads goes, by their latency and the tier that answers",
         share: "share of the time of all reads",
     },
@@ -108,7 +109,7 @@ fn latencies(run: &Run) -> Vec<Chart> {
 }
 
 fn latency(all: &[Fact], by: &Weight) -> Option<Chart> {
-    let whole: f64 = all.iter().filter_map(|row| row.value(by.metric)).sum();
+    let whole: f64 = all.iter().filter_map(|row| row.value(&by.metric.name)).sum();
     let line = |(key, (tier, ..)): (usize, &(&str, &str, &str))| {
         let mut points: Vec<(f64, Datum)> = Vec::new();
         for row in all.iter().filter(|row| row.text("tier") == *tier) {
@@ -117,7 +118,7 @@ fn latency(all: &[Fact], by: &Weight) -> Option<Chart> {
             if points.pop_if(|(at, _)| (*at - from).abs() < 0.01 * from).is_none() {
                 points.push((from, Datum::made(0.0, "beginning of a bucket")));
             }
-            let share = 100.0 * row.value(by.metric).unwrap_or(0.0) / whole;
+            let share = 100.0 * row.value(&by.metric.name).unwrap_or(0.0) / whole;
             let n = row.value("calls").map(|calls| calls as u64);
             points.push((from, Datum { n, ..Datum::made(share, "buckets of a factor of two") }));
             points.push((from * 2.0, Datum::made(0.0, "end of a bucket")));

@@ -1,5 +1,6 @@
 //! The rows of a profile's tables, found among the cases of its run document.
 
+use measure::schema::profile::parameters;
 use measure::{Case, Metric, Run};
 use serde_json::Value;
 
@@ -41,12 +42,12 @@ impl<'a> Row<'a> {
 
 /// Whether a case is a row of `table`.
 pub(super) fn is_of(case: &Case, table: &str) -> bool {
-    case.is("table", table)
+    case.is(parameters::TABLE.name, table)
 }
 
 /// Whether a case belongs to one session.
 pub(super) fn has_session(case: &Case) -> bool {
-    case.value("session").is_some()
+    case.value(parameters::SESSION.name).is_some()
 }
 
 /// The rows of a table for the whole.

@@ -1,5 +1,6 @@
 //! What a profile of samples has besides: how it was sampled, who waits for whom, background processes.
 
+use measure::wait_class::Class;
 use measure::{Run, Unit};
 
 use super::amount::{count, counted, exact_time, scale, share, with_left_out};
@@ -21,8 +22,11 @@ pub(super) fn sampling(run: &Run) -> Option<Row<'_>> {
     rows(run, "sampling").next()
 }
 
+/// Part of the sessions at work from which on those in idle waits are said apart.
+const IDLE_PART_MIN: f64 = 0.05;
+
 /// What was sampled, in one line.
-pub(super) fn overview(sampling: &Row, sessions: f64) -> String {
+pub(super) fn overview(run: &Run, sampling: &Row, sessions: f64) -> String {
     let value = |name: &str| sampling.value(name);
     let active = |name: &str, title: &str| value(name).map(|active| format!("{title} {}", three_digits(active)));
     let is_exact = value("changes").is_some();
@@ -43,8 +47,17 @@ pub(super) fn overview(sampling: &Row, sessions: f64) -> String {
             None => value("looks").map(|looks| counted(looks, "poll", "polls")),
         },
         value("active_sessions").map(|active| format!("{} at work on average{quantiles}", three_digits(active))),
+        in_idle_waits(run, sampling).map(|idle| format!("{} of them in idle waits", three_digits(idle))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// How many of the sessions at work were on average in waits that are no response time, such as `pg_sleep`: the server
+/// calls them active. None where they are few.
+fn in_idle_waits(run: &Run, sampling: &Row) -> Option<f64> {
+    let idle = rows(run, "class").find(|row| row.text("class") == Class::Idle.key())?.value("total")?;
+    let idle = idle / sampling.value("sampled").filter(|time| *time > 0.0)?;
+    (idle >= IDLE_PART_MIN * sampling.value("active_sessions")?).then_some(idle)
 }
 
 /// What the sampling took.

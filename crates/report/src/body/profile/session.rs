@@ -2,6 +2,8 @@
 
 use measure::Run;
 use measure::quantity::counted;
+use measure::schema::profile::{self, parameters};
+use measure::schema::{Parameter, Spec};
 use measure::sorting;
 
 use super::amount::{count, scale, share, with_left_out};
@@ -12,14 +14,18 @@ use crate::page::{Align, Table};
 const LINES_MAX: usize = 10;
 
 /// The columns of sessions: metric and heading. Calls and waits between them are all that was traced.
-const COLUMNS: [(&str, &str); 6] = [
-    ("interval", "interval"),
-    ("in_calls", "in calls"),
-    ("cpu", "CPU"),
-    ("waits", "waits"),
-    ("unaccounted_within", "within"),
-    ("unaccounted_between", "between"),
+static COLUMNS: [(Spec, &str); 6] = [
+    (profile::INTERVAL, "interval"),
+    (profile::IN_CALLS, "in calls"),
+    (profile::CPU, "CPU"),
+    (profile::WAITS, "waits"),
+    (profile::UNACCOUNTED_WITHIN, "within"),
+    (profile::UNACCOUNTED_BETWEEN, "between"),
 ];
+
+/// What divides the work of sessions into scopes.
+const SCOPES: [Parameter; 5] =
+    [parameters::MODULE, parameters::ACTION, parameters::CLIENT, parameters::CONTAINER, parameters::SERVICE];
 
 /// Sessions by interval; none where there is one only.
 pub(super) fn table(run: &Run) -> Option<Table> {
@@ -31,8 +37,8 @@ pub(super) fn table(run: &Run) -> Option<Table> {
         shown.iter().map(|row| (row.text("session").to_string(), std::slice::from_ref(row))).collect();
     let name = || counted(others.len() as u64, "other", "others");
     lines.extend((!others.is_empty()).then(|| (name(), others)));
-    let sum = |rows: &[Row], metric: &str| {
-        let values: Vec<f64> = rows.iter().filter_map(|row| row.value(metric)).collect();
+    let sum = |rows: &[Row], metric: &Spec| {
+        let values: Vec<f64> = rows.iter().filter_map(|row| row.value(&metric.name)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>())
     };
     let table = Table::over(&lines)
@@ -55,7 +61,7 @@ pub(super) fn scopes(run: &Run, summary: &Row) -> Option<Table> {
     let scale = scale(scopes.iter().map(time).fold(0.0, f64::max));
     // What all have in common distinguishes none of them.
     let varies = |name: &&str| scopes.iter().any(|row| row.text(name) != scopes[0].text(name));
-    let names: Vec<&str> = ["module", "action", "client", "container", "service"].into_iter().filter(varies).collect();
+    let names: Vec<&str> = SCOPES.iter().map(|parameter| parameter.name).filter(varies).collect();
     let remark = "Without think time and idle waits; % is of the response time.";
     let table = Table::over(&scopes[..scopes.len().min(LINES_MAX)])
         .each(names.iter().enumerate(), |table, (index, name)| {

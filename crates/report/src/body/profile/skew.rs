@@ -1,6 +1,7 @@
 //! A breakdown of calls and waits by the dimensions that were asked for.
 
 use measure::schema::profile::findings::SKEW_EMPTY;
+use measure::schema::profile::parameters::{REST, TABLE};
 use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Case, Metric, Run};
@@ -27,7 +28,7 @@ const COUNTED: &str = "The column calls counts calls and waits.";
 const UNCOUNTED: &str = "Samples do not tell how many calls and waits there were.";
 
 /// Parameters that are no dimension.
-const OTHER_PARAMETERS: [&str; 2] = ["table", "rest"];
+const OTHER_PARAMETERS: [&str; 2] = [TABLE.name, REST.name];
 
 /// One line: a case, all others, or the sum.
 struct Line<'a> {
@@ -113,7 +114,8 @@ fn unaccounted(run: &Run, total: f64, of: Scale) -> Option<String> {
 
 /// The rows with most time, at most `most`, in the order of the run; then all others, and the sum.
 fn lines<'a>(cases: &[&'a Case], dimensions: &[&String], most: usize) -> Vec<Line<'a>> {
-    let (rows, rest): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| !case.parameters.contains_key("rest"));
+    let (rows, rest): (Vec<&Case>, Vec<&Case>) =
+        cases.iter().partition(|case| !case.parameters.contains_key(REST.name));
     let mut ranked: Vec<usize> = (0..rows.len()).collect();
     sorting::by(&mut ranked, |one, other| value(rows[*other], "total").total_cmp(&value(rows[*one], "total")));
     let (top, below) = ranked.split_at_mut(rows.len().min(most));

@@ -10,7 +10,7 @@ use super::amount::{count, per, scale, share};
 use super::row::{Row, rows};
 use super::sampled::sampling;
 use super::time;
-use crate::page::{Align, Table};
+use crate::page::{Align, Section, Table};
 
 /// Statements that are shown where the run does not say how many.
 const TOP: usize = 10;
@@ -53,6 +53,22 @@ const RESPONSE_TIME: &str = "response time";
 pub(super) fn response_time(row: &Row) -> f64 {
     let value = |name: &str| row.value(name).unwrap_or(0.0);
     value("response_time") - value("think_time") - value("idle")
+}
+
+/// Why there is no table of statements where they are ranked by something of which none has any.
+pub(super) fn unranked(run: &Run) -> Option<Section> {
+    let ranking = ranking(run);
+    let mut statements = rows(run, "statement").peekable();
+    let is_empty = statements.peek().is_some() && !statements.any(|row| (ranking.value)(&row) > 0.0);
+    (is_empty && !ranking.is_response_time).then(|| {
+        let (what, it) = match (ranking.is_time, ranking.title) {
+            (true, title) => (format!("{title} time"), "it"),
+            (false, title) => (title.to_string(), "them"),
+        };
+        Section::Text(format!(
+            "No statement has any {what} here, so none can be ranked by {it}. --sort response-time ranks them."
+        ))
+    })
 }
 
 /// Both tables; none where there is no statement. Shares of time are those of the response time, as everywhere on the

@@ -1,6 +1,7 @@
 //! The whole story of one statement: its text, its calls, its waits, its plans, its reads by length.
 
 use measure::Run;
+use measure::schema::{Spec, profile};
 use measure::sorting;
 use serde_json::Value;
 
@@ -107,16 +108,16 @@ fn head(id: &str, row: &Row, served: f64) -> Section {
         exact_time(inclusive),
     );
     let counts = [
-        ("executions", "execution", "executions"),
-        ("parses", "parse", "parses"),
-        ("fetches", "fetch", "fetches"),
-        ("rows", "row", "rows"),
-        ("logical_reads", "get", "gets"),
-        ("physical_reads", "read", "reads"),
-        ("errors", "error", "errors"),
+        (profile::EXECUTIONS, "execution", "executions"),
+        (profile::PARSES, "parse", "parses"),
+        (profile::FETCHES, "fetch", "fetches"),
+        (profile::ROWS, "row", "rows"),
+        (profile::LOGICAL_READS, "get", "gets"),
+        (profile::PHYSICAL_READS, "read", "reads"),
+        (profile::ERRORS, "error", "errors"),
     ];
-    for (name, one, many) in counts {
-        if let Some(value) = row.value(name).filter(|value| *value > 0.0) {
+    for (spec, one, many) in counts {
+        if let Some(value) = row.value(&spec.name).filter(|value| *value > 0.0) {
             text += &format!(", {}", counted(value, one, many));
         }
     }
@@ -206,8 +207,8 @@ fn histograms(buckets: &[Row]) -> Vec<Table> {
 }
 
 fn histogram(event: &str, buckets: &[Row]) -> Table {
-    let sum = |name: &str| buckets.iter().filter_map(|row| row.value(name)).sum::<f64>();
-    let (calls, total) = (sum("calls"), sum("total"));
+    let sum = |spec: &Spec| buckets.iter().filter_map(|row| row.value(&spec.name)).sum::<f64>();
+    let (calls, total) = (sum(&profile::CALLS), sum(&profile::TOTAL));
     let here = |bucket: &Row| bucket.value("calls").unwrap_or(0.0);
     Table::over(buckets)
         .column(format!("{event} from"), Align::Decimal, |bucket| {

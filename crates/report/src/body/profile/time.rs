@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use measure::schema::profile::findings::WAITS_NOT_TRACED;
+use measure::schema::FindingSpec;
+use measure::schema::profile::findings::{NEGATIVE_BETWEEN, NEGATIVE_WITHIN, WAITS_NOT_TRACED};
 use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Run, Unit};
@@ -125,14 +126,14 @@ fn below_zero(run: &Run, lines: &[Line]) -> &'static str {
             .iter()
             .any(|line| line.total < 0.0 && line.entry.as_ref().is_some_and(|entry| entry.row.text("class") == class))
     };
-    let is_told = |id: &str| run.findings.iter().any(|finding| finding.id == id);
-    if is_below("unaccounted-within") && !is_told("negative-unaccounted-within") {
+    let is_told = |row: &FindingSpec| run.findings.iter().any(|finding| row.has(&finding.id));
+    if is_below("unaccounted-within") && !is_told(&NEGATIVE_WITHIN) {
         return "Below zero: CPU that was burned inside timed waits is in both rows.";
     }
     if is_below("unaccounted-between") && sampling(run).is_some() {
         return "Below zero: the samples found more than the server's own account has.";
     }
-    if is_below("unaccounted-between") && !is_told("negative-unaccounted-between") {
+    if is_below("unaccounted-between") && !is_told(&NEGATIVE_BETWEEN) {
         return "Below zero: the times of some calls and waits overlap.";
     }
     ""

@@ -1,7 +1,8 @@
 //! Round trips as a chart: the tier that served each pass, with the published figures.
 
 use measure::quantity::counted;
-use measure::schema::{reads, roundtrip};
+use measure::schema::roundtrip::{self, parameters};
+use measure::schema::{Parameter, reads};
 use measure::{Case, Run, Unit};
 
 use crate::body::drawing::{Beside, Drawing, figure, median, published};
@@ -17,14 +18,14 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let cases: Vec<&Case> = run.cases.iter().collect();
     let value = Axis::logarithmic("latency of a read", Unit::Nanoseconds);
     let label = |case: &Case| {
-        let tier = case.parameter("tier").unwrap_or_else(|| "tier not known".into()).replace('-', " ");
-        let pass = cell(case, "pass").replace('-', " ");
+        let tier = parameters::TIER.in_case(case).unwrap_or_else(|| "tier not known".into()).replace('-', " ");
+        let pass = cell(case, parameters::PASS.name).replace('-', " ");
         if tier == "model" {
-            return if cell(case, "pass") == AGAIN { "read again".into() } else { pass };
+            return if cell(case, parameters::PASS.name) == AGAIN { "read again".into() } else { pass };
         }
         if pass.starts_with(&tier) { tier } else { format!("{pass}: {tier}") }
     };
-    let group = |case: &Case| match cell(case, "blocks_per_read").as_str() {
+    let group = |case: &Case| match cell(case, parameters::BLOCKS_PER_READ.name).as_str() {
         "1" | "" => format!("one block a read{}", reads(case)),
         count => format!("{count} blocks a read{}", reads(case)),
     };
@@ -37,7 +38,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         value: &latency,
         published: &|case| published_beside(case),
     };
-    let is_model = cases.iter().all(|case| cell(case, "tier") == "model");
+    let is_model = cases.iter().all(|case| cell(case, parameters::TIER.name) == "model");
     let title = match is_model {
         true => "How long a read takes on a modelled disk",
         false => "How long a read takes, and which tier answered",
@@ -53,7 +54,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
             .thin_line("smallest to 90th percentile")
             .concerning(&["answer-*", "tier-unknown", "absent-*", "lazily-loaded"])
     });
-    let one = |case: &&&Case| ["1", ""].contains(&cell(case, "blocks_per_read").as_str());
+    let one = |case: &&&Case| ["1", ""].contains(&cell(case, parameters::BLOCKS_PER_READ.name).as_str());
     let figures = cases.iter().filter(one).map(|case| Some(figure(label(case), &value, &latency(case)?)));
     let figures: Vec<_> = figures.collect();
     Drawing::new(figures, chart.into_iter().collect())
@@ -61,9 +62,9 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
 
 /// How many reads of a model a pass has: whether its buffer holds them depends on it.
 fn reads(case: &Case) -> String {
-    let number = |name| case.parameters.get(name)?.as_u64().filter(|number| *number > 0);
-    match number("blocks").zip(number("blocks_per_read")) {
-        Some((blocks, per_read)) if cell(case, "tier") == "model" => {
+    let number = |one: Parameter| case.value(one.name)?.as_u64().filter(|number| *number > 0);
+    match number(parameters::BLOCKS).zip(number(parameters::BLOCKS_PER_READ)) {
+        Some((blocks, per_read)) if cell(case, parameters::TIER.name) == "model" => {
             format!(", {} a pass", counted(blocks / per_read, "read", "reads"))
         }
         _ => String::new(),
@@ -76,8 +77,8 @@ const MODEL: &str = "The model has a buffer for a few of the last reads and no o
 
 /// What the passes are that the rows are named after.
 fn passes(cases: &[&Case]) -> &'static str {
-    let is_there = |pass: &str| cases.iter().any(|case| cell(case, "pass") == pass);
-    let is_model = cases.iter().all(|case| cell(case, "tier") == "model");
+    let is_there = |pass: &str| cases.iter().any(|case| cell(case, parameters::PASS.name) == pass);
+    let is_model = cases.iter().all(|case| cell(case, parameters::TIER.name) == "model");
     match (is_there("first-touch"), is_there(AGAIN)) {
         (true, true) if is_model => "First touch: blocks that were not read before; read again: the same blocks.",
         (true, true) => {
@@ -89,8 +90,11 @@ fn passes(cases: &[&Case]) -> &'static str {
 }
 
 fn published_beside(case: &Case) -> Vec<(&'static str, Datum)> {
-    if cell(case, "blocks_per_read") != "1" {
+    if cell(case, parameters::BLOCKS_PER_READ.name) != "1" {
         return Vec::new();
     }
-    roundtrip::EXPERIMENT.published("read_latency", case).map(|figure| (figure.what, published(figure))).collect()
+    roundtrip::EXPERIMENT
+        .published(&reads::READ_LATENCY.name, case)
+        .map(|figure| (figure.what, published(figure)))
+        .collect()
 }

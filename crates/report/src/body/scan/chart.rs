@@ -1,19 +1,12 @@
 //! Access paths as charts: what a row costs, and what the processor did for it.
 
-use measure::schema::scan;
+use measure::schema::{Spec, scan};
 use measure::{Case, Run, Unit};
 
 use super::label::{label, path};
-use crate::body::drawing::{Beside, Drawing, RANGE, figure, published};
+use crate::body::drawing::{Beside, Drawing, RANGE, figure, median, published};
 use crate::body::subjects::{subject, subjects};
 use crate::page::{Axis, Chart, Datum};
-
-/// What is charted of the processor: file, metric, title, axis.
-const COUNTED: [(&str, &str, &str, &str); 3] = [
-    ("scan-instructions", "instructions_per_row", "Instructions per row, by access path", "instructions per row"),
-    ("scan-cycles", "cycles_per_row", "Cycles per row, by access path", "cycles per row"),
-    ("scan-ipc", "ipc", "Instructions per cycle, by access path", "instructions per cycle"),
-];
 
 /// Paths whose cost of a row stands in front, as far as they are there.
 const PATHS: [&str; 5] = ["index-bad-clustering", "full-scan", "column-scan", "bitmap-scan", "index-only-scan"];
@@ -22,7 +15,7 @@ const PATHS: [&str; 5] = ["index-bad-clustering", "full-scan", "column-scan", "b
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let cases: Vec<&Case> = run.cases.iter().collect();
     let value = Axis::logarithmic("CPU time per row", Unit::Nanoseconds);
-    let time = chart(&cases, "scan", "row_time", "What a row costs, by access path", value.clone());
+    let time = chart(&cases, "scan", &scan::ROW_TIME, "What a row costs, by access path", value.clone());
     let time = time.map(|chart| {
         chart.concerning(&[
             "answer-*",
@@ -35,10 +28,16 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
             "nothing-read",
         ])
     });
-    let counted = COUNTED.iter().filter_map(|(file, metric, title, axis)| {
-        let scale =
-            if *metric == "ipc" { Axis::linear(*axis, Unit::Count) } else { Axis::logarithmic(*axis, Unit::Count) };
-        Some(chart(&cases, file, metric, title, scale)?.concerning(&["valgrind*", "absent-*"]))
+    let [instructions, cycles] = ["instructions", "cycles"].map(|event| scan::PER_ROW.of(event));
+    let axis = |what: &str| Axis::logarithmic(what, Unit::Count);
+    let counted = [
+        ("scan-instructions", instructions, "Instructions per row", axis("instructions per row")),
+        ("scan-cycles", cycles, "Cycles per row", axis("cycles per row")),
+        ("scan-ipc", scan::IPC, "Instructions per cycle", Axis::linear("instructions per cycle", Unit::Count)),
+    ];
+    let counted = counted.into_iter().filter_map(|(file, spec, title, axis)| {
+        let chart = chart(&cases, file, &spec, &format!("{title}, by access path"), axis)?;
+        Some(chart.concerning(&["valgrind*", "absent-*"]))
     });
     // The subject that was asked about stands behind the engine.
     let asked = subjects(&cases).into_iter().next_back().unwrap_or_default();
@@ -51,9 +50,9 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     Drawing::new(figures, time.into_iter().chain(counted).collect())
 }
 
-fn chart(cases: &[&Case], file: &'static str, metric: &str, title: &str, value: Axis) -> Option<Chart> {
+fn chart(cases: &[&Case], file: &'static str, spec: &Spec, title: &str, value: Axis) -> Option<Chart> {
     let beside = |case: &Case| -> Vec<(&'static str, Datum)> {
-        scan::EXPERIMENT.published(metric, case).map(|figure| ("published", published(figure))).collect()
+        scan::EXPERIMENT.published(&spec.name, case).map(|figure| ("published", published(figure))).collect()
     };
     // What reads no row has no cost of one.
     let (unread, cases): (Vec<&Case>, Vec<&Case>) =
@@ -63,7 +62,7 @@ fn chart(cases: &[&Case], file: &'static str, metric: &str, title: &str, value: 
         group: &|_| String::new(),
         label: &label,
         subject: &subject,
-        value: &|case| case.metric(metric).map(Datum::median),
+        value: &|case| median(case, spec),
         published: &beside,
     };
     let chart = rows.chart(file, title, value)?;

@@ -1,6 +1,7 @@
 //! Access paths in words, and what was published of them.
 
 use measure::Case;
+use measure::schema::Spec;
 use measure::schema::scan::{self, parameters};
 
 use crate::page::Cell;
@@ -40,6 +41,6 @@ pub(super) fn label(case: &Case) -> String {
 }
 
 /// The published figure of a metric by the case's path.
-pub(super) fn published(metric: &str, case: &Case) -> Option<Cell> {
-    scan::EXPERIMENT.published(metric, case).next().map(Cell::published)
+pub(super) fn published(spec: &Spec, case: &Case) -> Option<Cell> {
+    scan::EXPERIMENT.published(&spec.name, case).next().map(Cell::published)
 }

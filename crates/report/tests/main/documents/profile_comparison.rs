@@ -7,7 +7,7 @@ use measure::schema::profile::findings::WAITS_NOT_TRACED;
 
 fn amount(total_us: f64, executions: u64, rows: u64) -> Amount {
     let per = |count: u64| (count > 0).then(|| total_us / count as f64);
-    Amount { total_us, count: executions, execution_us: per(executions), row_us: per(rows), ..Amount::default() }
+    Amount { total_us, count: Some(executions), execution_us: per(executions), row_us: per(rows), ..Amount::default() }
 }
 
 fn change(name: &str, before: f64, after: f64, spread: Spread) -> TimeChange {

@@ -1,7 +1,7 @@
 //! The rows of the customers, made block by block as they are asked for: what units and columns are built from, so that
 //! the blocks need not lie in memory beside them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use storage::catalog::{TableInfo, TableSpec};
 use storage::heap::loader::build_page;
@@ -32,9 +32,7 @@ impl<'a> GeneratedPages<'a> {
 
     /// Makes a block in its place.
     pub(super) fn make(&self, number: u32, page: &mut PageBytes) -> Result<(), StorageError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(StorageError::Stopped);
-        }
+        StorageError::unless_stopped(self.stop)?;
         build_page(&self.info, &self.rows, number, page);
         Ok(())
     }

@@ -171,9 +171,7 @@ fn each_value(
     each: &mut EachValue<'_>,
 ) -> Result<(), StorageError> {
     for number in 0..table.pages() {
-        if stop.load(Ordering::Relaxed) {
-            return Err(StorageError::Stopped);
-        }
+        StorageError::unless_stopped(stop)?;
         let id = table.page(number);
         let page = session.get(id)?;
         for (slot, row) in (0..).zip(PageView::verified(&page).rows()) {

@@ -32,8 +32,9 @@ use sys::time::Clock;
 use super::metered::{Meter, Metered, ReadCost};
 use crate::error::SubjectError;
 use crate::memory_share::{self, Wanted};
-use crate::nested_loops::{Asked, InnerTable, Io, Keys, TABLE_SEED};
+use crate::nested_loops::{Asked, InnerTable, Io, Keys};
 use crate::page_cache;
+use crate::subject::TABLE_SEED;
 
 /// How full the leaves are.
 const FILL_PERCENT: u8 = 90;

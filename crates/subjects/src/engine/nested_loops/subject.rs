@@ -22,12 +22,12 @@ use super::passes::{JoinEngine, PassCost};
 use crate::error::SubjectError;
 use crate::nested_loops::{
     Asked, BlockCost, CachedCost, DeviceReads, Group, InnerFacts, InnerTable, Io, JoinCost, JoinMethod, JoinPass,
-    JoinVariant, Keys, NestedLoops, ScanCost, Sources, TABLE_SEED,
+    JoinVariant, Keys, NestedLoops, ScanCost, Sources,
 };
 use crate::opening::Progress;
 use crate::page_cache::LEFT_MAX;
 use crate::progress::tenths;
-use crate::subject::{Closing, ENGINE, Subject};
+use crate::subject::{Closing, ENGINE, Subject, TABLE_SEED};
 
 /// Outer rows of a batch by default: four times what is in flight.
 pub const BATCH_SIZE: usize = 256;

@@ -28,12 +28,13 @@ const OF_SERVER: &str = "SELECT name, setting FROM pg_file_settings WHERE source
     ORDER BY seqno";
 
 /// Settings that advice is about: others may hold what is none of a run document's business.
-const OURS: [&str; 7] = [
+const OURS: [&str; 8] = [
     "seq_page_cost",
     "random_page_cost",
     "cpu_tuple_cost",
     "cpu_index_tuple_cost",
     "cpu_operator_cost",
+    "effective_cache_size",
     "effective_io_concurrency",
     "maintenance_io_concurrency",
 ];
@@ -68,7 +69,8 @@ pub struct Former {
 }
 
 impl Calibration {
-    /// What was set of the planner's constants and of reads ahead, for the database, for roles and for the server.
+    /// What was set of the planner's constants, of the cache that it assumes and of reads ahead: for the database, for
+    /// roles and for the server.
     pub fn former_settings(&mut self) -> Result<Former, SubjectError> {
         let of_database = self.readable(OF_DATABASE)?.map(ours);
         let of_roles = self.readable(OF_ROLES)?.map(of_roles);
@@ -114,8 +116,14 @@ mod tests {
     #[test]
     fn the_last_value_of_a_setting_stands_and_other_settings_are_not_kept() {
         let row = |name: &str, value: &str| vec![Some(name.to_string()), Some(value.to_string())];
-        let rows = vec![row("random_page_cost", "2"), row("ssl_passphrase_command", "x"), row("random_page_cost", "3")];
-        assert_eq!(ours(rows), [("random_page_cost".to_string(), "3".to_string())].into());
+        let rows = vec![
+            row("random_page_cost", "2"),
+            row("effective_cache_size", "3GB"),
+            row("ssl_passphrase_command", "x"),
+            row("random_page_cost", "3"),
+        ];
+        let kept = [("effective_cache_size", "3GB"), ("random_page_cost", "3")];
+        assert_eq!(ours(rows), kept.map(|(name, value)| (name.to_string(), value.to_string())).into());
     }
 
     #[test]

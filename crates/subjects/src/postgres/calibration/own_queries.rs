@@ -35,8 +35,9 @@ const NOTHING_LISTED: &str = "pg_stat_statements has no text of any statement of
                               compute_query_id from PostgreSQL 14 on), or the server cannot keep the texts, which its \
                               log says";
 
-/// The server's code for a column that is not there.
+/// The server's codes for a column that is not there, and for bytes that are no text in the database's encoding.
 const NO_COLUMN: &str = "42703";
+const NO_TEXT: &str = "22021";
 
 /// Largest file.
 const FILE_MAX: u64 = 16 << 20;
@@ -77,6 +78,9 @@ pub struct Listed {
 impl QuerySource {
     /// Reads the value of `--queries`; a sentence where it cannot be.
     pub fn parse(word: &str) -> Result<QuerySource, String> {
+        if word.trim().is_empty() {
+            return Err(format!("--queries takes a file of SQL statements, a folder of such files, or {LIST}"));
+        }
         let Some(number) = word.strip_prefix(LIST) else { return Ok(QuerySource::Files(word.into())) };
         let wrong = || format!("--queries takes {LIST}:N with a number from 1 to {QUERIES_MAX}");
         let number = match number.strip_prefix(':') {
@@ -93,12 +97,17 @@ pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
     let sentence =
         |path: &Path, error: std::io::Error| format!("the queries in {} cannot be read: {error}", path.display());
     let mut files = vec![path.to_path_buf()];
-    if path.is_dir() {
+    let is_folder = path.is_dir();
+    if is_folder {
         let entries = fs::read_dir(path).map_err(|error| sentence(path, error))?.flatten().map(|entry| entry.path());
         files = entries.filter(|path| path.extension().is_some_and(|ending| ending == "sql")).collect();
         sorting::ascending(&mut files);
         if files.is_empty() {
-            return Err(format!("{} holds no file whose name ends in .sql", path.display()));
+            return Err(format!(
+                "the folder {} holds no file whose name ends in .sql: --queries takes a file of SQL statements, or a \
+                 folder with such files, and does not look into subfolders",
+                path.display()
+            ));
         }
     }
     let mut all = Vec::new();
@@ -113,7 +122,13 @@ pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
         }
     }
     if all.is_empty() {
-        return Err(format!("{} holds no query: end each one with a semicolon", path.display()));
+        let whose = if is_folder { "no file of the folder" } else { "the file" };
+        let holds = if is_folder { "whose name ends in .sql holds a query" } else { "holds no query" };
+        return Err(format!(
+            "{whose} {} {holds}: write SQL statements, and end each with a semicolon, such as SELECT count(*) FROM \
+             orders;",
+            path.display()
+        ));
     }
     Ok(all)
 }
@@ -227,12 +242,17 @@ fn nothing_listed(Listed { hidden, lost, .. }: &Listed, user: &str) -> String {
 }
 
 /// What is said where the server's list cannot be read. A database from an older version keeps the extension's old
-/// columns until that is updated.
+/// columns until that is updated. Where the server's file of texts was removed, the server makes another one, in which
+/// zeros stand for the texts before.
 fn unreadable(reason: &str, code: &str) -> String {
-    let advice = if code == NO_COLUMN {
-        format!(": ALTER EXTENSION {LIST} UPDATE gives it the columns of this server's version")
-    } else {
-        String::new()
+    let advice = match code {
+        NO_COLUMN => format!(": ALTER EXTENSION {LIST} UPDATE gives it the columns of this server's version"),
+        NO_TEXT => format!(
+            ". The server's file of texts is damaged, or it holds a text in another encoding, from a SQL_ASCII \
+             database: SELECT {LIST}_reset() empties the list, and statements that run afterwards have texts. Or give \
+             --queries a file"
+        ),
+        _ => String::new(),
     };
     format!("{LIST} cannot be read: {reason}{advice}")
 }
@@ -427,8 +447,24 @@ mod tests {
         fs::write(folder.path().join("shop.txt"), "SELECT 1;").unwrap();
         let refusal = of_files(folder.path()).unwrap_err();
         assert!(refusal.contains("ends in .sql") && !refusal.contains("semicolon"), "{refusal}");
+        fs::write(folder.path().join("shop.sql"), "-- SELECT 1;\n;").unwrap();
+        let refusal = of_files(folder.path()).unwrap_err();
+        let whose = format!("no file of the folder {} whose name ends in .sql holds a query", folder.path().display());
+        assert!(refusal.starts_with(&whose), "{refusal}");
         fs::write(folder.path().join("shop.sql"), "SELECT 1;").unwrap();
         assert_eq!(of_files(folder.path()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_file_without_a_statement_is_named_with_what_is_expected_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty.sql");
+        for text in ["", "\n", "-- SELECT 1;\n", ";;", "\\timing\n", "\u{feff}"] {
+            fs::write(&path, text).unwrap();
+            let refusal = of_files(&path).unwrap_err();
+            assert!(refusal.starts_with(&format!("the file {} holds no query", path.display())), "{refusal}");
+            assert!(refusal.contains("SELECT count(*) FROM orders;"), "{refusal}");
+        }
     }
 
     #[test]
@@ -443,8 +479,10 @@ mod tests {
     fn a_list_with_the_columns_of_an_older_version_is_to_be_updated() {
         let said = unreadable("column \"total_exec_time\" does not exist", "42703");
         assert!(said.contains("ALTER EXTENSION pg_stat_statements UPDATE"), "{said}");
+        let damaged = unreadable("invalid byte sequence for encoding \"UTF8\": 0x00", "22021");
+        assert!(damaged.contains("pg_stat_statements_reset()") && !damaged.contains("ALTER"), "{damaged}");
         let other = unreadable("pg_stat_statements must be loaded", "55000");
-        assert!(!other.contains("ALTER EXTENSION"), "{other}");
+        assert!(other.ends_with("must be loaded"), "{other}");
     }
 
     #[test]
@@ -507,8 +545,11 @@ mod tests {
             QuerySource::parse("pg_stat_statements.sql"),
             Ok(QuerySource::Files("pg_stat_statements.sql".into()))
         );
-        for wrong in ["pg_stat_statements:", "pg_stat_statements:0", "pg_stat_statements:x"] {
-            assert!(QuerySource::parse(wrong).is_err(), "{wrong}");
+        for wrong in ["pg_stat_statements:", "pg_stat_statements:0", "pg_stat_statements:x", "pg_stat_statements:-1"] {
+            assert!(QuerySource::parse(wrong).is_err_and(|why| why.contains("from 1 to 1000")), "{wrong}");
+        }
+        for blank in ["", " "] {
+            assert!(QuerySource::parse(blank).is_err_and(|why| why.contains("a folder")), "no file has no name");
         }
     }
 

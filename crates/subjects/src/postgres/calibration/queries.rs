@@ -75,7 +75,7 @@ pub struct Query {
     /// Whether it is the user's.
     pub is_own: bool,
     /// Why it is explained and not run.
-    pub not_run: Option<String>,
+    pub not_run: Option<Unfinished>,
     /// Whether it reads or writes a table other than the server's own catalogs.
     pub has_tables: bool,
     /// What a dry run assumes that it takes.
@@ -91,26 +91,40 @@ pub(super) enum Assumed {
     ByBuffers(Duration),
 }
 
-/// What the server gave for a user's query, or the sentence that says why nothing.
-pub type Answered<T> = Result<T, String>;
+/// What the server gave for a user's query, or why nothing.
+pub type Answered<T> = Result<T, Unfinished>;
 
-/// Why a run of a query gave no time: a sentence.
+/// Why a query gave no plan, or a run of it no time: a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfinished {
     /// It reached its limit: it takes at least that long.
     TooLong(String),
     /// It ended with an error that lies in what its plan does.
     Failed(String),
-    /// The server ended it for another reason, such as a lock, which says nothing about its plan.
+    /// It waited too long for a lock that another session holds, which says nothing about its plan.
+    Locked(String),
+    /// It was refused or ended for another reason, which says nothing about its plan either.
     Refused(String),
 }
 
 impl Unfinished {
     /// The sentence.
-    pub fn into_sentence(self) -> String {
+    pub fn sentence(&self) -> &str {
         match self {
-            Unfinished::TooLong(why) | Unfinished::Failed(why) | Unfinished::Refused(why) => why,
+            Unfinished::TooLong(why) | Unfinished::Failed(why) | Unfinished::Locked(why) | Unfinished::Refused(why) => {
+                why
+            }
         }
+    }
+
+    /// Whether the query waited for a lock: it can be run when that is gone.
+    pub fn is_of_a_lock(&self) -> bool {
+        matches!(self, Unfinished::Locked(_))
+    }
+
+    /// That a query is refused with this sentence, because of a lock or for another reason.
+    fn refusing(why: String, is_of_a_lock: bool) -> Unfinished {
+        if is_of_a_lock { Unfinished::Locked(why) } else { Unfinished::Refused(why) }
     }
 
     /// The same of a query that the server took: its run fails.
@@ -165,15 +179,38 @@ impl Calibration {
         Ok(self.session().run(&closing(settings, open))?)
     }
 
-    /// Prepares a user's query, and finds out whether it may be run.
+    /// Prepares a user's query, and finds out whether it may be run. The script of a dry run says where it may not.
     pub fn prepare_own(
         &mut self,
         number: usize,
         (name, text): (&str, &str),
         volatile: &Volatile,
     ) -> Result<Answered<Query>, SubjectError> {
+        let answered = self.prepare_or_refuse(number, (name, text), volatile)?;
+        let why = match &answered {
+            // A call that the planner drops keeps no query from being run.
+            Ok(query) => {
+                query.not_run.as_ref().map(|why| format!("is not run, as far as its text shows: {}", why.sentence()))
+            }
+            Err(why) => Some(format!("is not compared: {}", why.sentence())),
+        };
+        if let Some((why, (recorder, _))) = why.zip(self.reached.recorder.as_ref()) {
+            let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+            recorder.remark(&format!("`{name}` {why}"));
+        }
+        Ok(answered)
+    }
+
+    /// The same, of which nothing is said.
+    fn prepare_or_refuse(
+        &mut self,
+        number: usize,
+        (name, text): (&str, &str),
+        volatile: &Volatile,
+    ) -> Result<Answered<Query>, SubjectError> {
+        let refused = |why: String| Ok(Err(Unfinished::Refused(why)));
         if let Some(why) = refused_unsent(text) {
-            return Ok(Err(why.into()));
+            return refused(why.into());
         }
         let prepared = format!("readpath_{number}");
         let preparation = format!("PREPARE {prepared} AS {text}");
@@ -183,7 +220,9 @@ impl Calibration {
         })?;
         match outside {
             Err(why) => return Ok(Err(why)),
-            Ok(Some(table)) => return Ok(Err(format!("it reads the foreign table {table}, {ELSEWHERE}"))),
+            Ok(Some(table)) => return refused(format!("it reads the foreign table {table}, {ELSEWHERE}")),
+            // A server refuses it, and a dry run has none.
+            Ok(None) if self.is_rehearsal() && !volatile::is_preparable(text) => return refused(NOT_PREPARABLE.into()),
             Ok(None) => {}
         }
         self.prepared.insert(preparation.clone());
@@ -204,10 +243,10 @@ impl Calibration {
             Ok(rows) => rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n"),
         };
         if parameters > 0 && lacks_partitions(&plan) {
-            return Ok(Err(without_partitions(self.facts().major())));
+            return refused(without_partitions(self.facts().major()));
         }
         if plan.contains(ALTERNATIVES) {
-            return Ok(Err(UNDECIDED_PLAN.into()));
+            return refused(UNDECIDED_PLAN.into());
         }
         query.not_run = self.why_not_run((text, &plan), parameters, volatile)?;
         query.has_tables = self.is_rehearsal() || has_tables(&plan) || lacks_partitions(&plan);
@@ -236,31 +275,39 @@ impl Calibration {
         (text, plan): (&str, &str),
         parameters: u64,
         volatile: &Volatile,
-    ) -> Result<Option<String>, SubjectError> {
-        let shown = writes(plan).or_else(|| volatile.in_plan(plan));
-        if shown.is_some() {
+    ) -> Result<Option<Unfinished>, SubjectError> {
+        // A dry run has the text alone.
+        let shown = match self.is_rehearsal() {
+            true => Volatile::of_every_server().in_text_alone(text),
+            false => writes(plan).or_else(|| volatile.in_plan(plan)),
+        };
+        let shown = shown.map(Unfinished::Refused);
+        if shown.is_some() && !self.is_rehearsal() {
             return Ok(shown);
         }
         let has_functions = volatile.has_domains() && has_step(plan, "Function Scan");
-        // A dry run, which knows no plan, lists what may be asked.
+        // A dry run, which knows no plan, lists what may be asked: also of a call that its plan may not show.
         if hides_calls(plan, self.facts().major()) || has_functions || self.is_rehearsal() {
             let hidden = match self.texts_of(text)? {
-                Ok(texts) => volatile.in_texts(&texts, has_functions),
-                Err(why) => Some(format!("what the views and functions that it uses do is not known: {why}")),
+                Ok(texts) => volatile.in_texts(&texts, has_functions).map(Unfinished::Refused),
+                Err(why) => Some(not_known(&why)),
             };
-            if hidden.is_some() {
-                return Ok(hidden);
+            let why = shown.or(hidden);
+            if why.is_some() {
+                return Ok(why);
             }
         }
         let without_values = "its parameters have no values: run it with values, from a file of --queries";
         let lacks_values = || (parameters > 0).then(|| without_values.to_string());
-        Ok(volatile.unseen().or_else(lacks_values).or_else(|| self.reads_elsewhere(plan)))
+        let unseen = volatile.unseen().map(|why| Unfinished::refusing(why, volatile.is_locked()));
+        let others = || lacks_values().or_else(|| self.reads_elsewhere(plan)).map(Unfinished::Refused);
+        Ok(unseen.or_else(others))
     }
 
     /// The text of a query, and the definitions of what it reads and calls, of what these call, and so on.
     fn texts_of(&mut self, text: &str) -> Result<Answered<Vec<String>>, SubjectError> {
-        let texts = self.read_only(PLANNING_LIMIT, |tables| tables.definitions_of(text))?;
-        let too_many = format!("they have more than {MOST_TEXTS} definitions");
+        let texts = self.within(PLANNING_LIMIT, |tables| tables.definitions_of(text))?;
+        let too_many = Unfinished::Refused(format!("they have more than {MOST_TEXTS} definitions"));
         Ok(texts.and_then(|texts| if texts.len() > MOST_TEXTS { Err(too_many) } else { Ok(texts) }))
     }
 
@@ -306,7 +353,7 @@ impl Calibration {
     /// What may have side effects in this database, by the role's own search path.
     pub fn volatile_functions(&mut self) -> Result<Volatile, SubjectError> {
         let limit = self.session().statement_limit();
-        let volatile = self.read_only(limit, |tables| {
+        let volatile = self.within(limit, |tables| {
             let session = tables.session();
             let path = session.rows(volatile::PATH)?;
             session.run(OWN_NAMES)?;
@@ -323,13 +370,13 @@ impl Calibration {
             }
             Ok(volatile)
         })?;
-        Ok(volatile.unwrap_or_else(|why| Volatile::unknown(&why)))
+        Ok(volatile.unwrap_or_else(|why| Volatile::unknown(why.sentence(), why.is_of_a_lock())))
     }
 
     /// The plan of a query by the constants that are set.
     pub fn plan_of(&mut self, query: &Query) -> Result<Answered<Plan>, SubjectError> {
         if let Err(why) = self.prepare_again(query)? {
-            return Ok(Err(why.into_sentence()));
+            return Ok(Err(why));
         }
         let statement = query.statement.clone();
         let assumed = Plan::assumed("Seq Scan", Buffers::default());
@@ -374,24 +421,15 @@ impl Calibration {
         &mut self,
         work: impl FnOnce(&mut Calibration) -> Result<T, ServerError>,
     ) -> Result<Answered<T>, SubjectError> {
-        Ok(self.within(PLANNING_LIMIT, work)?.map_err(not_planned))
+        Ok(self.within(PLANNING_LIMIT, work)?.map_err(of_no_plan))
     }
 
     /// Works in a transaction that writes nothing. What the server refuses is a sentence; a lost server is an error.
-    fn read_only<T>(
-        &mut self,
-        limit: Duration,
-        work: impl FnOnce(&mut Calibration) -> Result<T, ServerError>,
-    ) -> Result<Answered<T>, SubjectError> {
-        Ok(self.within(limit, work)?.map_err(Unfinished::into_sentence))
-    }
-
-    /// The same, which tells what reached its limit from all else.
     fn within<T>(
         &mut self,
         limit: Duration,
         work: impl FnOnce(&mut Calibration) -> Result<T, ServerError>,
-    ) -> Result<Result<T, Unfinished>, SubjectError> {
+    ) -> Result<Answered<T>, SubjectError> {
         let limit = limit.min(self.session().statement_limit());
         self.session().begin_read_only(limit)?;
         let started = Instant::now();
@@ -447,24 +485,29 @@ fn unfinished(error: ServerError, took: Duration, limit: Duration) -> Result<Unf
             return Ok(Unfinished::TooLong(format!("it takes longer than {} s", limit.as_secs_f64())));
         }
         ServerError::Cancelled { .. } => "another session cancelled it".into(),
-        ServerError::Locked { .. } => "it waits for a lock that another session holds".into(),
+        ServerError::Locked { .. } => {
+            return Ok(Unfinished::Locked("it waits for a lock that another session holds".into()));
+        }
         ServerError::Plan(_) | ServerError::TooLong { .. } => error.to_string(),
         _ => return Err(error),
     };
     Ok(Unfinished::Refused(why))
 }
 
-/// What is said of a query that the server did not prepare or plan. It did not run, however long that took.
-fn not_planned(why: Unfinished) -> String {
+/// What is said of a query that the server did not prepare or plan. It did not run, however long that took: no plan has
+/// a part in it, and none is slower for it.
+fn of_no_plan(why: Unfinished) -> Unfinished {
     match why {
-        Unfinished::TooLong(why) => format!("the server did not plan it in time: {why}"),
-        why => why.into_sentence(),
+        Unfinished::TooLong(why) => Unfinished::Refused(format!("the server did not plan it in time: {why}")),
+        Unfinished::Failed(why) => Unfinished::Refused(why),
+        Unfinished::Locked(_) | Unfinished::Refused(_) => why,
     }
 }
 
-/// The same of a query that was to be run next: no plan has a part in it, and none is slower for it.
-fn of_no_plan(why: Unfinished) -> Unfinished {
-    Unfinished::Refused(not_planned(why))
+/// Why a query is not run of which it could not be asked what it reads and calls.
+fn not_known(why: &Unfinished) -> Unfinished {
+    let said = format!("what the views and functions that it uses do is not known: {}", why.sentence());
+    Unfinished::refusing(said, why.is_of_a_lock())
 }
 
 /// Why a query is not compared whose plan lacks partitions.
@@ -514,6 +557,9 @@ const UNTYPED: &str = "where its text has $1 for a value, as pg_stat_statements 
 /// What is said of a foreign table in a copy of a data directory.
 const ELSEWHERE: &str = "whose server is none of the copy's";
 
+/// What is said of a statement such as DROP.
+const NOT_PREPARABLE: &str = "it is not one statement that can be prepared";
+
 /// How the clause about an error begins that has none of its own.
 const REFUSES: &str = "the server refuses it";
 
@@ -523,7 +569,7 @@ fn refusal(reason: &str, code: &str) -> String {
         || reason.split('$').skip(1).any(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
     match code {
         "42601" if names_parameter() => format!("{TYPED_LITERAL} ({reason})"),
-        "42601" => format!("it is not one statement that can be prepared, or its text is cut ({reason})"),
+        "42601" => format!("{NOT_PREPARABLE}, or its text is cut ({reason})"),
         // GROUP BY, DISTINCT and ORDER BY find an expression again only where it has the same parameter.
         "42803" | "42P10" => format!("{TWICE} ({reason})"),
         "42501" => format!("the role may not read what it names ({reason})"),
@@ -607,11 +653,37 @@ mod tests {
         let mut tables = places.iter().next().unwrap().calibration(asked).unwrap().open(&mut opening).unwrap();
         tables.session().run(&format!("PREPARE {PREPARED_TO_LOCK} AS SELECT 1")).unwrap();
         let refused = tables.texts_of("SELECT 2").unwrap().unwrap_err();
-        assert!(refused.contains("already exists"), "{refused}");
+        assert!(refused.sentence().contains("already exists"), "{refused:?}");
         for query in ["SELECT 2", "SELECT 3"] {
             assert_eq!(tables.texts_of(query).unwrap(), Ok(vec![query.to_string()]));
         }
         assert_eq!(tables.name_to_lock(), "readpath_read_2");
+    }
+
+    #[test]
+    fn what_a_dry_run_takes_for_volatile_is_so_on_a_server() {
+        if !Path::new(DEBIAN).exists() {
+            println!("skipped: Debian's PostgreSQL 15 is not installed");
+            return;
+        }
+        let places: Places = format!("postgres:{DEBIAN}").parse().unwrap();
+        let asked = CalibrationAsked { has_queries: false, payload: Some(1 << 20), seed: 1 };
+        let mut opening = Opening {
+            environment: &Environment::new(std::env::temp_dir()),
+            clock: Clock::calibrate(),
+            stop: Arc::default(),
+            progress: &mut |_, _| {},
+        };
+        let mut tables = places.iter().next().unwrap().calibration(asked).unwrap().open(&mut opening).unwrap();
+        let names: Vec<String> = volatile::OF_EVERY_SERVER.iter().map(|name| format!("'{name}'")).collect();
+        let question = format!(
+            "SELECT proname, min(provolatile::text), max(provolatile::text) FROM pg_proc WHERE pronamespace = \
+             'pg_catalog'::regnamespace AND proname IN ({}) GROUP BY proname ORDER BY proname COLLATE \"C\"",
+            names.join(", ")
+        );
+        let rows = tables.session().rows(&question).unwrap();
+        let is_volatile = |name: &&str| [*name, "v", "v"].map(|text| Some(text.to_string())).to_vec();
+        assert_eq!(rows, volatile::OF_EVERY_SERVER.iter().map(is_volatile).collect::<Vec<_>>());
     }
 
     #[test]
@@ -662,7 +734,7 @@ mod tests {
 
     #[test]
     fn a_query_that_the_server_took_and_that_fails_is_not_called_refused() {
-        let said = |why: Unfinished| why.of_a_run().into_sentence();
+        let said = |why: Unfinished| why.of_a_run().sentence().to_string();
         assert_eq!(
             said(Unfinished::Failed(refusal("division by zero", "22012"))),
             "it fails when it is run (division by zero)"
@@ -677,7 +749,17 @@ mod tests {
         let long = of_no_plan(Unfinished::TooLong("it takes longer than 5 s".into()));
         assert_eq!(long, refused("the server did not plan it in time: it takes longer than 5 s"));
         assert_eq!(of_no_plan(Unfinished::Failed("out of memory".into())), refused("out of memory"));
-        assert_eq!(of_no_plan(refused("it waits for a lock")), refused("it waits for a lock"));
+        assert_eq!(of_no_plan(refused("it writes")), refused("it writes"));
+    }
+
+    #[test]
+    fn a_lock_stays_one_where_it_keeps_a_query_from_being_prepared_or_its_views_from_being_read() {
+        let lock = Unfinished::Locked("another session holds it".into());
+        assert_eq!(of_no_plan(lock.clone()), lock);
+        assert_eq!(lock.clone().of_a_run(), lock);
+        let unread = not_known(&lock);
+        assert!(unread.is_of_a_lock() && unread.sentence().ends_with("is not known: another session holds it"));
+        assert!(!not_known(&Unfinished::Refused("it waits for a lock".into())).is_of_a_lock());
     }
 
     #[test]
@@ -688,7 +770,9 @@ mod tests {
         let is_limit = |error, millis| matches!(of(error, millis), Ok(Unfinished::TooLong(_)));
         assert!(is_limit(ServerError::Cancelled { statement: statement() }, 501));
         assert!(!is_limit(ServerError::Cancelled { statement: statement() }, 499), "by another session");
-        assert!(!is_limit(ServerError::Locked { statement: statement() }, 520), "however far the server is");
+        let lock = Unfinished::Locked("it waits for a lock that another session holds".into());
+        let locked = ServerError::Locked { statement: statement() };
+        assert_eq!(of(locked, 520), Ok(lock), "however far the server is");
     }
 
     #[test]

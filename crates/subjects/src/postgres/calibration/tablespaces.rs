@@ -8,7 +8,6 @@ use server::session::{identifier, literal};
 use sys::file::witness::{cached, evict};
 use sys::file::{Caching, Target};
 
-use super::queries::Answered;
 use super::{Calibration, DENSE};
 use crate::error::SubjectError;
 
@@ -68,7 +67,7 @@ impl Calibration {
     ///
     /// Source: PostgreSQL, `heapam_relation_copy_data` in src/backend/access/heap/heapam_handler.c, which copies past
     /// the buffers.
-    pub fn move_to(&mut self, space: &str) -> Result<Answered<()>, SubjectError> {
+    pub fn move_to(&mut self, space: &str) -> Result<Result<(), String>, SubjectError> {
         let statement = format!("ALTER TABLE {} SET TABLESPACE {}", schema::full_name(DENSE), identifier(space));
         match self.session().run(&statement) {
             Err(ServerError::Statement { reason, .. }) => Ok(Err(reason)),

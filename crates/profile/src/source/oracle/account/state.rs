@@ -84,7 +84,10 @@ pub(super) struct Continuation {
     pub(super) came_from: bool,
     /// Whether this file had a line other than marks.
     pub(super) is_begun: bool,
-    /// What the file before said of where it comes from.
+    /// Whether this file goes on where the one before ended though neither said so.
+    pub(super) is_unsaid: bool,
+    /// What the file before said of where it comes from; where that was a part without a preamble, what the file said
+    /// that it is a part of.
     pub(super) before: Option<FileHeader>,
     /// Start and end of this file's first timed line.
     pub(super) first_line: Option<(Ticks, Ticks)>,

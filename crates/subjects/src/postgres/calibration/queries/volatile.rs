@@ -160,6 +160,46 @@ const FURTHER: [&str; 8] = ["precision", "varying", "character", "char", "with",
 const WRITING: [&str; 2] = ["insert", "merge"];
 const AHEAD_OF_WRITING: [&str; 3] = ["", "(", ")"];
 
+/// What a statement that writes begins with, and what a statement that can be prepared does.
+///
+/// Source: PostgreSQL, the rule `PreparableStmt` in src/backend/parser/gram.y.
+const WRITTEN: [&str; 4] = ["insert", "update", "delete", "merge"];
+const READING: [&str; 4] = ["select", "with", "values", "table"];
+
+/// The words that lock the rows of a query.
+const LOCKING: [&[&str]; 4] =
+    [&["for", "update"], &["for", "share"], &["for", "no", "key", "update"], &["for", "key", "share"]];
+
+/// Functions of the server's own that are volatile in all its versions, of those that queries call.
+pub(super) const OF_EVERY_SERVER: [&str; 26] = [
+    "clock_timestamp",
+    "currval",
+    "gen_random_uuid",
+    "lastval",
+    "nextval",
+    "pg_advisory_lock",
+    "pg_advisory_lock_shared",
+    "pg_advisory_unlock",
+    "pg_advisory_unlock_all",
+    "pg_advisory_unlock_shared",
+    "pg_advisory_xact_lock",
+    "pg_advisory_xact_lock_shared",
+    "pg_cancel_backend",
+    "pg_notify",
+    "pg_sleep",
+    "pg_sleep_for",
+    "pg_sleep_until",
+    "pg_terminate_backend",
+    "pg_try_advisory_lock",
+    "pg_try_advisory_lock_shared",
+    "pg_try_advisory_xact_lock",
+    "random",
+    "set_config",
+    "setseed",
+    "setval",
+    "timeofday",
+];
+
 /// What may have side effects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Volatile {
@@ -181,6 +221,8 @@ pub struct Volatile {
     has_escapes: bool,
     /// Why no query is run.
     unseen: Option<String>,
+    /// Whether that is a lock, which may be gone in the next run.
+    is_locked: bool,
 }
 
 /// Functions by the two ways of calling them.
@@ -248,10 +290,24 @@ impl Volatile {
         volatile
     }
 
-    /// Of a database whose catalogs do not say it, because of this: no query is run.
-    pub(super) fn unknown(why: &str) -> Volatile {
+    /// What may have side effects on any server, as far as it is known without asking one.
+    pub(super) fn of_every_server() -> Volatile {
+        let name = |name: &str| [FUNCTION, CATALOG, name].map(|text| Some(text.to_string())).to_vec();
+        let names = OF_EVERY_SERVER.into_iter().map(name).collect();
+        Volatile::of(vec![vec![Some(CATALOG.to_string())]], names, Vec::new())
+    }
+
+    /// What a query does besides computing rows, as far as its text alone shows it: the sentence that
+    /// [`Volatile::in_plan`] gives where there is a plan.
+    pub(super) fn in_text_alone(&self, text: &str) -> Option<String> {
+        let written = writes_or_locks(text).map(String::from);
+        written.or_else(|| self.found(text, Reading::Text).map(|clause| format!("it {clause}")))
+    }
+
+    /// Of a database whose catalogs do not say it, because of this, which may be a lock: no query is run.
+    pub(super) fn unknown(why: &str, is_locked: bool) -> Volatile {
         let unseen = format!("what may have side effects in the database is not known: {why}");
-        Volatile { unseen: Some(unseen), ..Volatile::default() }
+        Volatile { unseen: Some(unseen), is_locked, ..Volatile::default() }
     }
 
     /// Takes in the server's setting `standard_conforming_strings`: where it is off, `'\''` does not end a literal.
@@ -334,6 +390,11 @@ impl Volatile {
     /// Why no query is run.
     pub(super) fn unseen(&self) -> Option<String> {
         self.unseen.clone()
+    }
+
+    /// Whether no query is run because of a lock.
+    pub(super) fn is_locked(&self) -> bool {
+        self.is_locked
     }
 
     /// A type in a text, where it stands between tokens such as these.
@@ -762,6 +823,44 @@ pub(super) fn makes_table(text: &str) -> bool {
     false
 }
 
+/// Whether a statement with this text can be prepared, by its first word.
+pub(super) fn is_preparable(text: &str) -> bool {
+    match tokens(text).first() {
+        Some(Token::Word(word)) => READING.iter().chain(&WRITTEN).any(|one| word == one),
+        first => first == Some(&Token::Symbol("(")),
+    }
+}
+
+/// Why a query is not run whose text shows that it writes or locks.
+fn writes_or_locks(text: &str) -> Option<&'static str> {
+    let tokens = tokens(text);
+    let word = |at: usize| match tokens.get(at) {
+        Some(Token::Word(word)) => word.as_str(),
+        _ => "",
+    };
+    let (mut depth, mut selects) = (0_usize, false);
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Symbol("(") => depth += 1,
+            Token::Symbol(")") => depth = depth.saturating_sub(1),
+            Token::Word(_) => {
+                let is_behind = |symbol: &str| at > 0 && tokens[at - 1] == Token::Symbol(symbol);
+                let is_main = at == 0 || (depth == 0 && !selects && is_behind(")"));
+                let is_of_with = at > 1 && is_behind("(") && ["as", "materialized"].contains(&word(at - 2));
+                if (is_main || is_of_with) && WRITTEN.contains(&word(at)) {
+                    return Some("it writes");
+                }
+                // Behind this word, such a word is a column's name.
+                selects |= depth == 0 && word(at) == "select";
+            }
+            Token::Operator(_) | Token::Symbol(_) | Token::Literal => {}
+        }
+    }
+    let is_there = |words: &[&str], at: usize| words.iter().enumerate().all(|(next, one)| word(at + next) == *one);
+    let locks = (0..tokens.len()).any(|at| LOCKING.iter().any(|words| is_there(words, at)));
+    locks.then_some("it locks rows")
+}
+
 /// Whether an INTO behind these two tokens is that of a statement that writes rows, or a name.
 fn is_other_into(earlier: &str, before: &str) -> bool {
     let writes = WRITING.iter().any(|word| before.eq_ignore_ascii_case(word)) && AHEAD_OF_WRITING.contains(&earlier);
@@ -1083,6 +1182,44 @@ mod tests {
     }
 
     #[test]
+    fn without_a_plan_a_text_shows_what_writes_locks_and_calls_and_a_name_or_a_literal_shows_nothing() {
+        let said = |text: &str| Volatile::of_every_server().in_text_alone(text);
+        for text in [
+            "DELETE FROM shop",
+            "/*+ SeqScan(t) */ update shop SET n = 1",
+            "WITH a AS (SELECT 1) INSERT INTO shop SELECT * FROM a",
+            "WITH a AS (SELECT 1), gone AS NOT MATERIALIZED (DELETE FROM shop RETURNING 1) SELECT * FROM gone",
+        ] {
+            assert_eq!(said(text).as_deref(), Some("it writes"), "{text}");
+        }
+        for text in ["SELECT * FROM shop FOR UPDATE", "SELECT 1 FROM (SELECT n FROM shop FOR NO KEY UPDATE) a"] {
+            assert_eq!(said(text).as_deref(), Some("it locks rows"), "{text}");
+        }
+        for text in ["SELECT pg_sleep(60)", "SELECT n FROM shop ORDER BY pg_catalog.PG_SLEEP(1)"] {
+            let why = "it calls pg_sleep, which is volatile and may have side effects";
+            assert_eq!(said(text).as_deref(), Some(why), "{text}");
+        }
+        for text in [
+            "SELECT 'DELETE FROM shop', pg_sleep FROM shop -- pg_sleep(1)",
+            "WITH a AS (SELECT 1) SELECT count(*) delete FROM a",
+            "SELECT random, s.update FROM shop s WHERE note = 'for update'",
+            "VALUES (1)",
+        ] {
+            assert_eq!(said(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_no_server_prepares_is_known_by_its_first_word() {
+        for text in ["select 1", "(SELECT 1) UNION SELECT 2", "/* x */ TABLE shop", "WITH a AS (SELECT 1) SELECT 2"] {
+            assert!(is_preparable(text), "{text}");
+        }
+        for text in ["DROP TABLE shop", "EXPLAIN SELECT 1", "VACUUM", "", "-- select"] {
+            assert!(!is_preparable(text), "{text}");
+        }
+    }
+
+    #[test]
     fn a_text_with_a_backslash_is_not_read_where_it_may_be_an_escape() {
         let mut volatile = Volatile::default();
         let text = ["SELECT 'a\\'' FROM t LIMIT f(1) --'".to_string()];
@@ -1347,7 +1484,7 @@ mod tests {
 
     #[test]
     fn a_database_whose_catalogs_do_not_answer_keeps_every_query_from_being_run() {
-        let unseen = Volatile::unknown("it takes longer than 5 s").unseen().unwrap();
+        let unseen = Volatile::unknown("it takes longer than 5 s", false).unseen().unwrap();
         assert!(unseen.contains("is not known: it takes longer"), "{unseen}");
     }
 

@@ -9,6 +9,5 @@ mod team;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use logical_reads::TABLE_SEED;
 pub use logical_reads::{Engine, check_cell};
 pub use place::EnginePlace;

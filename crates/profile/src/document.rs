@@ -180,7 +180,7 @@ fn scopes(profile: &Profile) -> Vec<Case> {
         let mut metrics = vec![
             schema::CALLS.count(FROM_CALLS, sums.calls),
             time(&schema::RESPONSE_TIME, FROM_OWN_AND_WAITS, sums.own.elapsed + sums.between),
-            schema::WAITS.count(FROM_WAITS, sums.waits),
+            schema::WAIT_COUNT.count(FROM_WAITS, sums.waits),
             time(&schema::INSIDE, FROM_WAITS, sums.inside),
             time(&schema::OUTSIDE, FROM_WAITS, sums.between),
             time(&schema::THINK_TIME, FROM_WAITS, sums.think_time),

@@ -15,7 +15,11 @@ use sides::both_sides;
 
 use super::*;
 use crate::document::Selection;
+use crate::event::Unread;
 use crate::event::{CallKind, Context, Cost, Event, EventIndex, Problem, ProblemKind, Statement, StatementIndex};
+use crate::ingest::Ingested;
+use crate::source::SourceFile;
+use crate::source::unread::LISTED_MAX;
 use crate::tables::{CallSums, EventSums, SessionProfile, StatementProfile};
 
 fn micros(micros: i64) -> Ticks {
@@ -137,6 +141,52 @@ fn the_row_of_all_further_statements_has_no_saving_as_if_it_were_one() {
         row.metric("round_trips_saved").is_some()
     };
     assert!(saves("s0") && !saves("(others)"));
+}
+
+#[test]
+fn a_wait_for_a_lock_that_the_program_asked_for_is_explained_and_gets_no_advice_for_locks_on_rows() {
+    let of_locks = |event: &str| {
+        let found = made::found(&made::profile(10, &[(event, 90)]));
+        found.into_iter().find(|finding| finding.id == "practice-application").unwrap().message
+    };
+    let said = of_locks("Lock:advisory");
+    assert!(said.contains("Lock:advisory: The program takes these locks by numbers of its own"), "{said}");
+    assert!(!said.contains("foreign keys"), "{said}");
+    assert!(of_locks("Lock:transactionid").contains("foreign keys"));
+}
+
+#[test]
+fn advice_for_an_event_that_is_the_lesser_part_of_a_class_does_not_stand_for_all_of_it() {
+    let of_locks = |rows: i64, advisory: i64| {
+        let waits = [("Lock:transactionid", rows), ("Lock:advisory", advisory)];
+        let mut found = made::found(&made::profile(10, &waits)).into_iter();
+        found.find(|finding| finding.id == "practice-application").unwrap().message
+    };
+    let of_rows = of_locks(70, 30);
+    let (advisory, class) = (of_rows.find("Lock:advisory: "), of_rows.find("Make transactions shorter"));
+    assert!(advisory.is_some() && advisory < class, "{of_rows}");
+    let of_advisory = of_locks(30, 70);
+    assert!(of_advisory.contains("Lock:advisory: ") && !of_advisory.contains("foreign keys"), "{of_advisory}");
+}
+
+#[test]
+fn a_list_of_unread_lines_is_not_offered_where_it_is_shown_and_says_where_it_was_cut() {
+    let lines = |lines: u64| Unread { kind: "other line", lines, ..Unread::default() };
+    let said = |files: usize, lists_unread: bool| {
+        let unread_within = (0..files).map(|number| (format!("a.tar/{number}.trc"), lines(1))).collect();
+        let unread = vec![lines(LISTED_MAX as u64 + 7)];
+        let file = SourceFile { name: "a.tar".into(), unread, unread_within, ..SourceFile::default() };
+        let ingested = Ingested { files: vec![file], lists_unread, ..trace::ingested(profile()) };
+        let mut found = trace::said(ingested).into_iter().filter(|finding| finding.id == "unread-lines");
+        found.next().unwrap().message
+    };
+    let (offered, rows) = (said(LISTED_MAX, false), grouped(LISTED_MAX as u64));
+    assert!(offered.ends_with("). --explain-unread lists them by file."), "{offered}");
+    assert!(said(9, true).ends_with(&format!("(other line: {}).", grouped(4_103))), "no cut, but lines of no file");
+    let cut = said(LISTED_MAX, true);
+    let rest =
+        format!("7 of those in a.tar are listed without their file: the list names files in {rows} rows at most.");
+    assert!(cut.ends_with(&rest), "{cut}");
 }
 
 #[test]

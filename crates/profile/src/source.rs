@@ -3,7 +3,9 @@
 pub(crate) mod clock;
 mod contract;
 pub mod oracle;
+pub mod period;
 pub mod postgres_log;
+pub(crate) mod recognised;
 pub mod recorded;
 pub mod sampled;
 mod session_clock;

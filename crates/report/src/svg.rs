@@ -20,7 +20,7 @@ use crate::markup::{Markup, Px};
 use crate::page::{Chart, Plot, Section};
 
 /// Colours of the marks: those of Okabe and Ito, which people with any colour vision tell apart.
-pub(crate) const STYLE: &str = include_str!("chart.css");
+pub(crate) const STYLE: &str = include_str!("svg/chart.css");
 
 /// Colours that there are.
 const COLORS: [&str; 8] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];

@@ -37,7 +37,7 @@ use serde_json::json;
 use subjects::Environment;
 use subjects::forecast::QueryUse;
 use subjects::postgres::calibration::own_queries::{Listed, OwnQuery, QuerySource, name_to_paste};
-use subjects::postgres::calibration::queries::Query;
+use subjects::postgres::calibration::queries::{Query, Unfinished};
 use subjects::postgres::calibration::server_caches::ServerCaches;
 
 pub use parameters::CalibrateParameters;
@@ -51,6 +51,7 @@ use comparison::{Choice, Comparison, Others};
 use constants::Constants;
 use findings::Advice;
 use sets::ConstantSet;
+use told_state::Unseen;
 
 /// Runs the experiment, and leaves nothing on the server. ^C ends it; what was kept is kept.
 pub fn run(
@@ -140,7 +141,8 @@ fn measure_all(
     findings::report(&constants, bench.name(), journal);
     journal.find_all(crossovers);
     // What is advised comes first on the page.
-    journal.find_all((!bench.tables.is_private()).then(|| told_state::finding(&caches)));
+    let is_given = !bench.tables.is_private();
+    journal.find_all(is_given.then(|| told_state::finding(&caches, Unseen::of(bench))));
     outcome
 }
 
@@ -224,7 +226,7 @@ struct Asked {
 /// The user's queries as the server takes them, and those that it refuses with the reason.
 struct OwnQueries {
     queries: Vec<Query>,
-    refused: Vec<(String, String)>,
+    refused: Vec<(String, Unfinished)>,
 }
 
 /// Prepares them in the session that explains and runs them.
@@ -420,6 +422,7 @@ fn advise(
         comparison.judge_without_exceptions();
     }
     journal.find(findings::advice(comparison, &advice, bench.name()));
+    journal.find_all(findings::notes(comparison, &advice));
     advice
 }
 

@@ -11,6 +11,8 @@ mod setting;
 mod views;
 mod workload;
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::error::ExperimentError;
@@ -26,8 +28,9 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
     parameters.check()?;
     parameters.workload().check_memory()?;
     let (paths, named_before) = paths::each_once(&parameters.paths);
-    let settings = paths.iter().map(|path| Setting::open(path, parameters)).collect::<Result<Vec<_>, _>>()?;
+    let mut settings = paths.iter().map(|path| Setting::open(path, parameters)).collect::<Result<Vec<_>, _>>()?;
     settings.iter().try_for_each(views::check_memory)?;
+    expect_later(&mut settings);
     let several = settings.len() > 1;
     journal.find_all(named_before);
     machine.report_absences(journal);
@@ -64,11 +67,23 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
     Ok(())
 }
 
+/// Tells each path how long those behind it take, so that the time left is that of the run.
+fn expect_later(settings: &mut [Setting<'_>]) {
+    let mut later = Duration::ZERO;
+    for setting in settings.iter_mut().rev() {
+        setting.later = later;
+        // A model's time is not known, and takes nothing away.
+        later = views::expected(setting).max(later);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
+
+    use measure::Nanos;
 
     use super::*;
     use crate::journal::{Kept, Stop};
@@ -88,5 +103,24 @@ mod tests {
         assert_eq!(unmeasured(&both, true), both);
         assert_eq!(unmeasured(&both, false), [""; 0]);
         assert_eq!(unmeasured(&both[..1], true), [""; 0], "of one alone the cases say it");
+    }
+
+    #[test]
+    fn the_time_left_of_one_file_includes_that_of_the_files_behind_it() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(64 << 20).unwrap();
+        let parameters = DiskParameters {
+            buffered: true,
+            duration: Some(Nanos::from_millis(2000)),
+            warm_up: Some(Nanos::ZERO),
+            zones: vec![Zone::Outer, Zone::Inner],
+            ..DiskParameters::default()
+        };
+        let open = |_| Setting::open(file.path(), &parameters).unwrap();
+        let mut settings: Vec<Setting<'_>> = (0..3).map(open).collect();
+        expect_later(&mut settings);
+        // Both zones of a path are still to come, then one.
+        let left = |one: &Setting<'_>| [2, 1].map(|cases| one.expected(&one.workload, cases).as_secs());
+        assert_eq!(settings.iter().map(left).collect::<Vec<_>>(), [[12, 10], [8, 6], [4, 2]]);
     }
 }

@@ -36,6 +36,10 @@ pub fn run(
     }
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
+    let mut later = 0;
+    for trip in trips.iter().rev() {
+        later = trip.count_passes(later);
+    }
     let several = trips.len() > 1;
     let names: Vec<String> = parameters.paths.iter().map(|path| path.display().to_string()).collect();
     for (index, trip) in trips.iter().enumerate() {
@@ -72,5 +76,21 @@ fn refuse_repeated(paths: &[PathBuf]) -> Result<(), ExperimentError> {
             first.display()
         ))),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::journal::Stop;
+
+    #[test]
+    fn the_passes_over_all_paths_are_counted_for_the_time_left() {
+        let (machine, parameters) = (Machine::observe(Stop::default()), RoundtripParameters::default());
+        let trip = Trip::open(Path::new("model:ssd"), &parameters, &machine).unwrap();
+        // A model has two passes, each with three sizes of requests.
+        assert_eq!([trip.count_passes(0), trip.count_passes(6)], [6, 12]);
     }
 }

@@ -98,6 +98,7 @@ impl Accounting {
         self.timed_records = 0;
         self.continuation.came_from = false;
         self.continuation.is_begun = false;
+        self.continuation.is_unsaid = false;
     }
 
     /// Takes the records of the next part of the file.
@@ -153,13 +154,17 @@ impl Accounting {
     /// Ends the file. What still waits is settled, unless the file may go on in another one: it says so, or it names
     /// its process, which may be that of the next file too.
     pub fn end_file<O: Observer + ?Sized>(&mut self, observer: &mut O) {
-        if !self.continuation.goes_on && self.header.process.is_none() {
+        // A part without a preamble is of the process of the part before it, and a further part may follow.
+        let is_part = self.continuation.is_unsaid && self.header == FileHeader::default();
+        if !self.continuation.goes_on && self.header.process.is_none() && !is_part {
             self.settle_sessions(observer);
         }
         if let Some(key) = instance_of(&self.header).filter(|_| !self.containers.is_empty()) {
             self.known_containers.entry(key).or_default().extend(self.containers.drain());
         }
-        self.continuation.before = Some(self.header.clone());
+        if !is_part {
+            self.continuation.before = Some(self.header.clone());
+        }
         self.changes.clear();
         self.previous = self.current.take();
         self.process = None;
@@ -207,7 +212,8 @@ impl Accounting {
         self.continuation.is_begun = true;
         self.recall_containers();
         let is_said = self.continuation.goes_on && self.continuation.came_from;
-        if !is_said && !self.goes_on_unsaid() {
+        self.continuation.is_unsaid = !is_said && self.goes_on_unsaid();
+        if !is_said && !self.continuation.is_unsaid {
             self.settle_sessions(observer);
         }
     }

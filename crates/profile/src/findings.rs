@@ -63,9 +63,9 @@ pub fn findings(profile: &Profile, hot: &HotSpots, order: Order, files: &[String
     let mut findings = Vec::new();
     let knows_cpu = work(&profile.whole).cpu.is_some();
     findings.extend(largest_classes(&served, total, |class| title(profile, class)));
-    findings.extend(few_statements(profile, order, total, &row::ANSWER_STATEMENTS));
+    findings.extend(few_statements(profile, (order, order), total, &row::ANSWER_STATEMENTS));
     if order != Order::PhysicalReads && work(&profile.whole).physical_reads >= READS_MIN {
-        findings.extend(few_statements(profile, Order::PhysicalReads, total, &row::ANSWER_PHYSICAL_READS));
+        findings.extend(few_statements(profile, (Order::PhysicalReads, order), total, &row::ANSWER_PHYSICAL_READS));
     }
     findings.extend(logical_read(profile, &served));
     let mut known = served.clone();
@@ -112,14 +112,20 @@ fn largest_classes(
     Some(row::ANSWER_CLASS.of(text + "."))
 }
 
-/// How few statements make most of a total.
-fn few_statements(profile: &Profile, order: Order, served: Ticks, finding: &FindingSpec) -> Option<Finding> {
+/// How few statements make most of a total by `order`, of those that have a part of it or stand in the page's table,
+/// which is by `page`: a statement with nothing of either is in no table.
+fn few_statements(
+    profile: &Profile,
+    (order, page): (Order, Order),
+    served: Ticks,
+    finding: &FindingSpec,
+) -> Option<Finding> {
     let ranked = ranked(profile, order);
     let values: Vec<i64> = ranked.iter().map(|statement| order.value(statement).max(0)).collect();
     let total: i64 = values.iter().fold(0, |sum: i64, value| sum.saturating_add(*value));
-    let of_all = ranked.len();
+    let of_all = ranked.iter().filter(|one| order.value(one) > 0 || page.value(one) > 0).count();
     let of = if order == Order::ResponseTime { served.0 } else { total };
-    if total <= 0 || of <= 0 || of_all < 2 {
+    if total <= 0 || of <= 0 || ranked.len() < 2 {
         return None;
     }
     let mut sum = 0_i64;
@@ -139,9 +145,11 @@ fn few_statements(profile: &Profile, order: Order, served: Ticks, finding: &Find
         Order::LogicalReads => "logical reads",
         Order::Cpu => "CPU time",
     };
-    let (shown, of_all) = (grouped(few as u64), grouped(of_all as u64));
-    let mut text =
-        format!("{shown} of {of_all} statements {verb} {} % of the {what}", naming::percent(sum as f64, of as f64));
+    let shown = match of_all {
+        1 => "1 statement".to_string(),
+        _ => format!("{} of {} statements", grouped(few as u64), grouped(of_all as u64)),
+    };
+    let mut text = format!("{shown} {verb} {} % of the {what}", naming::percent(sum as f64, of as f64));
     if few == 1 {
         text += &format!(": {}", name(profile, ranked[0]));
     }

@@ -153,7 +153,7 @@ pub(crate) fn place_of(inputs: &[Recognised]) -> usize {
 }
 
 /// The first source of the table that recognises any input by its bytes, and else by its name.
-pub(crate) fn first_of(inputs: &[Recognised]) -> usize {
+fn first_of(inputs: &[Recognised]) -> usize {
     let first =
         |is_by_name: bool| inputs.iter().filter(|one| one.is_by_name == is_by_name).filter_map(|one| one.place).min();
     first(false).or_else(|| first(true)).unwrap_or(LAST)

@@ -35,6 +35,9 @@ const NAMES_MAX: usize = 3;
 /// Letters of a day with the space behind it: `2026-01-31 `.
 const DAY_LENGTH: usize = 11;
 
+/// What the name of a file ends with to which further ones are added: see `AND_BEHIND` of the source of traces.
+const AND_BEHIND: &str = " and all behind it";
+
 /// Prefix of the ids of findings whose sentences stand on top.
 const ANSWER_PREFIX: &str = "answer-";
 
@@ -91,6 +94,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         // The calls of samples are executions that were met, and not all that there were.
         let calls: Vec<Row> = rows(run, "call").filter(|_| sampling.is_none()).collect();
         let calls = calls::table(&calls);
+        sections.extend(statements::unranked(run));
         let tables = statements::tables(run, &summary).into_iter().chain(read_tiers::tables(run));
         let tables = tables.chain(readings::tables(run));
         let tables = tables.chain(miss_curve::table(run)).chain(calls);
@@ -112,16 +116,16 @@ fn idle(run: &Run, head: Section, sampling: &Row) -> Vec<Section> {
 /// What was traced or sampled, in one line: files, sessions, interval, calls.
 fn overview(run: &Run, summary: &Row) -> String {
     if let Some(sampling) = sampled::sampling(run) {
-        return sampled::overview(&sampling, sessions(run));
+        return sampled::overview(run, &sampling, sessions(run));
     }
-    let files = run.subject.get("files").and_then(Value::as_array).map_or(0, Vec::len);
+    let files = run.subject.get("files").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let sessions = sessions(run);
     let calls = |recursive: bool| {
         let named = rows(run, "call").filter(|row| row.truth("recursive") == Some(recursive));
         named.map(|row| row.value("calls").unwrap_or(0.0)).sum::<f64>()
     };
     let parts = [
-        (files > 1).then(|| amount::counted(files as f64, "file", "files")),
+        (files.len() > 1).then(|| count_of_files(files)),
         Some(amount::counted(sessions, "session", "sessions")),
         Some(
             amount::exact_time(summary.value("interval").unwrap_or(0.0))
@@ -131,6 +135,13 @@ fn overview(run: &Run, summary: &Row) -> String {
         Some(format!("{} recursive", grouped(calls(true) as u64))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// How many files were read; of one input, those beyond a number have a place with the last one before them.
+fn count_of_files(files: &[Value]) -> String {
+    let has_others = |file: &Value| file.as_str().is_some_and(|name| name.ends_with(AND_BEHIND));
+    let more = if files.iter().any(has_others) { " and more (further ones are added to the last)" } else { "" };
+    amount::counted(files.len() as f64, "file", "files") + more
 }
 
 /// How many sessions there were; of many, those with least time share a row.

@@ -4,8 +4,8 @@ pub(super) mod chart;
 mod label;
 mod processor;
 
-use measure::schema::scan;
-use measure::{Case, Metric, Run, Unit};
+use measure::schema::{Spec, scan};
+use measure::{Case, Run, Unit};
 use serde_json::Value;
 
 use super::subjects::{self, comparison, subject};
@@ -14,10 +14,15 @@ use crate::page::table::Scale;
 use crate::page::{Align, Cell, Section, Table};
 use label::{label, published};
 
+/// Titles of the cost of a row on several subjects: where every block was cached, and where some were read.
+const ALL_IN_MEMORY: &str = "Nanoseconds of CPU for a row, everything in memory:";
+const READS_INCLUDED: &str = "Nanoseconds of CPU for a row, including reads of blocks that were not cached (a warning \
+                              names each such case):";
+
 /// The subjects side by side, the paths with their chart, what the processor did, and the published figures.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let cases: Vec<&Case> = run.cases.iter().collect();
-    let mut tables = if subjects::are_named(&cases) { side_by_side(&cases) } else { Vec::new() };
+    let mut tables = if subjects::are_named(&cases) { side_by_side(run, &cases) } else { Vec::new() };
     tables.push(paths(&cases));
     tables.extend(processor::tables(&cases));
     tables.extend([indexes(&cases), sizes(&cases), encodings(run), published_table(&cases)].into_iter().flatten());
@@ -25,22 +30,26 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 }
 
 fn is_counted(cases: &[&Case]) -> bool {
-    cases.iter().any(|case| median(case, "instructions_per_row").is_some())
+    cases.iter().any(|case| scan::PER_ROW.of("instructions").in_case(case).is_some())
 }
 
 /// What a row and a pass cost on each subject.
-fn side_by_side(cases: &[&Case]) -> Vec<Table> {
+fn side_by_side(run: &Run, cases: &[&Case]) -> Vec<Table> {
+    // The metric counts the reads of the last sample alone. The finding is about all samples.
+    let is_warned = run.findings.iter().any(|finding| scan::findings::NOT_ALL_CACHED.has(&finding.id));
+    let reads_blocks = is_warned || cases.iter().any(|case| scan::PHYSICAL_READS.median(case) > Some(0.0));
+    let of_rows = if reads_blocks { READS_INCLUDED } else { ALL_IN_MEMORY };
     let shown = [
-        ("row_time", "Nanoseconds of CPU for a row, everything in memory:"),
-        ("instructions_per_row", "Instructions for a row:"),
-        ("gets", "Blocks got in one pass:"),
+        (scan::ROW_TIME, of_rows),
+        (scan::PER_ROW.of("instructions"), "Instructions for a row:"),
+        (scan::GETS, "Blocks got in one pass:"),
     ];
-    let table = |(metric, title): (&str, &str)| {
-        let value = |case: &Case| match case.metric(metric)? {
-            count if metric == "gets" => Some(Cell::count(count.median())),
+    let table = |(spec, title): (Spec, &str)| {
+        let value = |case: &Case| match spec.in_case(case)? {
+            count if spec == scan::GETS => Some(Cell::count(count.median())),
             other => Some(Cell::median(other)),
         };
-        let table = comparison(cases, ("path", &label), &value, &|case| published(metric, case))?;
+        let table = comparison(cases, ("path", &label), &value, &|case| published(&spec, case))?;
         Some(Table { title: Some(title.into()), ..table })
     };
     shown.into_iter().filter_map(table).collect()
@@ -50,12 +59,12 @@ fn paths(cases: &[&Case]) -> Table {
     let is_counted = is_counted(cases);
     Table::over(cases)
         .column("path", Align::Left, |case| label(case))
-        .column("gets", Align::Right, |case| count(case, "gets"))
-        .column("ns/row", Align::Decimal, |case| Cell::or_absent(digits(case, "row_time")))
+        .column("gets", Align::Right, |case| count(case, &scan::GETS))
+        .column("ns/row", Align::Decimal, |case| Cell::or_absent(digits(case, &scan::ROW_TIME)))
         // With instructions they stand in a table of their own, where they may be another kernel's.
-        .column("cycles/row", Align::Decimal, |case| digits(case, "cycles_per_row").filter(|_| !is_counted))
+        .column("cycles/row", Align::Decimal, |case| digits(case, &scan::PER_ROW.of("cycles")).filter(|_| !is_counted))
         .optional()
-        .column("ns/get", Align::Decimal, |case| digits(case, "get_time"))
+        .column("ns/get", Align::Decimal, |case| digits(case, &scan::GET_TIME))
         .optional()
         .column("ns/row range", Align::Word, |case| scan::ROW_TIME.in_case(case).and_then(Cell::range))
         .optional()
@@ -66,23 +75,23 @@ fn paths(cases: &[&Case]) -> Table {
 
 /// How the indexes lie to the rows, and how often their scans came to a block.
 fn indexes(cases: &[&Case]) -> Option<Table> {
-    let of_index = ["clustering_factor", "index_blocks", "correlation"];
-    let has_any = |case: &&Case| of_index.iter().any(|name| case.metric(name).is_some());
+    let of_index = [scan::CLUSTERING_FACTOR, scan::INDEX_BLOCKS, scan::CORRELATION];
+    let has_any = |case: &&Case| of_index.iter().any(|spec| spec.in_case(case).is_some());
     let indexes: Vec<&Case> = cases.iter().copied().filter(has_any).collect();
     Table::over(&indexes)
         .column("index", Align::Left, |case| label(case).trim_start_matches("index, ").to_string())
-        .column("clustering factor", Align::Right, |case| count(case, "clustering_factor"))
+        .column("clustering factor", Align::Right, |case| count(case, &scan::CLUSTERING_FACTOR))
         .optional()
-        .column("correlation", Align::Decimal, |case| digits(case, "correlation"))
+        .column("correlation", Align::Decimal, |case| digits(case, &scan::CORRELATION))
         .optional()
-        .column("leaves", Align::Right, |case| count(case, "leaf_blocks"))
+        .column("leaves", Align::Right, |case| count(case, &scan::LEAF_BLOCKS))
         .optional()
-        .column("index blocks", Align::Right, |case| count(case, "index_blocks"))
+        .column("index blocks", Align::Right, |case| count(case, &scan::INDEX_BLOCKS))
         .optional()
-        .column("visits/block", Align::Decimal, |case| digits(case, "visits_per_block"))
+        .column("visits/block", Align::Decimal, |case| digits(case, &scan::VISITS_PER_BLOCK))
         .times("one pass", |case| scan::ELAPSED.nanos(case))
         .optional()
-        .column("revisits", Align::Right, |case| count(case, "pinned_revisits"))
+        .column("revisits", Align::Right, |case| count(case, &scan::PINNED_REVISITS))
         .optional()
         .groups(|case| subject(case))
         .unless_empty()
@@ -92,23 +101,26 @@ fn indexes(cases: &[&Case]) -> Option<Table> {
 ///
 /// The blocks are those of the table, not those that were read: these are the gets of the first table.
 fn sizes(cases: &[&Case]) -> Option<Table> {
-    let scans: Vec<&Case> = cases.iter().copied().filter(|case| case.metric("clustering_factor").is_none()).collect();
+    let is_scan = |case: &&Case| scan::CLUSTERING_FACTOR.in_case(case).is_none();
+    let scans: Vec<&Case> = cases.iter().copied().filter(is_scan).collect();
     let rate = |case: &Case| scan::BANDWIDTH.median(case).map(|mebibytes| mebibytes * f64::from(1 << 20) / 1e9);
     Table::over(&scans)
         .column("path", Align::Left, |case| label(case))
-        .column("blocks", Align::Right, |case| count(case, "blocks"))
+        .column("blocks", Align::Right, |case| count(case, &scan::BLOCKS))
         // Of the columns that may be left out the first ones stay longest.
-        .column("× smaller", Align::Decimal, |case| digits(case, "compression_ratio"))
+        .column("× smaller", Align::Decimal, |case| digits(case, &scan::COMPRESSION_RATIO))
         .optional()
         .times("one pass", |case| scan::ELAPSED.nanos(case))
         .optional()
-        .column("not cached", Align::Right, |case| count(case, "physical_reads").filter(|cell| cell.value > Some(0.0)))
+        .column("not cached", Align::Right, |case| {
+            count(case, &scan::PHYSICAL_READS).filter(|cell| cell.value > Some(0.0))
+        })
         .optional()
         .column("bytes read", Align::Right, |case| scan::BYTES_TOUCHED.median(case).map(Cell::bytes))
         .optional()
         .column("GB/s", Align::Decimal, |case| rate(case).map(|rate| Cell::digits(rate, Unit::Ratio)))
         .optional()
-        .column("% of sequential", Align::Decimal, |case| digits(case, "bandwidth_share"))
+        .column("% of sequential", Align::Decimal, |case| digits(case, &scan::BANDWIDTH_SHARE))
         .optional()
         .groups(|case| subject(case))
         .titled("How large the table of each path is, and how fast a pass went:")
@@ -144,7 +156,7 @@ fn published_table(cases: &[&Case]) -> Option<Table> {
     }
     let is_counted = is_counted(cases);
     // Where there are counts, the published ones stand next to them.
-    let count = |metric: &str, case: &Case| published(metric, case).filter(|_| !is_counted);
+    let count = |spec: &Spec, case: &Case| published(spec, case).filter(|_| !is_counted);
     let title = format!(
         "Published in {}, {} rows in {} blocks:",
         scan::TABLE_ROWS.source,
@@ -153,27 +165,23 @@ fn published_table(cases: &[&Case]) -> Option<Table> {
     );
     Table::over(&rows)
         .column("published", Align::Left, |case| label::of_path(&label::path(case)))
-        .column("CPU s", Align::Right, |case| published("cpu", case))
-        .column("gets", Align::Right, |case| published("gets", case))
-        .column("ns/row", Align::Right, |case| published("row_time", case))
-        .column("instr/row", Align::Right, |case| count("instructions_per_row", case))
+        .column("CPU s", Align::Right, |case| published(&scan::CPU, case))
+        .column("gets", Align::Right, |case| published(&scan::GETS, case))
+        .column("ns/row", Align::Right, |case| published(&scan::ROW_TIME, case))
+        .column("instr/row", Align::Right, |case| count(&scan::PER_ROW.of("instructions"), case))
         .optional()
-        .column("cycles/row", Align::Right, |case| count("cycles_per_row", case))
+        .column("cycles/row", Align::Right, |case| count(&scan::PER_ROW.of("cycles"), case))
         .optional()
-        .column("IPC", Align::Right, |case| count("ipc", case))
+        .column("IPC", Align::Right, |case| count(&scan::IPC, case))
         .optional()
         .titled(title)
         .unless_empty()
 }
 
-fn median(case: &Case, name: &str) -> Option<f64> {
-    case.metric(name).map(Metric::median)
+fn digits(case: &Case, spec: &Spec) -> Option<Cell> {
+    spec.in_case(case).map(Cell::median)
 }
 
-fn digits(case: &Case, name: &str) -> Option<Cell> {
-    case.metric(name).map(Cell::median)
-}
-
-fn count(case: &Case, name: &str) -> Option<Cell> {
-    median(case, name).map(|value| Cell::count(value.max(0.0)))
+fn count(case: &Case, spec: &Spec) -> Option<Cell> {
+    spec.median(case).map(|value| Cell::count(value.max(0.0)))
 }

@@ -129,7 +129,7 @@ fn add_times(found: &mut ProfileComparison, before: &Side, after: &Side) {
             let (count, total) = times.get(key).copied().unwrap_or_default();
             let context = &side.ingested.profile.context;
             let sample = side.executions.of_class(context, class, event);
-            (amount(total, count, divisors(described)), sample)
+            (amount(total, described.executions.map(|_| count), divisors(described)), sample)
         });
         let change = change(event.unwrap_or(class.key()), first, second);
         match event {
@@ -141,7 +141,7 @@ fn add_times(found: &mut ProfileComparison, before: &Side, after: &Side) {
         let idle = times.iter().filter(|((class, event), _)| class.is_idle() && event.is_none());
         let idle: Ticks = idle.map(|(_, (_, total))| *total).sum();
         let served = side.ingested.profile.whole.interval - idle;
-        (amount(served, described.executions.unwrap_or(0), divisors(described)), side.executions.of_response())
+        (amount(served, described.executions, divisors(described)), side.executions.of_response())
     });
     found.response_time = change("", first, second);
     sorting::by(&mut found.classes, by_difference);

@@ -4,13 +4,11 @@
 //! loom watches stands beside the frame's bytes, so that two threads that touch them without an order between them are
 //! a failure and not luck.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 mod atomic {
     pub(super) use loom::sync::atomic::{AtomicU64, Ordering};
 }
 #[expect(dead_code, reason = "each model uses a part of the protocol")]
-#[path = "../src/pool/word.rs"]
+#[path = "../../src/pool/word.rs"]
 mod word;
 
 use loom::cell::UnsafeCell;

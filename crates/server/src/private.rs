@@ -18,6 +18,7 @@ mod running;
 mod settings;
 mod single_user;
 mod start_options;
+mod starter;
 mod unpacked;
 mod versions;
 
@@ -28,4 +29,5 @@ pub use room::sweep;
 pub use running::PrivateServer;
 pub use settings::ServerSettings;
 pub use single_user::CountedStatements;
+pub use starter::Starter;
 pub use versions::VERSIONS;

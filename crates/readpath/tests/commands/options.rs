@@ -97,7 +97,7 @@ impl Place {
         let data: Vec<u8> = (0..1 << 19).flat_map(|_| random.next_u64().to_le_bytes()).collect();
         file("data", &data);
         file("alone", &data);
-        file("shop.trc", include_bytes!("../../traces/shop_ora_4711.trc"));
+        file("shop.trc", include_bytes!("../traces/shop_ora_4711.trc"));
         file("literals.trc", LITERALS.as_bytes());
         file("server.log", LOG.as_bytes());
         file("shop.sql", QUERIES.as_bytes());

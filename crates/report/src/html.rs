@@ -21,8 +21,8 @@ pub(crate) const RENDERER: Renderer = Renderer {
     write: |shown, _, out| out.write_all(shown_as_page(shown).as_bytes()),
 };
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = include_str!("html/page.css");
+const SCRIPT: &str = include_str!("html/page.js");
 
 /// What a browser may load for this page: nothing but what stands in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \

@@ -11,7 +11,6 @@ mod storage;
 mod system;
 
 use std::cell::Cell;
-use std::time::Duration;
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -20,10 +19,6 @@ use crate::own_cost;
 pub use parameters::LadderParameters;
 use steps::Steps;
 use storage::Storage;
-
-/// About how long the rungs take, on the test file and with two touches on another one.
-const TIME: Duration = Duration::from_secs(32);
-const TIME_ON: Duration = Duration::from_secs(46);
 
 /// Measures some rungs and keeps them.
 type Rungs = fn(&Steps<'_>, &mut dyn Journal) -> Result<(), ExperimentError>;
@@ -37,7 +32,7 @@ pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn J
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let rungs: [Rungs; 4] = [memory::rungs, pool::rungs, system::rungs, device_rungs::rungs];
-    let left = Cell::new(if parameters.on.is_some() { TIME_ON } else { TIME });
+    let left = Cell::new(parameters.time_of_rungs());
     let steps = Steps { parameters, machine, storage: &storage, left, logical: Cell::default() };
     for rung in rungs {
         machine.stop.check()?;

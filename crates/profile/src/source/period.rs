@@ -56,7 +56,7 @@ pub enum RecordingTime {
     WithOffset(WallClock),
     /// A time of the last day that has it, in microseconds since midnight.
     TimeOfDay(i64),
-    /// Microseconds before the recording's end.
+    /// Microseconds before the recording's end: that of the second in which its last segment ends, as its name says.
     BeforeEnd(i64),
 }
 

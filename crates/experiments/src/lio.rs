@@ -174,14 +174,15 @@ fn report_small_tables(parameters: &LioParameters, machine: &Machine, journal: &
     };
     let also = match parameters.on.in_use().next().is_some() {
         true => {
-            " The server's shared buffers have to hold a table too, which takes more than its payload: over three \
-                 times as much for rows of 25 bytes in 25 columns."
+            ". A larger payload does not help where the server's shared buffers cannot hold the table: the figures \
+                 then remain those of the processor's cache. A table takes over three times its payload for rows of 25 \
+                 bytes in 25 columns."
         }
-        false => "",
+        false => ".",
     };
     journal.find(row::TABLES_FIT_CACHE.of(format!(
         "Tables of {} fit into the processor's level-{} cache ({}{of_it}): their logical I/Os read that cache, \
-             where those of a real pool read memory. Give --payload {} or more.{also}",
+             where those of a real pool read memory. Give --payload {} or more{also}",
         size_in_words(payload),
         cache.level,
         size_in_words(cache.bytes),
