@@ -12,7 +12,7 @@
 //! largest stand next to it.
 //!
 //! It is not part of `cargo test`: it takes minutes and wants a quiet machine. What it computes is tested by
-//! `tests/fio.rs`, and so is that it notices a reader that was slowed down.
+//! `tests/contests/fio.rs`, and so is that it notices a reader that was slowed down.
 
 pub(crate) mod command;
 mod dram;

@@ -237,10 +237,15 @@ fn prepare(bench: &mut Bench<'_>, asked: &Asked, journal: &mut dyn Journal) -> R
     bench.tables.plan_as_users_do()?;
     let volatile = bench.tables.volatile_functions()?;
     let mut own = OwnQueries { queries: Vec::new(), refused: Vec::new() };
-    let mut without_tables = 0;
+    let (mut without_tables, mut repeated) = (0, 0);
     for (number, OwnQuery { name, text }) in asked.texts.iter().enumerate() {
-        if own.queries.len() + own.refused.len() == most {
+        if own.queries.len() + own.refused.len() - repeated == most {
             break;
+        }
+        if let Some(why) = repeats(text, &asked.texts[..number]) {
+            own.refused.push((name.clone(), why));
+            repeated += 1;
+            continue;
         }
         match bench.tables.prepare_own(number, (name, text), &volatile)? {
             Ok(query) if asked.most.is_some() && !query.has_tables => without_tables += 1,
@@ -250,6 +255,12 @@ fn prepare(bench: &mut Bench<'_>, asked: &Asked, journal: &mut dyn Journal) -> R
     }
     journal.find_all(listed_without_tables(without_tables));
     Ok(own)
+}
+
+/// Why a query is not compared whose text one of those before it has: it would count twice.
+fn repeats(text: &str, before: &[OwnQuery]) -> Option<Unfinished> {
+    let first = before.iter().find(|one| one.text == text)?;
+    Some(Unfinished::Repeated(format!("it has the same text as `{}`, and both count as one query", first.name)))
 }
 
 /// What was left out of the server's list.
@@ -426,6 +437,18 @@ fn advise(
     advice
 }
 
+/// Why plans that were compared and not timed give no verdict, and what times them where something does.
+fn compared_alone(comparison: &Comparison) -> &'static str {
+    let mut changed = comparison.compared.iter().filter(|one| one.reached.len() > 1).peekable();
+    if changed.peek().is_none() {
+        return "plans were compared and nothing was run";
+    }
+    match changed.all(|one| one.not_timed.is_some()) {
+        true => "plans were compared and nothing was run; the queries whose plan some set changes cannot be run",
+        false => "plans were compared and nothing was run; repeat the run with --run, which times them",
+    }
+}
+
 /// Why the times give no verdict.
 fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> Option<&'static str> {
     let is_own = comparison.state.is_own();
@@ -442,9 +465,7 @@ fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> 
         _ if !comparison.is_timed && (bench.parameters.run || !is_own) => {
             Some("the run was ended before all plans were timed")
         }
-        _ if !comparison.is_timed => {
-            Some("plans were compared and nothing was run; repeat the run with --run, which times them")
-        }
+        _ if !comparison.is_timed => Some(compared_alone(comparison)),
         Some(State::Cold) if !is_own => Some(
             "its queries read from the disk, for which a given server has no set, and which the verification does not \
              do there; --queries with --run tries your own as they are",

@@ -198,8 +198,10 @@ fn not_started(name: &Path, folders: &[PathBuf], error: &io::Error) -> (Outcome,
         io::ErrorKind::PermissionDenied => is_in_none(folders, name),
         _ => false,
     };
+    let is_empty = name.as_os_str().is_empty();
     let name = name.display();
     let (outcome, sentence) = match is_missing {
+        true if is_empty => (Outcome::NotFound, "the command is empty: name a program".into()),
         true => {
             (Outcome::NotFound, format!("there is no command `{name}`: give its path, or a name in a folder of PATH"))
         }
@@ -224,7 +226,30 @@ fn code(status: ExitStatus) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-/// The command line in one line.
+/// The command line in one line, as it is typed into a shell.
 fn in_words(words: &[PathBuf]) -> String {
-    words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| word_of_shell(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as it is typed into a shell: in quotes where it is empty or has letters that mean something there.
+fn word_of_shell(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "%+,-./:=@_".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_that_is_shown_can_be_typed_again() {
+        let shown = |words: &[&str]| in_words(&words.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(shown(&["gzip", "-k", "/data/big.log"]), "gzip -k /data/big.log");
+        assert_eq!(shown(&["grep", "", "t/a.trc"]), "grep '' t/a.trc");
+        assert_eq!(shown(&["sh", "-c", "exit 3"]), "sh -c 'exit 3'");
+        assert_eq!(shown(&["echo", "it's", "*"]), r"echo 'it'\''s' '*'");
+    }
 }

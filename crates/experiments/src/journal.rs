@@ -16,6 +16,11 @@ pub trait Journal {
     /// Says what is being measured now and about how long it takes; zero where that is not known.
     fn step(&mut self, what: &str, expected: Duration);
 
+    /// The same where the time is that of all that is still to come, and not of this step alone.
+    fn step_of_run(&mut self, what: &str, left: Duration) {
+        self.step(what, left);
+    }
+
     /// Keeps a finished case at once, so that an interruption loses only the case under way.
     fn keep(&mut self, case: Case) -> Result<(), KeepError>;
 

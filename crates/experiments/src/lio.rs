@@ -17,6 +17,7 @@ use std::time::Duration;
 use measure::Parameters;
 use measure::quantity::{format_size, size_in_words};
 use measure::schema::lio::findings as row;
+use serde_json::Value;
 use subjects::Environment;
 use subjects::logical_reads::{Baseline, Population, Table};
 use sys::process::sampler::Sampler;
@@ -31,6 +32,9 @@ use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
 use crate::subject_run::{self, Descriptions};
+
+/// How many times its payload a table takes at most, rounded down: one with 25 columns in rows of 25 bytes.
+const TABLE_OVER_PAYLOAD: u64 = 3;
 
 /// What was measured on one subject.
 struct Found {
@@ -72,7 +76,11 @@ fn measure_all(
     let asked = parameters.asked();
     let openers = subject_run::openers(&parameters.on, |place| place.logical_reads(&asked), journal)?;
     let environment = &subject_run::announce(&openers, environment, machine, journal)?;
-    report_small_tables(parameters, machine, journal);
+    // Of a server that is in use, the size of its shared buffers has to be known first.
+    let mut is_size_judged = parameters.on.in_use().next().is_none();
+    if is_size_judged {
+        report_small_tables(parameters, machine, None, journal);
+    }
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let names_subject = openers.len() > 1;
@@ -82,6 +90,10 @@ fn measure_all(
         found.push(subject_run::run_on(opener, environment, machine, journal, |subject, journal| {
             descriptions.take_name(subject.name(), environment)?;
             descriptions.add(subject, journal);
+            let buffers = subject.description().get("shared_buffers").and_then(Value::as_u64);
+            if buffers.is_some() && !std::mem::replace(&mut is_size_judged, true) {
+                report_small_tables(parameters, machine, buffers, journal);
+            }
             let mut bench = Bench { parameters, machine, subject, sampler, names_subject };
             measure_subject(&mut bench, journal)
         })?);
@@ -151,8 +163,9 @@ fn plans(parameters: &LioParameters, table: &Table) -> Vec<Plan> {
     plans
 }
 
-/// A table that fits into a processor's cache says nothing about a buffer pool, which no such cache holds.
-fn report_small_tables(parameters: &LioParameters, machine: &Machine, journal: &mut dyn Journal) {
+/// A table that fits into a processor's cache says nothing about a buffer pool, which no such cache holds. `buffers` is
+/// the size of the shared buffers of a server that is in use, in bytes: they cannot hold a table of any size.
+fn report_small_tables(parameters: &LioParameters, machine: &Machine, buffers: Option<u64>, journal: &mut dyn Journal) {
     // Tables that are found have a size of their own, and --payload is refused for them.
     if !parameters.on.iter().any(|place| place.makes_tables()) {
         return;
@@ -172,20 +185,23 @@ fn report_small_tables(parameters: &LioParameters, machine: &Machine, journal: &
         true => format!(", of which {} can be counted on", size_in_words(usable)),
         false => String::new(),
     };
-    let also = match parameters.on.in_use().next().is_some() {
-        true => {
-            ". A larger payload does not help where the server's shared buffers cannot hold the table: the figures \
-                 then remain those of the processor's cache. A table takes over three times its payload for rows of 25 \
-                 bytes in 25 columns."
-        }
-        false => ".",
+    let larger = format_size(enough);
+    let advice = match buffers.filter(|buffers| enough.saturating_mul(TABLE_OVER_PAYLOAD) > *buffers) {
+        // One sentence: a larger payload is no advice where another finding asks for a smaller one.
+        Some(buffers) => format!(
+            "This server cannot show the latter: a --payload of {larger}, which would not fit into that cache, makes \
+             tables of over {} (rows of 25 bytes in 25 columns), and its shared buffers hold {}. Measure a server with \
+             larger shared buffers, or a private one (--on postgres:18).",
+            size_in_words(enough.saturating_mul(TABLE_OVER_PAYLOAD)),
+            size_in_words(buffers)
+        ),
+        None => format!("Give --payload {larger} or more."),
     };
     journal.find(row::TABLES_FIT_CACHE.of(format!(
         "Tables of {} fit into the processor's level-{} cache ({}{of_it}): their logical I/Os read that cache, \
-             where those of a real pool read memory. Give --payload {} or more{also}",
+             where those of a real pool read memory. {advice}",
         size_in_words(payload),
         cache.level,
-        size_in_words(cache.bytes),
-        format_size(enough)
+        size_in_words(cache.bytes)
     )));
 }

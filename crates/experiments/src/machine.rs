@@ -329,11 +329,13 @@ fn worst<T>(noted: &[T], by: impl Fn(&T) -> f64) -> Option<&T> {
     noted.iter().max_by(|one, other| by(one).total_cmp(&by(other)))
 }
 
-/// `during 3 of 9 measurements, most during a scan`; of a run that is one measurement, `during a scan`.
+/// `during 3 of 9 measurements, most during a scan`; of one alone `during 1 of 9 measurements, namely a scan`, and of a
+/// run that is one measurement, `during a scan`.
 fn during(count: usize, of: u64, what: &str) -> String {
-    match of {
-        1 => format!("during {what}"),
-        of => format!("during {}, most during {what}", share(count, of)),
+    match (count, of) {
+        (_, 1) => format!("during {what}"),
+        (1, _) => format!("during {}, namely {what}", share(count, of)),
+        _ => format!("during {}, most during {what}", share(count, of)),
     }
 }
 

@@ -26,6 +26,7 @@ pub mod reads;
 pub mod roundtrip;
 pub mod sampled;
 pub mod scan;
+pub mod sources;
 mod spec;
 pub mod subjects;
 pub mod tiers;

@@ -13,7 +13,7 @@ use glob::Pattern;
 
 pub use crate::source::period::{Period, RecordingTime, WallClock};
 
-use crate::input::{Expansion, Given};
+use crate::input::{Expansion, Given, Problem};
 use crate::source::oracle::probe::{Probe, probe};
 use crate::source::oracle::record::{Batch, Body};
 
@@ -70,13 +70,25 @@ impl FileChoice {
         let before = count(expansion);
         expansion.given.retain(|given| self.takes(given));
         expansion.candidates.retain(|given| self.takes(given));
+        // Of archives in folders, those of another name would not be read either way.
+        expansion.problems.retain_mut(|problem| match problem {
+            Problem::ArchivesPassedOver { paths } => {
+                paths.retain(|path| self.has_name(path));
+                !paths.is_empty()
+            }
+            _ => true,
+        });
         before - count(expansion)
     }
 
     fn takes(&self, given: &Given) -> bool {
         let Given::File(path) = given else { return true };
+        self.has_name(path) && self.takes_times_of(path)
+    }
+
+    fn has_name(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        self.name.as_ref().is_none_or(|pattern| pattern.0.matches(&name)) && self.takes_times_of(path)
+        self.name.as_ref().is_none_or(|pattern| pattern.0.matches(&name))
     }
 
     /// Whether a file has a time in the interval. One that cannot be read is a problem where it is read, and one
@@ -167,6 +179,23 @@ mod tests {
         assert_eq!(taken(folder.path(), &FileChoice::default()), (names(FileChoice::default()), 0));
         let tomorrow = FileChoice { since: clock("2199-01-01"), ..FileChoice::default() };
         assert!(names(tomorrow).is_empty(), "what was last changed before need not be opened");
+    }
+
+    #[test]
+    fn archives_in_a_folder_of_another_name_are_not_said_to_be_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a_1.trc", "a_2.zip", "b_3.zip", "b_4.tar"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let said = |name: &str| -> Vec<String> {
+            let mut expansion = expand(&[folder.path().to_path_buf()]);
+            FileChoice { name: Some(name.parse().unwrap()), ..FileChoice::default() }.apply(&mut expansion);
+            expansion.problems.iter().map(ToString::to_string).collect()
+        };
+        let [one] = &said("a_*")[..] else { panic!("{:?}", said("a_*")) };
+        assert!(one.starts_with("1 archive in a folder was passed over") && one.ends_with("a_2.zip)"), "{one}");
+        assert!(said("b_*")[0].starts_with("2 archives in folders were passed over"), "{:?}", said("b_*"));
+        assert!(said("*.trc").is_empty(), "{:?}", said("*.trc"));
     }
 
     #[test]

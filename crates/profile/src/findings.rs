@@ -185,7 +185,7 @@ fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Fin
     let meaning = match cost {
         cost if cost > LIO_USUAL_NANOS.1 => "above the usual 1 to 10 µs: not all of the CPU is in gets",
         cost if cost < LIO_USUAL_NANOS.0 => "below the usual 1 to 10 µs: many gets that each do little",
-        _ => "within the usual 1 to 10 µs: fewer gets are what makes it less",
+        _ => "within the usual 1 to 10 µs: fewer gets reduce the CPU time",
     };
     Some(row::ANSWER_LOGICAL_READ.of(format!("{shown} of CPU per logical I/O of queries is {meaning}.")))
 }

@@ -231,7 +231,7 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
         let (name, own) = (one.input.given.name(), one.place.filter(|own| *own < LAST));
         match own.filter(|_| one.is_known_to_be_without()) {
             Some(own) => Problem::NothingToProfile { name, noun: SOURCES[own].noun, lacks: SOURCES[own].lacks },
-            None => Problem::OtherSource { name, noun: row.noun },
+            None => Problem::OtherSource { name, plural: row.kind.plural },
         }
     };
     let (inputs, others): (Vec<Recognised>, Vec<Recognised>) = given.into_iter().partition(|one| one.is_read_by(place));
@@ -254,10 +254,13 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::os::unix::ffi::OsStrExt;
 
+    use measure::schema::sources::words_of;
+
     use super::*;
     use crate::document::Order;
     use crate::event::{Accounted, Cost, Placement, Root, Segment, SessionIndex, Wait};
     use crate::findings::findings;
+    use crate::input::foreign::KINDS;
     use crate::observe::Listeners;
     use crate::observe::collector::THINK_TIME;
     use crate::observe::hot_spots::HotSpots;
@@ -322,7 +325,7 @@ mod tests {
         let is_missed = |problem: Problem| leaves_out_named(&problem, &arguments, &[]);
         let error = || io::Error::from(io::ErrorKind::PermissionDenied);
         let unlisted = |name: &str| Problem::Unlisted { name: name.into(), error: error() };
-        let other = |name: &str| Problem::OtherSource { name: name.into(), noun: "a server log" };
+        let other = |name: &str| Problem::OtherSource { name: name.into(), plural: "server logs" };
         for given in [Given::StandardInput, Given::File(foreign)] {
             assert!(is_missed(Problem::unreadable(&given, error())), "{given:?}");
         }
@@ -334,6 +337,18 @@ mod tests {
         let is_missed = |read: &[&str]| leaves_out_named(&other(&name("a.trc")), &[folder.path().into()], read);
         assert!(is_missed(&[]) && is_missed(&["elsewhere/a.log"]), "a folder of which nothing was read");
         assert!(!is_missed(&[&name("b.log")]));
+    }
+
+    #[test]
+    fn no_source_lacks_what_names_it_in_sentences_and_on_pages() {
+        assert_eq!(SOURCES.len(), KINDS.len(), "a kind for each source");
+        for (place, row) in SOURCES.iter().enumerate() {
+            assert!(KINDS.contains(&row.kind), "{}: its files in an archive would be those of no source", row.noun);
+            let is_alike = |other: &SourceRow| other.kind == row.kind || other.name == row.name;
+            assert!(!SOURCES[..place].iter().any(is_alike), "{}", row.noun);
+            assert_eq!(row.noun, row.kind.noun);
+            assert_eq!(words_of(row.name).name, row.name, "{}: a page has only words for any source", row.noun);
+        }
     }
 
     #[test]
@@ -457,7 +472,8 @@ mod tests {
         // Where both have something to show, it is that of the log.
         let both = of_arguments(&[trace.clone(), planned.clone(), plain.clone()]);
         assert_eq!(shown(&both), (LOG_SOURCE, vec![1, 0]));
-        assert_eq!(said(&both), ["/a.trc is not a server log like the other inputs: profile it separately"]);
+        let left_out = "/a.trc is left out because the inputs are read as server logs: profile it separately";
+        assert_eq!(said(&both), [left_out]);
         // Where none has, what the log lacks is said.
         let none = of_arguments(&[note, plain]);
         assert_eq!(shown(&none), (LOG_SOURCE, vec![0]));

@@ -1,7 +1,7 @@
 //! What is given to be read: files, folders, patterns and standard input, compressed or not, in an archive or not.
 //!
-//! Nothing here knows what a trace is, but for the names that are looked for in folders, and for the sentence that says
-//! what a file is that is none.
+//! Nothing here knows what a trace is, but for the names that are looked for in folders, for the signs of the
+//! kinds of files in an archive, and for the sentence that says what a file is that is none.
 
 mod archive;
 pub mod bytes;
@@ -28,7 +28,7 @@ pub use contents::{Contents, Duplicates, Kinds};
 pub(crate) use contents::{FileWithin, SharedContents};
 pub(crate) use expand::is_matched;
 pub use expand::{Expansion, expand};
-pub(crate) use foreign::Held;
+pub use foreign::Kind;
 pub use given::Given;
 pub use packing::is_packed_name;
 pub(crate) use peeked::{Peeked, look_ahead};

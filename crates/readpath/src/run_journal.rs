@@ -134,6 +134,10 @@ impl Journal for RunJournal {
         self.progress.step(what, expected);
     }
 
+    fn step_of_run(&mut self, what: &str, left: Duration) {
+        self.progress.step_of_run(what, left);
+    }
+
     fn keep(&mut self, mut case: Case) -> Result<(), KeepError> {
         self.drop_spoilt_metrics(&mut case);
         self.run.cases.push(case);

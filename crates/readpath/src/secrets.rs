@@ -6,6 +6,8 @@
 use std::ffi::OsString;
 use std::ops::Range;
 
+use subjects::places::addresses;
+
 /// What stands in place of a password.
 const HIDDEN: &str = "***";
 
@@ -17,6 +19,12 @@ const PATHS: [&str; 3] = ["/", "./", "../"];
 
 /// A text about a command line without the passwords in that line's words.
 pub(crate) fn without_secrets(text: &str, line: &[OsString]) -> String {
+    let schemes: Vec<&str> = addresses().filter_map(|address| address.split(':').next()).collect();
+    without_secrets_of_line(text, line, &schemes)
+}
+
+/// The same, where servers' addresses begin with these schemes, such as `postgres`.
+fn without_secrets_of_line(text: &str, line: &[OsString], schemes: &[&str]) -> String {
     let mut text = text.to_string();
     let mut is_address = false;
     for word in line.iter().skip(1) {
@@ -26,28 +34,29 @@ pub(crate) fn without_secrets(text: &str, line: &[OsString]) -> String {
             _ => (None, &*word),
         };
         is_address |= option == Some(OF_ADDRESS);
-        if looks_like_address(value) || is_address && !PATHS.iter().any(|path| value.starts_with(path)) {
-            text = without_secrets_of(value, text);
+        if looks_like_address(value, schemes) || is_address && !PATHS.iter().any(|path| value.starts_with(path)) {
+            text = without_secrets_of(value, text, schemes);
         }
         is_address = option.is_none() && word == OF_ADDRESS;
     }
-    text.split_inclusive(char::is_whitespace).map(of_file).collect()
+    text.split_inclusive(char::is_whitespace).map(|word| of_file(word, schemes)).collect()
 }
 
 /// Whether a word is a server's address by its scheme, also where a slash or the colon of it was forgotten, a list of
 /// keywords, or what a job's `on` is set to.
-fn looks_like_address(word: &str) -> bool {
+fn looks_like_address(word: &str, schemes: &[&str]) -> bool {
     let word = word.trim_start_matches(|sign: char| !sign.is_alphanumeric() && !"/.~".contains(sign));
     let has_scheme = word.split_once("://").is_some_and(|(before, _)| !before.contains('/'));
-    let is_ours = ["postgres:", "postgresql:", "postgres//", "postgresql//"].iter().any(|ours| word.starts_with(ours));
+    let behind = |scheme: &&str| word.strip_prefix(*scheme);
+    let is_ours = schemes.iter().filter_map(behind).any(|rest| rest.starts_with(':') || rest.starts_with("//"));
     let has_keywords = ["host=", "user=", "dbname=", "password="].iter().any(|keyword| word.starts_with(keyword));
     let is_set = word.strip_prefix("on=").is_some_and(|value| !PATHS.iter().any(|path| value.starts_with(path)));
     has_scheme || is_ours || has_keywords || is_set
 }
 
 /// A word of the text that a file may have given, such as that of a job: only what looks like a server's address.
-fn of_file(word: &str) -> String {
-    let is_address = looks_like_address(word) && (word.contains('@') || word.contains("password="));
+fn of_file(word: &str, schemes: &[&str]) -> String {
+    let is_address = looks_like_address(word, schemes) && (word.contains('@') || word.contains("password="));
     let is_advice = word.contains(":PASSWORD@");
     if !is_address || is_advice {
         return word.into();
@@ -55,17 +64,17 @@ fn of_file(word: &str) -> String {
     // What ends the word is no part of a password: the quotation mark of the sentence, and the space behind it.
     let closed = word.trim_end_matches(|letter: char| letter.is_whitespace() || ".,:;)".contains(letter));
     let shown = if closed.ends_with(['\'', '"']) { closed.trim_end_matches(['\'', '"']) } else { word.trim_end() };
-    masked(shown, 0, &secrets(shown)) + &word[shown.len()..]
+    masked(shown, 0, &secrets(shown, schemes)) + &word[shown.len()..]
 }
 
 /// A list of values is split at commas, also at those of a password: each piece is looked for.
-fn without_secrets_of(value: &str, mut text: String) -> String {
-    let secrets = secrets(value);
+fn without_secrets_of(value: &str, mut text: String, schemes: &[&str]) -> String {
+    let secrets = secrets(value, schemes);
     if secrets.is_empty() {
         return text;
     }
     // What follows the scheme is taken for a directory where the slashes were forgotten.
-    for start in [0, scheme_bytes(value)] {
+    for start in [0, scheme_bytes(value, schemes)] {
         text = text.replace(&value[start..], &masked(&value[start..], start, &secrets));
     }
     let mut start = 0;
@@ -93,8 +102,8 @@ fn masked(piece: &str, start: usize, secrets: &[Range<usize>]) -> String {
 }
 
 /// Where passwords stand in a word.
-fn secrets(word: &str) -> Vec<Range<usize>> {
-    let account = word.find("//").map_or_else(|| scheme_bytes(word), |at| at + 2);
+fn secrets(word: &str, schemes: &[&str]) -> Vec<Range<usize>> {
+    let account = word.find("//").map_or_else(|| scheme_bytes(word, schemes), |at| at + 2);
     let of_account = match word.rfind('@') {
         Some(at) => word.get(account..at).and_then(|account| account.find(':')).map(|colon| (colon, at)),
         None => of_forgotten_host(word, account),
@@ -109,8 +118,9 @@ fn secrets(word: &str) -> Vec<Range<usize>> {
 }
 
 /// Bytes of `postgres:` at the beginning of an address whose slashes were forgotten.
-fn scheme_bytes(word: &str) -> usize {
-    ["postgresql:", "postgres:"].iter().find(|scheme| word.starts_with(**scheme)).map_or(0, |scheme| scheme.len())
+fn scheme_bytes(word: &str, schemes: &[&str]) -> usize {
+    let is_before = |scheme: &&str| word.strip_prefix(*scheme).is_some_and(|rest| rest.starts_with(':'));
+    schemes.iter().copied().find(is_before).map_or(0, |scheme| scheme.len() + 1)
 }
 
 /// Without `@` the host may have been forgotten: what stands for the port is then the password.
@@ -157,6 +167,23 @@ mod tests {
             let option = without_secrets(&format!("'{word}'"), &["readpath".into(), format!("--on={word}").into()]);
             assert!(!option.contains("s3cret"), "{option}");
         }
+    }
+
+    #[test]
+    fn the_password_of_another_kind_of_server_is_shown_nowhere_either() {
+        let words = ["mysql://me:s3cret@h:99999", "mysql//me:s3cret@h", "mysql:/me:s3cret@h", "mysql:me:s3cret@h"];
+        let said_by = |word: &str, line: &[&str], schemes: &[&str]| {
+            let line: Vec<OsString> = line.iter().map(OsString::from).collect();
+            without_secrets_of_line(&format!("'{word}' is wrong"), &line, schemes)
+        };
+        for word in words {
+            // As a word of the command line, and as that of a file.
+            for line in [vec!["readpath", "clean", word], vec!["readpath"]] {
+                let said = said_by(word, &line, &["postgres", "mysql"]);
+                assert!(!said.contains("s3cret") && said.contains(HIDDEN), "{line:?}: {said}");
+            }
+        }
+        assert!(said_by(words[3], &["readpath"], &["postgres"]).contains("s3cret"), "the scheme is what tells it");
     }
 
     #[test]

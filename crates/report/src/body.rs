@@ -14,6 +14,7 @@ mod lio;
 mod profile;
 mod roundtrip;
 mod scan;
+mod source;
 mod subjects;
 
 pub(crate) use cases::numbers;

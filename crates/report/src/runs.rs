@@ -69,11 +69,31 @@ pub(crate) fn subject(run: &Summary) -> String {
         .or_else(|| without_storage(&run.subject))
         .or_else(|| path(&run.subject).map(String::from))
         .or_else(|| text("device"))
+        .or_else(|| text("command").map(|command| program(&command).into()))
         .or_else(|| text("kind"))
         .unwrap_or_default()
+}
+
+/// The program of a command line, without its folder and its arguments.
+fn program(command: &str) -> &str {
+    // A word with a blank in it stands in quotes.
+    let (word, end) = command.strip_prefix('\'').map_or((command, ' '), |quoted| (quoted, '\''));
+    let word = word.split(end).next().unwrap_or(word);
+    word.rsplit('/').next().unwrap_or(word)
 }
 
 fn unreadable(listing: &Listing) -> Vec<String> {
     let line = |file: &Unreadable| format!("warning: {} is not read: {}.", file.path.display(), file.reason);
     listing.unreadable.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_of_a_blank_or_a_folder_is_named_without_its_arguments() {
+        let lines = ["/usr/bin/gzip -k /data/big.log", "'my scan' 'a b'", "sh -c 'exit 3'", "postgres"];
+        assert_eq!(lines.map(program), ["gzip", "my scan", "sh", "postgres"]);
+    }
 }

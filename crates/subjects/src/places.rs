@@ -180,10 +180,14 @@ impl FromStr for Places {
     }
 }
 
+/// How the addresses of servers begin in which a password may stand, such as `postgres://`.
+pub fn addresses() -> impl Iterator<Item = &'static str> {
+    SUBJECTS.iter().flat_map(|row| row.addresses).copied()
+}
+
 /// A word of a command line as it may be kept and shown: without the passwords of addresses.
 pub fn without_password(word: &str) -> String {
-    let addresses: Vec<&str> = SUBJECTS.iter().flat_map(|row| row.addresses).copied().collect();
-    server::place::without_password(word, &addresses)
+    server::place::without_password(word, &addresses().collect::<Vec<_>>())
 }
 
 fn unknown(word: &str) -> SubjectError {

@@ -1,5 +1,6 @@
 //! What runs of `readpath calibrate` advise: the set that is advised, and the others that it compared.
 
+use measure::schema::calibrate::SET_CONSTANTS;
 use measure::schema::calibrate::parameters::{ADVICE, CONSTANTS, PART, QUERY, STATE};
 use measure::{Case, Run};
 
@@ -8,10 +9,6 @@ pub(crate) type Set = Vec<(String, f64)>;
 
 /// What a run advises: constants, and the queries that are exceptions from them.
 pub(crate) type Advised = (Set, Vec<String>);
-
-/// The constants of a set.
-const NAMES: [&str; 5] =
-    ["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"];
 
 /// Two runs agree where each constant is within this many times of the other's.
 const AGREE: f64 = 1.3;
@@ -67,7 +64,7 @@ pub(crate) fn spread(sets: &[Set]) -> Vec<(String, f64)> {
             values.iter().fold((f64::MAX, 0.0_f64), |(least, most), value| (least.min(*value), most.max(*value)));
         Some(most / least)
     };
-    NAMES.iter().filter_map(|name| Some((name.to_string(), of(name)?))).collect()
+    SET_CONSTANTS.iter().filter_map(|name| Some((name.to_string(), of(name)?))).collect()
 }
 
 /// The queries that keep the server's own constants where the set is taken that a run advises for a state.
@@ -100,7 +97,7 @@ fn is_of(case: &Case, state: &str) -> bool {
 }
 
 fn values(case: &Case) -> Set {
-    NAMES.iter().filter_map(|name| Some((name.to_string(), case.metric(name)?.median()))).collect()
+    SET_CONSTANTS.iter().filter_map(|name| Some((name.to_string(), case.metric(name)?.median()))).collect()
 }
 
 /// The sets among which is the best in hindsight; the server's own come first.
@@ -109,8 +106,8 @@ pub(crate) fn grid() -> Vec<Set> {
     for part in PARTS {
         for times in RATIOS {
             for operators in OPERATORS {
-                let values = [part, part * times, 0.01, 0.005, 0.0025 * operators];
-                all.push(NAMES.iter().map(|name| name.to_string()).zip(values).collect());
+                let values: [f64; SET_CONSTANTS.len()] = [part, part * times, 0.01, 0.005, 0.0025 * operators];
+                all.push(SET_CONSTANTS.iter().map(|name| name.to_string()).zip(values).collect());
             }
         }
     }
@@ -132,7 +129,7 @@ pub(crate) fn statement(set: &Set) -> String {
         Some((_, value)) => format!("SET {name} = {value:.8}; "),
         None => format!("RESET {name}; "),
     };
-    NAMES.iter().map(value).collect()
+    SET_CONSTANTS.iter().map(value).collect()
 }
 
 #[cfg(test)]
@@ -180,7 +177,9 @@ mod tests {
 
     #[test]
     fn a_constant_that_one_run_did_not_measure_has_no_spread() {
-        let set = |values: &[f64]| -> Set { NAMES.iter().map(|name| name.to_string()).zip(values.to_vec()).collect() };
+        let set = |values: &[f64]| -> Set {
+            SET_CONSTANTS.iter().map(|name| name.to_string()).zip(values.to_vec()).collect()
+        };
         let spread = spread(&[set(&[1.0, 3.0]), set(&[2.0, 2.0]), set(&[0.5])]);
         assert_eq!(spread, [("seq_page_cost".to_string(), 4.0)]);
         assert!(super::spread(&[set(&[1.0])]).is_empty());
@@ -188,7 +187,7 @@ mod tests {
 
     #[test]
     fn runs_agree_where_each_constant_is_near_and_none_is_missing() {
-        let set = |values: [f64; 2]| -> Set { NAMES.iter().map(|name| name.to_string()).zip(values).collect() };
+        let set = |values: [f64; 2]| -> Set { SET_CONSTANTS.iter().map(|name| name.to_string()).zip(values).collect() };
         assert!(agree(&set([1.0, 2.0]), &set([1.25, 1.6])));
         assert!(!agree(&set([1.0, 2.0]), &set([1.4, 2.0])));
         assert!(!agree(&set([1.0, 2.0]), &Set::new()) && agree(&Set::new(), &Set::new()));

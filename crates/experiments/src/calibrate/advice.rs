@@ -16,7 +16,8 @@ pub(super) fn advice(now: &Plan, fast: &Plan) -> String {
     if let Some((step, off)) = worst_estimate(now) {
         return format!(
             "the row estimate of {step} is off by a factor of {}: ANALYZE, CREATE STATISTICS over columns that depend \
-             on each other, or a condition that the planner can estimate",
+             on each other, CREATE STATISTICS name ON (expression) FROM table for an expression (PostgreSQL 14 and \
+             later), or a condition that the planner can estimate",
             off.round()
         );
     }
@@ -205,7 +206,9 @@ mod tests {
     fn each_reason_has_an_advice_of_its_own() {
         let full = scan("Seq Scan", 500);
         let wrong = Plan { top: off().remove(0), ..Plan::default() };
-        assert!(advice(&wrong, &full).contains("off by a factor of 100: ANALYZE"));
+        let said = advice(&wrong, &full);
+        assert!(said.contains("off by a factor of 100: ANALYZE"), "{said}");
+        assert!(said.contains("ON (expression) FROM table for an expression (PostgreSQL 14 and later)"), "{said}");
         let mut reading = scan("Index Scan", 0);
         reading.top.buffers = Some(Buffers { reads: 900, ..Buffers::default() });
         assert!(advice(&reading, &scan("Bitmap Heap Scan", 10)).contains("effective_io_concurrency"));

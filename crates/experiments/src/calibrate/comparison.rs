@@ -236,7 +236,9 @@ impl Compared {
             Unfinished::TooLong(_) | Unfinished::Failed(_) if at > 0 => self.end(at, why, limit),
             _ if (0..self.variants.len()).all(|at| self.pair_with(at).has_enough()) => self.is_left = true,
             Unfinished::TooLong(_) => self.end_now(limit),
-            Unfinished::Failed(_) | Unfinished::Locked(_) | Unfinished::Refused(_) => self.not_timed = Some(why),
+            Unfinished::Failed(_) | Unfinished::Locked(_) | Unfinished::Refused(_) | Unfinished::Repeated(_) => {
+                self.not_timed = Some(why);
+            }
         }
     }
 
@@ -270,7 +272,7 @@ impl Compared {
                 (variant.is_cut, variant.failure) = (true, Some(why));
                 variant.took(limit.max(too_long), self.turn);
             }
-            Unfinished::TooLong(_) | Unfinished::Locked(_) | Unfinished::Refused(_) => {
+            Unfinished::TooLong(_) | Unfinished::Locked(_) | Unfinished::Refused(_) | Unfinished::Repeated(_) => {
                 variant.is_cut = is_again || !had_enough;
                 variant.reached(limit, self.turn);
             }

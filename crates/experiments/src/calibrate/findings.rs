@@ -154,7 +154,10 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
                 }
             }
         }
-        Decision::Keep => format!("{name}, {}: keep the server's own constants", state.introduced()),
+        Decision::Keep => {
+            let because = judged.map_or(String::new(), |judged| why_kept(comparison, judged, advice.set));
+            format!("{name}, {}: keep the server's own constants{because}", state.introduced())
+        }
         Decision::Undecided => match (&advice.withheld, judged) {
             (Some(reason), _) => format!("{name}, {}: undecided, because {reason}", state.introduced()),
             (None, Some(judged)) if judged.changed >= CHANGED_MIN => {
@@ -185,6 +188,29 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     }
 }
 
+/// What decided to keep the server's own constants, as a clause, in the order in which times are judged.
+fn why_kept(comparison: &Comparison, judged: &Judged, set: usize) -> String {
+    if judged.harm != Harm::Sure {
+        let mean = if judged.ratio.low > 1.0 { "certainly take longer" } else { "take as long within 5 %" };
+        return format!(", because the queries with a different plan {mean} on average");
+    }
+    let times = |pair: Pair| Some((pair.at_worst(&pair.ratio()?)?, bound(&pair)));
+    let harmed: Vec<(f64, &str)> = timed(comparison, set).filter(Pair::does_harm).filter_map(times).collect();
+    let worst = harmed.iter().copied().max_by(|one, other| one.0.total_cmp(&other.0));
+    match (judged.failed, harmed.len(), worst) {
+        (0, 1, Some((worst, bound))) => {
+            format!(", because one query certainly takes {bound}{} times as long", three_digits(worst))
+        }
+        (0, count, Some((worst, bound))) => format!(
+            ", because {} queries certainly take much longer, the worst {bound}{} times as long",
+            grouped(count as u64),
+            three_digits(worst)
+        ),
+        (0 | 1, ..) => ", because one query ends with an error with the set".into(),
+        (failed, ..) => format!(", because {} queries end with an error with the set", grouped(failed as u64)),
+    }
+}
+
 /// What the advice of a state leaves out or leaves open, of which queries and why; `None` where there is no such query.
 pub(super) fn notes(comparison: &Comparison, advice: &Advice) -> Option<Finding> {
     let state = comparison.state;
@@ -198,6 +224,7 @@ pub(super) fn notes(comparison: &Comparison, advice: &Advice) -> Option<Finding>
         sentences.extend(too_long);
     }
     sentences.extend(refused(comparison));
+    sentences.extend(repeated(comparison));
     // The user's own queries are timed in one state; of readpath's, each state has its notes.
     let of_state = match state.is_own() {
         true => String::new(),
@@ -310,20 +337,39 @@ pub(super) fn with_harm(
     untimed: &[State],
 ) -> Finding {
     let set = &comparison.sets[advice.set];
-    let clause = |other: &Comparison| {
+    let judged_in = |other: &Comparison| {
         let at = other.sets.iter().position(|one| one.name == set.name)?;
-        let judged = other.judged.get(at).filter(|judged| judged.changed > 0 && judged.ratio.value >= HARM)?;
+        other.judged.get(at).copied()
+    };
+    let clause = |other: &Comparison| {
+        let judged = judged_in(other).filter(|judged| judged.changed > 0 && judged.ratio.value >= HARM)?;
         let times = three_digits(judged.ratio.value);
         Some(format!("{} the queries that it changes take {times} times as long", other.state.in_words()))
     };
-    // A state whose rounds were cut short says nothing yet.
+    // A state whose rounds were cut short has no figures of a set yet, but it may show a query that loses.
+    let so_far = |state: State| {
+        let judged = judged_in(all.iter().find(|other| other.state == state)?)?;
+        Some(three_digits(judged.worst)).filter(|_| judged.timed() > 0 && judged.worst >= HARM)
+    };
     let others = all.iter().filter(|other| other.state != comparison.state && other.is_timed);
     let clauses: Vec<String> = others.filter_map(clause).collect();
     if advice.decision == Decision::Change && !clauses.is_empty() {
         said.message += &format!(" It is for this state alone: {}.", clauses.join(", and "));
     }
+    if advice.decision != Decision::Change {
+        return said;
+    }
+    let (begun, untimed): (Vec<State>, Vec<State>) =
+        untimed.iter().copied().partition(|state| so_far(*state).is_some());
+    for (state, times) in begun.into_iter().filter_map(|state| Some((state, so_far(state)?))) {
+        said.message += &format!(
+            " Whether it harms queries that run {} was not measured to the end, because the run was ended first: so \
+             far, one query takes {times} times as long.",
+            state.in_words()
+        );
+    }
     let untimed: Vec<&str> = untimed.iter().map(|state| state.in_words()).collect();
-    if advice.decision == Decision::Change && !untimed.is_empty() {
+    if !untimed.is_empty() {
         said.message += &format!(
             " Whether it harms queries that run {} was not measured, because the run was ended first.",
             untimed.join(" or ")
@@ -514,8 +560,8 @@ fn not_timed(comparison: &Comparison, set: usize, is_too_long_said: bool) -> Opt
 
 /// The user's statements that are none of the queries, as a sentence.
 fn refused(comparison: &Comparison) -> Option<String> {
-    // What waited for a lock has its own sentence.
-    let others = comparison.refused.iter().filter(|(_, why)| !why.is_of_a_lock()).count();
+    // What waited for a lock has its own sentence, and so has what was not sent because it was there before.
+    let others = comparison.refused.iter().filter(|(_, why)| !why.is_of_a_lock() && !why.is_repeated()).count();
     let other = if comparison.compared.is_empty() && others == comparison.refused.len() { "" } else { "other " };
     let count = others as u64;
     let (statement, it_is) = if count == 1 { ("statement", "it is") } else { ("statements", "they are") };
@@ -524,6 +570,17 @@ fn refused(comparison: &Comparison) -> Option<String> {
         grouped(count)
     );
     (comparison.state.is_own() && count > 0).then_some(message)
+}
+
+/// The user's queries that have the text of another one, as a sentence.
+fn repeated(comparison: &Comparison) -> Option<String> {
+    let count = comparison.refused.iter().filter(|(_, why)| why.is_repeated()).count();
+    let [has, is] = if count == 1 { ["has", "is"] } else { ["have", "are"] };
+    let message = format!(
+        "{} {has} the same text as an earlier one and {is} not counted again.",
+        counted(count as u64, "query", "queries")
+    );
+    (count > 0).then_some(message)
 }
 
 /// That others may have been at work, where the role could not see it.
@@ -573,10 +630,13 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: usize) -> V
     // Of the query that loses most.
     let is_worst = |pair: &&Pair| pair.ratio().and_then(|ratio| pair.at_worst(&ratio)) >= Some(judged.worst);
     let bound = ended.iter().find(is_worst).map_or("", bound);
-    let takes = format!(
-        "{changes}; {they_take} {least}{average} times as long on average, {least}{then} instead of {now} together, \
-         and the worst {bound}{worst} times as long."
-    );
+    let takes = match judged.timed() {
+        1 => format!("{changes}; {they_take} {bound}{worst} times as long, {least}{then} instead of {now}."),
+        _ => format!(
+            "{changes}; {they_take} {least}{average} times as long on average, {least}{then} instead of {now} \
+             together, and the worst {bound}{worst} times as long."
+        ),
+    };
     [takes, sure(judged, drawn)].into_iter().chain(now_ended(comparison, set)).collect()
 }
 

@@ -36,9 +36,14 @@ pub(super) fn screen(comparison: &mut Comparison) -> Option<Finding> {
     let new: Vec<usize> = (1..comparison.sets.len()).filter(|set| is_fixed(set) && is_new(set)).collect();
     let mut left: Vec<usize> = new.into_iter().filter(|set| comparison.sets[*set].is_tried()).collect();
     let other_plans = left.len();
+    let has_times = |set: &usize| comparison.compared.iter().any(|one| one.timed(*set).is_some());
+    let is_timed = left.iter().any(has_times);
     // However little one gains: those that gain more may turn out to do harm.
     left.retain(|set| is_promising(comparison, *set));
-    let message = told(tried.len(), other_plans, left.len());
+    let message = match is_timed || other_plans == 0 {
+        true => told(tried.len(), other_plans, left.len()),
+        false => told_untimed(tried.len(), other_plans),
+    };
     keep_tried(comparison, &left);
     Some(row::TRIED.of(message))
 }
@@ -86,9 +91,12 @@ fn thousandths(gain: f64) -> i64 {
     (gain * 1e3).round() as i64
 }
 
-/// What became of the sets that were tried.
-fn told(tried: usize, other_plans: usize, left: usize) -> String {
-    let was = |count: usize| if count == 1 { "was" } else { "were" };
+fn was(count: usize) -> &'static str {
+    if count == 1 { "was" } else { "were" }
+}
+
+/// How many sets were tried, and how many of them led to other plans, as sentences.
+fn tried_and_led(tried: usize, other_plans: usize) -> String {
     let sets = format!(
         "{} between the server's own constants and cheap blocks {} tried on your queries.",
         counted(tried as u64, "set", "sets"),
@@ -101,6 +109,21 @@ fn told(tried: usize, other_plans: usize, left: usize) -> String {
         (_, 1) => "1 of them led to plans of its own.".into(),
         _ => format!("{other_plans} of them led to plans of their own."),
     };
+    format!("{sets} {led}")
+}
+
+/// What became of sets whose plans were not timed.
+fn told_untimed(tried: usize, other_plans: usize) -> String {
+    let [it, plan] = if other_plans == 1 { ["It", "it changes"] } else { ["They", "they change"] };
+    format!(
+        "{} {it} {} not timed, because the queries whose plans {plan} could not be run.",
+        tried_and_led(tried, other_plans),
+        was(other_plans)
+    )
+}
+
+/// What became of the sets that were tried.
+fn told(tried: usize, other_plans: usize, left: usize) -> String {
     let (faster, faster_alone) = ("faster in the first round", "faster without making one much slower");
     let and_left = match (other_plans, left) {
         (0, _) => String::new(),
@@ -114,12 +137,13 @@ fn told(tried: usize, other_plans: usize, left: usize) -> String {
         true => format!("{and_left} The page shows {shown} of them, as `{}` to `{}`.", LEFT[0], LEFT[shown - 1]),
         false => and_left,
     };
-    format!("{sets} {led}{and_left}")
+    format!("{}{and_left}", tried_and_led(tried, other_plans))
 }
 
 #[cfg(test)]
 mod tests {
     use measure::random::SplitMix64;
+    use subjects::postgres::calibration::queries::Unfinished;
 
     use super::*;
     use crate::calibrate::bench::State;
@@ -171,6 +195,23 @@ mod tests {
             let begin = count.replace('…', "between the server's own constants and cheap blocks");
             assert_eq!(told(tried, other_plans, left), format!("{begin} tried on your queries. {led}"));
         }
+    }
+
+    #[test]
+    fn sets_whose_plans_were_not_timed_are_not_said_to_make_queries_no_faster() {
+        let sets = ["now", TRIED, TRIED, TRIED].into_iter().enumerate();
+        let sets = sets.map(|(at, name)| ConstantSet { name, values: vec![("seq_page_cost", at as f64)] }).collect();
+        let variants = (0..4).map(|set| Variant::of(&[set], &[])).collect();
+        let why = Some(Unfinished::Refused("its parameters have no values".into()));
+        let open = Compared { not_timed: why, ..Compared::of("open", variants) };
+        let said = screen(&mut Comparison::timed(State::AsFound, sets, vec![open])).unwrap().message;
+        assert_eq!(
+            said,
+            "3 sets between the server's own constants and cheap blocks were tried on your queries. 3 of them led to \
+             plans of their own. They were not timed, because the queries whose plans they change could not be run."
+        );
+        let end = " It was not timed, because the queries whose plans it changes could not be run.";
+        assert!(told_untimed(9, 1).ends_with(end), "{}", told_untimed(9, 1));
     }
 
     /// Of a query: the milliseconds of its plan by each set. Sets with the same time lead to the same plan.

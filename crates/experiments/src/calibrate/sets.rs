@@ -4,6 +4,7 @@
 //! costs, the limits of compilation, the costs of functions. A constant that does not repeat itself is withheld, and
 //! what takes its place keeps the server's own ratio to its neighbour.
 
+pub(super) use measure::schema::calibrate::SET_CONSTANTS as CONSTANTS;
 use measure::sorting;
 use measure::statistics::median;
 
@@ -21,32 +22,32 @@ pub(super) const SEQ_PAGE: &str = "seq_page_cost";
 pub(super) const RANDOM_PAGE: &str = "random_page_cost";
 const OPERATOR: &str = "cpu_operator_cost";
 
-/// The constants of a set.
-pub(super) const CONSTANTS: [&str; 5] = [SEQ_PAGE, RANDOM_PAGE, SCALE, "cpu_index_tuple_cost", OPERATOR];
+/// The values of a set, one for each of [`CONSTANTS`], in their order.
+type Values = [f64; CONSTANTS.len()];
 
 /// PostgreSQL's own values with a block at random at what is said of solid-state disks: the advice that a user finds
 /// everywhere; and the cost of a row by which they are meant.
-const USUAL_ADVICE: [f64; 5] = [1.0, 1.1, USUAL_SCALE, 0.005, 0.0025];
+const USUAL_ADVICE: Values = [1.0, 1.1, USUAL_SCALE, 0.005, 0.0025];
 const USUAL_SCALE: f64 = 0.01;
 
 /// Blocks that are in memory, in the same unit: both costs low against those of rows, which PostgreSQL's documentation
 /// advises there. The values are those of a tried set that gains much on each of several data sets.
 ///
 /// Source: PostgreSQL 18, "Planner Cost Constants", on databases that are cached; docs/decisions/0016 on the values.
-const MEMORY_ADVICE: [f64; 5] = [0.25, 0.275, USUAL_SCALE, 0.005, 0.001];
+const MEMORY_ADVICE: Values = [0.25, 0.275, USUAL_SCALE, 0.005, 0.001];
 
 /// PostgreSQL's own values with both blocks at an eighth: they are cheap against rows, and a block at random stays at
 /// four times one in sequence. Where the two cost the same, long queries do not get plans that read whole tables.
 ///
 /// Source: docs/decisions/0023.
-const EIGHTH_ADVICE: [f64; 5] = [0.125, 0.5, USUAL_SCALE, 0.005, 0.0025];
+const EIGHTH_ADVICE: Values = [0.125, 0.5, USUAL_SCALE, 0.005, 0.0025];
 
 /// PostgreSQL's own values with a block at random at half of its cost, and with both blocks at half: what was advised
 /// most often where nothing was cached. A block at random stays at two or four times one in sequence; for blocks in
 /// memory, the two cost nearly the same.
 ///
 /// Source: docs/decisions/0022.
-const DISK_ADVICE: [(&str, [f64; 5]); 2] =
+const DISK_ADVICE: [(&str, Values); 2] =
     [(RANDOM_2, [1.0, 2.0, USUAL_SCALE, 0.005, 0.0025]), (HALF_PAGES, [0.5, 2.0, USUAL_SCALE, 0.005, 0.0025])];
 
 /// What is tried on the user's own queries besides: blocks at a part of the server's own cost, a block at random at
@@ -207,7 +208,7 @@ pub(super) fn disk_advice(row: f64) -> [ConstantSet; 2] {
     DISK_ADVICE.map(|(name, values)| by_row(name, values, row))
 }
 
-fn by_row(name: &'static str, values: [f64; 5], row: f64) -> ConstantSet {
+fn by_row(name: &'static str, values: Values, row: f64) -> ConstantSet {
     let scale = if row > 0.0 { row / USUAL_SCALE } else { 1.0 };
     ConstantSet { name, values: CONSTANTS.into_iter().zip(values.map(|value| value * scale)).collect() }
 }
@@ -356,6 +357,21 @@ mod tests {
         assert_eq!(values(0.0), values(0.01), "no unit to go by");
         let blocks = |row| disk_advice(row).map(|set| (set.name, set.values[0].1, set.values[1].1));
         assert_eq!(blocks(0.02), [("random-2", 2.0, 4.0), ("half-pages", 1.0, 4.0)]);
+    }
+
+    #[test]
+    fn no_advised_value_stands_in_the_place_of_another_constant() {
+        assert!([SEQ_PAGE, RANDOM_PAGE, SCALE, OPERATOR].iter().all(|name| CONSTANTS.contains(name)));
+        let sets = [&[usual_advice(0.01)][..], &memory_advice(0.01), &disk_advice(0.01)].concat();
+        assert_eq!(sets.len(), 5);
+        for set in sets {
+            for (name, value) in &set.values {
+                // Advice lowers these three, and leaves all others at PostgreSQL's own value.
+                let is_lowered = [SEQ_PAGE, RANDOM_PAGE, OPERATOR].contains(name);
+                let (least, most) = (if is_lowered { now(name) / 20.0 } else { now(name) }, now(name));
+                assert!((least..=most).contains(value), "{name}: {set:?}");
+            }
+        }
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl Turn {
             Crossing::From(at) => format!("{name} is the fastest path up to {}", rows(at)),
             Crossing::UpTo(at) if is_full => format!("{name} is the fastest path up to {}, and not beyond", rows(at)),
             Crossing::UpTo(at) => format!("{name} is the fastest path from {} on, and not before", rows(at)),
-            Crossing::Even => format!("{name} and the fastest other path take as long from {least} to {most}"),
+            Crossing::Even => format!("{name} and the fastest other path take equally long from {least} to {most}"),
             Crossing::Always if is_full => format!("{name} is the fastest path from {least} to {most}"),
             Crossing::Never if !is_full => format!("{name} is the fastest path from {least} to {most}"),
             Crossing::Always | Crossing::Never => format!("{name} is nowhere the fastest path from {least} to {most}"),
@@ -279,6 +279,12 @@ mod tests {
         ] {
             assert!(said.contains(part), "no {part}: {said}");
         }
+    }
+
+    #[test]
+    fn two_paths_that_do_not_differ_are_not_compared_with_nothing() {
+        let said = turn(Crossing::Even).sentence(TRIED);
+        assert!(said.starts_with("A full scan and the fastest other path take equally long from 10 rows"), "{said}");
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) fn measure(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
-    journal.step(&ask.what, setting.expected(&setting.workload, ask.cases_left));
+    journal.step_of_run(&ask.what, setting.expected(&setting.workload, ask.cases_left));
     let (cached_before, regions) = (setting.page_cached(&ask.plans), spans(&ask.plans));
     let mut measured = read(setting, &setting.workload, ask, machine, journal)?;
     if let Some(first) = measured.cases.first_mut() {

@@ -98,6 +98,8 @@ enum Difference {
     Even,
     /// No more than the rates of the two readings vary.
     WithinSpread,
+    /// Unknown: there are too few reads to see how much the rates vary.
+    TooFewReads,
     /// Its reads take longer, by mean and by median.
     Slower,
     /// It is faster, or its mean and its median do not say the same.
@@ -112,9 +114,12 @@ fn against_outer(outer: &Measured, zone: &Measured) -> Option<(f64, Difference)>
     let median = |one: &Measured| one.metric(&reads::READ_LATENCY).map(|metric| metric.median());
     // Mean and median both, and the same way: a few slow reads in one zone are noise, not a seek.
     let is_slower = median(zone).zip(median(outer)).is_some_and(|(zone, outer)| zone >= outer * PLACE_MATTERS);
+    let interval = rate(zone).zip(rate(outer)).and_then(|(zone, outer)| ratio_interval(zone, outer));
     let difference = match ratio {
+        // A model has no noise: there, few reads are enough.
+        _ if interval.is_none() && outer.unwitnessed.is_none() => Difference::TooFewReads,
         _ if (1.0 / PLACE_MATTERS..PLACE_MATTERS).contains(&ratio) => Difference::Even,
-        _ if is_within_spread(outer, zone) => Difference::WithinSpread,
+        _ if interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high) => Difference::WithinSpread,
         _ if ratio >= PLACE_MATTERS && is_slower => Difference::Slower,
         _ => Difference::Other,
     };
@@ -126,15 +131,9 @@ fn rate(measured: &Measured) -> Option<(&Case, &Metric)> {
     measured.cases.last().and_then(|case| Some((case, reads::IOPS.in_case(case)?)))
 }
 
-/// Whether the rates of two zones may differ only because those of their windows do. Too few windows do not say so.
-fn is_within_spread(outer: &Measured, zone: &Measured) -> bool {
-    let interval = rate(zone).zip(rate(outer)).and_then(|(zone, outer)| ratio_interval(zone, outer));
-    interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high)
-}
-
 /// What zones say of place: the inner one, and reads in both at the same time.
 fn verdict(inner: Option<Difference>, both: Option<Difference>) -> &'static str {
-    use Difference::{Even, Slower, WithinSpread};
+    use Difference::{Even, Slower, TooFewReads, WithinSpread};
     let is_all = |wanted: Difference| inner.into_iter().chain(both).all(|difference| difference == wanted);
     match (inner, both) {
         (Some(Slower), _) => "Place matters on this device, so keep what is read most in the outer zone",
@@ -142,11 +141,15 @@ fn verdict(inner: Option<Difference>, both: Option<Difference>) -> &'static str 
             "Where a zone lies makes no difference on this device, but the way from one to the other does, so keep \
              what is read together in one place"
         }
-        (None | Some(WithinSpread), Some(Slower)) => {
+        (None | Some(WithinSpread | TooFewReads), Some(Slower)) => {
             "Reads in both zones at the same time take longer on this device, so keep what is read together in one \
              place"
         }
         _ if is_all(Even) => "Where a zone lies makes no difference on this device",
+        (Some(TooFewReads), _) | (_, Some(TooFewReads)) => {
+            "There are too few reads to tell whether the zones differ, so repeat the run with a larger --count or a \
+             longer --duration"
+        }
         (Some(WithinSpread), _) | (_, Some(WithinSpread)) => {
             "The zones differ by no more than their rates vary, so repeat the run with a longer --duration"
         }

@@ -147,7 +147,7 @@ fn sweep(
         let travel = (whole.length - length) / u64::from(count - 1) * u64::from(index) / block * block;
         let span = Span { offset: whole.offset + travel, length };
         let what = format!("place {} of {count} of {}", index + 1, setting.name());
-        journal.step(&what, setting.expected(&random, 2 * (count - index)));
+        journal.step_of_run(&what, setting.expected(&random, 2 * (count - index)));
         let mut case = setting.case(&random, span);
         case.extend([parameters::POSITION.of(f64::from(index) / f64::from(count - 1))]);
         let ask = Ask { case, what, plans: random.plans(span), cases_left: count - index };

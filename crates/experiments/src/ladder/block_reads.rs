@@ -63,7 +63,7 @@ pub(super) fn measure(
     name: &str,
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
-    let what = format!("rung {name}");
+    let what = ladder::in_words(name);
     let expected = match plan.stop_after {
         StopAfter::Time(time) => time.into(),
         StopAfter::Reads(reads) => Duration::from_micros(reads.saturating_mul(100)).min(COUNTED_MAX),

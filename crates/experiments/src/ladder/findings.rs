@@ -4,9 +4,10 @@ use std::fmt::Display;
 
 use device::tier::{Tier, Verdict};
 use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
-use measure::schema::ladder::findings as row;
+use measure::schema::ladder::{findings as row, in_words};
 use measure::schema::lio::{FOLKLORE, MILLSAP, RANGED};
 use measure::schema::reads;
+use measure::sentence::capital;
 use measure::{Finding, Unit};
 
 use super::steps::LogicalCost;
@@ -209,7 +210,8 @@ pub(super) fn untried_threads(from: usize, reason: &impl Display) -> Finding {
 pub(super) fn page_cache_lost(verdict: Option<&Verdict>) -> Option<Finding> {
     let verdict = verdict.filter(|verdict| !matches!(verdict.tier, Tier::PageCache | Tier::Unknown))?;
     Some(row::PAGE_CACHE_LOST.of(format!(
-        "The page cache should serve rung page-cache-read and did not: {}. Repeat with more free memory.",
+        "The page cache should serve {} and did not: {}. Repeat with more free memory.",
+        in_words("page-cache-read"),
         verdict.proof
     )))
 }
@@ -219,9 +221,10 @@ pub(super) fn first_touch(name: &str, first: &Measured, second: &Measured) -> Op
     let mean = |measured: &Measured| Some(measured.metric(&reads::READ_LATENCY)?.statistics.mean);
     let (first, later) = (mean(first)?, mean(second)?);
     let message = format!(
-        "Rung {name}: the first touch of a block takes {} on average, the second {}: {} times. The storage fetches \
+        "{}: the first touch of a block takes {} on average, the second {}: {} times. The storage fetches \
          blocks from a slower place when they are first read, as volumes made from a snapshot do. Read every block \
          once before you measure, or before users come.",
+        capital(&in_words(name)),
         format_nanos(first * 1e3),
         format_nanos(later * 1e3),
         three_digits(first / later)

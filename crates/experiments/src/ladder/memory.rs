@@ -6,6 +6,7 @@ use std::time::Duration;
 use measure::quantity::size_in_words;
 use measure::schema::ladder;
 use measure::schema::ladder::parameters::{BLOCK_SIZE, FOOTPRINT, HUGE_BYTES, PAGES};
+use measure::sentence::capital;
 use measure::{Case, Nanos};
 use subjects::huge_pages;
 use sys::memory::{Chase, Pages, Stream};
@@ -85,7 +86,7 @@ fn chase_rung(
         return Ok(None);
     }
     let seconds = footprint as u64 >> 30;
-    let what = format!("preparing {} of memory for rung {name}", size_in_words(footprint as u64));
+    let what = format!("preparing {} of memory for {}", size_in_words(footprint as u64), ladder::in_words(name));
     steps.say(&what, Duration::from_secs(seconds), journal);
     let Some(mut chase) = chase(steps, footprint, pages)? else { return Ok(None) };
     let mut parameters = steps.rung(name);
@@ -143,7 +144,7 @@ fn chase(steps: &Steps<'_>, footprint: usize, pages: Pages) -> Result<Option<Cha
 
 pub(super) fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dyn Journal) {
     if footprint >= sys::memory::HUGE_PAGE {
-        let finding = huge_pages::not_granted(&format!("Rung {name}"), footprint as u64, huge, "its latency");
+        let finding = huge_pages::not_granted(&capital(&ladder::in_words(name)), footprint as u64, huge, "its latency");
         journal.find_all(finding);
     }
 }
@@ -151,7 +152,7 @@ pub(super) fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journ
 /// Streams over memory on one thread up to all processors; the rung is one thread's time for a block.
 fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let memory = |reason| ExperimentError::Memory { what: "the sequential scan", bytes: footprint, reason };
-    steps.say("rung dram-sequential", Duration::from_secs(3), journal);
+    steps.say(&ladder::in_words("dram-sequential"), Duration::from_secs(3), journal);
     let stream = Stream::new(footprint, Pages::Huge).map_err(memory)?;
     let conditions = Conditions::now(steps.machine);
     let mut parameters = steps.rung("dram-sequential");
@@ -177,7 +178,7 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
     let is_measured = !case.metrics.is_empty();
     let change = conditions.changed(steps.machine);
     case.metrics.extend(change.metrics());
-    steps.machine.note("rung dram-sequential", &change, Sensitivity::Core);
+    steps.machine.note(&ladder::in_words("dram-sequential"), &change, Sensitivity::Core);
     if is_measured && !steps.machine.stop.requested() {
         journal.keep(case)?;
     }

@@ -131,7 +131,7 @@ impl Bench<'_> {
         journal: &mut dyn Journal,
     ) -> Result<Option<[f64; N]>, ExperimentError> {
         let machine = self.steps.machine;
-        self.steps.say(&format!("rung {name}"), Duration::from_millis(500), journal);
+        self.steps.say(&ladder::in_words(name), Duration::from_millis(500), journal);
         let mut of_case = self.steps.rung(name);
         of_case.extend([
             parameters::FOOTPRINT.of(footprint),
@@ -156,7 +156,7 @@ impl Bench<'_> {
         if machine.stop.requested() {
             return Ok(None);
         }
-        machine.note(&format!("rung {name}"), &change, crate::machine::Sensitivity::Core);
+        machine.note(&ladder::in_words(name), &change, crate::machine::Sensitivity::Core);
         journal.keep(case)?;
         Ok(Some(medians))
     }

@@ -43,7 +43,7 @@ impl Steps<'_> {
 
     /// Says what is being measured, and about how long the rest of the ladder takes.
     pub(super) fn say(&self, what: &str, expected: Duration, journal: &mut dyn Journal) {
-        journal.step(what, self.left.get());
+        journal.step_of_run(what, self.left.get());
         self.left.set(self.left.get().saturating_sub(expected));
     }
 
@@ -56,7 +56,7 @@ impl Steps<'_> {
         sample: impl FnOnce() -> Vec<f64>,
         journal: &mut dyn Journal,
     ) -> Result<Option<f64>, ExperimentError> {
-        self.say(&format!("rung {name}"), TIMED_RUNG, journal);
+        self.say(&ladder::in_words(name), TIMED_RUNG, journal);
         let conditions = Conditions::now(self.machine);
         let samples = sample();
         let change = conditions.changed(self.machine);
@@ -68,7 +68,7 @@ impl Steps<'_> {
         let median = latency.as_ref().map(Metric::median);
         case.metrics.extend(latency);
         case.metrics.extend(change.metrics());
-        self.machine.note(&format!("rung {name}"), &change, Sensitivity::Core);
+        self.machine.note(&ladder::in_words(name), &change, Sensitivity::Core);
         journal.keep(case)?;
         Ok(median)
     }

@@ -40,7 +40,7 @@ impl Storage {
         let named = parameters.on.as_ref().map(|path| open(path)).transpose()?;
         let what = format!("writing a test file of {} in {}", size_in_words(size), parameters.dir.display());
         // The rungs come behind it: without them the time left would begin anew.
-        journal.step(&what, Duration::from_millis(size >> 20).saturating_add(parameters.time_of_rungs()));
+        journal.step_of_run(&what, Duration::from_millis(size >> 20).saturating_add(parameters.time_of_rungs()));
         let stop = machine.stop.flag();
         let own_file = TestFile::create(&parameters.dir, size, parameters.seed(), &mut |_| {}, stop)?;
         let foreign = named.is_some();

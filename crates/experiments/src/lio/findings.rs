@@ -7,7 +7,7 @@ use measure::sorting;
 use measure::{Finding, Unit};
 use subjects::logical_reads::{Access, Cell, RANGE_BLOCKS, Table};
 
-use super::measuring::{Measured, Plan};
+use super::measuring::{Measured, Plan, touched};
 use crate::journal::Journal;
 use crate::sampling::turns;
 
@@ -194,7 +194,7 @@ fn threads(found: &[Measured], cores: Option<u64>, journal: &mut dyn Journal) {
                     many.plan.threads,
                     many.plan.access.name(),
                     many.table,
-                    many.plan.touch,
+                    touched(many.plan.touch, &many.table),
                     three_digits(alone.elapsed / many.elapsed),
                     format_nanos(many.lio),
                     format_nanos(alone.lio),
@@ -324,7 +324,7 @@ pub(super) fn cross_checks(
 
 /// A case in words.
 fn what(one: &Measured) -> String {
-    format!("{}, {}, touching {}", one.table, one.plan.access.name(), one.plan.touch)
+    format!("{}, {}, touching {}", one.table, one.plan.access.name(), touched(one.plan.touch, &one.table))
 }
 
 fn absent_cycles(reason: &str) -> Finding {

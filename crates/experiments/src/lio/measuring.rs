@@ -216,7 +216,16 @@ fn name(setting: &Setting<'_>, plan: &Plan, bench: &Bench<'_>) -> String {
     let changed =
         if setting.changed_rows > 0 { format!(", {} % changed", setting.changed_rows) } else { String::new() };
     let subject = if bench.names_subject { format!("{}: ", bench.subject.name()) } else { String::new() };
-    format!("{subject}{}, {}, touching {}{threads}{changed}", setting.table, plan.access.name(), plan.touch)
+    let touched = touched(plan.touch, setting.table);
+    format!("{subject}{}, {}, touching {touched}{threads}{changed}", setting.table, plan.access.name())
+}
+
+/// What is touched, by the page's word for it: the last column is one thing in all tables, whatever its number.
+pub(super) fn touched(touch: Touch, table: &Table) -> String {
+    match (touch, table) {
+        (Touch::Column(number), Table::Made(cell)) if u32::from(number) == cell.columns => "column-last".into(),
+        _ => touch.to_string(),
+    }
 }
 
 /// Takes the samples of a pass. `expect` hears about how long that takes, as soon as a lap has shown it.

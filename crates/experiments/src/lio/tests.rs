@@ -18,7 +18,7 @@ use subjects::logical_reads::{
 use subjects::{Closing, Progress, Subject, SubjectError};
 
 use super::checks::not_from_storage;
-use super::measuring::Bench;
+use super::measuring::{Bench, touched};
 use super::{Found, LioParameters, against, measure_subject, plans};
 use crate::error::ExperimentError;
 use crate::journal::{Kept, Stop};
@@ -140,6 +140,13 @@ impl LogicalReads for Fake {
         let block = self.cold[usize::from(how == ColdRead::Ranges)];
         Ok(block.map(|block| vec![block]).ok_or_else(|| row::ABSENT_PHYSICAL.of("It has no disk.")))
     }
+}
+
+#[test]
+fn the_only_column_of_a_table_has_the_pages_name_in_a_warning() {
+    let table = |columns| Table::Made(Cell { row_length: 25, columns, payload: 1 << 20 });
+    let named = |number, columns| touched(Touch::Column(number), &table(columns));
+    assert_eq!([named(1, 1), named(1, 5), named(5, 5)], ["column-last", "column-1", "column-last"]);
 }
 
 /// What the procedure finds on a fake, with the engine's checks or without them.

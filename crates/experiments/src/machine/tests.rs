@@ -28,6 +28,12 @@ fn a_run_that_is_one_measurement_is_not_said_to_be_one_of_one() {
     assert_eq!(said.len(), 2);
 }
 
+#[test]
+fn one_disturbed_measurement_is_not_said_to_be_the_worst_of_several() {
+    assert_eq!(during(1, 22, "rung l3"), "during 1 of 22 measurements, namely rung l3");
+    assert_eq!(during(2, 22, "rung l3"), "during 2 of 22 measurements, most during rung l3");
+}
+
 fn cores_that_differ() -> Reading {
     let kind = |(name, processors): (&str, &str)| CoreKind { name: name.into(), processors: processors.into() };
     let kinds = [("cpu_atom", "8-11,14"), ("cpu_core", "0-7")].map(kind);
@@ -56,8 +62,7 @@ fn what_disturbs_a_measurement_is_found_beyond_its_limit_and_not_before() {
     let changed = |core_ghz: f64| (core_ghz - 2.0).abs() / 2.0 > 0.02;
     let clock = move |row, sensitivity| {
         let says = move |after: &f64| {
-            let figures =
-                format!("during 1 of 2 measurements, most during a scan (2.00 to {} GHz)", three_digits(*after));
+            let figures = format!("during 1 of 2 measurements, namely a scan (2.00 to {} GHz)", three_digits(*after));
             changed(*after).then(|| says![figures])
         };
         reading(row, 1.9..2.1, move |after: &f64| found(ghz(*after), sensitivity), says)

@@ -164,7 +164,7 @@ impl<'a> Trip<'a> {
         journal: &mut dyn Journal,
     ) -> Result<Measured, ExperimentError> {
         let what = self.layout.what(pass, requests);
-        journal.step(&what, PASS_TIME.saturating_mul(self.passes_left.get()));
+        journal.step_of_run(&what, PASS_TIME.saturating_mul(self.passes_left.get()));
         self.passes_left.set(self.passes_left.get().saturating_sub(1));
         let job = Job {
             device,

@@ -287,7 +287,8 @@ fn report(counted: &CountedPaths, rows: u64, journal: &mut dyn Journal) {
     journal.find(events_row::VALGRIND.of(format!(
         "Instructions are of the same scan of {} by one thread in a child under valgrind, in user mode; \
              cycles are CPU time at the core's measured frequency.{kernel} It simulates branch prediction and caches \
-             without prefetching{}; the last one is as much smaller than the processor's as the table.",
+             without prefetching{}; the last one has the processor's size, scaled by the rows of this scan over those \
+             of the table.",
         quantity::counted(rows, "row", "rows"),
         events::caches(&first.of.events)
     )));

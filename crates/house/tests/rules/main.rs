@@ -163,7 +163,7 @@ fn no_files_import_each_other() {
             ("b.rs", "use super::a::A;\n"),
             ("c.rs", ""),
         ],
-        // A file and its parent, in both styles.
+        // A file and its parent, also under another name.
         vec![("a.rs", "mod b;\npub use b::B;\n"), ("a/b.rs", "use super::A;\n")],
         vec![("a.rs", "mod b;\npub(crate) use self::b::B as C;\n"), ("a/b.rs", "use crate::a::A;\n")],
         // By way of a third, and of the root.

@@ -105,8 +105,13 @@ fn databases(cases: &[Case]) -> Vec<&str> {
 /// Words behind the major version of a release that is to come, such as `18beta1`.
 const STAGES: [&str; 4] = ["devel", "alpha", "beta", "rc"];
 
+/// Kinds of databases of which the first number of a version is the major one. Others have series of their own, such as
+/// `11.4` of MariaDB: of them only equal versions belong together.
+const MAJOR_FIRST: [&str; 2] = ["postgres", "sqlite"];
+
 /// What is the same in `postgres 18.5 (private)` and `postgres 18.6 (private)`: the kind, the major version, and what
-/// stands behind the version. `None` of what is named without one, as by a file whose name begins with a number.
+/// stands behind the version. Of a kind that [`MAJOR_FIRST`] does not name, the major version is the whole version.
+/// `None` of what is named without one, as by a file whose name begins with a number.
 fn major_version(name: &str) -> Option<(&str, &str, &str)> {
     let (kind, rest) = name.split_once(' ')?;
     let end = rest.find([' ', '?']).unwrap_or(rest.len());
@@ -118,7 +123,8 @@ fn major_version(name: &str) -> Option<(&str, &str, &str)> {
         None => minor.is_empty() || STAGES.iter().any(|stage| minor.starts_with(stage)),
     };
     let is_kind = kind.chars().all(|letter| letter.is_ascii_alphabetic());
-    (is_kind && !major.is_empty() && is_minor).then_some((kind, major, remark))
+    let is_version = is_kind && !major.is_empty() && is_minor;
+    is_version.then_some((kind, if MAJOR_FIRST.contains(&kind) { major } else { version }, remark))
 }
 
 /// Equal cases are paired in their order, so that a run that repeats a case is compared repetition by repetition.

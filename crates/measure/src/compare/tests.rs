@@ -226,6 +226,7 @@ fn a_server_that_was_updated_between_the_runs_is_compared_with_its_former_minor_
     assert_eq!(of(&["postgres 18.4", "postgres 18.5"], &["postgres 18.5", "postgres 18.6"]), [""]);
     assert_eq!(of(&["engine", "postgres 18.6"], &["engine", "postgres 18.6"]), ["", ""]);
     assert_eq!(of(&["postgres 18.5"], &["postgres 18.6"]), [""], "the runs differ as wholes");
+    assert_eq!(of(&["engine", "mariadb 11.4.2"], &["engine", "mariadb 11.8.1"]), [""], "two series of a server");
 }
 
 #[test]

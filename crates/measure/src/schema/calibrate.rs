@@ -90,9 +90,12 @@ metrics! {
     ESTIMATE_OFF = "estimate_off", Ratio, "of a remedy: how many times the rows of a step are off";
 }
 
-/// Settings that are ratios; `CONSTANTS` in `calibrate` names them.
-const SETTINGS: Stems =
-    Stems::OneOf(&["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"]);
+/// The planner's constants that change which plan is chosen: a set has a value of each, in this order, or of none.
+pub const SET_CONSTANTS: [&str; 5] =
+    ["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"];
+
+/// The settings of a set.
+const SETTINGS: Stems = Stems::OneOf(&SET_CONSTANTS);
 
 families! {
     SETTING = "*", SETTINGS, Ratio, "of a set: the constant that was set";

@@ -51,6 +51,34 @@ findings! {
     UNTRIED = Warning "untried-*" in ["depths", "threads"], "threads or memory for more at once were refused";
 }
 
+/// Rungs from the processor outwards, each with its name on a page.
+const LABELS: [(&str, &str); 14] = [
+    ("l1", "L1 cache"),
+    ("l2", "L2 cache"),
+    ("l3", "L3 cache"),
+    ("dram", "DRAM, 4 KiB pages"),
+    ("dram-huge", "DRAM, 2 MiB pages"),
+    ("dram-sequential", "DRAM in sequence"),
+    ("system-call", "system call"),
+    ("pool-get", "buffer pool: get"),
+    ("lio", "buffer pool: get + rows"),
+    ("page-cache-read", "OS page cache"),
+    ("storage-round-trip", "storage's cache"),
+    ("device-random-depth-1", "device, one at a time"),
+    ("device-random-best-depth", "device, many at a time"),
+    ("device-sequential", "device, in sequence"),
+];
+
+/// What a page calls the rung of this name; an unknown one as it is.
+pub fn label(rung: &str) -> &str {
+    LABELS.iter().find(|(name, _)| *name == rung).map_or(rung, |(_, label)| label)
+}
+
+/// A rung in a sentence, by its name on the page: `rung "L3 cache"`.
+pub fn in_words(rung: &str) -> String {
+    format!("rung \"{}\"", label(rung))
+}
+
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "ladder",

@@ -13,7 +13,8 @@ parameters! {
     BLOCK_SIZE = "block_size", "bytes of a block";
     BLOCKS = "blocks", "blocks read";
     SEED = "seed", "seed of the order of the blocks";
-    TIER = "tier", "which tier served the reads: `page-cache`, `storage`, `mixed`, `never-written`, `model`, `unknown`";
+    TIER = "tier", "which tier served the reads: `page-cache`, `storage`, `mixed`, `never-written`, `model`, `null`, \
+        `unknown`";
     DIRECT = "direct", "of a server: whether it reads past the page cache";
 }
 

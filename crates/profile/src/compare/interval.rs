@@ -126,11 +126,12 @@ impl Cut {
     }
 
     /// The interval of what was ingested, as one side of a comparison; or the sentence why it has nothing.
-    pub fn finish(self, name: &str, mut ingested: Ingested) -> Result<Side, String> {
-        let name = self.interval.of(name);
+    pub fn finish(self, file: &str, mut ingested: Ingested) -> Result<Side, String> {
+        let (name, when) = (self.interval.of(file), self.interval.of(""));
         if self.kept == 0 {
+            let on = if self.interval.since.is_some() && self.interval.until.is_none() { " on" } else { "" };
             return Err(match self.unstamped {
-                0 => format!("no call and no wait of {name} is in the trace: `readpath profile` shows its times"),
+                0 => format!("there is no call and no wait{when}{on} in {file}: `readpath profile` shows its times"),
                 _ => format!("no stamp of the wall clock in the trace tells which calls and waits belong to {name}"),
             });
         }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::schema::{sampled as of_samples, tiers as own};
 use measure::sorting;
+use measure::words::Word;
 use measure::{Case, Metric};
 use serde_json::Value;
 
@@ -151,7 +152,7 @@ fn sums(tiers: &ByTier) -> Vec<Metric> {
         schema::BLOCKS.count(FROM_TRACEPOINTS, all.blocks),
         time(&schema::TOTAL, FROM_TRACEPOINTS, all.time),
     ];
-    for tier in [ReadTier::PageCache, ReadTier::Device, ReadTier::InFlight, ReadTier::NotSeen] {
+    for tier in ReadTier::all() {
         let (sums, stem) = (tiers.of(tier), tier.name().replace('-', "_"));
         if sums.reads > 0 {
             metrics.push(own::TIER_READS.of(&stem).count(FROM_BOTH, sums.reads));
@@ -175,4 +176,18 @@ fn leaning(leaning: &Leaning) -> Vec<Metric> {
     metrics.extend(leaning.from_device.map(|from_device| time(&own::FROM_DEVICE, FROM_PRICE, from_device)));
     metrics.extend(leaning.more().map(|more| time(&own::MORE_FROM_DEVICE, FROM_PRICE, more)));
     metrics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tier_lacks_the_metrics_without_which_its_first_read_ends_the_profile() {
+        let mut tiers = ByTier::default();
+        ReadTier::all().for_each(|tier| tiers.of_mut(tier).reads = 1);
+        let found: Vec<String> = sums(&tiers).into_iter().map(|metric| metric.name).collect();
+        let own = |tier: ReadTier| format!("{}_reads", tier.name().replace('-', "_"));
+        assert!(ReadTier::all().all(|tier| found.contains(&own(tier))), "{found:?}");
+    }
 }

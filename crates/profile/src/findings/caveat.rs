@@ -128,7 +128,8 @@ fn negative(profile: &Profile) -> Vec<Finding> {
         let amount = shown(whole.unaccounted_between);
         let message = format!(
             "Unaccounted for between calls is {amount}: calls and waits overlap, because a call's time was written too \
-             long or two processes share a session's name. Read shares with that in mind."
+             long, two processes share a session's name, or the input holds the same lines twice. Read shares with \
+             that in mind."
         );
         findings.push(row::NEGATIVE_BETWEEN.of(message));
     }

@@ -3,7 +3,7 @@
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 
 use super::commits::{changes_rows, is_commit};
-use super::naming::{by_itself, ended, has_no_text, is_of_the_dictionary, name, nanos, percent};
+use super::naming::{by_itself, ended, has_no_text, in_statement, is_of_the_dictionary, nanos, percent};
 use super::worth::{Advice, Of, PART};
 use crate::event::{CallKind, Cost, Merge, Ticks};
 use crate::tables::sampled::Counters;
@@ -35,7 +35,7 @@ pub(super) fn advice(of: &Of<'_>) -> Advice {
     let gets = consistent_gets.saturating_add(current_gets).max(0);
     let share = percent(cpu(most).0 as f64, of.sums.total.0 as f64);
     let most_of_one = if of.part(cpu(most)) < PART { ", the most of one statement," } else { "" };
-    let mut text = format!("{share} % of the CPU{most_of_one} is {}", name(profile, most));
+    let mut text = format!("{share} % of the CPU{most_of_one} is {}", in_statement(profile, most));
     text += &match executions {
         0 | 1 => format!(": {} in {}.", format_nanos(nanos(cpu(most))), counted(gets as u64, "get", "gets")),
         _ => format!(
@@ -54,7 +54,7 @@ pub(super) fn advice(of: &Of<'_>) -> Advice {
 fn of_samples(of: &Of<'_>, most: &StatementProfile, counted: Option<&Counters>, cpu: Ticks) -> Advice {
     let share = percent(cpu.0 as f64, of.sums.total.0 as f64);
     let most_of_one = if of.part(cpu) < PART { ", the most of one statement," } else { "" };
-    let begin = format!("{share} % of the CPU{most_of_one} is {}", name(of.profile, most));
+    let begin = format!("{share} % of the CPU{most_of_one} is {}", in_statement(of.profile, most));
     let Some(counted) = counted.filter(|counted| counted.executions > 0) else {
         let rest = uncounted(of.profile).map_or_else(|| of.of_class(), |sentence| vec![sentence]);
         return Advice { sentences: vec![ended(begin)], worth: 0.0 }.followed_by(rest);

@@ -1,6 +1,7 @@
 //! Findings about the files that a profile was made of.
 
 use std::collections::{HashMap, HashSet};
+use std::iter;
 
 use measure::Finding;
 use measure::quantity::{counted, grouped};
@@ -10,9 +11,9 @@ use measure::sorting;
 
 use crate::event::{Evidence, TimeScale, Unit};
 use crate::ingest::Ingested;
-use crate::input::{Duplicates, Problem};
-use crate::source::SourceFile;
+use crate::input::{Duplicates, Kind, Problem};
 use crate::source::unread::LISTED_MAX;
+use crate::source::{SOURCES, SourceFile};
 
 /// Files that are named one by one where they could not be read.
 const NAMED_MAX: usize = 5;
@@ -106,21 +107,32 @@ fn same_within(archive: &SourceFile) -> Option<Finding> {
     Some(row::SAME_CONTENT.of(message))
 }
 
-/// Archives with traces and server logs, of which one kind alone was read.
+/// Archives with files of several sources, such as traces and server logs, of which one kind alone was read.
 pub fn mixed_archives(ingested: &Ingested) -> Vec<Finding> {
-    let is_of_traces = ingested.source.is_none();
-    ingested.files.iter().filter_map(|archive| mixed(archive, is_of_traces)).take(NAMED_MAX).collect()
+    let Some(source) = SOURCES.iter().find(|row| row.name == ingested.source) else { return Vec::new() };
+    ingested.files.iter().filter_map(|archive| mixed(archive, source.kind)).take(NAMED_MAX).collect()
 }
 
-fn mixed(archive: &SourceFile, is_of_traces: bool) -> Option<Finding> {
-    let [trace, server_log] = archive.contents.kinds.mixed()?;
-    let [kind, other] = if is_of_traces { ["traces", "server logs"] } else { ["server logs", "traces"] };
+fn mixed(archive: &SourceFile, read: &Kind) -> Option<Finding> {
+    let firsts = archive.contents.kinds.mixed()?;
+    let verbs = iter::once(" seems to be").chain(iter::repeat(""));
+    let found = firsts.iter().zip(verbs).map(|((kind, name), verb)| format!("{name}{verb} {}", kind.noun));
+    let others = firsts.iter().filter(|(kind, _)| *kind != read).map(|(kind, _)| kind.plural.to_owned());
     let message = format!(
-        "In {}, {trace} seems to be a trace and {server_log} a server log: an archive is read as one kind, here as \
-         {kind}, and its {other} are not in the profile. Unpack it, and profile each kind separately.",
-        archive.name
+        "In {}, {}: an archive is read as one kind, here as {}, and its {} are not in the profile. Unpack it, and \
+         profile each kind separately.",
+        archive.name,
+        joined(found.collect()),
+        read.plural,
+        joined(others.collect())
     );
     Some(row::MIXED_ARCHIVE.of(message))
+}
+
+/// `a, b and c`.
+fn joined(mut words: Vec<String>) -> String {
+    let last = words.pop().unwrap_or_default();
+    if words.is_empty() { last } else { format!("{} and {last}", words.join(", ")) }
 }
 
 /// The unit of time, where it is not the plain one: one sentence for all files that have it.

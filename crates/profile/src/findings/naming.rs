@@ -19,6 +19,12 @@ pub(super) fn name(profile: &Profile, statement: &StatementProfile) -> String {
     }
 }
 
+/// The same as the place of a part of something: `in statement 4c1 select …`, and `in other statements`.
+pub(super) fn in_statement(profile: &Profile, statement: &StatementProfile) -> String {
+    let word = if has_no_text(profile, statement) { "in" } else { "in statement" };
+    format!("{word} {}", name(profile, statement))
+}
+
 /// The first words of a text, and whether there are more. A word that is too long by itself is cut.
 fn beginning(text: &str) -> String {
     let mut words = text.split_whitespace();

@@ -4,15 +4,15 @@
 //! read: what is in them counts once for each. Files in which nothing takes time, such as a note in each folder, add
 //! nothing to any sum, and are not compared.
 //!
-//! The same first bytes show whether an archive mixes traces and server logs, of which one kind is read. Where each
-//! file begins among the bytes of all says in which of them a line stands.
+//! The same first bytes show whether an archive mixes files of several kinds, such as traces and server logs, of which
+//! one kind is read. Where each file begins among the bytes of all says in which of them a line stands.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::input::foreign::{HEAD_BYTES, Held, TIMED_BYTES_MAX, hash_of_head, held_by, may_be_timed};
+use crate::input::foreign::{HEAD_BYTES, KINDS, Kind, TIMED_BYTES_MAX, hash_of_head, kind_of, may_be_timed};
 
 /// Most files of an archive that the files behind them are compared with.
 const COMPARED_MAX: usize = 1 << 16;
@@ -55,14 +55,9 @@ pub struct Duplicates {
     pub further: u64,
 }
 
-/// The names of the first file of each kind in an archive, which is read as one kind.
+/// The kinds of the files in an archive, which is read as one of them, each with the name of its first file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kinds {
-    /// The first trace.
-    pub trace: Option<String>,
-    /// The first server log.
-    pub server_log: Option<String>,
-}
+pub struct Kinds(Vec<(&'static Kind, String)>);
 
 impl Duplicates {
     fn add(&mut self, pair: [String; 2]) {
@@ -75,24 +70,23 @@ impl Duplicates {
 }
 
 impl Kinds {
-    /// The kind of one file.
-    fn of(held: Option<Held>, name: &str) -> Kinds {
-        match held {
-            Some(Held::Trace) => Kinds { trace: Some(name.into()), ..Kinds::default() },
-            Some(Held::ServerLog) => Kinds { server_log: Some(name.into()), ..Kinds::default() },
-            None => Kinds::default(),
+    /// The name of the first file of this kind.
+    pub fn first(&self, kind: &Kind) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == kind).map(|(_, name)| name.as_str())
+    }
+
+    /// The kinds with the names of their first files, in the order of the table of kinds; `None` where all files are of
+    /// one kind.
+    pub fn mixed(&self) -> Option<Vec<(&'static Kind, &str)>> {
+        let firsts = KINDS.into_iter().filter_map(|kind| Some((kind, self.first(kind)?)));
+        (self.0.len() > 1).then(|| firsts.collect())
+    }
+
+    /// Takes a file of this kind, where it is the first one.
+    pub(crate) fn add(&mut self, kind: &'static Kind, name: String) {
+        if self.first(kind).is_none() {
+            self.0.push((kind, name));
         }
-    }
-
-    /// The first trace and the first server log, where there are both.
-    pub fn mixed(&self) -> Option<[&str; 2]> {
-        Some([self.trace.as_deref()?, self.server_log.as_deref()?])
-    }
-
-    /// Takes those that are the first ones.
-    fn add(&mut self, found: Kinds) {
-        self.trace = self.trace.take().or(found.trace);
-        self.server_log = self.server_log.take().or(found.server_log);
     }
 }
 
@@ -105,7 +99,7 @@ impl Contents {
             self.duplicates.add(pair.map(named));
         }
         self.duplicates.further += duplicates.further;
-        self.kinds.add(Kinds { trace: kinds.trace.map(named), server_log: kinds.server_log.map(named) });
+        kinds.0.into_iter().for_each(|(kind, file)| self.kinds.add(kind, named(file)));
     }
 }
 
@@ -116,8 +110,8 @@ pub(crate) struct FileWithin {
     pub(crate) begin: u64,
     /// Its name; empty where it is too long, and for all files together behind those whose places are kept.
     pub(crate) name: String,
-    /// What it holds, as far as its first bytes show it, once it was read.
-    pub(crate) held: Option<Held>,
+    /// Its kind, as far as its first bytes show it, once it was read.
+    pub(crate) kind: Option<&'static Kind>,
 }
 
 /// What the reader of an archive has found so far, for the one who reads its bytes.
@@ -129,9 +123,48 @@ struct Found {
     contents: Contents,
     /// The files that have bytes, in their order.
     files: Vec<FileWithin>,
+    compared: Compared,
+}
+
+/// The first bytes of a file, as their hash, and its size.
+type Key = (u64, u64);
+
+/// The files with which those behind them are compared: of an archive within this one its files too.
+#[derive(Debug, Default)]
+struct Compared {
+    /// In their order, with their names.
+    files: Vec<(Key, String)>,
+    places: HashMap<Key, usize>,
+}
+
+impl Compared {
+    /// The name of the file that is like this one.
+    fn like(&self, key: Key) -> Option<&String> {
+        self.places.get(&key).map(|place| &self.files[*place].1)
+    }
+
+    /// Takes a file unless one like it is known, or too many are.
+    fn add(&mut self, key: Key, name: String) {
+        if self.files.len() < COMPARED_MAX && self.like(key).is_none() {
+            self.places.insert(key, self.files.len());
+            self.files.push((key, name));
+        }
+    }
 }
 
 impl Found {
+    /// Compares a file with those before it, and where it is an archive each of its files. Of an archive that is like a
+    /// file before it, all files are copies: they are noted as one.
+    fn compare(&mut self, key: Key, name: String, within: Option<Compared>) {
+        if let Some(first) = self.compared.like(key) {
+            return self.contents.duplicates.add([first.clone(), name]);
+        }
+        for (key, file) in within.into_iter().flat_map(|within| within.files) {
+            self.compare(key, format!("{name}/{file}"), None);
+        }
+        self.compared.add(key, name);
+    }
+
     /// Notes where a file begins.
     fn begin_file(&mut self, name: &str, begin: u64) {
         if self.files.len() > PLACED_MAX {
@@ -139,14 +172,14 @@ impl Found {
         }
         let is_named = self.files.len() < PLACED_MAX && name.len() <= NAME_BYTES_MAX;
         let name = if is_named { name.to_owned() } else { String::new() };
-        self.files.push(FileWithin { begin, name, held: None });
+        self.files.push(FileWithin { begin, name, kind: None });
     }
 
-    /// Notes what the file holds that began last.
-    fn end_file(&mut self, held: Option<Held>) {
+    /// Notes of which kind the file is that began last.
+    fn end_file(&mut self, kind: Option<&'static Kind>) {
         let is_placed = self.files.len() <= PLACED_MAX;
         if let Some(file) = self.files.last_mut().filter(|_| is_placed) {
-            file.held = held;
+            file.kind = kind;
         }
     }
 }
@@ -195,8 +228,6 @@ impl SharedContents {
 /// Compares the files of an archive with one another while they are read.
 #[derive(Default)]
 pub(super) struct Comparison {
-    /// The files so far, by their first bytes and their sizes.
-    known: HashMap<(u64, u64), String>,
     /// The first bytes of the open file, and how many it has so far.
     head: Vec<u8>,
     bytes: u64,
@@ -236,7 +267,7 @@ impl Comparison {
         if self.bytes > 0 && number == self.within {
             return;
         }
-        let before = self.held_within(within);
+        let before = self.kind_within(within);
         let file = number.and_then(|number| within.file(number)).filter(|file| !file.name.is_empty());
         let mut found = self.found.lock();
         if self.bytes > 0 {
@@ -252,41 +283,42 @@ impl Comparison {
         self.within = number;
     }
 
-    /// What the file of the open archive holds whose bytes came last, once it was read.
-    fn held_within(&self, within: &SharedContents) -> Option<Held> {
-        within.file(self.within?)?.held
+    /// The kind of the file of the open archive whose bytes came last, once it was read.
+    fn kind_within(&self, within: &SharedContents) -> Option<&'static Kind> {
+        within.file(self.within?)?.kind
     }
 
     /// Ends the open file. `within` is what was found of its own files, where it is an archive.
     pub(super) fn end_file(&mut self, name: String, within: Option<&SharedContents>) {
         let key = (hash_of_head(&self.head), mem::take(&mut self.bytes));
         // The first bytes of an archive are those of its first files alone.
-        let held = match within {
-            Some(within) => self.held_within(within),
-            None => held_by(&self.head),
+        let kind = match within {
+            Some(within) => self.kind_within(within),
+            None => kind_of(&self.head),
         };
         self.within = None;
-        let within = within.map(SharedContents::take);
+        let within = within.map(|within| (within.take(), mem::take(&mut within.lock().compared)));
         self.head.clear();
         let is_timed = mem::take(&mut self.is_timed);
         let is_named = name.len() <= NAME_BYTES_MAX;
         let mut found = self.found.lock();
         if key.1 > 0 {
-            found.end_file(held);
+            found.end_file(kind);
         }
-        let found = &mut found.contents;
+        let mut compared = None;
         match within {
-            Some(within) => found.add_within(&shown(&name), within),
-            None if is_named => found.kinds.add(Kinds::of(held, &name)),
-            None => {}
+            Some((contents, files)) => {
+                found.contents.add_within(&shown(&name), contents);
+                compared = Some(files);
+            }
+            None => {
+                if let Some(kind) = kind.filter(|_| is_named) {
+                    found.contents.kinds.add(kind, name.clone());
+                }
+            }
         }
-        if !is_timed || !is_named {
-            return;
-        }
-        if let Some(first) = self.known.get(&key) {
-            found.duplicates.add([first.clone(), name]);
-        } else if self.known.len() < COMPARED_MAX {
-            self.known.insert(key, name);
+        if is_timed && is_named {
+            found.compare(key, name, compared);
         }
     }
 }

@@ -120,9 +120,8 @@ impl Found {
     fn finish(mut self) -> Expansion {
         let known = &mut self.known;
         self.archives.retain(|path| known.insert(Identity::of(path), String::new()).is_none());
-        if let Some(first) = self.archives.first() {
-            let (count, first) = (self.archives.len(), first.display().to_string());
-            self.expansion.problems.insert(0, Problem::ArchivesPassedOver { count, first });
+        if !self.archives.is_empty() {
+            self.expansion.problems.insert(0, Problem::ArchivesPassedOver { paths: self.archives });
         }
         self.expansion
     }

@@ -1,4 +1,4 @@
-//! The beginning of a file: its hash, and what a file is that holds no calls and no waits.
+//! The beginning of a file: its hash, of which kind the file is, and what a file is that holds no calls and no waits.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -54,49 +54,81 @@ const AWR: &str = "it is an AWR report, with sums of the whole instance and no c
 /// Signs of reports that are made out of traces.
 const REPORTS: [&[u8]; 3] = [b"TKPROF: Release", b"TVD$XTAT", b"<html"];
 
-/// One of these stands in every line of a call or a wait, in every plan in JSON, and in an English log with durations.
-const TIMED: [&[u8]; 5] = [b"ela=", b",e=", b"tim=", b"Plan", b"duration:"];
+/// A kind of files: those of one source. An archive may hold files of several kinds, which differ by signs in
+/// their first bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// What one of them is, with its article: `a trace`.
+    pub noun: &'static str,
+    /// What several of them are: `traces`.
+    pub plural: &'static str,
+    /// What their lines are counted as where another source reads the archive: `lines of traces`.
+    pub lines: &'static str,
+    /// One of these stands in whatever took time in such a file. Empty where the kind is not known by signs.
+    timed: &'static [&'static [u8]],
+    /// One of these stands in such a file in which nothing took time, as far as such a file can be known.
+    untimed: &'static [&'static [u8]],
+}
 
-/// How many of these, from the first on, are those of traces; the others are those of logs.
-const OF_TRACES: usize = 3;
+/// Traces: a sign stands in every line of a call or a wait.
+pub(crate) const TRACES: &Kind = &Kind {
+    noun: "a trace",
+    plural: "traces",
+    lines: "lines of traces",
+    timed: &[b"ela=", b",e=", b"tim="],
+    untimed: &[],
+};
 
-/// Longest of these, in bytes.
+/// Server logs: a sign stands in every plan in JSON and in an English log with durations, and in one without them,
+/// plain or as CSV or JSON.
+pub(crate) const SERVER_LOGS: &Kind = &Kind {
+    noun: "a server log",
+    plural: "server logs",
+    lines: "lines of server logs",
+    timed: &[b"Plan", b"duration:"],
+    untimed: &[b"LOG:  ", b",LOG,", b"\"error_severity\":"],
+};
+
+/// Segments of recordings, which are binary and have no lines.
+pub(crate) const RECORDINGS: &Kind =
+    &Kind { noun: "a recording", plural: "recordings", lines: "lines of recordings", timed: &[], untimed: &[] };
+
+/// The kinds, one for each source, in the order in which sentences name them.
+pub(crate) const KINDS: [&Kind; 3] = [TRACES, SERVER_LOGS, RECORDINGS];
+
+/// Longest sign of something that took time, in bytes.
 pub(crate) const TIMED_BYTES_MAX: usize = 9;
-
-/// One of these stands in an English log, plain or as CSV or JSON, in which nothing took time.
-const OF_LOGS: [&[u8]; 3] = [b"LOG:  ", b",LOG,", b"\"error_severity\":"];
 
 /// Whether any of these bytes may be those of something that took time. A file without any holds nothing that is added
 /// up.
 pub(super) fn may_be_timed(bytes: &[u8]) -> bool {
-    has_any(bytes, &TIMED)
+    KINDS.iter().any(|kind| has_any(bytes, kind.timed))
 }
 
 /// Whether any of these bytes may be those of a call or a wait in a trace.
 pub(crate) fn may_be_traced(bytes: &[u8]) -> bool {
-    has_any(bytes, &TIMED[..OF_TRACES])
+    has_any(bytes, TRACES.timed)
 }
 
 fn has_any(bytes: &[u8], signs: &[&[u8]]) -> bool {
     signs.iter().any(|sign| memchr::memmem::find(bytes, sign).is_some())
 }
 
-/// What a file of an archive holds, as far as its first bytes show it without doubt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
-    /// Calls or waits of a trace.
-    Trace,
-    /// Entries of a server log.
-    ServerLog,
+/// The kind of a file that begins with these bytes, as far as they show it without doubt.
+pub(super) fn kind_of(head: &[u8]) -> Option<&'static Kind> {
+    kind_among(&KINDS, head)
 }
 
-/// What a file holds that begins with these bytes. A statement of a log may have the signs of a trace, and the other
-/// way round.
-pub(super) fn held_by(head: &[u8]) -> Option<Held> {
-    match (may_be_traced(head), has_any(head, &TIMED[OF_TRACES..])) {
-        (true, false) => Some(Held::Trace),
-        (false, true) => Some(Held::ServerLog),
-        (false, false) if has_any(head, &OF_LOGS) => Some(Held::ServerLog),
+/// The same among these kinds. A statement of a log may have the signs of a trace, and the other way round: then it is
+/// not known.
+fn kind_among(kinds: &[&'static Kind], head: &[u8]) -> Option<&'static Kind> {
+    let with = |signs: fn(&Kind) -> &'static [&'static [u8]]| -> Vec<&'static Kind> {
+        kinds.iter().copied().filter(|kind| has_any(head, signs(kind))).collect()
+    };
+    let timed = with(|kind| kind.timed);
+    let found = if timed.is_empty() { with(|kind| kind.untimed) } else { timed };
+    match found.as_slice() {
+        [kind] => Some(*kind),
         _ => None,
     }
 }
@@ -144,14 +176,41 @@ mod tests {
         for text in ["", "Oracle Database 19c\nORACLE_HOME = /u01\n", "read this first: the times are in UTC\n"] {
             assert!(!may_be_timed(text.as_bytes()), "{text}");
         }
-        assert!(TIMED.iter().all(|sign| sign.len() <= TIMED_BYTES_MAX));
-        let held = |text: &str| held_by(text.as_bytes());
-        assert_eq!(held("WAIT #5: nam='x' ela= 90 tim=4"), Some(Held::Trace));
-        assert_eq!(held("LOG:  duration: 4.000 ms"), Some(Held::ServerLog));
+        assert!(KINDS.iter().flat_map(|kind| kind.timed).all(|sign| sign.len() <= TIMED_BYTES_MAX));
+        let kind = |text: &str| kind_of(text.as_bytes());
+        assert_eq!(kind("WAIT #5: nam='x' ela= 90 tim=4"), Some(TRACES));
+        assert_eq!(kind("LOG:  duration: 4.000 ms"), Some(SERVER_LOGS));
         for text in ["[7] LOG:  starting", "0,LOG,00000,\"starting\"", "{\"error_severity\":\"LOG\"}"] {
-            assert_eq!(held(text), Some(Held::ServerLog), "nothing took time: {text}");
+            assert_eq!(kind(text), Some(SERVER_LOGS), "nothing took time: {text}");
         }
-        assert_eq!([held("LOG:  duration: 4 ms  statement: select 'tim=1'"), held("a note")], [None, None]);
+        assert_eq!([kind("LOG:  duration: 4 ms  statement: select 'tim=1'"), kind("a note")], [None, None]);
+    }
+
+    #[test]
+    fn a_further_kind_is_told_from_the_others_by_its_row_alone() {
+        const OTHER_LOGS: &Kind = &Kind {
+            noun: "a slow log",
+            plural: "slow logs",
+            lines: "lines of slow logs",
+            timed: &[b"# Query_time: "],
+            untimed: &[b"# User@Host: "],
+        };
+        let kind = |text: &str| kind_among(&[TRACES, SERVER_LOGS, RECORDINGS, OTHER_LOGS], text.as_bytes());
+        for text in ["# Query_time: 0.4", "# User@Host: me[me]", "# Query_time: 0.4\n[7] LOG:  starting"] {
+            assert_eq!(kind(text), Some(OTHER_LOGS), "{text}");
+        }
+        assert_eq!(kind("[7] LOG:  duration: 4.000 ms"), Some(SERVER_LOGS));
+        for text in ["# Query_time: 0.4\nselect 'tim=1'", "# User@Host: me[me]\n[7] LOG:  starting"] {
+            assert_eq!(kind(text), None, "the signs of two kinds: {text}");
+        }
+    }
+
+    #[test]
+    fn what_the_lines_of_a_kind_are_counted_as_names_that_kind() {
+        for kind in KINDS {
+            assert_eq!(kind.lines, format!("lines of {}", kind.plural));
+            assert!(kind.noun.starts_with("a ") || kind.noun.starts_with("an "), "{kind:?}");
+        }
     }
 
     #[test]

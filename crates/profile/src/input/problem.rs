@@ -1,6 +1,7 @@
 //! Why a file is not read, as a sentence that names it.
 
 use std::io;
+use std::path::PathBuf;
 
 use crate::input::given::Given;
 
@@ -56,12 +57,10 @@ pub enum Problem {
         name: String,
     },
     /// Archives in folders, which are read only if they are named.
-    #[error("{}", passed_over(*count, first))]
+    #[error("{}", passed_over(paths))]
     ArchivesPassedOver {
-        /// How many.
-        count: usize,
-        /// One of them.
-        first: String,
+        /// Their paths; one at least.
+        paths: Vec<PathBuf>,
     },
     /// No file is left by its name and its time.
     #[error("no file fits what --name, --since and --until ask for; files looked at: {count}")]
@@ -76,12 +75,12 @@ pub enum Problem {
         sentence: String,
     },
     /// An input of another source than the others.
-    #[error("{name} is not {noun} like the other inputs: profile it separately")]
+    #[error("{name} is left out because the inputs are read as {plural}: profile it separately")]
     OtherSource {
         /// The input.
         name: String,
-        /// What the others are, with an article.
-        noun: &'static str,
+        /// As what the inputs are read: `server logs`.
+        plural: &'static str,
     },
     /// An input of another source than the others, of which that one has nothing to show.
     #[error("{name} is {noun} in which nothing can be profiled, and is passed over: {lacks}")]
@@ -153,11 +152,12 @@ fn no_logs(count: usize, first: &str) -> String {
     }
 }
 
-/// `count` archives stand in folders, and none of them is named.
-fn passed_over(count: usize, first: &str) -> String {
-    match count {
+/// These archives stand in folders, and none of them is named.
+fn passed_over(paths: &[PathBuf]) -> String {
+    let first = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+    match paths.len() {
         1 => format!("1 archive in a folder was passed over: give its path as a FILE to have it read ({first})"),
-        _ => format!(
+        count => format!(
             "{count} archives in folders were passed over: give the path of each as a FILE to have it read ({first} is \
              the first of them)"
         ),

@@ -258,7 +258,8 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
-    use crate::input::{Contents, Duplicates, Held, Kinds};
+    use crate::input::foreign::{SERVER_LOGS, TRACES};
+    use crate::input::{Contents, Duplicates};
 
     /// Files with these bytes, some of which fail after them.
     struct Made(VecDeque<(Vec<u8>, bool)>);
@@ -401,15 +402,35 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_an_archive_within_has_too_is_noted() {
+        let both = [("tim=1\n", false), ("tim=2\n", false)];
+        let inner = || files(made(&both));
+        let one = |text: &'static str| Bytes::from_reader(Cursor::new(text));
+        let found = |parts: Vec<(&'static str, Bytes)>| duplicates_in(files(Named(VecDeque::from(parts))));
+        let of_two = |first: &str, second: &str| Duplicates { first: pair(first, second), further: 0 };
+        let behind = found(vec![("b.tar", inner()), ("a.trc", one("tim=1\n"))]);
+        assert_eq!(behind, of_two("b.tar/2.trc", "a.trc"));
+        let ahead = found(vec![("a.trc", one("tim=2\n")), ("b.tar", inner())]);
+        assert_eq!(ahead, of_two("a.trc", "b.tar/1.trc"));
+        let of_one = || files(made(&both[..1]));
+        assert_eq!(found(vec![("b.tar", inner()), ("c.tar", of_one())]), of_two("b.tar/2.trc", "c.tar"));
+        assert_eq!(found(vec![("b.tar", inner()), ("c.tar", inner())]), of_two("b.tar", "c.tar"), "once for all files");
+        assert_eq!(found(vec![("c.tar", of_one())]), Duplicates::default(), "it is not like itself");
+        let deeper = files(Named(VecDeque::from([("b.tar", inner())])));
+        let deep = found(vec![("o.tar", deeper), ("a.trc", one("tim=1\n"))]);
+        assert_eq!(deep, of_two("o.tar/b.tar/2.trc", "a.trc"));
+    }
+
+    #[test]
     fn a_trace_and_a_server_log_in_one_archive_are_noted() {
         let both = [("a note\n", false), ("tim=1\n", false), ("LOG:  duration: 4.000 ms\n", false), ("tim=2\n", false)];
         let kinds = |bytes: Bytes| contents_of(bytes).kinds;
         let found = kinds(files(made(&both)));
-        assert_eq!(found.mixed(), Some(["3.trc", "2.trc"]));
-        assert_eq!(kinds(files(within_another(&both))).mixed(), Some(["b.tar/3.trc", "b.tar/2.trc"]));
+        assert_eq!(found.mixed(), Some(vec![(TRACES, "3.trc"), (SERVER_LOGS, "2.trc")]));
+        let within = kinds(files(within_another(&both)));
+        assert_eq!(within.mixed(), Some(vec![(TRACES, "b.tar/3.trc"), (SERVER_LOGS, "b.tar/2.trc")]));
         let one = kinds(files(made(&both[..2])));
-        assert_eq!(one, Kinds { trace: Some("1.trc".into()), server_log: None });
-        assert_eq!(one.mixed(), None);
+        assert_eq!((one.first(TRACES), one.first(SERVER_LOGS), one.mixed()), (Some("1.trc"), None, None));
     }
 
     #[test]
@@ -422,7 +443,7 @@ mod tests {
             let text = String::from_utf8_lossy(&all);
             let named = |word: &str| {
                 let number = contents.number_at(text.find(word).unwrap() as u64);
-                contents.file(number.unwrap()).map(|file| (file.name, file.held)).unwrap()
+                contents.file(number.unwrap()).map(|file| (file.name, file.kind)).unwrap()
             };
             let begins: Vec<u64> = (0..9).map_while(|number| contents.file(number)).map(|file| file.begin).collect();
             (["note", "LOG", "tim="].map(named), begins, contents.next_begin(0))
@@ -430,8 +451,8 @@ mod tests {
         // One without a byte is in no place, and the end of a line that was put in belongs to the file before.
         let all = [("a note", false), ("", false), ("LOG:  duration: 4.000 ms", true), ("tim=1\n", false)];
         let (named, begins, next) = files_of(&mut files(made(&all)));
-        let expected = [("4.trc", None), ("2.trc", Some(Held::ServerLog)), ("1.trc", Some(Held::Trace))];
-        assert_eq!(named, expected.map(|(name, held)| (name.to_string(), held)));
+        let expected = [("4.trc", None), ("2.trc", Some(SERVER_LOGS)), ("1.trc", Some(TRACES))];
+        assert_eq!(named, expected.map(|(name, kind)| (name.to_string(), kind)));
         assert_eq!((begins, next), (vec![0, 7, 33], Some(7)));
         let contents = files(made(&all)).contents().unwrap();
         assert_eq!((contents.number_at(0), contents.next_begin(0)), (None, None), "nothing was read");
@@ -444,9 +465,9 @@ mod tests {
         let contents = bytes.contents().unwrap();
         bytes.read_to_end(&mut Vec::new()).unwrap();
         let files = (0..9).map_while(|number| contents.file(number));
-        let found: Vec<_> = files.map(|file| (file.name, file.held)).collect();
-        let expected = [("b.tar/2.trc", Some(Held::ServerLog)), ("b.tar/1.trc", Some(Held::Trace)), ("c.trc", None)];
-        assert_eq!(found, expected.map(|(name, held)| (name.to_string(), held)));
+        let found: Vec<_> = files.map(|file| (file.name, file.kind)).collect();
+        let expected = [("b.tar/2.trc", Some(SERVER_LOGS)), ("b.tar/1.trc", Some(TRACES)), ("c.trc", None)];
+        assert_eq!(found, expected.map(|(name, kind)| (name.to_string(), kind)));
     }
 
     #[test]

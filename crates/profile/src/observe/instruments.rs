@@ -57,8 +57,8 @@ impl Instruments {
         findings.extend(gauges.readings.findings());
         findings.extend(self.logical_io(profile).iter().flat_map(LogicalIo::findings));
         if self.files > 1 && curve.reads() > 0 {
-            let message = "The miss curve takes the blocks of all files as those of one database: give the traces of \
-                           each database separately.";
+            let message = "The table of more cache takes the blocks of all traces as those of one database: give the \
+                           traces of each database separately.";
             findings.push(row::MISS_CURVE_OF_SEVERAL_FILES.of(message));
         }
         findings.extend(curve.findings(block_bytes));

@@ -8,15 +8,17 @@ use measure::Finding;
 
 use crate::event::{Accounted, Observer, TimeScale, Unit, Unread};
 use crate::input::bytes::Bytes;
-use crate::input::{self, Contents, Given, Problem};
+use crate::input::{self, Contents, Given, Kind, Problem};
 use crate::observe::Listeners;
 use crate::source::period::Period;
 use crate::source::sampled::ending::Ending;
 
 /// A row of the table of sources.
 pub struct SourceRow {
-    /// What an input of this source is, with its article: `a trace`.
+    /// What an input of this source is, with its article: `a trace`. The noun of its kind.
     pub noun: &'static str,
+    /// The kind of its files, by which an archive's files of other sources are left out.
+    pub kind: &'static Kind,
     /// The database whose it is: `Oracle`.
     pub database: &'static str,
     /// The source as a run document names it; `None` for the one that is meant where the document names none.

@@ -91,7 +91,10 @@ impl FromStr for RecordingTime {
         if let Some(clock) = text.parse::<WallClock>().ok().filter(|_| !has_zone) {
             return Ok(RecordingTime::At(clock));
         }
-        if let Some(time) = text.parse::<Time>().ok().filter(|_| !has_zone && !text.contains(['+', '-'])) {
+        // The parser takes an hour alone, and digits without colons.
+        let has_minutes = text.contains(':');
+        if let Some(time) = text.parse::<Time>().ok().filter(|_| has_minutes && !has_zone && !text.contains(['+', '-']))
+        {
             let midnight = time.duration_since(Time::midnight());
             return Ok(RecordingTime::TimeOfDay((midnight.as_nanos() / 1_000) as i64));
         }
@@ -175,7 +178,8 @@ impl Period {
             (Some(RecordingTime::TimeOfDay(from)), Some(RecordingTime::TimeOfDay(to)), Some(start), Some(end))
                 if from >= to && start < first && end > last && end.saturating_sub(start) > DAY / 2 =>
             {
-                start..start
+                // As they were given: of one day, which is refused.
+                start..end.saturating_sub(DAY)
             }
             _ => start.unwrap_or(i64::MIN)..end.unwrap_or(i64::MAX),
         }
@@ -254,6 +258,27 @@ mod tests {
         // The recorder began after its day did.
         assert_eq!(span("07:00..09:00"), ["2026-11-22T07:00:00", "2026-11-22T09:00:00"]);
         assert!("10:00..".parse::<Period>().unwrap().times().unwrap_err().contains("2026-11-22 09:00"));
+    }
+
+    #[test]
+    fn times_that_were_exchanged_are_said_as_they_were_given() {
+        let at = |text: &str| text.parse::<WallClock>().unwrap().micros();
+        let span = |text: &str, first: &str, last: &str| {
+            let span = text.parse::<Period>().unwrap().span(at(first), at(last));
+            [span.start, span.end].map(|micros| WallClock(micros).to_string())
+        };
+        let exchanged = ["2026-11-29T10:00:00", "2026-11-29T09:00:00"];
+        assert_eq!(span("10:00..09:00", "2026-11-30 00:05", "2026-11-30 00:13"), exchanged, "over a midnight");
+        assert_eq!(span("10:00..09:00", "2026-11-29 08:00", "2026-11-29 11:00"), exchanged);
+    }
+
+    #[test]
+    fn an_hour_without_minutes_is_no_time_of_day() {
+        for text in ["10", "1000", "T10", "100000"] {
+            let said = text.parse::<RecordingTime>().unwrap_err();
+            assert!(said.contains("a time of day in UTC (10:00)"), "{text}: {said}");
+        }
+        assert_eq!("10:00:30".parse(), Ok(RecordingTime::TimeOfDay(36_030_000_000)));
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Recognised {
 
 /// What there is to show of an archive that has nothing of its source, all of which was seen.
 fn besides(contents: Option<&SharedContents>) -> Shows {
-    let has_trace = contents.is_some_and(|contents| contents.kinds().trace.is_some());
+    let has_trace = contents.is_some_and(|contents| contents.kinds().first(SOURCES[LAST].kind).is_some());
     if has_trace { Shows::Trace } else { Shows::Nothing }
 }
 

@@ -6,11 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::event::Unread;
-use crate::input::{FileWithin, Held, SharedContents};
-
-/// What the lines of files are counted as that are of another source than the one that reads the archive.
-const OF_TRACES: &str = "lines of traces";
-const OF_SERVER_LOGS: &str = "lines of server logs";
+use crate::input::{FileWithin, Kind, SharedContents};
 
 /// Most lists of lines of one file and one kind that an archive has: further ones are counted for the archive alone.
 pub(crate) const LISTED_MAX: usize = 1 << 12;
@@ -41,13 +37,13 @@ impl UnreadLines {
     }
 
     /// All lines by kind, and those of them that are known to stand in a file of an archive: by file and kind, with the
-    /// file's name and the place in that file. The input is read as files that hold `read`.
-    pub(crate) fn finish(self, read: Held) -> (Vec<Unread>, Vec<(String, Unread)>) {
+    /// file's name and the place in that file. The input is read as files of the kind `read`.
+    pub(crate) fn finish(self, read: &Kind) -> (Vec<Unread>, Vec<(String, Unread)>) {
         let UnreadLines { mut all, files, within } = self;
         let mut by_file = Vec::new();
         for (number, lines) in within {
             let file = files.as_ref().and_then(|files| files.file(number));
-            let foreign = file.as_ref().and_then(|file| file.held).filter(|held| *held != read).map(kind_of);
+            let foreign = file.as_ref().and_then(|file| file.kind).filter(|kind| *kind != read).map(|kind| kind.lines);
             let mut of_file: Vec<Unread> = Vec::new();
             for one in lines {
                 let kind = foreign.unwrap_or(one.kind);
@@ -63,13 +59,5 @@ impl UnreadLines {
             }
         }
         (all, by_file)
-    }
-}
-
-/// What the lines of a file are counted as that holds this and is not read.
-fn kind_of(held: Held) -> &'static str {
-    match held {
-        Held::Trace => OF_TRACES,
-        Held::ServerLog => OF_SERVER_LOGS,
     }
 }

@@ -1,6 +1,7 @@
 //! Which tier answered the reads of files: the page cache, a device, or a request of another process in flight.
 
 use measure::Statistics;
+use measure::words::Word;
 
 use crate::event::{EventIndex, Merge, StatementIndex, Ticks, merged};
 use crate::tables::histogram::Histogram;
@@ -20,7 +21,7 @@ measure::words! {
 }
 
 /// How many tiers there are.
-pub const READ_TIERS: usize = 4;
+pub const READ_TIERS: usize = ReadTier::ALL.len();
 
 /// Reads of one tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

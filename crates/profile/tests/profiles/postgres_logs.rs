@@ -66,6 +66,25 @@ fn time_before_a_clock_was_set_back_is_no_response_time() {
 }
 
 #[test]
+fn executions_without_a_time_overlap_nothing_and_their_time_is_all_there_is() {
+    let text = log(&[10, 20, 30]);
+    let without_time = |line: &str| format!("{}\n", line.split_once(" UTC ").map_or(line, |(_, rest)| rest));
+    let untimed: String = text.lines().map(without_time).collect();
+    let (_folder, paths) = written(&[("pg.log", untimed.clone())]);
+    let ingested = read(&paths, &mut Instruments::default());
+    let whole = &ingested.profile.whole;
+    assert_eq!((whole.interval, whole.response_time), (millis(12), millis(12)), "{untimed}");
+    assert_eq!((whole.unaccounted_between, whole.unrecorded), (Ticks::ZERO, Ticks::ZERO));
+    let said: Vec<&str> = ingested.findings.iter().map(|finding| finding.id.as_str()).collect();
+    assert!(said.contains(&"no-times"), "{said:?}");
+    // In a session with times too.
+    let (_folder, paths) = written(&[("a.log", log(&[10, 20])), ("b.log", untimed)]);
+    let whole = read(&paths, &mut Instruments::default()).profile.whole;
+    assert_eq!((whole.interval, whole.response_time), (millis(10_004 + 12), millis(8 + 12)));
+    assert_none_is_response_time_between_calls(&whole);
+}
+
+#[test]
 fn time_in_a_part_of_a_log_is_no_response_time() {
     let (_folder, paths) = written(&[("pg.log", log(&[10, 20, 22, 25, 40]))]);
     let at = |second: u32| Some(format!("2026-11-21T10:45:{second}").parse::<WallClock>().expect("a time"));

@@ -244,6 +244,11 @@ fn a_time_is_cut_out_to_the_second_and_parts_add_up() {
     assert!((sampled.time.micros() / 1e6 - 10.0).abs() < 0.01, "{:?}", sampled.time);
     assert_eq!(ten.files.len(), 1, "only the segment of that minute is read");
     assert_eq!(ten.profile.first_clock, Some(BEGIN + 70 * SECOND));
+    assert_eq!(ten.profile.last_clock, Some(BEGIN + 80 * SECOND));
+    // The sum of the looks from there on would end beside it, elsewhere for each beginning.
+    let ends = ["", "10:15:10..", "10:16:10..", "10:16:20..", "10:17:05.."];
+    let ends = ends.map(|period| recorded(folder.path(), period).profile.last_clock.unwrap());
+    assert!(ends.iter().all(|end| *end == ends[0]), "{ends:?}");
     let none = recorded(folder.path(), "2026-11-22 10:00..2026-11-22 11:00");
     assert!(none.files.is_empty());
     let sentence = none.problems[0].to_string();
@@ -449,7 +454,7 @@ fn a_log_or_a_trace_in_the_folder_of_a_recording_does_not_take_its_place_and_is_
     let call = "EXEC #1:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim=1000\n";
     fs::write(monday.join("pg.log"), plan).unwrap();
     let left_out = |read: &Ingested, name: &str| {
-        let said = format!("{name} is not a recording like the other inputs: profile it separately");
+        let said = format!("{name} is left out because the inputs are read as recordings: profile it separately");
         read.profile.sampled.is_some() && read.problems.iter().any(|problem| problem.to_string().ends_with(&said))
     };
     let read = recorded(&monday, "");

@@ -39,7 +39,8 @@ struct Arguments {
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     command: Vec<PathBuf>,
     /// Count a process that runs, with all its threads
-    #[arg(long)]
+    // The kernel gives no greater number.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
     pid: Option<u32>,
     /// For how long the process is counted
     #[arg(long, default_value_t = CountersParameters::default().duration, requires = "pid", conflicts_with = "command")]

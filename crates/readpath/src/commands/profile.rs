@@ -19,6 +19,7 @@ use ::profile::observe::instruments::Instruments;
 use ::profile::outcome::outcome;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
 use ::profile::tables::Profile;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgMatches, Args, Command, ValueEnum};
 use experiments::{Journal, Stop};
 
@@ -56,7 +57,8 @@ struct Arguments {
     /// Traces (event 10046) or server logs of PostgreSQL, plain or compressed with gzip, zstd, xz, bzip2 or zip;
     /// archives of them (.zip, .tar, .tar.gz and the like), folders of them, patterns, or - for standard input; or the
     /// folder of a recording (`readpath record`)
-    #[arg(value_name = "FILE")]
+    // The parser itself says of an empty name that there is none.
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().try_map(file_name))]
     files: Vec<PathBuf>,
     #[command(flatten)]
     running: running::RunningArguments,
@@ -70,7 +72,7 @@ struct Arguments {
     #[arg(long, value_name = "TIME")]
     to: Option<RecordingTime>,
     /// Show all details of one statement, by its identifier or the beginning of it
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true, value_parser = statement_id)]
     statement: Option<String>,
     /// How many statements to show, or rows of a breakdown [default: 10 statements, 20 rows]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = rows)]
@@ -120,6 +122,16 @@ enum Folding {
 pub(super) fn rows(text: &str) -> Result<usize, String> {
     let rows = text.parse::<usize>().ok().filter(|rows| *rows > 0);
     rows.ok_or_else(|| format!("'{text}' is not a number of rows: write a whole number from 1, such as 10"))
+}
+
+/// A file by its name, which is not empty.
+fn file_name(word: OsString) -> Result<PathBuf, &'static str> {
+    if word.is_empty() { Err("the name is empty: name a file") } else { Ok(word.into()) }
+}
+
+/// The identifier of a statement or its beginning, which is not empty: every identifier begins with nothing.
+fn statement_id(word: &str) -> Result<String, &'static str> {
+    if word.is_empty() { Err("it is empty: write an identifier or the beginning of one") } else { Ok(word.into()) }
 }
 
 fn define(command: Command) -> Command {

@@ -1,5 +1,6 @@
 //! `readpath record`: a flight recorder of a running server.
 
+use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -169,6 +170,11 @@ fn clock() -> i64 {
 fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result<Exit, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, error);
     let signals = signals()?;
+    if fs::metadata(&arguments.to).is_ok_and(|found| !found.is_dir()) {
+        let sentence =
+            format!("{} is a file, and a recording is a folder: give --to another name.", arguments.to.display());
+        return Err(failed(&sentence));
+    }
     // A server that refuses leaves no folder behind.
     let unopened = |error: ServerError| signals.received().map_or_else(|| failed(&error), interrupted);
     let mut watch = open(arguments, address, &signals).map_err(unopened)?;

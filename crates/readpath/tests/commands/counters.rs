@@ -87,8 +87,19 @@ fn a_command_that_cannot_be_run_ends_as_in_a_shell() {
     assert_eq!(none.status.code(), Some(127));
     assert!(complaint(&none).contains("there is no command `no-such-command-anywhere`"));
     assert_eq!(counters(&["--", "/etc/passwd"]).status.code(), Some(126));
-    assert_eq!(counters(&["--", ""]).status.code(), Some(127));
+    let empty = counters(&["--", ""]);
+    assert_eq!(empty.status.code(), Some(127));
+    assert!(complaint(&empty).contains("the command is empty"), "{}", complaint(&empty));
     assert_eq!(counters(&[]).status.code(), Some(2));
+}
+
+#[test]
+fn a_process_of_number_zero_is_not_said_to_be_a_number_that_may_be_written() {
+    for number in ["0", "-1"] {
+        let refused = counters(&["--pid", number]);
+        let said = complaint(&refused);
+        assert!(refused.status.code() == Some(2) && said.contains("write a whole number from 1 to"), "{said}");
+    }
 }
 
 #[test]

@@ -206,6 +206,14 @@ fn kill_9_at_any_moment_leaves_whole_segments_and_the_next_recorder_goes_on() {
 }
 
 #[test]
+fn a_file_in_place_of_the_folder_is_called_a_file_before_a_server_is_asked() {
+    let user = User::new();
+    let file = user.file("shop", b"");
+    let refused = user.refused(&format!("record --on postgres://me@127.0.0.1:1/db --to {file}"), 1);
+    assert!(refused.contains("shop is a file, and a recording is a folder"), "{refused}");
+}
+
+#[test]
 fn a_second_recorder_on_the_same_folder_and_a_folder_that_takes_no_file_are_refused() {
     let Some(trial) = Trial::start(&[]) else { return };
     let user = User::new();

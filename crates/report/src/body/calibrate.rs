@@ -8,16 +8,12 @@ mod plans;
 mod sql;
 mod statements;
 
-use measure::schema::calibrate::{self, READING_MILLIS, WITHIN_LIMIT};
+use measure::schema::calibrate::{self, READING_MILLIS, SET_CONSTANTS as CONSTANTS, WITHIN_LIMIT};
 use measure::{Case, Metric, Run, Unit};
 
 use crate::page::number::{range as range_of, range_in_words, three_digits};
 use crate::page::parameters::cell;
 use crate::page::{Align, Cell, Section, Table};
-
-/// The constants of a set.
-const CONSTANTS: [&str; 5] =
-    ["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"];
 
 /// How the column of samples reads.
 const SAMPLES: &str = "samples: the largest divided by the smallest, for the value where they are furthest apart";
@@ -232,8 +228,10 @@ fn list(heading: String, items: Vec<String>) -> Option<Section> {
 fn remedies(cases: &[&Case]) -> Option<Section> {
     let line = |case: &&Case| {
         let median = |name: &str| case.metric(name).map_or(String::new(), |metric| three_digits(metric.median()));
-        let [query, node, advice] = ["query", "node_then", "advice"].map(|name| cell(case, name));
-        format!("{query}: {} ms, and {} ms by {node}; {advice}", median("time_now"), median("time_then"))
+        let [query, advice, now, then] = ["query", "advice", "node_now", "node_then"].map(|name| cell(case, name));
+        let differs = chart::steps(&now, &then);
+        let [now, then] = ["time_now", "time_then"].map(median);
+        format!("{query}: {now} ms, and {then} ms with another plan ({differs}); {advice}")
     };
     let heading = "Where no constants help, because a plan that no set leads to is faster:";
     list(heading.into(), cases.iter().map(line).collect())
@@ -299,7 +297,9 @@ fn tablespaces(cases: &[&Case]) -> Option<Table> {
 /// The ends of an interval.
 fn interval(case: &Case, low: &str, high: &str) -> Option<Cell> {
     let ends = (case.metric(low)?.median(), case.metric(high)?.median());
-    let text = range_of(&three_digits(ends.0), &three_digits(ends.1));
+    // A dash before a minus sign would read as one of the two.
+    let range: fn(&str, &str) -> String = if ends.0.min(ends.1) < 0.0 { range_in_words } else { range_of };
+    let text = range(&three_digits(ends.0), &three_digits(ends.1));
     Some(Cell { spread: Some(ends), ..text.into() })
 }
 
@@ -332,6 +332,31 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_interval_below_0_has_no_dash_before_a_minus_sign() {
+        let text = |low: f64, high: f64| {
+            let mut case = Case::new(Parameters::default());
+            case.metrics.push(calibrate::VALUE_LOW.single("t", low));
+            case.metrics.push(calibrate::VALUE_HIGH.single("t", high));
+            interval(&case, "value_low", "value_high").unwrap().text
+        };
+        assert_eq!(text(-0.00169, -0.000_084_9), "-0.00169 to -0.0000849");
+        assert_eq!(text(0.5, 0.75), "0.500–0.750");
+    }
+
+    #[test]
+    fn a_plan_that_is_faster_is_named_by_the_steps_that_differ_and_not_by_one_that_both_may_have() {
+        let parameters = json!({
+            "query": "loser", "node_now": "Aggregate (Finalize)", "node_then": "Aggregate", "advice": "ANALYZE",
+        });
+        let mut case = Case::new(parameters.as_object().unwrap().clone());
+        case.metrics.push(calibrate::TIME_NOW.single("t", 64.4));
+        case.metrics.push(calibrate::TIME_THEN.single("t", 46.6));
+        let Some(Section::List { items, .. }) = remedies(&[&case]) else { panic!("no list") };
+        let differs = "Aggregate (Finalize) → Aggregate, no longer in parallel";
+        assert_eq!(items, [format!("loser: 64.4 ms, and 46.6 ms with another plan ({differs}); ANALYZE")]);
+    }
 
     #[test]
     fn times_are_too_short_only_where_they_differ_by_less_than_readings_do() {

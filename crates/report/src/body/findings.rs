@@ -4,9 +4,9 @@ use measure::schema::every::findings as every;
 use measure::schema::page::findings as row;
 use measure::sorting;
 use measure::{Finding, Run, Severity};
-use serde_json::Value;
 
 use super::head::database;
+use super::source::source_words;
 use super::subjects::SUBJECT;
 use crate::page::{Findings, Section};
 
@@ -32,12 +32,7 @@ pub(super) fn findings(run: &Run, gives: fn(&Run, &str) -> bool) -> (Option<Sect
     let others: Vec<Finding> = unfinished(run).into_iter().chain(others).collect();
     // On the page of one statement a reader would take them for that statement's.
     let is_of_one_statement = run.experiment == "profile" && run.subject.contains_key("statement");
-    let whole = match run.subject.get("source").and_then(Value::as_str) {
-        None => "trace",
-        Some(source) if source.ends_with("log") => "log",
-        Some(_) => "profile",
-    };
-    let heading = is_of_one_statement.then(|| format!("Of the whole {whole}:"));
+    let heading = is_of_one_statement.then(|| format!("Of the whole {}:", source_words(run).whole));
     (first, Section::Findings(Findings { answers, others, heading }))
 }
 

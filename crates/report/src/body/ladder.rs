@@ -30,31 +30,37 @@ enum Group {
 
 struct Rung {
     name: &'static str,
-    label: &'static str,
     group: Group,
     suffix: &'static str,
 }
 
-const fn rung(name: &'static str, label: &'static str, group: Group, suffix: &'static str) -> Rung {
-    Rung { name, label, group, suffix }
+impl Rung {
+    /// Its name on the page.
+    fn label(&self) -> &'static str {
+        ladder::label(self.name)
+    }
 }
 
-/// The rungs from the processor outwards. A new rung is one row here.
+const fn rung(name: &'static str, group: Group, suffix: &'static str) -> Rung {
+    Rung { name, group, suffix }
+}
+
+/// The rungs from the processor outwards. A new rung is one row here, and one of names in the schema.
 const RUNGS: &[Rung] = &[
-    rung("l1", "L1 cache", Group::Load, ""),
-    rung("l2", "L2 cache", Group::Load, ""),
-    rung("l3", "L3 cache", Group::Load, ""),
-    rung("dram", "DRAM, 4 KiB pages", Group::Load, ""),
-    rung("dram-huge", "DRAM, 2 MiB pages", Group::Alone, ""),
-    rung("dram-sequential", "DRAM in sequence", Group::Alone, " / block"),
-    rung("system-call", "system call", Group::Alone, ""),
-    rung("pool-get", "buffer pool: get", Group::Read, ""),
-    rung("lio", "buffer pool: get + rows", Group::Read, ""),
-    rung("page-cache-read", "OS page cache", Group::Read, ""),
-    rung("storage-round-trip", "storage's cache", Group::Read, ""),
-    rung("device-random-depth-1", "device, one at a time", Group::Read, ""),
-    rung("device-random-best-depth", "device, many at a time", Group::Alone, " / block"),
-    rung("device-sequential", "device, in sequence", Group::Alone, " / block"),
+    rung("l1", Group::Load, ""),
+    rung("l2", Group::Load, ""),
+    rung("l3", Group::Load, ""),
+    rung("dram", Group::Load, ""),
+    rung("dram-huge", Group::Alone, ""),
+    rung("dram-sequential", Group::Alone, " / block"),
+    rung("system-call", Group::Alone, ""),
+    rung("pool-get", Group::Read, ""),
+    rung("lio", Group::Read, ""),
+    rung("page-cache-read", Group::Read, ""),
+    rung("storage-round-trip", Group::Read, ""),
+    rung("device-random-depth-1", Group::Read, ""),
+    rung("device-random-best-depth", Group::Alone, " / block"),
+    rung("device-sequential", Group::Alone, " / block"),
 ];
 
 /// One line of the table.
@@ -106,7 +112,7 @@ fn label(line: &Line) -> String {
     let label = match (line.rung.name, parameters::ROWS.in_case(line.case), parameters::DEPTH.in_case(line.case)) {
         ("lio", Some(rows), _) => format!("buffer pool: get + {rows} rows"),
         ("device-random-best-depth", _, Some(depth)) => format!("device, {depth} at a time"),
-        _ => line.rung.label.to_string(),
+        _ => line.rung.label().to_string(),
     };
     let label = match parameters::TOUCH.in_case(line.case) {
         Some(touch) => format!("{}, {touch}", label.replace("at a time", "deep").replace("one deep", "1 deep")),
@@ -140,8 +146,8 @@ fn absent(run: &Run) -> Option<String> {
     for rung in RUNGS.iter().filter(|rung| !is_measured(rung)) {
         let reason = reason(run, rung);
         match missing.iter_mut().find(|(known, _)| reason.is_some() && *known == reason) {
-            Some((_, labels)) => labels.push(rung.label),
-            None => missing.push((reason, vec![rung.label])),
+            Some((_, labels)) => labels.push(rung.label()),
+            None => missing.push((reason, vec![rung.label()])),
         }
     }
     let missing: Vec<String> = missing.iter().map(|(reason, labels)| with_reason(*reason, labels)).collect();
@@ -162,4 +168,17 @@ fn with_reason(reason: Option<&str>, labels: &[&str]) -> String {
 fn reason<'a>(run: &'a Run, rung: &Rung) -> Option<&'a str> {
     let finding = run.findings.iter().find(|finding| finding.id.strip_prefix(ABSENT_PREFIX) == Some(rung.name));
     finding.map(|finding| finding.message.trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rung_has_a_name_for_the_page_and_sentences_use_it() {
+        for rung in RUNGS {
+            assert_ne!(rung.label(), rung.name, "the schema does not name it");
+            assert_eq!(ladder::in_words(rung.name), format!("rung \"{}\"", rung.label()));
+        }
+    }
 }

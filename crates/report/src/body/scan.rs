@@ -12,7 +12,7 @@ use super::subjects::{self, comparison, subject};
 use crate::page::number::grouped;
 use crate::page::table::Scale;
 use crate::page::{Align, Cell, Section, Table};
-use label::{label, published};
+use label::{is_unread, label, published, published_beside};
 
 /// Titles of the cost of a row on several subjects: where every block was cached, and where some were read.
 const ALL_IN_MEMORY: &str = "Nanoseconds of CPU for a row, everything in memory:";
@@ -49,7 +49,7 @@ fn side_by_side(run: &Run, cases: &[&Case]) -> Vec<Table> {
             count if spec == scan::GETS => Some(Cell::count(count.median())),
             other => Some(Cell::median(other)),
         };
-        let table = comparison(cases, ("path", &label), &value, &|case| published(&spec, case))?;
+        let table = comparison(cases, ("path", &label), &value, &|case| published_beside(&spec, case))?;
         Some(Table { title: Some(title.into()), ..table })
     };
     shown.into_iter().filter_map(table).collect()
@@ -127,21 +127,23 @@ fn sizes(cases: &[&Case]) -> Option<Table> {
         .unless_empty()
 }
 
-/// How the columns in memory came out: each with the encodings that its units have chosen.
+/// How the columns in memory came out: each with the encodings that its units have chosen, one in a line, because
+/// several do not fit into one.
 fn encodings(run: &Run) -> Option<Table> {
     let engine = run.subject.get("columns").or_else(|| run.subject.get("beside")?.get("engine")?.get("columns"));
     let columns = engine?.as_array()?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    let encodings = |column: &Value| {
+    let mut rows: Vec<(String, Option<f64>, String)> = Vec::new();
+    for column in columns {
         let all = column["encodings"].as_array().map_or(&[][..], Vec::as_slice);
-        all.iter().map(text).collect::<Vec<_>>().join(", ")
-    };
-    Table::over(columns)
-        .column("column in memory", Align::Left, |column| text(&column["name"]))
-        .column("× smaller", Align::Decimal, |column| {
-            column["compression_ratio"].as_f64().map(|ratio| Cell::digits(ratio, Unit::Ratio))
-        })
-        .column("units by encoding", Align::Left, encodings)
+        let mut all = all.iter().map(text);
+        rows.push((text(&column["name"]), column["compression_ratio"].as_f64(), all.next().unwrap_or_default()));
+        rows.extend(all.map(|encoding| (String::new(), None, encoding)));
+    }
+    Table::over(&rows)
+        .column("column in memory", Align::Left, |(name, ..)| name.clone())
+        .column("× smaller", Align::Decimal, |(_, ratio, _)| ratio.map(|ratio| Cell::digits(ratio, Unit::Ratio)))
+        .column("units by encoding", Align::Left, |(.., encoding)| encoding.clone())
         .unless_empty()
 }
 
@@ -155,8 +157,8 @@ fn published_table(cases: &[&Case]) -> Option<Table> {
         }
     }
     let is_counted = is_counted(cases);
-    // Where there are counts, the published ones stand next to them.
-    let count = |spec: &Spec, case: &Case| published(spec, case).filter(|_| !is_counted);
+    // Where there are counts, the published ones stand next to them, but for a scan of another kind.
+    let count = |spec: &Spec, case: &Case| published(spec, case).filter(|_| !is_counted || is_unread(case));
     let title = format!(
         "Published in {}, {} rows in {} blocks:",
         scan::TABLE_ROWS.source,

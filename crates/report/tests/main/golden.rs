@@ -132,11 +132,29 @@ fn counters_stand_under_their_source_with_the_share_of_the_time() {
 fn a_narrow_page_of_access_paths_keeps_every_name_and_number() {
     let page = report::render(&documents::scan_counted(), &Style { width: 40, ..WIDE });
     assert!(page.lines().all(|line| line.width() <= 40), "{page}");
-    for text in
-        ["index, bad clustering", "in memory, no predicate", "818", "0.0648", "12\u{202f}499", "88.2", "for a get:"]
-    {
+    for text in ["index, bad clustering", "column count", "818", "0.0648", "12\u{202f}499", "88.2", "for a get:"] {
         assert!(page.contains(text), "{text} is lost:\n{page}");
     }
+}
+
+#[test]
+fn a_scan_that_compared_no_row_is_not_set_against_the_published_one_that_did() {
+    let page = report::render(&documents::scan_counted_in_turns(), &WIDE);
+    let of_it = |line: &&str| line.starts_with("column scan, zone maps") && line.contains("0.522");
+    let row = page.lines().find(of_it).unwrap_or_else(|| panic!("it is lost:\n{page}"));
+    assert!(!row.contains("102"), "{row}");
+    let published = |line: &str| line.starts_with("column scan ") && line.contains("102");
+    assert!(page.lines().any(published), "what was published is lost:\n{page}");
+}
+
+#[test]
+fn each_encoding_of_a_column_is_legible_on_a_terminal_of_eighty_columns() {
+    let mut run = documents::scan();
+    let encodings = ["1 × bit-packing, 19 bits; no nulls", "26 × frame of reference, 19 bits; no nulls"];
+    let column = json!({"name": "cust_id", "compression_ratio": 1.56, "encodings": encodings});
+    run.subject.insert("columns".into(), json!([column]));
+    let page = report::render(&run, &Style { width: 80, ..WIDE });
+    assert!(encodings.iter().all(|encoding| page.contains(encoding)), "{page}");
 }
 
 #[test]
@@ -646,12 +664,13 @@ fn the_list_of_runs_tells_models_and_folders_apart() {
         json!({"kind": "model", "name": "hdd-7200"}),
         json!({"kind": "device", "path": "test file made by this run", "folder": "/mnt/fast", "device": "vda"}),
         json!({"kind": "device", "path": "test file made by this run", "device": "vda"}),
+        json!({"kind": "process", "command": "/usr/bin/gzip -k big.log"}),
     ];
     let runs = subjects.into_iter().enumerate().map(run).collect();
     let listing = Listing { runs, unreadable: Vec::new() };
     for listed in [report::render(Shown::Runs(&listing), &WIDE), in_format("csv", Shown::Runs(&listing))] {
         let mut rest = listed.as_str();
-        for named in ["model ssd", "model hdd-7200", "/mnt/fast", "vda"] {
+        for named in ["model ssd", "model hdd-7200", "/mnt/fast", "vda", "gzip"] {
             let at = rest.find(named).unwrap_or_else(|| panic!("{named}: {listed}"));
             rest = &rest[at + named.len()..];
         }

@@ -361,6 +361,16 @@ fn a_breakdown_by_second_is_drawn_with_the_seconds_in_which_nothing_ended() {
 }
 
 #[test]
+fn a_breakdown_by_second_says_in_which_second_a_long_wait_counts() {
+    let ended = "A call and a wait count in the second in which they end.";
+    let mut run = by_second(&[("5".to_string(), 300e3)]);
+    let calls = documents::single("calls", Unit::Count, "trace", 2.0);
+    run.cases.last_mut().unwrap().metrics.push(calls);
+    assert!(in_one_line(&run).contains(ended), "{}", in_one_line(&run));
+    assert!(!in_one_line(&documents::profile_breakdown()).contains(ended), "of other dimensions");
+}
+
+#[test]
 fn a_table_for_a_browser_has_its_sum_however_many_rows_are_left_out_above_it() {
     let seconds: Vec<(String, f64)> = (0..500).map(|second| (second.to_string(), 100e3)).collect();
     let mut run = by_second(&seconds);
@@ -489,6 +499,28 @@ fn the_page_of_a_statement_of_a_log_calls_it_no_trace() {
     assert!(page.contains("Of the whole log:") && !page.contains("Of the whole trace:"), "{page}");
     run.subject.insert("source".into(), json!("PostgreSQL, sampled"));
     assert!(in_one_line(&run).contains("Of the whole profile:"));
+}
+
+#[test]
+fn a_source_that_is_not_known_gets_no_words_of_a_trace_and_none_of_a_log() {
+    let mut run = documents::profile_statement();
+    assert!(in_one_line(&run).contains("parsed by "));
+    // It ends like the name of a log of plans.
+    let unknown = "another server's slow log";
+    run.subject.insert("source".into(), json!(unknown));
+    let page = in_one_line(&run);
+    assert!(page.contains("Of the whole profile:") && !page.contains("parsed by "), "{page}");
+    let mut run = documents::profile();
+    let is_idle = |case: &&mut Case| case.is("table", "class") && case.is("class", "think-time");
+    let idle = run.cases.iter_mut().find(is_idle).unwrap();
+    idle.parameters.insert("class".into(), json!("unrecorded"));
+    let (of_files, of_log) = ("not recorded, between files", "not in the log, between statements");
+    assert!(in_one_line(&run).contains(of_files));
+    run.subject.insert("source".into(), json!("PostgreSQL server log"));
+    assert!(in_one_line(&run).contains(of_log));
+    run.subject.insert("source".into(), json!(unknown));
+    let page = in_one_line(&run);
+    assert!(page.contains("not recorded") && !page.contains(of_files) && !page.contains(of_log), "{page}");
 }
 
 #[test]

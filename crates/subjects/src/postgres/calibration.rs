@@ -790,7 +790,15 @@ pub fn setting_value(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use measure::schema::calibrate::SET_CONSTANTS;
+
     use super::*;
+
+    #[test]
+    fn a_dry_run_assumes_no_cost_of_1_for_want_of_the_constants_own() {
+        let has_own = |name: &&str| ASSUMED_COSTS.iter().any(|(cost, _)| cost == name);
+        assert!(SET_CONSTANTS.iter().all(has_own), "{ASSUMED_COSTS:?}");
+    }
 
     #[test]
     fn a_constant_is_written_without_an_exponent() {

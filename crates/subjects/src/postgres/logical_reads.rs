@@ -124,6 +124,8 @@ pub struct ServerReads {
     meter: Meter,
     notes: Notes,
     asked: Asked,
+    /// The cells whose tables were loaded, also those that gave way to the next one.
+    loaded: Vec<Cell>,
     table: Option<ServerTable>,
     // Dropped last: the session has to end before its server.
     private: Option<PrivateServer>,
@@ -154,7 +156,7 @@ impl ServerReads {
         let meter = Meter::open(session)?;
         schema.create_table(EMPTY, "c1 varchar", "")?;
         notes.note_meter(&meter);
-        Ok(ServerReads { schema, meter, notes, asked, table: None, private })
+        Ok(ServerReads { schema, meter, notes, asked, loaded: Vec::new(), table: None, private })
     }
 
     fn table(&self) -> Result<&ServerTable, SubjectError> {
@@ -237,6 +239,16 @@ impl ServerReads {
         }
         session.run(&format!("VACUUM (ANALYZE) {wanted}"))?;
         Ok(())
+    }
+
+    /// Notes a table that is there with all that its readers need.
+    fn note_loaded(&mut self, cell: Cell, block_bytes: u64) {
+        // A dry run makes nothing.
+        if !self.schema.session().is_rehearsal() {
+            let alone = Asked { cells: vec![cell], ..self.asked.clone() };
+            self.notes.note_made(needs(&alone, block_bytes).made);
+            self.loaded.push(cell);
+        }
     }
 
     /// Removes the table with all that belongs to it.
@@ -323,7 +335,11 @@ impl Subject for ServerReads {
     }
 
     fn finish(self: Box<Self>) -> Closing {
-        let ServerReads { schema, notes, .. } = *self;
+        let ServerReads { mut schema, mut notes, asked, loaded, .. } = *self;
+        let facts = schema.session().facts();
+        // ^C may end the run before the largest table is there: nothing is said of a table that was never made.
+        let exceeding = exceeding(&Asked { cells: loaded, ..asked }, facts.block_bytes, facts.buffer_bytes);
+        exceeding.into_iter().for_each(|finding| notes.find(finding));
         notes.close(Some(schema))
     }
 }
@@ -338,10 +354,12 @@ impl LogicalReads for ServerReads {
         self.remove_table()?;
         let second = Duration::from_secs(1);
         let layout = Layout::of(*cell)?;
+        let block_bytes = self.schema.session().facts().block_bytes;
         self.send(
             &layout,
             &mut tenths(progress, |sent, of| (format!("sending rows of {cell}, {sent} of {of}"), second)),
         )?;
+        self.notes.note_made(layout.blocks(block_bytes) * block_bytes);
         let mut costs = Vec::new();
         for number in 1..=FIRST_SCANS {
             progress(&format!("first scan {number} of {cell}"), second);
@@ -355,6 +373,7 @@ impl LogicalReads for ServerReads {
             progress(&format!("preparing {access} for {cell}"), second);
             self.prepare_access(&layout, *access)?;
         }
+        self.note_loaded(*cell, block_bytes);
         let rows = layout.rows();
         self.table = Some(ServerTable { layout, blocks, accesses, found_by_key: None });
         let first = Sources {
@@ -438,15 +457,14 @@ impl LogicalReads for ServerReads {
     }
 }
 
-/// Checks that there is room for the tables, and notes one that the shared buffers cannot hold.
+/// Checks that there is room for the tables, none of which is made yet.
 fn check_room(session: &Session, asked: &Asked, notes: &mut Notes) -> Result<(), SubjectError> {
-    let facts = session.facts();
-    notes.check_space(session, needs(asked, facts.block_bytes).made, "--payload")?;
-    exceeding(asked, facts.block_bytes, facts.buffer_bytes).into_iter().for_each(|finding| notes.find(finding));
+    notes.check_space(session, needs(asked, session.facts().block_bytes).made, "--payload")?;
+    notes.made = 0;
     Ok(())
 }
 
-/// The finding about a table that the shared buffers cannot hold.
+/// The finding about the largest table, where the shared buffers cannot hold it.
 pub(super) fn exceeding(asked: &Asked, block_bytes: u64, buffer_bytes: u64) -> Option<Finding> {
     let read = |layout: &Layout| {
         let index = if is_indexed(asked, layout) { layout.index_bytes() } else { 0 };
@@ -570,6 +588,22 @@ mod tests {
         let pass = Pass { access: Access::Index, touch: Touch::Rows, threads: 1, laps: 1, as_of: None };
         assert_eq!(subject.count(&pass).unwrap().unwrap().counts.rows, rows);
         assert!(Box::new(subject).finish().outcome.is_ok());
+    }
+
+    #[test]
+    fn a_run_that_ended_before_its_table_was_loaded_warns_of_no_table() {
+        let is_warned = |is_loaded: bool| {
+            let mut subject = opened(ServerSettings::new(1 << 20))?;
+            assert_eq!(subject.notes.made, 0);
+            if is_loaded {
+                subject.prepare(&Table::Made(CELL), &mut |_, _| {}).unwrap();
+                assert!(subject.notes.made > CELL.payload, "{}", subject.notes.made);
+            }
+            let found = Box::new(subject).finish().findings;
+            Some(found.iter().any(|finding| row::TABLE_EXCEEDS_BUFFERS.has(&finding.id)))
+        };
+        let Some(without_table) = is_warned(false) else { return };
+        assert_eq!((without_table, is_warned(true)), (false, Some(true)));
     }
 
     #[test]

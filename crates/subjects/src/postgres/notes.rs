@@ -41,8 +41,8 @@ pub struct Notes {
     pub(super) shares: Shares,
     /// On a given server, what others had in its buffers.
     displaced: Option<Displaced>,
-    /// Bytes of tables and indexes at one time.
-    made: u64,
+    /// Bytes of tables and indexes at one time: those that there was to be room for, or those that were made.
+    pub(super) made: u64,
     has_hidden: bool,
     clock: Clock,
 }
@@ -129,6 +129,11 @@ impl Notes {
         Ok(())
     }
 
+    /// Notes that this many bytes of tables and indexes are there at one time.
+    pub fn note_made(&mut self, bytes: u64) {
+        self.made = self.made.max(bytes);
+    }
+
     /// Notes what a killed run left, and on a given server what others have in its buffers.
     pub fn begin(&mut self, schema: &mut Schema, is_private: bool) -> Result<(), SubjectError> {
         self.findings.extend(leftovers_removed(schema.leftovers() as u64));
@@ -191,8 +196,9 @@ impl Notes {
     pub fn close(mut self, schema: Option<Schema>) -> Closing {
         let outcome = schema.map_or(Ok(()), |mut schema| {
             let displaced = self.displaced.take().map(|displaced| displaced.end(schema.session(), self.made));
-            // Where it cannot be counted any more, the server is gone or the user wants to stop.
-            self.findings.extend(displaced.and_then(Result::ok));
+            // Where it cannot be counted any more, the server is gone or the user wants to stop; and where nothing was
+            // made, nothing was displaced.
+            self.findings.extend(displaced.and_then(Result::ok).filter(|_| self.made > 0));
             Ok(schema.finish()?)
         });
         self.findings.extend(schema_left(&outcome, &self.address));

@@ -189,6 +189,10 @@ fn the_help_is_whole_on_a_small_terminal_and_names_every_letter_and_what_q_does_
         let letter = format!("  {} ", mark(row.class).0);
         assert!(format!("  {explained}").contains(&letter), "no {letter} of {}", row.key);
     }
+    // A letter of two classes is explained by the titles that the legend has.
+    for class in [Class::Concurrency, Class::Configuration, Class::Application] {
+        assert!(explained.contains(class.title(true)), "{class:?}");
+    }
 }
 
 #[test]

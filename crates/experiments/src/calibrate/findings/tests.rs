@@ -9,7 +9,7 @@ use sides::proptest::option;
 use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
 use sides::proptest::sample::select;
 use sides::{Reading, both_sides, reading, says};
-use subjects::postgres::calibration::own_queries::Listed;
+use subjects::postgres::calibration::own_queries::{Listed, OwnQuery};
 use subjects::postgres::calibration::queries::Unfinished;
 use subjects::postgres::calibration::server_caches::ServerCaches;
 use subjects::postgres::calibration::tablespaces::Tablespace;
@@ -28,8 +28,8 @@ use crate::calibrate::tablespaces::SpaceCost;
 use crate::calibrate::told_state::Unseen;
 use crate::calibrate::turn::{self, Planned, Switch, Tried, Turn};
 use crate::calibrate::{
-    absent_constants, absent_remedies, crossover, listed_hidden, listed_lost, listed_without_tables, tablespaces,
-    told_state, verification, zero_costs,
+    absent_constants, absent_remedies, compared_alone, crossover, listed_hidden, listed_lost, listed_without_tables,
+    repeats, tablespaces, told_state, verification, zero_costs,
 };
 use crate::journal::Kept;
 
@@ -162,8 +162,11 @@ fn a_query_that_a_set_harms_keeps_its_constants_and_the_advice_names_it() {
         assert!(one.contains(part), "no {part}: {one}");
     }
     assert!(!said(State::AsFound, 0).contains("but not for"));
-    assert!(said(State::AsFound, 2).contains("keep the server's own constants."), "two of ten");
-    assert!(said(State::Cached, 1).contains("keep the server's own constants."), "readpath's queries stand for others");
+    let kept = "keep the server's own constants, because 2 queries certainly take much longer, the worst 3.00 times";
+    assert!(said(State::AsFound, 2).contains(kept), "two of ten");
+    let ours = said(State::Cached, 1);
+    let kept = "keep the server's own constants, because one query certainly takes 3.00 times as long.";
+    assert!(ours.contains(kept), "readpath's queries stand for others: {ours}");
 }
 
 #[test]
@@ -179,6 +182,7 @@ fn a_query_whose_runs_were_ended_is_said_to_take_at_least_as_many_times_as_long(
     assert!(exception.contains("q0 (at least 50.0 times as long with the set)"), "{exception}");
     assert!(exception.contains("and the worst 0.500 times as long"), "{exception}");
     let kept = said(2, &|| Variant::ended(&[1], 500.0));
+    assert!(kept.contains("2 queries certainly take much longer, the worst at least 50.0 times as long."), "{kept}");
     for part in ["take at least 1.26 times", "at least 1.04 s instead of 100 ms", "and the worst at least 50.0 times"] {
         assert!(kept.contains(part), "no {part}: {kept}");
     }
@@ -307,7 +311,7 @@ fn a_run_that_is_cut_short_says_what_an_advised_set_harms_and_where_that_was_not
     use State::{Cached, Cold, System};
     let said = |timed: &[(State, f64)], cut: &[State]| {
         let timed = timed.iter().map(|(state, factor)| five_by(*state, *factor));
-        // What the first rounds seem to show is no time yet.
+        // What the first rounds show is no figure of the set yet.
         let cut = cut.iter().map(|state| Comparison { is_timed: false, ..five_by(*state, 9.0) });
         let all: Vec<Comparison> = timed.chain(cut).collect();
         let advice = Advice::of(&all[0].sets, &all[0].judged, "cached");
@@ -320,15 +324,21 @@ fn a_run_that_is_cut_short_says_what_an_advised_set_harms_and_where_that_was_not
     let unknown = format!("Whether it harms queries that run with nothing cached {ended}");
     let whole = said(&[(Cached, 0.5), (System, 6.2), (Cold, 0.5)], &[]);
     assert!(whole.ends_with(harm), "{whole}");
-    for cut in [&[Cold][..], &[]] {
-        let said = said(&[(Cached, 0.5), (System, 6.2)], cut);
-        assert!(said.ends_with(&format!("{harm} {unknown}")), "while it ran in the last state, or before: {said}");
-    }
+    let before = said(&[(Cached, 0.5), (System, 6.2)], &[]);
+    assert!(before.ends_with(&format!("{harm} {unknown}")), "{before}");
+    let begun = |state: &str| {
+        format!(
+            "Whether it harms queries that run {state} was not measured to the end, because the run was ended first: \
+             so far, one query takes 9.00 times as long."
+        )
+    };
+    let last = said(&[(Cached, 0.5), (System, 6.2)], &[Cold]);
+    assert!(last.ends_with(&format!("{harm} {}", begun("with nothing cached"))), "{last}");
     let first = said(&[(Cached, 0.5)], &[System]);
-    let both = format!("that run cached by the operating system or with nothing cached {ended}");
+    let both = format!("{} {unknown}", begun("cached by the operating system"));
     assert!(first.ends_with(&both) && !first.contains("for this state alone"), "{first}");
     let kept = said(&[(Cached, 1.0)], &[System]);
-    assert!(kept.contains("keep the server's own constants.") && !kept.contains(ended), "{kept}");
+    assert!(kept.contains("keep the server's own constants, because ") && !kept.contains(ended), "{kept}");
 }
 
 /// A state in which queries were compared, how many of nine got another plan, how many times as long these then took,
@@ -599,7 +609,7 @@ fn a_query_that_decides_against_a_set_does_not_hide_those_that_a_longer_limit_wo
         said_of(State::AsFound, halved.chain(harmed).chain(near).chain(beyond).collect(), None)
     };
     let both = said(1, 1, 1);
-    assert!(both.contains("keep the server's own constants."), "{both}");
+    assert!(both.contains("keep the server's own constants, because "), "{both}");
     let open = " 2 of the queries that get a different plan with the set `cached` are undecided because of the time \
                 limit, and a longer one can decide them: use a larger --time-limit.";
     assert!(both.contains(open), "{both}");
@@ -654,7 +664,7 @@ fn a_query_that_a_set_alone_makes_fail_is_an_exception_or_keeps_all_from_the_set
     assert!(many.contains("set seq_page_cost = 0.500, but not for 1 of your queries."), "{many}");
     assert!(many.contains("last (with the set, it ends with an error)."), "{many}");
     let few = said(8);
-    assert!(few.contains("keep the server's own constants."), "{few}");
+    assert!(few.contains("keep the server's own constants, because "), "{few}");
     let timed = "With the set `cached`, 9 of your 9 queries get a different plan; the 8 that end without an error take \
                  0.500 times as long on average, 40.0 ms instead of 80.0 ms together";
     assert!(few.contains(timed), "{few}");
@@ -711,6 +721,55 @@ fn what_is_said_of_queries_fits_their_number() {
 }
 
 #[test]
+fn of_one_query_no_average_no_sum_and_no_worst_is_said_and_its_bound_stays() {
+    let said = |plans: [Variant; 2]| said_of(State::AsFound, vec![Compared::of("q", plans.into())], None);
+    let whole = said([Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])]);
+    assert!(whole.contains("; it takes 0.500 times as long, 5.00 ms instead of 10.0 ms. With turns"), "{whole}");
+    let ended = said([Variant::ended(&[0], 1000.0), Variant::of(&[1], &[500.0; 3])]);
+    assert!(ended.contains("; it takes at most 0.500 times as long, 500 ms instead of 1.00 s."), "{ended}");
+    for said in [whole, ended] {
+        assert!(["on average", "together", "the worst"].iter().all(|word| !said.contains(word)), "{said}");
+    }
+}
+
+#[test]
+fn a_run_that_times_queries_is_advised_only_where_some_can_be_timed() {
+    let said = |changed: usize, is_open: bool| {
+        let one = |number: usize| {
+            let sets: &[&[usize]] = if number < changed { &[&[0], &[1]] } else { &[&[0, 1]] };
+            let why = is_open.then(|| Unfinished::Refused("its parameters have no values".into()));
+            let variants = sets.iter().map(|sets| Variant::of(sets, &[])).collect();
+            Compared { not_timed: why, ..Compared::of("q", variants) }
+        };
+        let sets = vec![set("now"), set("cached")];
+        compared_alone(&Comparison::timed(State::AsFound, sets, (0..3).map(one).collect()))
+    };
+    assert!(said(2, false).ends_with("repeat the run with --run, which times them"));
+    assert!(said(2, true).ends_with("the queries whose plan some set changes cannot be run"));
+    for is_open in [true, false] {
+        assert_eq!(said(0, is_open), "plans were compared and nothing was run");
+    }
+}
+
+#[test]
+fn a_query_that_has_the_text_of_another_one_counts_once_and_is_not_said_to_be_refused() {
+    let text = |name: &str, text: &str| OwnQuery { name: name.into(), text: text.into() };
+    let asked = [text("first", "SELECT 1"), text("second", "SELECT 2"), text("again", "SELECT 1")];
+    let why = |at: usize| repeats(&asked[at].text, &asked[..at]);
+    assert_eq!([0, 1].map(why), [None, None]);
+    let again = why(2).unwrap();
+    assert!(again.is_repeated() && again.sentence().contains("the same text as `first`"), "{again:?}");
+    let one = Compared::of("q", vec![Variant::of(&[0, 1], &[])]);
+    let refused = vec![("again".to_string(), again)];
+    let sets = vec![set("now"), set("cached")];
+    let comparison = Comparison { refused, ..Comparison::timed(State::AsFound, sets, vec![one]) };
+    let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+    let said = whole(&comparison, &advice);
+    assert!(said.contains(" 1 query has the same text as an earlier one and is not counted again."), "{said}");
+    assert!(!said.contains("could not be explained"), "{said}");
+}
+
+#[test]
 fn a_role_whose_name_needs_quotation_marks_has_them_in_the_grant_that_a_finding_advises() {
     let listed = |hidden: u64| Listed { hidden, hidden_percent: 50.0, ..Listed::default() };
     let said = |hidden: u64| listed_hidden(&listed(hidden), "web-shop").unwrap().message;
@@ -753,6 +812,7 @@ fn advice_of_states() -> Reading {
         (select(states.collect::<Vec<_>>()), 0..7_usize, factor, prop_oneof![3 => Just(false), 1 => Just(true)]);
     reading(row::ANSWER_ADVICE, values, in_state, |(state, changed, factor, is_withheld)| {
         let state = (*state)?;
+        let times = three_digits(*factor);
         let timed = match changed {
             0 => "no query with a different plan was timed".to_string(),
             1 => "only 1 query with a different plan was timed".to_string(),
@@ -761,9 +821,17 @@ fn advice_of_states() -> Reading {
         let verdict = match () {
             () if *is_withheld => "undecided, because it was busy.".to_string(),
             // A query that takes a quarter longer is enough, and of others four.
-            () if *changed > 0 && *factor > 1.25 => "keep the server's own constants.".to_string(),
+            () if *changed == 1 && *factor > 1.25 => {
+                format!("keep the server's own constants, because one query certainly takes {times} times as long.")
+            }
+            () if *changed > 0 && *factor > 1.25 => format!(
+                "keep the server's own constants, because {changed} queries certainly take much longer, the worst \
+                 {times} times as long."
+            ),
             () if *changed < 4 => format!("undecided, because {timed}, and a verdict needs at least 4."),
-            () if *factor > 1.0 => "keep the server's own constants.".to_string(),
+            () if *factor > 1.0 => "keep the server's own constants, because the queries with a different plan \
+                                    certainly take longer on average."
+                .to_string(),
             () if state.is_own() => "set seq_page_cost = 0.500.".to_string(),
             () => {
                 let copy = if state.is_cold() { ", on a copy: --on postgres:copy:DIRECTORY?dbname=NAME" } else { "" };
@@ -771,10 +839,13 @@ fn advice_of_states() -> Reading {
             }
         };
         let whose = if state.is_own() { "your" } else { "readpath's" };
-        let times = three_digits(*factor);
         let [then, now] = [factor * 1e7, 1e7].map(|one| format_nanos(one * *changed as f64));
-        let together =
-            format!("{times} times as long on average, {then} instead of {now} together, and the worst {times} times");
+        let together = match changed {
+            1 => format!("{times} times as long, {then} instead of {now}."),
+            _ => format!(
+                "{times} times as long on average, {then} instead of {now} together, and the worst {times} times"
+            ),
+        };
         let (faster, slower) = if *factor < 1.0 { (*changed, 0) } else { (0, *changed) };
         let are = if faster == 1 { "is" } else { "are" };
         let sure = format!(
@@ -895,9 +966,10 @@ fn state() -> [Reading; 2] {
             grouped(1_000_000),
             three_digits(hits * 100.0)
         );
+        let own = "These counters include the reads of any earlier run of readpath with --run.";
         let read = micros.map(|micros| format!("; a block that was not took {} µs", three_digits(micros)));
         let files = held.map(|held| format!("; the page cache holds {} % of its files", three_digits(held as f64)));
-        Some([found, state.into()].into_iter().chain(read).chain(files).collect())
+        Some([found, state.into(), own.into()].into_iter().chain(read).chain(files).collect())
     });
     [absent, told]
 }

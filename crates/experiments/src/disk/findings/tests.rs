@@ -190,6 +190,20 @@ fn place_is_not_said_to_matter_for_a_twentieth_or_for_what_the_windows_of_a_zone
     assert!(unsteady.contains("1.33 times as much in the inner zone"), "{unsteady}");
 }
 
+#[test]
+fn few_reads_of_a_machines_device_are_no_difference_between_its_zones() {
+    let said = |times: [f64; 2], tier: Option<Tier>| {
+        let read = |(zone, time): (Zone, f64)| (zone, measured(time * 1e3, Some(1e3 / time), tier));
+        zones(&published_with(2), &[(Zone::Outer, times[0]), (Zone::Inner, times[1])].map(read)).unwrap().message
+    };
+    let of_model = said([5.0, 8.0], None);
+    assert!(of_model.starts_with("Place matters on this device"), "a model has no noise: {of_model}");
+    for times in [[5.0, 8.0], [5.0, 5.1]] {
+        let few = said(times, Some(Tier::Storage));
+        assert!(few.starts_with("There are too few reads to tell whether the zones differ"), "{few}");
+    }
+}
+
 /// Zones, those of a model beside the published ones, and the outer half of the model's disk.
 fn places() -> Vec<Reading> {
     let zones = reading(

@@ -136,7 +136,7 @@ fn what_the_ladder_says_follows_from_its_rungs() {
                 |(_, ratio, tier)| {
                     let is_of_device = matches!(tier, None | Some(Tier::Storage));
                     (is_of_device && *ratio >= 3.0)
-                        .then(|| says!["Rung device-sequential:", format!(": {} times.", three_digits(*ratio))])
+                        .then(|| says!["Rung \"device, in sequence\":", format!(": {} times.", three_digits(*ratio))])
                 },
             ),
             reading(row::PAGE_CACHE_LOST, tier(), lost, |tier| {

@@ -412,7 +412,7 @@ fn small_tables() -> Reading {
         machine.host.caches = caches.iter().enumerate().map(level).collect();
         let machine = machine.with_last_cache((caches.last().copied().unwrap_or(1) << 20) / part);
         let parameters = LioParameters { payload: Some(Size(payload << 20)), ..LioParameters::default() };
-        Kept::found(|journal| report_small_tables(&parameters, &machine, journal))
+        Kept::found(|journal| report_small_tables(&parameters, &machine, None, journal))
     };
     let values = (1..9_u64, vec(1..9_u64, 0..3), select(vec![1_u64, 4]));
     reading(row::TABLES_FIT_CACHE, values, of, |(payload, caches, part)| {
@@ -451,16 +451,30 @@ fn runs_that_find_more_or_less_of_one_cache_advise_one_payload() {
         let machine = machine.with_last_cache(usable << 20);
         let payload = Some(Size(4 << 20));
         let parameters = LioParameters { on: on.parse().unwrap(), payload, ..LioParameters::default() };
-        let message = Kept::found(|journal| report_small_tables(&parameters, &machine, journal)).remove(0).message;
+        let message =
+            Kept::found(|journal| report_small_tables(&parameters, &machine, None, journal)).remove(0).message;
         message.split_once("Give --payload ").unwrap().1.to_string()
     };
     assert_eq!([4, 16, 32].map(|usable| advice("engine", 32, usable)), ["256MiB or more."; 3]);
     assert_eq!(advice("engine", 64, 64), "512MiB or more.");
-    let said = advice("postgres://me@localhost/shop", 32, 32);
-    let limit =
-        "256MiB or more. A larger payload does not help where the server's shared buffers cannot hold the table:";
-    assert!(said.starts_with(limit), "{said}");
-    assert!(said.ends_with("over three times its payload for rows of 25 bytes in 25 columns."), "{said}");
+}
+
+#[test]
+fn a_larger_payload_is_no_advice_where_the_servers_buffers_cannot_hold_its_table() {
+    let mut machine = Machine::observe(Stop::default());
+    machine.host.caches = vec![CacheLevel { level: 3, bytes: 32 << 20 }];
+    let machine = machine.with_last_cache(32 << 20);
+    let on = "postgres://me@localhost/shop".parse().unwrap();
+    let parameters = LioParameters { on, payload: Some(Size(32 << 20)), ..LioParameters::default() };
+    let advice = |buffers: u64| {
+        let found = Kept::found(|journal| report_small_tables(&parameters, &machine, Some(buffers << 20), journal));
+        found[0].message.clone()
+    };
+    let small = advice(128);
+    assert!(small.contains("This server cannot show the latter") && !small.contains("Give --payload"), "{small}");
+    assert!(small.contains("tables of over 768 MiB") && small.contains("its shared buffers hold 128 MiB"), "{small}");
+    let large = advice(1024);
+    assert!(large.ends_with("Give --payload 256MiB or more."), "{large}");
 }
 
 #[test]
@@ -470,7 +484,7 @@ fn no_payload_is_advised_where_a_given_file_is_scanned_and_no_table_is_made() {
     let machine = machine.with_last_cache(64 << 20);
     let warnings = |on: &str| {
         let parameters = LioParameters { on: on.parse().unwrap(), ..LioParameters::default() };
-        Kept::found(|journal| report_small_tables(&parameters, &machine, journal)).len()
+        Kept::found(|journal| report_small_tables(&parameters, &machine, None, journal)).len()
     };
     assert_eq!([warnings("sqlite"), warnings("sqlite:shop.db")], [1, 0]);
 }

@@ -13,7 +13,7 @@ use crate::event::{Evidence, TimeScale, Unit, Unread};
 use crate::follow::{Reread, findings};
 use crate::ingest::Ingested;
 use crate::input::{Contents, Duplicates, Kinds, Problem};
-use crate::source::{FileHeader, SourceFile};
+use crate::source::{FileHeader, SOURCES, SourceFile, oracle, postgres_log, recorded};
 
 pub(super) fn readings() -> Vec<Reading> {
     let [one_by_one, further] = left_out();
@@ -122,22 +122,40 @@ fn same_content() -> Reading {
     })
 }
 
-/// Whether an archive holds a trace and a server log, and whether it is read as traces.
+/// Whether an archive holds a trace, a server log and a segment of a recording, and the place of the source that reads
+/// it.
+type Archive = (bool, bool, bool, usize);
+
 fn mixed() -> Reading {
-    let of = |(has_trace, has_log, is_of_traces): &(bool, bool, bool)| {
-        let kinds = Kinds { trace: has_trace.then(|| "b.trc".into()), server_log: has_log.then(|| "c.log".into()) };
+    let of = |(has_trace, has_log, has_segment, place): &Archive| {
+        let mut kinds = Kinds::default();
+        // The order in the archive is not that of the sentence.
+        let files = [
+            (recorded::ROW.kind, "d.parquet", *has_segment),
+            (postgres_log::ROW.kind, "c.log", *has_log),
+            (oracle::ROW.kind, "b.trc", *has_trace),
+        ];
+        files.into_iter().filter(|file| file.2).for_each(|(kind, name, _)| kinds.add(kind, name.into()));
         let contents = Contents { kinds, ..Contents::default() };
-        let source = if *is_of_traces { None } else { Some("PostgreSQL server log") };
+        let source = SOURCES[*place].name;
         said(Ingested { source, ..of_files(vec![SourceFile { contents, ..named("a.tar") }]) })
     };
     let any = || proptest::bool::ANY;
-    reading(row::MIXED_ARCHIVE, (any(), any(), any()), of, |(has_trace, has_log, is_of_traces)| {
-        let read = match is_of_traces {
-            true => "here as traces, and its server logs are not in the profile.",
-            false => "here as server logs, and its traces are not in the profile.",
+    let values = (any(), any(), any(), 0..SOURCES.len());
+    reading(row::MIXED_ARCHIVE, values, of, |(has_trace, has_log, has_segment, place)| {
+        let found = match (has_trace, has_log, has_segment) {
+            (true, true, false) => "b.trc seems to be a trace and c.log a server log",
+            (true, false, true) => "b.trc seems to be a trace and d.parquet a recording",
+            (false, true, true) => "c.log seems to be a server log and d.parquet a recording",
+            (true, true, true) => "b.trc seems to be a trace, c.log a server log and d.parquet a recording",
+            _ => return None,
         };
-        let both = "In a.tar, b.trc seems to be a trace and c.log a server log: an archive is read as one kind, ";
-        (*has_trace && *has_log).then(|| says![format!("{both}{read}")])
+        let read = ["server logs", "recordings", "traces"][*place];
+        let all = [("traces", has_trace), ("server logs", has_log), ("recordings", has_segment)];
+        let others = all.into_iter().filter(|(kind, has)| **has && *kind != read).map(|(kind, _)| kind);
+        let others = others.collect::<Vec<_>>().join(" and ");
+        let said = format!("an archive is read as one kind, here as {read}, and its {others} are not in the profile.");
+        Some(says![format!("In a.tar, {found}: {said}")])
     })
 }
 

@@ -212,7 +212,7 @@ fn of_statement() -> Reading {
             () if *gets > 0 && *cpu <= 10 * gets => "Let it touch fewer blocks",
             () => "Gets do not explain that much CPU",
         };
-        (*cpu > 0).then(|| says![format!("{share} % of the CPU{of_one} is s0 select 1: {work} {advice}")])
+        (*cpu > 0).then(|| says![format!("{share} % of the CPU{of_one} is in statement s0 select 1: {work} {advice}")])
     })
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use measure::quantity::grouped;
 
 use crate::event::{Accounted, TimeScale, Unit};
-use crate::input::{Given, Held, Problem, SharedContents, foreign};
+use crate::input::{Given, Problem, SharedContents, foreign};
 use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
 use crate::source::oracle::account::Accounting;
@@ -21,7 +21,8 @@ use crate::source::unread::UnreadLines;
 
 /// The row of the table of sources.
 pub const ROW: SourceRow = SourceRow {
-    noun: "a trace",
+    noun: foreign::TRACES.noun,
+    kind: foreign::TRACES,
     database: "Oracle",
     name: None,
     // A trace can begin with anything: its calls and waits are what makes it one.
@@ -372,7 +373,7 @@ impl Files {
         self.release(Rest::Nothing, reading);
         self.end_file(self.end, reading);
         for (file, unread) in self.begun.iter_mut().zip(self.unread) {
-            let (all, within) = unread.finish(Held::Trace);
+            let (all, within) = unread.finish(ROW.kind);
             let within = within.into_iter().map(|(name, unread)| (format!("{}/{name}", self.name), unread));
             (file.unread, file.unread_within) = (all, within.collect());
         }

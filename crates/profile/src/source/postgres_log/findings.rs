@@ -12,7 +12,10 @@ use crate::event::{Ticks, Unread};
 pub const UNKNOWABLE: &str = "A log of plans knows elapsed time and, with track_io_timing, the time of I/O. CPU, locks \
     and all other waits are in the time unaccounted within calls; parsing, planning, the client, and statements that \
     were not logged are in the time that is not recorded, which is no response time. The waits of an execution come as \
-    one sum a kind of I/O: a count is that of blocks, a mean that of a block.";
+    one sum per kind of I/O: a count is that of blocks, a mean that of a block.";
+
+/// What plans are counted as that end early.
+pub(super) const CUT: &str = "plans that are cut";
 
 /// What was found in logs, and what a reader of their figures has to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +60,7 @@ pub struct LogSummary {
 }
 
 impl LogSummary {
-    /// Microseconds a block got, at most: elapsed time less the time of reads, over gets; `None` without any.
+    /// Microseconds per block got, at most: elapsed time less the time of reads, over gets; `None` without any.
     pub fn micros_per_get_at_most(&self) -> Option<f64> {
         (self.gets_of_timed > 0).then(|| self.time_without_reads.micros() / self.gets_of_timed as f64)
     }
@@ -106,7 +109,9 @@ fn consequence(finding: &FindingSpec, is_explained: bool) -> &'static str {
         row::NO_NODE_TIMES => ": set auto_explain.log_timing",
         row::NO_IO_TIMES => ": set track_io_timing. The time of these reads is unaccounted for within calls",
         row::NO_SESSIONS => ": add %p to log_line_prefix",
-        row::NO_TIMES => ": add %m to log_line_prefix",
+        row::NO_TIMES => {
+            ": add %m to log_line_prefix. The time between such executions is not known: the interval has none of it"
+        }
         row::PARALLEL_PLANS => ": below a Gather, times of nodes, reads and their times are means of the processes",
         _ => "",
     }
@@ -117,6 +122,9 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
     let mut found = Vec::new();
     found.push(if logs.plans > 0 {
         row::LOG_OF_PLANS.of(UNKNOWABLE)
+    } else if logs.unread.iter().any(|unread| unread.kind == CUT) {
+        row::NO_PLANS.of("The log holds no whole plan in JSON: a plan begins in it and is cut before its end. Give \
+             the log with all of that entry.")
     } else {
         row::NO_PLANS.of("The log holds no plan in JSON. Load auto_explain (session_preload_libraries), and set \
              auto_explain.log_min_duration, auto_explain.log_analyze, auto_explain.log_buffers, \
@@ -155,7 +163,7 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
     }
     if let Some(micros) = logs.micros_per_get_at_most() {
         let message = format!(
-            "Elapsed time less the time of reads is {} a block got, over {}: an upper bound of the cost of a logical \
+            "Elapsed time less the time of reads is {} per block got, over {}: an upper bound of the cost of a logical \
              I/O, because all other work is in it.",
             format_nanos(micros * 1e3),
             counted(logs.gets_of_timed.unsigned_abs(), "block", "blocks")

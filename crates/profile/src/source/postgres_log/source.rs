@@ -1,7 +1,7 @@
 //! From the entries of a server log to calls, waits and plan lines: the same stream that a trace gives.
 //!
-//! An execution with a plan is a call of kind Exec. Its reads are one wait a kind of I/O, because a log has sums and no
-//! single reads. What a log cannot know stays unaccounted within calls: CPU, and waits other than for I/O.
+//! An execution with a plan is a call of kind Exec. Its reads are one wait per kind of I/O, because a log has sums and
+//! no single reads. What a log cannot know stays unaccounted within calls: CPU, and waits other than for I/O.
 //!
 //! A function's statements are logged before the statement that called it, whose figures include theirs: an entry with
 //! a context waits for the next shallower entry of its session, and is taken off it where it ran inside.
@@ -17,7 +17,7 @@ use sys::file::awaited::unless_called_off;
 
 use super::entry::{Entry, Lines};
 use super::figures::{Figures, NodeFigures, figures};
-use super::findings::{LogSummary, findings, of_several_texts};
+use super::findings::{CUT, LogSummary, findings, of_several_texts};
 use super::format::{LogFormat, detect};
 use super::json::Fault;
 use super::message::{PlanMessage, begun_statement, ended_statement, plan_message};
@@ -29,7 +29,7 @@ use crate::event::{
     Wait,
 };
 use crate::input::bytes::Bytes;
-use crate::input::{self, Held, SharedContents};
+use crate::input::{self, SharedContents, foreign};
 use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Meter, Reading, Source, SourceFile, SourceRow};
 use crate::source::session_clock::SessionClock;
@@ -38,7 +38,8 @@ use crate::tables::folding::fold_text;
 
 /// The row of the table of sources.
 pub const ROW: SourceRow = SourceRow {
-    noun: "a server log",
+    noun: foreign::SERVER_LOGS.noun,
+    kind: foreign::SERVER_LOGS,
     database: "PostgreSQL",
     name: Some("PostgreSQL server log"),
     recognises: |_, head| detect(head).is_some(),
@@ -159,6 +160,19 @@ struct SessionState {
     clock: SessionClock,
     /// Inner statements whose caller has not come, by depth.
     waiting: BTreeMap<u16, Vec<Inner>>,
+    /// What those executions took together that ran in no other one and have no time.
+    untimed: Ticks,
+}
+
+impl SessionState {
+    /// Ends its last segment. Executions without a time lengthen it, or are all of it: what passed between them is not
+    /// known, and counts as nothing.
+    fn end(&mut self) -> Option<(Ticks, Ticks)> {
+        match self.clock.end() {
+            Some((first, last)) => Some((first, last + self.untimed)),
+            None => (self.untimed > Ticks::ZERO).then_some((Ticks::ZERO, self.untimed)),
+        }
+    }
 }
 
 /// An inner statement.
@@ -254,10 +268,10 @@ impl LogSource {
     pub fn end(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
         self.end_unread();
         for index in 0..self.states.len() {
-            let mut state = std::mem::take(&mut self.states[index]);
+            let waiting = std::mem::take(&mut self.states[index].waiting);
             let session = SessionIndex(index as u32);
-            state.waiting.values().flatten().for_each(|inner| self.root(session, inner, observer));
-            if let Some((first, last)) = state.clock.end() {
+            waiting.values().flatten().for_each(|inner| self.root(session, inner, observer));
+            if let Some((first, last)) = self.states[index].end() {
                 observer.segment(&self.context, &segment(session, first, last));
             }
         }
@@ -273,7 +287,7 @@ impl LogSource {
     /// Ends the counting of lines that were not read of one log: adds them to those of all logs. Gives them by kind,
     /// and by the file of an archive.
     fn end_unread(&mut self) -> (Vec<Unread>, Vec<(String, Unread)>) {
-        let (unread, within) = std::mem::take(&mut self.unread).finish(Held::ServerLog);
+        let (unread, within) = std::mem::take(&mut self.unread).finish(ROW.kind);
         unread.iter().for_each(|one| Unread::add(&mut self.summary.unread, one));
         (unread, within)
     }
@@ -305,7 +319,7 @@ impl LogSource {
             return Err("plans that a log of another format holds too");
         }
         let mut document = read_plan(plan).map_err(|fault| match fault {
-            Fault::Cut => "plans that are cut",
+            Fault::Cut => CUT,
             Fault::Malformed => "plans that are no JSON or have no node",
             Fault::OutOfRange => BEYOND_BELIEF,
             Fault::TooDeep => "plans with more levels or nodes than are read",
@@ -537,7 +551,7 @@ impl LogSource {
             self.plan_lines(execution, observer);
         }
         if execution.inner.depth == 0 {
-            observer.root(&self.context, &root(execution.session, &execution.inner));
+            self.emit_root(execution.session, &execution.inner, observer);
             return;
         }
         self.states[index].waiting.entry(execution.inner.depth).or_default().push(execution.inner);
@@ -618,6 +632,13 @@ impl LogSource {
     fn orphan(&mut self, session: SessionIndex, inner: &Inner, is_of_call: bool, observer: &mut dyn Observer) {
         self.summary.orphans += 1;
         self.summary.orphans_of_calls += u64::from(is_of_call);
+        self.emit_root(session, inner, observer);
+    }
+
+    fn emit_root(&mut self, session: SessionIndex, inner: &Inner, observer: &mut dyn Observer) {
+        if inner.start.is_none() {
+            self.states[session.0 as usize].untimed += inner.cost.elapsed;
+        }
         observer.root(&self.context, &root(session, inner));
     }
 

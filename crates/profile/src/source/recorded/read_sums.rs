@@ -35,6 +35,7 @@ type StatementPlace<'a> = &'a mut dyn FnMut(&mut Segment, StatementIndex) -> u32
 struct Key {
     owner: Owner,
     file: Arc<str>,
+    /// The place of the tier's word in [`Segment::tiers`], which has all tiers in their order.
     tier: u32,
     /// Powers of two of the blocks and of the time of one.
     length: u32,
@@ -78,9 +79,8 @@ impl ReadSums {
             segment.reads.push(Read { at, seconds, reader, relation, tier: key.tier, sums, estimated });
         }
         for ((index, purpose), sums) in std::mem::take(&mut self.rows.requests) {
-            let purpose = Segment::purposes().iter().position(|word| *word == purpose.name()).unwrap_or(0) as u32;
             let statement = statement(segment, index);
-            segment.requests.push(Request { at, seconds, statement, purpose, sums });
+            segment.requests.push(Request { at, seconds, statement, purpose: purpose as u32, sums });
         }
     }
 
@@ -113,11 +113,10 @@ impl ReadSums {
 impl ReadSink for Rows {
     fn read(&mut self, charged: &Charged<'_>) {
         let Charged { owner, is_estimated, read } = charged;
-        let tier = Segment::tiers().iter().position(|word| *word == read.tier.name()).unwrap_or(0) as u32;
         let mut key = Key {
             owner: owner.clone(),
             file: Arc::clone(&read.file),
-            tier,
+            tier: read.tier as u32,
             length: read.blocks.max(1).ilog2(),
             bucket: bucket_of(read.elapsed),
         };
@@ -182,4 +181,23 @@ fn place<T: PartialEq>(list: &mut Vec<T>, entry: T) -> u32 {
         list.len() - 1
     });
     found as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::words::Word;
+
+    use super::*;
+    use crate::source::sampled::State;
+
+    fn words<W: Word>() -> Vec<&'static str> {
+        W::all().map(W::word).collect()
+    }
+
+    #[test]
+    fn no_tier_purpose_or_state_is_recorded_by_the_word_of_another() {
+        assert_eq!(Segment::tiers(), words::<ReadTier>());
+        assert_eq!(Segment::purposes(), words::<Purpose>());
+        assert_eq!(Segment::states(), words::<State>());
+    }
 }

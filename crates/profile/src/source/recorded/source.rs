@@ -14,7 +14,7 @@ use recording::{Segment, SegmentName};
 use super::read_sums::SLICE_SECONDS;
 use super::replay::replay;
 use crate::event::Ticks;
-use crate::input::{Given, Problem};
+use crate::input::{Given, Problem, foreign};
 use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
 use crate::source::period::{Period, clock};
@@ -24,7 +24,8 @@ use crate::tables::sampled::{Counters, OwnCost};
 
 /// The row of the table of sources. A recording's profile is one of samples: it compares with those of the same server.
 pub const ROW: SourceRow = SourceRow {
-    noun: "a recording",
+    noun: foreign::RECORDINGS.noun,
+    kind: foreign::RECORDINGS,
     database: "PostgreSQL",
     name: Some(SAMPLED_SOURCE),
     recognises: |_, head| recording::is_segment(head),
@@ -196,8 +197,9 @@ impl RecordedSource {
                 self.away.push((reason.to_string(), lost));
             }
         }
-        let rows = replay(segment, span, (accounting, &mut self.reads), &mut reading.listeners);
         let end = head.end.min(span.end);
+        accounting.set_last_clock(end);
+        let rows = replay(segment, span, (accounting, &mut self.reads), &mut reading.listeners);
         self.last = Some(end);
         self.subject.clone_from(&head.subject);
         if let Some(tracing) = segment.tracing.as_ref().filter(|tracing| !tracing.reason.is_empty()) {

@@ -50,6 +50,8 @@ pub struct Accounting {
     since: Ticks,
     /// When that ended which the last look did not meet any more.
     ended: Ticks,
+    /// What the wall clock showed at the last look, where it was recorded.
+    last_clock: Option<i64>,
     calls: u64,
     /// The variance of the time at work of sessions that have ended, in ticks².
     variance: f64,
@@ -114,6 +116,7 @@ impl Accounting {
             now: begun,
             since: Ticks::ZERO,
             ended: begun,
+            last_clock: None,
             calls: 0,
             variance: 0.0,
             samples: 0,
@@ -354,6 +357,12 @@ impl Accounting {
         self.names.context.clock = Some((wall_clock, self.now));
     }
 
+    /// What the wall clock showed at the last look so far. The looks stand for a little more or less time than passed,
+    /// so that their sum ends near it.
+    pub(in crate::source) fn set_last_clock(&mut self, wall_clock: i64) {
+        self.last_clock = Some(wall_clock);
+    }
+
     /// Goes on at another time of the wall clock, after a time in which nothing was recorded.
     pub(in crate::source) fn go_on_at(&mut self, wall_clock: i64, lost: Ticks, observer: &mut dyn Observer) {
         self.lose(lost, observer);
@@ -375,7 +384,8 @@ impl Accounting {
     /// From the first look to the last one, in microseconds since 1970.
     pub(super) fn clocks(&self) -> (i64, i64) {
         let (wall_clock, at) = self.names.context.clock.unwrap_or_default();
-        (self.begun.micros() as i64, wall_clock + (self.now - at).micros() as i64)
+        let last = self.last_clock.unwrap_or_else(|| wall_clock + (self.now - at).micros() as i64);
+        (self.begun.micros() as i64, last)
     }
 
     /// The sessions at work over time.

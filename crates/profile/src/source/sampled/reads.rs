@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use measure::sorting;
+use measure::words::Word;
 
 use super::blocks::Blocks;
 use super::charging::{Charged, Owner, ReadSink};
@@ -206,9 +207,8 @@ impl Reads {
         let mut relations: Vec<RelationRow> = self.relations.iter().map(|of| self.relation_row(of, name)).collect();
         relations.retain(|row| row.tiers.all().reads > 0);
         sorting::by_key(&mut relations, |row| std::cmp::Reverse(row.tiers.all().time));
-        let rows = [ReadTier::PageCache, ReadTier::Device, ReadTier::InFlight, ReadTier::NotSeen];
         Some(ReadTiers {
-            tiers: rows.into_iter().filter_map(|tier| self.tier(tier)).collect(),
+            tiers: ReadTier::all().filter_map(|tier| self.tier(tier)).collect(),
             requests: self.requests.iter().map(|(purpose, sums)| (*purpose, *sums)).collect(),
             hills: self.hills(),
             readers: self.readers(name),

@@ -23,7 +23,7 @@ const REFRESH: Duration = Duration::from_millis(200);
 #[derive(Args)]
 pub(in crate::commands) struct ReadingArguments {
     /// Of files that are given or found in folders, only those of this name, such as '*_ora_4711*'; an archive counts
-    /// by its own name, and all files in it are read
+    /// by its own name where it is given, and all files in it are read; archives in folders are passed over
     #[arg(long, value_name = "GLOB")]
     pub(in crate::commands) name: Option<FileName>,
     /// Of traces, only those that were still being written at this time on the server's wall clock: '2026-11-22 09:00'

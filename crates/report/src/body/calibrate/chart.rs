@@ -329,7 +329,7 @@ const ALONE: [&str; 2] = ["Aggregate", "Aggregate (Hashed)"];
 const NESTED_MAX: usize = 4;
 
 /// Two steps of plans, with the table once where both read the same one in other ways.
-fn steps(now: &str, then: &str) -> String {
+pub(super) fn steps(now: &str, then: &str) -> String {
     if now == PARALLEL && ALONE.contains(&then) {
         return format!("{now} → {then}, no longer in parallel");
     }

@@ -237,12 +237,42 @@ fn switches(cases: &[&Case]) -> Option<Table> {
         Cell { text, ..rows }
     };
     let what = |case: &Case| if cell(case, "switch") == "from-index" { "index scan below" } else { "full scan from" };
-    Table::over(&timed)
+    let has_measured = timed.iter().any(|case| by(case, false).is_some());
+    let table = Table::over(&timed)
         .column("rows", Align::Left, |case| what(case))
         .column("fastest", Align::Right, |case| rows(Some(case)))
-        .column("own", Align::Word, |case| with_verdict(case, true))
-        .column("measured", Align::Word, |case| with_verdict(case, false))
+        .column("own", Align::Word, |case| with_verdict(case, true));
+    let table = match has_measured {
+        true => table.column("measured", Align::Word, |case| with_verdict(case, false)),
+        false => table,
+    };
+    table
         .groups(|case| if is_of(case, "clustered") { "in the order of the index" } else { "scattered" }.into())
         .titled("Where the fastest path changes, and where the planner does (–: nowhere within what was tried):")
         .unless_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_run_without_a_measured_set_has_no_empty_column_for_it() {
+        let case = |constants: &str| {
+            let mut parameters = json!({"part": "switch", "order": "scattered", "switch": "from-index"});
+            if !constants.is_empty() {
+                parameters["constants"] = json!(constants);
+            }
+            Case::new(parameters.as_object().unwrap().clone())
+        };
+        let shown = |constants: &[&str]| {
+            let cases: Vec<Case> = constants.iter().map(|name| case(name)).collect();
+            format!("{:?}", switches(&cases.iter().collect::<Vec<_>>()))
+        };
+        assert!(shown(&["", OWN, "cached"]).contains("measured"));
+        let own = shown(&["", OWN]);
+        assert!(own.contains("own") && !own.contains("measured"), "{own}");
+    }
 }

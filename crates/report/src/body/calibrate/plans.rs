@@ -45,7 +45,7 @@ fn section(case: &Case, set: &str) -> Section {
 fn what_it_takes(case: &Case) -> String {
     let [query, mut verdict] = ["query", "verdict"].map(|name| cell(case, name));
     if is_excepted(case) {
-        verdict += ", and keeps its plan";
+        verdict += ", and should keep the server's own constants";
     }
     let ended = Ended::of(case);
     let at_least =
@@ -138,6 +138,13 @@ mod tests {
         let near = "undecided, the current plan ended after 10.0 s";
         let said = line(near, &[(&TIME_NOW, 10_000.0), (&TIME_THEN, 9000.0)]);
         assert_eq!(said, format!("q: {near}, at least 10\u{202f}000 to 9\u{202f}000 ms"));
+    }
+
+    #[test]
+    fn an_exception_is_not_said_to_keep_its_plan_by_itself() {
+        let parameters = json!({"query": "q", "verdict": "slower", "advice": "keep"});
+        let case = Case::new(parameters.as_object().unwrap().clone());
+        assert_eq!(what_it_takes(&case), "q: slower, and should keep the server's own constants");
     }
 
     #[test]

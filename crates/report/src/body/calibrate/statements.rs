@@ -2,6 +2,7 @@
 //! tablespace; between two lines by which they are cut out of a page. Only what fits the state that the server is in
 //! stands as it is, for the database alone; the rest is commented out.
 
+use measure::quantity::counted;
 use measure::{Case, Metric, Run, Unit};
 use serde_json::Value;
 
@@ -62,7 +63,8 @@ pub(super) fn of(run: &Run, sets: &[&Case]) -> String {
         match advice(state).filter(|set| is_change(set)) {
             Some(set) => {
                 let what = format!("the set {}", cell(set, "constants"));
-                let written = exceptions(run, set) + &ways(run, &what, &settings_of(set));
+                let caution = caution(&excepted(run, set));
+                let written = exceptions(run, set) + &ways(run, &what, &settings_of(set), &caution);
                 text += &match is_for_ours || is_one_of_several(state) {
                     true => commented(state, fits(state), &written),
                     false => {
@@ -145,46 +147,60 @@ fn settings_of(set: &Case) -> Vec<Setting> {
     given.map(|(name, value)| (name.to_string(), plain(value))).collect()
 }
 
+/// The names of the queries that are exceptions from a set, each in one line.
+fn excepted(run: &Run, set: &Case) -> Vec<String> {
+    let is_its = |query: &&Case| ["state", "constants"].iter().all(|name| cell(query, name) == cell(set, name));
+    let queries = part(run, "query").into_iter().filter(is_its).filter(|query| is_excepted(query));
+    queries.map(|query| in_one_line(&cell(query, "query"))).collect()
+}
+
 /// What the queries that are exceptions from a set need before it is set.
 fn exceptions(run: &Run, set: &Case) -> String {
-    let is_its = |query: &&Case| ["state", "constants"].iter().all(|name| cell(query, name) == cell(set, name));
-    let queries = part(run, "query");
-    let names: Vec<String> = queries
-        .iter()
-        .copied()
-        .filter(is_its)
-        .filter(|query| is_excepted(query))
-        .map(|query| cell(query, "query"))
-        .collect();
+    let names = excepted(run, set);
     if names.is_empty() {
         return String::new();
     }
-    let name = |name: &String| remark(&in_one_line(name));
     let own = |(setting, _): &Setting| match now(run, setting) {
         Some(now) => remark(&format!("SET LOCAL {setting} = {};", plain(now))),
         None => remark(&format!("({setting} is left out: its own value is not in the run)")),
     };
     format!(
-        "-- first, because these queries are to keep the constants that are set now:\n{}\
+        "-- First let these queries keep the constants that are set now:\n{}\
          -- in the transaction of each, or by ALTER ROLE for a role of their own:\n{}\n",
-        names.iter().map(name).collect::<String>(),
+        names.iter().map(|name| remark(name)).collect::<String>(),
         settings_of(set).iter().map(own).collect::<String>()
     )
 }
 
+/// What stands directly above statements that are not for these queries: what is active is run as it is.
+fn caution(names: &[String]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let [need, they_are] = if names.len() == 1 { ["needs", "it is"] } else { ["need", "they are"] };
+    format!(
+        "-- CAUTION: not for {}, which {need} the constants above:\n{}\
+         -- If you cannot change how {they_are} run, do not run these statements.\n",
+        counted(names.len() as u64, "query", "queries"),
+        names.iter().map(|name| remark(name)).collect::<String>()
+    )
+}
+
 /// The ways to set settings: for a database, and instead for a session or for the server. One is enough: only the
-/// database's stands as it is.
-fn ways(run: &Run, what: &str, settings: &[Setting]) -> String {
+/// database's stands as it is, under `caution`.
+fn ways(run: &Run, what: &str, settings: &[Setting], caution: &str) -> String {
     let what = in_one_line(what);
+    let reset = |(name, _): &Setting| remark(&format!("RESET {name};"));
     let lines = |before: &str| -> String {
         settings.iter().map(|(name, value)| format!("{before}SET {name} = {value};\n")).collect()
     };
     format!(
-        "-- {what}, for new sessions of the database; what undoes it:\n{}{}\n\
-         -- {what}, for one session instead; RESET ALL undoes it\n{}\n\
+        "-- {what}, for new sessions of the database; what undoes it:\n{}{caution}{}\n\
+         -- {what}, for one session instead; what undoes it:\n{}{}\n\
          -- {what}, for the whole server instead; what undoes it:\n{}{}-- SELECT pg_reload_conf();\n\n",
         levels::remarks(run, Level::Database, settings),
         lines(&format!("{} ", Level::Database.statement(run))),
+        settings.iter().map(reset).collect::<String>(),
         lines("-- "),
         levels::remarks(run, Level::Server, settings),
         lines(&format!("-- {} ", Level::Server.statement(run)))
@@ -265,7 +281,7 @@ fn reads_ahead(run: &Run) -> String {
         }
     }
     if !settings.is_empty() {
-        let mut written = ways(run, "reads ahead", &settings);
+        let mut written = ways(run, "reads ahead", &settings, "");
         written += "-- reads ahead, for a tablespace; what undoes it:\n";
         for (name, value) in &settings {
             written += &format!("-- ALTER TABLESPACE name SET ({name} = {value});\n");
@@ -319,7 +335,7 @@ mod tests {
         let text = of_tablespaces(&run, None);
         let undo = text.split_once(" SET (random_page_cost = 40);\n").map(|(_, undo)| undo);
         assert!(undo.is_some_and(is_commented), "{text}");
-        let text = ways(&run, LINES, &[("seq_page_cost".into(), "2".into())]);
+        let text = ways(&run, LINES, &[("seq_page_cost".into(), "2".into())], "");
         assert!(text.starts_with("-- a DROP TABLE t; -- DROP TABLE u; --, for new sessions of the"), "{text}");
         let undo = text.split_once("what undoes it:\n").and_then(|(_, rest)| rest.split_once("\nALTER DATABASE"));
         assert!(undo.is_some_and(|(undo, _)| undo.contains("RESET") && is_commented(undo)), "{text}");
@@ -430,6 +446,38 @@ mod tests {
         assert!(of_database.contains("--   ALTER DATABASE \"shop\" RESET cpu_tuple_cost;\n"), "{text}");
         assert!(of_database.contains("ALTER DATABASE \"shop\" RESET seq_page_cost; -- it was 3\n"), "{text}");
         assert!(of_server.contains("ALTER SYSTEM RESET cpu_operator_cost; -- it was 0.5\n"), "{text}");
+    }
+
+    #[test]
+    fn statements_that_are_not_for_every_query_say_so_directly_above_them() {
+        let query = |name: &str| {
+            let parameters = json!({
+                "part": "query", "state": "as-found", "constants": "in-memory", "query": name, "advice": "keep",
+            });
+            Case::new(parameters.as_object().unwrap().clone())
+        };
+        let text = |names: &[&str]| {
+            let queries = names.iter().map(|name| query(name));
+            sql("cached", json!({}), [set("as-found", "change")].into_iter().chain(queries).collect())
+        };
+        let one = text(&["refunds"]);
+        let above = "-- CAUTION: not for 1 query, which needs the constants above:\n--   refunds\n\
+                     -- If you cannot change how it is run, do not run these statements.\n\
+                     ALTER DATABASE \"shop\" SET seq_page_cost = 0.5;\n";
+        assert!(one.contains(above), "{one}");
+        let two = text(&["refunds", LINES]);
+        assert!(two.contains("not for 2 queries, which need the constants above:\n--   refunds\n--   a DROP"), "{two}");
+        assert!(active(&two).iter().all(|line| line.starts_with("ALTER DATABASE ")), "{two}");
+        assert!(!text(&[]).contains("CAUTION"), "{}", text(&[]));
+    }
+
+    #[test]
+    fn what_undoes_the_settings_of_a_session_resets_nothing_else() {
+        let text = sql("cached", json!({}), vec![set("as-found", "change")]);
+        assert!(!text.contains("RESET ALL"), "{text}");
+        let (_, session) = text.split_once("for one session instead; what undoes it:\n").unwrap();
+        let resets: String = CONSTANTS.iter().map(|name| format!("--   RESET {name};\n")).collect();
+        assert!(session.starts_with(&(resets + "-- SET seq_page_cost = 0.5;\n")), "{session}");
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub(super) fn background(run: &Run, sampling: &Row) -> Option<Table> {
     let all: Vec<Row> = rows(run, "background").collect();
     let sampled = sampling.value("sampled").unwrap_or(0.0);
     let scale = scale(all.iter().filter_map(|row| row.value("total")).sum());
-    let remark = "No part of the response time. Parallel workers are among them: what waits for them is.";
+    let remark = "No part of the response time. Parallel workers are among them; waits for them are part of it.";
     Table::over(&all[..all.len().min(LINES_MAX)])
         .column("background processes", Align::Left, |row| row.text("process"))
         .column("doing", Align::Left, |row| row.text("event"))

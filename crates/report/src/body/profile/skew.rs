@@ -27,6 +27,12 @@ const COUNTED: &str = "The column calls counts calls and waits.";
 /// Why there is no number of calls.
 const UNCOUNTED: &str = "Samples do not tell how many calls and waits there were.";
 
+/// In which second one counts.
+const ENDED: &str = "A call and a wait count in the second in which they end.";
+
+/// The dimension that this is about.
+const SECOND: &str = "second";
+
 /// Parameters that are no dimension.
 const OTHER_PARAMETERS: [&str; 2] = [TABLE.name, REST.name];
 
@@ -62,8 +68,11 @@ fn table(run: &Run) -> Option<Table> {
     let is_counted = lines.iter().any(|line| line.calls.is_some());
     let condition = run.subject.get("where").and_then(Value::as_str).filter(|condition| !condition.is_empty());
     let calls = if is_counted { COUNTED } else { UNCOUNTED };
+    let ended = is_counted && dimensions.iter().any(|dimension| *dimension == SECOND);
+    let ended = ended.then(|| ENDED.to_string());
     // A filter leaves out more than that.
     let rest = if condition.is_none() { unaccounted(run, total, scale) } else { None };
+    let notes: Vec<String> = [Some(TIME.into()), Some(calls.into()), ended, rest].into_iter().flatten().collect();
     let table = Table::over(&lines)
         .each(dimensions.iter().enumerate(), |table, (index, dimension)| {
             table.column(format!("by {dimension}"), Align::Left, |line| {
@@ -85,7 +94,7 @@ fn table(run: &Run) -> Option<Table> {
         .blank(|line| line.case.is_none())
         .optional()
         .rules(|line| line.is_sum)
-        .noted([Some(TIME.into()), Some(calls.into()), rest].into_iter().flatten().collect::<Vec<String>>().join(" "))
+        .noted(notes.join(" "))
         .done();
     Some(Table { title: condition.map(|condition| format!("where {condition}")), ..table })
 }

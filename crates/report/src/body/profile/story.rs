@@ -9,6 +9,7 @@ use super::amount::{count, counted, exact_time, of_micros, scale, share};
 use super::calls;
 use super::row::{Row, rows};
 use super::time;
+use crate::body::source::source_words;
 use crate::page::number;
 use crate::page::table::Scale;
 use crate::page::{Align, Section, Table};
@@ -30,8 +31,7 @@ pub(super) fn sections(run: &Run, id: &str, summary: &Row) -> Vec<Section> {
     let text = found.first().map(|row| text(row.text("text")));
     let tables = binds(&of("binds")).into_iter().chain(callers(run, id)).chain(tables);
     // A log of plans does not say who parsed a statement.
-    let is_trace = !run.subject.contains_key("source");
-    let parsed = found.first().filter(|_| is_trace).and_then(parsed);
+    let parsed = found.first().filter(|_| source_words(run).says_parser).and_then(parsed);
     [head(id, row, time::served(run, summary))]
         .into_iter()
         .chain(parsed)

@@ -11,6 +11,7 @@ use measure::{Run, Unit};
 use super::amount::{Scale, count, exact_time, of_micros, scale, share};
 use super::row::{Row, rows};
 use super::sampled::sampling;
+use crate::body::source::source_words;
 use crate::page::{Align, Cell, Table};
 
 /// A class as the page names it; a class that this version does not know by its key.
@@ -23,8 +24,8 @@ pub(super) fn title_in(run: &Run, class: &str) -> String {
     if class == Class::UnaccountedBetween.key() && sampling(run).is_some() {
         return "unaccounted for".into();
     }
-    if class == Class::Unrecorded.key() && run.subject.contains_key("source") {
-        return "not in the log, between statements".into();
+    if let Some(title) = source_words(run).unrecorded.filter(|_| class == Class::Unrecorded.key()) {
+        return title.into();
     }
     let is_untraced = run.findings.iter().any(|finding| WAITS_NOT_TRACED.made(finding));
     Class::with_key(class).map_or_else(|| title(class), |known| known.title(!is_untraced).into())

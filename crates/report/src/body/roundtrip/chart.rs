@@ -13,6 +13,10 @@ use crate::page::{Axis, Datum};
 /// The pass that reads the blocks of the first touch again, past the page cache.
 const AGAIN: &str = "storage-cached";
 
+/// The tiers of devices that no kernel reads: such a device has no page cache, and no witness of which tier answered.
+const MODELLED: &str = "model";
+const WITHOUT_KERNEL: [&str; 2] = [MODELLED, "null"];
+
 /// What is drawn of round trips.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let cases: Vec<&Case> = run.cases.iter().collect();
@@ -20,7 +24,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let label = |case: &Case| {
         let tier = parameters::TIER.in_case(case).unwrap_or_else(|| "tier not known".into()).replace('-', " ");
         let pass = cell(case, parameters::PASS.name).replace('-', " ");
-        if tier == "model" {
+        if is_without_kernel(&[case]) {
             return if cell(case, parameters::PASS.name) == AGAIN { "read again".into() } else { pass };
         }
         if pass.starts_with(&tier) { tier } else { format!("{pass}: {tier}") }
@@ -38,10 +42,13 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         value: &latency,
         published: &|case| published_beside(case),
     };
-    let is_model = cases.iter().all(|case| cell(case, parameters::TIER.name) == "model");
-    let title = match is_model {
-        true => "How long a read takes on a modelled disk",
-        false => "How long a read takes, and which tier answered",
+    let is_model = cases.iter().all(|case| tier(case) == MODELLED);
+    let title = if is_model {
+        "How long a read takes on a modelled disk"
+    } else if is_without_kernel(&cases) {
+        "How long a read takes"
+    } else {
+        "How long a read takes, and which tier answered"
     };
     let chart = beside.chart("roundtrip", title, value.clone());
     let chart = chart.map(|chart| {
@@ -60,11 +67,21 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     Drawing::new(figures, chart.into_iter().collect())
 }
 
+/// The tier that served a case's reads; empty where it is not known.
+fn tier(case: &Case) -> String {
+    cell(case, parameters::TIER.name)
+}
+
+/// Whether no kernel reads what was measured.
+fn is_without_kernel(cases: &[&Case]) -> bool {
+    cases.iter().all(|case| WITHOUT_KERNEL.contains(&tier(case).as_str()))
+}
+
 /// How many reads of a model a pass has: whether its buffer holds them depends on it.
 fn reads(case: &Case) -> String {
     let number = |one: Parameter| case.value(one.name)?.as_u64().filter(|number| *number > 0);
     match number(parameters::BLOCKS).zip(number(parameters::BLOCKS_PER_READ)) {
-        Some((blocks, per_read)) if cell(case, parameters::TIER.name) == "model" => {
+        Some((blocks, per_read)) if tier(case) == MODELLED => {
             format!(", {} a pass", counted(blocks / per_read, "read", "reads"))
         }
         _ => String::new(),
@@ -78,9 +95,10 @@ const MODEL: &str = "The model has a buffer for a few of the last reads and no o
 /// What the passes are that the rows are named after.
 fn passes(cases: &[&Case]) -> &'static str {
     let is_there = |pass: &str| cases.iter().any(|case| cell(case, parameters::PASS.name) == pass);
-    let is_model = cases.iter().all(|case| cell(case, parameters::TIER.name) == "model");
     match (is_there("first-touch"), is_there(AGAIN)) {
-        (true, true) if is_model => "First touch: blocks that were not read before; read again: the same blocks.",
+        (true, true) if is_without_kernel(cases) => {
+            "First touch: blocks that were not read before; read again: the same blocks."
+        }
         (true, true) => {
             "First touch: blocks that were not read before; storage cached: the same blocks again, past the page cache."
         }
@@ -97,4 +115,39 @@ fn published_beside(case: &Case) -> Vec<(&'static str, Datum)> {
         .published(&reads::READ_LATENCY.name, case)
         .map(|figure| (figure.what, published(figure)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Parameters;
+
+    use super::*;
+
+    /// The chart of two passes that this tier served.
+    fn drawn(tier: &str) -> (String, String, Vec<String>) {
+        let case = |pass: &str| {
+            let given = [parameters::PASS.of(pass), parameters::TIER.of(tier), parameters::BLOCKS_PER_READ.of(1)];
+            let metrics = reads::READ_LATENCY.of_samples("clock", &[20.0, 30.0]).into_iter().collect();
+            Case { metrics, ..Case::new(Parameters::from_iter(given)) }
+        };
+        let run = Run { cases: ["first-touch", AGAIN].map(case).into(), ..Run::default() };
+        let drawing = drawing(&run);
+        let chart = drawing.charts.into_iter().next().expect("two passes make a chart");
+        let labels = drawing.figures.into_iter().map(|figure| figure.what);
+        (chart.title, chart.note.unwrap_or_default(), labels.collect())
+    }
+
+    #[test]
+    fn a_device_that_no_kernel_reads_has_no_cached_pass_past_a_page_cache() {
+        let (title, note, labels) = drawn("null");
+        assert_eq!(title, "How long a read takes");
+        assert!(note.contains("read again: the same blocks.") && !note.contains("cache"), "{note}");
+        assert_eq!(labels, ["first touch", "read again"]);
+        let (title, note, labels) = drawn("model");
+        assert!(title.contains("modelled disk") && note.contains(MODEL), "{title} {note}");
+        assert_eq!(labels, ["first touch", "read again"]);
+        let (title, note, labels) = drawn("storage");
+        assert!(title.contains("which tier") && note.contains("past the page cache"), "{title} {note}");
+        assert_eq!(labels, ["first touch: storage", "storage"]);
+    }
 }

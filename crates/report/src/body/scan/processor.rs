@@ -3,7 +3,7 @@
 use measure::schema::{Family, Spec, events, scan};
 use measure::{Case, Metric, Unit};
 
-use super::label::{label, path, published};
+use super::label::{label, path, published_beside};
 use crate::body::subjects::subject;
 use crate::page::table::Scale;
 use crate::page::{Align, Cell, Table};
@@ -68,7 +68,7 @@ fn kernel(cases: &[&Case]) -> Option<Table> {
 fn beside(cases: &[&Case]) -> Table {
     let pair = |case: &Case, spec: &Spec| {
         let here = number(case, spec).unwrap_or_default();
-        match published(spec, case) {
+        match published_beside(spec, case) {
             Some(published) => Cell { text: format!("{} | {}", here.text, published.text), ..here },
             None => here,
         }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use measure::schema::calibrate::SET_CONSTANTS;
 use serde::Serialize;
 use server::{Row, ServerError};
 
@@ -27,17 +28,8 @@ const OF_ROLES: &str = "SELECT r.rolname, s.setdatabase <> 0, coalesce(r.rolname
 const OF_SERVER: &str = "SELECT name, setting FROM pg_file_settings WHERE sourcefile LIKE '%postgresql.auto.conf' \
     ORDER BY seqno";
 
-/// Settings that advice is about: others may hold what is none of a run document's business.
-const OURS: [&str; 8] = [
-    "seq_page_cost",
-    "random_page_cost",
-    "cpu_tuple_cost",
-    "cpu_index_tuple_cost",
-    "cpu_operator_cost",
-    "effective_cache_size",
-    "effective_io_concurrency",
-    "maintenance_io_concurrency",
-];
+/// Settings that advice is about, in addition to the constants of a set.
+const OTHERS: [&str; 3] = ["effective_cache_size", "effective_io_concurrency", "maintenance_io_concurrency"];
 
 /// Settings by name, with their values as text.
 type Settings = BTreeMap<String, String>;
@@ -87,6 +79,11 @@ impl Calibration {
     }
 }
 
+/// Whether advice is about this setting: others may hold what is none of a run document's business.
+fn is_ours(setting: &str) -> bool {
+    SET_CONSTANTS.contains(&setting) || OTHERS.contains(&setting)
+}
+
 /// The settings of roles that advice is about.
 fn of_roles(rows: Vec<Row>) -> Vec<RoleSetting> {
     let one = |row: Row| {
@@ -97,14 +94,14 @@ fn of_roles(rows: Vec<Row>) -> Vec<RoleSetting> {
         let (setting, value) = (texts.next()?, texts.next()?);
         Some(RoleSetting { role, in_database, is_own, setting, value })
     };
-    rows.into_iter().filter_map(one).filter(|one| OURS.contains(&one.setting.as_str())).collect()
+    rows.into_iter().filter_map(one).filter(|one| is_ours(&one.setting)).collect()
 }
 
 /// Of a setting that a file has twice, the last stands.
 fn ours(rows: Vec<Row>) -> Settings {
     let pair = |row: Row| {
         let mut columns = row.into_iter().flatten();
-        Some((columns.next()?, columns.next()?)).filter(|(name, _)| OURS.contains(&name.as_str()))
+        Some((columns.next()?, columns.next()?)).filter(|(name, _)| is_ours(name))
     };
     rows.into_iter().filter_map(pair).collect()
 }

@@ -1,5 +1,6 @@
 //! The user's queries: from a file, from the files of a folder, or those of pg_stat_statements that take most time.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,9 +23,24 @@ const LISTED: usize = 50;
 const QUERIES_MAX: usize = 1000;
 
 /// The beginning of a statement of the list that has a plan, behind comments of both kinds: a library that names its
-/// queries begins each with `-- name: NAME`.
-const HAS_PLAN: &str = "^([[:space:](]|--[^\\n\\r]*[\\n\\r]|/[*].*[*]/)*(select|with|values|table|insert|update|delete|\
-                        merge)";
+/// queries begins each with `-- name: NAME`. Where a run of this program was the first to send a query, the list keeps
+/// the PREPARE of that run as its text, under which it counts the executions of all programs.
+const HAS_PLAN: &str = "^(PREPARE readpath_([0-9]+|read(_[0-9]+)?) AS )?\
+                        ([[:space:](]|--[^\\n\\r]*[\\n\\r]|/[*].*[*]/)*\
+                        (select|with|values|table|insert|update|delete|merge)";
+
+/// What is in the texts of this program's own statements, as the list has them: the schema of a run, the rows by which
+/// sending is timed, and what samples of sessions ask for active time (`ACTIVE_TIME` of the crate `live`). The server
+/// lists that one with a parameter in EXTRACT, and then refuses it: no plan shows that it reads catalogs alone.
+const OWN: [&str; 3] = [
+    "readpath.",
+    "(SELECT generate_series($1, $2)) AS numbers",
+    "SELECT datid, coalesce(active_time, $1)::float8, stats_reset",
+];
+
+/// What a run of this program puts before a user's query; a number follows, or the word and perhaps a number.
+const PREPARED: &str = "PREPARE readpath_";
+const PREPARED_TO_LOCK: &str = "read";
 
 /// The beginning of a comment ahead of a statement that tells the extension pg_hint_plan how to plan it.
 const HINT: &str = "/*+";
@@ -130,7 +146,24 @@ pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
             path.display()
         ));
     }
+    tell_apart(&mut all);
     Ok(all)
+}
+
+/// Gives each query a name of its own: of several of the same name, the second has ` (2)` behind it.
+fn tell_apart(queries: &mut [OwnQuery]) {
+    let mut taken: BTreeSet<String> = queries.iter().map(|query| query.name.clone()).collect();
+    let mut seen = BTreeSet::new();
+    for query in queries {
+        if seen.insert(query.name.clone()) {
+            continue;
+        }
+        let mut numbered = (2_u32..).map(|number| format!("{} ({number})", query.name));
+        if let Some(name) = numbered.find(|name| !taken.contains(name)) {
+            taken.insert(name.clone());
+            query.name = name;
+        }
+    }
 }
 
 /// The bytes of a file as text; a sentence where they are something else, which no server can be sent.
@@ -149,6 +182,17 @@ fn text_of(bytes: Vec<u8>, file: &Path) -> Result<String, String> {
 
 /// How much of a query's text names it.
 const NAME_LETTERS: usize = 60;
+
+/// The text of a query of the server's list as the user's program sends it, without what a run of this program put
+/// before it.
+fn without_preparation(text: &str) -> &str {
+    let prepared = || {
+        let (name, query) = text.strip_prefix(PREPARED)?.split_once(" AS ")?;
+        let number = name.strip_prefix(PREPARED_TO_LOCK).map_or(name, |number| number.trim_start_matches('_'));
+        number.bytes().all(|byte| byte.is_ascii_digit()).then_some(query)
+    };
+    prepared().unwrap_or(text)
+}
 
 /// What a query of the server's list is called: its number there, and the beginning of its text.
 fn name_of_listed(number: &str, text: &str) -> String {
@@ -178,10 +222,10 @@ impl Calibration {
                 return Ok(Err(advice.into()));
             }
         };
+        let not_own: String = OWN.iter().map(|text| format!(" AND position('{text}' IN query) = 0")).collect();
         let list = format!(
             "SELECT queryid, min(query) FROM {extension}.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database \
-             WHERE datname = current_database()) AND query ~* '{HAS_PLAN}' AND position('readpath.' IN query) = 0 \
-             AND position('(SELECT generate_series($1, $2)) AS numbers' IN query) = 0 GROUP BY queryid ORDER BY \
+             WHERE datname = current_database()) AND query ~* '{HAS_PLAN}'{not_own} GROUP BY queryid ORDER BY \
              sum(total_exec_time) DESC LIMIT {QUERIES_MAX}"
         );
         let rows = match self.session().rows(&list) {
@@ -191,7 +235,8 @@ impl Calibration {
         let query = |row: Vec<Option<String>>| {
             let mut columns = row.into_iter().map(Option::unwrap_or_default);
             let (name, text) = (columns.next()?, columns.next()?);
-            Some(OwnQuery { name: name_of_listed(&name, &text), text: text.trim().trim_end_matches(';').into() })
+            let text = without_preparation(text.trim());
+            Some(OwnQuery { name: name_of_listed(&name, text), text: text.trim_end_matches(';').into() })
         };
         let queries: Vec<OwnQuery> = rows.into_iter().filter_map(query).collect();
         let listed = Listed { queries, ..self.without_texts(&extension)? };
@@ -527,6 +572,43 @@ mod tests {
         assert_eq!(name_of_listed("-7", "SELECT *\n  FROM t"), "-7 SELECT * FROM t");
         let name = name_of_listed("7", &"ä ".repeat(100));
         assert_eq!((name.chars().count(), name.ends_with("ä…")), (62, true), "{name}");
+    }
+
+    #[test]
+    fn a_query_that_a_run_of_this_program_was_the_first_to_send_is_listed_as_the_user_sends_it() {
+        for prepared in ["PREPARE readpath_0 AS ", "PREPARE readpath_17 AS ", "PREPARE readpath_read AS "] {
+            assert_eq!(without_preparation(&format!("{prepared}select a AS b from t")), "select a AS b from t");
+        }
+        assert_eq!(without_preparation("PREPARE readpath_read_2 AS SELECT 1"), "SELECT 1");
+        for other in
+            ["SELECT a AS b FROM t", "PREPARE readpath_sample (timestamptz) AS SELECT 1", "PREPARE q AS SELECT 1"]
+        {
+            assert_eq!(without_preparation(other), other);
+        }
+        assert!(
+            HAS_PLAN.starts_with(&format!("^({PREPARED}([0-9]+|{PREPARED_TO_LOCK}(_[0-9]+)?) AS )?(")),
+            "{HAS_PLAN}"
+        );
+    }
+
+    #[test]
+    fn what_samples_of_sessions_ask_is_not_taken_for_a_query_of_the_user() {
+        let listed =
+            "SELECT datid, coalesce(active_time, $1)::float8, stats_reset, (SELECT coalesce(sum(extract($2 FROM";
+        assert!(OWN.iter().any(|text| listed.contains(text)));
+        assert!(!OWN.iter().any(|text| "SELECT datid, active_time FROM pg_stat_database".contains(text)));
+        assert!(OWN.iter().all(|text| !text.contains('\'')), "each stands in a literal");
+    }
+
+    #[test]
+    fn two_queries_of_one_name_are_told_apart_in_a_file_and_across_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = "-- name: top\nSELECT 1;\n-- name: top\nSELECT 2;\n-- name: top (2)\nSELECT 3;\n";
+        fs::write(folder.path().join("a.sql"), named).unwrap();
+        fs::write(folder.path().join("b.sql"), "-- name: top\nSELECT 4;\nSELECT 5;").unwrap();
+        let found = of_files(folder.path()).unwrap();
+        let names: Vec<&str> = found.iter().map(|query| query.name.as_str()).collect();
+        assert_eq!(names, ["top", "top (3)", "top (2)", "top (4)", "b 2"]);
     }
 
     #[test]

@@ -105,21 +105,44 @@ pub enum Unfinished {
     Locked(String),
     /// It was refused or ended for another reason, which says nothing about its plan either.
     Refused(String),
+    /// It was not sent, because an earlier query has the same text.
+    Repeated(String),
 }
 
 impl Unfinished {
     /// The sentence.
     pub fn sentence(&self) -> &str {
         match self {
-            Unfinished::TooLong(why) | Unfinished::Failed(why) | Unfinished::Locked(why) | Unfinished::Refused(why) => {
-                why
-            }
+            Unfinished::TooLong(why)
+            | Unfinished::Failed(why)
+            | Unfinished::Locked(why)
+            | Unfinished::Refused(why)
+            | Unfinished::Repeated(why) => why,
         }
     }
 
     /// Whether the query waited for a lock: it can be run when that is gone.
     pub fn is_of_a_lock(&self) -> bool {
         matches!(self, Unfinished::Locked(_))
+    }
+
+    /// Whether the query has the text of an earlier one, which counts for both.
+    pub fn is_repeated(&self) -> bool {
+        matches!(self, Unfinished::Repeated(_))
+    }
+
+    /// The same of a query whose text has no parameter: what is advised where the server's list has one in the place of
+    /// a value is not for it.
+    fn without_parameters(self) -> Unfinished {
+        match self {
+            Unfinished::Refused(mut why) => {
+                for before in ["; ", ": "] {
+                    why = why.replacen(&format!("{before}{UNTYPED}"), "", 1);
+                }
+                Unfinished::Refused(why.replacen(TWICE, REFUSES, 1))
+            }
+            other => other,
+        }
     }
 
     /// That a query is refused with this sentence, because of a lock or for another reason.
@@ -186,7 +209,10 @@ impl Calibration {
         (name, text): (&str, &str),
         volatile: &Volatile,
     ) -> Result<Answered<Query>, SubjectError> {
-        let answered = self.prepare_or_refuse(number, (name, text), volatile)?;
+        let mut answered = self.prepare_or_refuse(number, (name, text), volatile)?;
+        if parameters_of(text) == 0 {
+            answered = answered.map_err(Unfinished::without_parameters);
+        }
         let why = match &answered {
             // A call that the planner drops keeps no query from being run.
             Ok(query) => {
@@ -500,7 +526,7 @@ fn of_no_plan(why: Unfinished) -> Unfinished {
     match why {
         Unfinished::TooLong(why) => Unfinished::Refused(format!("the server did not plan it in time: {why}")),
         Unfinished::Failed(why) => Unfinished::Refused(why),
-        Unfinished::Locked(_) | Unfinished::Refused(_) => why,
+        Unfinished::Locked(_) | Unfinished::Refused(_) | Unfinished::Repeated(_) => why,
     }
 }
 
@@ -569,13 +595,15 @@ fn refusal(reason: &str, code: &str) -> String {
         || reason.split('$').skip(1).any(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
     match code {
         "42601" if names_parameter() => format!("{TYPED_LITERAL} ({reason})"),
-        "42601" => format!("{NOT_PREPARABLE}, or its text is cut ({reason})"),
+        "42601" if reason.contains("at end of input") => format!("{NOT_PREPARABLE}, or its text is cut ({reason})"),
+        "42601" => format!("{NOT_PREPARABLE} ({reason})"),
         // GROUP BY, DISTINCT and ORDER BY find an expression again only where it has the same parameter.
         "42803" | "42P10" => format!("{TWICE} ({reason})"),
         "42501" => format!("the role may not read what it names ({reason})"),
         "25006" => format!("it writes ({reason})"),
         "42P08" | "42P18" | "42725" | "42804" => format!("{REFUSES}: {UNTYPED} ({reason})"),
-        "42P01" | "3F000" | "42703" => format!("a name in it is not found by the role's search_path ({reason})"),
+        "42P01" | "3F000" => format!("a name in it is not found by the role's search_path ({reason})"),
+        "42703" => format!("a column that it names is not found ({reason})"),
         // A function or an operator that takes these types.
         "42883" => format!("a name in it is not found by the role's search_path; {UNTYPED} ({reason})"),
         _ => format!("{REFUSES} ({reason})"),
@@ -808,6 +836,7 @@ mod tests {
     #[test]
     fn a_refusal_names_what_the_user_can_mend() {
         assert!(refusal("syntax error at end of input", "42601").contains("cut"));
+        assert!(!refusal("syntax error at or near \"DROP\"", "42601").contains("cut"), "it is whole, and wrong");
         let typed = refusal("syntax error at or near \"$1\"", "42601");
         assert!(typed.contains("INTERVAL $1") && !typed.contains("cut"), "{typed}");
         assert!(refusal("permission denied for table t", "42501").contains("may not read"));
@@ -817,6 +846,28 @@ mod tests {
             let said = refusal(reason, code);
             assert!(said.contains(reason) && said.contains("$1 and $2 for the same value"), "{said}");
         }
+    }
+
+    #[test]
+    fn a_query_without_parameters_gets_no_advice_about_the_parameters_of_the_servers_list() {
+        let of = |reason: &str, code: &str| {
+            let why = Unfinished::Refused(refusal(reason, code)).without_parameters();
+            why.sentence().to_string()
+        };
+        for code in ["42601", "42803", "42P10", "42P18", "42725", "42804", "42883"] {
+            let said = of("wrong", code);
+            assert!(!said.contains('$') && !said.contains("pg_stat_statements") && !said.contains("cut"), "{said}");
+            assert!(said.ends_with("(wrong)"), "{said}");
+        }
+        assert_eq!(of("wrong", "42803"), "the server refuses it (wrong)");
+        assert_eq!(of("wrong", "42725"), "the server refuses it (wrong)");
+        assert_eq!(of("wrong", "42883"), "a name in it is not found by the role's search_path (wrong)");
+    }
+
+    #[test]
+    fn a_column_that_is_not_there_is_not_said_to_be_outside_the_search_path() {
+        let said = refusal("column \"broken\" does not exist", "42703");
+        assert!(said.starts_with("a column that it names is not found") && !said.contains("search_path"), "{said}");
     }
 
     #[test]

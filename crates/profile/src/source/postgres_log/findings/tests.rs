@@ -122,7 +122,19 @@ fn what_a_log_holds_and_lacks_is_said_where_it_is_so() {
     let per_block = reading(row::TIME_PER_BLOCK, (0..4_i64, 1..9999_i64), timed, |(gets, micros)| {
         let over = if *gets == 1 { "over 1 block:".into() } else { format!("over {gets} blocks:") };
         let time = || format_nanos(*micros as f64 / *gets as f64 * 1e3);
-        (*gets > 0).then(|| says![format!("is {} a block got, {over}", time())])
+        (*gets > 0).then(|| says![format!("is {} per block got, {over}", time())])
     });
     both_sides(&logs::findings::ALL, of_executions().into_iter().chain(of_plans()).chain([some, none, per_block]));
+}
+
+#[test]
+fn a_log_in_which_a_plan_is_cut_is_not_said_to_lack_auto_explain() {
+    let of = |kind| {
+        let unread = vec![Unread { kind, lines: 9, bytes: 600, first_offset: 0 }];
+        findings(&LogSummary { unread, ..LogSummary::default() }).remove(0)
+    };
+    let [cut, other] = [CUT, "messages without a plan"].map(of);
+    assert!([&cut, &other].iter().all(|found| row::NO_PLANS.made(found)), "{cut:?} {other:?}");
+    assert!(cut.message.contains("is cut before its end") && !cut.message.contains("auto_explain"), "{}", cut.message);
+    assert!(other.message.contains("Load auto_explain"), "{}", other.message);
 }

@@ -56,11 +56,11 @@ fn tables(reads: &Reads) -> ReadTiers {
 #[test]
 fn every_read_is_in_one_row_of_each_table_and_the_tables_add_up() {
     let mut random = SplitMix64::new(3);
-    let tiers = [ReadTier::PageCache, ReadTier::Device, ReadTier::InFlight, ReadTier::NotSeen];
+    let tiers: Vec<ReadTier> = ReadTier::all().collect();
     let files: Vec<String> = (0..150).map(|file| format!("base/5/{file}")).collect();
     let mut all = Vec::new();
     for _ in 0..20_000 {
-        let tier = tiers[random.below(4) as usize];
+        let tier = tiers[random.below(tiers.len() as u64) as usize];
         let file = &files[random.below(150) as usize];
         all.push(read(random.below(9) as u32, 2_000, tier, file, random.below(1 << 20)));
     }

@@ -1,0 +1,9 @@
+//! The words of a page that differ by the source of its profile.
+
+use measure::Run;
+use measure::schema::sources::{SourceWords, words_of};
+
+/// The words for the source of this run, which its subject names.
+pub(super) fn source_words(run: &Run) -> &'static SourceWords {
+    words_of(run.subject.get("source").map(|name| name.as_str().unwrap_or_default()))
+}
