@@ -238,9 +238,14 @@ fn prepare(bench: &mut Bench<'_>, asked: &Asked, journal: &mut dyn Journal) -> R
     let volatile = bench.tables.volatile_functions()?;
     let mut own = OwnQueries { queries: Vec::new(), refused: Vec::new() };
     let (mut without_tables, mut repeated) = (0, 0);
+    let mut left_out: Vec<&String> = Vec::new();
     for (number, OwnQuery { name, text }) in asked.texts.iter().enumerate() {
         if own.queries.len() + own.refused.len() - repeated == most {
             break;
+        }
+        if left_out.contains(&text) {
+            without_tables += 1;
+            continue;
         }
         if let Some(why) = repeats(text, &asked.texts[..number]) {
             own.refused.push((name.clone(), why));
@@ -248,7 +253,10 @@ fn prepare(bench: &mut Bench<'_>, asked: &Asked, journal: &mut dyn Journal) -> R
             continue;
         }
         match bench.tables.prepare_own(number, (name, text), &volatile)? {
-            Ok(query) if asked.most.is_some() && !query.has_tables => without_tables += 1,
+            Ok(query) if asked.most.is_some() && !query.has_tables => {
+                without_tables += 1;
+                left_out.push(text);
+            }
             Ok(query) => own.queries.push(query),
             Err(why) => own.refused.push((name.clone(), why)),
         }

@@ -76,8 +76,10 @@ fn measure_all(
     let asked = parameters.asked();
     let openers = subject_run::openers(&parameters.on, |place| place.logical_reads(&asked), journal)?;
     let environment = &subject_run::announce(&openers, environment, machine, journal)?;
-    // Of a server that is in use, the size of its shared buffers has to be known first.
-    let mut is_size_judged = parameters.on.in_use().next().is_none();
+    // Of a server that is in use, the size of its shared buffers has to be known first. Those of a private one grow with
+    // the payload.
+    let has_private = parameters.on.iter().any(|place| place.takes_statements() && !place.is_in_use());
+    let mut is_size_judged = has_private || parameters.on.in_use().next().is_none();
     if is_size_judged {
         report_small_tables(parameters, machine, None, journal);
     }
@@ -186,13 +188,16 @@ fn report_small_tables(parameters: &LioParameters, machine: &Machine, buffers: O
         false => String::new(),
     };
     let larger = format_size(enough);
-    let advice = match buffers.filter(|buffers| enough.saturating_mul(TABLE_OVER_PAYLOAD) > *buffers) {
+    let has_narrow = parameters.cells().iter().any(|cell| (cell.row_length, cell.columns) == (25, 25));
+    let (times, of_rows) = if has_narrow { (TABLE_OVER_PAYLOAD, " (rows of 25 bytes in 25 columns)") } else { (1, "") };
+    let table = enough.saturating_mul(times);
+    let advice = match buffers.filter(|buffers| table > *buffers) {
         // One sentence: a larger payload is no advice where another finding asks for a smaller one.
         Some(buffers) => format!(
             "This server cannot show the latter: a --payload of {larger}, which would not fit into that cache, makes \
-             tables of over {} (rows of 25 bytes in 25 columns), and its shared buffers hold {}. Measure a server with \
-             larger shared buffers, or a private one (--on postgres:18).",
-            size_in_words(enough.saturating_mul(TABLE_OVER_PAYLOAD)),
+             tables of over {}{of_rows}, and its shared buffers hold {}. Measure a server with larger shared buffers, or \
+             a private one (--on postgres:18).",
+            size_in_words(table),
             size_in_words(buffers)
         ),
         None => format!("Give --payload {larger} or more."),

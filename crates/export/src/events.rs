@@ -141,11 +141,13 @@ impl Observer for EventWriter {
     }
 
     fn segment(&mut self, _context: &Context, segment: &Segment) {
-        let none = SessionTime { interval: Ticks::ZERO, first: segment.first, last: segment.last, segments: 0 };
+        let none = SessionTime { interval: Ticks::ZERO, first: None, last: None, segments: 0 };
         let time = self.sessions.entry(segment.session.0).or_insert(none);
-        time.interval += segment.last - segment.first;
-        time.first = time.first.min(segment.first);
-        time.last = time.last.max(segment.last);
+        time.interval += segment.last - segment.first + segment.untimed;
+        if segment.last > segment.first || segment.untimed == Ticks::ZERO {
+            time.first = Some(time.first.map_or(segment.first, |first| first.min(segment.first)));
+            time.last = time.last.max(Some(segment.last));
+        }
         time.segments += 1;
     }
 }

@@ -40,8 +40,9 @@ fn sample() -> Context {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionTime {
     pub(crate) interval: Ticks,
-    pub(crate) first: Ticks,
-    pub(crate) last: Ticks,
+    /// Begin and end; `None` where its executions have no time.
+    pub(crate) first: Option<Ticks>,
+    pub(crate) last: Option<Ticks>,
     pub(crate) segments: i64,
 }
 
@@ -188,8 +189,8 @@ pub(crate) fn session(row: &mut Row<'_>, context: &Context, number: u32, time: &
     row.integer("session_number", number.into());
     row.text("session", &context.sessions[number as usize].id);
     row.time("interval_ns", time.interval);
-    row.optional_time("first_ns", Some(time.first));
-    row.optional_time("last_ns", Some(time.last));
+    row.optional_time("first_ns", time.first);
+    row.optional_time("last_ns", time.last);
     row.integer("stretches", time.segments);
 }
 

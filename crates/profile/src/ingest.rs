@@ -290,7 +290,10 @@ mod tests {
             listeners.call(&context, &call);
             listeners.root(&context, &Root { session: SessionIndex(0), inclusive: cost, depth: 0, calls: 1 });
             let (first, last) = (Ticks::ZERO, Ticks::from_micros(4_000_000));
-            listeners.segment(&context, &Segment { session: SessionIndex(0), first, last, unrecorded: Vec::new() });
+            listeners.segment(
+                &context,
+                &Segment { session: SessionIndex(0), first, last, unrecorded: Vec::new(), untimed: Ticks::ZERO },
+            );
             Ok(vec![SourceFile { name, timed_records: 18, ..SourceFile::default() }])
         }
 

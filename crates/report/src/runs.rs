@@ -69,7 +69,11 @@ pub(crate) fn subject(run: &Summary) -> String {
         .or_else(|| without_storage(&run.subject))
         .or_else(|| path(&run.subject).map(String::from))
         .or_else(|| text("device"))
-        .or_else(|| text("command").map(|command| program(&command).into()))
+        .or_else(|| {
+            let command = text("command")?;
+            // Of a process it is its name, and no command line.
+            Some(if run.subject.contains_key("pid") { command } else { program(&command).into() })
+        })
         .or_else(|| text("kind"))
         .unwrap_or_default()
 }

@@ -562,7 +562,8 @@ fn not_timed(comparison: &Comparison, set: usize, is_too_long_said: bool) -> Opt
 fn refused(comparison: &Comparison) -> Option<String> {
     // What waited for a lock has its own sentence, and so has what was not sent because it was there before.
     let others = comparison.refused.iter().filter(|(_, why)| !why.is_of_a_lock() && !why.is_repeated()).count();
-    let other = if comparison.compared.is_empty() && others == comparison.refused.len() { "" } else { "other " };
+    let sent = comparison.refused.iter().filter(|(_, why)| !why.is_repeated()).count();
+    let other = if comparison.compared.is_empty() && others == sent { "" } else { "other " };
     let count = others as u64;
     let (statement, it_is) = if count == 1 { ("statement", "it is") } else { ("statements", "they are") };
     let message = format!(

@@ -265,7 +265,7 @@ impl Cut {
             self.collector.root(context, &Root { session: segment.session, inclusive, depth: 1, calls: 1 });
         }
         let (session, first, unrecorded) = (segment.session, Ticks::ZERO, Vec::new());
-        self.collector.segment(context, &Segment { session, first, last: total, unrecorded });
+        self.collector.segment(context, &Segment { session, first, last: total, unrecorded, untimed: Ticks::ZERO });
     }
 }
 

@@ -272,6 +272,8 @@ pub struct Segment {
     /// Begin and end of the parts of it of which the source records nothing but calls and waits: between one file and
     /// the next, or all of it.
     pub unrecorded: Vec<(Ticks, Ticks)>,
+    /// What executions took whose place in time is not known, in addition to the time from first to last.
+    pub untimed: Ticks,
 }
 
 impl Segment {
@@ -279,7 +281,7 @@ impl Segment {
     pub fn part(&self, first: Ticks, last: Ticks) -> Segment {
         let clipped = self.unrecorded.iter().map(|(begin, end)| ((*begin).max(first), (*end).min(last)));
         let unrecorded = clipped.filter(|(begin, end)| begin < end).collect();
-        Segment { session: self.session, first, last, unrecorded }
+        Segment { session: self.session, first, last, unrecorded, untimed: Ticks::ZERO }
     }
 
     /// The time of which nothing is recorded.

@@ -132,8 +132,8 @@ type Key = (u64, u64);
 /// The files with which those behind them are compared: of an archive within this one its files too.
 #[derive(Debug, Default)]
 struct Compared {
-    /// In their order, with their names.
-    files: Vec<(Key, String)>,
+    /// In their order, with their names, and whether each is an archive.
+    files: Vec<(Key, String, bool)>,
     places: HashMap<Key, usize>,
 }
 
@@ -144,10 +144,10 @@ impl Compared {
     }
 
     /// Takes a file unless one like it is known, or too many are.
-    fn add(&mut self, key: Key, name: String) {
+    fn add(&mut self, key: Key, name: String, is_archive: bool) {
         if self.files.len() < COMPARED_MAX && self.like(key).is_none() {
             self.places.insert(key, self.files.len());
-            self.files.push((key, name));
+            self.files.push((key, name, is_archive));
         }
     }
 }
@@ -159,10 +159,18 @@ impl Found {
         if let Some(first) = self.compared.like(key) {
             return self.contents.duplicates.add([first.clone(), name]);
         }
-        for (key, file) in within.into_iter().flat_map(|within| within.files) {
-            self.compare(key, format!("{name}/{file}"), None);
+        let is_archive = within.is_some();
+        for (key, file, is_archive) in within.into_iter().flat_map(|within| within.files) {
+            let file = format!("{name}/{file}");
+            // With what it is in, a name may be too long as well.
+            match file.len() <= NAME_BYTES_MAX {
+                // Its own files stand before it, and were compared one by one.
+                true if is_archive => self.compared.add(key, file, true),
+                true => self.compare(key, file, None),
+                false => {}
+            }
         }
-        self.compared.add(key, name);
+        self.compared.add(key, name, is_archive);
     }
 
     /// Notes where a file begins.

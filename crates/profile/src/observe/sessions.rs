@@ -141,7 +141,7 @@ impl Sessions {
     pub(super) fn add_segment(&mut self, segment: &Segment) {
         mark(&mut self.has_segment, segment.session.0 as usize);
         let sums = self.sums(segment.session);
-        sums.interval += segment.last - segment.first;
+        sums.interval += segment.last - segment.first + segment.untimed;
         sums.unrecorded += segment.unrecorded_time();
         sums.segments += 1;
     }

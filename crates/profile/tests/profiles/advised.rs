@@ -234,7 +234,7 @@ fn operations_on_large_objects_get_no_advice_for_a_plan_that_they_do_not_have() 
         let _ = writeln!(trace.text, "LOBREAD: {of_one},tim={}", trace.now);
     }
     let said = practice(&one(trace.text), "cpu");
-    assert!(said.contains("is LOB operations") && !said.contains("index") && !said.contains("plan"), "{said}");
+    assert!(said.contains("is in LOB operations") && !said.contains("index") && !said.contains("plan"), "{said}");
 }
 
 #[test]

@@ -165,13 +165,9 @@ struct SessionState {
 }
 
 impl SessionState {
-    /// Ends its last segment. Executions without a time lengthen it, or are all of it: what passed between them is not
-    /// known, and counts as nothing.
+    /// Ends its last segment, which has no extent where all its executions are without a time.
     fn end(&mut self) -> Option<(Ticks, Ticks)> {
-        match self.clock.end() {
-            Some((first, last)) => Some((first, last + self.untimed)),
-            None => (self.untimed > Ticks::ZERO).then_some((Ticks::ZERO, self.untimed)),
-        }
+        self.clock.end().or((self.untimed > Ticks::ZERO).then_some((Ticks::ZERO, Ticks::ZERO)))
     }
 }
 
@@ -272,7 +268,9 @@ impl LogSource {
             let session = SessionIndex(index as u32);
             waiting.values().flatten().for_each(|inner| self.root(session, inner, observer));
             if let Some((first, last)) = self.states[index].end() {
-                observer.segment(&self.context, &segment(session, first, last));
+                // What passed between executions without a time is not known, and counts as nothing.
+                let untimed = self.states[index].untimed;
+                observer.segment(&self.context, &Segment { untimed, ..segment(session, first, last) });
             }
         }
         let accounted = Accounted {
@@ -1041,7 +1039,7 @@ fn root(session: SessionIndex, inner: &Inner) -> Root {
 
 /// What a session did between two logged plans, no log of plans says: all of the segment is unrecorded.
 fn segment(session: SessionIndex, first: Ticks, last: Ticks) -> Segment {
-    Segment { session, first, last, unrecorded: vec![(first, last)] }
+    Segment { session, first, last, unrecorded: vec![(first, last)], untimed: Ticks::ZERO }
 }
 
 /// The waits of an execution for one kind of I/O: their sum, because a plan has no single one. Somewhere within the

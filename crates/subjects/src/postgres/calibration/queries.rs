@@ -595,7 +595,9 @@ fn refusal(reason: &str, code: &str) -> String {
         || reason.split('$').skip(1).any(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
     match code {
         "42601" if names_parameter() => format!("{TYPED_LITERAL} ({reason})"),
-        "42601" if reason.contains("at end of input") => format!("{NOT_PREPARABLE}, or its text is cut ({reason})"),
+        "42601" if reason.contains("at end of input") || reason.starts_with("unterminated ") => {
+            format!("{NOT_PREPARABLE}, or its text is cut ({reason})")
+        }
         "42601" => format!("{NOT_PREPARABLE} ({reason})"),
         // GROUP BY, DISTINCT and ORDER BY find an expression again only where it has the same parameter.
         "42803" | "42P10" => format!("{TWICE} ({reason})"),

@@ -191,7 +191,10 @@ impl Accounting {
         let unrecorded = std::mem::take(&mut session.holes);
         for (first, last) in session.clock.take_left() {
             if budget.interval(last - first) {
-                observer.segment(context, &Segment { session: index, first, last, unrecorded: Vec::new() });
+                observer.segment(
+                    context,
+                    &Segment { session: index, first, last, unrecorded: Vec::new(), untimed: Ticks::ZERO },
+                );
             }
         }
         if let Some((first, last)) = segment {
@@ -200,7 +203,7 @@ impl Accounting {
                 *clocks = Some((earliest.min(begin), latest.max(end)));
             }
             if budget.interval(last - first) {
-                observer.segment(context, &Segment { session: index, first, last, unrecorded });
+                observer.segment(context, &Segment { session: index, first, last, unrecorded, untimed: Ticks::ZERO });
             } else {
                 self.problem(ProblemKind::TooLarge, 1, 0);
             }
