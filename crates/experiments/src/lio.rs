@@ -76,8 +76,8 @@ fn measure_all(
     let asked = parameters.asked();
     let openers = subject_run::openers(&parameters.on, |place| place.logical_reads(&asked), journal)?;
     let environment = &subject_run::announce(&openers, environment, machine, journal)?;
-    // Of a server that is in use, the size of its shared buffers has to be known first. Those of a private one grow with
-    // the payload.
+    // Of a server that is in use, the size of its shared buffers has to be known first. Those of a private one grow
+    // with the payload.
     let has_private = parameters.on.iter().any(|place| place.takes_statements() && !place.is_in_use());
     let mut is_size_judged = has_private || parameters.on.in_use().next().is_none();
     if is_size_judged {
@@ -195,8 +195,8 @@ fn report_small_tables(parameters: &LioParameters, machine: &Machine, buffers: O
         // One sentence: a larger payload is no advice where another finding asks for a smaller one.
         Some(buffers) => format!(
             "This server cannot show the latter: a --payload of {larger}, which would not fit into that cache, makes \
-             tables of over {}{of_rows}, and its shared buffers hold {}. Measure a server with larger shared buffers, or \
-             a private one (--on postgres:18).",
+             tables of over {}{of_rows}, and its shared buffers hold {}. Measure a server with larger shared buffers, \
+             or a private one (--on postgres:18).",
             size_in_words(table),
             size_in_words(buffers)
         ),
