@@ -25,7 +25,7 @@ pub(crate) const BEFORE: &str = "readpath before";
 pub(crate) const HINDSIGHT: &str = "the best set in hindsight";
 
 /// The grid, in parts of PostgreSQL's own constants: blocks, a block at random in blocks in sequence, operators.
-const PARTS: [f64; 7] = [1.0, 0.7, 0.5, 0.25, 0.125, 0.0625, 0.03125];
+const PARTS: [f64; 9] = [4.0, 2.0, 1.0, 0.7, 0.5, 0.25, 0.125, 0.0625, 0.03125];
 const RATIOS: [f64; 4] = [4.0, 3.0, 2.0, 1.1];
 const OPERATORS: [f64; 4] = [1.0, 0.6, 0.4, 0.2];
 

@@ -10,7 +10,7 @@ use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::{Query, Unfinished};
 
 use super::bench::{Bench, State};
-use super::exceptions::{Pairs, except_too_long, judge_with_exceptions, unsure_of_worth};
+use super::exceptions::{Pairs, Workload, except_too_long, judge_with_exceptions, unsure_of_worth};
 use super::judgement::{Decision, Drawn, Judged, MILLIS_MIN, Pair, RUNS_MIN, judge};
 use super::sets::{ConstantSet, is_known, own};
 use crate::error::ExperimentError;
@@ -484,8 +484,8 @@ impl Comparison {
         let whole = self.judged_by_all(set);
         match self.state.is_own() {
             true => {
-                let judged = judge_with_exceptions(&self.pairs(set), self.compared.len(), whole, self.drawn());
-                except_too_long(judged, whole, &self.too_long(set), self.compared.len())
+                let judged = judge_with_exceptions(&self.pairs(set), self.workload(), whole);
+                except_too_long(judged, whole, &self.too_long(set), self.workload())
             }
             false => (whole, Vec::new()),
         }
@@ -498,7 +498,7 @@ impl Comparison {
             return Some(self.exceptions[set].clone());
         }
         let (whole, too_long) = (self.judged_by_all(set), self.too_long(set).len());
-        unsure_of_worth(&self.pairs(set), self.compared.len(), whole, self.drawn(), too_long)
+        unsure_of_worth(&self.pairs(set), self.workload(), whole, too_long)
     }
 
     /// The places of queries whose plan a set changes, and which take too long to say which plan is faster.
@@ -532,6 +532,11 @@ impl Comparison {
         Some(self.compared.iter().filter_map(|one| one.millis(0)).sum()).filter(|all| *all > 0.0)
     }
 
+    /// What exceptions are weighed against.
+    pub(super) fn workload(&self) -> Workload {
+        Workload { queries: self.compared.len(), millis: self.all_millis().unwrap_or(0.0), drawn: self.drawn() }
+    }
+
     /// How much less the queries lose with a set than with the server's own constants, which exceptions keep.
     fn gain(&self, set: usize, excepted: &[usize], fastest: &[f64]) -> f64 {
         let queries = self.compared.iter().zip(fastest).enumerate();
@@ -544,7 +549,7 @@ impl Comparison {
         self.compared.iter().enumerate().filter_map(|(at, one)| Some((at, one.pair(set)?))).collect()
     }
 
-    pub(super) fn drawn(&self) -> Drawn {
+    fn drawn(&self) -> Drawn {
         if self.state.is_own() { Drawn::Runs } else { Drawn::QueriesAndRuns }
     }
 

@@ -84,7 +84,7 @@ impl Constants {
         let now = |name| self.now(name);
         let known = self.with_known(sets, is_cold);
         let (measured, mut fixed): (Vec<_>, Vec<_>) = known.into_iter().partition(ConstantSet::is_measured);
-        fixed.extend(sets::tried(now, &fixed));
+        fixed.extend(sets::tried(now, is_cold, &fixed));
         sorting::by(&mut fixed, |one, other| one.distance(now).total_cmp(&other.distance(now)));
         [measured, fixed].concat()
     }

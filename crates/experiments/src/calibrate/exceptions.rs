@@ -9,7 +9,10 @@ use super::judgement::{Decision, Drawn, Judged, Pair, judge};
 /// One query in this many may be an exception: each is work for the user.
 const ONE_IN: usize = 10;
 
-/// How many times as long the other queries may take in the mean for exceptions to be worth that work.
+/// How many times as long the other queries may take for exceptions to be worth that work: in the mean, or all timed
+/// queries together, exceptions and unchanged ones among them.
+///
+/// Source: docs/decisions/0014 and 0028.
 pub(super) const WORTH: f64 = 0.9;
 
 /// A query that takes surely longer, and by the median this many times as long, is an exception too where there may be
@@ -19,45 +22,63 @@ const SLOWER: f64 = 1.1;
 /// The pairs of a set, each with the place of its query.
 pub(super) type Pairs = Vec<(usize, Pair)>;
 
+/// The user's queries, of which some may be exceptions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Workload {
+    /// Those that were explained.
+    pub(super) queries: usize,
+    /// Milliseconds of all that were timed, by the server's own constants.
+    pub(super) millis: f64,
+    pub(super) drawn: Drawn,
+}
+
+impl Workload {
+    /// How many queries may be exceptions.
+    fn most(self) -> usize {
+        self.queries / ONE_IN
+    }
+
+    /// Whether a set that is judged without its exceptions is worth them: by the mean, in which each query counts the
+    /// same, or by the time of all.
+    fn is_worth_exceptions(self, judged: &Judged) -> bool {
+        judged.ratio.value <= WORTH || self.is_worth_them_by_time(judged)
+    }
+
+    /// The same by the time of all.
+    pub(super) fn is_worth_them_by_time(self, judged: &Judged) -> bool {
+        self.millis > 0.0 && judged.now - judged.then >= self.millis * (1.0 - WORTH)
+    }
+}
+
 /// How a set does over the queries that are no exceptions, and the places of those that are. Where none is, more are
 /// harmed than may be, or the set is not worth them, it is `whole`, how the set does over all.
-pub(super) fn judge_with_exceptions(
-    pairs: &Pairs,
-    queries: usize,
-    whole: Judged,
-    drawn: Drawn,
-) -> (Judged, Vec<usize>) {
-    let found = leave_out(pairs, queries, whole, drawn);
-    let worth = found.filter(|(judged, _)| judged.decision == Decision::Change && judged.ratio.value <= WORTH);
-    worth.unwrap_or((whole, Vec::new()))
+pub(super) fn judge_with_exceptions(pairs: &Pairs, work: Workload, whole: Judged) -> (Judged, Vec<usize>) {
+    let found = leave_out(pairs, work, whole);
+    let is_worth_it = |judged: &Judged| judged.decision == Decision::Change && work.is_worth_exceptions(judged);
+    found.filter(|(judged, _)| is_worth_it(judged)).unwrap_or((whole, Vec::new()))
 }
 
 /// The exceptions of a set of which its runs do not tell whether it is worth them: more runs would. Queries that could
 /// not be timed within the limit, of which there are `too_long`, are not among them.
-pub(super) fn unsure_of_worth(
-    pairs: &Pairs,
-    queries: usize,
-    whole: Judged,
-    drawn: Drawn,
-    too_long: usize,
-) -> Option<Vec<usize>> {
+pub(super) fn unsure_of_worth(pairs: &Pairs, work: Workload, whole: Judged, too_long: usize) -> Option<Vec<usize>> {
     // The set stays undecided then, whatever the others take.
-    if too_long > most(queries) {
+    if too_long > work.most() {
         return None;
     }
     let without_harm = (too_long > 0).then_some((whole, Vec::new()));
-    let (judged, excepted) = leave_out(pairs, queries, whole, drawn).or(without_harm)?;
+    let (judged, excepted) = leave_out(pairs, work, whole).or(without_harm)?;
     let Estimate { low, high, .. } = judged.ratio;
-    let may_change = judged.decision == Decision::Change || judged.may_become_worth_it();
-    (may_change && low <= WORTH && high > WORTH).then_some(excepted)
+    let may_become = judged.may_become_worth_it();
+    let is_unsure_by_mean = low <= WORTH && high > WORTH && (may_become || judged.decision == Decision::Change);
+    (is_unsure_by_mean || may_become && work.is_worth_them_by_time(&judged)).then_some(excepted)
 }
 
 /// How a set does over the queries that would be no exceptions, whatever it is worth, and the places of those that
 /// would; `None` where none would be, or more are harmed than may be.
-fn leave_out(pairs: &Pairs, queries: usize, whole: Judged, drawn: Drawn) -> Option<(Judged, Vec<usize>)> {
+fn leave_out(pairs: &Pairs, work: Workload, whole: Judged) -> Option<(Judged, Vec<usize>)> {
     let mut excepted = places(pairs, |pair| pair.may_harm() || pair.does_harm() || pair.is_ended || !pair.has_enough());
     let harmed = excepted.len();
-    let room = most(queries).checked_sub(harmed)?;
+    let room = work.most().checked_sub(harmed)?;
     // Without harm, a set that is no gain does not become one by leaving out what is slower.
     if harmed == 0 && whole.decision != Decision::Change {
         return None;
@@ -67,7 +88,7 @@ fn leave_out(pairs: &Pairs, queries: usize, whole: Judged, drawn: Drawn) -> Opti
         return None;
     }
     sorting::ascending(&mut excepted);
-    let judged = judge(&others(pairs, &excepted), drawn);
+    let judged = judge(&others(pairs, &excepted), work.drawn);
     Some((Judged { excepted: excepted.len(), harmed, ..judged }, excepted))
 }
 
@@ -78,12 +99,12 @@ pub(super) fn except_too_long(
     (judged, mut excepted): (Judged, Vec<usize>),
     whole: Judged,
     too_long: &[usize],
-    queries: usize,
+    work: Workload,
 ) -> (Judged, Vec<usize>) {
     if judged.decision != Decision::Change || too_long.is_empty() {
         return (judged, excepted);
     }
-    if too_long.len() > most(queries) || judged.ratio.value > WORTH {
+    if too_long.len() > work.most() || !work.is_worth_exceptions(&judged) {
         let decision = if whole.decision == Decision::Change { Decision::Undecided } else { whole.decision };
         return (Judged { decision, ended: whole.ended + too_long.len(), ..whole }, Vec::new());
     }
@@ -105,15 +126,10 @@ fn slowest(pairs: &Pairs, excepted: &[usize]) -> Vec<usize> {
 
 /// How a set does in one round over the queries that may turn out to be no exceptions: all but those that take `times`
 /// as long, as far as exceptions go.
-pub(super) fn first_look(pairs: &Pairs, queries: usize, times: f64, drawn: Drawn) -> Judged {
+pub(super) fn first_look(pairs: &Pairs, work: Workload, times: f64) -> Judged {
     let slow = places(pairs, |pair| pair.is_failed || pair.ratio().is_some_and(|ratio| ratio.value > times));
-    let excepted = if slow.len() <= most(queries) { slow } else { Vec::new() };
-    judge(&others(pairs, &excepted), drawn)
-}
-
-/// How many queries may be exceptions.
-fn most(queries: usize) -> usize {
-    queries / ONE_IN
+    let excepted = if slow.len() <= work.most() { slow } else { Vec::new() };
+    judge(&others(pairs, &excepted), work.drawn)
 }
 
 fn places(pairs: &Pairs, is_it: impl Fn(&Pair) -> bool) -> Vec<usize> {
@@ -128,12 +144,18 @@ fn others(pairs: &Pairs, excepted: &[usize]) -> Vec<Pair> {
 mod tests {
     use super::*;
 
+    /// This many queries, of which these were timed.
+    fn work(pairs: &Pairs, queries: usize) -> Workload {
+        let millis = pairs.iter().map(|(_, pair)| pair.now[0]).sum();
+        Workload { queries, millis, drawn: Drawn::Runs }
+    }
+
     /// Queries with their milliseconds now and by the set, in three runs.
     fn judged(times: &[(f64, f64)], queries: usize) -> Option<(usize, Vec<usize>)> {
         let pair = |(now, then): &(f64, f64)| Pair::of(&[*now; 3], &[*then; 3]);
         let pairs: Pairs = times.iter().map(pair).enumerate().collect();
         let whole = judge(&others(&pairs, &[]), Drawn::Runs);
-        let (judged, excepted) = judge_with_exceptions(&pairs, queries, whole, Drawn::Runs);
+        let (judged, excepted) = judge_with_exceptions(&pairs, work(&pairs, queries), whole);
         (!excepted.is_empty()).then_some((judged.changed, excepted))
     }
 
@@ -166,8 +188,8 @@ mod tests {
             let pair = |(now, then): &(f64, f64)| Pair::of(&[*now; 3], &[*then; 3]);
             let pairs: Pairs = times.iter().map(pair).enumerate().collect();
             let whole = judge(&others(&pairs, &[]), Drawn::Runs);
-            let judged = judge_with_exceptions(&pairs, queries, whole, Drawn::Runs);
-            let (judged, excepted) = except_too_long(judged, whole, too_long, queries);
+            let work = work(&pairs, queries);
+            let (judged, excepted) = except_too_long(judge_with_exceptions(&pairs, work, whole), whole, too_long, work);
             (judged.decision, judged.ended, excepted)
         };
         assert_eq!(with(&HALVED, &[], 10), (Decision::Change, 0, vec![]));
@@ -190,6 +212,20 @@ mod tests {
         assert_eq!(judged(&[(10.0, 5.0), (20.0, 10.0), (10.0, 30.0)], 10), None, "two queries cannot tell");
     }
 
+    #[test]
+    fn a_long_query_is_worth_exceptions_only_where_the_set_is_a_sure_gain_for_the_others_too() {
+        let long = |now: f64, then: f64, others: f64| {
+            let mut times = vec![(now, then), (10.0, 30.0)];
+            times.extend([100.0, 200.0, 300.0].map(|millis| (millis, millis * others)));
+            judged(&times, 10)
+        };
+        assert_eq!(long(8000.0, 6800.0, 0.97), Some((4, vec![1])), "0.94 in the mean, and a seventh of the time");
+        assert_eq!(long(8000.0, 7360.0, 0.97), None, "less than a tenth of the time");
+        assert_eq!(long(8000.0, 6800.0, 1.06), None, "slower in the mean");
+        let among_many = [(800.0, 680.0), (10.0, 30.0), (100.0, 97.0), (200.0, 194.0), (9000.0, 9000.0)];
+        assert_eq!(judged(&among_many, 10), None, "a hundredth of the time of all timed queries");
+    }
+
     /// Four queries that a set gains on, in turns that differ by these parts.
     fn gaining(gained: f64, parts: [f64; 5]) -> Pairs {
         let then = parts.map(|part| 100.0 * gained * part);
@@ -205,8 +241,8 @@ mod tests {
             let mut pairs = gaining(gained, parts);
             pairs.push((4, Pair::of(&[10.0; 5], &[30.0; 5])));
             let whole = judge(&others(&pairs, &[]), Drawn::Runs);
-            let (_, excepted) = judge_with_exceptions(&pairs, 10, whole, Drawn::Runs);
-            (excepted, unsure_of_worth(&pairs, 10, whole, Drawn::Runs, 0))
+            let (_, excepted) = judge_with_exceptions(&pairs, work(&pairs, 10), whole);
+            (excepted, unsure_of_worth(&pairs, work(&pairs, 10), whole, 0))
         };
         assert_eq!(wanted(0.5, OF_A_DISK), (vec![4], None));
         assert_eq!(wanted(0.89, OF_A_DISK), (vec![4], Some(vec![4])), "it is worth it by a little");
@@ -219,7 +255,7 @@ mod tests {
     fn more_runs_are_wanted_for_exceptions_beyond_the_time_limit_too_unless_there_are_too_many() {
         let pairs = gaining(0.91, OF_A_DISK);
         let whole = judge(&others(&pairs, &[]), Drawn::Runs);
-        let wanted = |too_long: usize| unsure_of_worth(&pairs, 10, whole, Drawn::Runs, too_long);
+        let wanted = |too_long: usize| unsure_of_worth(&pairs, work(&pairs, 10), whole, too_long);
         assert_eq!(wanted(0), None, "there is no exception");
         assert_eq!(wanted(1), Some(vec![]));
         assert_eq!(wanted(2), None, "two of ten");

@@ -40,9 +40,10 @@ pub(super) fn screen(comparison: &mut Comparison) -> Option<Finding> {
     let is_timed = left.iter().any(has_times);
     // However little one gains: those that gain more may turn out to do harm.
     left.retain(|set| is_promising(comparison, *set));
+    let which = tried_sets(tried.len(), comparison.state.is_cold());
     let message = match is_timed || other_plans == 0 {
-        true => told(tried.len(), other_plans, left.len()),
-        false => told_untimed(tried.len(), other_plans),
+        true => told(which, other_plans, left.len()),
+        false => told_untimed(which, other_plans),
     };
     keep_tried(comparison, &left);
     Some(row::TRIED.of(message))
@@ -81,7 +82,7 @@ fn keep_tried(comparison: &mut Comparison, left: &[usize]) -> Vec<usize> {
 
 /// Whether a set gains in one round, some queries apart that may keep the server's own constants.
 fn is_promising(comparison: &Comparison, set: usize) -> bool {
-    let judged = first_look(&comparison.pairs(set), comparison.compared.len(), HARM, comparison.drawn());
+    let judged = first_look(&comparison.pairs(set), comparison.workload(), HARM);
     let is_no_harm = judged.harm != Harm::Sure && judged.worst <= HARM;
     is_no_harm && judged.ratio.value < 1.0 && judged.then <= judged.now * TOTAL
 }
@@ -95,13 +96,16 @@ fn was(count: usize) -> &'static str {
     if count == 1 { "was" } else { "were" }
 }
 
+/// How many sets were tried, with a sentence that says so.
+type Tried = (usize, String);
+
+fn tried_sets(count: usize, is_cold: bool) -> Tried {
+    let which = if is_cold { "from dear to cheap blocks" } else { "between the server's own constants and cheap blocks" };
+    (count, format!("{} {which} {} tried on your queries.", counted(count as u64, "set", "sets"), was(count)))
+}
+
 /// How many sets were tried, and how many of them led to other plans, as sentences.
-fn tried_and_led(tried: usize, other_plans: usize) -> String {
-    let sets = format!(
-        "{} between the server's own constants and cheap blocks {} tried on your queries.",
-        counted(tried as u64, "set", "sets"),
-        was(tried)
-    );
+fn tried_and_led((tried, sets): Tried, other_plans: usize) -> String {
     let led = match (tried, other_plans) {
         (1, 0) => "It led to no plans of its own.".into(),
         (_, 0) => "None of them led to plans of its own.".into(),
@@ -113,7 +117,7 @@ fn tried_and_led(tried: usize, other_plans: usize) -> String {
 }
 
 /// What became of sets whose plans were not timed.
-fn told_untimed(tried: usize, other_plans: usize) -> String {
+fn told_untimed(tried: Tried, other_plans: usize) -> String {
     let [it, plan] = if other_plans == 1 { ["It", "it changes"] } else { ["They", "they change"] };
     format!(
         "{} {it} {} not timed, because the queries whose plans {plan} could not be run.",
@@ -123,7 +127,7 @@ fn told_untimed(tried: usize, other_plans: usize) -> String {
 }
 
 /// What became of the sets that were tried.
-fn told(tried: usize, other_plans: usize, left: usize) -> String {
+fn told(tried: Tried, other_plans: usize, left: usize) -> String {
     let (faster, faster_alone) = ("faster in the first round", "faster without making one much slower");
     let and_left = match (other_plans, left) {
         (0, _) => String::new(),
@@ -193,6 +197,7 @@ mod tests {
             ),
         ] {
             let begin = count.replace('…', "between the server's own constants and cheap blocks");
+            let tried = tried_sets(tried, false);
             assert_eq!(told(tried, other_plans, left), format!("{begin} tried on your queries. {led}"));
         }
     }
@@ -211,7 +216,8 @@ mod tests {
              plans of their own. They were not timed, because the queries whose plans they change could not be run."
         );
         let end = " It was not timed, because the queries whose plans it changes could not be run.";
-        assert!(told_untimed(9, 1).ends_with(end), "{}", told_untimed(9, 1));
+        let told = told_untimed(tried_sets(9, true), 1);
+        assert!(told.starts_with("9 sets from dear to cheap blocks were tried") && told.ends_with(end), "{told}");
     }
 
     /// Of a query: the milliseconds of its plan by each set. Sets with the same time lead to the same plan.
@@ -311,6 +317,14 @@ mod tests {
 
     #[test]
     fn with_nothing_cached_the_sets_for_disks_are_the_known_ones() {
+        let with_dear = |dear: f64| {
+            let names = ["now", "cold", "random-1.1", "random-2", "half-pages", "double-pages", TRIED];
+            let row = [100.0, 90.0, 100.0, 100.0, 100.0, dear, 90.0];
+            let queries: [Planted<'_>; 5] = [&row, &row, &row, &row, &row];
+            (0..5).map(|seed| advised(&names, &queries, seed)).collect::<Vec<_>>()
+        };
+        assert_eq!(with_dear(93.0), [5; 5], "0.69 of what the measured set gains, whose values differ between runs");
+        assert_eq!(with_dear(100.0), [6; 5]);
         let names = ["now", "cold", "random-1.1", "random-2", "half-pages", "in-memory", TRIED];
         let of_five = |usual: f64, random: f64, pages: f64, memory: f64| {
             let row = [100.0, 100.0, usual, random, pages, memory, 70.0];

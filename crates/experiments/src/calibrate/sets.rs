@@ -44,17 +44,23 @@ const EIGHTH_ADVICE: Values = [0.125, 0.5, USUAL_SCALE, 0.005, 0.0025];
 
 /// PostgreSQL's own values with a block at random at half of its cost, and with both blocks at half: what was advised
 /// most often where nothing was cached. A block at random stays at two or four times one in sequence; for blocks in
-/// memory, the two cost nearly the same.
+/// memory, the two cost nearly the same. And with both blocks at twice their cost: where large tables are read from a
+/// disk, blocks cost more against rows than PostgreSQL assumes.
 ///
-/// Source: docs/decisions/0022.
-const DISK_ADVICE: [(&str, Values); 2] =
-    [(RANDOM_2, [1.0, 2.0, USUAL_SCALE, 0.005, 0.0025]), (HALF_PAGES, [0.5, 2.0, USUAL_SCALE, 0.005, 0.0025])];
+/// Source: docs/decisions/0022 and 0029.
+const DISK_ADVICE: [(&str, Values); 3] = [
+    (RANDOM_2, [1.0, 2.0, USUAL_SCALE, 0.005, 0.0025]),
+    (HALF_PAGES, [0.5, 2.0, USUAL_SCALE, 0.005, 0.0025]),
+    (DOUBLE_PAGES, [2.0, 8.0, USUAL_SCALE, 0.005, 0.0025]),
+];
 
 /// What is tried on the user's own queries besides: blocks at a part of the server's own cost, a block at random at
 /// this many times one in sequence where it is not the server's own ratio, and operators at this part of their cost.
 ///
 /// They are parts of the server's own costs and not of what was measured: two runs then choose among the same sets.
 const PARTS: [f64; 5] = [1.0, 0.5, 0.25, 0.125, 0.0625];
+/// The same where nothing is cached: a disk can be slower than the server's own costs assume, too.
+const PARTS_COLD: [f64; 7] = [4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625];
 const RATIOS: [Option<f64>; 3] = [None, Some(2.0), Some(1.1)];
 const OPERATORS: [f64; 2] = [1.0, 0.4];
 
@@ -71,6 +77,7 @@ const EIGHTH_PAGES: &str = "eighth-pages";
 /// The names of the sets for queries that run with nothing cached.
 const RANDOM_2: &str = "random-2";
 const HALF_PAGES: &str = "half-pages";
+const DOUBLE_PAGES: &str = "double-pages";
 
 /// The names of the set between those of several states: before it was tried in all of them, and where it harmed no
 /// query in any.
@@ -204,7 +211,7 @@ pub(super) fn memory_advice(row: f64) -> [ConstantSet; 2] {
 }
 
 /// What is advised where nothing is cached, in the same unit.
-pub(super) fn disk_advice(row: f64) -> [ConstantSet; 2] {
+pub(super) fn disk_advice(row: f64) -> [ConstantSet; 3] {
     DISK_ADVICE.map(|(name, values)| by_row(name, values, row))
 }
 
@@ -213,13 +220,14 @@ fn by_row(name: &'static str, values: Values, row: f64) -> ConstantSet {
     ConstantSet { name, values: CONSTANTS.into_iter().zip(values.map(|value| value * scale)).collect() }
 }
 
-/// Sets between the server's own constants and cheap blocks, none of them among `others`; none where blocks cost
-/// nothing.
-pub(super) fn tried(now: impl Fn(&'static str) -> f64, others: &[ConstantSet]) -> Vec<ConstantSet> {
+/// Sets from the server's own constants to cheap blocks, and where nothing is cached to dear ones, none of them among
+/// `others`; none where blocks cost nothing.
+pub(super) fn tried(now: impl Fn(&'static str) -> f64, is_cold: bool, others: &[ConstantSet]) -> Vec<ConstantSet> {
     let Some(own) = own_ratio(&now) else { return Vec::new() };
+    let parts = if is_cold { &PARTS_COLD[..] } else { &PARTS };
     let mut sets = others.to_vec();
     for operators in OPERATORS {
-        for part in PARTS {
+        for part in parts {
             for times in RATIOS {
                 let page = now(SEQ_PAGE) * part;
                 let value = |name: &'static str| match name {
@@ -257,7 +265,7 @@ impl ConstantSet {
 
     /// Whether it is one of those for queries that run with nothing cached.
     pub(super) fn is_for_disks(&self) -> bool {
-        [RANDOM_2, HALF_PAGES].contains(&self.name)
+        [RANDOM_2, HALF_PAGES, DOUBLE_PAGES].contains(&self.name)
     }
 
     /// Whether its values come from what was measured, and so differ a little from run to run.
@@ -356,19 +364,22 @@ mod tests {
         assert_eq!(values(0.02), [2.0, 2.2, 0.02, 0.01, 0.005]);
         assert_eq!(values(0.0), values(0.01), "no unit to go by");
         let blocks = |row| disk_advice(row).map(|set| (set.name, set.values[0].1, set.values[1].1));
-        assert_eq!(blocks(0.02), [("random-2", 2.0, 4.0), ("half-pages", 1.0, 4.0)]);
+        assert_eq!(blocks(0.02), [("random-2", 2.0, 4.0), ("half-pages", 1.0, 4.0), ("double-pages", 4.0, 16.0)]);
     }
 
     #[test]
     fn no_advised_value_stands_in_the_place_of_another_constant() {
         assert!([SEQ_PAGE, RANDOM_PAGE, SCALE, OPERATOR].iter().all(|name| CONSTANTS.contains(name)));
         let sets = [&[usual_advice(0.01)][..], &memory_advice(0.01), &disk_advice(0.01)].concat();
-        assert_eq!(sets.len(), 5);
+        assert_eq!(sets.len(), 6);
         for set in sets {
+            let dearest = if set.name == DOUBLE_PAGES { 2.0 } else { 1.0 };
             for (name, value) in &set.values {
-                // Advice lowers these three, and leaves all others at PostgreSQL's own value.
-                let is_lowered = [SEQ_PAGE, RANDOM_PAGE, OPERATOR].contains(name);
-                let (least, most) = (if is_lowered { now(name) / 20.0 } else { now(name) }, now(name));
+                // Advice changes these three, and leaves all others at PostgreSQL's own value.
+                let (least, most) = match *name {
+                    SEQ_PAGE | RANDOM_PAGE | OPERATOR => (now(name) / 20.0, now(name) * dearest),
+                    _ => (now(name), now(name)),
+                };
                 assert!((least..=most).contains(value), "{name}: {set:?}");
             }
         }
@@ -378,7 +389,7 @@ mod tests {
     fn a_server_whose_blocks_or_rows_cost_nothing_gets_no_value_that_is_no_number() {
         for zeros in [&[SEQ_PAGE][..], &[RANDOM_PAGE], &[SCALE], &[SEQ_PAGE, RANDOM_PAGE], &CONSTANTS] {
             let now = |name: &'static str| if zeros.contains(&name) { 0.0 } else { now(name) };
-            let mut sets = tried(now, &[usual_advice(now(SCALE))]);
+            let mut sets = tried(now, true, &[usual_advice(now(SCALE))]);
             for (page, random) in [(true, true), (true, false), (false, true)] {
                 let settled = |name: &'static str| match name {
                     SEQ_PAGE => settled(0.1, page),
@@ -411,8 +422,10 @@ mod tests {
 
     #[test]
     fn each_set_that_is_tried_differs_from_the_others_and_the_least_change_comes_first() {
-        let sets = tried(now, &[usual_advice(0.01)]);
+        let sets = tried(now, false, &[usual_advice(0.01)]);
         assert!(sets.len() > 20, "{}", sets.len());
+        let dearest = |sets: &[ConstantSet]| sets.iter().map(|set| set.values[0].1).fold(0.0, f64::max);
+        assert_eq!([&sets, &tried(now, true, &[])].map(|sets| dearest(sets)), [1.0, 4.0], "dear blocks are on a disk");
         for (at, set) in sets.iter().enumerate() {
             assert!(sets[..at].iter().all(|other| other.values != set.values), "{set:?}");
             assert!(set.values != usual_advice(0.01).values && set.values != CONSTANTS.map(|name| (name, now(name))));
@@ -433,8 +446,9 @@ mod tests {
         assert!(distance(0.5, 4.0) < distance(0.25, 4.0) && distance(0.25, 4.0) < distance(0.0625, 1.1));
         let is_measured = |name| ConstantSet { name, values: Vec::new() }.is_measured();
         assert_eq!(["cold", "system", "cached", BETWEEN, SAFE].map(is_measured), [true; 5]);
-        let others = ["now", "random-1.1", "random-2", "half-pages", "eighth-pages", "in-memory", TRIED, LEFT[0]];
-        assert_eq!(others.map(is_measured), [false; 8]);
+        let known = ["now", "random-1.1", "random-2", "half-pages", "double-pages", "eighth-pages", "in-memory"];
+        assert_eq!(known.map(is_measured), [false; 7]);
+        assert_eq!([TRIED, LEFT[0]].map(is_measured), [false; 2]);
     }
 
     #[test]

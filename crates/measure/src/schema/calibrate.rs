@@ -24,8 +24,8 @@ parameters! {
     SOURCE = "source", "whose queries: `verification`, `own`";
     QUERY = "query", "of a query: its name";
     CONSTANTS = "constants", "of a set: `now`, `cold`, `system`, `cached`, `between`, `safe`, `random-1.1`, \
-        `random-2`, `half-pages`, `eighth-pages`, `in-memory`, `tried-1` to `tried-3`; of a switch: those \
-        that the planner goes by, absent where paths were timed";
+        `random-2`, `half-pages`, `double-pages`, `eighth-pages`, `in-memory`, `tried-1` to `tried-3`; of a switch: \
+        those that the planner goes by, absent where paths were timed";
     ORDER = "order", "of a crossover and a switch: how rows lie to the index: `scattered`, `clustered`";
     PATH = "path", "of a crossover: `full-scan`, `index`, `bitmap`";
     ASKED_ROWS = "asked_rows", "of a crossover: rows that the statement asks for";
@@ -121,7 +121,7 @@ findings! {
     TABLESPACE_COSTS = Warning "tablespace-costs", "tablespaces with costs of their own";
     ONE_TABLESPACE = Info "one-tablespace", "tablespaces that were not measured, and why";
     ANSWER_TABLESPACES = Info "answer-tablespaces", "what a block takes in each tablespace";
-    TRIED = Info "tried-sets", "sets between the server's own constants and cheap blocks, tried on the user's queries";
+    TRIED = Info "tried-sets", "sets with cheaper blocks, and cold with dearer ones too, tried on the user's queries";
     LISTED_WITHOUT_TABLES = Info "listed-without-tables", "listed queries that read no table are left out";
     LISTED_HIDDEN = Warning "listed-hidden", "listed statements of other roles, whose texts the role may not see";
     LISTED_LOST = Warning "listed-lost", "listed statements whose texts the server has lost";
