@@ -19,7 +19,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::{own_cost, reading};
-pub use parameters::{DiskParameters, IoMethod, Order, Zone};
+pub use parameters::{DURATION, DURATION_OF_MANY, DiskParameters, IoMethod, Order, WARM_UP_MAX, Zone};
 pub(crate) use paths::repeated;
 use setting::Setting;
 

@@ -23,7 +23,7 @@ use crate::machine::Machine;
 use crate::own_cost;
 use crate::subject_run::{self, Descriptions};
 use bench::{Bench, Gain};
-pub use parameters::JoinParameters;
+pub use parameters::{JoinParameters, REPEAT, REPEAT_BESIDE};
 
 /// Runs the experiment on each subject in turn. ^C ends it after the join under way; what was kept is kept.
 pub fn run(

@@ -16,7 +16,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
-pub use parameters::LadderParameters;
+pub use parameters::{CACHED_PART, FILE, LadderParameters};
 use steps::Steps;
 use storage::Storage;
 

@@ -22,11 +22,10 @@ use subjects::Environment;
 use subjects::logical_reads::{Baseline, Population, Table};
 use sys::process::sampler::Sampler;
 
-pub use self::parameters::LioParameters;
+pub use self::parameters::{LioParameters, PAYLOAD, PAYLOAD_BESIDE};
 pub use self::stacks::Stack;
 
 use self::measuring::{Bench, Measured, Plan, Setting};
-use self::parameters::PAYLOAD;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;

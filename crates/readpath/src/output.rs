@@ -145,9 +145,8 @@ fn wrapped(text: &str, columns: usize) -> String {
 
 /// Says which servers have something of ours left.
 pub(crate) fn complain_of_leftovers() {
-    for server in server::schema::standing() {
-        let server = server::place::word_of_shell(&server);
-        complain(&format!("the schema readpath may still be on the server; remove it: readpath clean --on {server}"));
+    for complaint in subjects::left_on_servers() {
+        complain(&complaint);
     }
 }
 

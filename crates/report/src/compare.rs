@@ -9,7 +9,6 @@ use measure::{Finding, Parameters, Run};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::beside;
 use crate::body::{processor, subject as subject_of};
 use crate::differences::{
     case_text, change_text, decimals, interval, is_bookkeeping, ratio, shown_metrics, varying_names,
@@ -17,6 +16,7 @@ use crate::differences::{
 use crate::page::number::ratio_to;
 use crate::page::parameters::{phrase, phrase_in_full, shown, with_unit};
 use crate::page::{Align, Cell, Key, Page, Section, Table};
+use crate::{beside, compare_calibrations};
 
 /// What the last column means, once for the whole table.
 const LEGEND: &str = "Medians; for rates, means. Ratios are second over first, with the 95 % interval from \
@@ -193,11 +193,15 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     }
     let names = varying_names(comparison);
     let warnings = Warnings::of(comparison);
+    if compare_calibrations::have_values(comparison) {
+        sections.extend(of_calibrations(comparison, *runs, &names));
+        sections.extend(warnings.sections());
+        return Page { sections };
+    }
     if let Some(best) = &comparison.best_depth {
         sections.push(Section::Text(best_depth(best, comparison)));
     }
-    let keys = ["first", "second"].map(Key::measured);
-    sections.extend(beside::charts_of(runs, &keys).into_iter().map(|chart| Section::Chart(Box::new(chart))));
+    sections.extend(charts(*runs));
     if let Some(best) = &comparison.best_depth {
         sections.push(Section::Table(Table {
             title: Some("Random reads, each at its best depth:".into()),
@@ -232,6 +236,30 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     sections.extend(alone("Only in the second run:", second, first, &names));
     sections.extend(warnings.sections());
     Page { sections }
+}
+
+/// The charts that both runs have.
+fn charts(runs: [&Run; 2]) -> impl Iterator<Item = Section> {
+    let keys = ["first", "second"].map(Key::measured);
+    beside::charts_of(&runs, &keys).into_iter().map(|chart| Section::Chart(Box::new(chart)))
+}
+
+/// What two calibrations have, of which each has hundreds of values: what is looked for first, and of the others those
+/// that differ most, and how many there are.
+fn of_calibrations(comparison: &Comparison, runs: [&Run; 2], names: &[&str]) -> Vec<Section> {
+    let experiment = &comparison.experiments.0;
+    let mut sections = compare_calibrations::answers(runs);
+    sections.extend(charts(runs));
+    let differing = compare_calibrations::most_differing(comparison);
+    if let Some(table) = compare_calibrations::table(&differing, names) {
+        sections.extend([Section::Table(table), Section::Note(LEGEND.into())]);
+        sections.extend(meanings(experiment, differing.iter().map(|(_, metric)| *metric)));
+    }
+    sections.push(compare_calibrations::counts(comparison));
+    let mut all = comparison.cases.iter().flat_map(shown_metrics);
+    let lacks_samples = all.any(|metric| metric.verdict == Verdict::TooFewSamples);
+    sections.extend(lacks_samples.then(|| Section::Note(needed(experiment))));
+    sections
 }
 
 /// How many reads a second each device gives at its best depth, in a sentence.

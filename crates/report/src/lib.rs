@@ -8,6 +8,7 @@
 mod beside;
 mod body;
 mod compare;
+mod compare_calibrations;
 mod compare_profiles;
 mod csv;
 mod differences;

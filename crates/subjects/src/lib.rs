@@ -28,7 +28,7 @@ mod tests;
 pub use access_paths::AccessPaths;
 pub use error::SubjectError;
 pub use forecast::Forecast;
-pub use leftovers::sweep;
+pub use leftovers::{left_on_servers, sweep};
 pub use logical_reads::LogicalReads;
 pub use nested_loops::NestedLoops;
 pub use opening::{Environment, Opening, Progress, Recorder};

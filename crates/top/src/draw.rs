@@ -15,6 +15,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::chart::{AXIS, Chart, Column};
+use crate::fit::{first_that_fits, shortened, shortened_line, sign};
 use crate::history::History;
 use crate::palette::mark;
 use crate::reads;
@@ -51,10 +52,19 @@ const BAR: usize = 10;
 /// Levels by which the tree of blockers is indented; deeper ones stand at the last.
 const LEVELS_MAX: usize = 6;
 
-const KEYS: &str = "q quit  space stop/go  <- -> step  PgUp PgDn  +/- zoom  1-5 tables  ? help";
+/// The keys, and fewer of them where there is less room.
+const KEYS: [&str; 3] = [
+    "q quit  space stop/go  <- -> step  PgUp PgDn  +/- zoom  1-5 tables  ? help",
+    "q quit  space stop  1-5 tables  ? help",
+    "q quit  ? help",
+];
 
 /// The same below the help, where `q` has another meaning.
-const KEYS_OF_HELP: &str = "q leave this help  1-5 tables  ^C quit";
+const KEYS_OF_HELP: [&str; 3] = ["q leave this help  1-5 tables  ^C quit", "q leave this help", "q leave"];
+
+/// Columns from which on the table of sessions has room for user and database, and for the statement.
+const USER_WIDTH: usize = 60;
+const TEXT_WIDTH: usize = 72;
 
 /// Made for terminals of 80 columns and 24 lines.
 const HELP: &[&str] = &[
@@ -121,17 +131,21 @@ impl<'a> Drawn<'a> {
         let width = usize::from(area.width);
         let rows = [Constraint::Length(1), Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)];
         let parts = Layout::vertical(rows).split(area);
-        let line = |frame: &mut Frame<'_>, line: Line<'_>, part: Rect| frame.render_widget(Paragraph::new(line), part);
+        let line = |frame: &mut Frame<'_>, line: Line<'static>, part: Rect| {
+            frame.render_widget(Paragraph::new(shortened_line(line, width, self.sign())), part);
+        };
         line(frame, self.title(width), parts[0]);
         line(frame, self.headline(width), parts[1]);
         let (keys, first) = match self.view.pane {
             Pane::Help => {
-                let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::from(*line)).collect();
+                let lines = HELP.iter().map(|line| shortened_line(Line::from(*line), width, self.sign()));
+                let lines: Vec<Line<'_>> = lines.collect();
                 frame.render_widget(Paragraph::new(lines), parts[2]);
                 (KEYS_OF_HELP, self.view.first)
             }
             _ => (KEYS, self.chart_and_table(frame, parts[2], area.height)),
         };
+        let keys = first_that_fits(keys.map(String::from), width, self.sign());
         line(frame, Line::from(keys).style(self.dim()), parts[3]);
         first
     }
@@ -140,20 +154,21 @@ impl<'a> Drawn<'a> {
     fn chart_and_table(&self, frame: &mut Frame<'_>, area: Rect, height: u16) -> usize {
         // With the line of marks an odd number: half of the axis is at the top of a line.
         let chart = (height.saturating_sub(8) / 2).clamp(3, 14) | 1;
-        let legend =
-            self.legend(usize::from(area.width), if height < LEGEND_HEIGHT_MIN { 1 } else { LEGEND_LINES_MAX });
+        let width = usize::from(area.width);
+        let fitted = |line: Line<'static>| shortened_line(line, width, self.sign());
+        let legend = self.legend(width, if height < LEGEND_HEIGHT_MIN { 1 } else { LEGEND_LINES_MAX });
         let legend_height = u16::try_from(legend.len()).unwrap_or(1);
         let rows = [chart, 1, legend_height, 1].map(Constraint::Length);
         let rows: Vec<Constraint> = rows.into_iter().chain([Constraint::Min(1)]).collect();
         let parts = Layout::vertical(rows).split(area);
         self.chart(usize::from(area.width.saturating_sub(AXIS))).draw(parts[0], frame);
-        frame.render_widget(Paragraph::new(self.times(area.width)), parts[1]);
-        frame.render_widget(Paragraph::new(legend), parts[2]);
-        frame.render_widget(Paragraph::new(self.tabs()), parts[3]);
-        let (head, lines) = self.table(area.width);
+        frame.render_widget(Paragraph::new(fitted(self.times(area.width))), parts[1]);
+        frame.render_widget(Paragraph::new(legend.into_iter().map(fitted).collect::<Vec<_>>()), parts[2]);
+        frame.render_widget(Paragraph::new(fitted(self.tabs(width))), parts[3]);
+        let (head, lines) = self.table(width);
         let skipped = self.view.first.min(lines.len().saturating_sub(1));
-        let lines: Vec<Line<'_>> = head.into_iter().chain(lines.into_iter().skip(skipped)).collect();
-        frame.render_widget(Paragraph::new(lines), parts[4]);
+        let seen = head.into_iter().chain(lines.into_iter().skip(skipped)).take(usize::from(parts[4].height));
+        frame.render_widget(Paragraph::new(seen.map(fitted).collect::<Vec<_>>()), parts[4]);
         skipped
     }
 
@@ -163,6 +178,11 @@ impl<'a> Drawn<'a> {
 
     fn dim(&self) -> Style {
         Style::default().add_modifier(Modifier::DIM)
+    }
+
+    /// What ends a text that has no room.
+    fn sign(&self) -> &'static str {
+        sign(self.facts.has_unicode)
     }
 
     fn title(&self, width: usize) -> Line<'static> {
@@ -176,7 +196,8 @@ impl<'a> Drawn<'a> {
         let room = width.saturating_sub(right.len() + 1);
         let server = &self.facts.server;
         let address = server.split_once("  ").map_or(server.as_str(), |(address, _)| address);
-        let left = first_that_fits([format!("readpath top  {server}"), server.clone(), address.into()], room);
+        let texts = [format!("readpath top  {server}"), server.clone(), address.into()];
+        let left = first_that_fits(texts, room, self.sign());
         Line::from(format!("{left:<room$} {right}")).style(self.bold())
     }
 
@@ -198,8 +219,8 @@ impl<'a> Drawn<'a> {
             false => format!("; {without_samples}"),
         };
         let unseen = unseen(self.sums.all.unseen);
-        let at_work =
-            format!("{} sessions at work on average of {} s{unseen}{lost}", three_digits(active), seconds.round());
+        let active = three_digits(active);
+        let at_work = format!("{active} sessions at work on average of {} s{unseen}{lost}", seconds.round());
         // What matters least goes first where there is no room.
         Line::from(first_that_fits(
             [
@@ -207,8 +228,10 @@ impl<'a> Drawn<'a> {
                 format!("{at_work}  ({rate} samples/s, {level})"),
                 format!("{at_work}  ({rate} samples/s)"),
                 at_work,
+                format!("{active} sessions at work{unseen}{lost}"),
             ],
             width,
+            self.sign(),
         ))
     }
 
@@ -244,7 +267,8 @@ impl<'a> Drawn<'a> {
         };
         let (left, right) = (clock(first.ended), clock(last.ended));
         let (axis, room) = (usize::from(AXIS), usize::from(width).saturating_sub(usize::from(AXIS) + right.len()));
-        let middle = format!("{left}  sessions at work, {each}");
+        let texts = [format!("{left}  sessions at work, {each}"), format!("{left}  {each}"), left, String::new()];
+        let middle = first_that_fits(texts, room.saturating_sub(1), self.sign());
         Line::from(format!("{:axis$}{middle:<room$}{right}", "")).style(self.dim())
     }
 
@@ -271,17 +295,21 @@ impl<'a> Drawn<'a> {
         lines.into_iter().map(Line::from).collect()
     }
 
-    fn tabs(&self) -> Line<'static> {
+    /// The tables with their keys; where there is no room for all titles, that of the table that is seen.
+    fn tabs(&self, width: usize) -> Line<'static> {
+        let tab = |key: char, title: &str| format!(" {key} {title} ");
+        let whole: usize = PANES.iter().map(|(key, _, title)| tab(*key, title).chars().count() + 1).sum();
         let spans = PANES.map(|(key, pane, title)| {
-            let style =
-                if pane == self.view.pane { Style::default().add_modifier(Modifier::REVERSED) } else { self.dim() };
-            [Span::styled(format!(" {key} {title} "), style), Span::raw(" ")]
+            let is_seen = pane == self.view.pane;
+            let style = if is_seen { Style::default().add_modifier(Modifier::REVERSED) } else { self.dim() };
+            let text = if is_seen || whole <= width + 1 { tab(key, title) } else { format!(" {key} ") };
+            [Span::styled(text, style), Span::raw(" ")]
         });
         Line::from(spans.into_iter().flatten().collect::<Vec<_>>())
     }
 
     /// The head of a table, and its lines.
-    fn table(&self, width: u16) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+    fn table(&self, width: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
         let head = |text: &str| vec![Line::from(text.to_string()).style(self.dim())];
         match self.view.pane {
             Pane::Help => (Vec::new(), Vec::new()),
@@ -289,15 +317,15 @@ impl<'a> Drawn<'a> {
             Pane::Sessions => {
                 // Processes that serve no client are kept for the table of blockers: their work is not summed.
                 let sessions = self.sums.all.sessions.iter().filter(|one| one.backend.kind == CLIENT);
-                let lines = sessions.map(|one| self.session(one)).collect();
-                (head("    pid  user@database      % busy  doing                    statement"), lines)
+                let lines = sessions.map(|one| self.session(one, width)).collect();
+                (head(&session_line(["pid", "user@database", "% busy", "doing", "statement"], width)), lines)
             }
             Pane::Waits => {
                 let lines = self.sums.all.events.iter().map(|(event, time)| self.wait(event, *time)).collect();
                 (head("    %  ses.  wait event"), lines)
             }
             Pane::Blockers => self.blockers(),
-            Pane::Reads => reads::table(&self.sums, self.facts.untraced.as_deref(), usize::from(width)),
+            Pane::Reads => reads::table(&self.sums, self.facts.untraced.as_deref(), width),
         }
     }
 
@@ -343,16 +371,16 @@ impl<'a> Drawn<'a> {
         spans
     }
 
-    fn session(&self, one: &SessionSums) -> Line<'static> {
+    fn session(&self, one: &SessionSums, width: usize) -> Line<'static> {
         let busy = one.time.as_secs_f64() / self.sums.all.time.as_secs_f64().max(1e-9);
-        let who = cut(&format!("{}@{}", one.backend.user, one.backend.database), 18);
+        let who = shortened(&format!("{}@{}", one.backend.user, one.backend.database), 18, self.sign());
         let doing = match (one.state, &one.event) {
             (State::Active, Some(event)) => event.to_string(),
             (State::Active, None) => "CPU".into(),
             (state, _) => state.name().to_string(),
         };
-        let text = self.text(one.statement);
-        Line::from(format!("{:>7}  {who:<18}  {:>6}  {:<23}  {text}", one.backend.pid, percent(busy), cut(&doing, 23)))
+        let (doing, text) = (shortened(&doing, 23, self.sign()), self.text(one.statement));
+        Line::from(session_line([&one.backend.pid.to_string(), &who, &percent(busy), &doing, &text], width))
     }
 
     fn wait(&self, event: &str, time: Duration) -> Line<'static> {
@@ -478,15 +506,11 @@ fn percent(part: f64) -> String {
     }
 }
 
-/// The first of some texts that has room; what has room of the last, where none has.
-fn first_that_fits<const COUNT: usize>(texts: [String; COUNT], room: usize) -> String {
-    let fits = |text: &&String| text.chars().count() <= room;
-    texts.iter().find(fits).cloned().unwrap_or_else(|| texts.last().map_or(String::new(), |last| cut(last, room)))
-}
-
-/// At most this many characters.
-fn cut(text: &str, most: usize) -> String {
-    text.chars().take(most).collect()
+/// A line of the table of sessions, with as many of its columns as have room.
+fn session_line([pid, who, busy, doing, text]: [&str; 5], width: usize) -> String {
+    let who = if width >= USER_WIDTH { format!("  {who:<18}") } else { String::new() };
+    let text = if width >= TEXT_WIDTH { format!("  {text}") } else { String::new() };
+    format!("{pid:>7}{who}  {busy:>6}  {doing:<23}{text}")
 }
 
 /// The time of day, UTC as everywhere in readpath.

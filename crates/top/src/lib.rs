@@ -6,6 +6,7 @@
 
 mod chart;
 mod draw;
+mod fit;
 mod gathering;
 mod history;
 mod keyboard;

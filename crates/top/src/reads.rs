@@ -3,19 +3,23 @@
 use std::time::Duration;
 
 use measure::quantity::{format_nanos, three_digits};
-use profile::tables::read_tiers::{ByTier, ReadSums, ReadTier};
+use profile::tables::read_tiers::{ByTier, READ_TIERS, ReadSums, ReadTier};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 
 use crate::sums::Sums;
 
-const HEAD: &str = " blocks/s      %   reads/s    MiB/s      each  answered by";
+/// The heads of the columns: blocks, their share, reads, bytes, the time of a read, and what answered.
+const HEAD: [&str; 6] = ["blocks/s", "%", "reads/s", "MiB/s", "each", "answered by"];
+
+/// Columns of a terminal from which on all of them have room.
+const WIDTH: usize = 78;
 
 /// What a reader of the first row has to know.
 const OF_BUFFERS: &str = "Hits in shared buffers are the server's own count, which grows when statements end.";
 
 /// The tiers in their order, nearest first.
-const TIERS: [(ReadTier, &str); 4] = [
+const TIERS: [(ReadTier, &str); READ_TIERS] = [
     (ReadTier::PageCache, "the kernel's page cache"),
     (ReadTier::Device, "the device"),
     (ReadTier::InFlight, "a request in flight for another"),
@@ -33,10 +37,11 @@ pub(crate) fn table(sums: &Sums, untraced: Option<&str>, width: usize) -> (Vec<L
     // Without the reads the share of the hits is not known, and without the hits that of the reads is of reads alone.
     if let Some(hits) = hits {
         let share = traced.map_or_else(String::new, |_| percent(hits, all));
-        lines.push(format!("{:>9}  {share:>5}  {:>8}  {:>7}  {:>8}  shared buffers", rate(hits), "", "", ""));
+        lines.push(line([&rate(hits), &share, "", "", "", "shared buffers"], width));
     }
     if let Some(reads) = traced {
-        lines.extend(TIERS.into_iter().filter_map(|(tier, name)| row(reads, sums.traced, all, (tier, name))));
+        let rows = TIERS.into_iter().filter_map(|(tier, name)| row(reads, sums.traced, all, (tier, name)));
+        lines.extend(rows.map(|cells| line(cells.each_ref().map(String::as_str), width)));
     }
     let mut said = Vec::new();
     if let Some(why) = untraced {
@@ -51,7 +56,15 @@ pub(crate) fn table(sums: &Sums, untraced: Option<&str>, width: usize) -> (Vec<L
         said.extend(wrapped(OF_BUFFERS, width));
     }
     let lines = lines.into_iter().map(Line::from).chain(said.into_iter().map(|line| Line::from(line).style(dim)));
-    (vec![Line::from(HEAD).style(dim)], lines.collect())
+    (vec![Line::from(line(HEAD, width)).style(dim)], lines.collect())
+}
+
+/// A line of the table; on a narrow terminal without the columns that are needed least.
+fn line([blocks, share, reads, bytes, each, name]: [&str; 6], width: usize) -> String {
+    match width >= WIDTH {
+        true => format!("{blocks:>9}  {share:>5}  {reads:>8}  {bytes:>7}  {each:>8}  {name}"),
+        false => format!("{blocks:>8}  {share:>5}  {name}"),
+    }
 }
 
 /// Blocks of reads whose tier is known.
@@ -59,7 +72,8 @@ fn seen_blocks(reads: &ByTier) -> u64 {
     reads.all().blocks - reads.of(ReadTier::NotSeen).blocks
 }
 
-fn row(reads: &ByTier, time: Duration, all: f64, (tier, name): (ReadTier, &str)) -> Option<String> {
+/// The cells of a tier.
+fn row(reads: &ByTier, time: Duration, all: f64, (tier, name): (ReadTier, &str)) -> Option<[String; 6]> {
     let ReadSums { reads, blocks, bytes, time: spent, .. } = *reads.of(tier);
     let seconds = time.as_secs_f64();
     // What was not seen whole is no tier: it has a row where there is some, and no share of what the tiers answered.
@@ -67,12 +81,8 @@ fn row(reads: &ByTier, time: Duration, all: f64, (tier, name): (ReadTier, &str))
     (is_tier || reads > 0).then(|| {
         let share = if is_tier { percent(blocks as f64 / seconds, all) } else { String::new() };
         let each = if reads > 0 { format_nanos(spent.micros() * 1e3 / reads as f64) } else { String::new() };
-        format!(
-            "{:>9}  {share:>5}  {:>8}  {:>7}  {each:>8}  {name}",
-            rate(blocks as f64 / seconds),
-            rate(reads as f64 / seconds),
-            rate(bytes as f64 / seconds / f64::from(1 << 20)),
-        )
+        let [blocks, reads] = [blocks, reads].map(|count| rate(count as f64 / seconds));
+        [blocks, share, reads, rate(bytes as f64 / seconds / f64::from(1 << 20)), each, name.into()]
     })
 }
 

@@ -100,7 +100,8 @@ fn was(count: usize) -> &'static str {
 type Tried = (usize, String);
 
 fn tried_sets(count: usize, is_cold: bool) -> Tried {
-    let which = if is_cold { "from dear to cheap blocks" } else { "between the server's own constants and cheap blocks" };
+    let which =
+        if is_cold { "from dear to cheap blocks" } else { "between the server's own constants and cheap blocks" };
     (count, format!("{} {which} {} tried on your queries.", counted(count as u64, "set", "sets"), was(count)))
 }
 

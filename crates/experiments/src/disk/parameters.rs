@@ -19,15 +19,17 @@ const WORKERS_MAX: usize = 256;
 /// Most places of a sweep: a quarter of an hour at the usual time of a place, and more than a chart has columns.
 const PLACES_MAX: u32 = 1000;
 
-/// Time of a case, and of one place of a sweep or one distance.
-const DURATION: Nanos = Nanos::from_millis(3000);
-const DURATION_OF_MANY: Nanos = Nanos::from_millis(500);
+/// Time of a case by default.
+pub const DURATION: Nanos = Nanos::from_millis(3000);
+
+/// Time of one place of a sweep, or of one distance, by default.
+pub const DURATION_OF_MANY: Nanos = Nanos::from_millis(500);
 
 /// Reads up to this are one request to the device, whatever pages the buffers stand on.
 const LARGE_READ: u64 = 64 << 10;
 
 /// Longest warm-up that is not asked for; a short case warms up for a fifth of its time.
-const WARM_UP_MAX: Nanos = Nanos::from_millis(200);
+pub const WARM_UP_MAX: Nanos = Nanos::from_millis(200);
 
 words! {
     /// Where on the device the reads of a case go.

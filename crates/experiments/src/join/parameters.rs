@@ -9,10 +9,11 @@ use crate::error::ExperimentError;
 use crate::journal::NullJournal;
 use crate::subject_run;
 
-/// Joins of each case, with the engine alone, and where something else is measured, which empties more caches before
-/// each.
-const REPEAT: usize = 20;
-const REPEAT_BESIDE: usize = 3;
+/// Joins of each case by default, with the engine alone.
+pub const REPEAT: usize = 20;
+
+/// The same where something else is measured, which empties more caches before each.
+pub const REPEAT_BESIDE: usize = 3;
 
 /// Most reads in flight.
 const DEPTH_MAX: usize = 4096;

@@ -12,14 +12,14 @@ use sys::memory::Pages;
 use crate::error::ExperimentError;
 
 /// Bytes of the test file by default.
-const FILE: u64 = 1 << 30;
+pub const FILE: u64 = 1 << 30;
 
 /// The smallest test file from which anything can be concluded.
 const FILE_MIN: u64 = 16 << 20;
 
-/// What the rung of the page cache reads of the test file: all that is read of it where the device rungs are measured
-/// on something else.
-pub(super) const CACHED_PART: u64 = 128 << 20;
+/// Bytes of the test file that the rung of the page cache reads: all that is read of it where the device rungs are
+/// measured on something else.
+pub const CACHED_PART: u64 = 128 << 20;
 
 /// About how long the rungs take, on the test file and with two touches on another one.
 const TIME: Duration = Duration::from_secs(32);

@@ -12,10 +12,12 @@ use crate::error::ExperimentError;
 use crate::journal::NullJournal;
 use crate::subject_run;
 
-/// Bytes of a table by default: with the engine alone, and where another subject is measured too. A given server may
-/// still have its default shared buffers of 128 MiB, and the table has to fit with the heads of all its rows.
-pub(super) const PAYLOAD: Size = Size(256 << 20);
-const PAYLOAD_BESIDE: Size = Size(32 << 20);
+/// Bytes of a table by default, with the engine alone.
+pub const PAYLOAD: Size = Size(256 << 20);
+
+/// The same where another subject is measured too. A given server may still have its default shared buffers of 128 MiB,
+/// and the table has to fit with the heads of all its rows.
+pub const PAYLOAD_BESIDE: Size = Size(32 << 20);
 
 /// Most threads of a pass.
 const THREADS_MAX: usize = 1024;

@@ -9,3 +9,4 @@ mod python;
 mod queries;
 mod recorded;
 mod runs;
+mod untimed;

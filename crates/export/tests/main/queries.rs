@@ -54,7 +54,7 @@ const LOG: &str = "\
 ";
 
 /// Exports files and gives the profile that was made on the way.
-fn export(files: &[PathBuf], place: &Path) -> (Profile, Written) {
+pub(crate) fn export(files: &[PathBuf], place: &Path) -> (Profile, Written) {
     let mut writer = EventWriter::new(Folder::begin(place, Existing::Refuse).unwrap()).unwrap();
     let source = SourceSettings {
         unit: None,

@@ -141,19 +141,21 @@ fn stands_alone(line: &str, word: &str) -> bool {
     })
 }
 
-/// What experiments must not name, in lower case: a PostgreSQL server is the business of its subject, but for
-/// calibration, which is of its planner.
+/// What experiments must not name, in lower case: a PostgreSQL server is the business of its subject.
 const SERVERS_OWN: [&str; 6] = ["postgres", "server::", "effective_io_concurrency", "work_mem", "select ", "explain "];
 
-/// Sentences of experiments that name a server all the same: a path, and what marks the line. `join` compares what it
-/// measured with the constant by which users know such a price.
+/// Experiments that are about one database, and name what is its own.
+const OF_ONE_DATABASE: [&str; 1] = ["calibrate"];
+
+/// Sentences of other experiments that name a server all the same: a path, and what marks the line. `join` compares
+/// what it measured with the constant by which users know such a price.
 pub(crate) const SAID_OF_A_SERVER: [(&str, &str); 1] =
     [("crates/experiments/src/join/planner.rs", "PostgreSQL's random_page_cost, usually ")];
 
 /// Lines of an experiment that name a server's own things; prose in comments and tests may.
 pub(crate) fn servers_in_experiments(file: &SourceFile) -> Vec<String> {
-    let is_of_calibrate = ["/calibrate/", "/calibrate.rs"].iter().any(|part| file.path.contains(part));
-    let is_experiment = file.path.starts_with("crates/experiments/src/") && !is_of_calibrate;
+    let is_of = |name: &str| file.path.contains(&format!("/{name}/")) || file.is(&format!("/{name}.rs"));
+    let is_experiment = file.path.starts_with("crates/experiments/src/") && !OF_ONE_DATABASE.into_iter().any(is_of);
     if !is_experiment || file.is("/tests.rs") {
         return Vec::new();
     }

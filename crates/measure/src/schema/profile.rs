@@ -210,7 +210,7 @@ findings! {
     FILE_CUT_SHORT = Warning "file-cut-short", "a file that was read in part";
     OTHER_PART_MISSING = Warning "other-part-missing", "the trace comes from, or goes on in, a file that was not given";
     SAME_CONTENT = Warning "same-content", "two files of the same size that begin with the same bytes";
-    MIXED_ARCHIVE = Warning "mixed-archive", "an archive with traces and server logs, of which one kind was read";
+    MIXED_ARCHIVE = Warning "mixed-archive", "an archive with several kinds of files, of which one was read";
     TIME_UNIT = Info "time-unit", "times are in other units than microseconds";
     UNREAD_LINES = Info "unread-lines", "lines that were not read";
     LARGER_CACHE_GAINS = Info "larger-cache-gains", "the smallest cache that avoids 80 % of what any size avoids";

@@ -19,7 +19,7 @@ use super::metrics::{IDLE_INCLUDED, case, time};
 use super::reads;
 use crate::event::StatementIndex;
 use crate::tables::Profile;
-use crate::tables::sampled::{BlockerRow, Counters, Sampled};
+use crate::tables::sampled::{BlockerRow, Counters, Sampled, share_error};
 
 /// How the metrics were obtained.
 const FROM_SAMPLES: &str = "samples of the sessions";
@@ -34,12 +34,6 @@ const FROM_SERVER_CLOCK: &str = "clock of the server";
 
 /// How the sources of other profiles' metrics begin.
 const FROM_TRACE: &str = "trace: ";
-
-/// Two-sided factor of an error that holds 19 of 20 times, in hundredths.
-const PERCENT: f64 = 196.0;
-
-/// How often such an error does not hold.
-const MISSES: f64 = 1.0 / 20.0;
 
 /// What a sample does not know of a row in any table.
 const UNKNOWN: [&str; 20] = [
@@ -184,7 +178,8 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
         }
         let total = case.metrics.iter().find(|metric| metric.name == "total").map(Metric::median);
         if table == "class" && is_whole && is_sampled(&class) {
-            case.metrics.extend(total.and_then(|total| share_error(total / served, sampled.samples)));
+            let error = total.and_then(|total| share_error(total / served, sampled.samples));
+            case.metrics.extend(error.map(|error| schema::SHARE_ERROR.single(FROM_SAMPLES, error)));
         }
         if table == "statement" {
             let counted = ids.get(id.as_str()).and_then(|place| counters?.get(&StatementIndex(*place)));
@@ -235,19 +230,6 @@ fn samples(sampled: &Sampled, class: &str, calls: &Metric) -> Option<Metric> {
         _ => calls.median() as u64,
     };
     Some(own::SAMPLES.count(FROM_SAMPLES, count))
-}
-
-/// How far a share may be off by sampling: 1.96 times the root of p(1 - p)/N, in points.
-///
-/// That is nothing for a share with no sample or with all of them, and too little for one near these. It is at least
-/// the share of which N samples meet none 1 time in 20: the rule of three, 3/N, unrounded (Hanley and Lippman-Hand,
-/// JAMA 249, 1983, page 1743).
-fn share_error(part: f64, samples: u64) -> Option<Metric> {
-    let (part, count) = (part.clamp(0.0, 1.0), samples.max(1) as f64);
-    let by_spread = PERCENT * (part * (1.0 - part) / count).sqrt();
-    let of_three = 100.0 * (1.0 - MISSES.powf(1.0 / count));
-    let is_known = samples > 0 && !part.is_nan();
-    is_known.then(|| schema::SHARE_ERROR.single(FROM_SAMPLES, by_spread.max(of_three)))
 }
 
 fn executions(counted: &Counters) -> [Metric; 2] {

@@ -1,6 +1,7 @@
 //! What is unaccounted for: gaps between calls by their number and mean, and waits that were not traced.
 
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::schema::sampled::findings as row;
 
 use super::arrays::{ARRAY, array_saving};
 use super::caveat::is_traced;
@@ -30,7 +31,8 @@ pub(super) fn between(of: &Of<'_>) -> Advice {
     let mean = of.sums.total.micros() / gaps as f64;
     let after = format!("{} after each of {}", format_nanos(1e3 * mean), counted(gaps, "call", "calls"));
     if !is_traced(profile) {
-        let what = format!("Waits were not traced: it holds round trips to the client and think time, {after}.");
+        // That waits were not traced is in the title of the class, and in a warning.
+        let what = format!("It holds round trips to the client and think time, {after}.");
         let saving = larger_arrays(of, mean);
         let worth = saving.as_ref().map_or(0.0, |(_, micros)| *micros);
         return Advice { sentences: [what].into_iter().chain(saving.map(|(text, _)| text)).collect(), worth };
@@ -47,11 +49,15 @@ pub(super) fn between(of: &Of<'_>) -> Advice {
     Advice { sentences, worth: 0.0 }
 }
 
-/// What the time within calls is where their waits were not traced.
+/// What to do about the time within calls where their waits were not traced; a warning says what it is.
 pub(super) fn within(of: &Of<'_>) -> Advice {
-    let text = "Waits were not traced: it holds those within calls, reads included. Trace again with waits (level 8 or \
-                12).";
+    let text = "Trace again with waits (level 8 or 12).";
     Advice { sentences: (!is_traced(of.profile)).then(|| text.into()).into_iter().collect(), worth: 0.0 }
+}
+
+/// Whether a warning says already what the server has in its account and no sample met.
+pub(super) fn are_explained(profile: &Profile) -> bool {
+    profile.sampled.iter().flat_map(|sampled| &sampled.findings).any(|finding| row::DB_TIME_DIFFERS.made(finding))
 }
 
 /// The query that larger arrays would save most gaps: no more than all of them take.

@@ -20,6 +20,16 @@ measure::words! {
     }
 }
 
+impl ReadTier {
+    /// Whether the kernel's page cache had the bytes. Such reads lean on it: without it they would wait for a device.
+    pub fn is_of_page_cache(self) -> bool {
+        match self {
+            ReadTier::PageCache => true,
+            ReadTier::Device | ReadTier::InFlight | ReadTier::NotSeen => false,
+        }
+    }
+}
+
 /// How many tiers there are.
 pub const READ_TIERS: usize = ReadTier::ALL.len();
 
@@ -57,6 +67,14 @@ impl ByTier {
     /// The same, to be added to.
     pub fn of_mut(&mut self, tier: ReadTier) -> &mut ReadSums {
         &mut self.0[tier as usize]
+    }
+
+    /// Those that the page cache answered.
+    pub fn of_page_cache(&self) -> ReadSums {
+        let mut answered = ReadSums::default();
+        let tiers = ReadTier::all().filter(|tier| tier.is_of_page_cache());
+        tiers.for_each(|tier| answered.merge(self.of(tier)));
+        answered
     }
 
     /// What they are more than `before`, which they once were.

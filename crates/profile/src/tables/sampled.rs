@@ -83,6 +83,25 @@ impl Sampled {
     }
 }
 
+/// Two-sided factor of an error that holds 19 of 20 times, in hundredths.
+const PERCENT: f64 = 196.0;
+
+/// How often such an error does not hold.
+const MISSES: f64 = 1.0 / 20.0;
+
+/// How far a share, from 0 to 1, may be off by sampling, in points: 1.96 times the root of p(1 - p)/N. `None` where
+/// there is no sample or no share.
+///
+/// That is nothing for a share with no sample or with all of them, and too little for one near these. It is at least
+/// the share of which N samples meet none 1 time in 20: the rule of three, 3/N, unrounded (Hanley and Lippman-Hand,
+/// JAMA 249, 1983, page 1743).
+pub(crate) fn share_error(part: f64, samples: u64) -> Option<f64> {
+    let (part, count) = (part.clamp(0.0, 1.0), samples.max(1) as f64);
+    let by_spread = PERCENT * (part * (1.0 - part) / count).sqrt();
+    let of_three = 100.0 * (1.0 - MISSES.powf(1.0 / count));
+    (samples > 0 && !part.is_nan()).then(|| by_spread.max(of_three))
+}
+
 /// Sessions at work, and their number in the seconds with most.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ActiveSessions {

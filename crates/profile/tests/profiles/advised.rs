@@ -126,7 +126,7 @@ fn what_was_not_traced_between_calls_has_its_row_and_its_statement() {
     }
     let outcome = one(trace.text);
     let said = practice(&outcome, "unaccounted-between");
-    assert!(said.contains("Waits were not traced") && said.contains("after each of 2 001 calls"), "{said}");
+    assert!(said.contains("It holds round trips to the") && said.contains("after each of 2 001 calls"), "{said}");
     assert!(said.contains("aaaaaaaaaaaaa") && said.contains("arrays of 100 save 1 980 of these gaps"), "{said}");
 }
 
@@ -359,7 +359,7 @@ fn real_traces_lead_with_what_their_counts_say() {
     );
     assert!(keys.contains("656 µs") && !keys.contains("array"), "{keys}");
     let untraced = first("18300_ora_6884_job_1_LOB.trc.gz").expect("it is there");
-    assert!(untraced.contains("Waits were not traced") && untraced.contains("9hk9mvkz24khr"), "{untraced}");
+    assert!(untraced.contains("It holds round trips to the") && untraced.contains("9hk9mvkz24khr"), "{untraced}");
     let literals = real("11203_ora_2441_ParsingTest1.trc.gz").expect("it is there");
     assert!(practice(&literals, "cpu-parse").contains("whose texts differ in their literals alone"));
 }

@@ -77,6 +77,32 @@ fn waits_that_an_interval_cannot_place_by_their_own_time_are_counted() {
 }
 
 #[test]
+fn what_ended_ahead_of_the_first_stamp_has_its_time_unless_the_clock_was_another_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("end.trc");
+    let line = |second: &i64| {
+        let tim = second * 1_000_000;
+        format!("EXEC #1:c=0,e=100,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=4,tim={tim}\n")
+    };
+    // The end of a trace: the stamps at its beginning are not in it.
+    let calls = |ahead: &[i64], behind: i64| {
+        let ahead: String = ahead.iter().map(line).collect();
+        let text = ahead + "*** 2003-05-06 10:00:08.000\n" + &line(&behind);
+        std::fs::write(&path, text).expect("room for a small file");
+        let since = Some("2003-05-06 10:00:03".parse::<WallClock>().expect("a time"));
+        let mut cut = Cut::new(Interval { since, until: None }, None, THINK_TIME);
+        let chosen = Chosen::of(std::slice::from_ref(&path));
+        let ingested = ingest(chosen, &settings(), &mut cut, &mut |_, _| ControlFlow::Continue(()));
+        let profile = cut.finish("end.trc", ingested).expect("calls of this time").ingested.profile;
+        let found = profile.problems.iter().find(|problem| problem.kind == ProblemKind::PlacedByNeighbour);
+        (found.map(|problem| problem.count), profile.whole.calls.values().map(|sums| sums.calls).sum::<u64>())
+    };
+    assert_eq!(calls(&[1, 5], 9), (None, 2), "10:00:00, 10:00:04 and 10:00:08");
+    assert_eq!(calls(&[50, 1], 2), (Some(2), 1), "the clock was set back");
+    assert_eq!(calls(&[1, 900], 901), (Some(2), 1), "the clock leapt");
+}
+
+#[test]
 fn a_part_of_a_trace_is_named_with_its_time_and_no_letter_of_its_name_is_lost() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.trc");

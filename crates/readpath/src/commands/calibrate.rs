@@ -4,12 +4,14 @@ use ::measure::Size;
 use ::measure::quantity::parse_time;
 use clap::{ArgMatches, Args, Command};
 use experiments::calibrate::{self, CalibrateParameters};
+use report::Media;
 use subjects::Place;
 
 use super::subjects::{SubjectArguments, measure_on, servers};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
+use crate::output;
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "calibrate", define, run };
@@ -41,6 +43,10 @@ postgres:copy:DIRECTORY?dbname=NAME starts a server on a copy of a data director
 stops it at the end. It empties all caches before each run of your queries. The server writes to the directory, so \
 never name one that is in use. user=NAME names a superuser other than postgres, and programs=DIRECTORY an installed \
 server's programs instead of those that are fetched; put & between them.";
+
+/// What is said of a document, which has the numbers that the statements are made from.
+const SQL_OF_JSON: &str =
+    "JSON has no statements of --sql: `readpath show FILE` prints them, with the page of the document.";
 
 #[derive(Args)]
 struct Arguments {
@@ -81,7 +87,8 @@ struct Arguments {
     /// your own queries]
     #[arg(long)]
     cold_rounds: Option<usize>,
-    /// Print the advice as SET, ALTER DATABASE, ALTER SYSTEM and ALTER TABLESPACE at the end, and how to undo it
+    /// Print the advice as SET, ALTER DATABASE, ALTER SYSTEM and ALTER TABLESPACE at the end of the page, and how to
+    /// undo it. CSV has no place for it. From a JSON document, `readpath show FILE` prints the page
     #[arg(long)]
     sql: bool,
     /// Picks the order of the rows
@@ -107,19 +114,27 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let subjects = arguments.subjects.options().clone();
     let no_advice = "a dry run measures nothing, so there is no advice to print";
+    // The runs of a job file are kept, and the pages of those that ask for it have the statements.
+    let media = context.job.is_none().then_some(context.globals.format.media);
+    let no_place = "--format csv has no place for statements, and the page has: leave --format out";
     refuse_unused(
         matches,
         &[
             ("time_limit", arguments.run, "it ends your own queries, which only --run executes"),
             ("sql", !subjects.is_dry_run(), no_advice),
+            ("sql", media != Some(Media::Rows), no_place),
         ],
     )?;
+    let is_hidden = arguments.sql && media == Some(Media::Document) && !context.globals.quiet;
     let parameters = arguments.parameters()?;
     let is_copy = |place: &dyn Place| place.has_own_tables() && !place.is_in_use();
     let has_rounds = !parameters.run || !parameters.on.iter().any(is_copy);
     let reason = "on a copy of a data directory your queries run cold: --cold-rounds says how often";
     refuse_unused(matches, &[("rounds", has_rounds, reason)])?;
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    if is_hidden {
+        output::complain(SQL_OF_JSON);
+    }
     measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
         let parameters = CalibrateParameters { on: on.clone(), ..parameters.clone() };
         calibrate::run(&parameters, environment, machine, journal)

@@ -6,7 +6,7 @@ use ::measure::{Nanos, Size};
 use clap::ArgAction::Set;
 use clap::builder::BoolishValueParser;
 use clap::{ArgGroup, ArgMatches, Args, Command};
-use experiments::disk::{self, DiskParameters, IoMethod, Order, Zone};
+use experiments::disk::{self, DURATION, DURATION_OF_MANY, DiskParameters, IoMethod, Order, WARM_UP_MAX, Zone};
 
 use super::measure::measure;
 use super::subjects::refuse_databases;
@@ -52,11 +52,11 @@ struct Arguments {
     /// Reads of each worker in a case
     #[arg(long, conflicts_with = "duration")]
     count: Option<u64>,
-    /// Time of a case [default: 3s; a place of a sweep or a distance: 500ms]
-    #[arg(long)]
+    #[arg(long, help = format!("Time of a case [default: {DURATION}; a place of a sweep or a distance: \
+        {DURATION_OF_MANY}]"))]
     duration: Option<Nanos>,
-    /// Time before the measurement, its reads recorded separately [default: 200ms; with --count: none]
-    #[arg(long)]
+    #[arg(long, help = format!("Time before the measurement, its reads recorded separately [default: {WARM_UP_MAX}; \
+        with --count: none]"))]
     warm_up: Option<Nanos>,
     /// Order of the random reads [default: a different one each run, so that no cache remembers it]
     #[arg(long)]

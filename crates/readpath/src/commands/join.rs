@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::measure::Size;
 use clap::{ArgMatches, Args, Command};
-use experiments::join::{self, JoinParameters};
+use experiments::join::{self, JoinParameters, REPEAT, REPEAT_BESIDE};
 use subjects::nested_loops::{Asked, Io, JoinMethod};
 use subjects::{Place, Places};
 use sys::file::Caching;
@@ -78,8 +78,8 @@ struct Arguments {
     /// Reads in flight at most
     #[arg(long, default_value_t = Asked::default().depth)]
     depth: usize,
-    /// Joins of each case; 100 is the published number [default: 20, with a server or SQLite 3]
-    #[arg(long)]
+    #[arg(long, help = format!("Joins of each case; 100 is the published number [default: {REPEAT}, with a server or \
+        SQLite {REPEAT_BESIDE}]"))]
     repeat: Option<usize>,
     /// A directory for the tables, a modelled device, or other subjects to compare with the engine, such as a
     /// PostgreSQL server

@@ -7,7 +7,7 @@ use ::measure::Size;
 use clap::ArgAction::Set;
 use clap::builder::BoolishValueParser;
 use clap::{ArgMatches, Args, Command};
-use experiments::ladder::{self, LadderParameters};
+use experiments::ladder::{self, CACHED_PART, FILE, LadderParameters};
 
 use super::measure::measure;
 use super::subjects::refuse_databases;
@@ -31,8 +31,7 @@ struct Arguments {
     /// [default: $XDG_CACHE_HOME/readpath or ~/.cache/readpath]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Size of the test file [default: 1GiB, with --on 128MiB]
-    #[arg(long)]
+    #[arg(long, help = format!("Size of the test file [default: {}, with --on {}]", Size(FILE), Size(CACHED_PART)))]
     size: Option<Size>,
     /// Measure the device rungs on this file, block device or model (model:NAME), first and second touch separately; a
     /// database is measured by `readpath roundtrip --on`

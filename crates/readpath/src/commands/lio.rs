@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ::measure::atomic_file::{Draft, Existing};
 use ::measure::quantity::Size;
 use clap::{ArgMatches, Args, Command};
-use experiments::lio::{self, LioParameters};
+use experiments::lio::{self, LioParameters, PAYLOAD, PAYLOAD_BESIDE};
 use subjects::logical_reads::{Access, TouchAxis};
 use subjects::{Place, Places};
 
@@ -43,8 +43,8 @@ const OF_TABLES: [&str; 8] = ["payload", "row_length", "columns", "access", "tou
 
 #[derive(Args)]
 struct Arguments {
-    /// Bytes of all columns of all rows of a table; 1GiB is the published size [default: 256MiB, with --on 32MiB]
-    #[arg(long)]
+    #[arg(long, help = format!("Bytes of all columns of all rows of a table; 1GiB is the published size [default: \
+        {PAYLOAD}, with --on {PAYLOAD_BESIDE}]"))]
     payload: Option<Size>,
     /// Bytes of a row, all columns together [default: 2500,250,25]
     #[arg(long, value_delimiter = ',', value_name = "BYTES,...")]

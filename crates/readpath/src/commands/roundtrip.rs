@@ -45,8 +45,8 @@ struct Arguments {
     /// Blocks read singly; the passes of 8 and 128 blocks a request read as many, in at least 16 requests
     #[arg(long, default_value_t = RoundtripParameters::default().blocks)]
     blocks: u64,
-    /// Bytes per block [default: 8KiB]; a server reads blocks of its own size
-    #[arg(long, conflicts_with = "on")]
+    #[arg(long, conflicts_with = "on", help = format!("Bytes per block [default: {}]; a server reads blocks of its own \
+        size", RoundtripParameters::default().block_size))]
     block_size: Option<Size>,
     /// Which blocks [default: different ones each run; repeated ones would have been touched before]
     #[arg(long)]

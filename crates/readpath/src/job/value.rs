@@ -52,9 +52,13 @@ impl Value {
         }
     }
 
-    /// The value in TOML.
+    /// The value in TOML, on one line: it stands in sentences too.
     pub(super) fn toml(&self) -> String {
         match self {
+            // TOML's own writer gives such a text several lines. What JSON escapes, TOML reads.
+            Value::Text(text) if text.contains(char::is_control) => {
+                Json::from(text.as_str()).to_string().replace('\u{7f}', "\\u007f")
+            }
             Value::Text(text) => toml::Value::String(text.clone()).to_string(),
             Value::List(values) => format!("[{}]", values.iter().map(Value::toml).collect::<Vec<_>>().join(", ")),
             value => value.plain(),
@@ -109,8 +113,9 @@ mod tests {
 
     #[test]
     fn a_value_is_written_as_it_can_be_read_again() {
-        for text in ["plain", "two\nlines", "\"'", "\\", "\u{7}", "é"] {
+        for text in ["plain", "two\nlines", "\"'", "\\", "\u{7}", "é", "\r\n\"'\u{7f}\\n\u{85}"] {
             let value = Value::List(vec![Value::Text(text.into()), Value::Truth(false)]);
+            assert!(!value.toml().contains('\n'), "{}", value.toml());
             assert_eq!(Value::of_word(&value.toml()), value);
         }
     }

@@ -862,6 +862,21 @@ fn what_cannot_be_is_one_sentence_and_leaves_nothing() {
 }
 
 #[test]
+fn statements_that_a_format_has_no_place_for_are_not_left_out_in_silence() {
+    let user = User::new();
+    // Nothing listens there: what is refused is refused before.
+    let refused = |words: &str, code: i32| {
+        user.refused(&format!("calibrate --on postgres://me@127.0.0.1:1/db --sql {words}"), code)
+    };
+    assert!(refused("--format csv", 2).contains("--sql has no effect here: --format csv has no place for statements"));
+    let said = refused("--format json", 1);
+    assert!(said.contains("JSON has no statements of --sql: `readpath show FILE`"), "{said}");
+    let silent = refused("--format json --quiet", 1);
+    assert!(silent.contains("does not respond") && !silent.contains("--sql"), "{silent}");
+    assert!(!refused("", 1).contains("--sql"));
+}
+
+#[test]
 fn the_servers_list_is_the_users_queries_and_not_this_programs_own() {
     if !Path::new(DEBIAN).join("lib/pg_stat_statements.so").exists() {
         println!("left out: the server has no library pg_stat_statements");

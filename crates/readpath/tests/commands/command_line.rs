@@ -696,6 +696,17 @@ fn a_negative_value_is_a_wrong_value_and_no_unknown_option() {
 }
 
 #[test]
+fn a_limit_of_0_is_refused_as_no_limit_and_not_as_a_number_without_a_unit() {
+    let user = User::new();
+    for time in ["0", "0s"] {
+        let said = user.refused(&format!("lio --on postgres:15 --statement-timeout {time}"), 2);
+        assert!(said.contains("0 would be no limit") && said.contains("from 1ms to 24d"), "{time}: {said}");
+    }
+    let short = user.refused("lio --on postgres:15 --statement-timeout 900us", 2);
+    assert!(short.contains("from 1ms to 24d") && !short.contains("no limit"), "{short}");
+}
+
+#[test]
 fn several_numbers_and_a_server_that_a_command_does_not_take_are_sent_to_where_they_are_taken() {
     let user = User::new();
     let said = user.refused("disk model:ssd --depth 1,2,4", 2);

@@ -260,7 +260,7 @@ fn whatever_cannot_be_is_one_sentence_and_leaves_nothing() {
     assert!(refused(&format!("--on {}", trial.url_of("shop")), 1).contains("GRANT CREATE ON DATABASE"));
     assert!(refused("--on postgres://me@127.0.0.1:1/db", 1).contains("does not respond"));
     assert!(refused(&format!("--on {url} --statement-timeout 1ms"), 1).contains("the limit of --statement-timeout"));
-    for time in ["0s", "900us", "30d"] {
+    for time in ["0", "0s", "900us", "30d"] {
         assert!(refused(&format!("--on {url} --statement-timeout {time}"), 2).contains("--statement-timeout"));
     }
     assert!(refused(&format!("--on {url} --payload 1TiB"), 1).contains("smaller --payload"));

@@ -8,10 +8,11 @@ mod plans;
 mod sql;
 mod statements;
 
+use measure::schema::Spec;
 use measure::schema::calibrate::{self, READING_MILLIS, SET_CONSTANTS as CONSTANTS, WITHIN_LIMIT};
 use measure::{Case, Metric, Run, Unit};
 
-use crate::page::number::{range as range_of, range_in_words, three_digits};
+use crate::page::number::{column_unit, range as range_of, range_in_words, three_digits};
 use crate::page::parameters::cell;
 use crate::page::{Align, Cell, Section, Table};
 
@@ -24,7 +25,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let is_shown = |query: &&Case| cell(query, "source") == "own" && is_advised(&sets, query);
     let own: Vec<&Case> = queries.iter().copied().filter(is_shown).collect();
     let lists = [remedies(&part(run, "remedy")), refused(&part(run, "refused"))];
-    let tables = [costs(&constants), tablespaces(&part(run, "tablespace")), settings(&constants)];
+    let tables = [costs(&constants, &sets), tablespaces(&part(run, "tablespace")), settings(&constants)];
     let tables = tables.into_iter().chain(crossovers::tables(run));
     let mut all: Vec<Section> = self::sets(&sets, &queries).map(Section::Table).into_iter().collect();
     all.extend(plans::sections(&own));
@@ -77,10 +78,11 @@ impl Ended {
     }
 }
 
-/// What stands before a figure: nothing, or how a limit at which plans were ended bounds it.
-const AT_LEAST: &str = "≥ ";
-const AT_MOST: &str = "≤ ";
-const EITHER: &str = "~ ";
+/// What stands before a figure: nothing, or how a limit at which plans were ended bounds it. The table has no room for
+/// a space behind it.
+const AT_LEAST: &str = "≥";
+const AT_MOST: &str = "≤";
+const EITHER: &str = "~";
 
 /// The signs before the figures of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,56 +165,93 @@ fn is_too_short(case: &Case) -> bool {
     median("ratio") == Some(1.0) && apart > 0.0 && apart < least
 }
 
-/// How each set does, by the state of the caches, with signs at figures that are bounds because of its queries.
-fn sets(cases: &[&Case], queries: &[&Case]) -> Option<Table> {
-    let others: Vec<&Case> = cases.iter().copied().filter(|case| cell(case, "constants") != "now").collect();
-    let has_exceptions = others.iter().any(|case| case.metric("excepted").is_some());
-    let of = |case: &Case| format!("{} of {}", count(case, "changed"), count(case, "queries"));
-    let state = |case: &Case| match cell(case, "state").as_str() {
+/// Whose queries were judged in a state of the caches.
+pub(crate) fn whose_queries(state: &str) -> String {
+    match state {
         "as-found" => "your queries, as the server is".into(),
         "own-cold" => "your queries, cold".into(),
         "cached" => "readpath's queries, cached by the server".into(),
         "system" => "readpath's queries, cached by the operating system".into(),
         state => format!("readpath's queries, {state}"),
-    };
-    let table = Table::over(&others)
+    }
+}
+
+/// How each set does, by the state of the caches, with signs at figures that are bounds because of its queries. Its
+/// columns are as narrow as they can be: those of the user's queries fit 80 columns with the longest names and signs.
+fn sets(cases: &[&Case], queries: &[&Case]) -> Option<Table> {
+    let others: Vec<&Case> = cases.iter().copied().filter(|case| cell(case, "constants") != "now").collect();
+    let of = |case: &Case| format!("{} of {}", count(case, "changed"), count(case, "queries"));
+    let is_advised = |case: &&Case| cell(case, "advice") == "change";
+    let bounds = |case: &Case| Bounds::of(case, queries);
+    let (unit, length) = unit_of_times(&others);
+    let meaning = meaning_of(&others.iter().map(|case| bounds(case)).collect::<Vec<_>>());
+    let marks = [
+        (!meaning.is_empty(), meaning.as_str()),
+        (others.iter().any(|case| is_too_short(case)), "short: too short to tell apart"),
+        (others.iter().any(is_advised), "* advised"),
+    ];
+    let marks: Vec<&str> = marks.into_iter().filter(|(is_there, _)| *is_there).map(|(_, mark)| mark).collect();
+    Table::over(&others)
         .column("set", Align::Left, |case| cell(case, "constants"))
         .column("verdict", Align::Word, |case| {
             let mark = if cell(case, "advice") == "change" { " *" } else { "" };
             format!("{}{mark}", cell(case, "verdict"))
         })
-        .column("other plans", Align::Right, |case| of(case));
-    let excepted = |case: &&Case| case.metric("excepted").map(|metric| Cell::count(metric.median()));
-    let is_advised = |case: &&Case| cell(case, "advice") == "change";
-    let bounds = |case: &Case| Bounds::of(case, queries);
-    let meaning = meaning_of(&others.iter().map(|case| bounds(case)).collect::<Vec<_>>());
-    let marks = [
-        (has_exceptions, "but: queries that keep the server's own constants, and are in no other figure"),
-        (!meaning.is_empty(), meaning.as_str()),
-        (others.iter().any(is_advised), "* advised"),
-    ];
-    let marks: Vec<&str> = marks.into_iter().filter(|(is_there, _)| *is_there).map(|(_, mark)| mark).collect();
-    let table = if has_exceptions { table.column("but", Align::Right, excepted) } else { table };
-    table
-        .column("faster", Align::Right, |case| case.metric("faster").map(|metric| Cell::count(metric.median())))
-        .optional()
-        .column("slower", Align::Right, |case| case.metric("slower").map(|metric| Cell::count(metric.median())))
-        .optional()
+        .column("plans", Align::Right, |case| of(case))
         .column("times", Align::Right, |case| match is_too_short(case) {
-            true => "too short".into(),
+            true => "short".into(),
             false => bounded(bounds(case).ratio, case, "ratio"),
         })
         .column("95 %", Align::Word, |case| interval(case, "ratio_low", "ratio_high").filter(|_| !is_too_short(case)))
         .column("worst", Align::Right, |case| bounded(bounds(case).worst, case, "worst"))
-        .column("ms", Align::Right, |case| bounded(bounds(case).then, case, "time_then"))
-        .column("ms now", Align::Right, |case| bounded(bounds(case).now, case, "time_now"))
-        .groups(|case| state(case))
+        .column(unit, Align::Right, |case| time_of_all(bounds(case).then, case, "time_then", length))
+        .optional()
+        .column(format!("{unit} now"), Align::Right, |case| time_of_all(bounds(case).now, case, "time_now", length))
+        .optional()
+        .column("faster", Align::Right, |case| case.metric("faster").map(|metric| Cell::count(metric.median())))
+        .optional()
+        .column("slower", Align::Right, |case| case.metric("slower").map(|metric| Cell::count(metric.median())))
+        .optional()
+        .groups(|case| whose_queries(&cell(case, "state")))
         .titled(format!(
             "Each set of constants against the server's own: how many queries get a different plan, and how many times \
              as long these take on average, at worst, and together{}:",
             if marks.is_empty() { String::new() } else { format!(" ({})", marks.join("; ")) }
         ))
+        .noted(exceptions(&others))
         .unless_empty()
+}
+
+/// The unit of the times of all sets, and how many milliseconds it has: seconds where each takes one or more, which
+/// keeps the digits few.
+fn unit_of_times(sets: &[&Case]) -> (&'static str, f64) {
+    let times = |spec: &Spec| sets.iter().map(|case| spec.nanos(case)).collect::<Vec<_>>();
+    match column_unit(&[times(&calibrate::TIME_THEN), times(&calibrate::TIME_NOW)].concat()) {
+        Some(("s", _)) => ("s", 1e3),
+        _ => ("ms", 1.0),
+    }
+}
+
+/// The time of all queries of a set behind a sign, in a unit of `length` milliseconds: the number of the cell stays in
+/// milliseconds.
+fn time_of_all(sign: &str, case: &Case, name: &str, length: f64) -> Cell {
+    let Some(metric) = case.metric(name) else { return Cell::absent() };
+    let cell = Cell::median(metric);
+    let text = format!("{sign}{}", three_digits(metric.median() / length));
+    if cell.is_blank() { cell } else { Cell { text, ..cell } }
+}
+
+/// How many queries are exceptions from each set, as a sentence; empty where none is.
+fn exceptions(sets: &[&Case]) -> String {
+    let of = |set: &&Case| {
+        let count = calibrate::EXCEPTED.median(set).filter(|count| *count > 0.0)?;
+        Some(format!("{} with {}", Cell::count(count).text, cell(set, "constants")))
+    };
+    let found: Vec<String> = sets.iter().filter_map(of).collect();
+    if found.is_empty() {
+        return String::new();
+    }
+    format!("Queries that keep the server's own constants, and are in no column: {}.", found.join(", "))
 }
 
 fn count(case: &Case, name: &str) -> String {
@@ -242,13 +281,19 @@ fn refused(cases: &[&Case]) -> Option<Section> {
     list("Queries that were not explained, not run or not run to their end:".into(), cases.iter().map(line).collect())
 }
 
+/// Whether the sets of a run have a value of a constant. Its own sets tell, as a kept run may have had other constants;
+/// of a run without a set, today's list.
+fn is_in_sets(name: &str, sets: &[&Case]) -> bool {
+    let has = |name: &str| sets.iter().any(|set| set.metric(name).is_some());
+    if CONSTANTS.into_iter().any(has) { has(name) } else { CONSTANTS.contains(&name) }
+}
+
 /// Every constant, by the state of the caches.
-fn costs(cases: &[&Case]) -> Option<Table> {
+fn costs(cases: &[&Case], sets: &[&Case]) -> Option<Table> {
     let costs: Vec<&Case> = cases.iter().copied().filter(|case| case.metric("time").is_some()).collect();
-    let is_in_sets = |case: &Case| CONSTANTS.contains(&cell(case, "constant").as_str());
     let given = |case: &Case| match case.metric("given") {
         Some(metric) => Cell::median(metric),
-        None if is_in_sets(case) => "withheld".into(),
+        None if is_in_sets(&cell(case, "constant"), sets) => "withheld".into(),
         None => "not in sets".into(),
     };
     // A single pass has nothing to differ from.
@@ -416,15 +461,68 @@ mod tests {
         let faster = ("faster", 0.5);
         assert_eq!(texts(&[faster, ("slower", 2.0)]), ["0.620", "2.00", "310", "500"]);
         let then = ("slower, ended after 500 ms", 50.0);
-        assert_eq!(texts(&[faster, then]), ["≥ 0.620", "≥ 50.0", "≥ 310", "500"]);
+        assert_eq!(texts(&[faster, then]), ["≥0.620", "≥50.0", "≥310", "500"]);
         let now = ("faster, the current plan ended after 10.0 s in 1 of 3 turns", 0.7);
-        assert_eq!(texts(&[faster, now]), ["≤ 0.620", "≤ 0.700", "310", "≥ 500"]);
-        assert_eq!(texts(&[("slower", 2.0), now]), ["≤ 0.620", "2.00", "310", "≥ 500"], "the worst was timed");
-        assert_eq!(texts(&[now, then]), ["~ 0.620", "≥ 50.0", "≥ 310", "≥ 500"]);
+        assert_eq!(texts(&[faster, now]), ["≤0.620", "≤0.700", "310", "≥500"]);
+        assert_eq!(texts(&[("slower", 2.0), now]), ["≤0.620", "2.00", "310", "≥500"], "the worst was timed");
+        assert_eq!(texts(&[now, then]), ["~0.620", "≥50.0", "≥310", "≥500"]);
         let title = |queries: &[(&str, f64)]| figures(queries).1;
         assert!(!title(&[faster]).contains("limit"), "{}", title(&[faster]));
         let said = title(&[faster, then]);
         assert!(said.contains("(≥ at least, because plans were ended at a limit)") && !said.contains('≤'), "{said}");
+    }
+
+    #[test]
+    fn a_constant_that_the_sets_of_a_kept_run_lack_is_not_called_withheld() {
+        let [first, second, ..] = CONSTANTS;
+        let parameters = json!({"part": "constant", "constant": first});
+        let mut cost = Case::new(parameters.as_object().unwrap().clone());
+        cost.metrics.push(calibrate::TIME.single("t", 1.0));
+        let given = |sets: &[&Case]| {
+            let table = costs(&[&cost], sets).unwrap();
+            let column = table.columns.iter().find(|column| column.heading == "given").unwrap();
+            column.cells[0].text.clone()
+        };
+        let set = |name: &str| {
+            let mut set = of_part("set", "keep");
+            set.metrics.push(calibrate::SETTING.of(name).single("t", 0.5));
+            set
+        };
+        assert_eq!(given(&[&set(first)]), "withheld");
+        assert_eq!(given(&[&set(second)]), "not in sets");
+        assert_eq!(given(&[]), "withheld", "no set tells");
+    }
+
+    #[test]
+    fn times_of_sets_are_in_seconds_only_where_none_is_shorter_than_one() {
+        let shown = |now: f64, then: f64| {
+            let mut set = of_part("set", "keep");
+            set.metrics.push(calibrate::TIME_NOW.single("t", now));
+            set.metrics.push(calibrate::TIME_THEN.single("t", then));
+            let table = sets(&[&set], &[]).unwrap();
+            let cell = |heading: &str| {
+                let column = table.columns.iter().find(|column| column.heading == heading)?;
+                Some((column.cells[0].text.clone(), column.cells[0].value))
+            };
+            ["ms now", "s now"].map(cell)
+        };
+        let minutes = Some(123_456.0);
+        assert_eq!(
+            shown(123_456.0, 2000.0),
+            [None, Some(("123".to_string(), minutes))],
+            "the number stays the metric's"
+        );
+        assert_eq!(shown(123_456.0, 800.0), [Some(("123\u{202f}456".to_string(), minutes)), None]);
+    }
+
+    #[test]
+    fn exceptions_that_have_no_column_are_counted_below_the_table() {
+        let mut set = of_part("set", "change");
+        let note = |set: &Case| sets(&[set], &[]).unwrap().note;
+        assert_eq!(note(&set), None);
+        set.metrics.push(calibrate::EXCEPTED.count("t", 2));
+        let said = "Queries that keep the server's own constants, and are in no column: 2 with cached.";
+        assert_eq!(note(&set).as_deref(), Some(said));
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         let tables = statements::tables(run, &summary).into_iter().chain(read_tiers::tables(run));
         let tables = tables.chain(readings::tables(run));
         let tables = tables.chain(miss_curve::table(run)).chain(calls);
-        let tables = tables.chain(session::table(run)).chain(session::scopes(run, &summary));
+        let tables = tables.chain(session::table(run, sessions(run))).chain(session::scopes(run, &summary));
         let background = sampling.as_ref().and_then(|sampling| sampled::background(run, sampling));
         sections.extend(tables.chain(background).map(Section::Table));
         sections.extend(sampling.as_ref().and_then(sampled::own_cost));

@@ -450,6 +450,94 @@ fn two_disks_stand_beside_each_other_at_their_best_depths_with_charts_on_a_page_
     assert!(page.contains("<svg") && !report::render(Shown::Comparison(compared), &WIDE).contains("<svg"));
 }
 
+/// Two calibrations as a page of text.
+fn compared_calibrations(first: Run, second: Run) -> String {
+    let second = Run { id: "0197c0de-0000-7000-8000-000000000002".into(), ..second };
+    let comparison = measure::compare::compare(&first, &second);
+    report::render(Shown::Comparison(Compared { comparison: &comparison, runs: [&first, &second] }), &WIDE)
+}
+
+#[test]
+fn what_changed_between_calibrations_is_not_lost_among_hundreds_of_values_that_did_not() {
+    let mut second = documents::calibrate();
+    for case in &mut second.cases {
+        let is = |name: &str, value: &str| case.parameters.get(name) == Some(&json!(value));
+        let is_advised = is("part", "set") && is("state", "as-found") && is("constants", "cached");
+        let is_random_page = is("part", "constant") && is("constant", "random_page_cost");
+        let is_months = is("query", "months");
+        if is_advised {
+            case.parameters.insert("advice".into(), json!("keep"));
+        }
+        if is_months {
+            case.parameters.insert("verdict".into(), json!("slower, ended after 500 ms"));
+        }
+        for metric in &mut case.metrics {
+            let value = match metric.name.as_str() {
+                "given" if is_random_page => 0.2,
+                "ratio" if is_months => 1.3,
+                _ => continue,
+            };
+            metric.statistics = measure::Statistics::single(value);
+        }
+    }
+    let page = compared_calibrations(documents::calibrate(), second);
+    let mut rest = page.as_str();
+    for said in ["The advice:\n", "Constants that differ", "Queries with another verdict", "\nOf ", "Too few: "] {
+        let at = rest.find(said).unwrap_or_else(|| panic!("{said} is not next: {page}"));
+        rest = &rest[at + said.len()..];
+    }
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "your queries, as the server is: first change to the set cached (seq_page_cost = 0.0790, random_page_cost",
+        "; second keep the server's own constants (judged by the set cached)",
+        "readpath's queries, cached by the server: in both runs undecided (the set cached)",
+        "random_page_cost cached given 0.160 0.200 ",
+        "your queries, as the server is months cached faster 0.387 slower 1.30 ",
+        "with too few samples for a verdict. --format csv lists all.",
+    ] {
+        assert!(words.contains(said), "no {said}: {page}");
+    }
+    assert!(!page.contains("passes_spread") && page.lines().count() < 50, "{page}");
+}
+
+#[test]
+fn calibrations_that_advise_the_same_say_so() {
+    let page = compared_calibrations(documents::calibrate(), documents::calibrate());
+    assert!(page.contains("in both runs change to the set cached") && !page.contains("first change"), "{page}");
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("No constant that both runs have differs on the server or in the sets."), "{page}");
+    assert!(words.contains("No query has another verdict"), "{page}");
+}
+
+#[test]
+fn values_of_calibrations_that_differ_are_listed_by_what_was_asked_and_not_by_what_was_found() {
+    let with = |scale: f64| {
+        let mut run = documents::calibrate();
+        let metrics = run.cases.iter_mut().flat_map(|case| case.metrics.iter_mut());
+        for metric in metrics.filter(|metric| metric.name == "path_time") {
+            let samples: Vec<f64> = (0..10).map(|sample| scale * (20.0 + f64::from(sample) / 10.0)).collect();
+            *metric = documents::spec("path_time", Unit::Milliseconds).of_samples("t", &samples).unwrap();
+        }
+        run
+    };
+    let page = compared_calibrations(with(1.0), with(2.0));
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(page.lines().filter(|line| line.starts_with("path_time  ")).count(), 20, "{page}");
+    assert!(words.contains("Of ") && words.contains(" that both runs have: 20 beyond the noise of their"), "{page}");
+    assert!(words.contains("order scattered, path index, asked rows 30"), "{page}");
+    assert!(!words.contains("chosen by") && words.contains("path_time: of a crossover: the statement by"), "{page}");
+}
+
+#[test]
+fn a_set_that_one_run_did_not_try_gives_no_query_another_verdict() {
+    let mut second = documents::calibrate();
+    second.cases.retain(|case| case.parameters.get("constants") != Some(&json!("cached")));
+    let page = compared_calibrations(documents::calibrate(), second);
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!words.contains("months") && words.contains("; second not judged"), "{page}");
+    assert!(words.contains("In the first run alone: "), "{page}");
+}
+
 #[test]
 fn a_comparison_says_a_warning_of_both_runs_once_and_shows_no_row_that_tells_nothing() {
     let with = |id: &str, counts: [f64; 2], findings: Vec<Finding>| {
@@ -698,6 +786,34 @@ fn each_column_for_scripts_has_a_name_of_its_own() {
         assert_eq!(names.len(), heading.len(), "{heading:?}");
         assert!(names.contains(parameter), "{heading:?}");
     }
+}
+
+#[test]
+fn the_table_of_sets_does_not_fall_apart_at_80_columns_where_names_are_long_and_plans_were_ended() {
+    let mut run = documents::calibrate();
+    for case in &mut run.cases {
+        let parameters = &mut case.parameters;
+        if parameters.get("constants") == Some(&json!("cached")) {
+            parameters.insert("constants".into(), json!("eighth-pages"));
+        }
+        if parameters.get("part") == Some(&json!("query")) && parameters.get("state") == Some(&json!("as-found")) {
+            parameters.insert("ended".into(), json!("both"));
+        }
+        // One that takes less than a second keeps all in milliseconds.
+        let is_quick = parameters.get("state") == Some(&json!("system"));
+        let [now, then] = if is_quick { [800.0, 500.0] } else { [12_345.6, 10_345.6] };
+        let figures = [("changed", 19.0), ("time_now", now), ("time_then", then), ("worst", 12.3)];
+        for metric in case.metrics.iter_mut().filter(|_| parameters.get("part") == Some(&json!("set"))) {
+            let figure = figures.iter().find(|(name, _)| *name == metric.name);
+            figure.into_iter().for_each(|(_, value)| metric.statistics = measure::Statistics::single(*value));
+        }
+    }
+    let page = report::render(&run, &WIDE);
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("eighth-pages ")).collect();
+    assert_eq!(rows.len(), 3, "one row a set: {page}");
+    assert!(rows[0].contains("  change *   19 of 31  ~0.620  0.558–0.744  "), "{rows:?}");
+    assert!(rows[0].ends_with("  ≥10\u{202f}346  ≥12\u{202f}346"), "{rows:?}");
+    assert!(page.lines().all(|line| line.width() <= WIDE.width), "{page}");
 }
 
 #[test]

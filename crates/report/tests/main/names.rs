@@ -25,7 +25,7 @@ enum Kind {
 }
 
 /// The calls that look something up by a name, by the folders in which they do.
-const LOOKUPS: [(&str, Kind, &[&str]); 9] = [
+const LOOKUPS: [(&str, Kind, &[&str]); 10] = [
     ("", Kind::Metric, &["metric"]),
     ("", Kind::Parameter, &["cell", "cases_where", "parameters.get"]),
     ("body/calibrate", Kind::Metric, &["beside", "bounded", "bytes", "count", "interval", "median", "number", "value"]),
@@ -35,6 +35,7 @@ const LOOKUPS: [(&str, Kind, &[&str]); 9] = [
     ("body/profile", Kind::Either, &["edge", "has", "nanos", "percent", "timed", "value"]),
     ("body/profile", Kind::Rows, &["is_of", "rows", "session_rows"]),
     ("body/profile", Kind::Stem, &["part"]),
+    ("compare_calibrations", Kind::Rows, &["part"]),
 ];
 
 /// Other words with `_`: fields of the description of a subject, and columns of CSV.
@@ -356,6 +357,7 @@ fn every_way_to_look_something_up_refuses_a_name_that_the_schema_lacks() {
     refuses("body/scan/chart.rs", "chart.concerning(&[\"valgrnd*\", \"valgrind*\"])", "valgrnd*");
     refuses("body/disk/chart.rs", "chart.concerning(&[\"not-cold\", \"answer-*\"])", "not-cold");
     refuses("body/disk/chart.rs", "chart.concerning(&[\"answered-*\"])", "answered-*");
+    refuses("compare_calibrations.rs", "part(run, \"sets\"); part(run, \"set\")", "sets");
     refuses("compare.rs", "case.parameters.get(\"dept\"); case.parameters.get(\"depth\")", "dept");
     let kept = "cell(case, \"columns\"); '\"'; cell(case, \"colums\")\n#[cfg(test)]\nmod tests { metric(\"no_such\") }";
     assert_eq!(refused("body/lio.rs", kept), ["1 `colums`"], "a quotation mark as a character is no text");

@@ -94,6 +94,35 @@ fn each_table_shows_its_own() {
     shows("?", &["Nothing is changed on the server."]);
 }
 
+#[test]
+fn forty_columns_leave_out_what_is_needed_least_and_cut_no_word() {
+    let has = |keys: &str, wanted: &dyn Fn(&str) -> bool| {
+        let lines = drawn(&history(), &pressed(keys), &facts(), (40, 24));
+        assert!(lines.iter().any(|line| wanted(line)), "{keys}: {lines:#?}");
+        lines.join("\n")
+    };
+    has("1", &|line: &str| line.starts_with(" 67 %") && line.ends_with("  select *..."));
+    has("1", &|line: &str| line == " 1 statements   2   3   4   5");
+    has("1", &|line: &str| line == "q quit  space stop  1-5 tables  ? help");
+    has("1", &|line: &str| line.contains("Z  a second each") && line.ends_with('Z'));
+    has("2", &|line: &str| line == "    pid  % busy  doing");
+    let sessions = has("2", &|line: &str| line.ends_with(" 0.0 %  idle in transaction"));
+    assert!(!sessions.contains("shop@db"), "{sessions}");
+    has("4", &|line: &str| line.starts_with("14 shop@db (idle in transaction)") && line.ends_with("..."));
+    has("?", &|line: &str| line == KEYS_OF_HELP[0]);
+    let samples = [sample(11, "select * from orders where id = 5", None)];
+    let mut history = seconds_of(0, &samples);
+    for look in 0..40 {
+        let (reads, hits) = counted(look / 10);
+        history.reads(Some(&reads), Some(hits));
+        history.look(TENTH, &samples);
+    }
+    let lines = drawn(&history, &pressed("5"), &facts(), (40, 24));
+    for row in ["blocks/s      %  answered by", "    6000   30.0  the kernel's page cache"] {
+        assert!(lines.iter().any(|line| line == row), "{row}: {lines:#?}");
+    }
+}
+
 /// What the kernel's tracepoints and the server have counted so far, a second after another.
 fn counted(second: u64) -> (ByTier, u64) {
     let sums = |reads: u64, blocks: u64, micros: i64| ReadSums {

@@ -150,7 +150,7 @@ fn mixed() -> Reading {
             (true, true, true) => "b.trc seems to be a trace, c.log a server log and d.parquet a recording",
             _ => return None,
         };
-        let read = ["server logs", "recordings", "traces"][*place];
+        let read = SOURCES[*place].kind.plural;
         let all = [("traces", has_trace), ("server logs", has_log), ("recordings", has_segment)];
         let others = all.into_iter().filter(|(kind, has)| **has && *kind != read).map(|(kind, _)| kind);
         let others = others.collect::<Vec<_>>().join(" and ");

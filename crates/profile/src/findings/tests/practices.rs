@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::profile::findings as row;
+use measure::schema::sampled::findings::DB_TIME_DIFFERS;
 use measure::wait_class::{CLASSES, Class, ClassRow, advice, class_of};
 use sides::proptest::prelude::{Strategy, any};
 use sides::proptest::prop_oneof;
@@ -86,7 +87,8 @@ fn of_untraced() -> Reading {
         made.whole.waits_are_traced = *is_traced;
         found(&made).into_iter().filter(|finding| finding.id.ends_with("within") && row::PRACTICE.has(&finding.id))
     };
-    let said = |is_traced| if is_traced { says!["Look at the machine"] } else { says!["Waits were not traced"] };
+    let said =
+        |is_traced| if is_traced { says!["Look at the machine"] } else { says!["Trace again with waits (level"] };
     reading(row::PRACTICE, (any::<bool>(), select(vec![1_i64, 90])), of, move |(is_traced, within)| {
         (*within > 1).then(|| said(*is_traced))
     })
@@ -97,6 +99,27 @@ fn advised(made: Profile, sampled: Sampled, class: Class) -> String {
     let made = Profile { sampled: Some(Box::new(sampled)), ..made };
     let id = format!("practice-{}", class.key());
     found(&made).into_iter().find(|finding| finding.id == id).map_or_else(String::new, |finding| finding.message)
+}
+
+#[test]
+fn what_the_server_has_more_in_its_account_is_explained_once() {
+    let advised_with = |findings: Vec<Finding>| {
+        let mut made = profile(10, &[]);
+        made.whole.unaccounted_between = micros(90);
+        advised(made, Sampled { findings, ..Sampled::default() }, Class::UnaccountedBetween)
+    };
+    let said = advised_with(Vec::new());
+    assert!(said.contains("and no sample does"), "{said}");
+    let warned = DB_TIME_DIFFERS.of("Sessions came and went between samples, or may not be seen.");
+    assert_eq!(advised_with(vec![warned]), "");
+}
+
+#[test]
+fn that_waits_were_not_traced_is_said_once() {
+    let mut made = with_unaccounted(profile(10, &[]), 90);
+    (made.whole.waits_are_traced, made.whole.unaccounted_between) = (false, micros(90));
+    made.whole.roots = 1;
+    assert_eq!(that_say("Waits were not traced", found(&made)).len(), 1);
 }
 
 #[test]

@@ -99,16 +99,23 @@ impl LogicalIo {
         std::iter::once(whole).chain(shown).collect()
     }
 
-    /// How much of the cost is the rows', where that can be separated.
+    /// How much of the cost is the rows', where that can be separated, or why it cannot.
     pub fn findings(&self) -> Vec<Finding> {
-        let Some(fit) = self.fit else { return Vec::new() };
-        let message = format!(
-            "Over {} statements a get takes {} and a row {} of CPU (least squares, R² {:.2}).",
-            grouped(fit.statements as u64),
-            with_error(fit.per_get),
-            with_error(fit.per_row),
-            fit.r_squared,
-        );
+        let message = match (self.fit, self.refused) {
+            (Some(fit), _) => format!(
+                "Over {} statements a get takes {} and a row {} of CPU (least squares, R² {:.2}).",
+                grouped(fit.statements as u64),
+                with_error(fit.per_get),
+                with_error(fit.per_row),
+                fit.r_squared,
+            ),
+            (None, Some(statements)) => format!(
+                "What a get and a row take of CPU is not stated: over {} statements, the fit explains less than the \
+                 mean does (least squares, R² below 0).",
+                grouped(statements as u64)
+            ),
+            (None, None) => return Vec::new(),
+        };
         vec![row::LOGICAL_IO_BY_ROWS.of(message)]
     }
 }

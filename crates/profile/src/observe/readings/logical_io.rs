@@ -57,8 +57,10 @@ pub struct LogicalIo {
     /// Those statements, most gets first.
     pub works: Vec<StatementWork>,
     /// The two costs; `None` where the statements are too few, have about the same rows a get, or where their CPU goes
-    /// with something else, so that a cost would be below zero.
+    /// with something else, so that a cost would be below zero, or the fit explains less than the mean does.
     pub fit: Option<Fit>,
+    /// Over how many statements a fit explains less than the mean of their CPU does, which is why there is none.
+    pub refused: Option<usize>,
 }
 
 impl LogicalIo {
@@ -76,7 +78,7 @@ pub struct Fit {
     pub per_get: (f64, f64),
     /// µs of CPU a row, and its standard error.
     pub per_row: (f64, f64),
-    /// Part of the variance that the fit explains, 1 at most; below 0 it is worse than the mean.
+    /// Part of the variance that the fit explains, 1 at most; below 0 it explains less than the mean does.
     pub r_squared: f64,
     /// Over how many statements.
     pub statements: usize,
@@ -94,7 +96,11 @@ pub fn logical_io(works: &[StatementWork]) -> Option<LogicalIo> {
     sorting::by_key(&mut enough, |work| (std::cmp::Reverse(work.gets), work.statement));
     let costs: Vec<f64> = enough.iter().map(StatementWork::micros_per_get).collect();
     let statements = Statistics::of_samples(&costs);
-    Some(LogicalIo { cpu, gets, rows, statements, fit: fit(&enough), works: enough })
+    let (fit, refused) = match fit(&enough) {
+        Some(fit) if fit.r_squared < 0.0 => (None, Some(fit.statements)),
+        fit => (fit, None),
+    };
+    Some(LogicalIo { cpu, gets, rows, statements, works: enough, fit, refused })
 }
 
 fn fit(works: &[StatementWork]) -> Option<Fit> {
@@ -148,6 +154,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Context;
     use measure::random::SplitMix64;
 
     fn work(statement: u32, micros: f64, gets: i64, rows: u64) -> StatementWork {
@@ -183,6 +190,20 @@ mod tests {
         let against: Vec<_> =
             (1..=20).map(|i| work(i, 5e6 - f64::from(i) * 2e5, i64::from(i) * 1000, u64::from(i * i) * 100)).collect();
         assert_eq!(logical_io(&against).unwrap().fit, None);
+    }
+
+    #[test]
+    fn a_fit_that_explains_less_than_the_mean_states_no_cost_and_says_why() {
+        // CPU that goes neither with gets nor with rows.
+        let one =
+            |i: u32| work(i, f64::from(20_000 + 10_000 * (i % 2)), i64::from(i) * 1000, u64::from((i % 4) * i) * 1000);
+        let cost = logical_io(&(1..=20).map(one).collect::<Vec<_>>()).unwrap();
+        assert_eq!((cost.fit, cost.refused), (None, Some(20)));
+        let said = cost.findings().remove(0).message;
+        assert!(said.contains("less than the mean does") && !said.contains(" ± "), "{said}");
+        let metrics = cost.cases(&Context::default()).into_iter().flat_map(|case| case.metrics);
+        let names: Vec<String> = metrics.map(|metric| metric.name).collect();
+        assert!(!names.is_empty() && !names.iter().any(|name| name.starts_with("cpu_per")), "{names:?}");
     }
 
     #[test]

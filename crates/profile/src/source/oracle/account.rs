@@ -101,6 +101,12 @@ impl Accounting {
         self.continuation.is_unsaid = false;
     }
 
+    /// Says what the first stamp of the file that begins is, in µs since 1970, and the time of the line behind it: the
+    /// lines ahead of it have the same clock.
+    pub(super) fn expect_stamp(&mut self, stamp: Option<(i64, Ticks)>) {
+        self.wall_clock.expect(stamp);
+    }
+
     /// Takes the records of the next part of the file.
     pub fn batch<O: Observer + ?Sized>(&mut self, batch: &Batch, observer: &mut O) {
         self.part(batch, 0..batch.records.len(), observer);
@@ -215,6 +221,9 @@ impl Accounting {
         self.continuation.is_unsaid = !is_said && self.goes_on_unsaid();
         if !is_said && !self.continuation.is_unsaid {
             self.settle_sessions(observer);
+        }
+        if self.wall_clock.begin_lines() {
+            self.context.clock = self.wall_clock.first();
         }
     }
 

@@ -5,13 +5,14 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::event::{Evidence, TimeScale};
+use crate::event::Evidence;
 use crate::input::bytes::Bytes;
 use crate::input::{Given, Problem, is_packed};
 use crate::source::contract::{Reading, SourceFile, SourceSettings};
 use crate::source::oracle::account::Accounting;
 use crate::source::oracle::read::Growing;
-use crate::source::oracle::trace_files::{Files, scale};
+use crate::source::oracle::time_scale::FileClock;
+use crate::source::oracle::trace_files::{Files, clock};
 
 /// How much is looked at together for the last line end.
 const SEARCH_BYTES: u64 = 64 << 10;
@@ -40,7 +41,7 @@ pub(crate) struct TraceTail {
     path: PathBuf,
     file: File,
     settings: SourceSettings,
-    scale: Option<TimeScale>,
+    clock: Option<FileClock>,
     growing: Growing,
     files: Files,
     /// How far was read: behind a line end.
@@ -56,14 +57,14 @@ impl TraceTail {
     pub(crate) fn open(path: &Path, settings: SourceSettings) -> Result<TraceTail, Problem> {
         let given = Given::File(path.into());
         let file = File::open(path).map_err(|error| Problem::unreadable(&given, error))?;
-        let scale = scale(settings.unit, &given)?;
+        let clock = clock(settings.unit, &given)?;
         Ok(TraceTail {
             path: path.into(),
             file,
             settings,
-            scale,
+            clock,
             growing: Growing::new(settings.reading, settings.binds),
-            files: Files::new(&given, settings.unit, scale, Accounting::new()),
+            files: Files::new(&given, settings.unit, clock, Accounting::new()),
             read: 0,
             searched: 0,
             known: Vec::new(),
@@ -131,17 +132,17 @@ impl TraceTail {
 
     /// Whether what was added tells of another unit than was assumed for what was read.
     fn has_another_unit(&mut self) -> bool {
-        let is_assumed = self.scale.is_none_or(|scale| scale.evidence == Evidence::Assumed);
+        let is_assumed = self.clock.is_none_or(|clock| clock.scale.evidence == Evidence::Assumed);
         if !is_assumed {
             return false;
         }
-        let Ok(Some(now)) = scale(self.settings.unit, &Given::File(self.path.clone())) else { return false };
-        let before = self.scale.replace(now).unwrap_or_default();
+        let Ok(Some(now)) = clock(self.settings.unit, &Given::File(self.path.clone())) else { return false };
+        let before = self.clock.replace(now).unwrap_or_default().scale;
         if self.read == 0 {
-            self.files.set_unit(now);
+            self.files.set_clock(now);
             return false;
         }
-        (before.calls, before.waits) != (now.calls, now.waits)
+        (before.calls, before.waits) != (now.scale.calls, now.scale.waits)
     }
 
     /// Whether nothing that was read so far is a call or a wait.

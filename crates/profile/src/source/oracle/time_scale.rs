@@ -6,10 +6,11 @@
 
 use std::ops::Range;
 
-use crate::event::{Evidence, TimeScale, Unit};
+use crate::event::{Evidence, Ticks, TimeScale, Unit};
+use crate::source::oracle::budget::point;
 use crate::source::oracle::record::{Attribute, Batch, Body, CallKind, Mark};
 
-/// Looks at some of a file's records, such as the first and the last megabytes, to find its unit.
+/// Looks at some of a file's records, such as the first and the last megabytes, to find its unit and its first stamp.
 #[derive(Debug, Default)]
 pub struct TimeScaleProbe {
     is_old: bool,
@@ -24,6 +25,62 @@ pub struct TimeScaleProbe {
     last: Option<(bool, i64)>,
     /// Clocks of a call and of a wait, one behind the other, and whether the wait comes second.
     neighbours: Vec<(i64, i64, bool)>,
+    first: FirstStamp,
+}
+
+/// The first stamp of a file with the clock at the line behind it, and whether that clock is the one of all lines ahead
+/// of it. Times are in the file's unit.
+#[derive(Debug, Default)]
+struct FirstStamp {
+    /// The last stamp, until a timed line follows.
+    stamp: Option<i64>,
+    /// The stamp, whether the line behind it is a wait, and the clock at its end.
+    pair: Option<(i64, bool, i64)>,
+    /// The end of the last line.
+    last: Option<i64>,
+    /// Whether lines were left out since then.
+    is_behind_gap: bool,
+    /// The longest way back, and the longest time that no line covers.
+    back: i64,
+    uncovered: i64,
+}
+
+/// How far back the clock may move, and how long no line may cover, in µs, for one clock to be that of all lines: the
+/// limits of the accounting, as far as no stamp speaks for a longer time.
+const BACK_MAX: f64 = 1.1e6;
+const UNCOVERED_MAX: f64 = 60e6;
+
+impl FirstStamp {
+    /// Takes a line that ended then and took this long.
+    fn line(&mut self, is_wait: bool, end: Option<i64>, elapsed: i64) {
+        let (Some(end), None) = (end, self.pair) else { return };
+        if let Some(last) = self.last.replace(end) {
+            self.back = self.back.max(last.saturating_sub(end));
+            let uncovered = end.saturating_sub(elapsed).saturating_sub(last);
+            if !self.is_behind_gap {
+                self.uncovered = self.uncovered.max(uncovered);
+            }
+        }
+        self.is_behind_gap = false;
+        self.pair = self.stamp.take().map(|stamp| (stamp, is_wait, end));
+    }
+}
+
+/// What is known of the clock of a file before it is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FileClock {
+    /// The unit.
+    pub(super) scale: TimeScale,
+    /// The first stamp, in µs since 1970, and the clock at the line behind it; `None` where it is not known, or not
+    /// known to be one clock up to there.
+    pub(super) stamp: Option<(i64, Ticks)>,
+}
+
+impl FileClock {
+    /// Of a file that cannot be looked at ahead of the reading.
+    pub(super) fn given(unit: Unit) -> FileClock {
+        FileClock { scale: TimeScale::given(unit), stamp: None }
+    }
 }
 
 /// Most pairs of stamp and clock that are kept, the last one aside.
@@ -39,6 +96,7 @@ impl TimeScaleProbe {
     /// Looks at the records of a batch. Batches come in the file's order; parts may be left out in between.
     pub fn batch(&mut self, batch: &Batch) {
         (self.stamp, self.last) = (None, None);
+        (self.first.stamp, self.first.is_behind_gap) = (None, true);
         self.records(batch, 0..batch.records.len());
     }
 
@@ -48,10 +106,13 @@ impl TimeScaleProbe {
             match &record.body {
                 Body::Mark(mark, clock) => self.mark(mark, *clock, &batch.bytes),
                 Body::Call(call) if call.kind != CallKind::Rpc => {
+                    self.first.line(false, call.end, call.elapsed);
                     self.neighbour(false, call.end);
                     self.pair(call.end, |probe| &mut probe.calls);
                 }
+                Body::TransactionEnd { time, .. } => self.first.line(false, *time, 0),
                 Body::Wait(wait) => {
+                    self.first.line(true, wait.end, wait.elapsed);
                     self.neighbour(true, wait.end);
                     self.pair(wait.end, |probe| &mut probe.waits);
                     let name = batch.events.get(usize::from(wait.event));
@@ -62,6 +123,21 @@ impl TimeScaleProbe {
                 _ => {}
             }
         }
+    }
+
+    /// The clock of the file, whose unit is found where it is not given.
+    pub(super) fn clock(&self, unit: Option<Unit>) -> FileClock {
+        let scale = unit.map_or_else(|| self.decide(), TimeScale::given);
+        FileClock { scale, stamp: self.first_stamp(scale) }
+    }
+
+    /// The first stamp and the clock at the line behind it, if that clock is the one of all lines ahead of it.
+    fn first_stamp(&self, scale: TimeScale) -> Option<(i64, Ticks)> {
+        let (stamp, is_wait, end) = self.first.pair?;
+        let unit = if is_wait { scale.waits } else { scale.calls };
+        let micros = |units: i64| units as f64 * unit.micros();
+        let is_one = micros(self.first.back) <= BACK_MAX && micros(self.first.uncovered) <= UNCOVERED_MAX;
+        Some((stamp, point(end, unit.ticks()).filter(|_| is_one)?))
     }
 
     /// What was found.
@@ -94,6 +170,7 @@ impl TimeScaleProbe {
 
     fn mark(&mut self, mark: &Mark, clock: Option<i64>, bytes: &[u8]) {
         self.stamp = clock.or(self.stamp);
+        self.first.stamp = clock.or(self.first.stamp);
         if let Mark::Attribute(Attribute::Version, span) = mark {
             let text = bytes.get(span.clone()).unwrap_or_default();
             let major = text.split(|byte| *byte == b'.').next().unwrap_or_default();

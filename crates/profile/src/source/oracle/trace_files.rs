@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use measure::quantity::grouped;
 
-use crate::event::{Accounted, TimeScale, Unit};
+use crate::event::{Accounted, Unit};
 use crate::input::{Given, Problem, SharedContents, foreign};
 use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
@@ -16,7 +16,7 @@ use crate::source::oracle::line::kind::OUT_OF_RANGE;
 use crate::source::oracle::probe::{PROBE_BYTES, may_hold_calls, order_segments, probe};
 use crate::source::oracle::read::{How, read_with};
 use crate::source::oracle::record::{Attribute, Batch, Body, Mark, Record};
-use crate::source::oracle::time_scale::TimeScaleProbe;
+use crate::source::oracle::time_scale::{FileClock, TimeScaleProbe};
 use crate::source::unread::UnreadLines;
 
 /// The row of the table of sources.
@@ -73,7 +73,7 @@ impl Source for TraceFiles {
 
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
         let given = input.given.clone();
-        let first = scale(self.settings.unit, &given)?;
+        let first = clock(self.settings.unit, &given)?;
         let head_hash = input.head_hash;
         // Before the accounting is handed over: what cannot be opened must not take that of the other files with it.
         let bytes = input.open()?;
@@ -120,22 +120,25 @@ impl Source for TraceFiles {
     }
 }
 
-/// The unit of time, where it is given or where both ends of the file can be looked at. Anything but a plain file
-/// can be read once only: there what is read first has to do.
-pub(super) fn scale(unit: Option<Unit>, given: &Given) -> Result<Option<TimeScale>, Problem> {
-    match (unit, given) {
-        (Some(unit), _) => Ok(Some(TimeScale::given(unit))),
-        (None, Given::File(path)) if path.is_file() => {
-            let ends = probe(path)?;
-            let mut probe = TimeScaleProbe::default();
-            probe.records(&ends.head, 0..ends.head_records());
-            // Where another file begins at once, the end is not this one's.
-            let is_one = ends.head_records() == ends.head.records.len();
-            ends.tail.iter().filter(|_| is_one).for_each(|tail| probe.batch(tail));
-            Ok(Some(probe.decide()))
-        }
-        (None, _) => Ok(None),
+/// The unit of time and the first stamp, where both ends of the file can be looked at. Anything but a plain file can be
+/// read once only: there what is read first has to do, or the unit that is given.
+pub(super) fn clock(unit: Option<Unit>, given: &Given) -> Result<Option<FileClock>, Problem> {
+    let Given::File(path) = given else { return Ok(unit.map(FileClock::given)) };
+    if !path.is_file() {
+        return Ok(unit.map(FileClock::given));
     }
+    let ends = match (probe(path), unit) {
+        (Ok(ends), _) => ends,
+        // It is read as far as it can be.
+        (Err(_), Some(unit)) => return Ok(Some(FileClock::given(unit))),
+        (Err(problem), None) => return Err(problem),
+    };
+    let mut probe = TimeScaleProbe::default();
+    probe.records(&ends.head, 0..ends.head_records());
+    // Where another file begins at once, the end is not this one's.
+    let is_one = ends.head_records() == ends.head.records.len();
+    ends.tail.iter().filter(|_| is_one).for_each(|tail| probe.batch(tail));
+    Ok(Some(probe.clock(unit)))
 }
 
 /// An input under way: a file, or several one behind the other, as `cat` makes of them. Each begins with a preamble,
@@ -144,9 +147,9 @@ pub(super) fn scale(unit: Option<Unit>, given: &Given) -> Result<Option<TimeScal
 pub(super) struct Files {
     accounting: Accounting,
     /// The unit, where it is given.
-    unit: Option<TimeScale>,
-    /// The unit of the first file, where it is known before the reading.
-    first: Option<TimeScale>,
+    unit: Option<Unit>,
+    /// The clock of the first file, where it is known before the reading.
+    first: Option<FileClock>,
     name: String,
     head_hash: Option<u64>,
     /// The files of the archive that the input is, and the number of the one that is being read.
@@ -169,11 +172,11 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Nothing of the input is read yet. `first` is the unit of its first file, where it is known before the reading.
-    pub(super) fn new(given: &Given, unit: Option<Unit>, first: Option<TimeScale>, accounting: Accounting) -> Files {
+    /// Nothing of the input is read yet. `first` is the clock of its first file, where it is known before the reading.
+    pub(super) fn new(given: &Given, unit: Option<Unit>, first: Option<FileClock>, accounting: Accounting) -> Files {
         Files {
             accounting,
-            unit: unit.map(TimeScale::given),
+            unit,
             first,
             name: given.name(),
             head_hash: None,
@@ -189,8 +192,8 @@ impl Files {
         }
     }
 
-    /// The unit of the first file, of which nothing is read yet.
-    pub(super) fn set_unit(&mut self, first: TimeScale) {
+    /// The clock of the first file, of which nothing is read yet.
+    pub(super) fn set_clock(&mut self, first: FileClock) {
         self.first = Some(first);
     }
 
@@ -201,8 +204,8 @@ impl Files {
 
     pub(super) fn batch(&mut self, batch: &mut Batch, reading: &mut Reading<'_, '_>) -> ControlFlow<()> {
         self.end = batch.offset + batch.bytes.len() as u64;
-        if let (true, Some(scale)) = (self.begun.is_empty(), self.first) {
-            self.begin(scale, 0, reading);
+        if let (true, Some(clock)) = (self.begun.is_empty(), self.first) {
+            self.begin(clock, 0, reading);
         }
         if self.begun.is_empty() || !self.held.is_empty() {
             self.held.push_back(mem::take(batch));
@@ -226,9 +229,9 @@ impl Files {
                 return;
             }
             if !self.is_same_process() {
-                let scale = self.unit.unwrap_or_else(|| self.found(next));
+                let clock = self.found(next);
                 self.end_file(begin, reading);
-                self.begin(scale, begin, reading);
+                self.begin(clock, begin, reading);
             }
             let held = mem::take(&mut self.held);
             for (place, records) in parts(&held, self.held_from, next) {
@@ -275,13 +278,13 @@ impl Files {
             && value(Attribute::Instance) == header.instance
     }
 
-    /// The unit that the file that waits speaks for.
-    fn found(&self, next: Option<(usize, usize)>) -> TimeScale {
+    /// The clock that the file that waits speaks for.
+    fn found(&self, next: Option<(usize, usize)>) -> FileClock {
         let mut probe = TimeScaleProbe::default();
         for (place, records) in parts(&self.held, self.held_from, next) {
             probe.records(&self.held[place], records);
         }
-        probe.decide()
+        probe.clock(self.unit)
     }
 
     fn take(&mut self, batch: &Batch, records: Range<usize>, reading: &mut Reading<'_, '_>) {
@@ -334,10 +337,11 @@ impl Files {
         file.timed_records = self.timed_before + self.accounting.timed_records();
     }
 
-    fn begin(&mut self, scale: TimeScale, offset: u64, reading: &mut Reading<'_, '_>) {
+    fn begin(&mut self, FileClock { scale, stamp }: FileClock, offset: u64, reading: &mut Reading<'_, '_>) {
         let is_first = self.begun.is_empty();
         let name = if is_first { self.name.clone() } else { format!("{} from byte {}", self.name, grouped(offset)) };
         self.accounting.begin_file(scale);
+        self.accounting.expect_stamp(stamp);
         reading.begin_file(&name);
         self.member = self.number_at(offset);
         if self.begun.len() >= FILES {

@@ -136,7 +136,7 @@ pub struct LogSource {
     calls: u64,
     /// The executions of several logs, where there are several.
     known: Option<HashMap<u64, Known>>,
-    /// Wall clock of the first and the last entry with a plan.
+    /// Wall clock of the earliest begin and the latest end of the executions.
     clocks: Option<(i64, i64)>,
     hasher: RandomState,
     /// Amounts of all figures so far, to refuse a log that would overflow the sums of observers.
@@ -449,11 +449,13 @@ impl LogSource {
         self.summary.plans += 1;
         self.summary.plan_bytes += entry.bytes;
         let figures = figures(&document.nodes);
-        if let Some(time) = entry.time {
-            let (first, last) = self.clocks.unwrap_or((time, time));
-            self.clocks = Some((first.min(time), last.max(time)));
-        }
         let end = entry.time.map(Ticks::from_micros);
+        if let Some(end) = end {
+            // An entry is written when its execution is over.
+            let [begin, end] = [end - duration, end].map(|at| at.0.div_euclid(Ticks::PER_MICROSECOND));
+            let (first, last) = self.clocks.unwrap_or((begin, end));
+            self.clocks = Some((first.min(begin), last.max(end)));
+        }
         let total = figures.first().map(|node| node.inclusive).unwrap_or_default();
         let (io, io_blocks) = io_of(&document.nodes, &figures);
         let cost = Cost {
@@ -1696,6 +1698,19 @@ mod tests {
         assert_eq!((kept.calls.len(), source.summary().repeated), (4, 3));
         source.read_log(json.as_bytes(), &mut kept).unwrap();
         assert_eq!((kept.calls.len(), source.summary().repeated), (4, 4), "executions, and not their copies");
+    }
+
+    #[test]
+    fn the_period_of_a_log_begins_with_its_first_execution_and_not_when_that_was_over() {
+        let at = |micros: i64| 1_795_257_900_000_000 + micros;
+        let clocks = |log: &str| {
+            let (mut kept, mut source) = (Kept::default(), LogSource::new());
+            source.read_log(log.as_bytes(), &mut kept).unwrap();
+            source.end(&mut kept).0.clocks
+        };
+        let [short, long] = [(5000, "4.250"), (5500, "3000.000")].map(|(end, duration)| csv(end, duration, ""));
+        assert_eq!(clocks(&short), Some((at(4_995_750), at(5_000_000))));
+        assert_eq!(clocks(&(short + &long)), Some((at(2_500_000), at(5_500_000))), "the one that was logged later");
     }
 
     #[test]

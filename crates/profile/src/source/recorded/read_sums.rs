@@ -13,7 +13,7 @@ use crate::source::sampled::charging::{Charged, Charging, Owner, ReadSink};
 use crate::source::sampled::names::{NO_STATEMENT, Names};
 use crate::source::sampled::sketch::{Sketch, spread};
 use crate::source::sampled::{Sample, Traced, TracedRequest};
-use crate::tables::read_tiers::{Purpose, ReadTier};
+use crate::tables::read_tiers::Purpose;
 
 /// Reads are summed up over this number of seconds. Over one it is ten times the room, which an hour of a busy server
 /// does not have; see `docs/decisions/0013-recorded-reads-as-sums.md`.
@@ -124,7 +124,7 @@ impl ReadSink for Rows {
             // There is always room for these few.
             (key.owner, key.file) = (Owner::Others, OTHERS.into());
         }
-        if read.tier == ReadTier::PageCache {
+        if read.tier.is_of_page_cache() {
             let pair = (key.owner.clone(), Arc::clone(&key.file));
             if self.blocks.len() < PAIRS_MAX || self.blocks.contains_key(&pair) {
                 let sketch = self.blocks.entry(pair).or_default();
@@ -189,6 +189,7 @@ mod tests {
 
     use super::*;
     use crate::source::sampled::State;
+    use crate::tables::read_tiers::ReadTier;
 
     fn words<W: Word>() -> Vec<&'static str> {
         W::all().map(W::word).collect()

@@ -31,7 +31,7 @@ pub(super) fn replay_reads(segment: &Segment, period: &Range<i64>, statements: &
         let [time, queue, service] = [time, queue, service].map(ticks);
         let sums = ReadSums { reads: calls, blocks, bytes, time, queue, service };
         into.add(&Alike { owner, file, tier, sums, estimated: one.estimated });
-        if tier == ReadTier::PageCache {
+        if tier.is_of_page_cache() {
             cached.insert((one.reader, one.relation));
         }
     }

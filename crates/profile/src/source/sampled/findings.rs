@@ -7,10 +7,13 @@ use measure::schema::sampled::findings as row;
 use super::accounting::Accounting;
 use super::observed::Observed;
 use crate::event::{Context, Ticks};
-use crate::tables::sampled::{BlockerRow, Sampled};
+use crate::tables::sampled::{BlockerRow, Sampled, share_error};
 
 /// Samples of sessions at work under which shares say little: the error of one half is ten points.
 const SAMPLES_MIN: u64 = 100;
+
+/// The share with the largest error.
+const HALF: f64 = 0.5;
 
 /// Part of the samples that were asked for, from which on the rate counts as reached.
 const RATE_REACHED: f64 = 0.9;
@@ -166,9 +169,9 @@ fn scarce(sampled: &Sampled, is_idle: bool) -> Option<Finding> {
         ),
         SAMPLES_MIN.. => return None,
         few => format!(
-            "The shares rest on {samples} of sessions at work: each may be off by {} points and more. Sample for \
+            "The shares rest on {samples} of sessions at work: each may be off by up to {} points (±). Sample for \
              longer, or when there is work.",
-            three_digits(98.0 / (few as f64).sqrt())
+            three_digits(share_error(HALF, few)?)
         ),
     };
     Some(row::SCARCE_SAMPLES.of(message))

@@ -183,7 +183,7 @@ fn device(row: &ReaderRow) -> &ReadSums {
 
 /// Reads of a statement that the page cache answered from what it had before.
 fn held(row: &ReaderRow) -> u64 {
-    row.leaning.as_ref().map_or(row.tiers.of(ReadTier::PageCache).reads, Leaning::held)
+    row.leaning.as_ref().map_or(row.tiers.of_page_cache().reads, Leaning::held)
 }
 
 /// Where the device's latency has several hills.

@@ -95,7 +95,7 @@ impl ReadSink for Reads {
             estimated: u64::from(*is_estimated),
         };
         let (pair, relation) = self.add(&alike);
-        if read.tier == ReadTier::PageCache {
+        if read.tier.is_of_page_cache() {
             for block in read.block..read.block + read.blocks {
                 let hash = spread(block);
                 self.relations[relation as usize].1.blocks.add(hash);
@@ -161,7 +161,7 @@ impl Reads {
         for of in [self.pairs.entry(pair.clone()).or_default(), &mut self.relations[relation as usize].1] {
             of.tiers.of_mut(*tier).merge(sums);
             of.estimated += estimated;
-            if *tier == ReadTier::PageCache {
+            if tier.is_of_page_cache() {
                 of.cached[length] += sums.reads;
             }
         }
@@ -271,7 +271,7 @@ impl Reads {
     }
 
     fn reader(&self, owner: Owner, mut of: Vec<(u32, &Sums)>, name: &dyn Fn(&str) -> String) -> ReaderRow {
-        let cached = |sums: &Sums| sums.tiers.of(ReadTier::PageCache).reads;
+        let cached = |sums: &Sums| sums.tiers.of_page_cache().reads;
         sorting::by_key(&mut of, |(relation, sums)| (std::cmp::Reverse(cached(sums)), *relation));
         let (mut tiers, mut estimated, mut lengths) = (ByTier::default(), 0, [0; LENGTHS]);
         let (mut blocks, mut squares) = (0, 0.0);
@@ -291,7 +291,7 @@ impl Reads {
         ReaderRow {
             reader: named_reader(owner),
             leaning: self.leaning(&tiers, &lengths, (blocks, squares.sqrt() as u64)).map(|leaning| {
-                let mean = (tiers.of(ReadTier::PageCache).bytes / leaning.reads.max(1)).max(1);
+                let mean = (tiers.of_page_cache().bytes / leaning.reads.max(1)).max(1);
                 Leaning { ahead: (ahead / mean).min(leaning.reads), relations: named, ..leaning }
             }),
             tiers,
@@ -300,7 +300,7 @@ impl Reads {
     }
 
     fn leaning(&self, tiers: &ByTier, cached: &ByLength, (blocks, blocks_error): (u64, u64)) -> Option<Leaning> {
-        let of_cache = tiers.of(ReadTier::PageCache);
+        let of_cache = tiers.of_page_cache();
         (of_cache.reads > 0).then(|| Leaning {
             reads: of_cache.reads,
             time: of_cache.time,

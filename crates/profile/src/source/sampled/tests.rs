@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use measure::quantity::three_digits;
+use measure::schema::sampled::findings::SCARCE_SAMPLES;
 use measure::wait_class::Class;
 
 use super::*;
@@ -183,6 +185,18 @@ fn a_class_that_has_all_samples_has_an_error_all_the_same() {
     let error = value(&outcome, "class", ("class", "cpu"), "share_error").unwrap();
     // The rule of three: 3 of 400, to within a hundredth.
     assert!((0.74..0.75).contains(&error), "{error} points");
+}
+
+#[test]
+fn the_warning_of_few_samples_and_the_table_state_the_same_error() {
+    for count in [4, 50] {
+        let looks = (0..count).map(|look| vec![active(1, 7, (look % 2 == 0).then_some("IO:DataFileRead"))]);
+        let outcome = document(&sampled(looks), &Observed::default());
+        let error = value(&outcome, "class", ("class", "cpu"), "share_error").unwrap();
+        let mut said = outcome.findings.iter().filter(|one| SCARCE_SAMPLES.made(one)).map(|one| one.message.as_str());
+        let (warning, stated) = (said.next().unwrap(), format!("up to {} points", three_digits(error)));
+        assert!(warning.contains(&stated), "{warning}");
+    }
 }
 
 #[test]

@@ -23,6 +23,11 @@ const PLANS_MIN: usize = 3;
 const NAME_LETTERS: (usize, usize) = (16, 40);
 const LABEL_LETTERS: usize = 88;
 
+/// Why the list of the user's queries has another time than the chart, which draws what was measured: its times have
+/// to fit its ratios, and the sums of the sets.
+const OTHER_TIME: &str = "In the list of your queries, the time after is the time before, multiplied by the median \
+                          ratio of the turns.";
+
 /// What is drawn of a calibration.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let constants = part(run, "constant");
@@ -126,7 +131,7 @@ fn queries(count: f64) -> String {
 }
 
 /// Sets with what their constants are.
-const SETS: [(&str, &str); 10] = [
+const SETS: [(&str, &str); 11] = [
     ("cold", "measured with nothing cached"),
     ("system", "measured with all cached by the operating system"),
     ("cached", "measured with all cached by the server"),
@@ -135,6 +140,7 @@ const SETS: [(&str, &str); 10] = [
     ("random-1.1", "PostgreSQL's defaults with random_page_cost 1.1"),
     ("random-2", "PostgreSQL's defaults with random_page_cost 2"),
     ("half-pages", "PostgreSQL's defaults with seq_page_cost 0.5 and random_page_cost 2"),
+    ("double-pages", "PostgreSQL's defaults with seq_page_cost 2 and random_page_cost 8"),
     ("eighth-pages", "PostgreSQL's defaults with seq_page_cost 0.125 and random_page_cost 0.5"),
     ("in-memory", "PostgreSQL's defaults with seq_page_cost 0.25, random_page_cost 0.275 and cpu_operator_cost 0.001"),
 ];
@@ -202,6 +208,7 @@ fn plans(run: &Run) -> Option<Chart> {
     let shown: Vec<&Timed<'_>> = groups.iter().flat_map(|group| shown_of(&timed, group, most)).collect();
     let is_cut = shown.len() < timed.len();
     let is_ended = shown.iter().any(|one| Ended::of(one.case) != Ended::default());
+    let is_listed = shown.iter().any(|one| cell(one.case, "source") == "own");
     let mut rows: Vec<Row> = shown.iter().map(|one| one.row.clone()).collect();
     for row in &mut rows {
         let of_group = timed.iter().filter(|other| other.row.group == row.group).count();
@@ -215,6 +222,7 @@ fn plans(run: &Run) -> Option<Chart> {
         "Before: with the server's own constants; after: with the set. Dot: median. A name has the step of the plan \
          that differs, before → after."
             .to_string(),
+        if is_listed { OTHER_TIME } else { "" }.to_string(),
         meanings(&sets, &shown.iter().map(|one| cell(one.case, "constants")).collect::<Vec<_>>()),
         explained(&rows),
         if is_ended { "A plan that was ended stands at its limit." } else { "" }.to_string(),
@@ -510,6 +518,15 @@ mod tests {
             slower.contains("Excepted:") && slower.contains("A plan that was ended stands at its limit."),
             "{slower}"
         );
+    }
+
+    #[test]
+    fn a_time_that_the_list_of_queries_gives_otherwise_is_said_to_be_another_one() {
+        let mut run = run(&[("faster", false, Some([100.0, 10.0])), ("faster", false, Some([100.0, 20.0]))]);
+        let note = |run: &Run| plans(run).unwrap().note.unwrap_or_default();
+        assert!(!note(&run).contains(OTHER_TIME), "the page lists none of readpath's queries: {}", note(&run));
+        run.cases.iter_mut().for_each(|case| case.parameters.extend([calibrate::parameters::SOURCE.of("own")]));
+        assert!(note(&run).contains(OTHER_TIME), "{}", note(&run));
     }
 
     #[test]

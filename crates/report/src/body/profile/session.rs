@@ -13,6 +13,10 @@ use crate::page::{Align, Table};
 /// Most lines of either table. Further sessions are added up in the last line, and further scopes are counted under it.
 const LINES_MAX: usize = 10;
 
+/// The session of a run document that stands for those without rows of their own; a number follows where it is not the
+/// only one of this name.
+const SHARED: &str = "other sessions";
+
 /// The columns of sessions: metric and heading. Calls and waits between them are all that was traced.
 static COLUMNS: [(Spec, &str); 6] = [
     (profile::INTERVAL, "interval"),
@@ -27,15 +31,22 @@ static COLUMNS: [(Spec, &str); 6] = [
 const SCOPES: [Parameter; 5] =
     [parameters::MODULE, parameters::ACTION, parameters::CLIENT, parameters::CONTAINER, parameters::SERVICE];
 
-/// Sessions by interval; none where there is one only.
-pub(super) fn table(run: &Run) -> Option<Table> {
-    let mut sessions: Vec<Row> = session_rows(run, "summary").collect();
+/// Sessions by interval, of `count` in all; none where there is one only. Those that share a row of the run document
+/// and those for which the table has no line are one line: each is the rest of the sessions.
+pub(super) fn table(run: &Run, count: f64) -> Option<Table> {
+    let is_shared = |row: &Row| row.text("session").strip_prefix(SHARED).is_some_and(is_number_or_nothing);
+    let (shared, mut sessions): (Vec<Row>, Vec<Row>) = session_rows(run, "summary").partition(is_shared);
     sort(&mut sessions, "interval");
+    let own = sessions.len().min(LINES_MAX);
+    sessions.extend(shared);
     let scale = scale(sessions.iter().filter_map(|row| row.value("interval")).sum());
-    let (shown, others) = sessions.split_at(sessions.len().min(LINES_MAX));
+    let (shown, others) = sessions.split_at(own);
     let mut lines: Vec<(String, &[Row])> =
         shown.iter().map(|row| (row.text("session").to_string(), std::slice::from_ref(row))).collect();
-    let name = || counted(others.len() as u64, "other", "others");
+    let name = || {
+        let rest = (count as u64).saturating_sub(own as u64).max(others.len() as u64);
+        counted(rest, "other session", "other sessions")
+    };
     lines.extend((!others.is_empty()).then(|| (name(), others)));
     let sum = |rows: &[Row], metric: &Spec| {
         let values: Vec<f64> = rows.iter().filter_map(|row| row.value(&metric.name)).collect();
@@ -48,6 +59,11 @@ pub(super) fn table(run: &Run) -> Option<Table> {
             if index == 0 { table } else { table.optional() }
         });
     (sessions.len() > 1).then(|| table.done())
+}
+
+/// Whether this may stand behind a name that several sessions have: ` (2)`.
+fn is_number_or_nothing(text: &str) -> bool {
+    text.is_empty() || text.starts_with(" (")
 }
 
 /// Modules, actions and services by response time; none where all calls share one. Shares are those of the response
@@ -80,4 +96,29 @@ pub(super) fn scopes(run: &Run, summary: &Row) -> Option<Table> {
 
 fn sort(rows: &mut [Row], by: &str) {
     sorting::by(rows, |a, b| b.value(by).unwrap_or(0.0).total_cmp(&a.value(by).unwrap_or(0.0)));
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::{Case, Parameters};
+
+    use super::*;
+
+    #[test]
+    fn all_sessions_without_a_line_of_their_own_are_in_the_last_line() {
+        let case = |session: &str, micros: f64| {
+            let parameters = [parameters::TABLE.of("summary"), parameters::SESSION.of(session)];
+            let mut case = Case::new(Parameters::from_iter(parameters));
+            case.metrics = vec![profile::INTERVAL.single("clock", micros)];
+            case
+        };
+        let named = (1..=12).map(|number| case(&format!("{number}.1"), 1e6 * f64::from(number)));
+        // Together they took more time than any session of its own.
+        let run = Run { cases: named.chain([case(SHARED, 500e6)]).collect(), ..Run::default() };
+        let table = table(&run, 112.0).unwrap();
+        let texts = |column: usize| table.columns[column].cells.iter().map(|cell| cell.text.as_str());
+        let (names, intervals): (Vec<&str>, Vec<&str>) = (texts(0).collect(), texts(1).collect());
+        assert_eq!((names.len(), names[0], names[10]), (11, "12.1", "102 other sessions"), "{names:?}");
+        assert_eq!((intervals[0], intervals[10]), ("12.00", "503.00"), "{intervals:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! A breakdown of calls and waits by the dimensions that were asked for.
 
 use measure::schema::profile::findings::SKEW_EMPTY;
-use measure::schema::profile::parameters::{REST, TABLE};
+use measure::schema::profile::parameters::{MINUTE, REST, TABLE};
 use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Case, Metric, Run};
@@ -32,6 +32,13 @@ const ENDED: &str = "A call and a wait count in the second in which they end.";
 
 /// The dimension that this is about.
 const SECOND: &str = "second";
+
+/// What the rows are in which a trace had no stamp yet.
+const UNDATED: &str =
+    "Rows without a date are in seconds of the trace's own clock: no stamp of the wall clock says when they passed.";
+
+/// The dimensions that have a date where it is known.
+const DATED: [&str; 2] = [SECOND, MINUTE.name];
 
 /// Parameters that are no dimension.
 const OTHER_PARAMETERS: [&str; 2] = [TABLE.name, REST.name];
@@ -72,7 +79,12 @@ fn table(run: &Run) -> Option<Table> {
     let ended = ended.then(|| ENDED.to_string());
     // A filter leaves out more than that.
     let rest = if condition.is_none() { unaccounted(run, total, scale) } else { None };
-    let notes: Vec<String> = [Some(TIME.into()), Some(calls.into()), ended, rest].into_iter().flatten().collect();
+    let is_undated = |case: &&Case| {
+        DATED.iter().any(|name| case.parameter(name).is_some_and(|second| second.parse::<i64>().is_ok()))
+    };
+    let undated = cases.iter().any(is_undated).then(|| UNDATED.to_string());
+    let notes = [Some(TIME.into()), Some(calls.into()), ended, undated, rest];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
     let table = Table::over(&lines)
         .each(dimensions.iter().enumerate(), |table, (index, dimension)| {
             table.column(format!("by {dimension}"), Align::Left, |line| {
@@ -165,4 +177,28 @@ fn value(case: &Case, name: &str) -> f64 {
 
 fn nanos(case: &Case, name: &str) -> Option<f64> {
     case.metric(name)?.nanos()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Parameters;
+    use measure::schema::profile;
+
+    use super::*;
+
+    #[test]
+    fn rows_without_a_date_are_not_taken_for_times_of_day() {
+        let note = |minutes: &[&str]| {
+            let case = |minute: &&str| {
+                let mut case = Case::new(Parameters::from_iter([TABLE.of("skew"), MINUTE.of(*minute)]));
+                case.metrics = vec![profile::TOTAL.single("trace", 1e6)];
+                case
+            };
+            let run = Run { cases: minutes.iter().map(case).collect(), ..Run::default() };
+            table(&run).and_then(|table| table.note).unwrap_or_default()
+        };
+        let dated = "2026-11-22 10:00:00";
+        assert!(note(&["1740", dated]).contains(UNDATED), "{}", note(&["1740", dated]));
+        assert!(!note(&[dated, "–"]).contains(UNDATED), "{}", note(&[dated, "–"]));
+    }
 }

@@ -44,7 +44,7 @@ const QUERY_TIME_A_ROW: Duration = Duration::from_nanos(10);
 /// queries whose plans cost nearly the same got one plan in some runs and another in others.
 const SAMPLED_ROWS_MAX: u64 = 300_000;
 
-/// PostgreSQL's own statistics target, for tables that it samples whole: it says too how finely values are told apart.
+/// PostgreSQL's own statistics target, for tables that it samples whole: the number of common values goes by it too.
 const TARGET_MIN: u64 = 100;
 
 /// The tables.

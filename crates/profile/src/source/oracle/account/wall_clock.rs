@@ -23,7 +23,10 @@ pub(super) struct WallClock {
     /// The last stamp, until a timed line follows.
     stamp: Option<i64>,
     has_stamps: bool,
-    /// A stamp and the trace's clock at the line behind it: the first such pair, and the last one.
+    /// The first stamp of the file as it is known before that is read, until its lines begin.
+    expected: Option<(i64, Ticks)>,
+    /// A stamp and the trace's clock at the line behind it: the first such pair, which is the one that times are
+    /// reckoned from, however much is read, and the last one.
     first: Option<(i64, Ticks)>,
     last: Option<(i64, Ticks)>,
     /// The end of the last line, whichever session's.
@@ -33,7 +36,20 @@ pub(super) struct WallClock {
 impl WallClock {
     /// The stamps that come are another file's.
     pub(super) fn begin_file(&mut self) {
-        (self.stamp, self.has_stamps) = (None, false);
+        (self.stamp, self.has_stamps, self.expected) = (None, false, None);
+    }
+
+    /// Says what the file's first stamp is, and the clock at the line behind it.
+    pub(super) fn expect(&mut self, first: Option<(i64, Ticks)>) {
+        self.expected = first;
+    }
+
+    /// The lines of the file begin, and those before are settled where they are of another clock. Whether that gives
+    /// the first pair.
+    pub(super) fn begin_lines(&mut self) -> bool {
+        let is_first = self.first.is_none() && self.expected.is_some();
+        self.first = self.first.or(self.expected.take());
+        is_first
     }
 
     /// The trace's clock that comes is another one, or was set.
@@ -77,9 +93,12 @@ impl WallClock {
         }
     }
 
-    /// The wall clock at both ends of a segment of the trace's clock; `None` where no stamp stands in it.
+    /// The wall clock at both ends of a segment of the trace's clock, by the first stamp, so that the begin does not
+    /// depend on how much is read; where that stands outside the segment, by the last one. `None` where neither stands
+    /// in it.
     pub(super) fn ends_of(&self, first: Ticks, last: Ticks) -> Option<(i64, i64)> {
-        let (stamp, at) = self.last.filter(|(_, at)| (first - SECOND..=last + SECOND).contains(at))?;
+        let is_in = |(_, at): &(i64, Ticks)| (first - SECOND..=last + SECOND).contains(at);
+        let (stamp, at) = [self.first, self.last].into_iter().flatten().find(is_in)?;
         let micros = |time: Ticks| stamp + (time - at).0 / Ticks::PER_MICROSECOND;
         Some((micros(first), micros(last)))
     }
@@ -114,12 +133,17 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_a_segment_are_reckoned_from_the_nearest_stamp() {
+    fn the_ends_of_a_segment_are_reckoned_from_the_first_stamp_however_much_is_read() {
         let mut clock = WallClock::default();
         clock.stamp(1_000_000_000);
         clock.line(at(50));
         assert_eq!(clock.ends_of(at(48), at(53)), Some((998_000_000, 1_003_000_000)));
         assert_eq!(clock.ends_of(at(480), at(530)), None);
+        // The next stamp was written a while after what it tells of.
+        clock.stamp(1_010_300_000);
+        clock.line(at(60));
+        assert_eq!(clock.ends_of(at(48), at(63)), Some((998_000_000, 1_013_000_000)));
+        assert_eq!(clock.ends_of(at(58), at(63)), Some((1_008_300_000, 1_013_300_000)), "the first stamp is not in it");
         clock.restart();
         assert_eq!(clock.ends_of(at(48), at(53)), None);
     }
