@@ -231,8 +231,8 @@ fn practices(
     served: &[(Class, &ClassSums)],
     (total, is_shared_server): (Ticks, bool),
 ) -> Vec<Finding> {
-    let is_explained = |class: Class| class == Class::UnaccountedBetween && gaps::are_explained(profile);
-    let is_large = |(class, sums): &(Class, &ClassSums)| matters(sums.total, total) && !is_explained(*class);
+    let is_large =
+        |(class, sums): &(Class, &ClassSums)| matters(sums.total, total) && !gaps::is_explained(profile, *class);
     let mut large: Vec<(Class, &ClassSums)> = served.iter().copied().filter(is_large).collect();
     sorting::by_key(&mut large, |(_, sums)| std::cmp::Reverse(sums.total));
     let small_commits = commits::small(profile).filter(|commits| commits.micros >= SHARE_MIN * total.micros());

@@ -117,15 +117,21 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::event::Unit;
     use crate::observe::collector::THINK_TIME;
     use crate::source::period::Period;
     use crate::source::{BindValues, ReadOptions, SourceSettings};
+    use crate::tables::active_over_time::ActiveOverTime;
 
     const CALL: &str = "EXEC #1:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim=3\n";
 
     fn followed(path: &Path) -> Followed {
+        followed_in(path, None)
+    }
+
+    fn followed_in(path: &Path, unit: Option<Unit>) -> Followed {
         let reading = ReadOptions { workers: 1, chunk_bytes: 4096 };
-        let source = SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() };
+        let source = SourceSettings { unit, reading, binds: BindValues::Dropped, period: Period::default() };
         Followed::open(path, IngestSettings { think_time: THINK_TIME, source }, Instruments::default()).unwrap()
     }
 
@@ -158,5 +164,57 @@ mod tests {
             let growth = followed.read_on(&mut progress).unwrap();
             assert_eq!(growth, if is_log { Growth::ServerLog } else { Growth::Lines });
         }
+    }
+
+    /// A call of a second, all of it CPU time, that ends then.
+    fn second(end: i64) -> String {
+        format!("EXEC #1:c=1000000,e=1000000,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim={end}000000\n")
+    }
+
+    fn read_on(followed: &mut Followed) -> Growth {
+        followed.read_on(&mut |_: &str, _: u64| ControlFlow::Continue(())).unwrap()
+    }
+
+    /// Whether all that was read has a time by the wall clock.
+    fn is_by_wall_clock(followed: &Followed) -> bool {
+        matches!(followed.snapshot().0.profile.active, ActiveOverTime::Known { is_wall_clock: true, .. })
+    }
+
+    #[test]
+    fn lines_ahead_of_the_first_stamp_have_their_time_whenever_that_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let ahead: String = (1..=4).map(second).collect();
+        let whole = format!("{ahead}*** 2003-05-06 10:00:05.000\n{}", second(5));
+        for unit in [None, Some(Unit::Microsecond)] {
+            for is_read in [false, true] {
+                let path = folder.path().join(format!("{is_read}{}", unit.is_some()));
+                fs::write(&path, &ahead).unwrap();
+                let mut followed = followed_in(&path, unit);
+                if is_read {
+                    assert_eq!(read_on(&mut followed), Growth::Lines);
+                }
+                fs::write(&path, &whole).unwrap();
+                if is_read {
+                    assert!(matches!(read_on(&mut followed), Growth::Anew(_)), "{unit:?}");
+                    followed.begin_again(Instruments::default()).unwrap();
+                }
+                assert_eq!(read_on(&mut followed), Growth::Lines, "{unit:?}, read before: {is_read}");
+                assert!(is_by_wall_clock(&followed), "{unit:?}, read before: {is_read}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_trace_is_not_read_again_for_a_stamp_that_comes_ahead_of_all_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.trc");
+        let header = "Trace file x\n";
+        fs::write(&path, header).unwrap();
+        let mut followed = followed(&path);
+        assert_eq!(read_on(&mut followed), Growth::Lines);
+        let calls: String = (1..=5).map(second).collect();
+        fs::write(&path, format!("{header}*** 2003-05-06 10:00:01.000\n{calls}")).unwrap();
+        assert_eq!(read_on(&mut followed), Growth::Lines);
+        assert!(is_by_wall_clock(&followed));
     }
 }

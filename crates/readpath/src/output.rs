@@ -143,10 +143,10 @@ fn wrapped(text: &str, columns: usize) -> String {
     text.lines().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// Says which servers have something of ours left.
+/// Says which servers have something of ours left, each with the command that removes it.
 pub(crate) fn complain_of_leftovers() {
-    for complaint in subjects::left_on_servers() {
-        complain(&complaint);
+    for (what, server) in subjects::left_on_servers() {
+        complain(&format!("{what} may still be on the server; remove it: readpath clean --on {server}"));
     }
 }
 

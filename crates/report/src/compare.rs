@@ -45,6 +45,10 @@ const DISTURBED: &str = "Disturbed: according to the warnings below whose number
                          the machine while it measured this case, which can make a difference or hide one. Repeat \
                          that run.";
 
+/// The same where values are counted, and only those that differ most are listed.
+const DISTURBED_VALUES: &str = "Disturbed: according to a warning below, one of the runs shared the machine while it \
+                                measured these values, which can make a difference or hide one. Repeat that run.";
+
 /// What is said where a value has no ratio.
 const NO_RATIO: &str = "No ratio: one of the two values is zero or negative.";
 
@@ -193,10 +197,14 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     }
     let names = varying_names(comparison);
     let warnings = Warnings::of(comparison);
-    if compare_calibrations::have_values(comparison) {
-        sections.extend(of_calibrations(comparison, *runs, &names));
-        sections.extend(warnings.sections());
-        return Page { sections };
+    if compare_calibrations::are_both(comparison) {
+        // Whatever else they have in common, each has its advice.
+        sections.extend(compare_calibrations::answers(*runs));
+        if compare_calibrations::have_values(comparison) {
+            sections.extend(of_calibrations(comparison, *runs, &names));
+            sections.extend(warnings.sections());
+            return Page { sections };
+        }
     }
     if let Some(best) = &comparison.best_depth {
         sections.push(Section::Text(best_depth(best, comparison)));
@@ -244,21 +252,26 @@ fn charts(runs: [&Run; 2]) -> impl Iterator<Item = Section> {
     beside::charts_of(&runs, &keys).into_iter().map(|chart| Section::Chart(Box::new(chart)))
 }
 
-/// What two calibrations have, of which each has hundreds of values: what is looked for first, and of the others those
-/// that differ most, and how many there are.
+/// The values of two calibrations, of which each has hundreds: those that differ most, and how many there are.
 fn of_calibrations(comparison: &Comparison, runs: [&Run; 2], names: &[&str]) -> Vec<Section> {
     let experiment = &comparison.experiments.0;
-    let mut sections = compare_calibrations::answers(runs);
-    sections.extend(charts(runs));
-    let differing = compare_calibrations::most_differing(comparison);
-    if let Some(table) = compare_calibrations::table(&differing, names) {
-        sections.extend([Section::Table(table), Section::Note(LEGEND.into())]);
-        sections.extend(meanings(experiment, differing.iter().map(|(_, metric)| *metric)));
+    let mut sections: Vec<Section> = charts(runs).collect();
+    let differing = [compare_calibrations::beyond_noise(comparison), compare_calibrations::disturbed(comparison)];
+    let tables: Vec<Table> = differing.iter().filter_map(|differing| differing.table(names)).collect();
+    if !tables.is_empty() {
+        sections.extend(tables.into_iter().map(Section::Table));
+        sections.push(Section::Note(LEGEND.into()));
+        let metrics = differing.iter().flat_map(|differing| differing.metrics());
+        sections.extend(meanings(experiment, metrics));
     }
     sections.push(compare_calibrations::counts(comparison));
-    let mut all = comparison.cases.iter().flat_map(shown_metrics);
-    let lacks_samples = all.any(|metric| metric.verdict == Verdict::TooFewSamples);
+    let has = |verdict: Verdict| {
+        let mut all = comparison.cases.iter().flat_map(shown_metrics);
+        all.any(|metric| metric.verdict == verdict)
+    };
+    let lacks_samples = has(Verdict::TooFewSamples);
     sections.extend(lacks_samples.then(|| Section::Note(needed(experiment))));
+    sections.extend(has(Verdict::Disturbed).then(|| Section::Note(DISTURBED_VALUES.into())));
     sections
 }
 

@@ -45,18 +45,20 @@ pub(crate) struct Difference {
     pub(crate) interval: Option<Cell>,
 }
 
-/// The values that differ by more than their noise, each with its case, those that differ most first.
-pub(crate) fn differing_metrics(comparison: &Comparison) -> Vec<(&CaseComparison, &MetricComparison)> {
+/// The values that a page shows and that `is_meant` names, each with its case, those that differ most first.
+pub(crate) fn ranked(
+    comparison: &Comparison,
+    is_meant: impl Fn(&MetricComparison) -> bool,
+) -> Vec<(&CaseComparison, &MetricComparison)> {
     let of = |case| shown_metrics(case).map(move |metric| (case, metric));
     let all = comparison.cases.iter().flat_map(of);
-    let mut rows: Vec<(&CaseComparison, &MetricComparison)> =
-        all.filter(|(_, metric)| metric.verdict == Verdict::Differs).collect();
+    let mut rows: Vec<(&CaseComparison, &MetricComparison)> = all.filter(|(_, metric)| is_meant(metric)).collect();
     let size = |metric: &MetricComparison| metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     sorting::by(&mut rows, |(_, one), (_, other)| size(other).total_cmp(&size(one)));
     rows
 }
 
-/// The same as the cells of a table.
+/// The values that differ by more than their noise, as the cells of a table.
 pub(crate) fn differing(comparison: &Comparison) -> Vec<Difference> {
     let names = varying_names(comparison);
     let difference = |(case, metric): (&CaseComparison, &MetricComparison)| Difference {
@@ -67,7 +69,8 @@ pub(crate) fn differing(comparison: &Comparison) -> Vec<Difference> {
         ratio: ratio(metric),
         interval: interval(metric),
     };
-    differing_metrics(comparison).into_iter().map(difference).collect()
+    let is_beyond = |metric: &MetricComparison| metric.verdict == Verdict::Differs;
+    ranked(comparison, is_beyond).into_iter().map(difference).collect()
 }
 
 /// The metrics of a case that a page shows: of two values that are both zero there is nothing to say.

@@ -34,7 +34,7 @@ pub enum Media {
     Document,
     /// The same, of rows below a heading: several outputs in one stream are one table if their headings are the same.
     Rows,
-    /// A browser, for which one stream is one page.
+    /// A browser or a program, for which one stream is one page.
     Page,
 }
 

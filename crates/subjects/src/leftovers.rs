@@ -1,4 +1,4 @@
-//! What is left of runs: by killed ones in the folder for temporary files, and on servers.
+//! What runs leave behind: killed ones in the folder for temporary files, and any run on servers.
 
 use std::path::{Path, PathBuf};
 
@@ -6,6 +6,9 @@ use server::place::word_of_shell;
 use sys::file::own_folder::{self, Leftovers};
 
 use crate::sqlite::FOLDER_PREFIX;
+
+/// What a run makes on a server that is in use.
+const SCHEMA: &str = "the schema readpath";
 
 /// The folders of private servers, SQLite and valgrind that killed runs of this user left, and to root those of all
 /// users' servers. Where they are to be removed, the servers end first.
@@ -15,12 +18,8 @@ pub fn sweep(scratch: &Path, fate: Leftovers) -> Vec<PathBuf> {
     server::private::sweep(scratch, fate).into_iter().chain(folders).collect()
 }
 
-/// What this process made on servers in use and has not removed, in the words of a complaint: one for each server, with
-/// the command that removes it.
-pub fn left_on_servers() -> Vec<String> {
-    let complaint = |server: &String| {
-        let server = word_of_shell(server);
-        format!("the schema readpath may still be on the server; remove it: readpath clean --on {server}")
-    };
-    server::schema::standing().iter().map(complaint).collect()
+/// What this process made on servers in use and has not removed: what it is, such as `the schema readpath`, and the
+/// server as a word of a shell, for `readpath clean --on`. One for each server.
+pub fn left_on_servers() -> Vec<(&'static str, String)> {
+    server::schema::standing().iter().map(|server| (SCHEMA, word_of_shell(server))).collect()
 }

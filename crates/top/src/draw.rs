@@ -13,9 +13,10 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
+use unicode_width::UnicodeWidthStr;
 
 use crate::chart::{AXIS, Chart, Column};
-use crate::fit::{first_that_fits, shortened, shortened_line, sign};
+use crate::fit::{first_that_fits, padded, shortened, shortened_line, sign};
 use crate::history::History;
 use crate::palette::mark;
 use crate::reads;
@@ -65,6 +66,9 @@ const KEYS_OF_HELP: [&str; 3] = ["q leave this help  1-5 tables  ^C quit", "q le
 /// Columns from which on the table of sessions has room for user and database, and for the statement.
 const USER_WIDTH: usize = 60;
 const TEXT_WIDTH: usize = 72;
+
+/// How many columns user and database take.
+const WHO_WIDTH: usize = 18;
 
 /// Made for terminals of 80 columns and 24 lines.
 const HELP: &[&str] = &[
@@ -198,7 +202,7 @@ impl<'a> Drawn<'a> {
         let address = server.split_once("  ").map_or(server.as_str(), |(address, _)| address);
         let texts = [format!("readpath top  {server}"), server.clone(), address.into()];
         let left = first_that_fits(texts, room, self.sign());
-        Line::from(format!("{left:<room$} {right}")).style(self.bold())
+        Line::from(format!("{} {right}", padded(&left, room))).style(self.bold())
     }
 
     fn headline(&self, width: usize) -> Line<'static> {
@@ -281,7 +285,7 @@ impl<'a> Drawn<'a> {
             let (letter, color) = mark(*class);
             let style = if self.facts.has_color { Style::default().fg(color) } else { Style::default() };
             let text = format!("{} {}", class.title(true), percent(self.sums.part(*time)));
-            let length = 2 + text.chars().count();
+            let length = 2 + text.width();
             if used > 0 && used + length > width && lines.len() < most {
                 lines.push(Vec::new());
                 used = 0;
@@ -298,7 +302,7 @@ impl<'a> Drawn<'a> {
     /// The tables with their keys; where there is no room for all titles, that of the table that is seen.
     fn tabs(&self, width: usize) -> Line<'static> {
         let tab = |key: char, title: &str| format!(" {key} {title} ");
-        let whole: usize = PANES.iter().map(|(key, _, title)| tab(*key, title).chars().count() + 1).sum();
+        let whole: usize = PANES.iter().map(|(key, _, title)| tab(*key, title).width() + 1).sum();
         let spans = PANES.map(|(key, pane, title)| {
             let is_seen = pane == self.view.pane;
             let style = if is_seen { Style::default().add_modifier(Modifier::REVERSED) } else { self.dim() };
@@ -373,7 +377,7 @@ impl<'a> Drawn<'a> {
 
     fn session(&self, one: &SessionSums, width: usize) -> Line<'static> {
         let busy = one.time.as_secs_f64() / self.sums.all.time.as_secs_f64().max(1e-9);
-        let who = shortened(&format!("{}@{}", one.backend.user, one.backend.database), 18, self.sign());
+        let who = shortened(&format!("{}@{}", one.backend.user, one.backend.database), WHO_WIDTH, self.sign());
         let doing = match (one.state, &one.event) {
             (State::Active, Some(event)) => event.to_string(),
             (State::Active, None) => "CPU".into(),
@@ -508,7 +512,7 @@ fn percent(part: f64) -> String {
 
 /// A line of the table of sessions, with as many of its columns as have room.
 fn session_line([pid, who, busy, doing, text]: [&str; 5], width: usize) -> String {
-    let who = if width >= USER_WIDTH { format!("  {who:<18}") } else { String::new() };
+    let who = if width >= USER_WIDTH { format!("  {}", padded(who, WHO_WIDTH)) } else { String::new() };
     let text = if width >= TEXT_WIDTH { format!("  {text}") } else { String::new() };
     format!("{pid:>7}{who}  {busy:>6}  {doing:<23}{text}")
 }

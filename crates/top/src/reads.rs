@@ -7,6 +7,7 @@ use profile::tables::read_tiers::{ByTier, READ_TIERS, ReadSums, ReadTier};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 
+use crate::fit::columns;
 use crate::sums::Sums;
 
 /// The heads of the columns: blocks, their share, reads, bytes, the time of a read, and what answered.
@@ -102,7 +103,7 @@ fn percent(part: f64, all: f64) -> String {
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
+        match lines.last_mut().filter(|line| columns(line) + 1 + columns(word) <= width) {
             Some(line) => {
                 line.push(' ');
                 line.push_str(word);

@@ -4,7 +4,7 @@
 use measure::sorting;
 
 use super::estimate::Estimate;
-use super::judgement::{Decision, Drawn, Judged, Pair, judge};
+use super::judgement::{Decision, Drawn, Judged, Pair, SAME, judge};
 
 /// One query in this many may be an exception: each is work for the user.
 const ONE_IN: usize = 10;
@@ -45,8 +45,18 @@ impl Workload {
     }
 
     /// The same by the time of all.
-    pub(super) fn is_worth_them_by_time(self, judged: &Judged) -> bool {
-        self.millis > 0.0 && judged.now - judged.then >= self.millis * (1.0 - WORTH)
+    fn is_worth_them_by_time(self, judged: &Judged) -> bool {
+        self.take_at_most(WORTH, judged)
+    }
+
+    /// The same, and not near the limit.
+    pub(super) fn is_clearly_worth_them_by_time(self, judged: &Judged) -> bool {
+        self.take_at_most(WORTH * (1.0 - SAME), judged)
+    }
+
+    /// Whether all timed queries together take at most this part of their time.
+    fn take_at_most(self, part: f64, judged: &Judged) -> bool {
+        self.millis > 0.0 && judged.now - judged.then >= self.millis * (1.0 - part)
     }
 }
 
@@ -68,9 +78,10 @@ pub(super) fn unsure_of_worth(pairs: &Pairs, work: Workload, whole: Judged, too_
     let without_harm = (too_long > 0).then_some((whole, Vec::new()));
     let (judged, excepted) = leave_out(pairs, work, whole).or(without_harm)?;
     let Estimate { low, high, .. } = judged.ratio;
-    let may_become = judged.may_become_worth_it();
-    let is_unsure_by_mean = low <= WORTH && high > WORTH && (may_become || judged.decision == Decision::Change);
-    (is_unsure_by_mean || may_become && work.is_worth_them_by_time(&judged)).then_some(excepted)
+    let may_be_worth_it = low <= WORTH || work.take_at_most(WORTH / (1.0 - SAME), &judged);
+    let is_clear = high <= WORTH || work.is_clearly_worth_them_by_time(&judged);
+    let is_open = judged.may_become_worth_it() || judged.decision == Decision::Change && !is_clear;
+    (is_open && may_be_worth_it).then_some(excepted)
 }
 
 /// How a set does over the queries that would be no exceptions, whatever it is worth, and the places of those that
@@ -203,6 +214,12 @@ mod tests {
         assert_eq!(with(&HALVED, &[7, 8], 19), (Decision::Undecided, 2, vec![]), "two of nineteen");
         let little: Vec<(f64, f64)> = vec![(10.0, 9.3), (20.0, 18.6), (30.0, 27.9), (40.0, 37.2)];
         assert_eq!(with(&little, &[7], 10), (Decision::Undecided, 1, vec![]), "not worth an exception");
+        let long = [(8000.0, 6800.0), (100.0, 97.0), (200.0, 194.0), (300.0, 291.0)];
+        assert_eq!(
+            with(&long, &[7], 10),
+            (Decision::Change, 0, vec![7]),
+            "0.94 in the mean, and a seventh of the time"
+        );
     }
 
     #[test]
@@ -249,6 +266,23 @@ mod tests {
         assert_eq!(wanted(0.91, OF_A_DISK), (vec![], Some(vec![4])), "it is not worth it by a little");
         assert_eq!(wanted(0.95, [0.7, 0.8, 1.0, 1.2, 1.3]), (vec![], Some(vec![4])), "nor is it sure to be a gain");
         assert_eq!(wanted(1.0, OF_A_DISK), (vec![], None));
+    }
+
+    #[test]
+    fn more_runs_are_wanted_where_a_long_query_may_be_worth_an_exception_and_not_where_it_clearly_is() {
+        let wanted = |then: f64, turns: [f64; 5]| {
+            let short = turns.map(|part| 104.0 * part);
+            let mut pairs: Pairs = (0..3).map(|at| (at, Pair::of(&[100.0; 5], &short))).collect();
+            pairs.extend([(3, Pair::of(&[8000.0; 5], &[then; 5])), (4, Pair::of(&[10.0; 5], &[30.0; 5]))]);
+            let whole = judge(&others(&pairs, &[]), Drawn::Runs);
+            unsure_of_worth(&pairs, work(&pairs, 10), whole, 0)
+        };
+        let unsteady = [0.85, 0.9, 1.0, 1.12, 1.18];
+        assert_eq!(wanted(6800.0, unsteady), Some(vec![4]), "whether it is a gain is open");
+        let steady = [0.9; 5];
+        assert_eq!(wanted(7800.0, steady), None, "0.95 in the mean, and a fortieth of the time");
+        assert_eq!(wanted(7400.0, steady), Some(vec![4]), "a twelfth of the time");
+        assert_eq!(wanted(6800.0, steady), None, "a seventh of the time, whatever the mean is");
     }
 
     #[test]

@@ -249,7 +249,7 @@ fn near_limit(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Opti
     let pairs = || timed(comparison, advice.set);
     let is_near = match advice.decision {
         Decision::Change => {
-            let is_by_mean = judged.excepted > 0 && !comparison.workload().is_worth_them_by_time(judged);
+            let is_by_mean = judged.excepted > 0 && !comparison.workload().is_clearly_worth_them_by_time(judged);
             let most = if is_by_mean { WORTH } else { 1.0 };
             judged.is_near_limit(most) || pairs().any(|pair| pair.reaches_harm())
         }

@@ -38,7 +38,7 @@ const SHORT_TURNS: usize = 5;
 const TOTAL_MAX: f64 = 1.0;
 
 /// Two sets are as good where both ends of the interval of their ratio lie within this part of 1.
-const SAME: f64 = 0.05;
+pub(super) const SAME: f64 = 0.05;
 
 /// A difference below this is that of two readings: milliseconds.
 pub(super) const MILLIS_MIN: f64 = READING_MILLIS;

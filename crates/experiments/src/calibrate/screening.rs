@@ -101,7 +101,7 @@ type Tried = (usize, String);
 
 fn tried_sets(count: usize, is_cold: bool) -> Tried {
     let which =
-        if is_cold { "from dear to cheap blocks" } else { "between the server's own constants and cheap blocks" };
+        if is_cold { "between dear and cheap blocks" } else { "between the server's own constants and cheap blocks" };
     (count, format!("{} {which} {} tried on your queries.", counted(count as u64, "set", "sets"), was(count)))
 }
 
@@ -218,7 +218,7 @@ mod tests {
         );
         let end = " It was not timed, because the queries whose plans it changes could not be run.";
         let told = told_untimed(tried_sets(9, true), 1);
-        assert!(told.starts_with("9 sets from dear to cheap blocks were tried") && told.ends_with(end), "{told}");
+        assert!(told.starts_with("9 sets between dear and cheap blocks were tried") && told.ends_with(end), "{told}");
     }
 
     /// Of a query: the milliseconds of its plan by each set. Sets with the same time lead to the same plan.

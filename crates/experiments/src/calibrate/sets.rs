@@ -20,7 +20,8 @@ const STEPS: f64 = 10.0;
 pub(super) const SCALE: &str = "cpu_tuple_cost";
 pub(super) const SEQ_PAGE: &str = "seq_page_cost";
 pub(super) const RANDOM_PAGE: &str = "random_page_cost";
-const OPERATOR: &str = "cpu_operator_cost";
+pub(super) const OPERATOR: &str = "cpu_operator_cost";
+pub(super) const INDEX_TUPLE: &str = "cpu_index_tuple_cost";
 
 /// The values of a set, one for each of [`CONSTANTS`], in their order.
 type Values = [f64; CONSTANTS.len()];
@@ -60,7 +61,7 @@ const DISK_ADVICE: [(&str, Values); 3] = [
 /// They are parts of the server's own costs and not of what was measured: two runs then choose among the same sets.
 const PARTS: [f64; 5] = [1.0, 0.5, 0.25, 0.125, 0.0625];
 /// The same where nothing is cached: a disk can be slower than the server's own costs assume, too.
-const PARTS_COLD: [f64; 7] = [4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625];
+const PARTS_COLD: [f64; 7] = [1.0, 0.5, 0.25, 0.125, 0.0625, 2.0, 4.0];
 const RATIOS: [Option<f64>; 3] = [None, Some(2.0), Some(1.1)];
 const OPERATORS: [f64; 2] = [1.0, 0.4];
 

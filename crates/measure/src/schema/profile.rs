@@ -223,13 +223,18 @@ findings! {
     FILE_SYSTEM_CACHE_ANSWERS = Warning "file-system-cache-answers-*" in ["single-block-read", "multi-block-read"],
         "a tenth of the reads or more was as fast as memory";
     LATENCY_BELOW_ZERO = Warning "latency-below-zero", "waits for blocks with a time below zero";
-    LOGICAL_IO_BY_ROWS = Info "logical-io-by-rows", "the CPU time of gets and of rows, fitted over statements";
+    LOGICAL_IO_BY_ROWS = Info "logical-io-by-rows", "the CPU time of gets and of rows, fitted over statements, or why \
+        it is not given";
     NO_TIMELINE = Info "no-timeline", "the sessions at work are not known over time, and why";
     SKEW_MERGED = Warning "skew-merged", "a breakdown with too many values to keep apart";
     SKEW_WITHOUT_CPU = Info "skew-without-cpu", "calls whose CPU time the source does not know";
     SKEW_WITHOUT_VALUE = Info "skew-without-value", "dimensions in which nothing of a breakdown has a value";
     SKEW_EMPTY = Warning "skew-empty", "no wait passes the filter, and no call of known CPU time";
 }
+
+/// The session that stands for those without rows of their own; ` (2)` and so on follows where a session of the input
+/// has this name already.
+pub const OTHER_SESSIONS: &str = "other sessions";
 
 /// The tables of which cases are rows: the values of the parameter `table`.
 pub const TABLES: [&str; 34] = [

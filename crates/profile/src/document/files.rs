@@ -49,7 +49,7 @@ pub(crate) fn subject(ingested: &Ingested) -> Parameters {
     if sampled.is_none() {
         add("time_scale", scale(&ingested.files));
     }
-    // Stamps have milliseconds; the microseconds of an end are reckoned from the nearest one.
+    // Stamps have milliseconds; the microseconds of an end are computed from the first one.
     let rounded = |micros: i64| micros.saturating_add(500).div_euclid(1_000) * 1_000;
     let clock = |micros: i64| Timestamp::from_microsecond(rounded(micros)).ok().map(|clock| clock.to_string());
     for (key, micros) in [("first_clock", ingested.profile.first_clock), ("last_clock", ingested.profile.last_clock)] {

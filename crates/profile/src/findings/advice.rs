@@ -43,7 +43,6 @@ pub(super) fn practice(of: &Of<'_>) -> (f64, Finding) {
         Class::CpuParse => parses::advice(of),
         Class::Network => round_trips::advice(of),
         Class::UnaccountedBetween => gaps::between(of),
-        Class::UnaccountedWithin => gaps::within(of),
         Class::Commit => of.commits(),
         Class::RunQueue | Class::Concurrency => of.of_many_at_work(),
         _ => Advice { sentences: of.statement().into_iter().collect(), worth: 0.0 }.followed_by(of.by_events()),

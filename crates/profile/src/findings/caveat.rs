@@ -161,8 +161,8 @@ wordings! {
     PlacedByName = PLACED_BY_NAME, "wait", "waits", "{some} {was} put inside or between calls by the \
         event's name and not by time ({at}).";
     PlacedByNeighbour = PLACED_BY_NEIGHBOUR, "call or wait has", "calls and waits have", "{some} no time by the wall \
-        clock, as waits of Oracle 8i and 9i: each went with the line before it in its session, into the interval or \
-        not.";
+        clock, as waits of Oracle 8i and 9i and lines before the first stamp: each went with the line before it in its \
+        session, into the interval or not.";
     SizeLimit = SIZE_LIMIT, "", "", "The trace reached its greatest size ({at}): what came after is not in \
         it. Raise max_dump_file_size and trace again.";
     Recreated = FILE_RECREATED, "", "", "The trace was removed and begun again ({at}): what stood before \

@@ -2,6 +2,7 @@
 
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::sampled::findings as row;
+use measure::wait_class::Class;
 
 use super::arrays::{ARRAY, array_saving};
 use super::caveat::is_traced;
@@ -49,15 +50,14 @@ pub(super) fn between(of: &Of<'_>) -> Advice {
     Advice { sentences, worth: 0.0 }
 }
 
-/// What to do about the time within calls where their waits were not traced; a warning says what it is.
-pub(super) fn within(of: &Of<'_>) -> Advice {
-    let text = "Trace again with waits (level 8 or 12).";
-    Advice { sentences: (!is_traced(of.profile)).then(|| text.into()).into_iter().collect(), worth: 0.0 }
-}
-
-/// Whether a warning says already what the server has in its account and no sample met.
-pub(super) fn are_explained(profile: &Profile) -> bool {
-    profile.sampled.iter().flat_map(|sampled| &sampled.findings).any(|finding| row::DB_TIME_DIFFERS.made(finding))
+/// Whether a warning says already what a class of unaccounted time is, and what to do about it.
+pub(super) fn is_explained(profile: &Profile, class: Class) -> bool {
+    let mut warned = profile.sampled.iter().flat_map(|sampled| &sampled.findings);
+    match class {
+        Class::UnaccountedWithin => !is_traced(profile),
+        Class::UnaccountedBetween => warned.any(|finding| row::DB_TIME_DIFFERS.made(finding)),
+        _ => false,
+    }
 }
 
 /// The query that larger arrays would save most gaps: no more than all of them take.

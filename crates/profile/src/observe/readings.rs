@@ -13,7 +13,7 @@ use crate::event::{Cost, Merge, StatementKind, Ticks};
 use crate::tables::{Profile, StatementProfile};
 
 pub use latency::{Bucket, LatencyDistribution};
-pub use logical_io::{Fit, LogicalIo, StatementWork, logical_io};
+pub use logical_io::{Costs, Fit, LogicalIo, StatementWork, logical_io};
 pub use modes::{Modes, Weighted, modes};
 pub use request_size::RequestSizes;
 pub use tiers::{Tier, TierLabel, tiers};

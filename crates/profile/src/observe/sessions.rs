@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
+use measure::schema::profile::OTHER_SESSIONS;
 use measure::sorting;
 
 use crate::event::{
@@ -32,9 +33,6 @@ const SESSIONS_SHOWN_MIN: usize = 16;
 
 /// Rows that the statements of a session have in a run document of many sessions.
 const STATEMENT_ROWS: usize = 10;
-
-/// The name of the session that those with least time share.
-const OTHERS: &str = "other sessions";
 
 /// What stands for these sessions while a source is read: no session has this number.
 const OTHERS_INDEX: SessionIndex = SessionIndex(u32::MAX);
@@ -301,7 +299,7 @@ impl Finished {
     fn name_others(&mut self, accounted: &mut Accounted) {
         let Some(others) = self.sessions.last_mut().filter(|last| last.session == Some(OTHERS_INDEX)) else { return };
         let index = SessionIndex(u32::try_from(accounted.context.sessions.len()).unwrap_or(u32::MAX));
-        accounted.context.sessions.push(Session { id: OTHERS.into() });
+        accounted.context.sessions.push(Session { id: OTHER_SESSIONS.into() });
         others.session = Some(index);
         let of_others = self.statements.iter_mut().filter(|one| one.session == OTHERS_INDEX);
         of_others.for_each(|one| one.session = index);

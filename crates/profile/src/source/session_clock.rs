@@ -7,7 +7,7 @@ use crate::event::Ticks;
 
 /// A clock that moves back by more than this was set; less is the usual disorder of lines, and of stamps that are
 /// written a while after what they tell of. A leap ahead is longer too.
-const TOLERANCE: Ticks = Ticks::from_micros(1_100_000);
+pub(crate) const TOLERANCE: Ticks = Ticks::from_micros(1_100_000);
 
 /// The clock of one session.
 #[derive(Clone, Debug, Default)]

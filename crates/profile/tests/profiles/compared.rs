@@ -2,11 +2,13 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
 
 use measure::compare::{ProfileComparison, Spread};
 use profile::choice::{Period, WallClock};
 use profile::compare::{CompareSettings, Cut, Executions, Interval, Side, compare};
-use profile::event::ProblemKind;
+use profile::event::{ProblemKind, Unit};
 use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
 use profile::source::{BindValues, ReadOptions, SourceSettings};
@@ -76,30 +78,105 @@ fn waits_that_an_interval_cannot_place_by_their_own_time_are_counted() {
     assert_eq!(unplaced("2003-05-06 10:00:03"), (Some(3), 2));
 }
 
+/// A time after the first call of what `end_of_trace` gives.
+const SINCE: &str = "2003-05-06 10:00:03";
+
+/// A call that ends at this time of the trace's clock.
+fn call_at(micros: i64) -> String {
+    format!("EXEC #1:c=0,e=100,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=4,tim={micros}\n")
+}
+
+/// Calls at these seconds of the trace's clock, ahead of the first stamp and behind it: the end of a trace, without the
+/// stamps at its beginning.
+fn end_of_trace(ahead: &[i64], behind: i64) -> String {
+    let ahead: String = ahead.iter().map(|second| call_at(second * 1_000_000)).collect();
+    ahead + "*** 2003-05-06 10:00:08.000\n" + &call_at(behind * 1_000_000)
+}
+
+/// How many calls and waits of a trace have no time by the wall clock, and how many calls it has since `SINCE`.
+fn unplaced_and_calls(path: &Path, unit: Option<Unit>) -> (Option<u64>, u64) {
+    let settings = settings();
+    let settings = IngestSettings { source: SourceSettings { unit, ..settings.source }, ..settings };
+    let since = Some(SINCE.parse::<WallClock>().expect("a time"));
+    let mut cut = Cut::new(Interval { since, until: None }, None, THINK_TIME);
+    let chosen = Chosen::of(&[path.to_path_buf()]);
+    let ingested = ingest(chosen, &settings, &mut cut, &mut |_, _| ControlFlow::Continue(()));
+    let profile = cut.finish("a.trc", ingested).expect("calls of this time").ingested.profile;
+    let found = profile.problems.iter().find(|problem| problem.kind == ProblemKind::PlacedByNeighbour);
+    (found.map(|problem| problem.count), profile.whole.calls.values().map(|sums| sums.calls).sum::<u64>())
+}
+
 #[test]
 fn what_ended_ahead_of_the_first_stamp_has_its_time_unless_the_clock_was_another_one() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("end.trc");
-    let line = |second: &i64| {
-        let tim = second * 1_000_000;
-        format!("EXEC #1:c=0,e=100,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=4,tim={tim}\n")
-    };
-    // The end of a trace: the stamps at its beginning are not in it.
     let calls = |ahead: &[i64], behind: i64| {
-        let ahead: String = ahead.iter().map(line).collect();
-        let text = ahead + "*** 2003-05-06 10:00:08.000\n" + &line(&behind);
-        std::fs::write(&path, text).expect("room for a small file");
-        let since = Some("2003-05-06 10:00:03".parse::<WallClock>().expect("a time"));
-        let mut cut = Cut::new(Interval { since, until: None }, None, THINK_TIME);
-        let chosen = Chosen::of(std::slice::from_ref(&path));
-        let ingested = ingest(chosen, &settings(), &mut cut, &mut |_, _| ControlFlow::Continue(()));
-        let profile = cut.finish("end.trc", ingested).expect("calls of this time").ingested.profile;
-        let found = profile.problems.iter().find(|problem| problem.kind == ProblemKind::PlacedByNeighbour);
-        (found.map(|problem| problem.count), profile.whole.calls.values().map(|sums| sums.calls).sum::<u64>())
+        std::fs::write(&path, end_of_trace(ahead, behind)).expect("room for a small file");
+        unplaced_and_calls(&path, None)
     };
     assert_eq!(calls(&[1, 5], 9), (None, 2), "10:00:00, 10:00:04 and 10:00:08");
     assert_eq!(calls(&[50, 1], 2), (Some(2), 1), "the clock was set back");
-    assert_eq!(calls(&[1, 900], 901), (Some(2), 1), "the clock leapt");
+    assert_eq!(calls(&[1, 900], 901), (Some(2), 1), "no line covers 15 minutes");
+    let ahead = [10_000_000, 9_400_000, 8_800_000].map(call_at).concat();
+    std::fs::write(&path, ahead + &end_of_trace(&[], 11)).expect("room for a small file");
+    assert_eq!(unplaced_and_calls(&path, None), (Some(3), 1), "the clock was set back in steps");
+}
+
+#[test]
+fn lines_ahead_of_the_first_stamp_have_their_time_in_a_given_unit_in_a_second_file_and_in_a_pipe() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.trc");
+    let (text, given) = (end_of_trace(&[1, 5], 9), Some(Unit::Microsecond));
+    std::fs::write(&path, &text).expect("room for a small file");
+    assert_eq!(unplaced_and_calls(&path, given), (None, 2));
+    let of_process = |process: u32| {
+        format!(
+            "Trace file /u/x.trc\nOracle Database 12c Release 12.2.0.1.0 - 64bit Production\nNode name:\thost\n\
+             Instance name: one\nUnix process pid: {process}, image: oracle@host\n\n{text}"
+        )
+    };
+    std::fs::write(&path, of_process(5) + &of_process(6)).expect("room for a small file");
+    assert_eq!(unplaced_and_calls(&path, None), (None, 4), "two files, one behind the other");
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()));
+    for unit in [None, given] {
+        let (into, text) = (pipe.clone(), text.clone());
+        let writer = thread::spawn(move || std::fs::write(into, text));
+        assert_eq!(unplaced_and_calls(&pipe, unit), (None, 2), "a pipe, {unit:?}");
+        writer.join().expect("no panic").expect("a reader");
+    }
+}
+
+#[test]
+fn no_line_has_its_time_by_a_stamp_that_need_not_be_the_first_one_or_is_of_another_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("long.trc");
+    // Calls a millisecond apart: what stands between the first MiB and the last one is not looked at.
+    let calls = 50_000;
+    let ahead: String = (1..=calls).map(|number| call_at(number * 1_000)).collect();
+    assert!(ahead.len() > 3 << 20);
+    let text = ahead + "*** 2003-05-06 10:00:08.000\n" + &call_at((calls + 1) * 1_000);
+    std::fs::write(&path, text).expect("room for some MiB");
+    assert_eq!(unplaced_and_calls(&path, None), (Some(50_000), 1));
+    let mut archive = tar::Builder::new(Vec::new());
+    let without_stamp = call_at(1_000_000) + &call_at(5_000_000);
+    for (name, text) in [("a.trc", without_stamp), ("b.trc", end_of_trace(&[], 9))] {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(text.len() as u64);
+        archive.append_data(&mut header, name, text.as_bytes()).expect("a file of the archive");
+    }
+    let path = folder.path().join("both.tar");
+    std::fs::write(&path, archive.into_inner().expect("an archive")).expect("room for a small file");
+    assert_eq!(unplaced_and_calls(&path, None), (Some(2), 1));
+}
+
+#[test]
+fn what_follows_a_clock_that_was_set_has_no_time_by_a_stamp_before_that() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("set.trc");
+    let before = "*** 2003-05-06 10:00:04.000\n".to_string() + &call_at(100_000_000);
+    std::fs::write(&path, before + &end_of_trace(&[50], 51)).expect("room for a small file");
+    assert_eq!(unplaced_and_calls(&path, None), (Some(1), 3), "the second call goes with the first one");
 }
 
 #[test]

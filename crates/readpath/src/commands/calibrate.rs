@@ -44,9 +44,13 @@ stops it at the end. It empties all caches before each run of your queries. The 
 never name one that is in use. user=NAME names a superuser other than postgres, and programs=DIRECTORY an installed \
 server's programs instead of those that are fetched; put & between them.";
 
-/// What is said of a document, which has the numbers that the statements are made from.
+/// Why a JSON document has no statements: it has the numbers that they are made from.
 const SQL_OF_JSON: &str =
     "JSON has no statements of --sql: `readpath show FILE` prints them, with the page of the document.";
+
+/// What is said of the rows of a job, which is not refused for them: its runs are kept.
+const SQL_OF_JOB: &str =
+    "CSV has no place for the statements of `sql = true`: `readpath show` prints them, with the page of a kept run.";
 
 #[derive(Args)]
 struct Arguments {
@@ -125,20 +129,30 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
             ("sql", media != Some(Media::Rows), no_place),
         ],
     )?;
-    let is_hidden = arguments.sql && media == Some(Media::Document) && !context.globals.quiet;
+    let hint = hint(context.globals.format.media).filter(|_| arguments.sql && !context.globals.quiet);
     let parameters = arguments.parameters()?;
     let is_copy = |place: &dyn Place| place.has_own_tables() && !place.is_in_use();
     let has_rounds = !parameters.run || !parameters.on.iter().any(is_copy);
     let reason = "on a copy of a data directory your queries run cold: --cold-rounds says how often";
     refuse_unused(matches, &[("rounds", has_rounds, reason)])?;
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    if is_hidden {
-        output::complain(SQL_OF_JSON);
+    if let Some(hint) = hint {
+        output::complain(hint);
     }
     measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
         let parameters = CalibrateParameters { on: on.clone(), ..parameters.clone() };
         calibrate::run(&parameters, environment, machine, journal)
     })
+}
+
+/// Where the statements are that were asked for, where they do not stand in what is printed. Rows are refused unless a
+/// job asks for them.
+fn hint(media: Media) -> Option<&'static str> {
+    match media {
+        Media::Document => Some(SQL_OF_JSON),
+        Media::Rows => Some(SQL_OF_JOB),
+        Media::Terminal | Media::Page => None,
+    }
 }
 
 impl Arguments {
@@ -192,6 +206,13 @@ mod tests {
         }
         assert!(seconds("soon").is_err_and(|error| error.contains("soon")));
         assert!(toml::from_str::<CalibrateParameters>("payloads = 1").is_err());
+    }
+
+    #[test]
+    fn a_job_for_csv_says_where_the_statements_are_that_it_asks_for() {
+        assert!(hint(Media::Rows).is_some_and(|said| said.contains("CSV has no place")));
+        assert!(hint(Media::Document).is_some_and(|said| said.contains("JSON has no statements")));
+        assert_eq!((hint(Media::Terminal), hint(Media::Page)), (None, None), "a page has them");
     }
 
     #[test]

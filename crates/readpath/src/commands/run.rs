@@ -84,7 +84,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     if context.globals.format.media == Media::Page && runs.len() > 1 {
-        let reason = "a page for a browser shows one run, and these are several: `readpath report` makes one of them";
+        let reason = "a page of this format shows one run, and these are several: `readpath report` makes one of them";
         refuse_unused(matches, &[("format", false, reason)])?;
     }
     Making::new(context, &arguments.file, &bytes).all(&runs)

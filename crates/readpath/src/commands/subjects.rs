@@ -73,7 +73,7 @@ pub(super) struct SubjectOptions {
     /// Print every statement that would be sent to a server, and send none
     #[arg(long, requires = "on")]
     dry_run: bool,
-    /// Cancel any statement that takes longer than this on a server, from 1ms to 24d [default: 5m]. 0, which to
+    /// Cancel any statement that takes longer than this on a server, from 1ms to about 24d [default: 5m]. 0, which to
     /// PostgreSQL is no limit, is refused: every statement has one. Where the statement_timeout or transaction_timeout
     /// of the role is shorter, that holds
     #[arg(long, value_name = "TIME", requires = "on", allow_hyphen_values = true, value_parser = limit)]
@@ -186,15 +186,17 @@ fn refuse_files_of_one_name(places: &Places) -> Result<(), Failure> {
 /// A time that PostgreSQL takes as a limit. To PostgreSQL 0 is no limit, and on a given server every statement has one.
 fn limit(word: &str) -> Result<Nanos, String> {
     let limits = Nanos::from_millis(1)..=Nanos::from_millis(i32::MAX.unsigned_abs().into());
-    // Without a unit it is no time, but that is not what is wrong with it.
-    let time = if word == "0" { Ok(Nanos::ZERO) } else { word.parse::<Nanos>() };
+    // Without a unit zero is no time, but that is not what is wrong with it.
+    let is_zero = word.parse::<f64>().is_ok_and(|number| number == 0.0);
+    let time = if is_zero { Ok(Nanos::ZERO) } else { word.parse::<Nanos>() };
     let time = time.map_err(|error| error.to_string())?;
     match limits.contains(&time) {
         true => Ok(time),
         false if time == Nanos::ZERO => {
-            Err("0 would be no limit, and a statement on a server always has one, from 1ms to 24d; such as 1h".into())
+            Err("0 would be no limit, and a statement on a server always has one, from 1ms to about 24d; such as 1h"
+                .into())
         }
-        false => Err("a statement on a server always has a limit, from 1ms to 24d; such as 1h".into()),
+        false => Err("a statement on a server always has a limit, from 1ms to about 24d; such as 1h".into()),
     }
 }
 

@@ -55,10 +55,8 @@ impl Value {
     /// The value in TOML, on one line: it stands in sentences too.
     pub(super) fn toml(&self) -> String {
         match self {
-            // TOML's own writer gives such a text several lines. What JSON escapes, TOML reads.
-            Value::Text(text) if text.contains(char::is_control) => {
-                Json::from(text.as_str()).to_string().replace('\u{7f}', "\\u007f")
-            }
+            // TOML's own writer gives such a text several lines.
+            Value::Text(text) if text.contains(is_escaped) => escaped(text),
             Value::Text(text) => toml::Value::String(text.clone()).to_string(),
             Value::List(values) => format!("[{}]", values.iter().map(Value::toml).collect::<Vec<_>>().join(", ")),
             value => value.plain(),
@@ -84,6 +82,20 @@ impl Value {
             Value::List(values) => values.iter().map(Value::json).collect(),
         }
     }
+}
+
+/// Whether a letter is no part of a line: a control character, or the end of a line or of a paragraph in Unicode.
+fn is_escaped(letter: char) -> bool {
+    letter.is_control() || ['\u{2028}', '\u{2029}'].contains(&letter)
+}
+
+/// A text in quotation marks, on one line. What JSON escapes, TOML reads; it leaves some of these letters as they are.
+fn escaped(text: &str) -> String {
+    let one = |letter: char| match is_escaped(letter) {
+        true => format!("\\u{:04x}", u32::from(letter)),
+        false => letter.to_string(),
+    };
+    Json::from(text).to_string().chars().map(one).collect()
 }
 
 fn decimal(number: &DeInteger<'_>) -> Option<String> {
@@ -113,9 +125,11 @@ mod tests {
 
     #[test]
     fn a_value_is_written_as_it_can_be_read_again() {
-        for text in ["plain", "two\nlines", "\"'", "\\", "\u{7}", "é", "\r\n\"'\u{7f}\\n\u{85}"] {
+        let breaks = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+        let texts = ["plain", "two\nlines", "\"'", "\\", "\u{7}", "é", "\r\n\"'\u{7f}\\n\u{85}", "a\u{2028}b\u{2029}"];
+        for text in texts {
             let value = Value::List(vec![Value::Text(text.into()), Value::Truth(false)]);
-            assert!(!value.toml().contains('\n'), "{}", value.toml());
+            assert!(!value.toml().contains(breaks), "{:?}", value.toml());
             assert_eq!(Value::of_word(&value.toml()), value);
         }
     }

@@ -8,11 +8,12 @@ mod plans;
 mod sql;
 mod statements;
 
-use measure::schema::Spec;
+use std::collections::HashSet;
+
 use measure::schema::calibrate::{self, READING_MILLIS, SET_CONSTANTS as CONSTANTS, WITHIN_LIMIT};
 use measure::{Case, Metric, Run, Unit};
 
-use crate::page::number::{column_unit, range as range_of, range_in_words, three_digits};
+use crate::page::number::{range as range_of, range_in_words, three_digits};
 use crate::page::parameters::cell;
 use crate::page::{Align, Cell, Section, Table};
 
@@ -46,19 +47,22 @@ fn is_advised(sets: &[&Case], query: &Case) -> bool {
 }
 
 /// Whether a query is an exception from the set of its case, and keeps the server's own constants.
-fn is_excepted(query: &Case) -> bool {
+pub(crate) fn is_excepted(query: &Case) -> bool {
     cell(query, "advice") == "keep"
 }
 
 /// Which plans of a query were ended at a limit, which stands for their times: they take at least that long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Ended {
-    now: bool,
-    then: bool,
+pub(crate) struct Ended {
+    /// The plan by the server's own constants.
+    pub(crate) now: bool,
+    /// The plan by the set.
+    pub(crate) then: bool,
 }
 
 impl Ended {
-    fn of(query: &Case) -> Ended {
+    /// Those of a query.
+    pub(crate) fn of(query: &Case) -> Ended {
         match cell(query, calibrate::parameters::ENDED.name).as_str() {
             "now" => Ended { now: true, then: false },
             "then" => Ended { now: false, then: true },
@@ -76,6 +80,16 @@ impl Ended {
             then: says(&[", ended after", "the other one after", "both plans ended after"]),
         }
     }
+
+    /// What stands before the time of the other plan over that of the current one.
+    pub(crate) fn sign_of_ratio(self) -> &'static str {
+        match (self.now, self.then) {
+            (false, false) => "",
+            (false, true) => AT_LEAST,
+            (true, false) => AT_MOST,
+            (true, true) => EITHER,
+        }
+    }
 }
 
 /// What stands before a figure: nothing, or how a limit at which plans were ended bounds it. The table has no room for
@@ -86,9 +100,11 @@ const EITHER: &str = "~";
 
 /// The signs before the figures of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Bounds {
-    ratio: &'static str,
-    worst: &'static str,
+pub(crate) struct Bounds {
+    /// Before its ratio.
+    pub(crate) ratio: &'static str,
+    /// Before the ratio of the query that loses most.
+    pub(crate) worst: &'static str,
     then: &'static str,
     now: &'static str,
 }
@@ -96,7 +112,7 @@ struct Bounds {
 impl Bounds {
     /// Those of a set by the queries that it changes: they are in its figures where they have a ratio, of which the
     /// upper end is all that is known where the current plan was ended.
-    fn of(set: &Case, queries: &[&Case]) -> Bounds {
+    pub(crate) fn of(set: &Case, queries: &[&Case]) -> Bounds {
         let median = |case: &Case, name: &str| case.metric(name).map(Metric::median);
         let is_its = |query: &Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(query, name));
         let ratio = |query: &Case| median(query, "ratio").or_else(|| median(query, "ratio_high"));
@@ -113,8 +129,8 @@ impl Bounds {
         let worst = its.iter().find(|(ratio, _)| is_worst(*ratio)).map(|(_, ended)| *ended).unwrap_or_default();
         let at_least = |is_ended: bool| if is_ended { AT_LEAST } else { "" };
         Bounds {
-            ratio: of_ratio(Ended { now, then }),
-            worst: of_ratio(worst),
+            ratio: Ended { now, then }.sign_of_ratio(),
+            worst: worst.sign_of_ratio(),
             then: at_least(then),
             now: at_least(now),
         }
@@ -122,16 +138,6 @@ impl Bounds {
 
     fn has(self, sign: &str) -> bool {
         [self.ratio, self.worst, self.then, self.now].contains(&sign)
-    }
-}
-
-/// What stands before the time of the other plan over that of the current one.
-fn of_ratio(ended: Ended) -> &'static str {
-    match (ended.now, ended.then) {
-        (false, false) => "",
-        (false, true) => AT_LEAST,
-        (true, false) => AT_MOST,
-        (true, true) => EITHER,
     }
 }
 
@@ -222,36 +228,40 @@ fn sets(cases: &[&Case], queries: &[&Case]) -> Option<Table> {
         .unless_empty()
 }
 
-/// The unit of the times of all sets, and how many milliseconds it has: seconds where each takes one or more, which
+/// The unit of the times of all sets, and how many nanoseconds it has: seconds where each takes one or more, which
 /// keeps the digits few.
 fn unit_of_times(sets: &[&Case]) -> (&'static str, f64) {
-    let times = |spec: &Spec| sets.iter().map(|case| spec.nanos(case)).collect::<Vec<_>>();
-    match column_unit(&[times(&calibrate::TIME_THEN), times(&calibrate::TIME_NOW)].concat()) {
-        Some(("s", _)) => ("s", 1e3),
-        _ => ("ms", 1.0),
-    }
+    let times = sets.iter().flat_map(|case| [calibrate::TIME_THEN.nanos(case), calibrate::TIME_NOW.nanos(case)]);
+    let least = times.flatten().filter(|nanos| *nanos > 0.0).fold(f64::INFINITY, f64::min);
+    if (1e9..f64::INFINITY).contains(&least) { ("s", 1e9) } else { ("ms", 1e6) }
 }
 
-/// The time of all queries of a set behind a sign, in a unit of `length` milliseconds: the number of the cell stays in
-/// milliseconds.
+/// The time of all queries of a set behind a sign, in a unit of `length` nanoseconds: the number of the cell stays in
+/// the unit of the metric.
 fn time_of_all(sign: &str, case: &Case, name: &str, length: f64) -> Cell {
     let Some(metric) = case.metric(name) else { return Cell::absent() };
-    let cell = Cell::median(metric);
-    let text = format!("{sign}{}", three_digits(metric.median() / length));
-    if cell.is_blank() { cell } else { Cell { text, ..cell } }
+    let (cell, nanos) = (Cell::median(metric), metric.nanos());
+    match nanos.filter(|_| !cell.is_blank()) {
+        Some(nanos) => Cell { text: format!("{sign}{}", three_digits(nanos / length)), ..cell },
+        None => cell,
+    }
 }
 
 /// How many queries are exceptions from each set, as a sentence; empty where none is.
 fn exceptions(sets: &[&Case]) -> String {
-    let of = |set: &&Case| {
-        let count = calibrate::EXCEPTED.median(set).filter(|count| *count > 0.0)?;
-        Some(format!("{} with {}", Cell::count(count).text, cell(set, "constants")))
+    let count = |set: &Case| calibrate::EXCEPTED.median(set).filter(|count| *count > 0.0);
+    let found: Vec<(&Case, f64)> = sets.iter().filter_map(|set| Some((*set, count(set)?))).collect();
+    let Some((first, _)) = found.first() else { return String::new() };
+    let is_of_several = found.iter().any(|(set, _)| cell(set, "state") != cell(first, "state"));
+    let of = |(set, count): &(&Case, f64)| {
+        let state = if is_of_several { format!(" ({})", whose_queries(&cell(set, "state"))) } else { String::new() };
+        format!("{} with {}{state}", Cell::count(*count).text, cell(set, "constants"))
     };
-    let found: Vec<String> = sets.iter().filter_map(of).collect();
-    if found.is_empty() {
-        return String::new();
-    }
-    format!("Queries that keep the server's own constants, and are in no column: {}.", found.join(", "))
+    let found: Vec<String> = found.iter().map(of).collect();
+    format!(
+        "Queries that keep the server's own constants, and count only in the number behind \"of\": {}.",
+        found.join(", ")
+    )
 }
 
 fn count(case: &Case, name: &str) -> String {
@@ -281,19 +291,30 @@ fn refused(cases: &[&Case]) -> Option<Section> {
     list("Queries that were not explained, not run or not run to their end:".into(), cases.iter().map(line).collect())
 }
 
-/// Whether the sets of a run have a value of a constant. Its own sets tell, as a kept run may have had other constants;
+/// The constants that the sets of a run have a value of. Its own sets tell, as a kept run may have had other constants;
 /// of a run without a set, today's list.
-fn is_in_sets(name: &str, sets: &[&Case]) -> bool {
-    let has = |name: &str| sets.iter().any(|set| set.metric(name).is_some());
-    if CONSTANTS.into_iter().any(has) { has(name) } else { CONSTANTS.contains(&name) }
+pub(crate) struct InSets<'a>(HashSet<&'a str>);
+
+impl<'a> InSets<'a> {
+    /// Those of these sets.
+    pub(crate) fn of(sets: impl Iterator<Item = &'a Case>) -> InSets<'a> {
+        InSets(sets.flat_map(|set| &set.metrics).map(|metric| metric.name.as_str()).collect())
+    }
+
+    /// Whether a constant is one of them.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let is_known = CONSTANTS.into_iter().any(|constant| self.0.contains(constant));
+        if is_known { self.0.contains(name) } else { CONSTANTS.contains(&name) }
+    }
 }
 
 /// Every constant, by the state of the caches.
 fn costs(cases: &[&Case], sets: &[&Case]) -> Option<Table> {
     let costs: Vec<&Case> = cases.iter().copied().filter(|case| case.metric("time").is_some()).collect();
+    let in_sets = InSets::of(sets.iter().copied());
     let given = |case: &Case| match case.metric("given") {
         Some(metric) => Cell::median(metric),
-        None if is_in_sets(&cell(case, "constant"), sets) => "withheld".into(),
+        None if in_sets.has(&cell(case, "constant")) => "withheld".into(),
         None => "not in sets".into(),
     };
     // A single pass has nothing to differ from.
@@ -513,6 +534,18 @@ mod tests {
             "the number stays the metric's"
         );
         assert_eq!(shown(123_456.0, 800.0), [Some(("123\u{202f}456".to_string(), minutes)), None]);
+        let far_apart = [None, Some(("1\u{202f}600".to_string(), Some(1_600_000.0)))];
+        assert_eq!(shown(1_600_000.0, 1500.0), far_apart, "however much longer one takes than the other");
+        assert_eq!(shown(20_000_000.0, 15_000_000.0)[0], None, "nor where all take long");
+    }
+
+    #[test]
+    fn times_of_a_document_in_another_unit_are_shown_in_that_of_their_column() {
+        let mut metric = calibrate::TIME_NOW.single("t", 1500.0);
+        metric.unit = Unit::Microseconds;
+        let mut set = of_part("set", "keep");
+        set.metrics.push(metric);
+        assert_eq!(time_of_all("≥", &set, "time_now", 1e6).text, "≥1.50");
     }
 
     #[test]
@@ -521,8 +554,13 @@ mod tests {
         let note = |set: &Case| sets(&[set], &[]).unwrap().note;
         assert_eq!(note(&set), None);
         set.metrics.push(calibrate::EXCEPTED.count("t", 2));
-        let said = "Queries that keep the server's own constants, and are in no column: 2 with cached.";
-        assert_eq!(note(&set).as_deref(), Some(said));
+        let said = "Queries that keep the server's own constants, and count only in the number behind \"of\": 2 with";
+        assert_eq!(note(&set), Some(format!("{said} cached.")));
+        let mut cold = set.clone();
+        cold.parameters.insert("state".into(), json!("own-cold"));
+        let note = sets(&[&set, &cold], &[]).unwrap().note;
+        let states = "cached (your queries, as the server is), 2 with cached (your queries, cold).";
+        assert_eq!(note, Some(format!("{said} {states}")), "two states have a set of one name");
     }
 
     #[test]

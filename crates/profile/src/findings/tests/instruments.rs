@@ -24,7 +24,7 @@ pub(super) fn readings() -> Vec<Reading> {
     let [merged, without_cpu, without_value, empty] = breakdown();
     vec![gains, gains_little, sampled(), leaves_out(), of_several_files(), tiers, memory, below_zero(), by_rows()]
         .into_iter()
-        .chain([merged, without_cpu, without_value, empty, no_timeline()])
+        .chain([by_neither(), merged, without_cpu, without_value, empty, no_timeline()])
         .collect()
 }
 
@@ -202,6 +202,23 @@ fn by_rows() -> Reading {
         let costs =
             says![format!("Over {queries} statements a get takes 3.00 ± "), " µs and a row 0.500 ± ", "R² 1.00)."];
         (*queries >= 8 && *more > 0).then_some(costs)
+    })
+}
+
+/// Queries whose CPU time goes neither with their gets nor with their rows.
+fn by_neither() -> Reading {
+    let of = |queries: &i64| {
+        let mut made = profile(10, &[]);
+        for number in 1..=*queries {
+            let (cpu, gets) = (20_000 + 10_000 * (number % 2), 1000 * number);
+            let fetched = calls(1, cpu, gets, (number % 4 * gets) as u64);
+            add(&mut made, query(&format!("s{number}")), &[(CallKind::Fetch, fetched)]);
+        }
+        Instruments::default().findings(&made)
+    };
+    reading(row::LOGICAL_IO_BY_ROWS, 5..20_i64, of, |queries| {
+        let said = format!("over {queries} statements, least squares fit worse than the mean does (R² below 0)");
+        (*queries >= 8).then(|| says![said])
     })
 }
 

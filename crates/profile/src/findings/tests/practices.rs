@@ -80,17 +80,15 @@ fn of_classes() -> Reading {
     })
 }
 
-/// What is unaccounted for holds the waits where they were not traced.
+/// What is unaccounted for holds the waits where they were not traced: then a warning says so, and what to do.
 fn of_untraced() -> Reading {
     let of = |(is_traced, within): &(bool, i64)| {
         let mut made = with_unaccounted(profile(10, &[]), *within);
         made.whole.waits_are_traced = *is_traced;
         found(&made).into_iter().filter(|finding| finding.id.ends_with("within") && row::PRACTICE.has(&finding.id))
     };
-    let said =
-        |is_traced| if is_traced { says!["Look at the machine"] } else { says!["Trace again with waits (level"] };
-    reading(row::PRACTICE, (any::<bool>(), select(vec![1_i64, 90])), of, move |(is_traced, within)| {
-        (*within > 1).then(|| said(*is_traced))
+    reading(row::PRACTICE, (any::<bool>(), select(vec![1_i64, 90])), of, |(is_traced, within)| {
+        (*is_traced && *within > 1).then(|| says!["Look at the machine"])
     })
 }
 
@@ -119,7 +117,9 @@ fn that_waits_were_not_traced_is_said_once() {
     let mut made = with_unaccounted(profile(10, &[]), 90);
     (made.whole.waits_are_traced, made.whole.unaccounted_between) = (false, micros(90));
     made.whole.roots = 1;
-    assert_eq!(that_say("Waits were not traced", found(&made)).len(), 1);
+    for said in ["Waits were not traced", "Trace again"] {
+        assert_eq!(that_say(said, found(&made)).len(), 1, "{said}");
+    }
 }
 
 #[test]

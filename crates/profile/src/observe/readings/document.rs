@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::document::metrics::{case, time};
 use crate::event::block_wait::BlockWaitKind;
 use crate::event::{Context, StatementKind, Ticks};
-use crate::observe::readings::{Accesses, LogicalIo, Readings, StatementWork, Tier, TierLabel};
+use crate::observe::readings::{Accesses, Costs, LogicalIo, Readings, StatementWork, Tier, TierLabel};
 use measure::words::Word;
 
 /// Statements whose cost of a logical I/O is given one by one.
@@ -85,7 +85,7 @@ impl LogicalIo {
     pub fn cases(&self, context: &Context) -> Vec<Case> {
         let mut metrics = work_metrics(self.micros_per_get(), self.gets, self.cpu, self.rows);
         metrics.extend(self.statements.map(|spread| schema::LIO_OF_STATEMENTS.of_statistics(CALL_LINES, spread)));
-        if let Some(fit) = self.fit {
+        if let Costs::Known(fit) = self.costs {
             metrics.extend([
                 schema::CPU_PER_GET.single(LEAST_SQUARES, fit.per_get.0),
                 schema::CPU_PER_GET_ERROR.single(LEAST_SQUARES, fit.per_get.1),
@@ -101,20 +101,20 @@ impl LogicalIo {
 
     /// How much of the cost is the rows', where that can be separated, or why it cannot.
     pub fn findings(&self) -> Vec<Finding> {
-        let message = match (self.fit, self.refused) {
-            (Some(fit), _) => format!(
+        let message = match self.costs {
+            Costs::Known(fit) => format!(
                 "Over {} statements a get takes {} and a row {} of CPU (least squares, R² {:.2}).",
                 grouped(fit.statements as u64),
                 with_error(fit.per_get),
                 with_error(fit.per_row),
                 fit.r_squared,
             ),
-            (None, Some(statements)) => format!(
-                "What a get and a row take of CPU is not stated: over {} statements, the fit explains less than the \
-                 mean does (least squares, R² below 0).",
+            Costs::Refused { statements } => format!(
+                "No CPU time of a get or a row is given: over {} statements, least squares fit worse than the mean \
+                 does (R² below 0).",
                 grouped(statements as u64)
             ),
-            (None, None) => return Vec::new(),
+            Costs::NotFitted => return Vec::new(),
         };
         vec![row::LOGICAL_IO_BY_ROWS.of(message)]
     }

@@ -56,11 +56,23 @@ pub struct LogicalIo {
     pub statements: Option<Statistics>,
     /// Those statements, most gets first.
     pub works: Vec<StatementWork>,
-    /// The two costs; `None` where the statements are too few, have about the same rows a get, or where their CPU goes
-    /// with something else, so that a cost would be below zero, or the fit explains less than the mean does.
-    pub fit: Option<Fit>,
-    /// Over how many statements a fit explains less than the mean of their CPU does, which is why there is none.
-    pub refused: Option<usize>,
+    /// Those of a get and of a row.
+    pub costs: Costs,
+}
+
+/// The CPU time of a get and of a row, as far as statements tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Costs {
+    /// Both are known.
+    Known(Fit),
+    /// Least squares fit worse than the mean of the statements' CPU does: R² is below 0.
+    Refused {
+        /// Over how many statements.
+        statements: usize,
+    },
+    /// The statements are too few, have about the same rows a get, or their CPU goes with something else, so that a
+    /// cost would be below zero.
+    NotFitted,
 }
 
 impl LogicalIo {
@@ -78,7 +90,7 @@ pub struct Fit {
     pub per_get: (f64, f64),
     /// µs of CPU a row, and its standard error.
     pub per_row: (f64, f64),
-    /// Part of the variance that the fit explains, 1 at most; below 0 it explains less than the mean does.
+    /// Part of the variance that the fit explains, 0 to 1.
     pub r_squared: f64,
     /// Over how many statements.
     pub statements: usize,
@@ -96,13 +108,16 @@ pub fn logical_io(works: &[StatementWork]) -> Option<LogicalIo> {
     sorting::by_key(&mut enough, |work| (std::cmp::Reverse(work.gets), work.statement));
     let costs: Vec<f64> = enough.iter().map(StatementWork::micros_per_get).collect();
     let statements = Statistics::of_samples(&costs);
-    let (fit, refused) = match fit(&enough) {
-        Some(fit) if fit.r_squared < 0.0 => (None, Some(fit.statements)),
-        fit => (fit, None),
+    let costs = match fit(&enough) {
+        Some(Fit { r_squared, statements, .. }) if r_squared < 0.0 => Costs::Refused { statements },
+        Some(fit) => Costs::Known(fit),
+        None => Costs::NotFitted,
     };
-    Some(LogicalIo { cpu, gets, rows, statements, works: enough, fit, refused })
+    Some(LogicalIo { cpu, gets, rows, statements, works: enough, costs })
 }
 
+/// The two costs, whatever R² is, which is below 0 where the mean fits better; `None` where the statements are too few,
+/// have about the same rows a get, or a cost would be below zero.
 fn fit(works: &[StatementWork]) -> Option<Fit> {
     if works.len() < STATEMENTS_MIN {
         return None;
@@ -175,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_cost_of_a_get_is_told_from_the_cost_of_a_row() {
-        let fit = logical_io(&statements(60)).unwrap().fit.unwrap();
+        let Costs::Known(fit) = logical_io(&statements(60)).unwrap().costs else { panic!("no fit") };
         assert!((fit.per_get.0 - 3.0).abs() < 4.0 * fit.per_get.1, "{fit:?}");
         assert!((fit.per_row.0 - 0.5).abs() < 4.0 * fit.per_row.1, "{fit:?}");
         assert!(fit.per_get.1 < 0.3 && fit.per_row.1 < 0.05 && fit.r_squared > 0.9, "{fit:?}");
@@ -183,24 +198,24 @@ mod tests {
 
     #[test]
     fn a_fit_that_means_nothing_is_refused() {
-        assert_eq!(logical_io(&statements(7)).unwrap().fit, None);
+        assert_eq!(logical_io(&statements(7)).unwrap().costs, Costs::NotFitted);
         let alike: Vec<_> =
             (1..=20).map(|i| work(i, f64::from(i) * 1e5, i64::from(i) * 1000, u64::from(i) * 3)).collect();
-        assert_eq!(logical_io(&alike).unwrap().fit, None);
+        assert_eq!(logical_io(&alike).unwrap().costs, Costs::NotFitted);
         let against: Vec<_> =
             (1..=20).map(|i| work(i, 5e6 - f64::from(i) * 2e5, i64::from(i) * 1000, u64::from(i * i) * 100)).collect();
-        assert_eq!(logical_io(&against).unwrap().fit, None);
+        assert_eq!(logical_io(&against).unwrap().costs, Costs::NotFitted);
     }
 
     #[test]
-    fn a_fit_that_explains_less_than_the_mean_states_no_cost_and_says_why() {
+    fn a_fit_that_is_worse_than_the_mean_states_no_cost_and_says_why() {
         // CPU that goes neither with gets nor with rows.
         let one =
             |i: u32| work(i, f64::from(20_000 + 10_000 * (i % 2)), i64::from(i) * 1000, u64::from((i % 4) * i) * 1000);
         let cost = logical_io(&(1..=20).map(one).collect::<Vec<_>>()).unwrap();
-        assert_eq!((cost.fit, cost.refused), (None, Some(20)));
+        assert_eq!(cost.costs, Costs::Refused { statements: 20 });
         let said = cost.findings().remove(0).message;
-        assert!(said.contains("less than the mean does") && !said.contains(" ± "), "{said}");
+        assert!(said.contains("over 20 statements") && !said.contains(" ± "), "{said}");
         let metrics = cost.cases(&Context::default()).into_iter().flat_map(|case| case.metrics);
         let names: Vec<String> = metrics.map(|metric| metric.name).collect();
         assert!(!names.is_empty() && !names.iter().any(|name| name.starts_with("cpu_per")), "{names:?}");

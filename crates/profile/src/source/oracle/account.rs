@@ -9,9 +9,11 @@
 mod marks;
 mod settle;
 mod state;
-mod wall_clock;
+pub(super) mod wall_clock;
 
 use std::ops::Range;
+
+use measure::schema::profile::OTHER_SESSIONS;
 
 use crate::event::{
     Accounted, Call, Child, Cost, Observer, Problem, ProblemKind, Root, Session, SessionIndex, StatementIndex,
@@ -33,9 +35,6 @@ const PENDING_WAITS: usize = 1 << 17;
 /// The longest time between the last line of a file and the first one of the file that goes on with it, where neither
 /// says so.
 const PAUSE_MAX: Ticks = Ticks::from_micros(60_000_000);
-
-/// The name of the session that all later ones share.
-const OTHER_SESSIONS: &str = "other sessions";
 
 /// Events that happen between calls, for waits without a time and for those that could not be kept.
 const BETWEEN_CALLS: [&str; 6] = [
@@ -506,6 +505,7 @@ impl Accounting {
                 self.settle_by_name(place, offset, observer);
                 self.settle_session(place, Some(segment), observer);
                 self.wall_clock.restart();
+                self.context.clock = None;
             }
         }
         let session = &mut self.sessions[place];

@@ -57,10 +57,16 @@ pub(super) fn may_hold_calls(bytes: &mut dyn Read) -> bool {
 
 /// Looks at both ends of a file.
 pub fn probe(path: &Path) -> Result<Probe, Problem> {
-    let given = Given::File(path.to_path_buf());
+    let looked = probe_head(path)?;
+    let tail = tail(path, looked.head.bytes.len() as u64);
+    Ok(Probe { tail: tail.map_err(|error| Problem::unreadable(&Given::File(path.into()), error))?, ..looked })
+}
+
+/// Looks at the beginning of a file alone.
+pub(super) fn probe_head(path: &Path) -> Result<Probe, Problem> {
+    let given = Given::File(path.into());
     let (head, is_whole) = first_chunk(input::open(&given)?, 0).map_err(|error| Problem::unreadable(&given, error))?;
-    let tail = tail(path, head.bytes.len() as u64).map_err(|error| Problem::unreadable(&given, error))?;
-    Ok(Probe { head, is_whole, tail })
+    Ok(Probe { head, is_whole, tail: None })
 }
 
 impl Probe {

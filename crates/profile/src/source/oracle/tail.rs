@@ -10,6 +10,7 @@ use crate::input::bytes::Bytes;
 use crate::input::{Given, Problem, is_packed};
 use crate::source::contract::{Reading, SourceFile, SourceSettings};
 use crate::source::oracle::account::Accounting;
+use crate::source::oracle::probe::PROBE_BYTES;
 use crate::source::oracle::read::Growing;
 use crate::source::oracle::time_scale::FileClock;
 use crate::source::oracle::trace_files::{Files, clock};
@@ -90,8 +91,8 @@ impl TraceTail {
         let end = self.line_end(size)?;
         self.searched = size;
         let Some(end) = end else { return Ok(Growth::Nothing) };
-        if self.has_another_unit() {
-            return Ok(Growth::Anew("its unit of time is known only now"));
+        if self.has_another_clock() {
+            return Ok(Growth::Anew("its unit of time or its first stamp is known only now"));
         }
         let part = Bytes::from_file(self.file.try_clone()?, self.read, end).take(end - self.read);
         let files = &mut self.files;
@@ -130,19 +131,24 @@ impl TraceTail {
         Ok(None)
     }
 
-    /// Whether what was added tells of another unit than was assumed for what was read.
-    fn has_another_unit(&mut self) -> bool {
-        let is_assumed = self.clock.is_none_or(|clock| clock.scale.evidence == Evidence::Assumed);
-        if !is_assumed {
+    /// Whether what was added says that what was read was of another unit, or gives its lines a date: they had none.
+    fn has_another_clock(&mut self) -> bool {
+        let may_be_known = |clock: FileClock| {
+            let has_more = clock.stamp.is_none() && self.read < PROBE_BYTES as u64;
+            clock.scale.evidence == Evidence::Assumed || has_more
+        };
+        let is_open = self.read == 0 || self.clock.is_none_or(may_be_known);
+        if !is_open {
             return false;
         }
         let Ok(Some(now)) = clock(self.settings.unit, &Given::File(self.path.clone())) else { return false };
-        let before = self.clock.replace(now).unwrap_or_default().scale;
+        let before = self.clock.replace(now).unwrap_or_default();
         if self.read == 0 {
             self.files.set_clock(now);
             return false;
         }
-        (before.calls, before.waits) != (now.scale.calls, now.scale.waits)
+        let has_another_unit = (before.scale.calls, before.scale.waits) != (now.scale.calls, now.scale.waits);
+        has_another_unit || (before.stamp.is_none() && now.stamp.is_some())
     }
 
     /// Whether nothing that was read so far is a call or a wait.

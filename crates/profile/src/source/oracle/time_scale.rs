@@ -7,8 +7,10 @@
 use std::ops::Range;
 
 use crate::event::{Evidence, Ticks, TimeScale, Unit};
+use crate::source::oracle::account::wall_clock::SLACK;
 use crate::source::oracle::budget::point;
 use crate::source::oracle::record::{Attribute, Batch, Body, CallKind, Mark};
+use crate::source::session_clock::TOLERANCE;
 
 /// Looks at some of a file's records, such as the first and the last megabytes, to find its unit and its first stamp.
 #[derive(Debug, Default)]
@@ -28,41 +30,37 @@ pub struct TimeScaleProbe {
     first: FirstStamp,
 }
 
-/// The first stamp of a file with the clock at the line behind it, and whether that clock is the one of all lines ahead
-/// of it. Times are in the file's unit.
+/// The first stamp of a file that has lines ahead of it, with the clock at the line behind it, and whether that clock
+/// is the one of the lines ahead. Times are in the file's unit.
 #[derive(Debug, Default)]
 struct FirstStamp {
     /// The last stamp, until a timed line follows.
     stamp: Option<i64>,
-    /// The stamp, whether the line behind it is a wait, and the clock at its end.
-    pair: Option<(i64, bool, i64)>,
-    /// The end of the last line.
-    last: Option<i64>,
-    /// Whether lines were left out since then.
-    is_behind_gap: bool,
+    /// The stamp, and the clock at the end of the line behind it.
+    pair: Option<(i64, i64)>,
+    /// The greatest end of a line so far.
+    latest: Option<i64>,
+    /// Whether what follows says nothing of it: no line is ahead of the first stamp, or lines were left out, and the
+    /// first stamp may be among these.
+    is_over: bool,
     /// The longest way back, and the longest time that no line covers.
     back: i64,
     uncovered: i64,
 }
 
-/// How far back the clock may move, and how long no line may cover, in µs, for one clock to be that of all lines: the
-/// limits of the accounting, as far as no stamp speaks for a longer time.
-const BACK_MAX: f64 = 1.1e6;
-const UNCOVERED_MAX: f64 = 60e6;
-
 impl FirstStamp {
     /// Takes a line that ended then and took this long.
-    fn line(&mut self, is_wait: bool, end: Option<i64>, elapsed: i64) {
-        let (Some(end), None) = (end, self.pair) else { return };
-        if let Some(last) = self.last.replace(end) {
-            self.back = self.back.max(last.saturating_sub(end));
-            let uncovered = end.saturating_sub(elapsed).saturating_sub(last);
-            if !self.is_behind_gap {
-                self.uncovered = self.uncovered.max(uncovered);
-            }
-        }
-        self.is_behind_gap = false;
-        self.pair = self.stamp.take().map(|stamp| (stamp, is_wait, end));
+    fn line(&mut self, end: Option<i64>, elapsed: i64) {
+        let (Some(end), None, false) = (end, self.pair, self.is_over) else { return };
+        let Some(last) = self.latest else {
+            self.is_over = self.stamp.is_some();
+            self.latest = Some(end);
+            return;
+        };
+        self.latest = Some(last.max(end));
+        self.back = self.back.max(last.saturating_sub(end));
+        self.uncovered = self.uncovered.max(end.saturating_sub(elapsed).saturating_sub(last));
+        self.pair = self.stamp.take().map(|stamp| (stamp, end));
     }
 }
 
@@ -71,8 +69,8 @@ impl FirstStamp {
 pub(super) struct FileClock {
     /// The unit.
     pub(super) scale: TimeScale,
-    /// The first stamp, in µs since 1970, and the clock at the line behind it; `None` where it is not known, or not
-    /// known to be one clock up to there.
+    /// The first stamp, in µs since 1970, and the clock at the line behind it, by which the lines ahead of it have a
+    /// time; `None` where there are none, where no stamp is known, or where the clock is not one up to there.
     pub(super) stamp: Option<(i64, Ticks)>,
 }
 
@@ -96,7 +94,7 @@ impl TimeScaleProbe {
     /// Looks at the records of a batch. Batches come in the file's order; parts may be left out in between.
     pub fn batch(&mut self, batch: &Batch) {
         (self.stamp, self.last) = (None, None);
-        (self.first.stamp, self.first.is_behind_gap) = (None, true);
+        self.first.is_over = true;
         self.records(batch, 0..batch.records.len());
     }
 
@@ -106,13 +104,13 @@ impl TimeScaleProbe {
             match &record.body {
                 Body::Mark(mark, clock) => self.mark(mark, *clock, &batch.bytes),
                 Body::Call(call) if call.kind != CallKind::Rpc => {
-                    self.first.line(false, call.end, call.elapsed);
+                    self.first.line(call.end, call.elapsed);
                     self.neighbour(false, call.end);
                     self.pair(call.end, |probe| &mut probe.calls);
                 }
-                Body::TransactionEnd { time, .. } => self.first.line(false, *time, 0),
+                Body::TransactionEnd { time, .. } => self.first.line(*time, 0),
                 Body::Wait(wait) => {
-                    self.first.line(true, wait.end, wait.elapsed);
+                    self.first.line(wait.end, wait.elapsed);
                     self.neighbour(true, wait.end);
                     self.pair(wait.end, |probe| &mut probe.waits);
                     let name = batch.events.get(usize::from(wait.event));
@@ -133,11 +131,18 @@ impl TimeScaleProbe {
 
     /// The first stamp and the clock at the line behind it, if that clock is the one of all lines ahead of it.
     fn first_stamp(&self, scale: TimeScale) -> Option<(i64, Ticks)> {
-        let (stamp, is_wait, end) = self.first.pair?;
-        let unit = if is_wait { scale.waits } else { scale.calls };
-        let micros = |units: i64| units as f64 * unit.micros();
-        let is_one = micros(self.first.back) <= BACK_MAX && micros(self.first.uncovered) <= UNCOVERED_MAX;
-        Some((stamp, point(end, unit.ticks()).filter(|_| is_one)?))
+        let (stamp, end) = self.first.pair?;
+        // Lines of two units cannot be held against each other here.
+        if scale.calls != scale.waits {
+            return None;
+        }
+        let ticks = |units: i64| point(units, scale.calls.ticks());
+        let is_within = |units: i64, limit: Ticks| ticks(units).is_some_and(|time| time <= limit);
+        // One clock runs on as long as it goes back by no more than this, and no longer time passes without a line: the
+        // accounting's limits. It allows more where a stamp confirms the time.
+        let uncovered_max = Ticks::from_micros(SLACK * 1_000_000);
+        let is_one = is_within(self.first.back, TOLERANCE) && is_within(self.first.uncovered, uncovered_max);
+        ticks(end).filter(|_| is_one).map(|at| (stamp, at))
     }
 
     /// What was found.

@@ -13,7 +13,7 @@ use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
 use crate::source::oracle::account::Accounting;
 use crate::source::oracle::line::kind::OUT_OF_RANGE;
-use crate::source::oracle::probe::{PROBE_BYTES, may_hold_calls, order_segments, probe};
+use crate::source::oracle::probe::{PROBE_BYTES, may_hold_calls, order_segments, probe, probe_head};
 use crate::source::oracle::read::{How, read_with};
 use crate::source::oracle::record::{Attribute, Batch, Body, Mark, Record};
 use crate::source::oracle::time_scale::{FileClock, TimeScaleProbe};
@@ -120,14 +120,16 @@ impl Source for TraceFiles {
     }
 }
 
-/// The unit of time and the first stamp, where both ends of the file can be looked at. Anything but a plain file can be
-/// read once only: there what is read first has to do, or the unit that is given.
+/// The unit of time and the first stamp of a plain or compressed file; `None` of anything else, which can be read once
+/// only: there what is read first has to do.
 pub(super) fn clock(unit: Option<Unit>, given: &Given) -> Result<Option<FileClock>, Problem> {
-    let Given::File(path) = given else { return Ok(unit.map(FileClock::given)) };
+    let Given::File(path) = given else { return Ok(None) };
     if !path.is_file() {
-        return Ok(unit.map(FileClock::given));
+        return Ok(None);
     }
-    let ends = match (probe(path), unit) {
+    // The end says nothing but the unit.
+    let looked = if unit.is_some() { probe_head(path) } else { probe(path) };
+    let ends = match (looked, unit) {
         (Ok(ends), _) => ends,
         // It is read as far as it can be.
         (Err(_), Some(unit)) => return Ok(Some(FileClock::given(unit))),
@@ -341,7 +343,8 @@ impl Files {
         let is_first = self.begun.is_empty();
         let name = if is_first { self.name.clone() } else { format!("{} from byte {}", self.name, grouped(offset)) };
         self.accounting.begin_file(scale);
-        self.accounting.expect_stamp(stamp);
+        // The files of an archive are not looked at one by one: the stamp may be that of another one.
+        self.accounting.expect_stamp(stamp.filter(|_| self.within.is_none()));
         reading.begin_file(&name);
         self.member = self.number_at(offset);
         if self.begun.len() >= FILES {

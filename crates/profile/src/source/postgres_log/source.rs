@@ -13,6 +13,7 @@ use std::hash::{BuildHasher, Hash};
 use std::io::{self, Read};
 
 use foldhash::fast::RandomState;
+use measure::schema::profile::OTHER_SESSIONS;
 use sys::file::awaited::unless_called_off;
 
 use super::entry::{Entry, Lines};
@@ -74,6 +75,10 @@ const NESTING_TOLERANCE: Ticks = Ticks::from_micros(10_000);
 /// The same where a prefix has whole seconds.
 const NESTING_TOLERANCE_SECONDS: Ticks = Ticks::from_micros(1_010_000);
 
+/// An execution that took longer does not say when the period of the log begins: one damaged digit of a duration would
+/// move that by years.
+const BEGUN_BEFORE_MAX: Ticks = Ticks::from_micros(30 * 86_400 * 1_000_000);
+
 /// Most statements, sessions and scopes that are kept apart; further ones share one.
 const STATEMENTS_MAX: usize = 1 << 14;
 const SESSIONS_MAX: usize = 1 << 16;
@@ -81,7 +86,6 @@ const SCOPES_MAX: usize = 1 << 12;
 
 /// The names that these share.
 const OTHER_STATEMENTS: &str = "other statements";
-const OTHER_SESSIONS: &str = "other sessions";
 const OTHERS: &str = "others";
 
 /// Executions that are known by their plans; the logs of a server that repeat later ones count them again.
@@ -452,7 +456,8 @@ impl LogSource {
         let end = entry.time.map(Ticks::from_micros);
         if let Some(end) = end {
             // An entry is written when its execution is over.
-            let [begin, end] = [end - duration, end].map(|at| at.0.div_euclid(Ticks::PER_MICROSECOND));
+            let begin = if duration <= BEGUN_BEFORE_MAX { end - duration } else { end };
+            let [begin, end] = [begin, end].map(|at| at.0.div_euclid(Ticks::PER_MICROSECOND));
             let (first, last) = self.clocks.unwrap_or((begin, end));
             self.clocks = Some((first.min(begin), last.max(end)));
         }
@@ -1708,8 +1713,10 @@ mod tests {
             source.read_log(log.as_bytes(), &mut kept).unwrap();
             source.end(&mut kept).0.clocks
         };
-        let [short, long] = [(5000, "4.250"), (5500, "3000.000")].map(|(end, duration)| csv(end, duration, ""));
+        let entries = [(5000, "4.250"), (5500, "3000.000"), (5600, "3155000000000.000")];
+        let [short, long, damaged] = entries.map(|(end, duration)| csv(end, duration, ""));
         assert_eq!(clocks(&short), Some((at(4_995_750), at(5_000_000))));
+        assert_eq!(clocks(&(short.clone() + &damaged)), Some((at(4_995_750), at(5_600_000))), "a hundred years long");
         assert_eq!(clocks(&(short + &long)), Some((at(2_500_000), at(5_500_000))), "the one that was logged later");
     }
 

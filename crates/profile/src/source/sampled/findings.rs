@@ -169,7 +169,7 @@ fn scarce(sampled: &Sampled, is_idle: bool) -> Option<Finding> {
         ),
         SAMPLES_MIN.. => return None,
         few => format!(
-            "The shares rest on {samples} of sessions at work: each may be off by up to {} points (±). Sample for \
+            "The shares rest on {samples} of sessions at work: each may be off by up to ± {} points. Sample for \
              longer, or when there is work.",
             three_digits(share_error(HALF, few)?)
         ),

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
 use foldhash::fast::{FixedState, RandomState};
+use measure::schema::profile::OTHER_SESSIONS;
 
 use super::sample::{Backend, Sample};
 use crate::event::{
@@ -165,7 +166,7 @@ impl Names {
             return SessionIndex(SESSIONS_MAX as u32 - 1);
         }
         let is_last = self.context.sessions.len() + 1 == SESSIONS_MAX;
-        let id = if is_last { "other sessions".into() } else { backend.pid.to_string() };
+        let id = if is_last { OTHER_SESSIONS.into() } else { backend.pid.to_string() };
         self.context.sessions.push(Session { id });
         SessionIndex(self.context.sessions.len() as u32 - 1)
     }

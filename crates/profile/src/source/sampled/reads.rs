@@ -271,7 +271,9 @@ impl Reads {
     }
 
     fn reader(&self, owner: Owner, mut of: Vec<(u32, &Sums)>, name: &dyn Fn(&str) -> String) -> ReaderRow {
-        let cached = |sums: &Sums| sums.tiers.of_page_cache().reads;
+        let of_cache = |tier: &ReadTier| tier.is_of_page_cache();
+        let cached =
+            |sums: &Sums| -> u64 { ReadTier::all().filter(of_cache).map(|tier| sums.tiers.of(tier).reads).sum() };
         sorting::by_key(&mut of, |(relation, sums)| (std::cmp::Reverse(cached(sums)), *relation));
         let (mut tiers, mut estimated, mut lengths) = (ByTier::default(), 0, [0; LENGTHS]);
         let (mut blocks, mut squares) = (0, 0.0);

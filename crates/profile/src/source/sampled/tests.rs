@@ -194,7 +194,7 @@ fn the_warning_of_few_samples_and_the_table_state_the_same_error() {
         let outcome = document(&sampled(looks), &Observed::default());
         let error = value(&outcome, "class", ("class", "cpu"), "share_error").unwrap();
         let mut said = outcome.findings.iter().filter(|one| SCARCE_SAMPLES.made(one)).map(|one| one.message.as_str());
-        let (warning, stated) = (said.next().unwrap(), format!("up to {} points", three_digits(error)));
+        let (warning, stated) = (said.next().unwrap(), format!("off by up to ± {} points.", three_digits(error)));
         assert!(warning.contains(&stated), "{warning}");
     }
 }

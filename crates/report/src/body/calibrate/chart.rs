@@ -23,8 +23,8 @@ const PLANS_MIN: usize = 3;
 const NAME_LETTERS: (usize, usize) = (16, 40);
 const LABEL_LETTERS: usize = 88;
 
-/// Why the list of the user's queries has another time than the chart, which draws what was measured: its times have
-/// to fit its ratios, and the sums of the sets.
+/// Why the list of the user's queries has another time than the chart, which draws what was measured: the list's times
+/// have to fit the list's ratios, and the sums of the sets.
 const OTHER_TIME: &str = "In the list of your queries, the time after is the time before, multiplied by the median \
                           ratio of the turns.";
 

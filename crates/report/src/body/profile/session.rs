@@ -2,7 +2,7 @@
 
 use measure::Run;
 use measure::quantity::counted;
-use measure::schema::profile::{self, parameters};
+use measure::schema::profile::{self, OTHER_SESSIONS, parameters};
 use measure::schema::{Parameter, Spec};
 use measure::sorting;
 
@@ -12,10 +12,6 @@ use crate::page::{Align, Table};
 
 /// Most lines of either table. Further sessions are added up in the last line, and further scopes are counted under it.
 const LINES_MAX: usize = 10;
-
-/// The session of a run document that stands for those without rows of their own; a number follows where it is not the
-/// only one of this name.
-const SHARED: &str = "other sessions";
 
 /// The columns of sessions: metric and heading. Calls and waits between them are all that was traced.
 static COLUMNS: [(Spec, &str); 6] = [
@@ -34,7 +30,7 @@ const SCOPES: [Parameter; 5] =
 /// Sessions by interval, of `count` in all; none where there is one only. Those that share a row of the run document
 /// and those for which the table has no line are one line: each is the rest of the sessions.
 pub(super) fn table(run: &Run, count: f64) -> Option<Table> {
-    let is_shared = |row: &Row| row.text("session").strip_prefix(SHARED).is_some_and(is_number_or_nothing);
+    let is_shared = |row: &Row| row.text("session").strip_prefix(OTHER_SESSIONS).is_some_and(is_number_or_nothing);
     let (shared, mut sessions): (Vec<Row>, Vec<Row>) = session_rows(run, "summary").partition(is_shared);
     sort(&mut sessions, "interval");
     let own = sessions.len().min(LINES_MAX);
@@ -63,7 +59,8 @@ pub(super) fn table(run: &Run, count: f64) -> Option<Table> {
 
 /// Whether this may stand behind a name that several sessions have: ` (2)`.
 fn is_number_or_nothing(text: &str) -> bool {
-    text.is_empty() || text.starts_with(" (")
+    let number = text.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
+    text.is_empty() || number.is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
 /// Modules, actions and services by response time; none where all calls share one. Shares are those of the response
@@ -114,11 +111,20 @@ mod tests {
         };
         let named = (1..=12).map(|number| case(&format!("{number}.1"), 1e6 * f64::from(number)));
         // Together they took more time than any session of its own.
-        let run = Run { cases: named.chain([case(SHARED, 500e6)]).collect(), ..Run::default() };
+        let run = Run { cases: named.chain([case(OTHER_SESSIONS, 500e6)]).collect(), ..Run::default() };
         let table = table(&run, 112.0).unwrap();
         let texts = |column: usize| table.columns[column].cells.iter().map(|cell| cell.text.as_str());
         let (names, intervals): (Vec<&str>, Vec<&str>) = (texts(0).collect(), texts(1).collect());
         assert_eq!((names.len(), names[0], names[10]), (11, "12.1", "102 other sessions"), "{names:?}");
         assert_eq!((intervals[0], intervals[10]), ("12.00", "503.00"), "{intervals:?}");
+    }
+
+    #[test]
+    fn a_session_whose_name_only_begins_as_that_of_the_others_keeps_its_line() {
+        let is_rest = |name: &str| name.strip_prefix(OTHER_SESSIONS).is_some_and(is_number_or_nothing);
+        assert!(is_rest("other sessions") && is_rest("other sessions (2)"));
+        for name in ["other sessions (batch)", "other sessions ()", "other sessions (2", "other sessions of mine"] {
+            assert!(!is_rest(name), "{name}");
+        }
     }
 }

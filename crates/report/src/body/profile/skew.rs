@@ -79,10 +79,10 @@ fn table(run: &Run) -> Option<Table> {
     let ended = ended.then(|| ENDED.to_string());
     // A filter leaves out more than that.
     let rest = if condition.is_none() { unaccounted(run, total, scale) } else { None };
-    let is_undated = |case: &&Case| {
-        DATED.iter().any(|name| case.parameter(name).is_some_and(|second| second.parse::<i64>().is_ok()))
-    };
-    let undated = cases.iter().any(is_undated).then(|| UNDATED.to_string());
+    let is_undated =
+        |case: &Case| DATED.iter().any(|name| case.parameter(name).is_some_and(|second| second.parse::<i64>().is_ok()));
+    // What is added up in the last line has no date to miss.
+    let undated = lines.iter().filter_map(|line| line.case).any(is_undated).then(|| UNDATED.to_string());
     let notes = [Some(TIME.into()), Some(calls.into()), ended, undated, rest];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     let table = Table::over(&lines)
@@ -188,17 +188,21 @@ mod tests {
 
     #[test]
     fn rows_without_a_date_are_not_taken_for_times_of_day() {
-        let note = |minutes: &[&str]| {
+        let of_top = |minutes: &[&str], top: u64| {
             let case = |minute: &&str| {
                 let mut case = Case::new(Parameters::from_iter([TABLE.of("skew"), MINUTE.of(*minute)]));
                 case.metrics = vec![profile::TOTAL.single("trace", 1e6)];
                 case
             };
-            let run = Run { cases: minutes.iter().map(case).collect(), ..Run::default() };
+            let subject = [("top".to_string(), top.into())].into_iter().collect();
+            let run = Run { subject, cases: minutes.iter().map(case).collect(), ..Run::default() };
             table(&run).and_then(|table| table.note).unwrap_or_default()
         };
+        let note = |minutes: &[&str]| of_top(minutes, 20);
         let dated = "2026-11-22 10:00:00";
         assert!(note(&["1740", dated]).contains(UNDATED), "{}", note(&["1740", dated]));
         assert!(!note(&[dated, "–"]).contains(UNDATED), "{}", note(&[dated, "–"]));
+        let hidden = of_top(&[dated, "1740"], 1);
+        assert!(!hidden.contains(UNDATED), "no line that is shown lacks a date: {hidden}");
     }
 }

@@ -323,7 +323,7 @@ impl Calibration {
                 return Ok(why);
             }
         }
-        let without_values = "its parameters have no values: run it with values, from a file of --queries";
+        let without_values = "its parameters have no values: write a value in place of each $1, in a file of --queries";
         let lacks_values = || (parameters > 0).then(|| without_values.to_string());
         let unseen = volatile.unseen().map(|why| Unfinished::refusing(why, volatile.is_locked()));
         let others = || lacks_values().or_else(|| self.reads_elsewhere(plan)).map(Unfinished::Refused);
@@ -542,8 +542,8 @@ fn without_partitions(major: u32) -> String {
     let why =
         if major < since { format!(", and before PostgreSQL {since} EXPLAIN cannot keep them") } else { "".into() };
     format!(
-        "its parameters have no values, so partitions are pruned from its generic plan{why}: give it with values, in a \
-         file of --queries"
+        "its parameters have no values, so partitions are pruned from its generic plan{why}: write a value in place of \
+         each $1, in a file of --queries"
     )
 }
 
@@ -814,9 +814,9 @@ mod tests {
 
     #[test]
     fn what_only_old_versions_cannot_is_said_of_them_alone() {
-        assert!(without_partitions(15).contains("before PostgreSQL 16 EXPLAIN cannot keep them: give it with values"));
+        assert!(without_partitions(15).contains("before PostgreSQL 16 EXPLAIN cannot keep them: write a value"));
         assert!(!without_partitions(16).contains("before"));
-        assert!(without_partitions(18).contains("its generic plan: give it"));
+        assert!(without_partitions(18).contains("its generic plan: write a value"));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::event::Ticks;
 
 const SECOND: Ticks = Ticks::from_micros(1_000_000);
 
-/// How far the two clocks may be apart: stamps are written a while after what they tell of.
-const SLACK: i64 = 60;
+/// How far the two clocks may be apart, in seconds: stamps are written a while after what they tell of.
+pub(crate) const SLACK: i64 = 60;
 
 /// By how much the wall clock is set for summer.
 const SUMMER: i64 = 3600;
@@ -25,8 +25,8 @@ pub(super) struct WallClock {
     has_stamps: bool,
     /// The first stamp of the file as it is known before that is read, until its lines begin.
     expected: Option<(i64, Ticks)>,
-    /// A stamp and the trace's clock at the line behind it: the first such pair, which is the one that times are
-    /// reckoned from, however much is read, and the last one.
+    /// The first stamp, with the trace's clock at the line behind it: times are computed from this pair. Then the last
+    /// one.
     first: Option<(i64, Ticks)>,
     last: Option<(i64, Ticks)>,
     /// The end of the last line, whichever session's.
@@ -93,13 +93,13 @@ impl WallClock {
         }
     }
 
-    /// The wall clock at both ends of a segment of the trace's clock, by the first stamp, so that the begin does not
-    /// depend on how much is read; where that stands outside the segment, by the last one. `None` where neither stands
-    /// in it.
+    /// The wall clock at both ends of a segment of the trace's clock, computed from the first stamp, so that neither
+    /// depends on how much is read: what the wall clock was set by after that stamp is missing at the end. Where the
+    /// first stamp stands outside the segment, from the last one. `None` where neither stands in it.
     pub(super) fn ends_of(&self, first: Ticks, last: Ticks) -> Option<(i64, i64)> {
         let is_in = |(_, at): &(i64, Ticks)| (first - SECOND..=last + SECOND).contains(at);
         let (stamp, at) = [self.first, self.last].into_iter().flatten().find(is_in)?;
-        let micros = |time: Ticks| stamp + (time - at).0 / Ticks::PER_MICROSECOND;
+        let micros = |time: Ticks| stamp + (time - at).0.div_euclid(Ticks::PER_MICROSECOND);
         Some((micros(first), micros(last)))
     }
 }
@@ -133,11 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_a_segment_are_reckoned_from_the_first_stamp_however_much_is_read() {
+    fn the_ends_of_a_segment_are_computed_from_the_first_stamp_however_much_is_read() {
         let mut clock = WallClock::default();
         clock.stamp(1_000_000_000);
         clock.line(at(50));
         assert_eq!(clock.ends_of(at(48), at(53)), Some((998_000_000, 1_003_000_000)));
+        let a_tick_later = at(48) + Ticks(1);
+        assert_eq!(clock.ends_of(a_tick_later, at(53)), Some((998_000_000, 1_003_000_000)), "rounded down");
         assert_eq!(clock.ends_of(at(480), at(530)), None);
         // The next stamp was written a while after what it tells of.
         clock.stamp(1_010_300_000);
