@@ -26,7 +26,7 @@ use crate::journal::Journal;
 pub(super) const CACHE_SIZE: &str = "effective_cache_size";
 
 /// An entry of an index is withheld where it takes less than this part of the time that it is the rest of: by the same
-/// subtraction, it took from 19 % less than nothing to 9 % of that time in 27 runs, in two of which its passes agreed.
+/// subtraction, it took from 19 % less than nothing to 9 % of that time in 32 runs, in two of which its passes agreed.
 ///
 /// Source: docs/decisions/0030.
 const REST_MIN: f64 = 0.2;
