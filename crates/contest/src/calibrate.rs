@@ -4,5 +4,5 @@
 mod bars;
 pub(crate) mod command;
 mod data;
-mod plans;
+pub(crate) mod plans;
 mod sets;

@@ -12,6 +12,7 @@ use storage::column::Forecast;
 
 use crate::bars::{Bar, Judged, Wanted};
 use crate::calibrate::command as calibrate;
+use crate::calibrate::plans::Timed;
 use crate::conductor::{Conductor, trial};
 use crate::postgres::{pool, pool_speed as speed};
 use crate::profile::{command as profile, cpu_profile};
@@ -132,6 +133,7 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
             let set = sets.last().cloned().unwrap_or_default();
             ("advised-without-queries", calibrate::advised_by("customers, without its queries,", 0, &set, &[]))
         }
+        11 => ("turns", calibrate::turns_differ("customers", &timed_in_turns(count.unwrap_or(0)))),
         7 => (
             "of-limit",
             profile::of_limit(&count.map(|count| Statistics::single(count as f64)).ok_or("no pair".into())),
@@ -143,8 +145,15 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
     conductor.finish().findings.pop()
 }
 
+/// A short plan and a long one in this number of turns, each of which takes its own number of times as long.
+fn timed_in_turns(turns: u64) -> Vec<Timed> {
+    let plan = |millis: f64| (1..=turns).map(|turn| millis * turn as f64).collect();
+    let turns = vec![plan(10.0), plan(4000.0)];
+    vec![Timed { by: Vec::new(), by_grid: Vec::new(), best: 10.0, plans: 2, turns }]
+}
+
 fn notes() -> Reading {
-    reading(row::NOTE, (0..12_usize, option::of(0..3_u64)), note, |(which, count)| {
+    reading(row::NOTE, (0..13_usize, option::of(0..3_u64)), note, |(which, count)| {
         let some = count.unwrap_or(0);
         let or = |there: String, other: &str| if count.is_some() { there } else { other.into() };
         Some(match which {
@@ -173,6 +182,8 @@ fn notes() -> Reading {
             9 => says!["On customers no constant was measured in each of several runs."],
             10 if some > 0 => says!["On customers, without its queries, run 1 advises ", "SET random_page_cost = "],
             10 => says!["On customers, without its queries, run 1 advises the server's own."],
+            11 if some == 2 => says!["that take at most 1 s, by 2.00 times (1 plan); longer, by 2.00 times (1 plan)."],
+            11 => says!["customers: no plan was timed in several turns."],
             _ if some == 1 => says!["customers: 1 plan was timed."],
             _ => says![format!("customers: {some} plans were timed.")],
         })

@@ -173,7 +173,7 @@ mod tests {
 
     fn of_times(by: &[f64], by_grid: &[f64]) -> Timed {
         let best = by.iter().chain(by_grid).copied().fold(f64::MAX, f64::min);
-        Timed { by: by.to_vec(), by_grid: by_grid.to_vec(), best, plans: 4 }
+        Timed { by: by.to_vec(), by_grid: by_grid.to_vec(), best, plans: 4, turns: Vec::new() }
     }
 
     #[test]

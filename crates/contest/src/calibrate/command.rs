@@ -10,6 +10,7 @@ use clap::Args;
 use measure::Run;
 use measure::quantity::counted;
 use measure::schema::contest::ELAPSED;
+use measure::statistics::median;
 
 use super::bars;
 use super::data::Data;
@@ -241,6 +242,32 @@ pub(crate) fn plans_timed(question: &str, plans: u64) -> String {
     format!("{question}: {} {were} timed.", counted(plans, "plan", "plans"))
 }
 
+/// How far the turns of a plan differ, of short plans and of long ones.
+pub(crate) fn turns_differ(question: &str, timed: &[plans::Timed]) -> String {
+    let each: Vec<(f64, f64)> = timed.iter().flat_map(|one| &one.turns).filter_map(|turns| spread(turns)).collect();
+    let of = |what: &str, is_wanted: fn(f64) -> bool| {
+        let times: Vec<f64> = each.iter().filter(|(millis, _)| is_wanted(*millis)).map(|(_, times)| *times).collect();
+        let middle = median(&times)?;
+        Some(format!("{what}, by {middle:.2} times ({})", counted(times.len() as u64, "plan", "plans")))
+    };
+    let short = of("at most 1 s", |millis| millis <= 1e3);
+    let long = of("longer", |millis| millis > 1e3);
+    let found: Vec<String> = [short, long].into_iter().flatten().collect();
+    if found.is_empty() {
+        return format!("{question}: no plan was timed in several turns.");
+    }
+    let what = "the longest of up to four turns of a plan over the shortest, the median of plans that take";
+    format!("{question}: {what} {}.", found.join("; "))
+}
+
+/// The median of the turns of a plan, and the longest of the first four over the shortest: as many for each plan.
+fn spread(turns: &[f64]) -> Option<(f64, f64)> {
+    let first = turns.get(..turns.len().min(4)).filter(|first| first.len() > 1)?;
+    let least = first.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = first.iter().copied().fold(0.0, f64::max);
+    Some((median(turns)?, most / least)).filter(|(_, times)| times.is_finite())
+}
+
 /// Times every plan of every query, and notes how each contender does; the question's name.
 fn compare(
     conductor: &mut Conductor,
@@ -272,6 +299,7 @@ fn compare(
         timed.push(one);
     }
     conductor.note("plans", plans_timed(&question, timed.iter().map(|one| one.plans as u64).sum()));
+    conductor.note("turns", turns_differ(&question, &timed));
     for run in others..alone {
         let chosen: Vec<usize> = (0..others).chain([run]).collect();
         let names: Vec<&str> = chosen.iter().map(|at| contenders[*at].0).collect();

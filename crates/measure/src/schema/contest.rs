@@ -55,7 +55,7 @@ findings! {
     TRIAL = Warning "trial", "fewer than 5 pairs";
     NOTE = Info "*" in [
         "cpu-profile", "huge-pages", "loading", "forecast", "memory", "advised", "advised-without-queries", "measured",
-        "measured-again", "plans", "of-limit", "seen",
+        "measured-again", "plans", "turns", "of-limit", "seen",
     ],
         "what is worth knowing besides";
 }
