@@ -37,8 +37,8 @@ const EXTENSION: &str = "pg_buffercache";
 const OF_EXTENSION: &str =
     "What names pg_buffercache is sent only where the database has that extension and the role may use it.";
 
-/// How the word of a database file begins, which is named by the file without its folder in cases and on pages.
-const OF_DATABASE_FILE: &str = "sqlite:";
+/// How words of database files begin, which are named by the file without its folder in cases and on pages.
+const OF_DATABASE_FILES: [&str; 1] = ["sqlite:"];
 
 /// The options of subjects.
 #[derive(Args, Clone)]
@@ -167,7 +167,7 @@ impl SubjectOptions {
 fn refuse_files_of_one_name(places: &Places) -> Result<(), Failure> {
     let mut known = BTreeMap::new();
     for word in places.named().map(Place::word) {
-        let Some(file) = word.strip_prefix(OF_DATABASE_FILE) else { continue };
+        let Some(file) = OF_DATABASE_FILES.iter().find_map(|prefix| word.strip_prefix(prefix)) else { continue };
         let path = fs::canonicalize(file).unwrap_or_else(|_| file.into());
         let Some(name) = path.file_name() else { continue };
         let Some((first, known)) = known.insert(name.to_os_string(), (word.clone(), path.clone())) else { continue };
