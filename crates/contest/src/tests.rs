@@ -182,7 +182,7 @@ fn notes() -> Reading {
             9 => says!["On customers no constant was measured in each of several runs."],
             10 if some > 0 => says!["On customers, without its queries, run 1 advises ", "SET random_page_cost = "],
             10 => says!["On customers, without its queries, run 1 advises the server's own."],
-            11 if some == 2 => says!["that take at most 1 s, by 2.00 times (1 plan); longer, by 2.00 times (1 plan)."],
+            11 if some == 2 => says!["as a median: 2.00 for 1 plan of at most 1 s, 2.00 for 1 plan of more."],
             11 => says!["customers: no plan was timed in several turns."],
             _ if some == 1 => says!["customers: 1 plan was timed."],
             _ => says![format!("customers: {some} plans were timed.")],

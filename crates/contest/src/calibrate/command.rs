@@ -248,16 +248,16 @@ pub(crate) fn turns_differ(question: &str, timed: &[plans::Timed]) -> String {
     let of = |what: &str, is_wanted: fn(f64) -> bool| {
         let times: Vec<f64> = each.iter().filter(|(millis, _)| is_wanted(*millis)).map(|(_, times)| *times).collect();
         let middle = median(&times)?;
-        Some(format!("{what}, by {middle:.2} times ({})", counted(times.len() as u64, "plan", "plans")))
+        Some(format!("{middle:.2} for {} {what}", counted(times.len() as u64, "plan", "plans")))
     };
-    let short = of("at most 1 s", |millis| millis <= 1e3);
-    let long = of("longer", |millis| millis > 1e3);
+    let short = of("of at most 1 s", |millis| millis <= 1e3);
+    let long = of("of more", |millis| millis > 1e3);
     let found: Vec<String> = [short, long].into_iter().flatten().collect();
     if found.is_empty() {
         return format!("{question}: no plan was timed in several turns.");
     }
-    let what = "the longest of up to four turns of a plan over the shortest, the median of plans that take";
-    format!("{question}: {what} {}.", found.join("; "))
+    let what = "over up to four turns, the longest time of a plan divided by the shortest, as a median";
+    format!("{question}: {what}: {}.", found.join(", "))
 }
 
 /// The median of the turns of a plan, and the longest of the first four over the shortest: as many for each plan.
