@@ -37,6 +37,15 @@ impl Tier {
     }
 }
 
+/// What the file system stores of the region that is read; nothing is said where it cannot be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stored {
+    /// Share of the region that was never written: its zeros need no device.
+    pub never_written: f64,
+    /// Share of the region that is compressed: storage delivers other numbers of bytes than are read.
+    pub compressed: f64,
+}
+
 /// What is known about a set of reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
@@ -46,8 +55,8 @@ pub struct Evidence {
     pub issued: u64,
     /// The kernel's counts.
     pub counts: AuditCounts,
-    /// Share of the region that was never written; 0 where that cannot be asked.
-    pub never_written: f64,
+    /// What the file system stores of the region.
+    pub stored: Stored,
     /// The layer under the file, such as a loop device, where there is one.
     pub layer: Option<Layer>,
 }
@@ -118,8 +127,14 @@ impl Evidence {
 
     fn by_bytes(&self, bytes: u64, witness: &str) -> Verdict {
         let share = bytes as f64 / self.issued as f64;
+        // Of compressed extents storage delivers less than is read, or whole ones for a part of each.
+        if self.stored.compressed > TOLERANCE && share >= TOLERANCE {
+            let proof = "the file system compresses what was read, so that the bytes fetched from storage do not say \
+                         how many of the reads storage served";
+            return Verdict { tier: Tier::Unknown, proof: proof.into(), is_by_layer: false };
+        }
         // Where a part was written, storage may have served as much as it holds: then the reads are mixed.
-        let is_unwritten = self.never_written > if share < TOLERANCE { TOLERANCE } else { 1.0 - TOLERANCE };
+        let is_unwritten = self.stored.never_written > if share < TOLERANCE { TOLERANCE } else { 1.0 - TOLERANCE };
         let tier = if self.caching == Caching::Direct && share < 1.0 - TOLERANCE && is_unwritten {
             Tier::NeverWritten
         } else if share < TOLERANCE {
@@ -149,7 +164,7 @@ mod tests {
 
     fn evidence(caching: Caching, fetched: Option<u64>) -> Evidence {
         let counts = AuditCounts { fetched_by_process: fetched, ..AuditCounts::default() };
-        Evidence { caching, issued: 1_000_000, counts, never_written: 0.0, layer: None }
+        Evidence { caching, issued: 1_000_000, counts, stored: Stored::default(), layer: None }
     }
 
     #[test]
@@ -180,18 +195,31 @@ mod tests {
 
     #[test]
     fn holes_are_not_taken_for_a_cache() {
-        let holes = Evidence { never_written: 1.0, ..evidence(Caching::Direct, Some(0)) };
+        let stored = Stored { never_written: 1.0, compressed: 0.0 };
+        let holes = Evidence { stored, ..evidence(Caching::Direct, Some(0)) };
         assert_eq!(holes.verdict().tier, Tier::NeverWritten);
     }
 
     #[test]
     fn a_file_with_holes_is_not_said_to_have_nothing_else() {
         let tier = |never_written, fetched| {
-            Evidence { never_written, ..evidence(Caching::Direct, Some(fetched)) }.verdict().tier
+            let stored = Stored { never_written, compressed: 0.0 };
+            Evidence { stored, ..evidence(Caching::Direct, Some(fetched)) }.verdict().tier
         };
         assert_eq!(tier(0.3, 700_000), Tier::Mixed { from_storage: 0.7 });
         // Metadata is read for holes too.
         assert_eq!([tier(1.0, 100_000), tier(0.3, 0)], [Tier::NeverWritten; 2]);
+    }
+
+    #[test]
+    fn fewer_bytes_of_a_compressed_file_are_not_taken_for_reads_that_memory_served() {
+        let tier = |compressed, fetched| {
+            let stored = Stored { never_written: 0.0, compressed };
+            Evidence { stored, ..evidence(Caching::Buffered, Some(fetched)) }.verdict().tier
+        };
+        assert_eq!([tier(1.0, 300_000), tier(0.5, 1_000_000)], [Tier::Unknown; 2]);
+        assert_eq!(tier(1.0, 0), Tier::PageCache);
+        assert_eq!(tier(0.001, 1_000_000), Tier::Storage);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use std::time::Duration;
 use measure::schema::counters::parameters::{COMMAND, PID};
 use measure::{Case, Nanos, Parameters};
 use serde_json::Value;
+use subjects::places::without_password;
 use sys::counters::{Counters, Rings};
 use sys::process::{self, Ending, UsageDelta, UsageSnapshot};
 use sys::valgrind::{Callgrind, Part};
@@ -36,7 +37,7 @@ pub enum Outcome {
     NotFound,
     /// It is there and cannot be carried out.
     NotExecutable,
-    /// None was run, or it was stopped by the user.
+    /// None was run, or the user ended it.
     None,
 }
 
@@ -81,9 +82,6 @@ fn count_command(
     let elapsed = machine.clock.now().since(start);
     let tally = counters.read();
     let change = conditions.changed(machine);
-    if ended.ending != Ending::ByItself {
-        return (Outcome::None, Ok(()));
-    }
     machine.note("the command", &change, Sensitivity::Core);
     let usage = ended.usage;
     let booked = UsageDelta {
@@ -96,6 +94,10 @@ fn count_command(
     let rings = counters.rings();
     let may_ask_valgrind = !parameters.valgrind;
     let mut observed = Observed { tally, rings, times, change, simulated: None, may_ask_valgrind };
+    if ended.ending != Ending::ByItself {
+        journal.find_all(findings::command_interrupted(ended.ending, elapsed));
+        return (Outcome::None, keep(COMMAND.of(text), &observed, machine, journal));
+    }
     let outcome = Outcome::Ended(code(ended.status));
     journal.find_all(findings::command_failed("The command", ended.status));
     if parameters.valgrind {
@@ -193,8 +195,9 @@ fn stdio(output: CommandOutput) -> Stdio {
 }
 
 fn not_started(name: &Path, folders: &[PathBuf], error: &io::Error) -> (Outcome, Result<(), ExperimentError>) {
+    let is_without_interpreter = error.kind() == io::ErrorKind::NotFound && has_file(folders, name);
     let is_missing = match error.kind() {
-        io::ErrorKind::NotFound => true,
+        io::ErrorKind::NotFound => !is_without_interpreter,
         io::ErrorKind::PermissionDenied => is_in_none(folders, name),
         _ => false,
     };
@@ -205,19 +208,35 @@ fn not_started(name: &Path, folders: &[PathBuf], error: &io::Error) -> (Outcome,
         true => {
             (Outcome::NotFound, format!("there is no command `{name}`: give its path, or a name in a folder of PATH"))
         }
+        false if is_without_interpreter => (
+            Outcome::NotExecutable,
+            format!("the command `{name}` cannot be run: the interpreter or loader that it names is not there"),
+        ),
         false => (Outcome::NotExecutable, format!("the command `{name}` cannot be run: {error}")),
     };
     (outcome, Err(ExperimentError::Parameters(sentence)))
+}
+
+/// Whether there is a file of this name. Where the interpreter of a script or the loader of a program is missing, the
+/// kernel says that nothing was found, although the file is there.
+fn has_file(folders: &[PathBuf], name: &Path) -> bool {
+    match is_path(name) {
+        true => name.is_file(),
+        false => folders.iter().any(|folder| folder.join(name).is_file()),
+    }
+}
+
+fn is_path(name: &Path) -> bool {
+    name.as_os_str().as_bytes().contains(&b'/')
 }
 
 /// Whether no folder has a file of this name, as far as they may be searched, and one at least may. The search for a
 /// program ends with `permission denied` even where one folder alone denied it, and the others have no such file: a
 /// shell then ends with 127, as where there is no such command.
 fn is_in_none(folders: &[PathBuf], name: &Path) -> bool {
-    let is_path = name.as_os_str().as_bytes().contains(&b'/');
     let answer = |folder: &PathBuf| folder.join(name).metadata().err().map(|error| error.kind());
     let answers: Vec<Option<io::ErrorKind>> = folders.iter().map(answer).collect();
-    !is_path && !answers.contains(&None) && answers.contains(&Some(io::ErrorKind::NotFound))
+    !is_path(name) && !answers.contains(&None) && answers.contains(&Some(io::ErrorKind::NotFound))
 }
 
 /// The exit code as a shell gives it.
@@ -226,9 +245,11 @@ fn code(status: ExitStatus) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-/// The command line in one line, as it is typed into a shell.
+/// The command line in one line, as it is typed into a shell. It is kept and shown: no password of a server's address
+/// goes there.
 fn in_words(words: &[PathBuf]) -> String {
-    words.iter().map(|word| word_of_shell(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    let shown = |word: &PathBuf| word_of_shell(&without_password(&word.to_string_lossy()));
+    words.iter().map(shown).collect::<Vec<_>>().join(" ")
 }
 
 /// A word as it is typed into a shell: in quotes where it is empty or has letters that mean something there.
@@ -251,5 +272,28 @@ mod tests {
         assert_eq!(shown(&["grep", "", "t/a.trc"]), "grep '' t/a.trc");
         assert_eq!(shown(&["sh", "-c", "exit 3"]), "sh -c 'exit 3'");
         assert_eq!(shown(&["echo", "it's", "*"]), r"echo 'it'\''s' '*'");
+    }
+
+    #[test]
+    fn a_password_in_an_address_that_the_command_is_given_is_neither_kept_nor_shown() {
+        let words = ["psql", "postgres://me:secret@db.example/shop", "-c", "SELECT 1"].map(PathBuf::from);
+        assert_eq!(in_words(&words), "psql postgres://me@db.example/shop -c 'SELECT 1'");
+    }
+
+    #[test]
+    fn a_script_whose_interpreter_is_missing_is_not_said_to_be_missing_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("report");
+        std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+        let said = |name: &Path| {
+            let (outcome, error) = not_started(name, &[folder.path().into()], &io::ErrorKind::NotFound.into());
+            (outcome, error.unwrap_err().to_string())
+        };
+        for name in [script.as_path(), Path::new("report")] {
+            let (outcome, sentence) = said(name);
+            assert!(outcome == Outcome::NotExecutable && sentence.contains("interpreter"), "{sentence}");
+        }
+        let (outcome, sentence) = said(Path::new("reports"));
+        assert!(outcome == Outcome::NotFound && sentence.starts_with("there is no command `reports`"), "{sentence}");
     }
 }

@@ -61,7 +61,8 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
     journal.find_all(findings::whole(&parameters.workload(), &measured));
     let reads_files = paths.iter().any(|path| device::without_kernel(path).is_none());
     if reads_files && parameters.reads_in_sequence() {
-        journal.find_all(reading::huge_page_buffers(parameters.workload().pages));
+        let setting = machine.host.huge_pages.as_deref();
+        journal.find_all(reading::huge_page_buffers(parameters.workload().pages, setting));
     }
     machine.report_disturbances(journal);
     Ok(())

@@ -39,7 +39,7 @@ pub enum ExperimentError {
         failure: ReadFailure,
     },
     /// Not one read ended within the time.
-    #[error("none of {what} ended within the time; give a longer --duration or a smaller --block-size")]
+    #[error("none of {what} ended within the time")]
     NothingRead {
         /// The reading in words.
         what: String,
@@ -169,13 +169,27 @@ impl ExperimentError {
         }
     }
 
-    /// The engine knows no flags: this adds the one that mends what it complains of.
+    /// Neither the engine nor a reading knows flags: this adds the one that mends what it complains of.
     pub(crate) fn advised(self) -> ExperimentError {
         let flag = match &self {
+            ExperimentError::NothingRead { .. } => "give a longer --duration or a smaller --block-size",
             ExperimentError::Subject(SubjectError::Damaged(_)) => "--reload does",
             ExperimentError::Subject(SubjectError::Directory(_)) => "name another directory with --dir DIR",
             _ => return self,
         };
         ExperimentError::Advised { error: Box::new(self), flag }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_that_did_not_end_are_no_advice_to_give_an_option_that_a_ladder_lacks() {
+        let error = ExperimentError::NothingRead { what: "random reads".into() };
+        assert_eq!(error.to_string(), "none of random reads ended within the time");
+        let of_disk = "none of random reads ended within the time; give a longer --duration or a smaller --block-size";
+        assert_eq!(error.advised().to_string(), of_disk);
     }
 }

@@ -66,7 +66,7 @@ fn evidence(
         caching: witnesses.target()?.caching(),
         issued: outcome.issued * job.plans[0].block_size as u64,
         counts: around?.counts,
-        never_written: job.never_written,
+        stored: job.stored,
         layer: witnesses.layer(),
     })
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use device::content::{self, ContentError, Sample};
 use device::pattern::Span;
+use device::tier::Stored;
 use measure::quantity::{counted, three_digits};
 use measure::schema::reads::findings as row;
 use measure::{Finding, Unit};
@@ -21,15 +22,15 @@ const SAMPLE_BLOCKS: u64 = 64;
 const SHARE_MAX: f64 = 0.01;
 
 /// Checks what is read, `spans`, before it is measured, and adds findings for what storage would answer without
-/// reading. Returns the share of them that was never written.
+/// reading. Returns what the file system stores of them.
 pub fn check(
     target: &Target,
     spans: &[Span],
     block_size: usize,
     seed: u64,
     journal: &mut dyn Journal,
-) -> Result<f64, ExperimentError> {
-    let never_written = check_extents(target, spans, journal);
+) -> Result<Stored, ExperimentError> {
+    let stored = check_extents(target, spans, journal);
     // Past the page cache where that can be, and in another order than the measured one: what is looked at here is not
     // to be warmer afterwards.
     let is_taken = |direct: &Target| spans.iter().all(|span| takes(direct, *span, block_size));
@@ -41,7 +42,7 @@ pub fn check(
         _ => sample_of(target)?,
     };
     report_sample(target, sample, journal);
-    Ok(never_written)
+    Ok(stored)
 }
 
 /// What a sample of blocks holds, as many of them in each span.
@@ -63,33 +64,35 @@ fn takes(direct: &Target, span: Span, block_size: usize) -> bool {
     span.offset.is_multiple_of(alignment) && (block_size as u64).is_multiple_of(alignment)
 }
 
-/// Asks the file system what part of `spans` was never written: 0 where the file system does not know.
-pub fn check_extents(target: &Target, spans: &[Span], journal: &mut dyn Journal) -> f64 {
+/// Asks the file system what it stores of `spans`, and adds a finding where a part was never written.
+pub fn check_extents(target: &Target, spans: &[Span], journal: &mut dyn Journal) -> Stored {
     let coverage = coverage(target, spans);
     journal.find_all(extents_unknown(target.path(), coverage.as_ref().err()));
     let coverage = coverage.unwrap_or_default();
     journal.find_all(unwritten_extents(target.path(), coverage, length(spans)));
-    share_never_written(coverage, spans)
+    shares(coverage, spans)
 }
 
 /// The same, without a finding.
-pub fn never_written(target: &Target, spans: &[Span]) -> f64 {
-    share_never_written(coverage(target, spans).unwrap_or_default(), spans)
+pub fn stored(target: &Target, spans: &[Span]) -> Stored {
+    shares(coverage(target, spans).unwrap_or_default(), spans)
 }
 
-/// Holes and unwritten extents of all spans. A block device has none.
+/// Holes, unwritten and compressed extents of all spans. A block device has none.
 fn coverage(target: &Target, spans: &[Span]) -> Result<Extents, ExtentsError> {
     let mut all = Extents::default();
     for span in spans.iter().filter(|_| target.kind() != Kind::BlockDevice) {
         let one = extents::coverage(target, span.offset..span.offset + span.length)?;
         all.hole += one.hole;
         all.unwritten += one.unwritten;
+        all.encoded += one.encoded;
     }
     Ok(all)
 }
 
-fn share_never_written(coverage: Extents, spans: &[Span]) -> f64 {
-    (coverage.hole + coverage.unwritten) as f64 / length(spans).max(1) as f64
+fn shares(coverage: Extents, spans: &[Span]) -> Stored {
+    let share = |bytes: u64| bytes as f64 / length(spans).max(1) as f64;
+    Stored { never_written: share(coverage.hole + coverage.unwritten), compressed: share(coverage.encoded) }
 }
 
 fn length(spans: &[Span]) -> u64 {

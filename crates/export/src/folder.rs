@@ -125,16 +125,19 @@ fn check(place: &Path, existing: Existing) -> Result<(), ExportError> {
     }
 }
 
-/// Whether a folder holds nothing but exported files: another one is never removed.
+/// Whether a folder holds nothing but exported files. Another one is never removed, nor is one that cannot be listed.
 fn is_ours(place: &Path) -> bool {
     let is_table = |name: &str| TABLES.iter().any(|(table, _)| name.strip_suffix(".parquet") == Some(table));
     let is_folder = fs::symlink_metadata(place).is_ok_and(|metadata| metadata.is_dir());
-    let entries = || fs::read_dir(place).into_iter().flatten();
-    is_folder && entries().all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_table)))
+    let is_exported =
+        |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_table));
+    is_folder && fs::read_dir(place).is_ok_and(|mut entries| entries.all(is_exported))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -173,6 +176,21 @@ mod tests {
         assert!(matches!(publish(Existing::Replace, "calls.parquet"), Err(ExportError::Foreign(_))));
         assert!(place.join("thesis.txt").is_file());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_looked_into_is_not_taken_for_an_empty_one_and_replaced() {
+        let parent = tempfile::tempdir().unwrap();
+        let place = parent.path().join("events");
+        fs::create_dir(&place).unwrap();
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o300)).unwrap();
+        let is_open = fs::read_dir(&place).is_ok();
+        let begun = Folder::begin(&place, Existing::Replace);
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o700)).unwrap();
+        if is_open {
+            return println!("skipped: the superuser looks into every folder");
+        }
+        assert!(matches!(begun, Err(ExportError::Foreign(_))), "{begun:?}");
     }
 
     #[test]

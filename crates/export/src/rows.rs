@@ -10,7 +10,7 @@ use profile::event::{
     Ticks, Wait,
 };
 
-use crate::table::{Column, Row, columns};
+use crate::table::{Column, Row, columns, without_nul};
 
 /// A file of a folder: its name without `.parquet`, and its columns.
 pub type Table = (&'static str, fn() -> Vec<Column>);
@@ -62,7 +62,7 @@ pub(crate) struct Texts {
 
 impl Texts {
     pub(crate) fn begin_file(&mut self, name: &str) {
-        self.file = Some(name.into());
+        self.file = Some(bytes(name));
     }
 
     /// The file that is read.
@@ -81,6 +81,11 @@ fn made<'m, T, M>(made: &'m mut Vec<M>, list: &[T], index: usize, text: fn(&T) -
     &made[index]
 }
 
+/// A text as the files hold it.
+fn bytes(text: &str) -> ByteArray {
+    ByteArray::from(&*without_nul(text))
+}
+
 /// Whose a call or a wait is, and where its line stands.
 fn whose(
     row: &mut Row<'_>,
@@ -93,25 +98,26 @@ fn whose(
     row.shared("file", texts.file.get_or_insert_with(|| "".into()));
     row.count("offset", offset);
     row.integer("session_number", session.0.into());
-    let text = |session: &Session| session.id.as_str().into();
+    let text = |session: &Session| bytes(&session.id);
     row.shared("session", made(&mut texts.sessions, &context.sessions, session.0 as usize, text));
     row.integer("statement", statement.0.into());
     row.shared("statement_id", statement_id(texts, context, statement));
     let at = scope.0 as usize;
     made(&mut texts.scopes, &context.scopes, at, |scope| {
-        [&scope.module, &scope.action, &scope.service, &scope.client, &scope.container].map(|text| text.as_str().into())
+        let all = [&scope.module, &scope.action, &scope.service, &scope.client, &scope.container];
+        all.map(|text| bytes(text))
     });
-    let (scope, container) = (&mut texts.scopes[at], context.scopes[at].container.as_str());
+    let (scope, container) = (&mut texts.scopes[at], without_nul(&context.scopes[at].container));
     // A trace may name a container behind its number: its rows have the name from then on.
     if scope[CONTAINER].data() != container.as_bytes() {
-        scope[CONTAINER] = container.into();
+        scope[CONTAINER] = ByteArray::from(&*container);
     }
     let names = ["module", "action", "service", "client", "container"];
     names.into_iter().zip(scope).for_each(|(name, text)| row.shared(name, text));
 }
 
 fn statement_id<'t>(texts: &'t mut Texts, context: &Context, index: StatementIndex) -> &'t ByteArray {
-    let text = |statement: &Statement| statement.id.as_str().into();
+    let text = |statement: &Statement| bytes(&statement.id);
     made(&mut texts.statements, &context.statements, index.0 as usize, text)
 }
 
@@ -120,7 +126,7 @@ pub(crate) fn call(row: &mut Row<'_>, texts: &mut Texts, context: &Context, call
     whose(row, texts, context, (call.session, call.statement, call.scope), call.offset);
     row.count("call_number", call.number);
     let name = usize::from(call.name);
-    row.shared("call", made(&mut texts.calls, &context.call_names, name, |name| name.as_str().into()));
+    row.shared("call", made(&mut texts.calls, &context.call_names, name, |name| bytes(name)));
     row.integer("depth", call.depth.into());
     row.flag("recursive", call.depth > 0);
     row.optional_time("start_ns", call.end.map(|end| Ticks(end.0.saturating_sub(call.inclusive.elapsed.0))));
@@ -147,7 +153,7 @@ pub(crate) fn wait(row: &mut Row<'_>, texts: &mut Texts, context: &Context, wait
     whose(row, texts, context, (wait.session, wait.statement, wait.scope), wait.offset);
     let event = made(&mut texts.events, &context.events, wait.event.0 as usize, |event| {
         let parameter = |at: usize| event.parameters.get(at).map_or("", String::as_str);
-        [&*event.name, event.class.key(), parameter(0), parameter(1), parameter(2)].map(ByteArray::from)
+        [&*event.name, event.class.key(), parameter(0), parameter(1), parameter(2)].map(bytes)
     });
     let [name, class, first, second, third] = event;
     row.shared("event", name);
@@ -227,5 +233,6 @@ mod tests {
         };
         assert_eq!(exported("3"), ByteArray::from("3"));
         assert_eq!(exported("SHOP"), ByteArray::from("SHOP"));
+        assert_eq!(exported("SHOP\0"), ByteArray::from("SHOP\u{fffd}"), "no text has a NUL");
     }
 }

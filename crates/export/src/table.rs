@@ -116,6 +116,7 @@ impl Row<'_> {
 
     /// A text of this row alone.
     pub(crate) fn text(&mut self, name: &'static str, text: &str) {
+        let text: &str = &without_nul(text);
         self.text_bytes += text.len();
         self.shared(name, &text.into());
     }
@@ -144,11 +145,17 @@ impl Row<'_> {
             (Values::OptionalReal(values, levels), Nullable::Real(value)) => push(values, levels, *value),
             (Values::OptionalFlag(values, levels), Nullable::Flag(value)) => push(values, levels, *value),
             (Values::OptionalText(values, levels), Nullable::Text(value)) => {
-                push(values, levels, value.as_deref().map(ByteArray::from));
+                push(values, levels, value.as_deref().map(|text| ByteArray::from(&*without_nul(text))));
             }
             _ => {}
         }
     }
+}
+
+/// A text with another letter for NUL, which programs in C leave at the end of some: PostgreSQL has it in no text, and
+/// refuses all rows of a file for one.
+pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
 fn push<T>(values: &mut Vec<T>, levels: &mut Vec<i16>, value: Option<T>) {

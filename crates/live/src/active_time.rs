@@ -80,6 +80,13 @@ impl ActiveTime {
         Ok(self.micros() - earlier.micros() - own.as_secs_f64() * 1e6)
     }
 
+    /// That of one database with these active seconds.
+    #[cfg(test)]
+    pub(crate) fn sample(seconds: f64) -> ActiveTime {
+        let databases = [(5, OfDatabase { micros: seconds * 1e6, reset: String::new() })].into();
+        ActiveTime { databases, under_way: 0.0, started: String::new() }
+    }
+
     /// Active time so far, statements under way included, in µs.
     fn micros(&self) -> f64 {
         self.databases.values().map(|one| one.micros).sum::<f64>() + self.under_way

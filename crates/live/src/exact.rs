@@ -16,6 +16,7 @@ use profile::event::Ticks;
 use profile::source::sampled::{Sample, SampledProfile};
 use sys::watchpoint::{self, Copied, Watches};
 
+use crate::active_time::ActiveTime;
 use crate::memory::{MemorySampler, Place};
 use intervals::Interval;
 pub(crate) use reads::TracedReads;
@@ -58,6 +59,8 @@ pub(crate) struct Watching {
     pub(crate) share_max: f64,
     /// Sessions that were not watched to the end, and why.
     pub(crate) left: Vec<(u32, String)>,
+    /// The server's account of its sessions' time when the watch ended, where it gave one then.
+    pub(crate) account: Option<Result<ActiveTime, String>>,
 }
 
 impl Watching {
@@ -202,6 +205,7 @@ impl Exact {
             store: self.store,
             share_max: seen.share_max,
             left: seen.left,
+            account: None,
         }
     }
 }

@@ -36,10 +36,13 @@ pub(crate) struct Answers {
     pub(crate) blocking: Option<(LockWaits, Blocking)>,
     /// How long the server worked for that, also where it came to nothing.
     pub(crate) worked_for_blocking: Option<Duration>,
-    pub(crate) tracing: Option<TracingAnswer>,
-    /// With the time that the server worked for it. Within, `None` where the server refused.
+    /// With the time that the server worked for it.
+    pub(crate) tracing: Option<(TracingAnswer, Duration)>,
+    /// The same. Within, `None` where the server refused.
     pub(crate) hits: Option<(Option<u64>, Duration)>,
     pub(crate) counters: Option<CountersAnswer>,
+    /// How long the server worked for that.
+    pub(crate) worked_for_counters: Option<Duration>,
     /// What ended the questions: the server is gone, or is not to be asked any more.
     pub(crate) failure: Option<ServerError>,
 }
@@ -71,24 +74,30 @@ impl Questions {
             }
         }
         if let Some(question) = tracing.filter(|_| goes_on()) {
-            answers.tracing = Some(question.ask(sampler.session())?);
+            let (answer, worked) = timed(sampler, |sampler| question.ask(sampler.session()));
+            answers.tracing = Some((answer?, worked));
         }
         if hits && goes_on() {
             let (answer, worked) = timed(sampler, |sampler| BufferHits::ask(sampler.session()));
             answers.hits = Some((answer?, worked));
         }
         if let Some(question) = counters.filter(|_| goes_on()) {
-            answers.counters = Some(question.ask(sampler.session())?);
+            let (answer, worked) = timed(sampler, |sampler| question.ask(sampler.session()));
+            answers.worked_for_counters = Some(worked);
+            answers.counters = Some(answer?);
         }
         Ok(())
     }
 }
 
-/// What comes of a question, and how long the server worked for it, as far as the way there and back is known.
+/// What comes of a question, and how long the server worked for it, as far as the way there and back is known. The
+/// server counts that among its sessions' time.
 fn timed<T>(sampler: &mut SqlSampler, ask: impl FnOnce(&mut SqlSampler) -> T) -> (T, Duration) {
     let begun = Instant::now();
     let answer = ask(sampler);
-    (answer, begun.elapsed().saturating_sub(sampler.way()))
+    let worked = begun.elapsed().saturating_sub(sampler.way());
+    sampler.further_time += worked;
+    (answer, worked)
 }
 
 /// Sessions that wait for locks, as they were sampled before it is asked who blocks them.
@@ -147,6 +156,16 @@ mod tests {
     use server::{Address, Statements};
 
     use super::*;
+
+    #[test]
+    fn what_the_server_works_for_questions_besides_looks_is_time_of_our_session() {
+        let address = Address::parse("postgres://me@localhost/shop").unwrap();
+        let mut sampler = SqlSampler::rehearsal(&address, (Statements::default(), 18)).unwrap();
+        let mut asked = |millis: u64| timed(&mut sampler, |_| std::thread::sleep(Duration::from_millis(millis))).1;
+        let worked = [asked(20), asked(30)];
+        assert!(worked[0] >= Duration::from_millis(20) && sampler.further_time == worked[0] + worked[1]);
+        assert_eq!(sampler.server_time, Duration::ZERO, "looks took none");
+    }
 
     #[test]
     fn a_watch_that_ends_waits_for_no_question_that_was_not_asked_yet() {

@@ -40,6 +40,10 @@ use spans::Spans;
 /// How often a process is asked how much of its time it ran.
 const PROCESSOR_EVERY: Duration = Duration::from_millis(50);
 
+/// How long a process may show nothing before it is taken for one that never does, such as the one that writes the log.
+/// A new one shows itself when it knows its client, for which it waits a minute by default.
+const SILENT_FOR: Duration = Duration::from_secs(60);
+
 /// Most statements of which it is remembered that their texts were handed out.
 const NAMED_MAX: usize = 1 << 12;
 
@@ -54,6 +58,8 @@ pub struct MemorySampler {
     processes: Vec<Process>,
     /// Processes in the kernel's list of the first one's children when it was read last.
     shown: usize,
+    /// Those of them that show nothing, and since when.
+    silent: HashMap<u32, Instant>,
     relatives: Relatives,
     /// Whether a process has ended, or is without a name, or its wait, by the last look.
     has_ended: bool,
@@ -101,6 +107,7 @@ impl MemorySampler {
             variables: Variables::of(postmaster)?,
             processes: Vec::new(),
             shown: usize::MAX,
+            silent: HashMap::new(),
             relatives: Relatives::of(postmaster).map_err(unreadable)?,
             has_ended: false,
             lacks_names: false,
@@ -386,6 +393,12 @@ impl MemorySampler {
         rests && Arc::ptr_eq(&before.backend, backend)
     }
 
+    /// Whether each process of the kernel's list is known, or has shown nothing for long.
+    fn is_whole(&self) -> bool {
+        let silent = self.silent.values().filter(|since| since.elapsed() >= SILENT_FOR).count();
+        !self.has_ended && self.processes.len() + silent == self.shown
+    }
+
     /// Looks for processes that began or ended, and where the new ones show themselves.
     fn find_processes(&mut self) -> io::Result<()> {
         let is_new = self.relatives.read()?;
@@ -398,14 +411,18 @@ impl MemorySampler {
         let known: HashSet<u32> = self.processes.iter().map(|process| process.number).collect();
         let before = self.processes.len();
         self.processes.retain(|process| there.contains(&process.number));
+        self.silent.retain(|number, _| there.contains(number));
         let (mut has_changed, mut refusal) = (self.processes.len() != before, None);
         for number in there.difference(&known) {
             match self.variables.read(*number) {
                 Ok(Some((wait, entry))) => {
                     self.processes.push(Process::new(*number, wait, entry));
+                    self.silent.remove(number);
                     has_changed = true;
                 }
-                Ok(None) => {}
+                Ok(None) => {
+                    self.silent.entry(*number).or_insert_with(Instant::now);
+                }
                 Err(error) => refusal = Some(error),
             }
         }
@@ -427,7 +444,7 @@ impl Sampler for MemorySampler {
     type Error = io::Error;
 
     fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> io::Result<Look> {
-        let is_whole = !self.has_ended && self.processes.len() == self.shown;
+        let is_whole = self.is_whole();
         if self.relatives.is_due(is_whole) {
             self.find_processes()?;
         }

@@ -30,6 +30,9 @@ const TEXT_MARGIN_MICROS: i64 = 1_000_000;
 /// Looks after which what is kept of processes that are gone is dropped.
 const LOOKS_BETWEEN_SWEEPS: u64 = 256;
 
+/// Most events whose names are kept: a server has some hundred.
+const EVENTS_MAX: usize = 1 << 12;
+
 /// Asks `pg_stat_activity`.
 pub struct SqlSampler {
     session: Session,
@@ -42,8 +45,9 @@ pub struct SqlSampler {
     /// Time that the server has worked for our looks, and that passed from their questions to their answers.
     pub(crate) server_time: Duration,
     pub(crate) answer_time: Duration,
-    /// How long it worked for the last look.
+    /// How long it worked for the last look, and for all that it was asked besides.
     pub(crate) worked: Duration,
+    pub(crate) further_time: Duration,
 }
 
 impl SqlSampler {
@@ -75,6 +79,7 @@ impl SqlSampler {
             server_time: Duration::ZERO,
             answer_time: Duration::ZERO,
             worked: Duration::ZERO,
+            further_time: Duration::ZERO,
         })
     }
 
@@ -163,6 +168,9 @@ impl SqlSampler {
     }
 
     fn event(&mut self, pair: (String, String)) -> Arc<str> {
+        if self.events.len() >= EVENTS_MAX {
+            self.events.clear();
+        }
         let named = |(kind, name): &(String, String)| Arc::from(format!("{kind}:{name}"));
         Arc::clone(self.events.entry(pair).or_insert_with_key(named))
     }
@@ -232,6 +240,16 @@ pub(crate) fn lock_waiters(samples: &[Sample]) -> impl Iterator<Item = u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_names_ever_new_events_fills_no_memory() {
+        let address = Address::parse("postgres://me@localhost/shop").unwrap();
+        let mut sampler = SqlSampler::rehearsal(&address, (Statements::default(), 18)).unwrap();
+        for number in 0..3 * EVENTS_MAX {
+            let event = sampler.event(("Extension".into(), number.to_string()));
+            assert!(sampler.events.len() <= EVENTS_MAX && *event == *format!("Extension:{number}"));
+        }
+    }
 
     #[test]
     fn a_word_of_a_later_version_is_no_work() {

@@ -255,6 +255,26 @@ fn a_role_that_may_not_see_the_others_says_so_and_their_time_is_unaccounted_for(
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
+fn sessions_that_the_server_hides_are_in_a_profile_made_from_its_memory_and_are_not_said_to_be_missing() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE ROLE shop LOGIN");
+    // By a session of our own role the memory is known to be the server's.
+    let own = postgres::Client::connect(&trial.url_of("shop"), postgres::NoTls).unwrap();
+    let busy = Busy::on(&trial, HEAVY);
+    let mut watch = open(&trial.url_of("shop")).unwrap();
+    if !watch.reads_memory() {
+        return println!("skipped: the server's memory cannot be read");
+    }
+    watch.run(Duration::from_secs(3), &mut |_| ControlFlow::Continue(()));
+    let found = watch.finish(None).0;
+    drop((own, busy));
+    assert_eq!(said(&found, "hidden-sessions"), None);
+    let runs = runnable(&found);
+    assert!(runs > 1.0, "{runs} s of CPU");
+}
+
+#[test]
 fn an_account_that_is_behind_makes_no_time_less() {
     let Some(trial) = Trial::start(&[]) else { return };
     let busy = [Busy::on(&trial, HEAVY), Busy::on(&trial, "SELECT pg_sleep(0.1)")];

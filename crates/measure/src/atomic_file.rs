@@ -164,9 +164,13 @@ impl Drop for Draft {
 }
 
 /// Brings the names in a folder to the disk. A file system that does not know this for folders, as some over FUSE, SMB
-/// or 9p, keeps them in its own way: that is no failure.
+/// or 9p, keeps them in its own way: that is no failure. Nor is a folder that may be written to but not read: it
+/// cannot be opened, yet the file is in it.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    unless_unknown(File::open(folder)?.sync_all())
+    match File::open(folder) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        opened => unless_unknown(opened?.sync_all()),
+    }
 }
 
 /// Takes for success what the kernel answers where a file system does not know the call: `EINVAL`, or `ENOSYS` or
@@ -190,6 +194,8 @@ fn unused_name() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -228,6 +234,17 @@ mod tests {
         assert!(sync_folder(Path::new("/proc")).is_ok());
         let missing = sync_folder(Path::new("/nonexistent/folder")).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_file_in_a_folder_that_may_not_be_looked_into_is_not_said_to_be_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o300)).unwrap();
+        let path = dir.path().join("page.html");
+        let written = write(&path, b"whole", Existing::Refuse);
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(written.is_ok(), "{written:?}");
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
     }
 
     #[test]

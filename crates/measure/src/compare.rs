@@ -8,6 +8,7 @@ mod disturbed;
 mod matching;
 mod needed;
 mod profiles;
+mod ranked;
 mod resample;
 
 use serde::Serialize;

@@ -156,6 +156,19 @@ mod tests {
     }
 
     #[test]
+    fn a_beginning_of_whole_words_takes_no_event_whose_word_goes_on() {
+        // "IPC " of one database is as long as "IPC:" of another.
+        assert_eq!(class_of("IPC:ExecuteGather"), Class::Parallel);
+        assert_eq!(class_of("IPC busy async request"), Class::Other);
+        assert_eq!(class_of("gc cr request"), Class::Cluster);
+        assert_eq!(class_of("gc_cr_request"), Class::Cluster);
+        for event in ["gcr sleep", "Replication Dequeue", "LGWR-LNS wait on channel"] {
+            assert!(!is_known(event), "{event} is {:?}", class_of(event));
+        }
+        assert_eq!(class_of("latch:shared pool"), class_of("latch: shared pool"), "a sign ends a word too");
+    }
+
+    #[test]
     fn spelling_and_spaces_do_not_change_a_class() {
         assert_eq!(class_of("DB FILE  sequential read "), Class::SingleBlockReads);
         assert_eq!(class_of("IO:DataFileRead"), class_of("io: data file read"));

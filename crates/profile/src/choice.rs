@@ -229,4 +229,14 @@ mod tests {
         assert!("".parse::<FileName>().unwrap_err().contains("empty"), "it would leave out every file");
         assert_eq!("1970-01-01 00:00:01".parse(), Ok(WallClock(1_000_000)));
     }
+
+    #[test]
+    fn a_time_with_an_offset_is_not_taken_for_one_without() {
+        for zone in ["2026-11-22T09:00+01:00", "2026-11-22 09:00:00-05:00", "2026-11-22T09:00+00:00[UTC]"] {
+            let refused = zone.parse::<WallClock>().unwrap_err();
+            assert!(refused.contains("without the offset"), "{zone}: {refused}");
+        }
+        assert_eq!("2026-11-22T09:00".parse::<WallClock>(), "2026-11-22 09:00".parse());
+        assert!("2026-11-22".parse::<WallClock>().is_ok());
+    }
 }

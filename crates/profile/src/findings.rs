@@ -159,14 +159,17 @@ fn few_statements(
 /// A word about the statements that have no row of their own.
 fn added_up(profile: &Profile) -> Option<Finding> {
     let others = profile.statements.len().checked_sub(STATEMENTS_MAX).filter(|others| *others > 0)?;
-    let message = format!(
-        "{} of {} statements {} added up in one row, (others): the first {} have their own. Where texts differ only \
-         in their literals, --fold-literals makes them few.",
+    let mut message = format!(
+        "{} of {} statements {} added up in one row, (others): the first {} have their own.",
         grouped(others as u64),
         grouped(profile.statements.len() as u64),
         if others == 1 { "is" } else { "are" },
         grouped(STATEMENTS_MAX as u64)
     );
+    // In samples texts that differ in their literals alone are one already, and the option is refused.
+    if profile.sampled.is_none() {
+        message += " Where texts differ only in their literals, --fold-literals makes them few.";
+    }
     Some(row::STATEMENTS_ADDED_UP.of(message))
 }
 

@@ -153,6 +153,27 @@ mod tests {
     }
 
     #[test]
+    fn a_reading_that_a_signal_breaks_off_goes_on_where_it_was_and_skips_no_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.trc");
+        fs::write(&path, CALL.repeat(5000)).unwrap();
+        let mut followed = followed(&path);
+        let mut parts = 0;
+        let mut break_off = |_: &str, _: u64| {
+            parts += 1;
+            if parts < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        assert_eq!(followed.read_on(&mut break_off).unwrap(), Growth::Nothing, "no page has a part of it");
+        fs::write(&path, CALL.repeat(5001)).unwrap();
+        assert_eq!(read_on(&mut followed), Growth::Lines);
+        assert_eq!(followed.snapshot().0.files[0].timed_records, 5001);
+        // The signal came behind all that there was.
+        fs::write(&path, CALL.repeat(5002)).unwrap();
+        assert_eq!(followed.read_on(&mut |_: &str, _: u64| ControlFlow::Break(())).unwrap(), Growth::Lines);
+        assert_eq!(followed.snapshot().0.files[0].timed_records, 5002);
+    }
+
+    #[test]
     fn an_empty_file_that_becomes_a_log_is_not_read_as_a_trace() {
         let folder = tempfile::tempdir().unwrap();
         for (text, is_log) in [("2026-11-21 10:45:02.000 UTC [7] me@shop LOG:  x\n", true), ("Trace file x\n", false)] {

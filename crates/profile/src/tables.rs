@@ -51,8 +51,8 @@ pub struct Profile {
     pub files: BTreeMap<(EventIndex, i64), BlockSums>,
     /// Standard errors of the total times of events whose waits are estimates.
     pub estimated: BTreeMap<EventIndex, Ticks>,
-    /// Calls that failed, by error number.
-    pub errors: BTreeMap<i64, u64>,
+    /// Calls that failed, by error number; those of too many numbers under `None`.
+    pub errors: BTreeMap<Option<i64>, u64>,
     /// Calls of a statement that calls of another one made: (caller, called).
     pub callers: BTreeMap<(StatementIndex, StatementIndex), CallerSums>,
     /// Wall clock at the begin of the interval, in microseconds since 1970 as if it were UTC; `None` without any stamp.
@@ -274,8 +274,8 @@ pub struct StatementProfile {
     pub idle: Ticks,
     /// The goal of the optimizer at its last call: 1 to 4, 0 where not known.
     pub goal: u8,
-    /// Calls that failed, by error number.
-    pub errors: BTreeMap<i64, u64>,
+    /// Calls that failed, by error number; those of too many numbers under `None`.
+    pub errors: BTreeMap<Option<i64>, u64>,
     /// Bind values of its first executions, where they were asked for.
     pub binds: Vec<Vec<String>>,
     /// Its plans, in the order of their first lines.

@@ -23,6 +23,7 @@ mod report;
 mod roundtrip;
 mod run;
 mod runs;
+mod sampling;
 mod scan;
 mod show;
 mod subjects;

@@ -46,7 +46,8 @@ given file could not be read: of several traces or logs, the others are shown
   3    the run was measured but could not be kept, or a store or a run in it cannot be used
   130  interrupted by ^C; the cases finished so far are kept. A command that runs until ^C (record, top, profile --on \
 of a running server, profile --follow) ends with 0, once there is a page
-  143  ended by SIGTERM, 129 by SIGHUP, 131 by SIGQUIT, 128+N by signal N; the cases finished so far are kept
+  143  ended by SIGTERM, 129 by SIGHUP, 131 by SIGQUIT, 128+N by signal N; the cases finished so far are kept. After \
+these too, record ends with 0
 
 `readpath counters -- COMMAND` ends with the command's own code, 127 if there is no such command, and 126 if it cannot \
 be run. `readpath run` ends with 1 if a run of the job file failed, and with 2 if the file is wrong.";

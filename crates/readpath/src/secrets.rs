@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::ops::Range;
 
+use server::place::colon_of_port;
 use subjects::places::addresses;
 
 /// What stands in place of a password.
@@ -127,8 +128,8 @@ fn scheme_bytes(word: &str, schemes: &[&str]) -> usize {
 fn of_forgotten_host(word: &str, account: usize) -> Option<(usize, usize)> {
     let place = word.get(account..).filter(|_| word.contains("//"))?;
     let end = place.find(['/', '?']).unwrap_or(place.len());
-    let (name, rest) = place[..end].split_once(':')?;
-    rest.starts_with(|letter: char| !letter.is_ascii_digit()).then_some((name.len(), account + end))
+    let colon = colon_of_port(&place[..end])?;
+    place[colon + 1..end].starts_with(|letter: char| !letter.is_ascii_digit()).then_some((colon, account + end))
 }
 
 #[cfg(test)]
@@ -219,7 +220,9 @@ mod tests {
 
     #[test]
     fn what_holds_no_password_is_said_as_it_is() {
-        for word in ["postgres://me@localhost:99999/shop", "me@host:22", "postgres:18", "a:b", "/data/a.dbf", ""] {
+        let by_number = ["postgres://[::1]:5432/shop", "postgres://a,[fe80::1]/shop"];
+        let others = ["postgres://me@localhost:99999/shop", "me@host:22", "postgres:18", "a:b", "/data/a.dbf", ""];
+        for word in by_number.into_iter().chain(others) {
             let text = format!("invalid value '{word}' for --on");
             assert_eq!(said_of(word, &text), text);
         }

@@ -82,6 +82,8 @@ pub struct Folder {
     /// The folder itself, open: the kernel lets the lock go when the process ends, however it ends.
     _lock: File,
     next: u64,
+    /// How many segments it had when it was listed last.
+    listed: usize,
 }
 
 impl Folder {
@@ -101,8 +103,9 @@ impl Folder {
         remove_draft(path).map_err(unusable)?;
         create(&path.join(DRAFT)).map_err(unusable)?;
         remove_draft(path).map_err(unusable)?;
-        let next = segments(path).map_err(unusable)?.last().map_or(1, |(name, _)| behind(*name));
-        Ok(Folder { path: path.into(), _lock: lock, next })
+        let all = segments(path).map_err(unusable)?;
+        let next = all.last().map_or(1, |(name, _)| behind(*name));
+        Ok(Folder { path: path.into(), _lock: lock, next, listed: all.len() })
     }
 
     /// Where it is.
@@ -113,6 +116,11 @@ impl Folder {
     /// The number of the next segment.
     pub fn next(&self) -> u64 {
         self.next
+    }
+
+    /// How many segments it had when it was listed last: as it was opened, and by [`Folder::keep`].
+    pub fn listed(&self) -> usize {
+        self.listed
     }
 
     /// Writes a segment: the file is there as a whole when it has its name.
@@ -150,8 +158,9 @@ impl Folder {
     ///
     /// # Errors
     /// Where the folder cannot be listed.
-    pub fn keep(&self, limits: Limits, now: i64) -> io::Result<(u64, Option<NotRemoved>)> {
+    pub fn keep(&mut self, limits: Limits, now: i64) -> io::Result<(u64, Option<NotRemoved>)> {
         let all = segments(&self.path)?;
+        self.listed = all.len();
         let mut bytes: u64 = all.iter().map(|(_, bytes)| bytes).sum();
         let (mut removed, mut refused) = (0, None);
         for (name, size) in &all[..all.len().saturating_sub(1)] {

@@ -13,6 +13,7 @@ use measure::{Finding, Run};
 use serde_json::Value;
 
 use crate::body::{self, UNSAID, place};
+use crate::compare_calibrations::is_ranked;
 use crate::differences::{differing, shown_metrics};
 use crate::page::parameters::{constant, described};
 use crate::page::{Align, Axis, Cell, Chart, Datum, Key, Line, Page, Plot, Row, Section, Shape, Table};
@@ -213,7 +214,22 @@ fn signed(names: &[String]) -> Vec<Key> {
 
 fn charts(run: &Run) -> Vec<Chart> {
     let sections = body::page(run).sections.into_iter();
-    sections.filter_map(|section| if let Section::Chart(chart) = section { Some(*chart) } else { None }).collect()
+    let charts = sections.filter_map(|section| if let Section::Chart(chart) = section { Some(*chart) } else { None });
+    charts.filter_map(|chart| without_ranked(chart).with_at_least(1)).collect()
+}
+
+/// A chart without the sets of a calibration whose name is a rank: in another run the name stands for another set.
+fn without_ranked(mut chart: Chart) -> Chart {
+    let name = chart.name;
+    let is_it = |row: &Row| match name {
+        "sets" => is_ranked(&row.label),
+        "plans" => row.group.split_once('“').is_some_and(|(_, set)| is_ranked(set)),
+        _ => false,
+    };
+    if let Plot::Rows(rows) = &mut chart.plot {
+        rows.retain(|row| !is_it(row));
+    }
+    chart
 }
 
 /// Charts of several runs as one, with a colour for each run.

@@ -14,6 +14,7 @@ use measure::schema::calibrate;
 
 use crate::differences::shown_metrics;
 use crate::page::Section;
+pub(crate) use parts::is_ranked;
 pub(crate) use values::{beyond_noise, counts, disturbed};
 
 /// Whether both runs are calibrations.

@@ -1,6 +1,6 @@
 //! Markup: tags, attributes and text. This file is the one place that escapes, and the only one that writes a tag.
 //!
-//! A tag and the name of an attribute are words of this program; whatever else is written passes `escaped`, so that no
+//! A tag and the name of an attribute are words of this program; whatever else is written passes `harmless`, so that no
 //! name in a run can open a tag.
 
 use std::fmt::{self, Display, Write};
@@ -10,6 +10,9 @@ use crate::text::clean;
 
 /// Most characters of one text. A statement of some megabytes is data, not something to read.
 const CHARACTERS_MAX: usize = 4000;
+
+/// The attribute that draws a shape. Its value is made of numbers, and a part of it is another shape.
+const OUTLINE: &str = "d";
 
 /// An attribute: its name and its value.
 pub(crate) type Attribute<'a> = (&'static str, &'a dyn Display);
@@ -83,8 +86,10 @@ impl Markup {
         self.0.push('<');
         self.0 += tag;
         for (name, value) in attributes {
+            let value = value.to_string();
+            let value = if *name == OUTLINE { harmless(&value) } else { escaped(&value) };
             // Writing into a text in memory does not fail.
-            let _ = write!(self.0, " {name}=\"{}\"", escaped(&value.to_string()));
+            let _ = write!(self.0, " {name}=\"{value}\"");
         }
     }
 }
@@ -100,13 +105,18 @@ impl Display for Px {
     }
 }
 
-/// A text in which no character opens a tag, ends an attribute, moves a cursor or turns the direction of writing.
+/// A text in which no character opens a tag, ends an attribute, moves a cursor or turns the direction of writing. The
+/// end of a long one is left out.
 pub(crate) fn escaped(text: &str) -> String {
     let cut = text.char_indices().nth(CHARACTERS_MAX).map(|(end, _)| end);
     let more = cut.map_or(String::new(), |end| format!("… ({} more bytes)", grouped((text.len() - end) as u64)));
-    let shown = clean(&text[..cut.unwrap_or(text.len())]);
-    let mut escaped = String::with_capacity(shown.len() + more.len());
-    for character in shown.chars().chain(more.chars()) {
+    harmless(&text[..cut.unwrap_or(text.len())]) + &more
+}
+
+/// The same with all of the text.
+fn harmless(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in clean(text).chars() {
         match character {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",
@@ -149,6 +159,14 @@ mod tests {
     fn ten_megabytes_of_a_statement_are_cut_and_said_to_be() {
         let text = escaped(&"é".repeat(10 << 20));
         assert!(text.len() < 10_000 && text.ends_with("… (20\u{202f}963\u{202f}520 more bytes)"), "{}", text.len());
+    }
+
+    #[test]
+    fn the_outline_of_a_shape_of_hundreds_of_points_is_not_cut_as_a_text_is() {
+        let outline = format!("M0 0{}Z", "L123.4 567.8".repeat(1000));
+        let mut markup = Markup::default();
+        markup.leaf("path", &[("d", &outline)]);
+        assert_eq!(markup.finish(), format!("<path d=\"{outline}\"/>"));
     }
 
     proptest! {

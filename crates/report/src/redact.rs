@@ -15,6 +15,9 @@ const ID: &str = profile::parameters::ID.name;
 const TABLE: &str = profile::parameters::TABLE.name;
 const STATEMENT: &str = "statement";
 
+/// The identifier of the row for all statements that have none of their own.
+const OTHERS: &str = "(others)";
+
 /// The parameter that names a query of `calibrate`: of one from pg_stat_statements its number there and the beginning
 /// of its text.
 const QUERY: &str = calibrate::parameters::QUERY.name;
@@ -37,6 +40,7 @@ pub fn without_texts(run: &mut Run) {
         quoted.extend(case.parameter(ID).map(|id| (id, words.chars().take(RECOGNISED).collect::<String>())));
     }
     quoted.extend(without_details(&run.cases, &quoted).into_iter().map(|id| (id, String::new())));
+    quoted.extend(without_rows(run).into_iter().map(|id| (id, String::new())));
     for finding in &mut run.findings {
         for (id, text) in &quoted {
             let quote = format!("{id} {text}");
@@ -66,6 +70,30 @@ fn without_details(cases: &[Case], quoted: &[(String, String)]) -> Vec<String> {
     ids.filter(|id| !known.contains(id.as_str()) && !id.is_empty() && !id.contains(' ')).collect()
 }
 
+/// The identifiers in the sentences of a profile that has no row for some of its statements: a sentence can quote one
+/// of these too, since the statement with most calls can be one of those with least time.
+fn without_rows(run: &Run) -> BTreeSet<String> {
+    let is_cut = run.cases.iter().any(|case| case.is(TABLE, STATEMENT) && case.is(ID, OTHERS));
+    let sentences = run.findings.iter().filter(|_| is_cut).map(|finding| finding.message.as_str());
+    let words = sentences.flat_map(str::split_whitespace).map(|word| word.trim_start_matches('('));
+    words.filter(|word| is_identifier(word)).map(String::from).collect()
+}
+
+/// Whether a word has the form of a statement's identifier: of one that readpath gave, of an SQL_ID, or of a hash, of
+/// which a count differs by the blanks between its digits.
+fn is_identifier(word: &str) -> bool {
+    const SQL_ID: &str = "0123456789abcdfghjkmnpqrstuvwxyz";
+    const DIGITS_MIN: usize = 6;
+    let of_error = || word.strip_prefix("parse-error-");
+    let given = word.strip_prefix("folded-").or_else(|| word.strip_prefix("text-")).or_else(of_error);
+    let is_given = given.is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_hexdigit()));
+    let is_sql_id = word.len() == 13 && word.chars().all(|letter| SQL_ID.contains(letter));
+    let number = word.strip_prefix('-').unwrap_or(word);
+    let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+    let is_of_hash = |byte: u8| byte == b'-' || byte.is_ascii_hexdigit();
+    is_given || is_sql_id || (digits >= DIGITS_MIN && number.bytes().all(is_of_hash))
+}
+
 /// Leaves of the names of listed queries their numbers, and of sentences about refused ones nothing that is quoted.
 fn without_listed_names(run: &mut Run) {
     let mut names: Vec<(String, String)> = Vec::new();
@@ -73,7 +101,12 @@ fn without_listed_names(run: &mut Run) {
         if case.parameter(PART).as_deref() == Some(REFUSED)
             && let Some(Value::String(why)) = case.parameters.get_mut(VERDICT)
         {
-            *why = without_quotes(why);
+            let quoting = std::mem::take(why);
+            *why = without_quotes(&quoting);
+            // The advice gives the same reason where the query is an exception.
+            if *why != quoting {
+                names.push((quoting, why.clone()));
+            }
         }
         let Some(Value::String(name)) = case.parameters.get_mut(QUERY) else { continue };
         let Some(number) = number_of_listed(name).map(String::from) else { continue };
@@ -133,6 +166,7 @@ mod tests {
     #[test]
     fn a_table_or_a_part_that_is_renamed_in_the_schema_does_not_leave_texts_in_a_run() {
         assert!(profile::TABLES.contains(&STATEMENT));
+        assert!(profile::parameters::ID.meaning.contains(&format!("`{OTHERS}`")));
         assert!(calibrate::parameters::PART.meaning.contains(&format!("`{REFUSED}`")));
     }
 
@@ -159,6 +193,23 @@ mod tests {
         without_texts(&mut run);
         assert_eq!(run.findings[0].message, "Rows are fetched one by one (412 fetches: 9babjv8yq8ru3.");
         assert_eq!(run.findings[1].message, others);
+    }
+
+    #[test]
+    fn a_sentence_about_a_statement_that_has_no_row_quotes_nothing_of_its_text() {
+        let with = |ids: &[&str]| {
+            let mut run = run();
+            run.cases.extend(ids.iter().map(|id| case(&json!({"table": "statement", "id": id}))));
+            let ids = ["9babjv8yq8ru3", "-4711471147114711471", "1234567-2", "12345678-00ff00ff00", "folded-7"];
+            let more = ["parse-error-7", "text-00ff00ff00ff00ff"];
+            let parsed = |id: &str| format!("Parsed at every execution (12\u{202f}345 parses: {id} SELECT 'secret').");
+            run.findings.extend(ids.iter().chain(&more).map(|id| ROW_BY_ROW.of(parsed(id))));
+            without_texts(&mut run);
+            run.findings.into_iter().map(|finding| finding.message).collect::<Vec<String>>()
+        };
+        let cut = with(&["7wd0", OTHERS]);
+        assert!(cut.iter().all(|message| message.contains(" parses: ") && !message.contains("SELECT")), "{cut:?}");
+        assert!(with(&["7wd0"]).iter().all(|message| message.contains("SELECT")), "all of its statements have a row");
     }
 
     #[test]
@@ -200,13 +251,16 @@ mod tests {
         let refused = json!({"part": "refused", "query": "4713 SELECT 'secret'::int FROM vault", "verdict": why});
         run.cases.push(case(&refused));
         let sentence = "-4711 SELECT secret FROM vault WHERE loses most.";
-        run.findings.push(ANSWER_ADVICE.named("as-found", sentence));
+        let exception = format!("The exception keeps the server's own constants: shop 7 (not timed: {why}).");
+        run.findings.extend([sentence, exception.as_str()].map(|message| ANSWER_ADVICE.named("as-found", message)));
         without_texts(&mut run);
         let left = serde_json::to_string(&run).unwrap();
         assert!(!left.contains("secret") && !left.contains("vault"), "{left}");
         let named: Vec<String> = run.cases.iter().filter_map(|case| case.parameter("query")).collect();
         assert_eq!(named, ["-4711", "-4711", "shop 7", "7 2", "4712", "4713"]);
         assert_eq!(run.findings[0].message, "-4711 loses most.");
+        let quoted_nothing = " (not timed: ERROR: invalid input syntax for type integer: \"…\").";
+        assert!(run.findings[1].message.ends_with(quoted_nothing), "{left}");
         let why = run.cases[5].parameter("verdict");
         assert_eq!(why.as_deref(), Some("ERROR: invalid input syntax for type integer: \"…\""));
     }

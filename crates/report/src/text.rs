@@ -2,6 +2,7 @@
 
 mod bar;
 mod grid;
+mod statements;
 mod wrap;
 
 use std::collections::HashSet;
@@ -11,6 +12,7 @@ use measure::{Finding, Severity};
 use crate::page::{Findings, Page, Section, Table};
 use crate::renderer::{Media, Renderer};
 use crate::style::Style;
+pub(crate) use statements::statement;
 pub use wrap::clean;
 use wrap::width;
 
@@ -53,7 +55,7 @@ fn render_section(section: &Section, style: &Style) -> String {
             let items = items.iter().map(|item| indented(item, *indent, style));
             heading.chain(items).collect::<Vec<_>>().join("\n")
         }
-        Section::Code(text) => text.lines().map(clean).collect::<Vec<_>>().join("\n"),
+        Section::Code(text) => text.lines().map(|line| statement(line, style.unicode)).collect::<Vec<_>>().join("\n"),
         Section::Findings(found) => findings(found, style),
     }
 }

@@ -1,12 +1,17 @@
 //! A copy of a data directory, such as a restored backup, as `--on` names it.
 
-use std::fs;
 use std::path::PathBuf;
+
+use sys::file::plain;
 
 use crate::parameters::{decoded, encoded, encoded_path};
 
 /// How the word of a copy begins.
 pub(crate) const COPY: &str = "postgres:copy:";
+
+/// Most bytes that are read of a file in it before a server runs there. The directory may belong to another user, who
+/// could have put anything in a file's place.
+pub(crate) const FILE_MAX: u64 = 1 << 20;
 
 /// The database that is there from the beginning, and the usual name of the first superuser.
 const USUAL: &str = "postgres";
@@ -59,14 +64,16 @@ impl ClusterCopy {
 
     /// The major version of the server that made it. Errors, where it is no data directory, are a clause.
     pub fn major(&self) -> Result<u32, String> {
-        let text = fs::read_to_string(self.directory.join("PG_VERSION"));
+        let text = plain::read(&self.directory.join("PG_VERSION"), FILE_MAX);
         let text = text.map_err(|error| format!("PG_VERSION: {error}"))?;
-        text.trim().parse().map_err(|_| "PG_VERSION holds no version".into())
+        String::from_utf8_lossy(&text).trim().parse().map_err(|_| "PG_VERSION holds no version".into())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
     use std::path::Path;
 
     use super::*;
@@ -84,5 +91,16 @@ mod tests {
             let error = ClusterCopy::parse(written).unwrap_err();
             assert!(error.contains(why), "{written}: {error}");
         }
+    }
+
+    #[test]
+    fn a_file_without_an_end_in_the_place_of_a_version_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let major = || ClusterCopy::parse(folder.path().to_str().unwrap()).unwrap().major();
+        symlink("/dev/zero", folder.path().join("PG_VERSION")).unwrap();
+        assert!(major().unwrap_err().contains("not a regular file"));
+        fs::remove_file(folder.path().join("PG_VERSION")).unwrap();
+        fs::write(folder.path().join("PG_VERSION"), "17\n").unwrap();
+        assert_eq!(major(), Ok(17));
     }
 }

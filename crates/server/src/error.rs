@@ -245,6 +245,19 @@ impl ServerError {
         matches!(self, Statement { .. } | TooLong { .. } | Locked { .. } | Cancelled { .. })
     }
 
+    /// The sentence for a command that measures nothing: it has no option by which a statement gets more time or less
+    /// work.
+    pub fn without_options(&self) -> String {
+        match self {
+            ServerError::TooLong { statement, limit } => format!(
+                "`{statement}` took longer than {} s and was ended: repeat when the server is less busy, unless the \
+                 limit is the role's own (statement_timeout)",
+                limit.as_secs_f64()
+            ),
+            other => other.to_string(),
+        }
+    }
+
     /// The connection had ended before the statement.
     pub(crate) fn closed(statement: &str) -> ServerError {
         ServerError::Gone { statement: shortened(statement), reason: "it was closed before".into() }
@@ -357,5 +370,17 @@ mod tests {
         for option in ["--payload", "--rows", "--blocks"] {
             assert!(said.contains(option), "no {option}, by which a command takes less: {said}");
         }
+    }
+
+    #[test]
+    fn a_command_that_has_no_option_for_less_work_names_none() {
+        let error = ServerError::TooLong { statement: "SELECT 1".into(), limit: Duration::from_secs(5) };
+        let said = error.without_options();
+        assert!(
+            said.starts_with("`SELECT 1` took longer than 5 s and was ended: repeat") && !said.contains("--"),
+            "{said}"
+        );
+        let locked = ServerError::Locked { statement: "SELECT 1".into() };
+        assert_eq!(locked.without_options(), locked.to_string());
     }
 }

@@ -44,6 +44,10 @@ const VARIABLES: [(&str, &str); 14] = [
 const WITHOUT_EFFECT: [&str; 6] =
     ["client_encoding", "fallback_application_name", "gssdelegation", "gsslib", "krbsrvname", "sslcompression"];
 
+/// The user's file of certificate authorities, in the home directory. Where it is there, `sslmode=require` without
+/// another file asks for proof by it.
+const AUTHORITIES: &str = ".postgresql/root.crt";
+
 /// Largest service file that is read: a service takes some hundred bytes.
 const SERVICE_FILE_MAX: u64 = 1 << 20;
 
@@ -142,6 +146,10 @@ impl Parameters {
         }
         for (keyword, value) in &environment.0 {
             self.add_missing(keyword.clone(), value.clone());
+        }
+        let authorities = defaults.home.as_ref().map(|home| home.join(AUTHORITIES)).filter(|file| file.is_file());
+        if let Some(authorities) = authorities.as_ref().and_then(|file| file.to_str()) {
+            self.add_missing("sslrootcert".into(), authorities.into());
         }
         Ok(self)
     }
@@ -453,6 +461,24 @@ mod tests {
         let password = |url: &str| of(url).password_of_file(&defaults).unwrap();
         assert_eq!(password("postgres://u@a,c/d").as_deref(), Some("one"));
         assert_eq!(password("postgres://u@a,b/d"), None);
+    }
+
+    #[test]
+    fn a_server_proves_itself_to_the_users_own_authorities_where_no_others_are_named() {
+        let home = tempfile::tempdir().unwrap();
+        let named = |other: Option<&str>, query: &str| {
+            let variable = |name: &str| other.filter(|_| name == "PGSSLROOTCERT").map(String::from);
+            let defaults = Defaults::new(variable, Some(home.path().into()));
+            let completed = of(&format!("postgres://h/d?{query}")).completed(&defaults).unwrap();
+            completed.get("sslrootcert").map(String::from)
+        };
+        assert_eq!(named(None, "sslmode=require"), None);
+        let file = home.path().join(AUTHORITIES);
+        fs::create_dir(file.parent().unwrap()).unwrap();
+        fs::write(&file, "").unwrap();
+        assert_eq!(named(None, "sslmode=require").as_deref(), file.to_str());
+        assert_eq!(named(Some("/other.crt"), "sslmode=require").as_deref(), Some("/other.crt"));
+        assert_eq!(named(None, "sslrootcert=system").as_deref(), Some("system"));
     }
 
     #[test]

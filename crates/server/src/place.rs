@@ -265,16 +265,23 @@ pub fn word_of_shell(address: &str) -> String {
 
 /// A word of a command line as it may be kept and shown: the passwords of servers' addresses are left out, whether they
 /// stand before the host or after `password=`. Addresses begin with one of `schemes`; several may stand in one word,
-/// with commas between.
+/// with commas between, or with anything else, as in a script for `sh -c`.
 pub fn without_password(word: &str, schemes: &[&str]) -> String {
-    let next = schemes.iter().filter_map(|scheme| word.get(1..)?.find(&format!(",{scheme}"))).min();
-    match next {
-        Some(at) => {
-            let first = without_first_password(&word[..=at], schemes);
-            format!("{first},{}", without_password(&word[at + 2..], schemes))
-        }
-        None => without_first_password(word, schemes),
+    let (mut shown, mut rest) = (String::new(), word);
+    while let Some(at) = schemes.iter().filter_map(|scheme| behind_first_letter(rest, scheme)).min() {
+        let (one, others) = rest.split_at(at);
+        let own = one.trim_end_matches(|last: char| last == ',' || last.is_whitespace());
+        shown += &without_first_password(own, schemes);
+        shown += &one[own.len()..];
+        rest = others;
     }
+    shown + &without_first_password(rest, schemes)
+}
+
+/// Where a scheme stands in a text that may begin with one itself.
+fn behind_first_letter(text: &str, scheme: &str) -> Option<usize> {
+    let first = text.chars().next()?.len_utf8();
+    Some(first + text[first..].find(scheme)?)
 }
 
 fn without_first_password(word: &str, schemes: &[&str]) -> String {
@@ -283,14 +290,18 @@ fn without_first_password(word: &str, schemes: &[&str]) -> String {
     };
     let (scheme, rest) = word.split_at(start);
     // A password may hold what ends a host name, or the address itself; it ends at the last `@`.
-    let host = account_of(rest).map_or(0, |(account, _)| account.len());
+    let before_named = &rest[..named_password(rest)];
+    let host = match account_of(before_named) {
+        Some((account, _)) => account.len(),
+        None if is_sound(rest) => 0,
+        None => before_named.rfind('@').unwrap_or(0),
+    };
     let end = rest[host..].find('?').map_or(rest.len(), |at| host + at);
     let (place, query) = (&rest[..end], rest.get(end + 1..));
     let place = match place.rsplit_once('@') {
         Some((account, host)) => format!("{}@{host}", account.split(':').next().unwrap_or_default()),
         None => without_word_for_port(place),
     };
-    let is_password = |keyword: &str| decoded(keyword).is_ok_and(|word| word.eq_ignore_ascii_case("password"));
     let kept = |pair: &&str| !is_password(pair.split('=').next().unwrap_or_default());
     let query = query.map(|query| query.split('&').filter(kept).collect::<Vec<_>>().join("&"));
     match query.filter(|query| !query.is_empty()) {
@@ -299,12 +310,39 @@ fn without_first_password(word: &str, schemes: &[&str]) -> String {
     }
 }
 
+fn is_password(keyword: &str) -> bool {
+    decoded(keyword).is_ok_and(|word| word.eq_ignore_ascii_case("password"))
+}
+
+/// Where `?password=` or `&password=` stands, behind which an `@` ends no account; the end where neither does.
+fn named_password(rest: &str) -> usize {
+    let is_named = |at: &usize| is_password(rest[at + 1..].split(['=', '&']).next().unwrap_or_default());
+    rest.match_indices(['?', '&']).map(|(at, _)| at).find(is_named).unwrap_or(rest.len())
+}
+
+/// Whether an address can be read that begins with its host. One that cannot may begin with a password with a slash in
+/// it, which is then taken for the end of a port.
+fn is_sound(rest: &str) -> bool {
+    let is_number = |port: &str| port.bytes().all(|digit| digit.is_ascii_digit());
+    Parameters::of_url(rest).is_ok_and(|found| found.get("port").is_none_or(|ports| ports.split(',').all(is_number)))
+}
+
 /// Without `@` the host may have been forgotten: what stands for the port is then the password.
 fn without_word_for_port(place: &str) -> String {
-    match place.split_once(':') {
-        Some((name, rest)) if !rest.starts_with(|letter: char| letter.is_ascii_digit()) => name.into(),
+    match colon_of_port(place) {
+        Some(at) if !place[at + 1..].starts_with(|letter: char| letter.is_ascii_digit()) => place[..at].into(),
         _ => place.into(),
     }
+}
+
+/// The first colon behind a host. Those within a host's number, such as `[::1]`, are before no port.
+pub fn colon_of_port(place: &str) -> Option<usize> {
+    let is_in_number = |at: usize| {
+        let Some(open) = place[..at].rfind('[') else { return false };
+        let number = place[open + 1..].split([']', '%']).next().unwrap_or_default();
+        at <= open + number.len() && number.parse::<IpAddr>().is_ok()
+    };
+    place.match_indices(':').map(|(at, _)| at).find(|at| !is_in_number(*at))
 }
 
 #[cfg(test)]
@@ -330,6 +368,20 @@ mod tests {
             ("postgres://host:5433/db", "postgres://host:5433/db"),
             ("lio", "lio"),
             ("postgres://h/db?x=1,postgresql://me:se@h/db", "postgres://h/db?x=1,postgresql://me@h/db"),
+            ("postgres://[::1]:5432/db", "postgres://[::1]:5432/db"),
+            ("postgres://a,[fe80::1%25eth0]/db?x=1", "postgres://a,[fe80::1%25eth0]/db?x=1"),
+            ("postgres://[me:secret]/db", "postgres://[me"),
+            ("postgres://me:s3/cr?t@db/shop", "postgres://me@db/shop"),
+            ("postgres://me:1/cr?t@db/shop?user=me", "postgres://me@db/shop?user=me"),
+            ("postgres://db:5432,b/shop?user=me@corp", "postgres://db:5432,b/shop?user=me@corp"),
+            ("postgres://db/shop?password=s@cret&x", "postgres://db/shop?x"),
+            ("postgres://db:no-port/shop?user=me&password=s@cret", "postgres://db?user=me"),
+            ("postgres://db?password=s@cret", "postgres://db"),
+            (
+                "psql postgres://me:one@h/a?sslmode=require -c x; psql postgres://me:two@h/b",
+                "psql postgres://me@h/a?sslmode=require -c x; psql postgres://me@h/b",
+            ),
+            ("\u{e9},postgres://h?password=one, postgres://me:two@h", "\u{e9},postgres://h, postgres://me@h"),
             (
                 "postgres://me:s@a,b/db,engine,postgres://you:cret@c/db",
                 "postgres://me@a,b/db,engine,postgres://you@c/db",

@@ -1,7 +1,7 @@
 //! Files that leave the page cache before they are read, and the level that then served the reads.
 
 use device::audit::{Audit, AuditCounts};
-use device::tier::{Evidence, Layer, Tier, Verdict};
+use device::tier::{Evidence, Layer, Stored, Tier, Verdict};
 use device::uncounted;
 use sys::file::{Caching, Target, witness};
 
@@ -77,7 +77,7 @@ impl Witnessed {
         let Witnessed { caching, asked, fetched, .. } = *self;
         let counts = AuditCounts { fetched_by_process: fetched, ..AuditCounts::default() };
         let layer = self.uncounted.clone().map(Layer::Hidden);
-        Evidence { caching, issued: asked, counts, never_written: 0.0, layer }.verdict()
+        Evidence { caching, issued: asked, counts, stored: Stored::default(), layer }.verdict()
     }
 
     /// Why it is not proved that the storage served the reads; `None` where it is.

@@ -65,11 +65,20 @@ def rows(*runs, store=None):
     with tempfile.TemporaryDirectory(prefix="readpath-") as folder:
         table = os.path.join(folder, "rows.csv")
         _call(["export", "--runs", *map(os.fspath, runs), "--output", table, *words], subprocess.DEVNULL)
+        names, columns = _columns(table)
+    return {name: _typed(name, column) for name, column in zip(names, columns)}
+
+
+def _columns(table):
+    # The text of a statement can be longer than the 128 KiB at which the module csv gives up by default.
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
         with open(table, newline="", encoding="utf-8") as file:
             reader = csv.reader(file)
             names = next(reader)
-            columns = list(zip(*reader)) or [()] * len(names)
-    return {name: _typed(name, column) for name, column in zip(names, columns)}
+            return names, list(zip(*reader)) or [()] * len(names)
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _words(options):

@@ -1,4 +1,5 @@
-//! Every plan of a query that a set of constants or a closed way leads to, timed natively, so that the best is known.
+//! Every plan of a query that a set of constants or a disabled method leads to, timed natively, so that the best is
+//! known.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -9,11 +10,11 @@ use super::data::Query;
 use super::sets::{Set, statement};
 use crate::private_postgres::{Connection, PrivatePostgres};
 
-/// A setting that closes a way of the planner, with the value that does.
-type Way = (&'static str, &'static str);
+/// A setting that disables a method of the planner, with the value that does.
+type Method = (&'static str, &'static str);
 
-/// Ways that are closed, one at a time and in pairs, where the server has the setting.
-const WAYS: [Way; 15] = [
+/// Methods that are disabled, one at a time and in pairs, where the server has the setting.
+const METHODS: [Method; 15] = [
     ("enable_nestloop", "off"),
     ("enable_hashjoin", "off"),
     ("enable_mergejoin", "off"),
@@ -37,7 +38,7 @@ const TIMES_MAX: f64 = 2.0;
 const TIMES_MAX_FIRST: f64 = 4.0;
 const LIMIT_MIN: f64 = 100.0;
 
-/// The same of a plan with closed ways whose one cold run decides whether it is timed again.
+/// The same of a plan with disabled methods whose one cold run decides whether it is timed again.
 const TIMES_MAX_COLD: f64 = CLOSE;
 
 /// A plan that a set of the grid picked may take this part of the time by the server's own constants, where that is
@@ -120,10 +121,10 @@ pub(crate) fn time(
         plans.entry(outline.clone()).or_insert(Reached { settings, millis: f64::NAN });
         of_grid.push(outline);
     }
-    let ways = open_ways(&session.lines("SELECT name FROM pg_settings")?);
+    let methods = known_methods(&session.lines("SELECT name FROM pg_settings")?);
     let sets: Vec<String> = contenders.iter().take(3).map(|(_, set)| statement(set)).collect();
-    let closed = by_closing(&ways, &sets, &picked[0], &mut |settings| session.outline(settings, &query.text))?;
-    for (outline, settings) in closed {
+    let disabled = by_disabling(&methods, &sets, &picked[0], &mut |settings| session.outline(settings, &query.text))?;
+    for (outline, settings) in disabled {
         plans.entry(outline).or_insert(Reached { settings, millis: f64::NAN });
     }
     // The contenders' first: the others are ended once they take much longer.
@@ -131,13 +132,13 @@ pub(crate) fn time(
     order.extend(plans.keys().cloned());
     let mut best = f64::INFINITY;
     let mut own = f64::INFINITY;
-    let closed_max = if caches == Caches::Cold { TIMES_MAX_COLD / TIMES_MAX } else { 1.0 };
+    let disabled_max = if caches == Caches::Cold { TIMES_MAX_COLD / TIMES_MAX } else { 1.0 };
     for outline in order {
         let Some(plan) = plans.get_mut(&outline).filter(|plan| plan.millis.is_nan()) else { continue };
         let best_so_far = match () {
             () if picked.contains(&outline) => f64::INFINITY,
             () if of_grid.contains(&outline) => best.max(own * PART_OF_OWN),
-            () => best * closed_max,
+            () => best * disabled_max,
         };
         plan.millis = run(server, &mut session, query, (&plan.settings, best_so_far), caches)?;
         best = best.min(plan.millis);
@@ -246,38 +247,38 @@ fn fastest_by_halves(millis: &[Vec<f64>]) -> f64 {
     (by(0) * by(1)).sqrt()
 }
 
-/// The ways that a server with these settings lets a session close.
-fn open_ways(settings: &[String]) -> Vec<Way> {
-    WAYS.into_iter().filter(|(name, _)| settings.iter().any(|setting| setting == name)).collect()
+/// The methods that a server with these settings lets a session disable.
+fn known_methods(settings: &[String]) -> Vec<Method> {
+    METHODS.into_iter().filter(|(name, _)| settings.iter().any(|setting| setting == name)).collect()
 }
 
-/// The plans with each way closed by the server's own constants, which come first, and by the other sets, and with each
-/// two ways closed by the server's own; each plan with its settings.
+/// The plans with each method disabled by the server's own constants, which come first, and by the other sets, and with
+/// each two methods disabled by the server's own; each plan with its settings.
 ///
-/// Two ways are closed together where one of them alone leads to another plan than `own`. A plan that neither changes
-/// has as few steps of either as any other plan, and so it stays where both are closed.
-fn by_closing(
-    ways: &[Way],
+/// Two methods are disabled together where one of them alone leads to another plan than `own`. A plan that neither
+/// changes has as few steps of either as any other plan, and so it stays where both are disabled.
+fn by_disabling(
+    methods: &[Method],
     sets: &[String],
     own: &str,
     outline: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<Vec<(String, String)>, String> {
-    let closing = |(setting, value): Way| format!("SET {setting} = {value}; ");
+    let disabling = |(setting, value): Method| format!("SET {setting} = {value}; ");
     let (mut found, mut changing) = (Vec::new(), Vec::new());
-    for way in ways {
+    for method in methods {
         for (number, set) in sets.iter().enumerate() {
-            let settings = format!("{set}{}", closing(*way));
+            let settings = format!("{set}{}", disabling(*method));
             let plan = outline(&settings)?;
             if number == 0 && plan != own {
-                changing.push(*way);
+                changing.push(*method);
             }
             found.push((plan, settings));
         }
     }
-    for (at, one) in ways.iter().enumerate() {
-        for other in &ways[at + 1..] {
+    for (at, one) in methods.iter().enumerate() {
+        for other in &methods[at + 1..] {
             if changing.contains(one) || changing.contains(other) {
-                let settings = format!("{}{}{}", sets[0], closing(*one), closing(*other));
+                let settings = format!("{}{}{}", sets[0], disabling(*one), disabling(*other));
                 found.push((outline(&settings)?, settings));
             }
         }
@@ -334,32 +335,33 @@ mod tests {
     use crate::interruption::Interruption;
 
     #[test]
-    fn a_plan_behind_two_closed_ways_is_found_and_ways_that_change_nothing_are_not_paired() {
+    fn a_plan_behind_two_disabled_methods_is_found_and_methods_that_change_nothing_are_not_paired() {
         let mut asked = 0;
-        let mut cheapest_open = |settings: &str| -> Result<String, String> {
+        let mut cheapest_enabled = |settings: &str| -> Result<String, String> {
             asked += 1;
-            let is_closed = |name: &str| settings.contains(&format!("SET enable_{name} = off; "));
+            let is_disabled = |name: &str| settings.contains(&format!("SET enable_{name} = off; "));
             let plan = match () {
-                () if !is_closed("hashjoin") => "hashjoin",
-                () if !is_closed("mergejoin") => "mergejoin",
+                () if !is_disabled("hashjoin") => "hashjoin",
+                () if !is_disabled("mergejoin") => "mergejoin",
                 () => "nestloop",
             };
             Ok(plan.into())
         };
-        let names: Vec<String> = WAYS.iter().map(|(name, _)| name.to_string()).collect();
-        let ways = open_ways(&names);
+        let names: Vec<String> = METHODS.iter().map(|(name, _)| name.to_string()).collect();
+        let methods = known_methods(&names);
         let sets = ["SET seq_page_cost = 1; ", "SET seq_page_cost = 2; "].map(String::from);
-        let found = by_closing(&ways, &sets, "hashjoin", &mut cheapest_open).unwrap();
-        // The second choice alone changes nothing: the third is reached by closing both.
+        let found = by_disabling(&methods, &sets, "hashjoin", &mut cheapest_enabled).unwrap();
+        // The second choice alone changes nothing: the third is reached by disabling both.
         let (_, settings) = found.iter().find(|(plan, _)| plan == "nestloop").unwrap();
         assert_eq!(settings, "SET seq_page_cost = 1; SET enable_hashjoin = off; SET enable_mergejoin = off; ");
-        assert_eq!(asked, 2 * WAYS.len() + WAYS.len() - 1, "each way by each set, and pairs with the one that changes");
+        let pairs = METHODS.len() - 1;
+        assert_eq!(asked, 2 * METHODS.len() + pairs, "each by each set, and pairs with the one that changes");
     }
 
     #[test]
     fn a_setting_that_a_server_lacks_is_not_set() {
         let older: Vec<String> = ["enable_sort", "enable_seqscan", "work_mem"].map(String::from).into();
-        assert_eq!(open_ways(&older), [("enable_seqscan", "off"), ("enable_sort", "off")]);
+        assert_eq!(known_methods(&older), [("enable_seqscan", "off"), ("enable_sort", "off")]);
     }
 
     #[test]
@@ -378,13 +380,13 @@ mod tests {
         ] {
             session.run(statement).unwrap();
         }
-        let ways = open_ways(&session.lines("SELECT name FROM pg_settings").unwrap());
-        assert_eq!(ways, WAYS, "PostgreSQL 15 has all of them");
+        let methods = known_methods(&session.lines("SELECT name FROM pg_settings").unwrap());
+        assert_eq!(methods, METHODS, "PostgreSQL 15 has all of them");
         let query = "SELECT n FROM shop WHERE n = 7";
         let own = session.outline("", query).unwrap();
         assert!(own.starts_with("Index Only Scan"), "{own}");
         let sets = [String::new()];
-        let found = by_closing(&ways, &sets, &own, &mut |settings| session.outline(settings, query)).unwrap();
+        let found = by_disabling(&methods, &sets, &own, &mut |settings| session.outline(settings, query)).unwrap();
         assert!(found.iter().any(|(plan, _)| plan.starts_with("Index Scan")), "{found:?}");
     }
 

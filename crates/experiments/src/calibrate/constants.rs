@@ -114,6 +114,26 @@ impl Constants {
         of.and_then(|one| one.passes.passes.last().cloned()).unwrap_or_default()
     }
 
+    /// Leaves out what workers cost, where a pass has no figure for it: the finding says that it was not measured.
+    fn leave_out_parallel(&mut self) {
+        self.all.retain(|one| !parallel::COSTS.contains(&one.name));
+    }
+
+    /// The value of a constant in the sets: a block at random costs there at least what one in sequence does.
+    fn given(&self, one: &Measured) -> Option<f64> {
+        let of = |one: &Measured| {
+            let settled = one.settled.filter(|settled| settled.is_given)?;
+            Some(sets::rounded(settled.value.value))
+        };
+        let value = of(one).filter(|_| sets::CONSTANTS.contains(&one.name))?;
+        let page = || of(self.of(SEQ_PAGE, one.state?)?);
+        Some(match one.name {
+            SCALE => one.now,
+            RANDOM_PAGE => page().map_or(value, |page| value.max(page)),
+            _ => value,
+        })
+    }
+
     fn settle(&mut self) {
         let Some(row) = self.all.iter().find(|one| one.name == SCALE).cloned() else { return };
         // All are multiples of a row's cost: where that cannot be told from nothing, no multiple can.
@@ -144,6 +164,7 @@ impl Constants {
 /// case for each.
 pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Constants, ExperimentError> {
     let mut constants = Constants::default();
+    let mut without_workers = 0;
     for pass in 0..bench.parameters.passes {
         if pass > 0 {
             loading(bench, "again", bench.tables.sizes().rows, journal);
@@ -162,7 +183,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
                 constants.add(bench, Some(State::Cold), cold)?;
             }
         }
-        measure_parallel(bench, &mut constants, pass, journal)?;
+        measure_parallel(bench, &mut constants, &mut without_workers, journal)?;
         bench.look(journal);
     }
     load_verification(bench, journal)?;
@@ -170,7 +191,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
         measure_system(bench, &mut constants, journal)?;
     }
     constants.settle();
-    journal.keep_all(constants.all.iter().map(|one| case(bench, one)).collect())?;
+    journal.keep_all(constants.all.iter().map(|one| case(bench, &constants, one)).collect())?;
     withheld(&constants, journal);
     journal.find_all(one_pass(bench.parameters.passes));
     if bench.tables.is_private() {
@@ -190,7 +211,7 @@ pub(super) fn of_settings(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> R
         let (passes, source) = (Passes::default(), String::new());
         constants.all.push(Measured { name, state: None, passes, now, settled: None, source });
     }
-    journal.keep_all(constants.all.iter().map(|one| case(bench, one)).collect())?;
+    journal.keep_all(constants.all.iter().map(|one| case(bench, &constants, one)).collect())?;
     Ok(constants)
 }
 
@@ -205,13 +226,13 @@ fn load_verification(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result
     let rows = bench.tables.verification_rows();
     loading(bench, "for the verification", rows.within + rows.beyond, journal);
     bench.tables.load_verification()?;
-    journal.find_all(absent_beyond(rows, bench.tables.facts().buffer_bytes));
+    let (buffers, enough) = (bench.tables.facts().buffer_bytes, bench.tables.payload_beyond());
+    journal.find_all(absent_beyond(rows, buffers, enough));
     Ok(())
 }
 
-/// The finding where no table is larger than the shared buffers.
-pub(super) fn absent_beyond(rows: VerificationRows, buffers: u64) -> Option<Finding> {
-    let (payload, table) = VerificationRows::payload_beyond(buffers);
+/// The finding where no table is larger than the shared buffers; one of `table` bytes is from `payload` on.
+pub(super) fn absent_beyond(rows: VerificationRows, buffers: u64, (payload, table): (u64, u64)) -> Option<Finding> {
     let message = format!(
         "The cost of a block that only the operating system has cached was not measured, no set is for that state, and \
          no query of the verification reads past the buffers: that takes a table larger than the server's shared \
@@ -239,35 +260,38 @@ fn measure_system(
     Ok(())
 }
 
-/// What workers cost, which no set changes: it is shown beside the server's values.
+/// What workers cost, which no set changes: it is shown beside the server's values, unless a pass has none.
 fn measure_parallel(
     bench: &mut Bench<'_>,
     constants: &mut Constants,
-    pass: usize,
+    without_workers: &mut usize,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     match parallel::measure(bench, journal)? {
+        Ok(_) if *without_workers > 0 => Ok(()),
         Ok(costs) => costs.into_iter().try_for_each(|cost| constants.add(bench, None, cost)),
         Err(reason) => {
-            journal.find_all(absent_parallel(pass, &reason));
+            constants.leave_out_parallel();
+            journal.find_all(absent_parallel(*without_workers, &reason));
+            *without_workers += 1;
             Ok(())
         }
     }
 }
 
-/// The finding about costs of workers that a pass could not measure; once in a run.
-pub(super) fn absent_parallel(pass: usize, reason: &str) -> Option<Finding> {
+/// The finding about costs of workers that a pass could not measure, behind this many others; once in a run.
+pub(super) fn absent_parallel(before: usize, reason: &str) -> Option<Finding> {
     let message = format!("parallel_tuple_cost and parallel_setup_cost were not measured, because {reason}.");
-    (pass == 0).then(|| row::ABSENT_PARALLEL.of(message))
+    (before == 0).then(|| row::ABSENT_PARALLEL.of(message))
 }
 
-fn case(bench: &Bench<'_>, one: &Measured) -> Case {
+fn case(bench: &Bench<'_>, constants: &Constants, one: &Measured) -> Case {
     let state: Option<(String, Value)> = one.state.map(|state| STATE.of(state.name()));
     let mut case = bench.case("constant", [CONSTANT.of(one.name)]);
     case.parameters.extend(state);
     let (source, passes) = (&one.source, one.passes.passes.len());
     case.metrics.push(calibrate::NOW.single("pg_settings of the session", one.now));
-    if let Some(Settled { value, spread, is_given }) = one.settled {
+    if let Some(Settled { value, spread, .. }) = one.settled {
         let how = format!("median of {passes} passes over that of a row, times the server's {SCALE}; {source}");
         let ends = "bootstrap of the medians of the pass in the middle, 95 %";
         case.metrics.push(calibrate::VALUE.single(&how, value.value));
@@ -285,9 +309,12 @@ fn case(bench: &Bench<'_>, one: &Measured) -> Case {
             let source = format!("the largest of {passes} passes divided by the smallest, {tables}");
             case.metrics.push(calibrate::PASSES_SPREAD.single(&source, spread));
         }
-        if is_given && sets::CONSTANTS.contains(&one.name) {
-            let given = if one.name == SCALE { one.now } else { sets::rounded(value.value) };
-            case.metrics.push(calibrate::GIVEN.single("the measured value at one of ten steps a decade", given));
+        if let Some(given) = constants.given(one) {
+            let source = match one.name {
+                RANDOM_PAGE => "the measured value at one of ten steps a decade, or seq_page_cost's where that is more",
+                _ => "the measured value at one of ten steps a decade",
+            };
+            case.metrics.push(calibrate::GIVEN.single(source, given));
         }
     }
     case.metrics.extend(calibrate::TIME.of_samples(source, &one.passes.samples()));
@@ -417,5 +444,35 @@ mod tests {
         };
         assert_eq!(given_beside([0.05, 0.051, 0.05]), [true, true]);
         assert_eq!(given_beside([0.05, -0.01, 0.04]), [false, false]);
+    }
+
+    #[test]
+    fn a_block_at_random_that_took_less_than_one_in_sequence_is_given_the_cost_that_the_set_has() {
+        let block = |name, micros: f64, now| {
+            let one = measured(name, &[[micros, micros * 1.01, micros]; 3], now);
+            Measured { state: Some(State::Cached), ..one }
+        };
+        let given = |random: f64| {
+            let row = measured(SCALE, &[[0.05, 0.051, 0.05]; 3], 0.01);
+            let all = vec![block(SEQ_PAGE, 0.5, 1.0), block(RANDOM_PAGE, random, 4.0), row];
+            let mut constants = Constants { all, sweeps: Vec::new() };
+            constants.settle();
+            let set = constants.sets().into_iter().find(|set| set.name == State::Cached.name()).unwrap();
+            let of_set = |name: &str| set.values.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
+            for one in &constants.all {
+                assert_eq!(constants.given(one), of_set(one.name), "{}", one.name);
+            }
+            of_set(RANDOM_PAGE) == of_set(SEQ_PAGE)
+        };
+        assert_eq!([0.3, 0.8].map(given), [true, false]);
+    }
+
+    #[test]
+    fn what_workers_cost_in_some_passes_is_not_shown_beside_the_finding_that_it_was_not_measured() {
+        let [tuple, setup] = parallel::COSTS.map(|name| measured(name, &[[1.0; 3]; 2], 0.1));
+        let all = vec![tuple, measured(SCALE, &[[0.05; 3]; 3], 0.01), setup];
+        let mut constants = Constants { all, sweeps: Vec::new() };
+        constants.leave_out_parallel();
+        assert_eq!(constants.all.iter().map(|one| one.name).collect::<Vec<_>>(), [SCALE]);
     }
 }

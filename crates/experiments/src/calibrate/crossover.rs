@@ -151,8 +151,8 @@ pub(super) fn absent(scan: Duration, scans: u32, limit: Duration) -> Option<Find
         let [scan, all, limit] = [scan, all, limit].map(|time| format_nanos(time.as_nanos() as f64));
         format!(
             "The number of rows from which each path is the fastest was not measured: a full scan of the table takes \
-             {scan}, and {scans} of them {all}, longer than the limit of {limit}. A smaller --payload or a larger \
-             --time-limit makes it possible."
+             {scan}, and {scans} of them {all}, longer than the limit of {limit}. A smaller --payload makes it \
+             possible."
         )
     };
     (all > limit).then(|| row::ABSENT_CROSSOVER.of(message()))

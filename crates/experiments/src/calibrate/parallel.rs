@@ -18,6 +18,9 @@ const PARTS: [u64; 4] = [64, 16, 4, 2];
 const FORCING: &str = "debug_parallel_query";
 const FORCING_BEFORE_16: &str = "force_parallel_mode";
 
+/// Both costs.
+pub(super) const COSTS: [&str; 2] = ["parallel_tuple_cost", "parallel_setup_cost"];
+
 /// Measures both costs; the reason where the server started no worker.
 pub(super) fn measure(
     bench: &mut Bench<'_>,
@@ -53,9 +56,10 @@ pub(super) fn measure(
     let source = "execution time by EXPLAIN with one worker that hands over a part of the rows, less the same without; \
                   line over four parts";
     let of = |name, ending: &str, micros| Cost { name, micros, source: format!("{source}, {ending}") };
+    let [tuple, setup] = COSTS;
     Ok(Ok(vec![
-        of("parallel_tuple_cost", "its slope", lines.iter().map(|line| line.slope).collect()),
-        of("parallel_setup_cost", "its beginning", lines.iter().map(|line| line.intercept).collect()),
+        of(tuple, "its slope", lines.iter().map(|line| line.slope).collect()),
+        of(setup, "its beginning", lines.iter().map(|line| line.intercept).collect()),
     ]))
 }
 

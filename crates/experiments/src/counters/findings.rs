@@ -8,6 +8,7 @@ use measure::schema::counters::findings as row;
 use measure::schema::events::findings as events_row;
 use measure::schema::{counters, events as schema};
 use measure::{Case, Finding, Nanos, Unit};
+use sys::process::Ending;
 use sys::valgrind::{Counted, Simulated, ValgrindError};
 
 use super::metrics::Observed;
@@ -73,6 +74,16 @@ pub(super) fn command_failed(who: &str, status: ExitStatus) -> Option<Finding> {
         (None, None) => "ended in an unknown way".into(),
     };
     Some(row::COMMAND_FAILED.of(format!("{who} {how}; the counts are those up to there.")))
+}
+
+/// That the command did not end by itself, but because the run was interrupted.
+pub(super) fn command_interrupted(ending: Ending, elapsed: Nanos) -> Option<Finding> {
+    let seconds = three_digits(elapsed.as_seconds());
+    let message = format!(
+        "The command was interrupted after {seconds} s; the counts are those up to there. The kernel's account lacks \
+         processes for which the command had not waited."
+    );
+    (ending != Ending::ByItself).then(|| row::COMMAND_INTERRUPTED.of(message))
 }
 
 /// What was counted in a second run, under valgrind; its failure is a finding, because the rest was counted.

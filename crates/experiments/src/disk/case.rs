@@ -58,11 +58,11 @@ pub(super) fn read(
     let job = Job {
         device: setting.device.as_ref(),
         method: workload.method,
-        never_written: setting.never_written(&ask.plans),
+        stored: setting.stored(&ask.plans),
         plans: &ask.plans,
         parameters: ask.case,
         what: ask.what,
         page_cache: setting.page_cache(),
     };
-    reading::run(machine, job, journal)
+    reading::run(machine, job, journal).map_err(ExperimentError::advised)
 }

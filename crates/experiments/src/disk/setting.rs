@@ -6,6 +6,7 @@ use std::time::Duration;
 use device::Device;
 use device::pattern::{Offsets, Pattern, Span};
 use device::plan::ReadPlan;
+use device::tier::Stored;
 use measure::Parameters;
 use measure::quantity::size_in_words;
 use measure::random::mix;
@@ -119,10 +120,10 @@ impl<'a> Setting<'a> {
         Span { offset: (self.device.size() - length) / block * block, length }
     }
 
-    /// Share of what these plans read that was never written, which is the file's own share only where all is read.
-    pub(super) fn never_written(&self, plans: &[ReadPlan]) -> f64 {
+    /// What the file system stores of what these plans read, whose shares are those of the file only where all is read.
+    pub(super) fn stored(&self, plans: &[ReadPlan]) -> Stored {
         let witnesses = self.device.witnesses();
-        witnesses.target().map_or(0.0, |target| region::never_written(target, &spans(plans)))
+        witnesses.target().map_or_else(Stored::default, |target| region::stored(target, &spans(plans)))
     }
 
     /// What helps where the page cache serves the reads.
@@ -231,6 +232,15 @@ fn span(path: &Path, size: u64, view: &View, parameters: &DiskParameters) -> Res
         let sentence = format!("a span of {length} holds no block of {block}: give a larger --span");
         return Err(ExperimentError::Parameters(sentence));
     }
+    if parameters.span.is_none() && length < block && block <= rest {
+        return Err(ExperimentError::Parameters(format!(
+            "a zone is a third of what there is, and a third of {} in {} holds no block of {}: give a smaller \
+             --block-size",
+            size_in_words(rest),
+            path.display(),
+            size_in_words(block)
+        )));
+    }
     if length > rest || length < block {
         return Err(ExperimentError::Parameters(format!(
             "{} holds {}: {} from offset {} on are not in it; give a smaller --span or --offset",
@@ -276,6 +286,15 @@ mod tests {
             let refused = Setting::open(Path::new("model:ssd"), &parameters).map(|_| ()).unwrap_err().to_string();
             assert!(refused.contains(&format!("works with one worker: {advice}")), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_file_whose_thirds_hold_no_block_is_not_said_to_be_smaller_than_a_block() {
+        let zones = View::Zones(vec![Zone::Outer, Zone::Inner]);
+        let refused = span(Path::new("small.dat"), 16 << 10, &zones, &DiskParameters::default());
+        let refused = refused.map(|span| span.length).unwrap_err().to_string();
+        assert!(refused.starts_with("a zone is a third of what there is"), "{refused}");
+        assert!(refused.ends_with("give a smaller --block-size"), "{refused}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn cases(
     let conditions = Conditions::now(bench.machine);
     let mut samples: Vec<Vec<JoinCost>> = group.variants.iter().map(|_| Vec::new()).collect();
     for round in 0..repeat {
-        let left = u32::try_from((repeat - round) * group.variants.len()).unwrap_or(u32::MAX);
+        let left = u32::try_from((repeat - round).saturating_mul(group.variants.len())).unwrap_or(u32::MAX);
         journal.step(&what, facts.join_time.saturating_mul(left));
         for turn in 0..group.variants.len() {
             bench.machine.stop.check()?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter, reap_batch_for};
+use device::tier::Stored;
 use device::workers::Team;
 use device::{Device, Slots};
 use measure::schema::{ladder, reads};
@@ -24,8 +25,8 @@ const COUNTED_MAX: Duration = Duration::from_secs(3);
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) device: &'a dyn Device,
-    /// Share of it that was never written.
-    pub(super) never_written: f64,
+    /// What the file system stores of it.
+    pub(super) stored: Stored,
 }
 
 /// Random blocks of all of a device, `depth` at a time.
@@ -72,7 +73,7 @@ pub(super) fn measure(
     let job = Job {
         device: source.device,
         method: None,
-        never_written: source.never_written,
+        stored: source.stored,
         plans: &[plan],
         parameters: Parameters::new(),
         what,

@@ -2,6 +2,7 @@
 
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
+use device::tier::Stored;
 use measure::Nanos;
 use measure::schema::{ladder, reads};
 
@@ -38,7 +39,7 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
         journal.find_all(findings::without_direct_io(filesystem.as_deref()));
         return Ok(());
     }
-    let source = Source { device: storage.device.as_ref(), never_written: check_region(steps, journal)? };
+    let source = Source { device: storage.device.as_ref(), stored: check_region(steps, journal)? };
     let mut found = Found { logical: steps.logical.get(), ..Found::default() };
     round_trip(steps, source, journal)?;
     let single = plan(steps, 1, StopAfter::Time(SINGLE_TIME));
@@ -57,19 +58,20 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
     if !steps.machine.stop.requested() {
         journal.find_all(findings::report(&found, !storage.foreign));
         if found.sequential.is_some() && storage.device.witnesses().target().is_some() {
-            journal.find_all(reading::huge_page_buffers(sequential.pages));
+            let setting = steps.machine.host.huge_pages.as_deref();
+            journal.find_all(reading::huge_page_buffers(sequential.pages, setting));
         }
     }
     Ok(())
 }
 
-/// A file of one's own has data; a device that was named is looked at before it is believed. Returns the share that
-/// was never written.
-fn check_region(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<f64, ExperimentError> {
+/// A file of one's own has data; a device that was named is looked at before it is believed. Returns what the
+/// file system stores of it.
+fn check_region(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<Stored, ExperimentError> {
     let whole = Span { offset: 0, length: steps.storage.device.size() };
     match steps.storage.device.witnesses().target() {
         Some(target) => region::check(target, &[whole], BLOCK, steps.parameters.seed(), journal),
-        None => Ok(0.0),
+        None => Ok(Stored::default()),
     }
 }
 
@@ -219,7 +221,7 @@ mod tests {
             storage.device = Box::new(Narrow { device: storage.device, depth_max });
             let (left, logical) = (Cell::new(Duration::ZERO), Cell::default());
             let steps = Steps { parameters: &parameters, machine: &machine, storage: &storage, left, logical };
-            let source = Source { device: storage.device.as_ref(), never_written: 0.0 };
+            let source = Source { device: storage.device.as_ref(), stored: Stored::default() };
             let best = best_depth(&steps, source, &mut journal).unwrap();
             assert!(best.is_some() == expected.is_some() && best <= expected, "{best:?} of at most {depth_max}");
             let message = journal.message("untried-depths").unwrap();

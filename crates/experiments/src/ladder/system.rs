@@ -2,6 +2,7 @@
 
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
+use device::tier::Stored;
 use measure::Nanos;
 use sys::file::{Caching, Target};
 use sys::time::system_call;
@@ -53,7 +54,7 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
         stop_after: StopAfter::Time(Nanos::from_millis(1000)),
         ..warming
     };
-    let source = Source { device: &cached, never_written: 0.0 };
+    let source = Source { device: &cached, stored: Stored::default() };
     let measured = measure(steps, source, plan, "page-cache-read", journal)?;
     if !measured.interrupted {
         journal.find_all(findings::page_cache_lost(measured.verdict.as_ref()));

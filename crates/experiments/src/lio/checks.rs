@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use device::audit::{Audit, AuditCounts};
-use device::tier::{Evidence, Tier};
+use device::tier::{Evidence, Stored, Tier};
 use measure::schema::lio::parameters as named;
 use measure::schema::subjects::findings as row;
 use measure::schema::{Parameter, lio as schema};
@@ -115,7 +115,7 @@ fn physical(
 /// Why direct reads of this many bytes have no physical cost: some file systems accept direct I/O and answer from
 /// memory. `None` where the kernel counted the bytes as fetched or counts nothing here, and where nothing was read.
 pub(super) fn not_from_storage(asked: u64, counts: AuditCounts) -> Option<Finding> {
-    let evidence = Evidence { caching: Caching::Direct, issued: asked, counts, never_written: 0.0, layer: None };
+    let evidence = Evidence { caching: Caching::Direct, issued: asked, counts, stored: Stored::default(), layer: None };
     let verdict = evidence.verdict();
     let message = || {
         format!(

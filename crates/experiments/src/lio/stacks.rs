@@ -23,15 +23,30 @@ pub(super) fn names(stacks: &[Vec<usize>]) -> Vec<Stack> {
 
 /// The names at an address without their types, which are longer than any box.
 fn short_names(address: usize) -> Stack {
-    let without_types = |name: &String| {
-        let mut depth = 0_i32;
-        let kept = name.chars().filter(|letter| {
-            depth += i32::from(*letter == '<');
-            let is_kept = depth == 0;
-            depth -= i32::from(*letter == '>');
-            is_kept
-        });
-        Some(kept.collect::<String>()).filter(|short| !short.is_empty()).unwrap_or_else(|| name.clone())
-    };
-    sampler::names(address).iter().map(without_types).collect()
+    sampler::names(address).iter().map(|name| without_types(name)).collect()
+}
+
+fn without_types(name: &str) -> String {
+    let (mut depth, mut before) = (0_i32, ' ');
+    let kept = name.chars().filter(|letter| {
+        depth += i32::from(*letter == '<');
+        let is_kept = depth == 0;
+        // The arrow of a function's type closes no bracket.
+        depth -= i32::from(*letter == '>' && before != '-');
+        before = *letter;
+        is_kept
+    });
+    Some(kept.collect::<String>()).filter(|short| !short.is_empty()).unwrap_or_else(|| name.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arrow_of_a_function_among_the_types_does_not_take_the_name_behind_it_away() {
+        assert_eq!(without_types("<Box<dyn FnOnce() -> u32> as FnOnce<()>>::call_once"), "::call_once");
+        assert_eq!(without_types("read::<fn(u8) -> u8>::all"), "read::::all");
+        assert_eq!(without_types("<u8>"), "<u8>");
+    }
 }

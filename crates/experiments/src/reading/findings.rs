@@ -7,7 +7,7 @@ use device::windows::{WINDOW, Window};
 use device::workers::Reading;
 use measure::change_point::{Segment, is_change};
 use measure::quantity::{format_nanos, three_digits};
-use measure::schema::reads::findings as row;
+use measure::schema::reads::{SERVICE_TIME, findings as row};
 use measure::{Finding, Nanos, Unit};
 use sys::file::Caching;
 use sys::memory::Pages;
@@ -44,8 +44,10 @@ pub(super) fn report(
     let outcome = &reading.outcome;
     let asked: f64 = job.plans.iter().filter_map(|plan| plan.rate).sum();
     if outcome.latency.reads() > 1 {
-        let reached = outcome.latency.reads() as f64 / outcome.elapsed.as_seconds().max(1e-9);
-        journal.find_all(rate_not_reached(asked, reached));
+        let elapsed = outcome.elapsed.as_seconds().max(1e-9);
+        let reached = outcome.latency.reads() as f64 / elapsed;
+        let service = outcome.service.as_ref().and_then(mean_seconds).unwrap_or(0.0);
+        journal.find_all(rate_not_reached(asked, reached, service / elapsed));
     }
     let counted = outcome.service.as_ref().unwrap_or(&outcome.latency).longest();
     journal.find_all(stalled_at_end(outcome.late, counted, &job.what));
@@ -57,9 +59,16 @@ fn fallback(fallbacks: &[&str]) -> Option<Finding> {
     (!fallbacks.is_empty()).then(|| row::METHOD_FALLBACK.of(format!("{}.", fallbacks.join(". "))))
 }
 
-/// An open loop that could not be held at its rate: its latencies are a queue that grows with the run then.
-fn rate_not_reached(asked: f64, reached: f64) -> Option<Finding> {
-    if asked <= 0.0 || reached >= asked * RATE_REACHED {
+/// The mean of what a meter counted.
+fn mean_seconds(meter: &Meter) -> Option<f64> {
+    Some(meter.metric(&SERVICE_TIME, "")?.statistics.mean / 1e6)
+}
+
+/// An open loop that could not be held at its rate: its latencies are a queue that grows with the run then. `a_read` is
+/// the part of the time that a read takes: reads that began within that part before the end were still in flight at the
+/// end, and were not missed.
+fn rate_not_reached(asked: f64, reached: f64, a_read: f64) -> Option<Finding> {
+    if asked <= 0.0 || reached >= asked * RATE_REACHED * (1.0 - a_read.min(1.0)) {
         return None;
     }
     let message = format!(
@@ -211,12 +220,13 @@ fn changed([before, after]: [&Level; 2], what: &str) -> Finding {
     finding.with("before", levels[0], unit).with("after", levels[1], unit)
 }
 
-/// What buffers on huge pages do for large reads in sequence, once in a run.
-pub fn huge_page_buffers(pages: Pages) -> Option<Finding> {
+/// What buffers on huge pages do for large reads in sequence, once in a run. Where the machine's `setting` for such
+/// pages is `never`, there are none.
+pub fn huge_page_buffers(pages: Pages, setting: Option<&str>) -> Option<Finding> {
     let message = "Reads in sequence go into buffers on huge pages: 1 MiB is one request to the device. Programs with \
                    ordinary buffers (fio, dd, most databases) send several smaller ones and may get half as much: \
                    --huge-pages off measures that.";
-    (pages == Pages::Huge).then(|| row::HUGE_PAGE_BUFFERS.of(message))
+    (pages == Pages::Huge && setting != Some("never")).then(|| row::HUGE_PAGE_BUFFERS.of(message))
 }
 
 #[cfg(test)]

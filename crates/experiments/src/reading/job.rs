@@ -1,7 +1,7 @@
 //! A reading to be done, and what came of it.
 
 use device::plan::ReadPlan;
-use device::tier::{Tier, Verdict};
+use device::tier::{Stored, Tier, Verdict};
 use device::{Device, Unwitnessed};
 use measure::schema::Spec;
 use measure::{Case, Metric, Parameters};
@@ -17,8 +17,8 @@ pub struct Job<'a> {
     pub device: &'a dyn Device,
     /// How to ask the kernel, where it is asked; `None` for the method that costs least.
     pub method: Option<&'static MethodRow>,
-    /// Share of the region that was never written.
-    pub never_written: f64,
+    /// What the file system stores of the region.
+    pub stored: Stored,
     /// One plan a worker.
     pub plans: &'a [ReadPlan],
     /// What the cases are called.

@@ -23,13 +23,15 @@ pub(super) fn report(path: &str, measured: &[(Pass, u64, Measured)]) -> Vec<Find
     let of =
         |pass: Pass| measured.iter().find(|(this, blocks, _)| *this == pass && *blocks == 1).map(|(_, _, one)| one);
     let latency = |pass: Pass| of(pass)?.metric(&reads::READ_LATENCY).map(|metric| metric.statistics);
+    // Blocks that the page cache could not hold came from storage in its pass too: their time is not that of the cache.
+    let cached = latency(Pass::PageCached).filter(|_| !of(Pass::PageCached).is_some_and(Measured::is_of_device));
     if let (Some(again), Some(hot)) = (of(Pass::StorageCached), latency(Pass::StorageCached)) {
         // Where a cache of this host answered the second time, the first says nothing of the storage.
         let first = latency(Pass::FirstTouch).filter(|_| again.is_of_device());
         let first = first.and_then(|first| first_touch(first, hot));
-        let all = [tier(path, again, hot), published(hot, latency(Pass::PageCached), again), first];
+        let all = [tier(path, again, hot), published(hot, cached, again), first];
         all.into_iter().flatten().collect()
-    } else if let Some(cached) = latency(Pass::PageCached) {
+    } else if let Some(cached) = cached {
         let message =
             format!("One block of {path} from the page cache takes {}: memory, not storage.", micros(cached.median));
         vec![row::ANSWER_ROUNDTRIP.of(message)]

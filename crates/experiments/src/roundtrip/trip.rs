@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use device::pattern::Span;
+use device::tier::Stored;
 use device::workers::Team;
 use device::{Device, Witnesses, content};
 use measure::schema::roundtrip::parameters;
@@ -40,7 +41,7 @@ pub(super) struct Trip<'a> {
     machine: &'a Machine,
     device: Box<dyn Device>,
     method: &'static MethodRow,
-    never_written: Cell<f64>,
+    stored: Cell<Stored>,
     /// Passes that are still to come, over this path and those behind it: for the time left.
     passes_left: Cell<u32>,
 }
@@ -56,8 +57,8 @@ impl<'a> Trip<'a> {
         let layout = Layout { path, parameters, size: device.size() };
         layout.check(device.alignment().offset)?;
         let method = method("sync").expect("the plainest method is always in the table");
-        let (never_written, passes_left) = (Cell::new(0.0), Cell::new(0));
-        Ok(Trip { layout, machine, device, method, never_written, passes_left })
+        let (stored, passes_left) = (Cell::new(Stored::default()), Cell::new(0));
+        Ok(Trip { layout, machine, device, method, stored, passes_left })
     }
 
     /// Takes the number of passes over the paths behind this one; gives it with that of its own.
@@ -114,10 +115,10 @@ impl<'a> Trip<'a> {
         self.layout.path.display().to_string()
     }
 
-    /// Looks which part of the file was ever written, and reports a file system without direct I/O.
+    /// Looks what the file system stores of the file, and reports a file system without direct I/O.
     fn look_at(&self, target: &Target, journal: &mut dyn Journal) {
         let whole = Span { offset: 0, length: target.size() };
-        self.never_written.set(region::check_extents(target, &[whole], journal));
+        self.stored.set(region::check_extents(target, &[whole], journal));
         journal.find_all(findings::no_direct_io(&self.path(), target.caching(), self.layout.parameters.evict));
     }
 
@@ -169,7 +170,7 @@ impl<'a> Trip<'a> {
         let job = Job {
             device,
             method: Some(self.method),
-            never_written: self.never_written.get(),
+            stored: self.stored.get(),
             plans: &[self.layout.plan(requests, requests.count * warm_up, requests.count * rounds)],
             parameters: self.layout.case(pass, requests),
             what,

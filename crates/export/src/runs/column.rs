@@ -9,7 +9,7 @@ use measure::{Metric, Statistics};
 use serde_json::Value;
 
 use super::line::Line;
-use crate::table::Nullable;
+use crate::table::{Nullable, without_nul};
 
 /// A column of the rows of runs.
 pub struct RunColumn {
@@ -213,7 +213,7 @@ pub(super) fn in_csv(value: &Nullable<'_>) -> String {
     match value {
         Nullable::Integer(value) => value.map_or(String::new(), |value| value.to_string()),
         Nullable::Real(value) => value.map_or(String::new(), |value| value.to_string()),
-        Nullable::Text(value) => value.as_deref().unwrap_or_default().into(),
+        Nullable::Text(value) => without_nul(value.as_deref().unwrap_or_default()).into(),
         Nullable::Flag(value) => value.map_or(String::new(), |value| value.to_string()),
         Nullable::Moment(value) => {
             let moment = value.and_then(|micros| Timestamp::from_microsecond(micros).ok());

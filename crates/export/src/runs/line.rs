@@ -7,6 +7,8 @@ use measure::sorting;
 use measure::{Case, Finding, Metric, Run};
 use serde_json::Value;
 
+use crate::table::without_nul;
+
 /// Findings that say why a number is absent: their ids, or how these begin.
 const ABSENT: [&str; 2] = ["absent-", "contender-absent"];
 
@@ -66,7 +68,11 @@ pub(super) fn each(run: &Run, words: &Words, take: &mut dyn FnMut(&Line<'_>) -> 
 fn parameters(case: &Case) -> String {
     let mut parameters: Vec<(&String, &Value)> = case.parameters.iter().collect();
     sorting::by_key(&mut parameters, |(name, _)| *name);
-    Value::Object(parameters.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()).to_string()
+    let kept = |value: &Value| match value {
+        Value::String(text) => Value::from(without_nul(text)),
+        other => other.clone(),
+    };
+    Value::Object(parameters.into_iter().map(|(name, value)| (name.clone(), kept(value))).collect()).to_string()
 }
 
 impl<'a> Line<'a> {

@@ -239,6 +239,46 @@ fn the_sql_gives_the_profiles_of_real_traces_to_the_nanosecond() {
     assert_same(&files);
 }
 
+/// The panels of exported events.
+const PANELS: &str = include_str!("../../../../dashboards/events.json");
+
+#[test]
+fn a_panel_of_events_does_not_take_the_think_time_of_the_client_for_network() {
+    if !has("duckdb") {
+        return;
+    }
+    let thought = "WAIT #140: nam='SQL*Net message from client' ela= 2000000 driver id=1413697536 #bytes=1 p3=0 \
+                   obj#=56 tim=3097300\n";
+    let (_folder, path) = file_of(&format!("{TRACE}{thought}"), "a.trc");
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("events");
+    export(&[path], &folder);
+    let dashboard: serde_json::Value = serde_json::from_str(PANELS).unwrap();
+    let mut panels = dashboard["panels"].as_array().unwrap().iter();
+    let panel = panels.find(|panel| panel["title"] == "Where the response time went").unwrap();
+    let sql = panel["targets"][0]["rawSql"].as_str().unwrap();
+    let tables = [("readpath_calls", "'calls.parquet'"), ("readpath_waits", "'waits.parquet'")];
+    let values = tables.into_iter().chain([("${session:sqlstring}", "'12.345'")]);
+    let sql = values.fold(sql.to_string(), |sql, (name, value)| sql.replace(name, value));
+    let found = rows(&folder, &sql);
+    for class in [["think-time", "2000000000"], ["network", "90003000"]] {
+        assert!(found.contains(&class.map(String::from).to_vec()), "{class:?}: {found:?}");
+    }
+}
+
+#[test]
+fn a_text_that_ends_with_a_nul_does_not_keep_the_events_out_of_postgresql() {
+    if !has("duckdb") {
+        return;
+    }
+    let (_folder, path) = file_of(&TRACE.replacen("select seq\n", "select seq\0\n", 1), "a.trc");
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("events");
+    export(&[path], &folder);
+    let sql = "SELECT length(text), unicode(right(text, 1)) FROM 'statements.parquet' WHERE depth = 1";
+    assert_eq!(rows(&folder, sql), [["11", "65533"]]);
+}
+
 #[test]
 fn a_row_group_has_rows_of_one_file_only() {
     if !has("duckdb") {

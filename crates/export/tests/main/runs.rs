@@ -170,6 +170,41 @@ fn csv_and_parquet_hold_the_same_rows() {
 }
 
 #[test]
+fn a_text_that_ends_with_a_nul_does_not_keep_the_rows_out_of_postgresql() {
+    let (folder, mut runs) = (TempDir::new().unwrap(), runs());
+    runs[0].cases[0].parameters.insert("text".into(), "select seq\0".into());
+    runs[0].host.cpu = Some("a name\0".into());
+    let (path, _) = written(&folder, "rows.csv", &runs);
+    let csv = fs::read_to_string(path).unwrap();
+    assert!(csv.contains("select seq\u{fffd}") && csv.contains("a name\u{fffd}"));
+    assert!(!csv.contains('\0') && !csv.contains("\\u0000"));
+}
+
+/// The module that reads the rows in Python.
+const MODULE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/python");
+
+#[test]
+fn a_statement_of_a_megabyte_does_not_keep_the_python_module_from_all_other_rows() {
+    if !has("csv") {
+        return;
+    }
+    let (folder, mut runs) = (TempDir::new().unwrap(), runs());
+    runs[0].cases[0].parameters.insert("text".into(), "x".repeat(1 << 20).into());
+    let (_, rows) = written(&folder, "rows.csv", &runs);
+    // In the place of the program, which writes such a file.
+    let program = "import os, readpath, shutil, sys\n\
+                   table = os.path.join(sys.argv[1], 'rows.csv')\n\
+                   readpath._call = lambda words, _: shutil.copy(table, words[words.index('--output') + 1])\n\
+                   texts = readpath.rows()['parameters']\n\
+                   print(len(texts), max(len(text or '') for text in texts) >> 20)";
+    let mut python = Command::new("python3");
+    let python = python.args(["-c", program]).arg(folder.path()).env("PYTHONPATH", MODULE);
+    let output = python.env("PYTHONDONTWRITEBYTECODE", "1").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{rows} 1\n"));
+}
+
+#[test]
 fn a_case_has_one_text_of_its_parameters_whatever_their_order_and_an_interval_around_its_value() {
     if !has("duckdb") {
         return;

@@ -56,6 +56,11 @@ fn complaint(file: &SourceFile, function: &Function, exceptions: &[(&str, &str, 
 fn function_name(line: &str) -> Option<String> {
     let (before, after) = line.split_once("fn ")?;
     let qualifiers = ["pub", "pub(crate)", "pub(super)", "const", "async", "unsafe", "extern", "\"C\""];
+    // `pub(in crate::a)` has a space in it.
+    let before = match before.trim_start().strip_prefix("pub(in ").and_then(|rest| rest.split_once(')')) {
+        Some((_, qualifiers)) => qualifiers,
+        None => before,
+    };
     let is_declaration = before.split_whitespace().all(|word| qualifiers.contains(&word));
     let name: String = after.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
     (is_declaration && !name.is_empty()).then_some(name)

@@ -64,11 +64,11 @@ fn an_exception_for_a_long_function_can_only_shrink() {
 
 #[test]
 fn functions_are_counted_from_their_first_line_to_their_closing_brace() {
-    let text =
-        "trait T {\n    fn declared(&self) -> u8;\n    fn one(&self) {}\n}\n\npub const fn three() {\n    a;\n}\n";
+    let text = "trait T {\n    fn declared(&self) -> u8;\n    fn one(&self) {}\n}\n\n\
+                pub const fn three() {\n    a;\n}\n\npub(in crate::a) const fn within() {\n    a;\n}\n";
     let found: Vec<(String, usize)> =
         length::functions(text).into_iter().map(|function| (function.name, function.lines)).collect();
-    assert_eq!(found, [("one".into(), 1), ("three".into(), 3)]);
+    assert_eq!(found, [("one".into(), 1), ("three".into(), 3), ("within".into(), 3)]);
 }
 
 #[test]

@@ -29,13 +29,13 @@ impl TracedReads {
         TracedReads { clocks, ..TracedReads::default() }
     }
 
-    /// Adds what was traced since the last time. Reads that find no room count as lost records.
+    /// Adds what was traced since the last time. Reads and requests that find no room count as lost records.
     pub(crate) fn add(&mut self, mut more: Traced) {
         let known = &mut self.traced;
         known.records += more.records;
         known.lost += more.lost;
         if known.reads.len() + more.reads.len() > KEPT_MAX || known.requests.len() + more.requests.len() > KEPT_MAX {
-            known.lost += more.reads.len() as u64;
+            known.lost += (more.reads.len() + more.requests.len()) as u64;
             return;
         }
         known.reads.append(&mut more.reads);
@@ -80,8 +80,8 @@ mod tests {
     use profile::event::Ticks;
     use profile::observe::collector::THINK_TIME;
     use profile::observe::instruments::Instruments;
-    use profile::source::sampled::{Observed, State, TracedRead};
-    use profile::tables::read_tiers::ReadTier;
+    use profile::source::sampled::{Observed, State, TracedRead, TracedRequest};
+    use profile::tables::read_tiers::{Purpose, ReadTier};
 
     use super::super::intervals::intervals;
     use super::*;
@@ -93,6 +93,17 @@ mod tests {
         let (elapsed, file) = (Ticks::from_micros(5), "base/5/1".into());
         let (queue, service) = (Ticks::ZERO, Ticks::ZERO);
         TracedRead { process, begun, elapsed, tier, file, block: 1, blocks: 1, bytes: 8192, queue, service }
+    }
+
+    #[test]
+    fn requests_that_find_no_room_count_as_lost_too() {
+        let (queue, service) = (Ticks::ZERO, Ticks::ZERO);
+        let one = TracedRequest { process: 7, begun: 0, purpose: Purpose::Prefetch, bytes: 8192, queue, service };
+        let mut known = TracedReads::new((0, 0));
+        for count in [KEPT_MAX, 3] {
+            known.add(Traced { requests: vec![one; count], ..Traced::default() });
+        }
+        assert_eq!((known.traced.requests.len(), known.traced.lost), (KEPT_MAX, 3));
     }
 
     #[test]

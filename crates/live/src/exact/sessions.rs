@@ -99,7 +99,11 @@ impl Watched {
 
     fn share(&self, store: Duration, now: u64) -> (f64, Duration) {
         let time = Duration::from_nanos(self.until(now).saturating_sub(self.begun));
-        (self.changes.len() as f64 * store.as_secs_f64() / time.as_secs_f64().max(1e-9), time)
+        // The watch takes changes a moment before its beginning is noted: they are of no time that is known.
+        let before = self.changes.iter().take_while(|change| change.at < self.begun).count();
+        let lost = (self.changes.len() - before) as f64 * store.as_secs_f64();
+        let share = if time.is_zero() { 0.0 } else { (lost / time.as_secs_f64()).min(1.0) };
+        (share, time)
     }
 }
 
@@ -299,6 +303,18 @@ mod tests {
         sessions.look(Vec::new(), 6 * MILLI);
         let seen = sessions.finish(9 * MILLI);
         assert_eq!((seen.sessions, seen.gone, seen.intervals.len()), (1, 1, 0));
+        assert_eq!(seen.share_max, 0.0, "of no time nothing was taken");
+    }
+
+    #[test]
+    fn a_session_that_lives_for_a_moment_loses_no_more_than_its_time() {
+        let mut sessions = Sessions::new(Chosen::All, STORE, 0);
+        let (new, _) = sessions.look(vec![place(7, 1, State::Idle)], 0);
+        new.into_iter().for_each(|place| sessions.begin(place, 5 * MILLI));
+        // One change before the clock was read, and two within two µs.
+        [4_999_000, 5_001_000, 5_002_000].into_iter().for_each(|at| sessions.take(store(0, at, (0, IDLE))));
+        sessions.look(Vec::new(), 6 * MILLI);
+        assert_eq!(sessions.finish(9 * MILLI).share_max, 1.0);
     }
 
     #[test]

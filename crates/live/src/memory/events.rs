@@ -24,6 +24,9 @@ pub(super) struct Events {
 /// one wait before and after, and the view in the other one: now and then twice in turn.
 const SURE: u32 = 4;
 
+/// Most numbers that are kept because they have no name.
+const NUMBERS_MAX: usize = 1 << 12;
+
 impl Events {
     /// What is built into a major version.
     pub(super) fn of(major: u32) -> Events {
@@ -38,6 +41,9 @@ impl Events {
         }
         if let Some(name) = self.names.get(&wait).or_else(|| self.listed.get(&wait)) {
             return Some(Arc::clone(name));
+        }
+        if self.numbers.len() >= NUMBERS_MAX {
+            self.numbers.clear();
         }
         let numbered = || Arc::from(format!("{}:#{}", class(wait), wait & 0xffff));
         Some(Arc::clone(self.numbers.entry(wait).or_insert_with(numbered)))
@@ -220,6 +226,14 @@ mod tests {
         assert!(events.is_known(0x0700_0005) && !events.is_known(0x0700_0001));
         assert_eq!(events.name(0x0700_0005).as_deref(), Some("Extension:X"));
         assert_eq!(events.name(0x0700_0001).as_deref(), Some("Extension:#1"));
+    }
+
+    #[test]
+    fn memory_that_shows_ever_new_numbers_fills_none_of_ours() {
+        let mut events = Events::default();
+        for wait in 0x0b00_0000..0x0b00_0000 + 3 * NUMBERS_MAX as u32 {
+            assert!(events.name(wait).is_some() && events.numbers.len() <= NUMBERS_MAX);
+        }
     }
 
     #[test]

@@ -62,6 +62,7 @@ impl MemorySampler {
             variables: Variables { wait_event: 0, entry: 0 },
             processes: Vec::new(),
             shown: 0,
+            silent: HashMap::new(),
             // The thread that runs the tests starts no process, so that all of a test's stay.
             relatives: Relatives::of(own).unwrap(),
             has_ended: false,
@@ -106,6 +107,18 @@ fn sampler_of(numbers: &[u32], entries: &[u8], waits: &[u32]) -> MemorySampler {
     let mut sampler = MemorySampler { processes, shown: numbers.len(), ..MemorySampler::empty() };
     sampler.lay_out();
     sampler
+}
+
+#[test]
+fn a_process_that_never_shows_itself_has_the_list_of_processes_not_read_again_and_again() {
+    let mut sampler = MemorySampler { shown: 1, ..MemorySampler::empty() };
+    assert!(!sampler.is_whole(), "one that was started just now");
+    sampler.silent.insert(7, Instant::now());
+    assert!(!sampler.is_whole(), "it may wait for its client");
+    sampler.silent.insert(7, Instant::now().checked_sub(Duration::from_secs(61)).unwrap());
+    assert!(sampler.is_whole(), "the one that writes the log");
+    sampler.has_ended = true;
+    assert!(!sampler.is_whole());
 }
 
 #[test]

@@ -25,7 +25,7 @@ const NAP: Duration = Duration::from_millis(10);
 /// Records in a batch from which on the next one is read at once.
 const BATCH_LARGE: usize = 20_000;
 
-/// Most reads that wait to be taken: those of several seconds.
+/// Most reads, and most requests, that wait to be taken: those of several seconds.
 const WAITING_MAX: usize = 1 << 20;
 
 /// The moment of the wall clock, in µs since 1970, at a moment of the monotonic one, in ns.
@@ -68,6 +68,23 @@ struct Shared {
 struct Found {
     traced: Traced,
     files: Vec<Arc<str>>,
+}
+
+impl Found {
+    /// Adds what was traced. Reads and requests that find no room, because no look is made that takes them, count as
+    /// lost records.
+    fn add(&mut self, mut traced: Traced) {
+        let known = &mut self.traced;
+        known.records += traced.records;
+        known.lost += traced.lost;
+        let most = (known.reads.len() + traced.reads.len()).max(known.requests.len() + traced.requests.len());
+        if most > WAITING_MAX {
+            known.lost += (traced.reads.len() + traced.requests.len()) as u64;
+        } else {
+            known.reads.append(&mut traced.reads);
+            known.requests.append(&mut traced.requests);
+        }
+    }
 }
 
 impl Follower {
@@ -221,16 +238,7 @@ impl Work {
         traced.reads = ended.iter().filter_map(|read| self.read(read)).collect();
         let files = self.files.take_fresh();
         let mut found = self.shared.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = &mut found.traced;
-        known.records += traced.records;
-        known.lost += traced.lost;
-        if known.reads.len() + traced.reads.len() > WAITING_MAX {
-            // They are not taken: the server does not answer, and no look is made.
-            known.lost += traced.reads.len() as u64;
-        } else {
-            known.reads.append(&mut traced.reads);
-            known.requests.append(&mut traced.requests);
-        }
+        found.add(traced);
         found.files.extend(files);
     }
 
@@ -259,7 +267,23 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
+    use profile::source::sampled::TracedRequest;
+    use profile::tables::read_tiers::Purpose;
+
     use super::*;
+
+    #[test]
+    fn prefetch_that_no_look_takes_does_not_fill_memory_and_counts_as_lost() {
+        let (queue, service) = (Ticks::ZERO, Ticks::ZERO);
+        let one = TracedRequest { process: 7, begun: 0, purpose: Purpose::Prefetch, bytes: 8192, queue, service };
+        let of = |count: usize| Traced { requests: vec![one; count], records: 3 * count as u64, ..Traced::default() };
+        let mut found = Found::default();
+        for count in [WAITING_MAX - 1, 2, 1, 3] {
+            found.add(of(count));
+        }
+        let Traced { requests, records, lost, .. } = &found.traced;
+        assert_eq!((requests.len(), *lost, *records), (WAITING_MAX, 5, 3 * (WAITING_MAX as u64 + 5)));
+    }
 
     #[test]
     fn reads_are_placed_by_the_wall_clock_as_it_is_now() {

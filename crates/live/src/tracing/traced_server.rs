@@ -6,13 +6,17 @@ use std::time::{Duration, Instant};
 use profile::event::Merge;
 use profile::source::sampled::{AwaitedRead, Traced};
 use profile::tables::read_tiers::ByTier;
-use server::{ServerError, Session};
+use server::{ServerError, Session, Statements};
 use sys::watchpoint::since_1970;
 
 use super::events::By;
 use super::follower::Follower;
 use super::relations::{Relations, RelationsAnswer, RelationsQuestion};
 use super::waiting::{Request, waiting};
+use crate::burden::until_asked_again;
+
+/// How often the server is asked, at most.
+const ASKED_EVERY: Duration = Duration::from_millis(500);
 
 /// The first version that reads by other means than its backends' own calls, and which it is set to.
 const WITH_METHODS: u32 = 18;
@@ -38,6 +42,9 @@ pub(crate) struct TracedServer {
     tiers: ByTier,
     /// Sessions that wait for reads of others, as they were last asked for.
     waiting: Vec<AwaitedRead>,
+    /// When the server was asked last, and how long it worked for the last answer.
+    asked: Option<Instant>,
+    worked: Duration,
 }
 
 impl TracedServer {
@@ -54,6 +61,8 @@ impl TracedServer {
             misses_rings: false,
             tiers: ByTier::default(),
             waiting: Vec::new(),
+            asked: None,
+            worked: Duration::ZERO,
         }
     }
 
@@ -61,6 +70,7 @@ impl TracedServer {
     /// before has ended. Names of relations stay.
     pub(crate) fn begin(&mut self, session: &mut Session, is_local: bool) -> Result<(), ServerError> {
         self.follower = Err("the server could not be asked when it came back".into());
+        (self.asked, self.worked) = (None, Duration::ZERO);
         if session.facts().major() >= WITH_METHODS {
             self.method = session.text(METHOD, Some(WORKER))?;
         }
@@ -102,15 +112,24 @@ impl TracedServer {
     }
 
     /// What is to be asked now: names that are lacking, and sessions that wait for reads of others. `None` where
-    /// nothing is.
+    /// nothing is, and where the server was asked a moment ago: looks may be queries of which there are many a second.
     pub(crate) fn question(&mut self) -> Option<TracingQuestion> {
+        let every = until_asked_again(ASKED_EVERY, self.worked);
+        if self.asked.is_some_and(|asked| asked.elapsed() < every) {
+            return None;
+        }
         let waiting = self.method.as_deref() == Some(WORKER) && matches!(self.follower, Ok(Some(_)));
         let relations = self.relations.question();
-        (waiting || relations.is_some()).then_some(TracingQuestion { waiting, relations })
+        let is_some = waiting || relations.is_some();
+        if is_some {
+            self.asked = Some(Instant::now());
+        }
+        is_some.then_some(TracingQuestion { waiting, relations })
     }
 
-    /// Takes the answer.
-    pub(crate) fn learn(&mut self, answer: TracingAnswer) {
+    /// Takes the answer, for which the server worked so long.
+    pub(crate) fn learn(&mut self, answer: TracingAnswer, worked: Duration) {
+        self.worked = worked;
         // The answer may have come many looks later.
         let asked = self.at(answer.asked);
         self.waiting.extend(answer.waiting.into_iter().map(|request| request.at(asked)));
@@ -120,8 +139,10 @@ impl TracedServer {
     /// Asks for the last time, and waits for the answer.
     pub(crate) fn ask(&mut self, session: &mut Session) -> Result<(), ServerError> {
         self.relations.hasten();
+        self.asked = None;
         if let Some(question) = self.question() {
-            self.learn(question.ask(session)?);
+            let answer = question.ask(session)?;
+            self.learn(answer, Duration::ZERO);
         }
         Ok(())
     }
@@ -166,12 +187,21 @@ impl TracedServer {
         self.follower.as_ref().err().map(String::as_str)
     }
 
-    /// What it sends, for a dry run.
-    pub(crate) fn rehearse(session: &mut Session) -> Result<(), ServerError> {
+    /// What it sends when it begins, for a dry run.
+    pub(crate) fn rehearse_begin(session: &mut Session) -> Result<(), ServerError> {
         if session.facts().major() >= WITH_METHODS {
             session.text(METHOD, Some(WORKER))?;
+        }
+        Ok(())
+    }
+
+    /// What it sends again and again.
+    pub(crate) fn rehearse(session: &mut Session, statements: &Statements) -> Result<(), ServerError> {
+        if session.facts().major() >= WITH_METHODS {
+            statements.remark("at most twice a second, where I/O workers read the files:");
             waiting(session)?;
         }
+        statements.remark("at most twice a second, while files are read whose relation has no name yet:");
         Relations::rehearse(session)
     }
 
@@ -219,5 +249,37 @@ impl TracingQuestion {
         let waiting = if self.waiting { waiting(session)? } else { Vec::new() };
         let relations = self.relations.map(|question| question.ask(session)).transpose()?;
         Ok(TracingAnswer { asked, waiting, relations })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use server::{Address, Limits};
+
+    use super::*;
+
+    #[test]
+    fn a_server_each_of_whose_looks_is_a_query_is_asked_about_its_reads_twice_a_second_at_most() {
+        let mut tracing = TracedServer::new((Instant::now(), 0));
+        tracing.relations.want(vec!["base/5/1".into()]);
+        assert!(tracing.question().is_some());
+        assert!(tracing.question().is_none(), "the next look follows 20 ms later");
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds));
+        tracing.asked = ago(1);
+        assert!(tracing.question().is_some(), "no answer came");
+        tracing.worked = Duration::from_secs(1);
+        tracing.asked = ago(2);
+        assert!(tracing.question().is_none(), "it works for each answer for a second");
+        tracing.asked = ago(11);
+        assert!(tracing.question().is_some());
+        // At the end there is no later time.
+        let (statements, address) = (Statements::default(), Address::parse("postgres://me@localhost/shop").unwrap());
+        let recorder = (statements.clone(), 18);
+        let mut session = Session::rehearsal(&address, Limits::default(), Arc::default(), recorder).unwrap();
+        let before = statements.size().0;
+        tracing.ask(&mut session).unwrap();
+        assert!(statements.size().0 > before);
     }
 }

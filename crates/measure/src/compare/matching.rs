@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::ranked::{Ranked, is_ranked};
 use crate::case::{Case, Parameters};
 use crate::schema::calibrate::parameters as plan;
 use crate::schema::lio::parameters::SUBJECT;
@@ -130,15 +131,19 @@ fn major_version(name: &str) -> Option<(&str, &str, &str)> {
 /// Equal cases are paired in their order, so that a run that repeats a case is compared repetition by repetition.
 fn pair_without<'a>(before: &'a [Case], after: &'a [Case], changes: Vec<Change>, updates: Vec<Update>) -> Pairs<'a> {
     // A profile has thousands of cases: each side is walked once, and partners are found by their parameters' text.
+    let ranked = [before, after].map(Ranked::of);
     let mut partners: HashMap<String, VecDeque<usize>> = HashMap::new();
     for (index, case) in after.iter().enumerate() {
-        partners.entry(reduced(&case.parameters, &changes, &updates)).or_default().push_back(index);
+        if let Some(text) = reduced(&case.parameters, &changes, &updates, &ranked[1]) {
+            partners.entry(text).or_default().push_back(index);
+        }
     }
     let mut is_paired = vec![false; after.len()];
     let (mut pairs, mut only_before) = (Vec::new(), Vec::new());
     for case in before {
         // The names of the first run are the former ones.
-        let partner = partners.get_mut(&reduced(&case.parameters, &changes, &[])).and_then(VecDeque::pop_front);
+        let text = reduced(&case.parameters, &changes, &[], &ranked[0]);
+        let partner = text.and_then(|text| partners.get_mut(&text)?.pop_front());
         match partner {
             Some(index) => {
                 is_paired[index] = true;
@@ -152,8 +157,10 @@ fn pair_without<'a>(before: &'a [Case], after: &'a [Case], changes: Vec<Change>,
 }
 
 /// The parameters without those that are set aside, as one text in which their order does not matter. A database that
-/// was updated has its former name.
-fn reduced(parameters: &Parameters, changes: &[Change], updates: &[Update]) -> String {
+/// was updated has its former name, and a set whose name is a rank has its constants in place of it. `None` where these
+/// are not known: then nothing tells which set of another run it is.
+fn reduced(parameters: &Parameters, changes: &[Change], updates: &[Update], ranked: &Ranked) -> Option<String> {
+    let constants = if is_ranked(parameters) { Some(ranked.constants(parameters)?.to_string()) } else { None };
     let is_set_aside = |name: &str| changes.iter().any(|change| change.parameter == name);
     let kept = parameters.iter().filter(|(name, _)| !is_set_aside(name) && !is_outcome(parameters, name));
     let text = |name: &str, value: &Value| {
@@ -163,12 +170,13 @@ fn reduced(parameters: &Parameters, changes: &[Change], updates: &[Update]) -> S
     let mut kept: Vec<(&String, String)> = kept.map(|(name, value)| (name, text(name, value))).collect();
     sorting::ascending(&mut kept);
     // As a list of JSON texts no name or value can be mistaken for the border between two.
-    Value::from(kept.into_iter().flat_map(|(name, value)| [name.clone(), value]).collect::<Vec<_>>()).to_string()
+    let texts = kept.into_iter().flat_map(|(name, value)| [name.clone(), value]).chain(constants);
+    Some(Value::from(texts.collect::<Vec<_>>()).to_string())
 }
 
 /// Whether a parameter is what the run found and not what it was asked: the best depth and how it is read, the tier,
-/// the huge pages that the kernel had, the plans that a planner takes and how they were judged, and the offset of the
-/// inner zone or of a place of a sweep, which follows from the sizes of the device and of a block.
+/// the huge pages that the kernel had, the plans that a planner takes and how they were judged, the rank of a set, and
+/// the offset of the inner zone or of a place of a sweep, which follows from the sizes of the device and of a block.
 fn is_outcome(parameters: &Parameters, name: &str) -> bool {
     use crate::schema::disk::parameters as place;
     use crate::schema::{ladder::parameters as rung, roundtrip::parameters as pass};
@@ -179,6 +187,7 @@ fn is_outcome(parameters: &Parameters, name: &str) -> bool {
         || is_placed && name == place::OFFSET.name
         || [rung::HUGE_BYTES.name, pass::TIER.name].contains(&name)
         || FOUND_OF_PLANS.contains(&name)
+        || name == plan::CONSTANTS.name && is_ranked(parameters)
         || name == plan::VERDICT.name && !is_verdict_on_bounds(parameters)
 }
 

@@ -7,7 +7,7 @@ use crate::schema::conditions::CORE_ADDITIONS;
 use crate::schema::conditions::findings::{CORE_SHARED, CPU_THROTTLED, STOLEN_TIME};
 use crate::schema::ladder::findings::JUST_WRITTEN;
 use crate::schema::reads::findings::RATE_CHANGED;
-use crate::schema::{Spec, ladder, reads};
+use crate::schema::{Spec, calibrate, ladder, reads};
 use crate::statistics::Statistics;
 use crate::timeline::Timeline;
 use proptest::prelude::*;
@@ -303,6 +303,33 @@ fn a_verdict_or_a_plan_that_changed_between_two_calibrations_does_not_keep_a_que
         .collect();
     assert_eq!(found, [vec!["plan_then", "verdict"], vec![], vec!["advice"]]);
     assert_eq!(comparison.cases[0].outcomes[1].after, Some(json!("undecided")));
+}
+
+#[test]
+fn sets_that_have_only_the_rank_in_common_are_not_held_against_each_other_and_those_with_the_same_constants_are() {
+    let run = |sets: &[(&str, f64)], with_sets: bool| {
+        let of_set = |(name, cost): &(&str, f64)| {
+            let of_part = |part: &str, metric: Metric| {
+                let parameters = [("part", json!(part)), ("state", json!("cached")), ("constants", json!(name))];
+                case_of(&parameters, vec![metric])
+            };
+            let set = of_part("set", calibrate::SETTING.of("random_page_cost").single("t", *cost));
+            let query = of_part("query", calibrate::TIME_THEN.single("t", *cost));
+            with_sets.then_some(set).into_iter().chain([query])
+        };
+        run_of(sets.iter().flat_map(of_set).collect())
+    };
+    let (first, second) = ([("tried-1", 0.5), ("tried-2", 2.0)], [("tried-1", 3.0), ("tried-2", 0.5)]);
+    let comparison = compare(&run(&first, true), &run(&second, true));
+    let counts = |one: &Comparison| [one.cases.len(), one.only_before.len(), one.only_after.len()];
+    assert_eq!(counts(&comparison), [2, 2, 2], "{comparison:?}");
+    let rank = Change { parameter: "constants".into(), before: Some(json!("tried-1")), after: Some(json!("tried-2")) };
+    for case in &comparison.cases {
+        assert_eq!(case.outcomes, std::slice::from_ref(&rank));
+        assert_eq!(case.metrics[0].ratio, Some(1.0));
+    }
+    let unknown = run(&first[..1], false);
+    assert_eq!(counts(&compare(&unknown, &unknown)), [0, 1, 1], "the constants are not in the runs");
 }
 
 #[test]

@@ -94,6 +94,10 @@ metrics! {
 pub const SET_CONSTANTS: [&str; 5] =
     ["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"];
 
+/// How the names of sets begin whose number is a rank: the best of those that were only tried. In another run, the same
+/// name stands for another set.
+pub const RANKED: &str = "tried-";
+
 /// The settings of a set.
 const SETTINGS: Stems = Stems::OneOf(&SET_CONSTANTS);
 

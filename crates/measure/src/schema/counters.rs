@@ -28,6 +28,7 @@ findings! {
     ANSWER_IPC = Info "answer-ipc", "instructions a cycle, of 10 ms of processor time or more";
     PROCESS_ENDED = Warning "process-ended", "the process ended while it was counted";
     COMMAND_FAILED = Warning "command-failed", "the command ended with an exit code other than 0, or by a signal";
+    COMMAND_INTERRUPTED = Warning "command-interrupted", "the command was interrupted: its counts end there";
 }
 
 /// The experiment.

@@ -386,6 +386,7 @@ wait_classes! {
             "ges *", "gcs *", "OLAP *", "oradebug *", "rolling migration: cluster quiesce", "JS *", "ADR *", "AWR *",
             "Compression analysis", "Failed Logon Delay", "asynch descriptor resize", "ASM file metadata operation",
             "ASM background *", "ASM *", "Wait for *", "wait active processes", "Timeout:*", "Extension:*",
+            "ges1 *", "ges2 *",
         ],
     }
     /// Time in which the client asked for nothing.

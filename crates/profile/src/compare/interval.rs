@@ -136,8 +136,7 @@ impl Cut {
             });
         }
         let whole = std::mem::take(&mut ingested.profile);
-        let (kind, count) = (ProblemKind::PlacedByNeighbour, self.unstamped);
-        let unplaced = (count > 0).then_some(Problem { kind, count, first_file: 0, first_offset: 0 });
+        let unplaced = Problem::without_place(ProblemKind::PlacedByNeighbour, self.unstamped);
         let accounted = Accounted {
             context: whole.context,
             problems: whole.problems.into_iter().chain(unplaced).collect(),

@@ -91,7 +91,7 @@ fn add_times(found: &mut ProfileComparison, sides: &[Kept; 2]) {
     let [first, second] = sides.each_ref().map(|side| {
         let is_served = |class: &str| !Class::with_key(class).is_some_and(Class::is_idle);
         let served = side.times.iter().filter(|((class, event), _)| event.is_none() && is_served(class));
-        let served: Ticks = served.map(|(_, (_, total))| *total).sum();
+        let served = served.fold(Ticks::ZERO, |sum, (_, (_, total))| plus(sum, *total));
         alone(side.amount(served, side.side.executions))
     });
     found.response_time = change("", first, second);
@@ -157,10 +157,10 @@ impl Kept {
             "statement" if id() != OTHERS => {
                 let time = time(case, "response_time") - time(case, "think_time") - time(case, "idle");
                 let one = self.statements.entry(key_of(&id()).into()).or_default();
-                one.time += time;
+                one.time = plus(one.time, time);
                 let both = [one.executions, known(case, "executions")];
                 one.executions = both.into_iter().flatten().reduce(u64::saturating_add);
-                one.rows += count(case, "rows");
+                one.rows = one.rows.saturating_add(count(case, "rows"));
             }
             "statement_text" => drop(self.texts.insert(id(), text("text"))),
             "plan_line" => self.add_plan_line(id(), case),
@@ -209,8 +209,8 @@ fn side(run: &Run) -> ProfileSide {
         files: counts.then_some(files as u64),
         interval_us: of("summary").next().map_or(0.0, |case| value(case, "interval")),
         sampled_us: sampling.map(|case| value(case, "sampled")),
-        executions: counts.then(|| by_client().filter(is_execution).map(|case| count(case, "calls")).sum()),
-        rows: counts.then(|| by_client().map(|case| count(case, "rows")).sum()),
+        executions: counts.then(|| sum(by_client().filter(is_execution).map(|case| count(case, "calls")))),
+        rows: counts.then(|| sum(by_client().map(|case| count(case, "rows")))),
     }
 }
 
@@ -227,9 +227,20 @@ fn known(case: &Case, name: &str) -> Option<u64> {
     case.metric(name).map(|metric| metric.median() as u64)
 }
 
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+/// Greatest time of a case: a document is a text, and may say any number.
+const TIME_MAX: i64 = 1 << 60;
+
 /// Microseconds of the document, in ticks.
 fn time(case: &Case, name: &str) -> Ticks {
-    Ticks((value(case, name) * Ticks::PER_MICROSECOND as f64) as i64)
+    Ticks(((value(case, name) * Ticks::PER_MICROSECOND as f64) as i64).clamp(-TIME_MAX, TIME_MAX))
+}
+
+fn plus(one: Ticks, other: Ticks) -> Ticks {
+    Ticks(one.0.saturating_add(other.0))
 }
 
 #[cfg(test)]
@@ -237,6 +248,7 @@ mod tests {
     use measure::Parameters;
     use measure::run::SCHEMA;
     use measure::schema::profile as schema;
+    use measure::wait_class::CLASSES;
 
     use super::*;
 
@@ -281,6 +293,23 @@ mod tests {
         assert_eq!(counts, [("1", None, Some(3)), ("2", Some(0), Some(0))]);
         let document = serde_json::to_value(&found.statements[0]).unwrap();
         assert!(document["before"].get("count").is_none() && document["after"]["count"] == 3, "{document}");
+    }
+
+    #[test]
+    fn times_beyond_all_belief_in_a_document_overflow_no_sum() {
+        let statements: Vec<(String, f64)> = (0..20).map(|number| (format!("undeclared-{number}"), 1e300)).collect();
+        let statements: Vec<(&str, &str, u64, f64)> =
+            statements.iter().map(|(id, micros)| (id.as_str(), "", u64::MAX, *micros)).collect();
+        let mut first = run(&statements);
+        for known in CLASSES {
+            let class = [("table", "class"), ("class", known.key)];
+            let parameters: Parameters = class.iter().map(|(name, key)| ((*name).into(), (*key).into())).collect();
+            let metrics = vec![schema::TOTAL.single("trace", 1e300)];
+            first.cases.push(Case { metrics, ..Case::new(parameters) });
+        }
+        let found = compare_kept(&first, &run(&[("undeclared-1", "", 1, 1.0)]), 10);
+        assert!(found.statements[0].before.total_us > 7e16, "{:?}", found.statements);
+        assert!(found.response_time.before.total_us > 7e16, "{:?}", found.response_time);
     }
 
     #[test]

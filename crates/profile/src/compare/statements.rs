@@ -115,24 +115,20 @@ pub(super) fn pairs<'a>(before: Vec<Measured<'a>>, after: Vec<Measured<'a>>) -> 
     let names: [fn(&Measured<'a>) -> &'a str; 2] =
         [|one| if is_position(one.id) { "" } else { one.id }, |one| one.text.trim()];
     for name in names {
-        let mut partners: HashMap<&str, Measured> = HashMap::new();
-        let mut rest = Vec::new();
-        for one in std::mem::take(&mut pairs.after) {
+        let mut after: Vec<Option<Measured>> = std::mem::take(&mut pairs.after).into_iter().map(Some).collect();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (place, one) in after.iter().flatten().enumerate().filter(|(_, one)| !name(one).is_empty()) {
             // Of two with the same text the first one is held against its partner.
-            if name(&one).is_empty() || partners.contains_key(name(&one)) {
-                rest.push(one);
-            } else {
-                partners.insert(name(&one), one);
-            }
+            places.entry(name(one)).or_insert(place);
         }
         for one in std::mem::take(&mut pairs.before) {
-            match partners.remove(name(&one)) {
+            match places.remove(name(&one)).and_then(|place| after[place].take()) {
                 Some(partner) => pairs.both.push((one, partner)),
                 None => pairs.before.push(one),
             }
         }
-        pairs.after = rest;
-        pairs.after.extend(partners.into_values());
+        // In their order: which of two is the first one has to be the same in each run.
+        pairs.after = after.into_iter().flatten().collect();
     }
     pairs
 }
@@ -150,5 +146,17 @@ mod tests {
         let both: Vec<(&str, &str)> = pairs.both.iter().map(|(before, after)| (before.id, after.id)).collect();
         assert_eq!(both, [("folded-2", "folded-1")]);
         assert_eq!((pairs.before.len(), pairs.after.len()), (2, 1));
+    }
+
+    #[test]
+    fn of_many_statements_with_one_text_the_first_ones_are_a_pair_in_each_run() {
+        // A restored database: the identifiers are those of other tables.
+        let of = |id, text| Measured { id, text, ..Measured::default() };
+        let after = ["21", "22", "23", "24", "25", "26", "27", "28"];
+        for run in 0..8 {
+            let pairs = pairs(vec![of("11", "select 1")], after.map(|id| of(id, "select 1")).into());
+            let both: Vec<(&str, &str)> = pairs.both.iter().map(|(before, after)| (before.id, after.id)).collect();
+            assert_eq!(both, [("11", "21")], "run {run}");
+        }
     }
 }

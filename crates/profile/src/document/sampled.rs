@@ -174,14 +174,15 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
         }
         let calls = case.metrics.iter().position(|metric| metric.name == "calls").map(|at| case.metrics.remove(at));
         if let Some(calls) = calls.filter(|_| OF_SAMPLES.contains(&table.as_str())) {
-            case.metrics.extend(samples(sampled, &class, &calls));
+            case.metrics.extend(samples(sampled, (class.as_str(), is_whole), &calls));
         }
         let total = case.metrics.iter().find(|metric| metric.name == "total").map(Metric::median);
         if table == "class" && is_whole && is_sampled(&class) {
             let error = total.and_then(|total| share_error(total / served, sampled.samples));
             case.metrics.extend(error.map(|error| schema::SHARE_ERROR.single(FROM_SAMPLES, error)));
         }
-        if table == "statement" {
+        // The server counts what a statement did, and not for which session.
+        if table == "statement" && is_whole {
             let counted = ids.get(id.as_str()).and_then(|place| counters?.get(&StatementIndex(*place)));
             case.metrics.extend(counted.into_iter().flat_map(executions));
         }
@@ -222,9 +223,10 @@ fn served(cases: &[Case]) -> f64 {
 }
 
 /// Samples of a class or an event. A sample that met a process on a processor or ready for one is divided between two
-/// classes by the scheduler's account, and is counted with the first.
-fn samples(sampled: &Sampled, class: &str, calls: &Metric) -> Option<Metric> {
+/// classes by the scheduler's account, and is counted with the first: of the whole, not of each session.
+fn samples(sampled: &Sampled, (class, is_whole): (&str, bool), calls: &Metric) -> Option<Metric> {
     let count = match Class::with_key(class) {
+        Some(Class::Cpu) if !is_whole => return None,
         Some(Class::Cpu) => sampled.on_processor,
         Some(Class::RunQueue | Class::Stolen | Class::UnaccountedWithin | Class::UnaccountedBetween) => return None,
         _ => calls.median() as u64,

@@ -48,10 +48,21 @@ pub struct Problem {
     pub kind: ProblemKind,
     /// How often.
     pub count: u64,
-    /// In which file it happened first: a position in the order in which the files were read, from 0.
+    /// In which file it happened first: a position in the order in which the files were read, from 0;
+    /// [`Problem::NOWHERE`] where the source does not say it.
     pub first_file: u32,
     /// Where the first line stands in that file.
     pub first_offset: u64,
+}
+
+impl Problem {
+    /// The file of a problem whose place is not known.
+    pub const NOWHERE: u32 = u32::MAX;
+
+    /// One whose place is not known; `None` where it did not happen.
+    pub(crate) fn without_place(kind: ProblemKind, count: u64) -> Option<Problem> {
+        (count > 0).then_some(Problem { kind, count, first_file: Problem::NOWHERE, first_offset: 0 })
+    }
 }
 
 /// Kinds of problems.
@@ -59,6 +70,8 @@ pub struct Problem {
 pub enum ProblemKind {
     /// A number too large to be added: the line was left out of every sum.
     TooLarge,
+    /// A part of a session's time that is too long to be added: the interval leaves it out.
+    TimeTooLarge,
     /// A call's elapsed time is below zero; it was added as it stands.
     NegativeElapsed,
     /// The clock went back by more than a second: the interval leaves the hole out.
@@ -78,6 +91,8 @@ pub enum ProblemKind {
     UnknownCursorsShared,
     /// Declarations of statements beyond those that have a row of their own: they share one.
     StatementsShared,
+    /// The same of a source without declarations: executions and samples of statements that share a row.
+    FurtherStatements,
     /// Lines of cursors beyond those that are kept apart: they are under the shared row of unknown cursors.
     CursorsShared,
     /// Sessions beyond those that are kept apart: they share one.

@@ -129,6 +129,8 @@ pub struct Wait {
     pub event: EventIndex,
     /// How long.
     pub elapsed: Ticks,
+    /// How long the pause of the client is of which this is a part; zero where this is all of it.
+    pub pause: Ticks,
     /// Standard error of `elapsed`: zero where the source measured it, above zero where it estimated it, such as from
     /// samples.
     pub elapsed_error: Ticks,
@@ -154,6 +156,11 @@ impl Wait {
     /// How many waits it stands for.
     pub fn count(&self) -> u64 {
         self.sum_of.unwrap_or(1)
+    }
+
+    /// How long the client paused, where it is a wait for the client: what decides whether it is think time.
+    pub fn whole_pause(&self) -> Ticks {
+        if self.pause == Ticks::ZERO { self.elapsed } else { self.elapsed.max(self.pause) }
     }
 }
 

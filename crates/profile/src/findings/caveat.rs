@@ -139,8 +139,8 @@ fn negative(profile: &Profile) -> Vec<Finding> {
 /// The wording of a problem: the row of its finding, one and several of what is counted, and the sentence.
 type Wording = (ProblemKind, FindingSpec, [&'static str; 2], &'static str);
 
-/// Declares the wordings. `{some}` is the count with its noun, `{at}` where the first one stands; the words in other
-/// braces follow the count.
+/// Declares the wordings. `{some}` is the count with its noun, ` ({at})` where the first one stands, if that is known;
+/// the words in other braces follow the count.
 macro_rules! wordings {
     ($($kind:ident = $row:ident, $one:literal, $many:literal, $text:literal;)*) => {
         const WORDINGS: &[Wording] = &[$((ProblemKind::$kind, row::$row, [$one, $many], $text)),*];
@@ -150,6 +150,8 @@ macro_rules! wordings {
 wordings! {
     TooLarge = NUMBER_TOO_LARGE, "line", "lines", "{some} with numbers too large to be added {was} left \
         out of every sum ({at}): the file is damaged.";
+    TimeTooLarge = NUMBER_TOO_LARGE, "part of a session's time that is", "parts of sessions' time that are", "The \
+        interval lacks {some} too long to be added: the clock leapt by years.";
     NegativeElapsed = NEGATIVE_ELAPSED, "line", "lines", "{some} with an elapsed time below zero ({at}) \
         {was} added as written: a clock was set back.";
     ClockWentBack = CLOCK_WENT_BACK, "time", "times", "The clock went back by over a second, {some} \
@@ -177,6 +179,8 @@ wordings! {
     StatementsShared = STATEMENTS_SHARED, "declaration of a further one shares", "declarations of further ones share",
         "There are too many statements for rows of their own: {some} a row with those that differ in literals alone \
         (`folded-`), or the row `other statements` ({at}).";
+    FurtherStatements = STATEMENTS_SHARED, "time", "times", "There are too many statements for rows of their own: \
+        further ones, met {some}, share the row `other statements`.";
     CursorsShared = CURSORS_SHARED, "line", "lines", "Too many cursors were named: {some} of further ones \
         {is} under `other unknown cursors` ({at}).";
     SessionsShared = SESSIONS_SHARED, "time", "times", "There are too many sessions to keep apart: further \
@@ -204,8 +208,11 @@ fn problem(problem: &Problem, files: &[String]) -> Option<Finding> {
     let text = filled(filled(text, "{was}", "was", "were"), "{is}", "is", "are");
     let text = filled(text, "{that cursor}", "that cursor", "such cursors");
     // Last: a file's name may have braces.
-    let at = format!("first in {file}, byte {}", grouped(problem.first_offset));
-    Some(row.of(text.replace("{at}", &at)))
+    let at = match problem.first_file {
+        Problem::NOWHERE => String::new(),
+        _ => format!(" (first in {file}, byte {})", grouped(problem.first_offset)),
+    };
+    Some(row.of(text.replace(" ({at})", &at)))
 }
 
 /// One of two wordings, by a count.
@@ -327,11 +334,14 @@ fn unknown_events(profile: &Profile) -> Option<Finding> {
 
 fn errors(profile: &Profile) -> Option<Finding> {
     let total = profile.errors.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
-    let mut codes: Vec<(&i64, &u64)> = profile.errors.iter().collect();
-    sorting::by_key(&mut codes, |(_, count)| std::cmp::Reverse(**count));
+    // The numbers that are counted together are among the others.
+    let mut codes: Vec<(i64, u64)> =
+        profile.errors.iter().filter_map(|(code, count)| Some(((*code)?, *count))).collect();
+    sorting::by_key(&mut codes, |(_, count)| std::cmp::Reverse(*count));
     let mut first: Vec<String> =
-        codes.iter().take(3).map(|(code, count)| format!("error {code}: {}", grouped(**count))).collect();
-    let rest: u64 = codes.iter().skip(3).map(|(_, count)| **count).sum();
+        codes.iter().take(3).map(|(code, count)| format!("error {code}: {}", grouped(*count))).collect();
+    let named: u64 = codes.iter().take(3).map(|(_, count)| *count).sum();
+    let rest = total.saturating_sub(named);
     first.extend((rest > 0).then(|| format!("others: {}", grouped(rest))));
     (total > 0).then(|| {
         row::FAILED_CALLS.of(format!(

@@ -20,6 +20,7 @@ use crate::event::{CallKind, Context, Cost, Event, EventIndex, Problem, ProblemK
 use crate::ingest::Ingested;
 use crate::source::SourceFile;
 use crate::source::unread::LISTED_MAX;
+use crate::tables::sampled::Sampled;
 use crate::tables::{CallSums, EventSums, SessionProfile, StatementProfile};
 
 fn micros(micros: i64) -> Ticks {
@@ -92,6 +93,39 @@ fn what_explains_or_spoils_a_number_is_said() {
         assert!(found.iter().any(|finding| finding.id == id), "{id}");
     }
     assert!(found.iter().any(|finding| finding.message.contains("first in a.trc, byte 77")));
+}
+
+#[test]
+fn a_problem_whose_place_no_source_knows_is_said_without_the_first_byte_of_the_first_file() {
+    let mut profile = profile();
+    profile.problems.extend(Problem::without_place(ProblemKind::TooLarge, 3));
+    assert_eq!(Problem::without_place(ProblemKind::SessionsShared, 0), None);
+    let found = findings(&profile, &HotSpots::default(), Order::ResponseTime, &["a.log".into()]);
+    let large = found.iter().find(|finding| finding.id == "number-too-large").unwrap();
+    assert!(large.message.ends_with("were left out of every sum: the file is damaged."), "{}", large.message);
+}
+
+#[test]
+fn statements_of_samples_that_are_added_up_bring_no_advice_that_is_refused() {
+    let said = |sampled: Option<Box<Sampled>>| -> String {
+        let mut profile = Profile { sampled, ..made::profile(10, &[]) };
+        for number in 0..2_001 {
+            made::add(&mut profile, made::query(&number.to_string()), &[]);
+        }
+        let found = made::found(&profile).into_iter().find(|finding| finding.id == "statements-added-up");
+        found.unwrap().message
+    };
+    assert!(said(None).contains("--fold-literals"));
+    let of_samples = said(Some(Box::default()));
+    assert!(of_samples.ends_with("have their own."), "{of_samples}");
+}
+
+#[test]
+fn an_error_of_number_0_is_named_and_is_none_of_the_others() {
+    let errors = [(Some(0), 7), (None, 2)].into_iter().collect();
+    let found = findings(&Profile { errors, ..profile() }, &HotSpots::default(), Order::ResponseTime, &[]);
+    let failed = found.iter().find(|finding| finding.id == "failed-calls").unwrap();
+    assert!(failed.message.starts_with("9 calls failed (error 0: 7, others: 2);"), "{}", failed.message);
 }
 
 #[test]

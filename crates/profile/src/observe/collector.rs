@@ -30,6 +30,11 @@ pub const THINK_TIME: Ticks = Ticks::from_micros(1_000_000);
 /// Most (event, file) pairs that are kept apart: few databases have more files, but a damaged trace can seem to.
 const FILES: usize = 1 << 12;
 
+/// Error numbers that are counted one by one, of all calls and of those of a statement: a damaged trace could have
+/// another one in each line.
+const ERRORS: usize = 1 << 12;
+const ERRORS_OF_STATEMENT: usize = 1 << 6;
+
 /// Executions of a statement whose bind values are kept, where any are.
 const BINDS: usize = 5;
 
@@ -48,7 +53,7 @@ struct StatementSums {
     calls: SortedList<u16, CallSums>,
     waits: SortedList<EventIndex, EventSums>,
     plans: Option<Box<Plans>>,
-    errors: BTreeMap<i64, u64>,
+    errors: BTreeMap<Option<i64>, u64>,
     think_time: Option<Box<ThinkTime>>,
     binds: Vec<Vec<String>>,
 }
@@ -98,7 +103,7 @@ pub struct Collector {
     last_file: usize,
     /// A wait for the client this long is think time.
     think_time: Ticks,
-    errors: BTreeMap<i64, u64>,
+    errors: BTreeMap<Option<i64>, u64>,
     /// The lines of a plan that are being read.
     block: Block,
     files_shared: u64,
@@ -129,11 +134,10 @@ impl Collector {
         let mut whole = SessionProfile::default();
         sessions.sessions.iter().for_each(|session| whole.merge(session));
         let (statements, plans_left_out) = self.finish_statements(&accounted.context);
-        let unplaced = |kind, count| (count > 0).then_some(Problem { kind, count, first_file: 0, first_offset: 0 });
-        problems.extend(unplaced(ProblemKind::FilesShared, self.files_shared));
-        problems.extend(unplaced(ProblemKind::BlocksRefused, self.blocks_refused));
-        problems.extend(unplaced(ProblemKind::PlansLeftOut, plans_left_out));
-        problems.extend(unplaced(ProblemKind::SessionsFolded, sessions.folded));
+        problems.extend(Problem::without_place(ProblemKind::FilesShared, self.files_shared));
+        problems.extend(Problem::without_place(ProblemKind::BlocksRefused, self.blocks_refused));
+        problems.extend(Problem::without_place(ProblemKind::PlansLeftOut, plans_left_out));
+        problems.extend(Problem::without_place(ProblemKind::SessionsFolded, sessions.folded));
         let scopes = self.scopes.into_iter().enumerate().filter(|(_, sums)| *sums != ScopeSums::default());
         let error = |(event, squares): (EventIndex, f64)| (event, Ticks(squares.sqrt() as i64));
         Profile {
@@ -307,7 +311,7 @@ impl Observer for Collector {
         let blocks = self.blocks(event.and_then(|event| event.blocks), wait);
         self.row(Key::of_wait(wait)).add_wait(wait, blocks, bucket_of(wait.elapsed));
         let is_client = event.is_some_and(|event| event.is_client);
-        let is_think_time = is_client && wait.elapsed >= self.think_time;
+        let is_think_time = is_client && wait.whole_pause() >= self.think_time;
         let class = event.map_or(Class::Other, |event| event.class);
         self.activity.wait(context, wait, if is_think_time { Class::ThinkTime } else { class });
         if is_think_time {
@@ -365,8 +369,8 @@ impl Observer for Collector {
     }
 
     fn failure(&mut self, _context: &Context, failure: &Failure) {
-        *self.errors.entry(failure.code).or_default() += 1;
-        *self.statement(failure.statement).errors.entry(failure.code).or_default() += 1;
+        count_error(&mut self.errors, failure.code, ERRORS);
+        count_error(&mut self.statement(failure.statement).errors, failure.code, ERRORS_OF_STATEMENT);
     }
 
     fn transaction(&mut self, _context: &Context, transaction: &Transaction) {
@@ -376,6 +380,11 @@ impl Observer for Collector {
     fn segment(&mut self, _context: &Context, segment: &Segment) {
         self.sessions.add_segment(segment);
     }
+}
+
+fn count_error(errors: &mut BTreeMap<Option<i64>, u64>, code: i64, room: usize) {
+    let is_apart = errors.len() < room || errors.contains_key(&Some(code));
+    *errors.entry(is_apart.then_some(code)).or_default() += 1;
 }
 
 impl CallSums {
@@ -491,6 +500,23 @@ mod tests {
             let waits: u64 = statement.waits.values().map(|sums| sums.count).sum();
             let expected = (0..2).filter(|session| (number + session) % 3 == 0).count() as u64;
             assert_eq!((calls, rows, waits), (2, 2 * number, expected), "statement {number}");
+        }
+    }
+
+    #[test]
+    fn another_error_number_in_each_line_fills_no_memory() {
+        let context = context(&[]);
+        let mut collector = Collector::new(THINK_TIME);
+        let failures = 2 * ERRORS as i64;
+        for code in (1..=failures).chain([1]) {
+            let (session, statement) = (SessionIndex(0), StatementIndex(0));
+            collector.failure(&context, &Failure { session, statement, code, time: None, offset: 0 });
+        }
+        let profile = collector.finish(Accounted { context, ..Accounted::default() });
+        let statement = &profile.statements[0].errors;
+        assert_eq!((profile.errors.len(), statement.len()), (ERRORS + 1, ERRORS_OF_STATEMENT + 1));
+        for errors in [&profile.errors, statement] {
+            assert_eq!((errors.values().sum::<u64>(), errors[&Some(1)]), (failures as u64 + 1, 2), "none is lost");
         }
     }
 

@@ -18,6 +18,10 @@ const SHAPES: usize = 64;
 /// Most lines of a block that are kept: no plan is longer.
 const LINES: usize = 1 << 14;
 
+/// Operations that are kept before those of no plan are forgotten: a temporary table of another name in every execution
+/// gives each its own.
+const OPERATIONS: usize = 1 << 15;
+
 /// The block that is being read: the lines of one execution of one statement. A trace writes them in one go, so that
 /// one block is open at a time, whatever the number of statements. Its room stays from block to block.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +31,10 @@ pub(crate) struct Block {
     rows: Vec<PlanRow>,
     /// How many lines of it were read; those behind are of the block before.
     lines: usize,
-    /// Every operation that a plan has, once.
+    /// Every operation that a plan has, once, with some that none has.
     operations: HashSet<Arc<str>, RandomState>,
+    /// How many of them there may be before those that no plan has are forgotten.
+    room: usize,
 }
 
 impl Block {
@@ -50,6 +56,10 @@ impl Block {
         let row = &mut self.rows[self.lines];
         self.lines += 1;
         if *row.operation != *line.operation {
+            if self.operations.len() >= self.room {
+                self.operations.retain(|operation| Arc::strong_count(operation) > 1);
+                self.room = OPERATIONS.max(2 * self.operations.len());
+            }
             row.operation = kept(&mut self.operations, &line.operation);
         }
         row.id = line.id;
@@ -237,6 +247,20 @@ mod tests {
     fn a_new_shape_in_every_block_fills_no_memory() {
         let (plans, left_out) = read((0..1000).map(|parent| line(1, parent, 5, 5)));
         assert_eq!((plans.len(), left_out), (SHAPES, 1000 - SHAPES as u64));
+    }
+
+    #[test]
+    fn operations_of_plans_that_are_left_out_fill_no_memory() {
+        let (mut block, mut plans) = (Block::default(), Plans::default());
+        for number in 0..3 * OPERATIONS {
+            block.add(&PlanLine { operation: format!("Seq Scan on temporary_{number}"), ..line(1, 0, 5, 5) });
+            plans.close(&mut block);
+        }
+        assert!(block.operations.len() <= OPERATIONS, "{} are kept", block.operations.len());
+        let (plans, left_out) = plans.finish();
+        assert_eq!((plans.len(), left_out), (SHAPES, (3 * OPERATIONS - SHAPES) as u64));
+        let known = |plan: &Plan| block.operations.contains(&plan.lines[0].operation);
+        assert!(plans.iter().all(known), "those of the plans still are");
     }
 
     #[test]

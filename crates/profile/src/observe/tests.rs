@@ -30,6 +30,7 @@ pub(crate) fn wait(event: u32, micros: i64, parameters: [i64; 3]) -> Wait {
         scope: ScopeIndex(0),
         event: EventIndex(event),
         elapsed: Ticks::from_micros(micros),
+        pause: Ticks::ZERO,
         elapsed_error: Ticks::ZERO,
         sum_of: None,
         end: None,

@@ -8,6 +8,9 @@ use jiff::Timestamp;
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 
+/// Why a time on the wall has no offset.
+const AS_WRITTEN: &str = "stamps of a trace or a log count as they are written: write the time without the offset";
+
 /// A time on the wall, as stamps show it: microseconds since 1970 as if it were UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WallClock(pub(crate) i64);
@@ -23,8 +26,14 @@ impl FromStr for WallClock {
     type Err = String;
 
     fn from_str(text: &str) -> Result<WallClock, String> {
+        let text = text.trim();
         let time: DateTime =
-            text.trim().parse().map_err(|_| "write a date, or a date and a time: 2026-11-22 09:00".to_string())?;
+            text.parse().map_err(|_| "write a date, or a date and a time: 2026-11-22 09:00".to_string())?;
+        // The parser skips an offset and the name of a zone: the time would be hours away.
+        let behind_date = text.find(['T', 't', ' ']).map_or("", |at| &text[at..]);
+        if text.contains('[') || behind_date.contains(['+', '-']) {
+            return Err(AS_WRITTEN.into());
+        }
         let clock = time.to_zoned(TimeZone::UTC).map_err(|error| error.to_string())?;
         Ok(WallClock(clock.timestamp().as_microsecond()))
     }
@@ -191,9 +200,7 @@ impl Period {
         let clock = |moment: Option<RecordingTime>| match moment {
             Some(RecordingTime::At(clock)) => Ok(Some(clock)),
             None => Ok(None),
-            Some(RecordingTime::WithOffset(_)) => {
-                Err("stamps of a trace or a log count as they are written: write the time without the offset".into())
-            }
+            Some(RecordingTime::WithOffset(_)) => Err(AS_WRITTEN.into()),
             Some(_) => Err("a trace is divided by dates and times: 2026-11-22 09:00".to_string()),
         };
         Ok([clock(self.from)?, clock(self.to)?])

@@ -95,7 +95,10 @@ pub fn fold_text(text: &str) -> String {
     while let Some(letter) = letters.get(at).copied() {
         let rest = &letters[at..];
         at += match letter {
-            '\'' => literal(&mut folded, rest, quoted(rest, '\'')),
+            '\'' => {
+                let count = text_literal(&folded, rest);
+                literal(&mut folded, rest, count)
+            }
             '"' => copy(&mut folded, rest, quoted(rest, '"')),
             '-' if rest.starts_with(&['-', '-']) => copy(&mut folded, rest, until(rest, &['\n'])),
             '/' if rest.starts_with(&['/', '*']) => copy(&mut folded, rest, until(rest, &['*', '/'])),
@@ -135,6 +138,52 @@ fn literal(folded: &mut String, rest: &[char], count: usize) -> usize {
     count.min(rest.len())
 }
 
+/// Characters of a text from its first quote to the one that closes it, as the letter ahead of it says: within `E'...'`
+/// (PostgreSQL) a backslash takes a quote's meaning, and `q'[...]'` (Oracle) has a delimiter of its own.
+fn text_literal(folded: &str, rest: &[char]) -> usize {
+    let mut before = folded.chars().rev();
+    let prefix = before.next().map(|letter| letter.to_ascii_lowercase());
+    // A national text begins with `nq'`.
+    let mut ahead = before.next();
+    if prefix == Some('q') && matches!(ahead, Some('n' | 'N')) {
+        ahead = before.next();
+    }
+    let is_name = ahead.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '$' | '#'));
+    match prefix.filter(|_| !is_name) {
+        Some('e') => escaped(rest),
+        Some('q') => delimited(rest),
+        _ => quoted(rest, '\''),
+    }
+}
+
+/// The same where a backslash takes the meaning of the character behind it.
+fn escaped(rest: &[char]) -> usize {
+    let mut at = 1;
+    while let Some(letter) = rest.get(at) {
+        at += 1;
+        match letter {
+            '\'' if rest.get(at) != Some(&'\'') => break,
+            '\\' | '\'' => at += 1,
+            _ => {}
+        }
+    }
+    at
+}
+
+/// The same of a text with a delimiter, which is neither a quote nor white space.
+fn delimited(rest: &[char]) -> usize {
+    let close = match rest.get(1).copied() {
+        Some('[') => ']',
+        Some('(') => ')',
+        Some('{') => '}',
+        Some('<') => '>',
+        Some(other) if other != '\'' && !other.is_whitespace() => other,
+        _ => return quoted(rest, '\''),
+    };
+    let end = rest[2..].windows(2).position(|window| window == [close, '\'']);
+    end.map_or(rest.len(), |end| 2 + end + 2)
+}
+
 /// Characters from the quote to the one that closes it; a doubled quote is none.
 fn quoted(rest: &[char], quote: char) -> usize {
     let mut at = 1;
@@ -152,7 +201,10 @@ fn quoted(rest: &[char], quote: char) -> usize {
 
 /// Characters up to and with `end`.
 fn until(rest: &[char], end: &[char]) -> usize {
-    rest.windows(end.len()).skip(1).position(|window| window == end).map_or(rest.len(), |at| at + 1 + end.len())
+    // Its first characters may be those of its end: `/*/` closes no comment.
+    let begin = end.len();
+    let found = rest.windows(end.len()).skip(begin).position(|window| window == end);
+    found.map_or(rest.len(), |at| begin + at + end.len())
 }
 
 /// Whether a number begins here: a digit that continues neither a name nor a bind variable.
@@ -201,6 +253,11 @@ mod tests {
             ("where a = :1 and b = :b2 and c > 1.5e-3", "where a = :1 and b = :b2 and c > ?"),
             ("select /*+ index(t 2) */ \"9 lives\" from t -- 7", "select /*+ index(t 2) */ \"9 lives\" from t -- 7"),
             ("select 'never closed", "select ?"),
+            ("select E'it\\'s', a, e'\\\\', 'b\\', c", "select E?, a, e?, c"),
+            ("select q'[it's]', a, nq'!'!', b, name'c', d", "select q?, a, nq?, b, name?, d"),
+            ("select q'never 'closed', a", "select q?"),
+            ("select q'', 'a' from t", "select q? from t"),
+            ("select /*/ 5 */ 6 /**/ -- 7", "select /*/ 5 */ ? /**/ -- 7"),
             ("insert into t values (3, -7, -.5)", "insert into t values (?)"),
             ("update t set a = a + -3, b = -4 where c-3 > a -1", "update t set a = a + ?, b = ? where c-? > a -?"),
         ];

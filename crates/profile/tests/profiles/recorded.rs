@@ -292,6 +292,58 @@ fn the_time_of_samples_stands_in_the_second_in_which_it_was_spent() {
     }
 }
 
+#[test]
+fn a_pause_of_a_minute_within_a_transaction_is_think_time_in_each_of_its_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    // 33 or 34 looks a second, which stand for 0.99 s or 1.02 s: for less than a second, or more.
+    let (since, mut segments) = (30_000, Vec::new());
+    let pausing = Sample {
+        backend: backend(3),
+        state: State::IdleInTransaction,
+        event: Some("Client:ClientRead".into()),
+        query_id: Some(7),
+        query_start: Some(BEGIN),
+        text: None,
+        processor: None,
+    };
+    for look in 1..=3_000_i64 {
+        segments.extend(sums.look(BEGIN + look * since, Ticks::from_micros(since), std::slice::from_ref(&pausing)));
+    }
+    segments.extend(sums.take(BEGIN + 3_000 * since));
+    write(folder.path(), segments);
+    let found = classes(&recorded(folder.path(), ""));
+    assert!(!found.iter().any(|(class, _)| *class == Class::Network), "{found:?}");
+    let think = found.iter().find(|(class, _)| *class == Class::ThinkTime).unwrap();
+    assert_near(think.1, 90.0, "across the ends of segments");
+    let seconds = by_second(folder.path());
+    assert_eq!(seconds.len(), 91, "{seconds:?}");
+    assert!(seconds.iter().all(|one| *one < 1.03), "each stands where it was spent: {seconds:?}");
+}
+
+#[test]
+fn a_clock_that_is_slewed_back_cuts_no_segment_into_pieces() {
+    let mut sums = Sums::new(BEGIN, subject(), SumsSettings::default());
+    let working = Sample {
+        backend: backend(3),
+        state: State::Active,
+        event: None,
+        query_id: Some(7),
+        query_start: Some(BEGIN),
+        text: None,
+        processor: None,
+    };
+    // Ten minutes, in which the wall clock loses half a millisecond each second.
+    let (since, mut segments) = (10_000, 0);
+    for look in 1..=60_000_i64 {
+        let passed = look * since;
+        let wall_clock = BEGIN + passed - passed / 2_000;
+        segments +=
+            usize::from(sums.look(wall_clock, Ticks::from_micros(since), std::slice::from_ref(&working)).is_some());
+    }
+    assert!((9..=11).contains(&segments), "{segments} segments of a minute in ten minutes");
+}
+
 fn said<'a>(findings: &'a [Finding], id: &str) -> Vec<&'a str> {
     findings.iter().filter(|finding| finding.id == id).map(|finding| finding.message.as_str()).collect()
 }
@@ -675,6 +727,32 @@ fn a_restart_of_the_server_a_pause_and_a_clock_that_is_set_are_told_and_lose_not
     assert!((59.0..61.0).contains(&time) && (29.0..31.0).contains(&lost), "{time} s, {lost} s lost");
     let away = said(&read.findings, "server-went-away");
     assert!(away.len() == 1 && away[0].contains("the server went away"), "{away:?}");
+}
+
+/// Three seconds of a session at work that were recorded this many years after 2026, about.
+fn segment_after(years: i64) -> Segment {
+    let mut segment = sums_of("IO:DataFileRead").take(BEGIN + 3 * SECOND).unwrap();
+    let by = years * 365 * 86_400 * SECOND;
+    let Segment { head, looks, samples, .. } = &mut segment;
+    let times = looks.iter_mut().map(|one| &mut one.at).chain(samples.iter_mut().map(|one| &mut one.at));
+    times.chain([&mut head.begin, &mut head.end]).for_each(|at| *at += by);
+    segment
+}
+
+#[test]
+fn a_clock_that_leaps_by_centuries_overflows_no_time() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), [0, 3_000, -100].map(segment_after));
+    let read = recorded(folder.path(), "");
+    let said: Vec<String> = read.problems.iter().map(ToString::to_string).collect();
+    assert!(said.len() == 2 && said.iter().all(|one| one.contains("before 1970 or after 2199")), "{said:?}");
+    assert_near(read.profile.whole.interval.micros() / 1e6, 3.0, "the rest is read");
+    // From about 1972 to 2196 and back, at each start of the recorder.
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), (0..12).flat_map(|start| [start - 54, 170 - start]).map(segment_after));
+    let read = recorded(folder.path(), "");
+    assert!(read.problems.is_empty() && read.files.len() == 24, "{:?}", read.problems);
+    assert_near(read.profile.whole.interval.micros() / 1e6, 72.0, "all of it");
 }
 
 #[test]

@@ -96,7 +96,7 @@ proptest! {
         let transactions: u64 = made.sessions.iter().map(|session| session.transactions).sum();
         prop_assert_eq!(profile.whole.transactions.read_only, transactions);
         let errors: u64 = made.sessions.iter().map(|session| session.errors).sum();
-        prop_assert_eq!(profile.errors.get(&1).copied().unwrap_or(0), errors);
+        prop_assert_eq!(profile.errors.get(&Some(1)).copied().unwrap_or(0), errors);
         prop_assert!(profile.unread.is_empty(), "{:?}", profile.unread);
     }
 

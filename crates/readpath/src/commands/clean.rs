@@ -1,5 +1,6 @@
 //! `readpath clean`: removes what is kept for the next run, and what a killed run left behind.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs, io};
@@ -7,12 +8,14 @@ use std::{env, fs, io};
 use ::measure::quantity::size_in_words;
 use clap::{ArgMatches, Args, Command};
 use server::place::{Address, word_of_shell};
+use server::private::Installation;
 use server::{Limits, Place, ServerError, Session, Statements, schema};
 use storage::StorageError;
 use storage::catalog::{DirectoryLock, LOCK_FILE};
 use sys::file::own_folder::Leftovers;
 
 use super::measure::{progress, signals};
+use super::subjects::completed;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
@@ -73,15 +76,16 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         }
         Some(_) => return clean_private(arguments.dry_run),
     };
-    let failed = |error: ServerError| Failure::new(Exit::Failed, error);
-    let address = address.completed(&context.settings.servers).map_err(failed)?;
+    let failed = |error: ServerError| Failure::new(Exit::Failed, error.without_options());
+    let address = completed(&address, context)?;
     let (signals, progress) = (signals()?, progress(context));
     progress.step(&address.waiting(), Duration::from_secs(1));
     let said = clean_server(&address, &signals, arguments.dry_run);
     progress.clear();
     let said = said.map_err(|error| match signals.received() {
         Some(signal) => {
-            Failure::new(Exit::Interrupted { signal }, format!("the schema readpath was not removed: {error}."))
+            let why = error.without_options();
+            Failure::new(Exit::Interrupted { signal }, format!("the schema readpath was not removed: {why}."))
         }
         None => failed(error),
     })?;
@@ -115,8 +119,11 @@ fn clean_machine(context: &Context, is_rehearsal: bool) -> Result<Exit, Failure>
                        them.";
         failures.push(Failure::new(Exit::Failed, message));
     }
-    for (name, what) in [TABLES, PROGRAMS] {
-        let Some(folder) = context.settings.cache_dir.as_ref().map(|cache| cache.join(name)) else { continue };
+    let of_cache = |cache: &PathBuf| [TABLES, PROGRAMS].map(|(name, what)| (cache.join(name), what));
+    let folders = context.settings.cache_dir.iter().flat_map(of_cache);
+    // A run that does not know where the cache is keeps its programs there.
+    let of_homeless = Installation::cache_left_in(&env::temp_dir()).map(|folder| (folder, PROGRAMS.1));
+    for (folder, what) in folders.chain(of_homeless) {
         match clean_folder(&folder, what, is_rehearsal) {
             Ok(sentence) => output::print(&format!("{sentence}\n"))?,
             Err(failure) => failures.push(failure),
@@ -167,7 +174,7 @@ fn clean_leftovers(sweep: fn(&Path, Leftovers) -> Vec<PathBuf>, is_rehearsal: bo
     Err(Failure::new(Exit::Failed, sentence))
 }
 
-/// The right to empty the folder. Fails where another run loads tables into it, or runs programs in it.
+/// The right to empty the folder. Fails where another run loads tables into it, unpacks programs there or runs them.
 fn claim(folder: &Path) -> Result<DirectoryLock, Failure> {
     let place = folder.display();
     let in_use = |what: &str| {
@@ -179,10 +186,24 @@ fn claim(folder: &Path) -> Result<DirectoryLock, Failure> {
         StorageError::Locked { .. } => in_use("another run is at work"),
         error => Failure::new(Exit::Failed, error),
     })?;
+    let mut inner = fs::read_dir(folder).into_iter().flatten().flatten().filter(is_folder);
+    if inner.any(|entry| File::open(entry.path()).is_ok_and(|open| is_held(&open))) {
+        return Err(in_use("another run unpacks programs"));
+    }
     match has_running_programs(folder) {
         true => Err(in_use("another run has a server whose programs are")),
         false => Ok(lock),
     }
+}
+
+fn is_folder(entry: &fs::DirEntry) -> bool {
+    entry.file_type().is_ok_and(|kind| kind.is_dir())
+}
+
+/// Whether another process holds this folder, as one does that unpacks programs there. Otherwise this one holds it for
+/// as long as it is open.
+fn is_held(folder: &File) -> bool {
+    matches!(folder.try_lock(), Err(TryLockError::WouldBlock))
 }
 
 /// Whether a process runs a program that lies in a folder. The folder may be a link to a larger disk, and the kernel
@@ -219,11 +240,24 @@ fn unless_gone(bytes: io::Result<u64>) -> io::Result<u64> {
 /// Removes a folder with all that is in it. A link to a larger disk stays, and so does the folder there.
 fn remove(folder: &Path) -> io::Result<()> {
     for entry in lock_last(folder)? {
-        if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
+        if entry.file_type()?.is_dir() { remove_unless_held(&entry.path())? } else { fs::remove_file(entry.path())? }
     }
     // It stays where it is a link or a mount, and where another run has put something into it meanwhile.
     let _ = fs::remove_dir(folder);
     Ok(())
+}
+
+/// Removes a folder of the cache, unless another run has begun to unpack programs there since the cache was claimed.
+fn remove_unless_held(folder: &Path) -> io::Result<()> {
+    let open = File::open(folder).ok();
+    if open.as_ref().is_some_and(is_held) {
+        return Ok(());
+    }
+    match fs::remove_dir_all(folder) {
+        // What is unpacked completely has another name.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 /// What is in a folder, its lock at the end: as soon as that is gone, another run may load tables there, and those
@@ -251,6 +285,8 @@ fn clean_private(is_rehearsal: bool) -> Result<Exit, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use sys::file::OwnFolder;
+
     use super::*;
 
     #[test]
@@ -261,6 +297,19 @@ mod tests {
         std::os::unix::fs::symlink(program.parent().unwrap(), &link).unwrap();
         assert!(has_running_programs(&link));
         assert!(!has_running_programs(dir.path()));
+    }
+
+    #[test]
+    fn programs_that_another_run_unpacks_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let unfinished = OwnFolder::create(dir.path(), "unfinished-").unwrap();
+        let refusal = claim(dir.path()).unwrap_err().message;
+        assert!(refusal.starts_with("another run unpacks programs in "), "{refusal}");
+        // That run may begin when the folder is claimed already.
+        let [left, whole] = ["unfinished-1-0", "18.6.0"].map(|name| dir.path().join(name));
+        [&left, &whole].iter().for_each(|folder| fs::create_dir(folder).unwrap());
+        remove(dir.path()).unwrap();
+        assert!(unfinished.path().is_dir() && !left.exists() && !whole.exists());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use subjects::nested_loops::{Asked, Io, JoinMethod};
 use subjects::{Place, Places};
 use sys::file::Caching;
 
-use super::subjects::{EngineBeside, SubjectOptions, measure_on};
+use super::subjects::{EngineBeside, SubjectOptions, directory_of_tables, measure_on};
 use super::unused::{refuse_unread, refuse_unused};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, each_once};
@@ -146,12 +146,10 @@ impl Arguments {
                 "--on {on} and --dir {dir} both name the directory of the tables: leave one out."
             )));
         }
-        let nowhere = "there is no directory for the tables, because neither XDG_CACHE_HOME nor HOME is set: name one \
-                       with --dir DIR.";
-        let directory = directory.or(self.dir).or_else(|| cache.map(|cache| cache.join("tables")));
-        let directory = directory.ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
+        let on = self.beside.with_engine(places, self.subjects.is_dry_run(), Places::engine_first);
+        let directory = directory_of_tables(directory.or(self.dir), cache, &on)?;
         Ok(JoinParameters {
-            on: self.beside.with_engine(places, self.subjects.is_dry_run(), Places::engine_first),
+            on,
             rands: each_once(self.rand),
             outer_rows: self.outer_rows,
             repeat: self.repeat,

@@ -11,7 +11,7 @@ use subjects::logical_reads::{Access, TouchAxis};
 use subjects::{Place, Places};
 
 use super::report::{existing, refuse_to_replace};
-use super::subjects::{EngineBeside, SubjectArguments, measure_on};
+use super::subjects::{EngineBeside, SubjectArguments, directory_of_tables, measure_on};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, Purpose, arguments, each_once};
@@ -165,14 +165,12 @@ impl Picture {
 
 impl Arguments {
     fn parameters(self, context: &Context) -> Result<LioParameters, Failure> {
-        let nowhere = "there is no directory for the tables, because neither XDG_CACHE_HOME nor HOME is set: name one \
-                       with --dir DIR.";
-        let cached = || context.settings.cache_dir.as_ref().map(|dir| dir.join("tables"));
-        let directory = self.dir.clone().or_else(cached).ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
         let (places, is_dry_run) = (self.subjects.places()?, self.subjects.options().is_dry_run());
+        let on = self.beside.with_engine(places, is_dry_run, Places::then_engine);
+        let directory = directory_of_tables(self.dir, context.settings.cache_dir.as_deref(), &on)?;
         let usual = LioParameters::default();
         let parameters = LioParameters {
-            on: self.beside.with_engine(places, is_dry_run, Places::then_engine),
+            on,
             directory,
             payload: self.payload,
             row_lengths: given(self.row_length, usual.row_lengths),

@@ -14,15 +14,16 @@ use ::profile::observe::instruments::Instruments;
 use ::profile::source::recorded::SumsSettings;
 use clap::{ArgMatches, Args, Command};
 use jiff::Timestamp;
-use live::{Listener, News, Recorder, RecorderSettings, Settings, Watch, WatchedFor};
+use live::{Listener, News, Recorder, RecorderSettings, Watch, WatchedFor};
 use recording::{Folder, Limits};
 use server::facts::ASSUMED_MAJOR;
 use server::{Address, ServerError, Statements};
 
 use super::measure::{interrupted, signals};
+use super::sampling::{Sampling, remark};
 use super::subjects::server_that_runs;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, Purpose, arguments, fresh_seed};
+use crate::options::{CommandRow, Context, Purpose, arguments};
 use crate::output;
 use crate::signals::Signals;
 
@@ -37,9 +38,6 @@ Examples:
   readpath profile shop --from 10:00 --to 10:05   what went on at that time
   readpath compare shop --first 09:00..09:30 --second 10:00..10:30";
 
-/// Looks a second.
-const RATES: std::ops::RangeInclusive<f64> = 1.0..=2000.0;
-
 /// Lengths of segments.
 const SEGMENTS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1_000)..=Nanos::from_millis(60_000);
 
@@ -53,16 +51,8 @@ const AGAIN_MAX: Duration = Duration::from_secs(30);
 const AGAIN_PART: u32 = 10;
 const NAP: Duration = Duration::from_millis(50);
 
-/// How long a segment that is over waits at most for what the server has counted meanwhile.
+/// How long the first segment waits at most, when it is over, for what the server has counted meanwhile.
 const ANSWER_MAX: Duration = Duration::from_secs(20);
-
-/// What a reader of a dry run on a server that runs has to know.
-pub(super) fn remark() -> String {
-    format!(
-        "-- What follows would be sent if every answer is as expected; nothing was sent.\n\
-         -- The version of the server is not asked, and is taken to be {ASSUMED_MAJOR}.\n"
-    )
-}
 
 #[derive(Args)]
 struct Arguments {
@@ -78,38 +68,17 @@ struct Arguments {
     /// Remove the oldest segments when all together exceed this size
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "2GiB")]
     max_size: u64,
-    /// Length of a segment, from 1s to 60s: the most that a reboot or a kill can lose
+    /// Length of a segment, from 1s to 60s: a reboot or a kill loses the open one, and those that are not written yet
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]
     segment: Nanos,
-    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, otherwise 50, and
-    /// then at most 100]
-    #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
-    rate: Option<f64>,
     /// Write no texts of statements, which have literals in them
     #[arg(long)]
     no_text: bool,
-    /// Do not trace which tier answered each read of a file: tracing, which requires root or CAP_PERFMON, makes
-    /// every system call of the machine slower, by some 30 to 65 ns
-    #[arg(long)]
-    no_tiers: bool,
-    /// Print every statement that would be sent to the server, and send none
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    sampling: Sampling,
 }
 
 impl Arguments {
-    /// How the server is watched, from now on.
-    fn settings(&self) -> Settings {
-        Settings {
-            rate: self.rate,
-            reads_memory: true,
-            traces_reads: !self.no_tiers,
-            wall_clock: clock(),
-            think_time: THINK_TIME,
-            seed: fresh_seed(),
-        }
-    }
-
     /// In how many seconds the first segment is written at the latest: its length, and the time for which it waits for
     /// what the server has counted meanwhile.
     fn first_within(&self) -> u64 {
@@ -130,9 +99,7 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let wrong = |sentence: String| Err(Failure::new(Exit::WrongCommandLine, sentence));
-    if let Some(rate) = arguments.rate.filter(|rate| !RATES.contains(rate)) {
-        return wrong(format!("--rate {rate}: a server is sampled from 1 to 2000 times a second."));
-    }
+    arguments.sampling.refuse_rate()?;
     if arguments.keep == Some(Nanos(0)) || arguments.max_size == 0 {
         return wrong(
             "a recorder that keeps nothing records nothing: give --keep a time and --max-size a size.".into(),
@@ -147,7 +114,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if context.purpose == Purpose::Check {
         return Ok(Exit::Done);
     }
-    if arguments.dry_run {
+    if arguments.sampling.dry_run {
         return rehearse(&arguments, &address);
     }
     record(&arguments, &address, context)
@@ -155,7 +122,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 
 fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     let recorder = Statements::default();
-    Watch::rehearse(address, arguments.settings(), (recorder.clone(), ASSUMED_MAJOR), WatchedFor::Recording)
+    let (settings, recorded) = (arguments.sampling.settings(THINK_TIME), (recorder.clone(), ASSUMED_MAJOR));
+    Watch::rehearse(address, settings, recorded, WatchedFor::Recording)
         .map_err(|error| Failure::new(Exit::Failed, error))?;
     output::print(&format!("{}{}", remark(), recorder.script()))?;
     Ok(Exit::Done)
@@ -176,7 +144,8 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
         return Err(failed(&sentence));
     }
     // A server that refuses leaves no folder behind.
-    let unopened = |error: ServerError| signals.received().map_or_else(|| failed(&error), interrupted);
+    let refused = |error: ServerError| failed(&error.without_options());
+    let unopened = |error| signals.received().map_or_else(|| refused(error), interrupted);
     let mut watch = open(arguments, address, &signals).map_err(unopened)?;
     let folder = Folder::open(&arguments.to).map_err(|error| failed(&error))?;
     let age = arguments.keep.map(|keep| i64::try_from(keep.0 / 1_000).unwrap_or(i64::MAX));
@@ -225,7 +194,8 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
 }
 
 fn open(arguments: &Arguments, address: &Address, signals: &Signals) -> Result<Watch, ServerError> {
-    Watch::open(address, arguments.settings(), Instruments::default(), signals.stop().share())
+    let settings = arguments.sampling.settings(THINK_TIME);
+    Watch::open(address, settings, Instruments::default(), signals.stop().share())
 }
 
 /// Opens another watch for a listener when the server lets us; `None` where a signal comes before.

@@ -75,6 +75,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let text = source::text(&bytes).map_err(|problem| refused(vec![problem]))?;
     let Plan { runs, mut problems } = plan(text, &arguments.set, &experiments(&(context.definition)()));
     problems.extend(check::all(&runs, context));
+    problems.extend(check::written_again(runs.iter().filter(|run| is_wanted(run, &arguments))));
     if !problems.is_empty() {
         return Err(refused(problems));
     }
@@ -120,8 +121,11 @@ fn named(runs: Vec<PlannedRun>, arguments: &Arguments) -> Result<Vec<PlannedRun>
         let sentence = format!("--name {name}: {file} has no such job; it has {jobs}.");
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }
-    let is_wanted = |run: &PlannedRun| arguments.name.is_empty() || arguments.name.contains(&run.job);
-    Ok(runs.into_iter().filter(is_wanted).collect())
+    Ok(runs.into_iter().filter(|run| is_wanted(run, arguments)).collect())
+}
+
+fn is_wanted(run: &PlannedRun, arguments: &Arguments) -> bool {
+    arguments.name.is_empty() || arguments.name.contains(&run.job)
 }
 
 /// The command lines of runs, each with the run's name behind it as a comment.

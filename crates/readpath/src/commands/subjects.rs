@@ -1,13 +1,14 @@
 //! What commands have in common that measure on subjects: `--on`, how long things may take there, and dry runs.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use ::measure::Nanos;
 use clap::{ArgMatches, Args};
 use experiments::journal::NullJournal;
 use experiments::{ExperimentError, Journal, Machine, Stop};
+use server::Address;
 use server::facts::{ASSUMED_MAJOR, MAJORS};
 use subjects::forecast::QueryUse;
 use subjects::opening::STATEMENT_TIMEOUT;
@@ -208,7 +209,7 @@ pub(super) fn servers(words: &str) -> Result<Places, String> {
 
 /// Reads the address of a server that runs. A private one would do nothing, so that no sentence proposes one without a
 /// load.
-pub(super) fn server_that_runs(word: &str) -> Result<server::Address, String> {
+pub(super) fn server_that_runs(word: &str) -> Result<Address, String> {
     let is_address = server::place::SCHEMES.iter().any(|scheme| word.starts_with(scheme));
     let shown = without_password(word);
     match word.parse::<server::Place>() {
@@ -220,6 +221,23 @@ pub(super) fn server_that_runs(word: &str) -> Result<server::Address, String> {
         Err(error) if is_address => Err(error.to_string()),
         Err(_) => Err(format!("'{shown}' names no server: write postgres://USER@HOST:PORT/DATABASE")),
     }
+}
+
+/// An address with what the user's environment says, such as its service. What cannot be completed is a slip in one of
+/// the two.
+pub(super) fn completed(address: &Address, context: &Context) -> Result<Address, Failure> {
+    address.completed(&context.settings.servers).map_err(|error| Failure::new(Exit::WrongCommandLine, error))
+}
+
+/// Refuses a server whose address cannot be completed, before anything else is done.
+fn refuse_incomplete(places: &Places, context: &Context) -> Result<(), Failure> {
+    for place in places.iter().filter(|place| place.is_in_use()) {
+        // The word lacks its password, which completes nothing.
+        if let Ok(server::Place::Given(address)) = place.word().parse::<server::Place>() {
+            completed(&address, context)?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses databases where files and block devices are read: `--on` means something else there.
@@ -235,6 +253,22 @@ pub(super) fn refuse_databases<'a>(command: &str, paths: impl IntoIterator<Item 
     Err(Failure::new(Exit::WrongCommandLine, sentence))
 }
 
+/// The directory of the engine's tables: the one that is given, or that of the cache; an empty name where the engine is
+/// not measured.
+pub(super) fn directory_of_tables(
+    given: Option<PathBuf>,
+    cache: Option<&Path>,
+    places: &Places,
+) -> Result<PathBuf, Failure> {
+    let nowhere = "there is no directory for the tables, because neither XDG_CACHE_HOME nor HOME is set: name one with \
+                   --dir DIR.";
+    match given.or_else(|| cache.map(|cache| cache.join("tables"))) {
+        Some(directory) => Ok(directory),
+        None if places.iter().all(|place| place.word() != ENGINE) => Ok(PathBuf::new()),
+        None => Err(Failure::new(Exit::Failed, nowhere)),
+    }
+}
+
 /// Measures on places, or prints the statements where only those are wanted.
 ///
 /// `procedure` measures on the places that it is given. For each server that is in use it is first carried out with
@@ -245,15 +279,16 @@ pub(super) fn measure_on(
     (places, subjects): (&Places, &SubjectOptions),
     mut procedure: impl FnMut(&Places, &Environment, &Machine, &mut dyn Journal) -> Result<(), ExperimentError>,
 ) -> Result<Exit, Failure> {
+    refuse_incomplete(places, context)?;
     let environment = subjects.environment(context);
     if subjects.dry_run {
-        let rehearsed = rehearse(&mut procedure, places, &environment, &Machine::observe(Stop::default()));
+        let script = dry_run(&mut procedure, places, &environment, &Machine::observe(Stop::default()));
         // As the run itself would end.
-        let rehearsed = rehearsed.map_err(|error| match error {
+        let script = script.map_err(|error| match error {
             ExperimentError::Parameters(sentence) => Failure::new(Exit::WrongCommandLine, sentence),
             error => Failure::new(Exit::Failed, error),
         })?;
-        output::print(&script(rehearsed, places))?;
+        output::print(&script)?;
         return Ok(Exit::Done);
     }
     measure(context, experiment, |journal, machine| {
@@ -286,12 +321,21 @@ fn rehearse(
     Ok((recorder, journal.forecasts))
 }
 
-/// The statements of a dry run, after what the run takes of servers that are in use.
-fn script((recorder, forecasts): (Recorder, Vec<Forecast>), places: &Places) -> String {
-    let screens = forecasts
-        .iter()
-        .map(|forecast| screen(forecast, &Rehearsed::of((&forecast.server, ASSUMED_MAJOR), &recorder), MARK));
-    let mut script: String = screens.collect();
+/// The statements of a dry run, after what the run takes of servers that are in use. That is said of each server by
+/// itself, as the run says it: the statements that others get are none of its costs.
+fn dry_run(
+    procedure: &mut Procedure<'_>,
+    places: &Places,
+    environment: &Environment,
+    machine: &Machine,
+) -> Result<String, ExperimentError> {
+    let (recorder, forecasts) = rehearse(procedure, places, environment, machine)?;
+    let mut script = String::new();
+    for place in places.in_use() {
+        let (recorder, forecasts) = rehearse(procedure, &place, environment, machine)?;
+        let rehearsed = |forecast: &Forecast| Rehearsed::of((&forecast.server, ASSUMED_MAJOR), &recorder);
+        script.extend(forecasts.iter().map(|forecast| screen(forecast, &rehearsed(forecast), MARK)));
+    }
     let statements = recorder.script();
     let has_private = places.iter().any(|place| place.takes_statements() && !place.is_in_use());
     let remarks = [
@@ -304,5 +348,5 @@ fn script((recorder, forecasts): (Recorder, Vec<Forecast>), places: &Places) -> 
     for (_, remark) in remarks.iter().filter(|(is_meant, _)| *is_meant) {
         script += &paragraph(remark, MARK);
     }
-    script + &statements
+    Ok(script + &statements)
 }

@@ -11,19 +11,18 @@ use ::profile::observe::instruments::Instruments;
 use ::top::{Facts, History, Screen};
 use clap::{ArgMatches, Args, Command};
 use jiff::Timestamp;
-use live::{Settings, Watch, WatchedFor};
+use live::{Watch, WatchedFor};
 use server::facts::ASSUMED_MAJOR;
 use server::place::{Address, word_of_shell};
 use server::{ServerError, Statements};
 use sys::threads;
 
 use super::measure::{interrupted, progress, signals};
-use super::profile::running::refuse_rate;
-use super::record::remark;
-use super::subjects::server_that_runs;
+use super::sampling::{Sampling, remark};
+use super::subjects::{completed, server_that_runs};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, arguments, fresh_seed};
+use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 
 /// The row of the table of commands.
@@ -61,34 +60,11 @@ struct Arguments {
     /// The PostgreSQL server: postgres://USER@HOST:PORT/DATABASE
     #[arg(long, value_name = "SERVER", value_parser = server_that_runs)]
     on: Address,
-    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, otherwise 50, and
-    /// then at most 100]
-    #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
-    rate: Option<f64>,
     /// Show statements by their identifiers, without their texts
     #[arg(long)]
     no_text: bool,
-    /// Do not trace which tier answered each read of a file: tracing, which requires root or CAP_PERFMON, makes
-    /// every system call of the machine slower, by some 30 to 65 ns
-    #[arg(long)]
-    no_tiers: bool,
-    /// Print every statement that would be sent to the server, and send none
-    #[arg(long)]
-    dry_run: bool,
-}
-
-impl Arguments {
-    /// How the server is watched, from now on.
-    fn settings(&self) -> Settings {
-        Settings {
-            rate: self.rate,
-            reads_memory: true,
-            traces_reads: !self.no_tiers,
-            wall_clock: Timestamp::now().as_microsecond(),
-            think_time: Ticks::ZERO,
-            seed: fresh_seed(),
-        }
-    }
+    #[command(flatten)]
+    sampling: Sampling,
 }
 
 fn define(command: Command) -> Command {
@@ -98,11 +74,11 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    refuse_rate(arguments.rate)?;
-    let address = arguments.on.completed(&context.settings.servers).map_err(failed)?;
+    arguments.sampling.refuse_rate()?;
+    let address = completed(&arguments.on, context)?;
     let reason = "a dry run shows no statement of the sessions";
-    refuse_unused(matches, &[("no_text", !arguments.dry_run, reason)])?;
-    if arguments.dry_run {
+    refuse_unused(matches, &[("no_text", !arguments.sampling.dry_run, reason)])?;
+    if arguments.sampling.dry_run {
         return rehearse(&arguments, &address);
     }
     if let Some(stream) = not_drawn_on(context) {
@@ -126,13 +102,13 @@ fn not_drawn_on(context: &Context) -> Option<&'static str> {
 }
 
 fn failed(error: ServerError) -> Failure {
-    Failure::new(Exit::Failed, error)
+    Failure::new(Exit::Failed, error.without_options())
 }
 
 fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
     let recorder = Statements::default();
-    let recorded = (recorder.clone(), ASSUMED_MAJOR);
-    Watch::rehearse(address, arguments.settings(), recorded, WatchedFor::Screen).map_err(failed)?;
+    let (settings, recorded) = (arguments.sampling.settings(Ticks::ZERO), (recorder.clone(), ASSUMED_MAJOR));
+    Watch::rehearse(address, settings, recorded, WatchedFor::Screen).map_err(failed)?;
     output::print(&format!("{}{}", remark(), recorder.script()))?;
     Ok(Exit::Done)
 }
@@ -179,7 +155,7 @@ impl Shared {
 fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<Exit, Failure> {
     let (signals, progress) = (signals()?, progress(context));
     progress.step(&format!("waiting for {}", address.shown()), Duration::from_secs(1));
-    let settings = arguments.settings();
+    let settings = arguments.sampling.settings(Ticks::ZERO);
     let stop = signals.stop().share();
     let opened = Watch::open(address, settings, Instruments::default(), Arc::clone(&stop));
     progress.clear();

@@ -366,6 +366,20 @@ fn a_command_that_reads_runs_is_not_told_to_measure_without_keeping_them() {
 }
 
 #[test]
+fn without_a_home_no_directory_is_asked_for_where_the_engine_is_not_measured() {
+    let user = User::new();
+    let homeless = |words: &str| user.command(words).env_remove("HOME").output().unwrap();
+    for command in ["lio --payload 1MiB", "join --rows 14000 --outer-rows 200"] {
+        let output = homeless(&format!("{command} --on postgres://me@nowhere.example/db --dry-run"));
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", complaint(&output));
+        let alone = complaint(&homeless(&format!("{command} --on postgres://me@127.0.0.1:1/db --alone --no-store")));
+        assert!(alone.contains("does not respond") && !alone.contains("--dir"), "{command}: {alone}");
+        let engine = complaint(&homeless(&format!("{command} --no-store")));
+        assert!(engine.contains("name one with --dir DIR"), "{command}: {engine}");
+    }
+}
+
+#[test]
 fn a_cache_whose_place_is_not_known_is_not_taken_for_an_empty_one() {
     let user = User::new();
     let output = user.command("clean --dry-run").env_remove("HOME").env_remove("XDG_CACHE_HOME").output().unwrap();

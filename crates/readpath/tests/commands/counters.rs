@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use crate::children::{first_child, interrupt, is_running};
 use crate::terminal;
@@ -151,6 +151,24 @@ fn an_interrupt_ends_the_command_too() {
     let output = counters.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(!is_running(child), "the command of number {child} is left behind");
+}
+
+#[test]
+fn the_counts_up_to_an_interrupt_are_kept_and_the_second_run_does_not_begin() {
+    let user = User::new();
+    let words = "counters --no-store --format json --valgrind -- sleep 100";
+    let counters = user.command(words).stdout(Stdio::piped()).spawn().unwrap();
+    first_child(counters.id()).unwrap();
+    interrupt(counters.id());
+    let output = counters.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let run = document(&output);
+    assert!(metric(&run, "elapsed").unwrap()["median"].as_f64().unwrap() > 0.0, "{run}");
+    let is_simulated = |count: &Value| count["source"].as_str().unwrap().starts_with("valgrind");
+    assert!(!metric(&run, "instructions").is_some_and(is_simulated), "{run}");
+    let findings = run["findings"].as_array().unwrap();
+    let ids: Vec<&str> = findings.iter().map(|finding| finding["id"].as_str().unwrap()).collect();
+    assert!(ids.contains(&"command-interrupted") && !ids.contains(&"command-failed"), "{findings:?}");
 }
 
 #[test]

@@ -158,6 +158,23 @@ fn all_problems_of_a_file_are_said_at_once() {
 }
 
 #[test]
+fn runs_that_would_write_one_flame_graph_are_refused_before_the_first_of_them_measures() {
+    let user = User::new();
+    let said = refusal(&user, "[lio]\nflamegraph = 'walk.svg'\nmatrix.seed = [1, 2, 3]\n");
+    assert!(said.contains("a.toml:2: 'flamegraph' names one file for several runs"), "{said}");
+    assert!(said.contains("force = true") && said.lines().count() == 1, "{said}");
+    let job = |name: &str, file: &str| format!("[{name}]\nexperiment = 'lio'\nflamegraph = '{file}'\n");
+    let said = refusal(&user, &(job("a", "walk.svg") + &job("b", "./walk.svg")));
+    assert!(said.contains("a.toml:6: 'flamegraph' names one file"), "{said}");
+    let runs = |words: &str| user.ok(&format!("run a.toml --dry-run {words}")).lines().count();
+    assert_eq!(runs("--name b"), 1);
+    assert_eq!(runs("--set b.flamegraph=other.svg"), 2);
+    assert_eq!(runs("--set force=true"), 2);
+    user.file("a.toml", b"[lio]\nmatrix.flamegraph = ['one.svg', 'two.svg']\n");
+    assert_eq!(runs(""), 2);
+}
+
+#[test]
 fn a_slip_in_set_is_answered_with_what_the_jobs_of_the_file_have() {
     let user = User::new();
     user.file("a.toml", b"[fast]\nexperiment = 'null'\n[slow]\nexperiment = 'null'\n");
@@ -276,6 +293,17 @@ fn a_run_that_fails_leaves_the_others_kept_and_the_exit_code_says_so() {
     assert!(said.contains("; killed (signal 9)"), "{said}");
     let jobs: Vec<Value> = kept(&user).iter().map(|run| run["job"]["name"].clone()).collect();
     assert_eq!(jobs, ["before", "after"]);
+}
+
+#[test]
+fn runs_whose_pages_cannot_be_printed_are_made_and_kept_all_the_same() {
+    let user = User::new();
+    user.file("a.toml", b"[null]\n[null.matrix]\ncases = [1, 2, 3]\n");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = user.command("run a.toml").stdout(full).output().unwrap();
+    let said = complaint(&output);
+    assert_eq!((output.status.code(), kept(&user).len()), (Some(1), 3), "{said}");
+    assert!(said.contains("3 of 3 runs failed"), "{said}");
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn a_dry_run_refuses_what_the_run_refuses() {
     let server = "--on postgres://me@127.0.0.1:1/db --dry-run";
     for (words, says, of_job) in [
         ("join --pool 0", "--pool 0: a buffer pool", "pool = 0: a buffer pool"),
-        ("join --rows 18446744073709551615", "--rows 18446744073709551615: ", "rows = 18446744073709551615: "),
+        ("join --rows 18446744073709551615", "is too much for PostgreSQL", "rows = 18446744073709551615"),
         ("scan --memory 1", "--memory gives 1 byte", "'memory' gives 1 byte"),
         ("scan --rows 200000000000", "is not possible", "is not possible"),
     ] {

@@ -150,6 +150,22 @@ fn a_run_says_before_it_begins_what_it_takes_and_sends_what_its_dry_run_prints_a
 }
 
 #[test]
+fn a_dry_run_of_two_servers_counts_for_each_only_what_is_sent_to_it() {
+    let user = User::new();
+    let sends = |words: &str, on: &str| -> Vec<String> {
+        let script = user.ok(&format!("{words} --on {on} --dry-run"));
+        script.lines().filter(|line| line.starts_with("--   sends ")).map(String::from).collect()
+    };
+    for words in &EXPERIMENTS[..4] {
+        let one = sends(words, "postgres://me@a.example/db");
+        assert_eq!(one.len(), 1, "{words}: {one:?}");
+        let two = sends(words, "postgres://me@a.example/db,postgres://me@b.example/db");
+        assert_eq!(two, [one.clone(), one.clone()].concat(), "{words}");
+        assert_eq!(sends(words, "postgres:18,postgres://me@a.example/db"), one, "{words}");
+    }
+}
+
+#[test]
 fn the_event_triggers_that_runs_fire_are_those_that_they_announce() {
     let Some(trial) = Trial::start(&["allow_in_place_tablespaces=on", "log_line_prefix="]) else { return };
     // With a second tablespace, calibrate moves a table.

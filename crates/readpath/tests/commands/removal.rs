@@ -131,6 +131,20 @@ fn a_folder_that_is_in_use_stays_and_all_else_is_removed() {
 }
 
 #[test]
+fn programs_that_a_run_without_a_home_kept_among_temporary_files_are_removed_too() {
+    let user = User::new();
+    let name = format!("readpath-programs-{}", rustix::process::geteuid().as_raw());
+    let kept = user.temporary.path().join(name);
+    fs::create_dir_all(kept.join("18.6.0")).unwrap();
+    fs::set_permissions(&kept, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    fs::write(kept.join("18.6.0/postgres"), [7; 2048]).unwrap();
+    let output = user.command("clean").env_remove("HOME").output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("2 KiB of programs of PostgreSQL in"), "{printed}{}", complaint(&output));
+    assert!(!kept.exists());
+}
+
+#[test]
 fn what_cleans_a_copy_is_named_in_a_sentence_that_does_not_read_as_an_error_of_that_command() {
     let said = User::new().refused("clean --on postgres:copy:/srv/copy?dbname=shop", 2);
     assert!(said.starts_with("readpath: clean starts no server on a copy of a data directory: "), "{said}");

@@ -133,7 +133,9 @@ fn a_private_server_is_profiled_for_as_long_as_its_load_runs() {
     let words = |seconds: u8, code: u8| {
         format!("--format json profile --on postgres:{DEBIAN} -q -- sh {} {seconds} {code}", load.display())
     };
-    let output = user.run(&words(3, 0));
+    // By these, PostgreSQL's programs would go elsewhere, whatever PGHOST says.
+    let mut command = user.command(&words(3, 0));
+    let output = command.env("PGSERVICE", "elsewhere").env("PGHOSTADDR", "192.0.2.7").output().unwrap();
     assert!(output.status.success(), "{}", complaint(&output));
     let run: Value = serde_json::from_slice(&output.stdout).unwrap();
     let texts: Vec<&str> =

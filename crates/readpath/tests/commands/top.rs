@@ -220,6 +220,23 @@ fn where_it_cannot_draw_or_has_no_server_it_says_what_to_do() {
 }
 
 #[test]
+fn a_service_that_no_file_defines_gets_the_same_answer_from_each_command() {
+    let user = User::new();
+    let on = "--on postgres://localhost/x?service=nowhere";
+    let said = user.refused(&format!("top {on}"), 2);
+    assert!(said.contains("cannot be completed: no service file defines the service nowhere."), "{said}");
+    let measuring = ["lio", "scan", "join", "roundtrip", "calibrate", "lio --dry-run"];
+    for command in ["record --to recording", "profile", "clean", "clean --dry-run"].into_iter().chain(measuring) {
+        assert_eq!(user.refused(&format!("{command} {on}"), 2), said, "{command}");
+    }
+    let of_environment = user.command("lio --on postgres://localhost/x").env("PGSERVICE", "nowhere").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&of_environment.stderr), said);
+    assert_eq!(of_environment.status.code(), Some(2));
+    user.file("a.toml", b"[lio]\non = 'postgres://localhost/x?service=nowhere'\n");
+    assert!(user.refused("run a.toml", 2).contains("a.toml:1: postgres://localhost/x cannot be completed"));
+}
+
+#[test]
 fn a_word_that_names_no_running_server_gets_the_same_answer_from_each_command_that_watches_one() {
     let user = User::new();
     for word in ["postgres:18", "postgres:/usr/lib/postgresql/15", "postgres:x", "localhost", "postgres://h:99999/x"] {

@@ -8,9 +8,6 @@ use crate::page::parameters::cell;
 /// The server's own constants among the sets.
 pub(super) const NOW: &str = "now";
 
-/// How the names of sets begin whose number is a rank: the best of those that were only tried.
-const RANKED: &str = "tried-";
-
 /// The set between the states, and its name where it harmed no query in any of them.
 const BETWEEN: &str = "between";
 const SAFE: &str = "safe";
@@ -24,8 +21,8 @@ pub(super) fn part<'a>(run: &'a Run, name: &'a str) -> impl Iterator<Item = &'a 
 }
 
 /// Whether the name of a set is a rank among those of its run.
-pub(super) fn is_ranked(name: &str) -> bool {
-    name.starts_with(RANKED)
+pub(crate) fn is_ranked(name: &str) -> bool {
+    name.starts_with(calibrate::RANKED)
 }
 
 /// The key of a set: of one whose name is a rank, its constants.

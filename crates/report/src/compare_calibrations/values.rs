@@ -121,6 +121,7 @@ mod tests {
     use measure::schema::calibrate;
     use measure::schema::conditions::CORE_CLOCK;
     use measure::{Case, Parameters, Run};
+    use serde_json::json;
 
     use super::*;
 
@@ -139,5 +140,21 @@ mod tests {
         let both = said(&run(true), &run(true));
         assert!(both.starts_with("Of 1 value that both runs have and a page shows: 1 of one sample"), "{both}");
         assert_eq!(said(&run(true), &run(false)), both, "it is in the first run alone");
+    }
+
+    #[test]
+    fn values_of_sets_that_have_only_the_rank_in_common_are_not_held_against_each_other() {
+        let run = |cost: f64| {
+            let set = json!({"part": "query", "constants": "tried-1"}).as_object().cloned().unwrap_or_default();
+            let mut cases = [Case::new(set), Case::new(Parameters::default())];
+            cases[0].metrics.push(calibrate::TIME.single("t", cost));
+            cases[1].metrics.push(calibrate::TIME.single("t", 1.0));
+            Run { experiment: "calibrate".into(), cases: cases.into(), ..Run::default() }
+        };
+        let compared = measure::compare::compare(&run(1.0), &run(9.0));
+        let said = if let Section::Text(text) = counts(&compared) { text } else { String::new() };
+        assert!(said.starts_with("Of 1 value that both runs have"), "{said}");
+        assert!(said.contains(" In the first run alone: 1 case or value; in the second: 1 case or value."), "{said}");
+        assert!(Differing::of(&compared, "values", |metric| metric.name == "time").listed.len() == 1);
     }
 }

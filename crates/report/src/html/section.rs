@@ -6,6 +6,7 @@ use super::table;
 use crate::markup::{Attribute, Markup};
 use crate::page::{Chart, Figure, Findings, Section};
 use crate::svg;
+use crate::text::statement;
 
 /// Widths for which a chart is drawn: that of a large screen, that of a small one, where findings stand beside it or
 /// on paper, and that of a phone.
@@ -176,7 +177,7 @@ fn findings<'a>(markup: &mut Markup, class: &'static str, findings: impl Iterato
 fn code(markup: &mut Markup, text: &str) {
     markup.around("pre", &[("tabindex", &"0")], |pre| {
         for line in text.lines() {
-            pre.text(line);
+            pre.text(&statement(line, true));
             pre.line();
         }
     });

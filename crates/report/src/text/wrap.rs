@@ -15,7 +15,8 @@ pub fn clean(text: &str) -> String {
     text.chars().map(|character| if is_harmless(character) { character } else { '?' }).collect()
 }
 
-fn is_harmless(character: char) -> bool {
+/// Whether [`clean`] leaves a character as it is.
+pub(super) fn is_harmless(character: char) -> bool {
     // Direction marks have no width, so this refuses them with the combining ones.
     character.width().is_some_and(|width| width > 0) && !('\u{2066}'..='\u{2069}').contains(&character)
 }

@@ -864,6 +864,22 @@ fn json_is_the_document_itself() {
 }
 
 #[test]
+fn a_statement_that_is_copied_from_a_page_names_the_database_that_is_meant_where_a_letter_cannot_be_shown() {
+    let named = |name: &str| {
+        let mut run = documents::calibrate();
+        run.subject.insert("database".into(), json!(name));
+        run
+    };
+    let is_in = |page: &str, name: &str| page.contains(&format!("\nALTER DATABASE {name} SET seq_page_cost = "));
+    let german = named("größe");
+    assert!(is_in(&report::render(&german, &WIDE), r#""größe""#));
+    assert!(is_in(&report::render(&german, &PLAIN), r#"U&"gr\00F6\00DFe""#));
+    let combining = named("o\u{308}");
+    assert!(is_in(&report::render(&combining, &WIDE), r#"U&"o\0308""#));
+    assert!(report::html::report(&[combining], &[]).contains("ALTER DATABASE U&amp;&quot;o\\0308&quot; SET "));
+}
+
+#[test]
 fn colour_adds_nothing_but_escapes() {
     let run = documents::ladder();
     let coloured = report::render(&run, &Style { color: true, ..WIDE });

@@ -361,6 +361,16 @@ fn a_breakdown_by_second_is_drawn_with_the_seconds_in_which_nothing_ended() {
 }
 
 #[test]
+fn a_line_of_hundreds_of_steps_is_drawn_to_its_end() {
+    let micros = |second: u32| 1e3 * f64::from(1 + second % 7);
+    let seconds: Vec<(String, f64)> = (0..240).map(|second| (second.to_string(), micros(second))).collect();
+    let picture = chart(&by_second(&seconds), "by-second");
+    let outlines = picture.split(" d=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let longest = outlines.max_by_key(|outline| outline.len()).unwrap();
+    assert!(longest.len() > 4000 && !longest.contains('…'), "{longest}");
+}
+
+#[test]
 fn a_breakdown_by_second_says_in_which_second_a_long_wait_counts() {
     let ended = "A call and a wait count in the second in which they end.";
     let mut run = by_second(&[("5".to_string(), 300e3)]);
@@ -586,6 +596,17 @@ fn a_rate_that_fell_once_is_drawn_with_its_two_levels_and_the_time_of_the_change
     assert!(drawn.contains("The rate changed once, and stayed changed") && drawn.contains("changed at 3.00 s"));
     let steady = kept().into_iter().find(|(name, _)| name == "disk-time").unwrap().1;
     assert!(chart(&steady, "disk-over-time").contains("No lasting change"));
+}
+
+#[test]
+fn measurements_that_each_changed_are_not_drawn_as_one_after_the_other() {
+    let mut run = documents::disk_throttled();
+    let deeper = run.cases.clone().into_iter().map(|mut case| {
+        case.parameters.insert("depth".into(), json!(8));
+        case
+    });
+    run.cases.extend(deeper);
+    assert!(charts(&run).iter().all(|chart| chart.name != "disk-over-time"));
 }
 
 #[test]
@@ -912,6 +933,30 @@ fn runs_beside_each_other_share_a_chart_and_say_what_differs() {
     assert!(beside.matches(" A</text>").count() >= 10 * pictures);
     // The best depth of both stands in one row, whatever each of them found it to be.
     assert!(beside.contains("device, 64 at a time") && !beside.contains("device, 256 at a time"));
+}
+
+#[test]
+fn sets_that_have_only_the_rank_in_common_are_neither_compared_nor_drawn_beside_each_other() {
+    let of_set = |part: &str, name: &str, metric: &str, unit: Unit, value: f64| {
+        let parameters = json!({"part": part, "state": "as-found", "constants": name});
+        let samples: Vec<f64> = (0..40).map(|sample| value * (1.0 + f64::from(sample) / 4000.0)).collect();
+        documents::case(parameters, vec![documents::spec(metric, unit).of_samples("clock", &samples).unwrap()])
+    };
+    let run = |names: [&str; 3], value: f64| {
+        let sets = names.map(|name| of_set("set", name, "ratio", Unit::Ratio, value));
+        let query = of_set("query", "tried-1", "time_then", Unit::Milliseconds, value);
+        Run { experiment: "calibrate".into(), cases: sets.into_iter().chain([query]).collect(), ..Run::default() }
+    };
+    let beside = |first: Run, second: Run| -> String {
+        let page = html::report(&[first, second], &[]);
+        page.split("id=\"beside-1\"").nth(1).unwrap().split("id=\"run-1\"").next().unwrap().into()
+    };
+    let usual = ["cached", "system", "tried-1"];
+    let both = beside(run(usual, 0.5), run(usual, 0.7));
+    assert!(both.contains("2 of 2 values differ by more than the noise"), "{both}");
+    assert!(both.contains("What each set") && !both.contains("tried-1"), "{both}");
+    let of_one = beside(run(usual, 0.5), run(["tried-1", "tried-2", "tried-3"], 0.7));
+    assert!(!of_one.contains("What each set"), "{of_one}");
 }
 
 #[test]

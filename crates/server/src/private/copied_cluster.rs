@@ -10,13 +10,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
+use sys::file::plain;
 use sys::process::Credentials;
 
 use super::account::group_of;
 use super::error::PrivateServerError;
 use super::room::Room;
 use super::settings::ServerSettings;
-use crate::cluster::ClusterCopy;
+use crate::cluster::{ClusterCopy, FILE_MAX};
 use crate::error::ServerError;
 
 /// Files of a data directory that a server would not just go on with: what to do about each.
@@ -70,7 +71,7 @@ impl ClusterCopy {
         if let Some((file, why)) = SIGNS.into_iter().find(|(file, _)| is_there(file)) {
             return Err(self.unfit(format!("there is a {file}: {why}")));
         }
-        let control = fs::read(whole.join("global/pg_control"));
+        let control = plain::read(&whole.join("global/pg_control"), FILE_MAX);
         let control = control.map_err(|error| self.unfit(format!("global/pg_control: {error}")))?;
         let state = control.get(STATE_AT..STATE_AT + 4).and_then(|bytes| bytes.try_into().ok());
         if state.map(u32::from_ne_bytes) != Some(SHUT_DOWN) {
@@ -256,6 +257,9 @@ mod tests {
         refuses("PG_VERSION");
         fs::write(data.join("PG_VERSION"), "15\n").unwrap();
         refuses("pg_control");
+        symlink("/dev/zero", data.join("global/pg_control")).unwrap();
+        refuses("not a regular file");
+        fs::remove_file(data.join("global/pg_control")).unwrap();
         fs::write(data.join("global/pg_control"), control(6)).unwrap();
         refuses("was not shut down");
         fs::write(data.join("global/pg_control"), control(SHUT_DOWN)).unwrap();

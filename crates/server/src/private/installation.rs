@@ -77,19 +77,21 @@ impl Installation {
     /// # Errors
     /// Where what has that name is no folder of this user alone: its programs could be anyone's.
     pub fn cache_in(scratch: &Path) -> Result<PathBuf, PrivateServerError> {
-        let user = rustix::process::geteuid().as_raw();
-        let folder = scratch.join(format!("readpath-programs-{user}"));
+        let folder = among_temporary_files(scratch);
         match DirBuilder::new().mode(0o700).create(&folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(PrivateServerError::at(&folder)(error));
             }
             _ => {}
         }
-        let data = fs::symlink_metadata(&folder).map_err(PrivateServerError::at(&folder))?;
-        if data.is_dir() && data.uid() == user && data.mode() & 0o022 == 0 {
-            return Ok(folder);
-        }
-        Err(PrivateServerError::Exposed(folder))
+        let is_own = is_own(&folder).map_err(PrivateServerError::at(&folder))?;
+        if is_own { Ok(folder) } else { Err(PrivateServerError::Exposed(folder)) }
+    }
+
+    /// The same folder where an earlier run made it; `None` where there is none of this user alone.
+    pub fn cache_left_in(scratch: &Path) -> Option<PathBuf> {
+        let folder = among_temporary_files(scratch);
+        is_own(&folder).is_ok_and(|is_own| is_own).then_some(folder)
     }
 
     /// Whether the programs of a major version are in the cache, so that no network is needed.
@@ -114,6 +116,17 @@ impl Installation {
         lay(tree, directory).map_err(PrivateServerError::at(directory))?;
         Ok(Some(Installation { programs: directory.join("bin"), tree: Some(directory.into()), ..self.clone() }))
     }
+}
+
+/// The folder for programs of this user in one for temporary files.
+fn among_temporary_files(scratch: &Path) -> PathBuf {
+    scratch.join(format!("readpath-programs-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// Whether this is a folder of this user to which no other can write.
+fn is_own(folder: &Path) -> io::Result<bool> {
+    let data = fs::symlink_metadata(folder)?;
+    Ok(data.is_dir() && data.uid() == rustix::process::geteuid().as_raw() && data.mode() & 0o022 == 0)
 }
 
 /// Unpacks an archive next to `folder` and gives it that name when it is complete.
@@ -207,8 +220,10 @@ mod tests {
         let refusal = Installation::cache_in(scratch.path()).unwrap_err().to_string();
         assert!(refusal.contains("others can write to it"), "{refusal}");
         fs::remove_dir(&folder).unwrap();
+        assert_eq!(Installation::cache_left_in(scratch.path()), None, "nothing was made");
         std::os::unix::fs::symlink("/etc", &folder).unwrap();
         assert!(Installation::cache_in(scratch.path()).is_err());
+        assert_eq!(Installation::cache_left_in(scratch.path()), None, "a link");
     }
 
     #[test]

@@ -49,6 +49,9 @@ const WORK_MEMORY_MIN: u64 = 4 << 20;
 /// short.
 const ROWS_MIN: u64 = 10_000;
 
+/// Most rows: the number of a customer takes four bytes.
+const ROWS_MAX: u64 = 2_147_483_647;
+
 /// About what loading a row takes with its indexes.
 const LOAD_TIME_A_ROW: Duration = Duration::from_micros(8);
 
@@ -91,15 +94,19 @@ pub(super) fn buffers_needed(rows: u64) -> u64 {
     TABLES_IN_BUFFERS.saturating_mul(Customers::table_bytes(rows)).saturating_add(SPARE_BUFFERS)
 }
 
-/// Refuses a table through which the planner takes other ways.
+/// Refuses a table through which the planner takes other ways, and rows for which there is no number.
 pub(super) fn check_rows(rows: u64) -> Result<(), String> {
-    if rows >= ROWS_MIN {
-        return Ok(());
+    match rows {
+        ROWS_MIN..=ROWS_MAX => Ok(()),
+        ..ROWS_MIN => Err(format!(
+            "--rows {rows} is too few for a server, whose planner takes another way than the one to be measured \
+             through so small a table: give at least {ROWS_MIN}"
+        )),
+        _ => Err(format!(
+            "--rows {rows} is too many for a server, on which a customer's number takes four bytes: give at most \
+             {ROWS_MAX}"
+        )),
     }
-    Err(format!(
-        "--rows {rows} is too few for a server, whose planner takes another way than the one to be measured through so \
-         small a table: give at least {ROWS_MIN}"
-    ))
 }
 
 /// What is made for a table of this many rows.
@@ -471,6 +478,13 @@ mod tests {
                 ),
             }
         }
+    }
+
+    #[test]
+    fn rows_that_have_no_number_are_refused_before_the_others_are_loaded() {
+        assert_eq!(check_rows(ROWS_MAX), Ok(()));
+        assert!(check_rows(ROWS_MAX + 1).unwrap_err().ends_with("give at most 2147483647"));
+        assert!(check_rows(ROWS_MIN - 1).unwrap_err().ends_with("give at least 10000"));
     }
 
     #[test]

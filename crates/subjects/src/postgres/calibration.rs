@@ -7,14 +7,17 @@
 pub mod former;
 mod home;
 pub mod own_queries;
+mod probe;
+mod probing;
 pub mod queries;
 pub mod server_caches;
+mod still_cached;
 pub mod tablespaces;
 pub mod verification_set;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use measure::quantity::{size_in_words, whole_mebibytes};
 use measure::schema::subjects::findings as row;
@@ -22,12 +25,13 @@ use measure::{Finding, Parameters, Unit};
 pub use server::explain::Node;
 use server::facts::ASSUMED_BUFFERS;
 use server::private::PrivateServer;
-use server::session::ROW_TIME;
 pub use server::{Buffers, Plan};
-use server::{Schema, ServerError, ServerFacts, Session, schema};
-use sys::file::witness::Cached;
+use server::{Schema, ServerError, ServerFacts, Session};
 
 use self::home::Home;
+pub use self::probe::{ChosenPlan, Clustering, Executed, Probe, Ways};
+use self::probe::{DENSE, SPARSE};
+pub use self::still_cached::StillCached;
 use super::fetched::{blocks_of, hidden_of};
 use super::needs::Needs;
 use super::notes::Notes;
@@ -90,17 +94,10 @@ const BUFFERS_PART: u64 = 4;
 /// Least bytes of that table, however small the buffers are.
 const PAYLOAD_MIN: u64 = 1 << 20;
 
-/// Pages of the page cache, of 4 KiB, that a file has whose share is looked at by itself.
-const PAGES_OF_A_TABLE: u64 = 256;
-
 /// Shared buffers of a private server: four times what a scan may take of them, and the indexes. No more: a table
 /// beyond them is made too.
 const PAYLOADS_IN_BUFFERS: u64 = 5;
 const SPARE_BUFFERS: u64 = 8 << 20;
-
-/// What ANALYZE goes by, and the rows that it samples for each unit of it.
-const STATISTICS_TARGET: &str = "default_statistics_target";
-const ROWS_A_TARGET: u64 = 300;
 
 /// What a copy of a data directory preloads: by its configuration, and by settings of the database and the role.
 const PRELOADED: &str = "SELECT string_agg(DISTINCT libraries, ', ') FROM ((SELECT DISTINCT ON (name) name, setting \
@@ -109,164 +106,6 @@ const PRELOADED: &str = "SELECT string_agg(DISTINCT libraries, ', ') FROM ((SELE
     = current_database())) AND setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user))) found (name, \
     libraries) WHERE name IN ('shared_preload_libraries', 'session_preload_libraries', 'local_preload_libraries') AND \
     libraries <> ''";
-
-/// The tables.
-const DENSE: &str = "calibrate";
-const SPARSE: &str = "calibrate_sparse";
-
-/// What the planner can choose among: how the rows lie to the order of the index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Clustering {
-    /// The next row by the index lies anywhere.
-    Random,
-    /// The rows lie in the order of the index.
-    Good,
-}
-
-impl Clustering {
-    /// Both.
-    pub const ALL: [Clustering; 2] = [Clustering::Random, Clustering::Good];
-
-    /// The name of the case parameter.
-    pub fn name(self) -> &'static str {
-        match self {
-            Clustering::Random => "random",
-            Clustering::Good => "good",
-        }
-    }
-
-    fn column(self) -> &'static str {
-        match self {
-            Clustering::Random => "scattered",
-            Clustering::Good => "in_order",
-        }
-    }
-}
-
-/// A way to the rows that a planner chooses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ChosenPlan {
-    /// Every block in order.
-    FullScan,
-    /// By the index, every row fetched when it comes up.
-    Index,
-    /// By the index, the rows collected first and fetched in the order of the table.
-    Bitmap,
-}
-
-impl ChosenPlan {
-    /// All of them.
-    pub const ALL: [ChosenPlan; 3] = [ChosenPlan::FullScan, ChosenPlan::Index, ChosenPlan::Bitmap];
-
-    /// The name in documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            ChosenPlan::FullScan => "full-scan",
-            ChosenPlan::Index => "index",
-            ChosenPlan::Bitmap => "bitmap",
-        }
-    }
-
-    fn step(self) -> &'static str {
-        match self {
-            ChosenPlan::FullScan => "Seq Scan",
-            ChosenPlan::Index => "Index Scan",
-            ChosenPlan::Bitmap => "Bitmap Heap Scan",
-        }
-    }
-
-    /// The setting that lets the planner go this way.
-    fn setting(self) -> &'static str {
-        match self {
-            ChosenPlan::FullScan => "enable_seqscan",
-            ChosenPlan::Index => "enable_indexscan",
-            ChosenPlan::Bitmap => "enable_bitmapscan",
-        }
-    }
-
-    /// The way that a plan goes; `None` where it goes none of these.
-    pub fn of(plan: &Plan) -> Option<ChosenPlan> {
-        ChosenPlan::ALL.into_iter().find(|chosen| plan.top.find(chosen.step()).is_some())
-    }
-}
-
-/// What a planner may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ways {
-    /// What it likes, but for index-only scans, which read no table.
-    All,
-    /// One way.
-    Only(ChosenPlan),
-    /// A scan of an index that holds all that is asked for.
-    IndexOnly,
-}
-
-/// A statement of the calibration.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Probe {
-    /// Counts the rows of the dense table, with this many comparisons of which every row passes each.
-    Dense {
-        /// Comparisons a row.
-        comparisons: u32,
-    },
-    /// Counts the rows of the table with few rows a block.
-    Sparse,
-    /// Counts the first rows by an index, without asking for anything that the index does not hold.
-    Count {
-        /// Which index.
-        clustering: Clustering,
-        /// How many rows.
-        rows: u64,
-    },
-    /// Counts values of the first rows by an index that only the table has.
-    Fetch {
-        /// Which index.
-        clustering: Clustering,
-        /// How many rows.
-        rows: u64,
-    },
-    /// Sends the first rows by an index, one by one, to the client.
-    Rows {
-        /// How many rows.
-        rows: u64,
-    },
-}
-
-impl Probe {
-    /// The statement.
-    pub fn statement(self) -> String {
-        let (dense, sparse) = (schema::full_name(DENSE), schema::full_name(SPARSE));
-        match self {
-            Probe::Dense { comparisons } => {
-                let conditions: Vec<String> =
-                    (1..=comparisons).map(|number| format!("in_order <> -{number}")).collect();
-                let condition = if comparisons == 0 { "" } else { " WHERE " };
-                format!("SELECT count(*) FROM {dense}{condition}{}", conditions.join(" AND "))
-            }
-            Probe::Sparse => format!("SELECT count(*) FROM {sparse}"),
-            Probe::Count { clustering, rows } => {
-                format!("SELECT count(*) FROM {dense} WHERE {} <= {rows}", clustering.column())
-            }
-            Probe::Fetch { clustering, rows } => {
-                format!("SELECT count(filler) FROM {dense} WHERE {} <= {rows}", clustering.column())
-            }
-            Probe::Rows { rows } => format!("SELECT in_order FROM {dense} WHERE scattered <= {rows}"),
-        }
-    }
-}
-
-/// What a statement took.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Executed {
-    /// EXPLAIN's execution time in microseconds.
-    pub micros: f64,
-    /// Blocks that it asked for.
-    pub buffers: Buffers,
-    /// Workers that were started for it.
-    pub workers: u64,
-    /// Rows of the step below the aggregate; `None` in a dry run.
-    pub rows: Option<u64>,
-}
 
 /// How large the tables are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -279,32 +118,6 @@ pub struct TableSizes {
     pub sparse_rows: u64,
     /// Its blocks.
     pub sparse_blocks: u64,
-}
-
-/// What the page cache still held of a private server's files when they had been dropped from it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StillCached {
-    /// Share of the pages of all files, 0 to 1.
-    pub of_all: f64,
-    /// The largest share of the pages of one file, of those of 1 MiB or more: the file of a small table that other
-    /// programs hold in memory is a small part of all.
-    pub of_one: f64,
-    /// The type of the file system, where it is known.
-    pub filesystem: Option<String>,
-}
-
-impl StillCached {
-    /// Of all files, each with the pages that stayed.
-    fn of(files: &[Cached]) -> StillCached {
-        let share = |pages: u64, of: u64| pages as f64 / (of as f64).max(1.0);
-        let all = |count: fn(&Cached) -> u64| files.iter().map(count).sum::<u64>();
-        let large = files.iter().filter(|file| file.of >= PAGES_OF_A_TABLE);
-        StillCached {
-            of_all: share(all(|file| file.pages), all(|file| file.of)),
-            of_one: large.map(|file| share(file.pages, file.of)).fold(0.0, f64::max),
-            filesystem: None,
-        }
-    }
 }
 
 /// What the experiment asks of a server.
@@ -569,86 +382,6 @@ impl Calibration {
         Ok(text.parse().map_err(|_| ServerError::answer(&question, &text, "a number"))?)
     }
 
-    /// The plan that the planner chooses; `None` where it goes another way.
-    pub fn chosen(&mut self, probe: Probe) -> Result<Option<ChosenPlan>, SubjectError> {
-        Ok(ChosenPlan::of(&self.planned(probe)?))
-    }
-
-    /// The planner's cost of a path, in the unit of its constants; `None` where it goes another way.
-    pub fn cost_of(&mut self, probe: Probe, path: ChosenPlan) -> Result<Option<f64>, SubjectError> {
-        Ok(self.planned(probe)?.top.find(path.step()).and_then(|step| step.total_cost))
-    }
-
-    /// The plan of a statement. A dry run assumes that it reads the whole table for a tenth of the rows.
-    fn planned(&mut self, probe: Probe) -> Result<Plan, SubjectError> {
-        let is_many = self.rows_of(probe) > self.sizes.rows / 10;
-        let assumed = if is_many { ChosenPlan::FullScan } else { ChosenPlan::Index };
-        let assumed = Plan::assumed(assumed.step(), Buffers::default());
-        Ok(self.session().explain_with("", &probe.statement(), assumed)?)
-    }
-
-    fn rows_of(&self, probe: Probe) -> u64 {
-        match probe {
-            Probe::Dense { .. } => self.sizes.rows,
-            Probe::Sparse => self.sizes.sparse_rows,
-            Probe::Count { rows, .. } | Probe::Fetch { rows, .. } => rows,
-            // A part is handed over, and all are read.
-            Probe::Rows { .. } => self.sizes.rows,
-        }
-    }
-
-    /// Runs a statement and returns what it took; an error where the planner did not go the only way that was left.
-    pub fn execute(&mut self, probe: Probe, ways: Ways) -> Result<Executed, SubjectError> {
-        let statement = probe.statement();
-        let plan = self.explained(&statement, self.rows_of(probe))?;
-        let goes = match ways {
-            Ways::All => true,
-            Ways::Only(chosen) => plan.top.find(chosen.step()).is_some(),
-            Ways::IndexOnly => plan.top.find("Index Only Scan").is_some(),
-        };
-        if !goes && !self.session().is_rehearsal() {
-            let found = plan.top.kinds().join(", ");
-            return Err(ServerError::answer(&statement, &found, "a plan that goes the way measured").into());
-        }
-        executed(&plan)
-    }
-
-    fn explained(&mut self, statement: &str, rows: u64) -> Result<Plan, SubjectError> {
-        let time = ROW_TIME.as_secs_f64() * rows as f64;
-        self.session().assume(Duration::from_secs_f64(time));
-        self.timed_as(statement, time)
-    }
-
-    /// Runs a statement; a dry run assumes these seconds.
-    fn timed_as(&mut self, statement: &str, time: f64) -> Result<Plan, SubjectError> {
-        let mut assumed = Plan::assumed("Aggregate", Buffers::default());
-        (assumed.execution_ms, assumed.top.workers) = (Some(time * 1e3), Some(1));
-        Ok(self.session().explain(statement, assumed)?)
-    }
-
-    /// Microseconds of processor time of a statement that counts `count`, one of `laps` in a row.
-    pub fn processor_micros(&mut self, probe: Probe, count: u64, laps: u32) -> Result<f64, SubjectError> {
-        let taken = self.meter.measure(self.home.session(), &probe.statement(), count, laps)?;
-        Ok(taken.cost.0 as f64 / 1e3 / f64::from(laps))
-    }
-
-    /// Microseconds that ANALYZE takes to sample about `rows` rows of the first table, by the clock of this process.
-    ///
-    /// A sample has 300 rows for each unit of the statistics target, from as many blocks where there are enough.
-    /// Source: PostgreSQL, `src/backend/commands/analyze.c`, `std_typanalyze`.
-    pub fn sample_micros(&mut self, rows: u64) -> Result<f64, SubjectError> {
-        self.set(STATISTICS_TARGET, &(rows / ROWS_A_TARGET).max(1).to_string())?;
-        let started = Instant::now();
-        self.session().run(&format!("ANALYZE {}", schema::full_name(DENSE)))?;
-        Ok(started.elapsed().as_secs_f64() * 1e6)
-    }
-
-    /// Gives the first table the statistics that it had before [`Calibration::sample_micros`].
-    pub fn restore_statistics(&mut self) -> Result<(), SubjectError> {
-        self.reset(STATISTICS_TARGET)?;
-        Ok(self.session().run(&format!("ANALYZE {}", schema::full_name(DENSE)))?)
-    }
-
     /// Empties the buffers and the page cache of a private server: it is stopped, its files leave the page cache, and
     /// it is started again, with a session as this one was. What stayed cached all the same.
     ///
@@ -677,31 +410,6 @@ impl Calibration {
         self.meter = Meter::open(self.home.session())?;
         Ok(())
     }
-
-    /// Brings both tables and the indexes into the buffers.
-    ///
-    /// By the index in whose order the rows lie: a full scan would pass through a ring and leave nothing.
-    pub fn warm(&mut self) -> Result<(), SubjectError> {
-        let rows = self.sizes.rows;
-        self.allow(Ways::IndexOnly)?;
-        for clustering in Clustering::ALL {
-            self.execute(Probe::Count { clustering, rows }, Ways::IndexOnly)?;
-        }
-        let ways = Ways::Only(ChosenPlan::Index);
-        self.allow(ways)?;
-        self.execute(Probe::Fetch { clustering: Clustering::Good, rows }, ways)?;
-        self.allow(Ways::All)?;
-        self.execute(Probe::Sparse, Ways::All)?;
-        Ok(())
-    }
-}
-
-fn executed(plan: &Plan) -> Result<Executed, SubjectError> {
-    let millis = plan.execution_ms.ok_or_else(|| ServerError::Plan("it has no `Execution Time`".into()))?;
-    let workers = plan.top.steps().iter().filter_map(|step| step.workers).sum();
-    let of_step = |step: &Node| Some((step.rows? * step.loops.unwrap_or(1.0)).round() as u64);
-    let rows = plan.top.children.first().and_then(of_step);
-    Ok(Executed { micros: millis * 1e3, buffers: plan.buffers()?, workers, rows })
 }
 
 /// Bytes of a payload that stay in shared buffers of these bytes, 0 where they are not known: a scan of more than a
@@ -809,15 +517,6 @@ mod tests {
     }
 
     #[test]
-    fn a_small_table_that_stays_cached_is_not_lost_among_large_ones() {
-        let file = |pages, of| Cached { pages, of, source: "cachestat(2)" };
-        let still = StillCached::of(&[file(0, 1 << 20), file(300, 400), file(2, 2)]);
-        assert!(still.of_all < 0.001, "{still:?}");
-        assert_eq!(still.of_one, 0.75, "and not that of a file of few pages");
-        assert_eq!(StillCached::of(&[]), StillCached::default());
-    }
-
-    #[test]
     fn a_table_that_is_not_made_is_not_announced() {
         let payload = 24 << 20;
         let [unknown, small, large] =
@@ -833,21 +532,5 @@ mod tests {
         }
         let help = include_str!("../../../readpath/src/commands/calibrate.rs");
         assert!(help.contains(&format!("24MiB make up to {unknown} MiB")), "the help names what a dry run announces");
-    }
-
-    #[test]
-    fn statements_that_are_compared_differ_in_one_thing() {
-        let fetch = Probe::Fetch { clustering: Clustering::Random, rows: 7 }.statement();
-        assert_eq!(fetch, "SELECT count(filler) FROM readpath.\"calibrate\" WHERE scattered <= 7");
-        assert_eq!(Probe::Dense { comparisons: 0 }.statement(), "SELECT count(*) FROM readpath.\"calibrate\"");
-        let two = Probe::Dense { comparisons: 2 }.statement();
-        assert!(two.ends_with("WHERE in_order <> -1 AND in_order <> -2"), "{two}");
-    }
-
-    #[test]
-    fn the_step_that_reads_the_table_names_the_plan() {
-        let plan = |kind| Plan::assumed(kind, Buffers::default());
-        assert_eq!(ChosenPlan::of(&plan("Bitmap Heap Scan")), Some(ChosenPlan::Bitmap));
-        assert_eq!(ChosenPlan::of(&plan("Index Only Scan")), None);
     }
 }

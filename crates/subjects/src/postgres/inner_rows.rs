@@ -1,9 +1,10 @@
 //! The inner table of joins on a PostgreSQL server: the engine's keys and values in the engine's order.
 
+use measure::quantity::grouped;
 use server::schema::full_name;
 
 use super::copy_text::CHUNK_BYTES;
-use super::layout::WHOLE_VALUES_MAX;
+use super::layout::{BLOCKS_MAX, USUAL_BLOCK_BYTES, WHOLE_VALUES_MAX};
 use super::needs::Needs;
 use crate::error::SubjectError;
 use crate::nested_loops::InnerTable;
@@ -59,13 +60,19 @@ impl InnerRows {
         [full_name(InnerRows::NAME), full_name(InnerRows::INDEX)]
     }
 
-    /// Refuses a filler that would be compressed, so that next to nothing of it would be left to read.
+    /// Refuses a filler that would be compressed, so that next to nothing of it would be left to read, and more rows
+    /// than a table holds.
     pub fn check(&self) -> Result<(), String> {
         let longest = WHOLE_VALUES_MAX - NUMBERS_BYTES - LONG_HEAD_BYTES;
         match u64::from(self.table.pad) {
             pad if pad > longest => Err(format!(
                 "--pad {pad} is too much for PostgreSQL, which keeps no such row whole in its page: give at most \
                  {longest}"
+            )),
+            _ if self.blocks(USUAL_BLOCK_BYTES) > BLOCKS_MAX => Err(format!(
+                "--rows {} is too much for PostgreSQL, whose tables hold no more than {} blocks: give fewer",
+                self.rows(),
+                grouped(BLOCKS_MAX)
             )),
             _ => Ok(()),
         }
@@ -160,6 +167,14 @@ mod tests {
         assert_eq!(of(8116), Ok(()));
         let refused = of(8117).unwrap_err();
         assert!(refused.contains("--pad 8117") && refused.ends_with("at most 8116"), "{refused}");
+    }
+
+    #[test]
+    fn rows_whose_bytes_no_number_holds_are_refused_and_not_forecast_as_few() {
+        let refused = rows(u64::MAX).check().unwrap_err();
+        assert!(refused.starts_with("--rows 18446744073709551615 is too much"), "{refused}");
+        assert_eq!(rows(7 * BLOCKS_MAX).check(), Ok(()));
+        assert!(rows(7 * BLOCKS_MAX + 1).check().is_err());
     }
 
     #[test]

@@ -21,8 +21,16 @@ const SHORT_VALUE_MAX: u64 = 126;
 /// The head of an entry of an index, and its pointer.
 const INDEX_ENTRY_BYTES: u64 = 8 + 4;
 
+/// The longest value in an entry of a B-tree, which takes a third of a page at most: with the heads of entry and value
+/// 2704 bytes. Source: the same, "B-Tree Indexes".
+const KEY_LENGTH_MAX: usize = 2692;
+
 /// Most bytes of a row's values that stay whole in its page: `toast_tuple_target` at its largest, less the head.
 pub(super) const WHOLE_VALUES_MAX: u64 = 8160 - ROW_HEAD_BYTES;
+
+/// Bytes of a block of almost every server, and the most blocks of a table. Source: the same, "PostgreSQL Limits".
+pub(super) const USUAL_BLOCK_BYTES: u64 = 8192;
+pub(super) const BLOCKS_MAX: u64 = 4_294_967_295;
 
 /// The table of a cell on a server.
 #[derive(Clone, Debug)]
@@ -44,6 +52,10 @@ impl Layout {
                  of more than {} bytes whole in its page: ask for shorter rows",
                 grouped(bytes),
                 grouped(WHOLE_VALUES_MAX)
+            ))),
+            _ if layout.blocks(USUAL_BLOCK_BYTES) > BLOCKS_MAX => Err(SubjectError::Parameters(format!(
+                "{} rows of {cell} are more than a table holds on PostgreSQL: ask for a smaller --payload",
+                grouped(layout.rows())
             ))),
             _ => Ok(layout),
         }
@@ -84,9 +96,18 @@ impl Layout {
         self.rows() * (INDEX_ENTRY_BYTES + (key + 1).next_multiple_of(8)) / 9 * 10
     }
 
-    /// Whether the first column differs from row to row, so that an index on it leads to one row.
+    /// Whether the first column has an index that leads to one row.
     pub fn has_key(&self) -> bool {
-        by_statements::has_key(&self.data)
+        self.without_key().is_none()
+    }
+
+    /// What the first column is where it has no index that leads to one row; `None` where it has one.
+    pub fn without_key(&self) -> Option<&'static str> {
+        let is_long = self.data.shape().column_lengths().next().is_some_and(|length| length > KEY_LENGTH_MAX);
+        match by_statements::has_key(&self.data) {
+            false => Some("too short to tell rows apart"),
+            true => is_long.then_some("too long for an index"),
+        }
     }
 
     /// The columns, each as long as its text: `c1 varchar(50), c2 varchar(50)`.
@@ -131,6 +152,8 @@ mod tests {
     fn columns_are_as_long_as_their_text() {
         assert!(layout(26, 5).columns().starts_with("c1 varchar(6), c2 varchar(5), c3 varchar(5)"));
         assert!(layout(250, 25).has_key() && !layout(25, 25).has_key());
+        assert_eq!(layout(2692, 1).without_key(), None);
+        assert_eq!(layout(2693, 1).without_key(), Some("too long for an index"));
     }
 
     #[test]
@@ -141,6 +164,14 @@ mod tests {
             let refused = of(row_length, columns).unwrap_err().to_string();
             assert!(refused.contains("ask for shorter rows") && refused.contains("8\u{202f}136"), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_payload_whose_bytes_no_number_holds_is_refused_and_not_forecast_as_a_small_one() {
+        let of = |payload| Layout::of(Cell { row_length: 25, columns: 25, payload });
+        let refused = of(u64::MAX).unwrap_err().to_string();
+        assert!(refused.ends_with("ask for a smaller --payload"), "{refused}");
+        assert!(of(1 << 40).is_ok());
     }
 
     #[test]

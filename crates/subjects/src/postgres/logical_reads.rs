@@ -220,13 +220,15 @@ impl ServerReads {
 
     /// Makes what a way needs: a table of the rows to look for, in random order, and for keys an index.
     fn prepare_access(&mut self, layout: &Layout, access: Access) -> Result<(), SubjectError> {
-        let (kind, value) = match access {
-            Access::Rowid => ("tid", "ctid"),
-            Access::Index => ("varchar", "c1"),
+        // A long key that is moved out of its row has to be fetched before it is looked for, and no count of gets shows
+        // that.
+        let (kind, value, options) = match access {
+            Access::Rowid => ("tid", "ctid", ""),
+            Access::Index => ("varchar", "c1", WHOLE_ROWS),
             _ => return Ok(()),
         };
         let rows = full(layout);
-        let wanted = self.schema.create_table(&wanted_of(layout, access), &format!("v {kind}"), "")?;
+        let wanted = self.schema.create_table(&wanted_of(layout, access), &format!("v {kind}"), options)?;
         let session = self.schema.session();
         // A number between -1 and 1 by which the server's own random numbers begin.
         let start = (self.asked.seed % 1_000_003) as f64 / 1_000_003.0;
@@ -263,11 +265,9 @@ impl ServerReads {
     /// Why a pass cannot be made; `None` where it can.
     fn absence(&self, pass: &Pass) -> Result<Option<Finding>, SubjectError> {
         let table = self.table()?;
-        if pass.access == Access::Index && !table.layout.has_key() {
-            let reason = format!(
-                "Rows of {} were not read through an index: their first column is too short to tell rows apart.",
-                table.layout.cell()
-            );
+        if let Some(what) = table.layout.without_key().filter(|_| pass.access == Access::Index) {
+            let cell = table.layout.cell();
+            let reason = format!("Rows of {cell} were not read through an index: their first column is {what}.");
             return Ok(Some(row::ABSENT_ACCESS.named("index", reason)));
         }
         Ok(BY_STATEMENTS.absence(self.notes.name(), pass, table.accesses.iter().copied()))
@@ -590,6 +590,31 @@ mod tests {
         let rows = subject.prepare(&Table::Made(CELL), &mut |_, _| {}).unwrap().rows;
         let pass = Pass { access: Access::Index, touch: Touch::Rows, threads: 1, laps: 1, as_of: None };
         assert_eq!(subject.count(&pass).unwrap().unwrap().counts.rows, rows);
+        assert!(Box::new(subject).finish().outcome.is_ok());
+    }
+
+    #[test]
+    fn keys_that_are_looked_for_lie_in_their_rows_so_that_none_has_to_be_fetched_first() {
+        let Some(mut subject) = opened(ServerSettings::new(64 << 20)) else { return };
+        let cell = Cell { row_length: 2500, columns: 1, ..CELL };
+        subject.prepare(&Table::Made(cell), &mut |_, _| {}).unwrap();
+        let moved_away = format!(
+            "SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE oid = '{}'::regclass",
+            full_name("rows_2500_1_index")
+        );
+        assert_eq!(subject.schema.session().number(&moved_away, 0).unwrap(), 0);
+        assert!(Box::new(subject).finish().outcome.is_ok());
+    }
+
+    #[test]
+    fn a_first_column_that_no_index_holds_ends_no_run() {
+        let Some(mut subject) = opened(ServerSettings::new(64 << 20)) else { return };
+        for row_length in [2692, 2693] {
+            let cell = Cell { row_length, columns: 1, ..CELL };
+            subject.prepare(&Table::Made(cell), &mut |_, _| {}).unwrap();
+            let pass = Pass { access: Access::Index, touch: Touch::Rows, threads: 1, laps: 1, as_of: None };
+            assert_eq!(subject.count(&pass).unwrap().is_ok(), row_length == 2692, "{row_length}");
+        }
         assert!(Box::new(subject).finish().outcome.is_ok());
     }
 

@@ -2,8 +2,10 @@
 //!
 //! The reports are passed on unchecked: virtual disks often call themselves rotational.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use measure::Nanos;
@@ -136,9 +138,9 @@ impl BlockDevice {
     pub fn bottom(&self) -> Result<Vec<BlockDevice>, NoBlockDevice> {
         let entry = entry_of(self.number);
         let disk = if entry.join("partition").exists() { entry.join("..") } else { entry };
-        let beneath = match fs::read_to_string(disk.join("loop/backing_file")) {
-            Ok(path) => under_backing_file(Path::new(path.trim_end_matches('\n')))?,
-            Err(_) => slaves(&disk)?,
+        let beneath = match backing_file(&disk) {
+            Some(path) => under_backing_file(&path)?,
+            None => slaves(&disk)?,
         };
         if beneath.is_empty() { Ok(vec![self.clone()]) } else { BlockDevice::bottom_of(&beneath) }
     }
@@ -185,6 +187,13 @@ fn number_under_file(file: BorrowedFd<'_>, device: DeviceNumber) -> Result<Devic
     }
     let mount = Mount::of(file, device).ok_or(NoBlockDevice::UnknownMount)?;
     number_of_node(Path::new(&mount.source)).ok_or(NoBlockDevice::FileSystem { filesystem: mount.filesystem })
+}
+
+/// The path of a loop device's file, which may have any bytes; `None` for any other device.
+fn backing_file(disk: &Path) -> Option<PathBuf> {
+    let line = fs::read(disk.join("loop/backing_file")).ok()?;
+    let path = line.strip_suffix(b"\n").unwrap_or(&line);
+    Some(PathBuf::from(OsStr::from_bytes(path)))
 }
 
 /// The devices that hold the file of a loop device, which may be a device itself. The file is not opened for reading,
@@ -282,6 +291,15 @@ mod tests {
         fs::create_dir(root.path().join("features")).unwrap();
         let of = |major, minor| devices_of_btrfs(root.path(), DeviceNumber { major, minor }).len();
         assert_eq!([of(253, 1), of(8, 32), of(8, 1)], [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_loop_device_over_a_file_whose_name_is_no_utf_8_is_not_taken_for_a_disk() {
+        let disk = tempfile::tempdir().unwrap();
+        assert_eq!(backing_file(disk.path()), None);
+        fs::create_dir(disk.path().join("loop")).unwrap();
+        fs::write(disk.path().join("loop/backing_file"), b"/data/B\xfccher.img\n").unwrap();
+        assert_eq!(backing_file(disk.path()), Some(PathBuf::from(OsStr::from_bytes(b"/data/B\xfccher.img"))));
     }
 
     #[test]

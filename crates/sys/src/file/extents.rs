@@ -90,7 +90,9 @@ pub fn coverage(target: &Target, range: Range<u64>) -> Result<Extents, ExtentsEr
             Errno::OPNOTSUPP | Errno::NOTTY => ExtentsError::NotSupported,
             other => ExtentsError::Failed(other.into()),
         })?;
-        coverage.add(extents);
+        if !coverage.add(extents) {
+            return Err(ExtentsError::Failed(io::Error::other("its file system names others than were asked for")));
+        }
     }
     Ok(coverage.found)
 }
@@ -139,8 +141,10 @@ impl Coverage {
         (self.reached < self.end).then_some(self.reached..self.end)
     }
 
-    /// Adds one reply of the kernel: extents in ascending order, the first from where the last reply ended.
-    fn add(&mut self, extents: &[Extent]) {
+    /// Adds one reply of the kernel: extents in ascending order, the first from where the last reply ended. Whether it
+    /// went on: some file system may answer again and again with what lies before the range.
+    fn add(&mut self, extents: &[Extent]) -> bool {
+        let before = self.reached;
         for extent in extents {
             self.add_extent(extent);
         }
@@ -149,6 +153,7 @@ impl Coverage {
             self.found.hole += self.end - self.reached;
             self.reached = self.end;
         }
+        self.reached > before
     }
 
     fn add_extent(&mut self, extent: &Extent) {
@@ -187,6 +192,15 @@ mod tests {
         assert_eq!(coverage.rest(), None);
         let expected = Extents { data: 150, unwritten: 100, delayed: 100, hole: 600, encoded: 100, count: 4 };
         assert_eq!(coverage.found, expected);
+    }
+
+    #[test]
+    fn a_file_system_that_answers_with_what_lies_before_the_range_is_not_asked_for_ever() {
+        let mut coverage = Coverage::of(300..1000);
+        assert!(!coverage.add(&[extent(0, 100, 0), extent(200, 100, 0)]) && !coverage.add(&[extent(300, 0, 0)]));
+        assert_eq!((coverage.rest(), coverage.found), (Some(300..1000), Extents::default()));
+        assert!(coverage.add(&[extent(200, 101, 0)]) && coverage.add(&[]));
+        assert_eq!(coverage.rest(), None);
     }
 
     proptest! {

@@ -52,9 +52,9 @@ fn find(mountinfo: &str, column: usize, value: &str) -> Option<Mount> {
 
 /// Undoes the octal escapes (`\040` for a space) that mountinfo writes into paths.
 fn unescaped(text: &str) -> String {
-    ["\\040", "\\011", "\\012", "\\134"]
+    ["\\040", "\\011", "\\012", "\\043", "\\134"]
         .into_iter()
-        .zip([" ", "\t", "\n", "\\"])
+        .zip([" ", "\t", "\n", "#", "\\"])
         .fold(text.to_string(), |text, (escape, character)| text.replace(escape, character))
 }
 
@@ -72,6 +72,12 @@ mod tests {
         assert_eq!(find(MOUNTINFO, 2, "254:0"), Some(root));
         assert_eq!(find(MOUNTINFO, 0, "23"), Some(data));
         assert_eq!(find(MOUNTINFO, 0, "99"), None);
+    }
+
+    #[test]
+    fn a_device_with_a_number_sign_in_its_name_is_named_as_it_is() {
+        let mountinfo = "25 22 0:22 / /d rw - btrfs /dev/mapper/data\\0431 rw\n";
+        assert_eq!(find(mountinfo, 0, "25").map(|mount| mount.source).as_deref(), Some("/dev/mapper/data#1"));
     }
 
     #[test]

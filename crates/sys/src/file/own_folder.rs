@@ -149,6 +149,8 @@ fn remove(path: &Path) -> io::Result<()> {
     for _ in 1..REMOVALS {
         match fs::remove_dir_all(path) {
             Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => thread::sleep(BETWEEN_REMOVALS),
+            // Another process swept it after its lock had gone.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             other => return other,
         }
     }
@@ -179,6 +181,14 @@ mod tests {
         let path = living.path().to_path_buf();
         living.remove().unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_folder_that_another_process_has_swept_is_removed_and_no_error() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = OwnFolder::create(parent.path(), PREFIX).unwrap();
+        fs::remove_dir_all(folder.path()).unwrap();
+        folder.remove().unwrap();
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Region {
 
     /// How many bytes of the region are on huge pages, as the kernel reports; `None` if `/proc/self/smaps` lacks it.
     pub fn huge_bytes(&self) -> Option<u64> {
-        let smaps = fs::read_to_string("/proc/self/smaps").ok()?;
+        let smaps = fs::read("/proc/self/smaps").ok()?;
         anonymous_huge_bytes(&smaps, self.start.as_ptr() as u64, (self.start.as_ptr() as usize + self.length) as u64)
     }
 
@@ -123,8 +123,10 @@ impl Drop for Region {
     }
 }
 
-/// Sum of `AnonHugePages` over the mappings of `smaps` that overlap `start..end`.
-fn anonymous_huge_bytes(smaps: &str, start: u64, end: u64) -> Option<u64> {
+/// Sum of `AnonHugePages` over the mappings of `smaps` that overlap `start..end`. The files that are mapped may have
+/// names of any bytes.
+fn anonymous_huge_bytes(smaps: &[u8], start: u64, end: u64) -> Option<u64> {
+    let smaps = String::from_utf8_lossy(smaps);
     let mut inside = false;
     let mut found = None;
     for line in smaps.lines() {
@@ -166,10 +168,17 @@ mod tests {
 
     #[test]
     fn only_overlapping_mappings_count_as_huge() {
-        let smaps = "1000-3000 rw-p 0 00:00 0\nAnonHugePages:      2048 kB\n\
+        let smaps = b"1000-3000 rw-p 0 00:00 0\nAnonHugePages:      2048 kB\n\
                      3000-9000 rw-p 0 00:00 0\nAnonHugePages:      4096 kB\n";
         assert_eq!(anonymous_huge_bytes(smaps, 0x3000, 0x4000), Some(4096 * 1024));
         assert_eq!(anonymous_huge_bytes(smaps, 0x1000, 0x9000), Some(6144 * 1024));
         assert_eq!(anonymous_huge_bytes(smaps, 0x9000, 0xa000), None);
+    }
+
+    #[test]
+    fn a_program_in_a_folder_whose_name_is_no_utf_8_knows_its_huge_pages_too() {
+        let smaps = b"1000-3000 r-xp 0 08:01 7 /home/J\xfcrgen/readpath\nAnonHugePages:         0 kB\n\
+                     3000-9000 rw-p 0 00:00 0\nAnonHugePages:      4096 kB\n";
+        assert_eq!(anonymous_huge_bytes(smaps, 0x3000, 0x9000), Some(4096 * 1024));
     }
 }

@@ -6,6 +6,10 @@ use crate::host::allowed_cpus;
 
 /// Binds the calling thread to one processor; `false` if that is refused, which changes nothing.
 pub fn pin(cpu: usize) -> bool {
+    // The mask has no place for it.
+    if cpu >= CpuSet::MAX_CPU {
+        return false;
+    }
     let mut cpus = CpuSet::new();
     cpus.set(cpu);
     sched_setaffinity(None, &cpus).is_ok()
@@ -19,4 +23,14 @@ pub fn beside_this_thread() -> Vec<usize> {
         cpus.rotate_left(own + 1);
     }
     cpus
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_beyond_the_mask_of_a_very_large_machine_is_refused_and_no_panic() {
+        assert!(!pin(CpuSet::MAX_CPU) && !pin(usize::MAX));
+    }
 }

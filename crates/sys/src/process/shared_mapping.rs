@@ -35,7 +35,9 @@ impl SharedMapping {
     /// # Errors
     /// `NotFound` where there is none at the address, and the kernel's, which refuses it to most users.
     pub fn of(process: u32, address: u64) -> io::Result<SharedMapping> {
-        let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
+        // The files that a process maps may have names of any bytes.
+        let maps = fs::read(format!("/proc/{process}/maps"))?;
+        let maps = String::from_utf8_lossy(&maps);
         let (range, begin, end) = maps.lines().find_map(|line| around(line, address)).ok_or(io::ErrorKind::NotFound)?;
         let file = File::open(format!("/proc/{process}/map_files/{range}"))?;
         let length = usize::try_from(end - begin).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -47,7 +49,9 @@ impl SharedMapping {
 
     /// The word at an address of the other process; `None` where that is not in the mapping, or no word begins there.
     pub fn word(&self, address: u64) -> Option<u32> {
-        Some(self.words(address, WORD)?.load(Ordering::Acquire))
+        let word = self.words(address, WORD)?;
+        // SAFETY: `words` has found one there.
+        Some(unsafe { &*word }.load(Ordering::Acquire))
     }
 
     /// Copies what stands at an address of the other process, word by word; whether all of it is in the mapping. What
@@ -55,8 +59,8 @@ impl SharedMapping {
     pub fn copy(&self, address: u64, bytes: &mut [u8]) -> bool {
         let Some(first) = self.words(address, bytes.len()) else { return false };
         for (at, four) in bytes.chunks_exact_mut(WORD).enumerate() {
-            // SAFETY: all of these words lie within the mapping, as `words` has found.
-            let word = unsafe { &*ptr::from_ref(first).add(at) };
+            // SAFETY: `words` has found as many of them there as there are four bytes.
+            let word = unsafe { &*first.add(at) };
             four.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
         }
         // Words that are read after this were written after those above.
@@ -64,15 +68,17 @@ impl SharedMapping {
         true
     }
 
-    /// The first of the words at an address, where `length` bytes from there on are whole words of the mapping.
-    fn words(&self, address: u64, length: usize) -> Option<&AtomicU32> {
+    /// The first of the words at an address, where `length` bytes from there on are whole words of the mapping. Each of
+    /// them may be read as long as `self` lasts. This points into the whole mapping: a reference to the first word
+    /// would not allow a step to the next.
+    fn words(&self, address: u64, length: usize) -> Option<*const AtomicU32> {
         let offset = usize::try_from(address.checked_sub(self.address)?).ok()?;
         let is_inside = offset.checked_add(length)? <= self.length;
         let is_whole = offset.is_multiple_of(WORD) && length.is_multiple_of(WORD) && length > 0;
-        // SAFETY: the word lies within the mapping, which begins at a page and lasts as long as `self`. Others write to
-        // it at any time, and so it is only ever read as an atomic of four bytes, of which every value is one. Memory
-        // without a name has no size that could be cut.
-        (is_inside && is_whole).then(|| unsafe { &*self.start.as_ptr().add(offset / WORD) })
+        // SAFETY: the words lie within the mapping, which begins at a page and lasts as long as `self`. Others write to
+        // them at any time, and so they are only ever read as atomics of four bytes, of which every value is one.
+        // Memory without a name has no size that could be cut.
+        (is_inside && is_whole).then(|| unsafe { self.start.as_ptr().add(offset / WORD) }.cast_const())
     }
 }
 
@@ -95,6 +101,8 @@ fn around(line: &str, address: u64) -> Option<(&str, u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::mem::ManuallyDrop;
+
     use super::*;
     use rustix::mm::mmap_anonymous;
 
@@ -125,6 +133,20 @@ mod tests {
         assert!(is_there(address + 4088, 8) && !is_there(address + 4092, 8), "the end");
         assert!(!is_there(address - 4, 4) && !is_there(u64::MAX - 2, 4) && !is_there(address + 2, 4));
         assert_eq!((mapping.word(address + 4096), mapping.word(0)), (None, None));
+    }
+
+    /// Makes no call of the kernel, so that Miri can run it.
+    #[test]
+    fn words_behind_the_first_are_reached_by_a_pointer_into_the_whole_mapping() {
+        let words = [1, 2, 3, 4].map(AtomicU32::new);
+        // Not dropped: it would be unmapped.
+        let start = NonNull::from(&words).cast::<AtomicU32>();
+        let mapping = ManuallyDrop::new(SharedMapping { address: 0x1000, start, length: 16 });
+        let mut bytes = [9; 12];
+        assert!(mapping.copy(0x1004, &mut bytes));
+        assert_eq!(bytes, [2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
+        assert_eq!((mapping.word(0x100c), mapping.word(0x1010)), (Some(4), None));
+        assert!(!mapping.copy(0x1008, &mut bytes) && !mapping.copy(0x1002, &mut bytes[..4]));
     }
 
     #[test]

@@ -77,8 +77,9 @@ pub fn peak_memory_of(process: u32) -> Option<u64> {
 }
 
 fn peak_in(process: &str) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    number_after(&status, "VmHWM:").map(|kib| kib * 1024)
+    // The name of the process, which stands there too, may be cut within a letter and so be no UTF-8.
+    let status = fs::read(format!("/proc/{process}/status")).ok()?;
+    number_after(&String::from_utf8_lossy(&status), "VmHWM:").map(|kib| kib * 1024)
 }
 
 /// The number that follows `name` at the start of a line.
@@ -119,5 +120,16 @@ mod tests {
         assert!(peak_memory().unwrap() > memory.len() as u64);
         assert!(peak_memory_of(std::process::id()).unwrap() > memory.len() as u64);
         assert_eq!(peak_memory_of(u32::MAX), None);
+    }
+
+    #[test]
+    fn a_process_whose_name_was_cut_within_a_letter_has_a_peak_too() {
+        let named = std::thread::spawn(|| {
+            // SAFETY: the name ends with a zero and is read during the call, which changes the calling thread alone.
+            let done = unsafe { libc::prctl(libc::PR_SET_NAME, c"gr\xc3".as_ptr()) };
+            (done, peak_memory_of(rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()))
+        });
+        let (done, peak) = named.join().unwrap();
+        assert!(done == 0 && peak.is_some(), "{done} {peak:?}");
     }
 }

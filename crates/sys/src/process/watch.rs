@@ -28,9 +28,10 @@ pub fn is_there(pid: u32) -> bool {
     state.is_some_and(|state| state != "Z" && state != "X")
 }
 
-/// The name of a process as the kernel keeps it, of at most 15 bytes.
+/// The name of a process as the kernel keeps it, of at most 15 bytes, which may end within a letter.
 pub fn name(pid: u32) -> Option<String> {
-    fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_string())
+    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
+    Some(String::from_utf8_lossy(&name).trim_end().to_string())
 }
 
 /// A descriptor that becomes readable when the process ends; `None` on kernels before 5.3.
@@ -75,5 +76,16 @@ mod tests {
     #[test]
     fn a_process_that_never_was_is_not_there() {
         assert!(!is_there(u32::MAX - 1) && is_there(std::process::id()));
+    }
+
+    #[test]
+    fn a_name_that_was_cut_within_a_letter_is_still_a_name() {
+        let named = std::thread::spawn(|| {
+            // SAFETY: the name ends with a zero and is read during the call, which changes the calling thread alone.
+            let done = unsafe { libc::prctl(libc::PR_SET_NAME, c"gr\xc3".as_ptr()) };
+            let own = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+            (done, name(own))
+        });
+        assert_eq!(named.join().unwrap(), (0, Some("gr\u{fffd}".to_string())));
     }
 }

@@ -2,6 +2,9 @@
 
 use super::parameters::HardDiskParameters;
 
+/// What the arithmetic may round off, in ms: a curve through three equal figures is flat and does not fall.
+const ROUNDED_MS: f64 = 1e-9;
+
 /// The seek curve through a data sheet's three figures: `least + root·√(x-1) + linear·(x-1)` milliseconds for `x`
 /// cylinders.
 ///
@@ -40,8 +43,11 @@ impl SeekCurve {
     /// Whether a longer way never takes less: the three figures of a data sheet that contradict each other do not
     /// give such a curve.
     pub(super) fn rises(&self, cylinders: u64) -> bool {
-        let slope = |beyond: f64| self.root / (2.0 * beyond.sqrt()) + self.linear;
-        slope(1.0) >= 0.0 && slope(cylinders.max(2) as f64) >= 0.0
+        let longest = cylinders.max(2) as f64;
+        // Where the root takes time away, the first step gains the least of all, otherwise the last one.
+        let first_step = self.root + self.linear;
+        let last_slope = self.root / (2.0 * longest.sqrt()) + self.linear;
+        first_step >= -ROUNDED_MS && last_slope * longest >= -ROUNDED_MS
     }
 
     /// The mean over all pairs of cylinders within a band, in milliseconds.

@@ -57,6 +57,34 @@ fn the_seek_curve_meets_the_three_figures_of_the_data_sheet() {
 }
 
 #[test]
+fn figures_that_are_equal_are_a_disk_however_they_are_rounded() {
+    for tenths in 0..300 {
+        let ms = f64::from(tenths) / 10.0;
+        let flat = HardDiskParameters { track_to_track_ms: ms, average_seek_ms: ms, full_stroke_ms: ms, ..disk() };
+        assert_eq!(flat.check(), Ok(()), "{ms} ms");
+    }
+}
+
+#[test]
+fn a_disk_whose_second_cylinder_would_be_nearer_than_its_first_is_refused() {
+    let few = HardDiskParameters {
+        capacity: 100 * 1000 * SECTOR,
+        heads: 1,
+        zones: 1,
+        outer_sectors_per_track: 1000,
+        inner_sectors_per_track: 1000,
+        track_to_track_ms: 1.0,
+        average_seek_ms: 3.682,
+        full_stroke_ms: 10.0,
+        ..disk()
+    };
+    assert_eq!(Geometry::new(&few).cylinders(), 100);
+    let sentence = few.check().unwrap_err().to_string();
+    assert!(sentence.contains("a longer seek would take less time"), "{sentence}");
+    assert_eq!(HardDiskParameters { average_seek_ms: 5.0, ..few }.check(), Ok(()));
+}
+
+#[test]
 fn a_sequential_read_runs_at_the_sustained_rate_of_the_data_sheet() {
     let mut disk = HardDisk::new(disk());
     let bytes = 64 << 20;

@@ -1276,7 +1276,10 @@ fn lacks() -> Vec<Reading> {
         }
         (.., is_zfs) => is_zfs.then(|| says!["lie on zfs, whose own cache is not emptied", "primarycache=metadata"]),
     });
-    let beyond = |beyond: &u64| constants::absent_beyond(VerificationRows { within: 1, beyond: *beyond }, 8 << 30);
+    let beyond = |beyond: &u64| {
+        let rows = VerificationRows { within: 1, beyond: *beyond };
+        constants::absent_beyond(rows, 8 << 30, VerificationRows::payload_beyond(8 << 30))
+    };
     let beyond = reading(row::ABSENT_BEYOND, 0..2_u64, beyond, |beyond| {
         (*beyond == 0).then(|| says!["shared buffers of 8 GiB", "--payload 1GiB makes it, of "])
     });
@@ -1448,6 +1451,13 @@ fn crossovers() -> [Reading; 2] {
         (*millis > 17).then(|| says![format!("a full scan of the table takes {}", format_nanos(*millis as f64 * 1e6))])
     });
     [answer, absent]
+}
+
+#[test]
+fn an_option_that_is_refused_without_run_is_not_advised_for_paths_that_are_timed_without_it_alone() {
+    let [scan, limit] = [1, 10].map(std::time::Duration::from_secs);
+    let said = crossover::absent(scan, 96, limit).unwrap().message;
+    assert!(said.ends_with("A smaller --payload makes it possible.") && !said.contains("--time-limit"), "{said}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use sides::proptest::prelude::any;
 use sides::proptest::sample::select;
 use sides::{Reading, both_sides, reading, says};
 use sys::counters::{Absence, HARDWARE_EVENTS, Raw, Rings, SOFTWARE_EVENTS, Tally};
-use sys::process::{Ended, Ending, Usage, UsageDelta};
+use sys::process::{Ended, Usage, UsageDelta};
 
 use super::*;
 use crate::counters::metrics::Times;
@@ -56,7 +56,13 @@ fn what_a_command_and_its_counts_say_follows_from_them() {
         (code, 0) => Some(says![format!("The command ended with exit code {code};")]),
         (_, signal) => Some(says![format!("The command was ended by signal {signal};")]),
     });
-    both_sides(&counters::findings::ALL, [answer(), ended, failed]);
+    let endings = select(vec![Ending::ByItself, Ending::Stopped]);
+    let interrupted = |(ending, millis): &(Ending, u64)| command_interrupted(*ending, Nanos::from_millis(*millis));
+    let interrupted = reading(row::COMMAND_INTERRUPTED, (endings, 1..9999_u64), interrupted, |(ending, millis)| {
+        let after = || says![format!("interrupted after {} s;", three_digits(*millis as f64 / 1e3))];
+        (*ending == Ending::Stopped).then(after)
+    });
+    both_sides(&counters::findings::ALL, [answer(), ended, failed, interrupted]);
 }
 
 /// What was seen of a command of which some events were not counted.

@@ -237,6 +237,23 @@ fn answered_by() -> [Reading; 2] {
     [memory, storage]
 }
 
+#[test]
+fn blocks_in_order_that_the_kernel_reads_ahead_are_not_said_to_come_from_the_page_cache() {
+    let said = |cases: &[(u8, f64)]| {
+        let case = |(rand, micros): &(u8, f64)| Measured {
+            rand: *rand,
+            ..one("nested-loop", None, &[(&join::RANDOM_BLOCK, *micros)])
+        };
+        let found = of_server(&cases.iter().map(case).collect::<Vec<_>>(), &[]);
+        found.into_iter().map(|finding| finding.id).collect::<Vec<_>>()
+    };
+    let (memory, storage) = (row::ANSWERED_BY_PAGE_CACHE.id, row::ANSWERED_BY_STORAGE.id);
+    assert_eq!(said(&[(0, 5.0), (100, 90.0), (50, 60.0)]), [storage]);
+    assert_eq!(said(&[(0, 5.0), (100, 6.0)]), [memory]);
+    assert_eq!(said(&[(0, 90.0)]), [storage]);
+    assert!(said(&[(0, 5.0)]).is_empty());
+}
+
 /// Joins of two methods, a quarter to three quarters apart, whose waits are timed or not.
 fn scatter() -> Reading {
     let machine = Machine::observe(Stop::default()).rehearsal();

@@ -26,18 +26,23 @@ fn tiers() -> impl Strategy<Value = Option<Tier>> {
     prop_oneof![1 => Just(None), 5 => select(tiers).prop_map(Some)]
 }
 
+/// Microseconds of a block that was read again and of one in the page cache, the level that served the first, and
+/// whether the page cache could not hold the other.
+type Again = (Option<f64>, Option<f64>, Option<Tier>, bool);
+
 /// What is said of a block that was read again, of one in the page cache, and of the published ones.
 fn again() -> Vec<Reading> {
-    let values = || (option::weighted(0.7, 10.0..1e4), option::of(1.0..50.0), tiers());
-    let of = |(again, cached, tier): &(Option<f64>, Option<f64>, Option<Tier>)| {
-        let of = |pass, time: &Option<f64>| Some((pass, 1, measured(1, ((*time)?, (*time)?), None, *tier)));
-        let passes = [of(Pass::StorageCached, again), of(Pass::PageCached, cached)];
+    let values = || (option::weighted(0.7, 10.0..1e4), option::of(1.0..50.0), tiers(), any::<bool>());
+    let of = |(again, cached, tier, is_lost): &Again| {
+        let of = |pass, time: &Option<f64>, tier| Some((pass, 1, measured(1, ((*time)?, (*time)?), None, tier)));
+        let by = if *is_lost { Tier::Storage } else { Tier::PageCache };
+        let passes = [of(Pass::StorageCached, again, *tier), of(Pass::PageCached, cached, Some(by))];
         report("a.dat", &passes.into_iter().flatten().collect::<Vec<_>>())
     };
-    let answer = reading(row::ANSWER_ROUNDTRIP, values(), of, |(again, cached, tier)| {
+    let answer = reading(row::ANSWER_ROUNDTRIP, values(), of, |(again, cached, tier, is_lost)| {
         let Some(again) = again else {
             let takes = |cached| format!("One block of a.dat from the page cache takes {}: memory", micros(cached));
-            return cached.map(|cached| says![takes(cached)]);
+            return cached.filter(|_| !is_lost).map(|cached| says![takes(cached)]);
         };
         let meaning = match (*tier)? {
             Tier::Storage => ": to the storage and back. No cache of this host served it: they counted 7 MiB.",
@@ -47,9 +52,9 @@ fn again() -> Vec<Reading> {
         };
         Some(says![format!("A block of a.dat read again takes {}{meaning}", micros(*again))])
     });
-    let published = reading(row::ANSWER_PUBLISHED, values(), of, |(again, cached, tier)| {
+    let published = reading(row::ANSWER_PUBLISHED, values(), of, |(again, cached, tier, is_lost)| {
         let times = |published: f64, again: f64| three_digits(published / again);
-        let beside = cached.map_or(" times.".into(), |cached| {
+        let beside = cached.filter(|_| !is_lost).map_or(" times.".into(), |cached| {
             format!(" times; the published page cache took 40 µs, this one {}.", micros(cached))
         });
         let said = |again| {

@@ -236,7 +236,7 @@ fn unknown_events() -> Reading {
 /// Calls that failed, by four errors.
 fn failed_calls() -> Reading {
     let of = |counts: &[u64; 4]| -> Vec<Finding> {
-        let failed = (1..).zip(counts.iter().copied()).filter(|(_, count)| *count > 0);
+        let failed = (1..).map(Some).zip(counts.iter().copied()).filter(|(_, count)| *count > 0);
         said(ingested(Profile { errors: failed.collect(), ..profile(10, &[]) }))
     };
     let values = (0..3_u64, 0..3_u64, 0..3_u64, 0..1200_u64).prop_map(|(a, b, c, d)| [a, b, c, d / 1000 * d]);

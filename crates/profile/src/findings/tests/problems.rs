@@ -22,8 +22,13 @@ pub(super) fn readings() -> Vec<Reading> {
 /// A kind of problem, its finding, and what is said of one and of several.
 type Kind = (ProblemKind, FindingSpec, [&'static str; 2]);
 
-const KINDS: [Kind; 21] = [
+const KINDS: [Kind; 23] = [
     (TooLarge, row::NUMBER_TOO_LARGE, ["1 line with numbers", "lines with numbers"]),
+    (
+        TimeTooLarge,
+        row::NUMBER_TOO_LARGE,
+        ["lacks 1 part of a session's time that is", "parts of sessions' time that are"],
+    ),
     (NegativeElapsed, row::NEGATIVE_ELAPSED, ["1 line with an elapsed time", "lines with an elapsed time"]),
     (ClockWentBack, row::CLOCK_WENT_BACK, ["over a second, 1 time (", " times ("]),
     (ClockLeapt, row::CLOCK_LEAPT, ["leapt ahead 1 time where", " times where"]),
@@ -44,6 +49,7 @@ const KINDS: [Kind; 21] = [
     ),
     (UnknownCursorsShared, row::UNDECLARED_SHARED, ["1 of them shares one row", "of them share one row"]),
     (StatementsShared, row::STATEMENTS_SHARED, ["1 declaration of a further one shares a", "further ones share a"]),
+    (FurtherStatements, row::STATEMENTS_SHARED, ["met 1 time, share the row", "times, share the row"]),
     (CursorsShared, row::CURSORS_SHARED, ["1 line of further ones is under", "lines of further ones are under"]),
     (SessionsFolded, row::SESSIONS_FOLDED, ["1 session with less response time is", "response time are added"]),
     (SessionsShared, row::SESSIONS_SHARED, ["entered 1 time, share", "times, share"]),
@@ -55,8 +61,16 @@ const KINDS: [Kind; 21] = [
 ];
 
 /// Kinds whose place in a file is not known.
-const NOWHERE: [ProblemKind; 6] =
-    [PlacedByNeighbour, SessionsShared, SessionsFolded, BlocksRefused, PlansLeftOut, FilesShared];
+const NOWHERE: [ProblemKind; 8] = [
+    TimeTooLarge,
+    PlacedByNeighbour,
+    FurtherStatements,
+    SessionsShared,
+    SessionsFolded,
+    BlocksRefused,
+    PlansLeftOut,
+    FilesShared,
+];
 
 /// Kinds whose count says nothing.
 const UNCOUNTED: [ProblemKind; 2] = [SizeLimit, Recreated];

@@ -1,6 +1,7 @@
 //! Which calls and waits a breakdown looks at: `event=db file sequential read and latency>5ms`.
 
 use measure::quantity::parse_time;
+use measure::schema::profile::parameters as named;
 
 use crate::event::{Call, Context, Ticks, Wait};
 use crate::observe::skew::dimension::{ALTERNATIVE, Dimension, Kind, SkewError, Value, has_latency};
@@ -223,6 +224,10 @@ fn operand(dimension: Dimension, written: &str) -> Result<Operand, SkewError> {
             Some((file, block)) => Ok(Operand::Block { file: Some(number(file)?), block: number(block)? }),
             None => Ok(Operand::Block { file: None, block: number(written)? }),
         },
+        // A hash has all 64 bits, and tables show it without a sign.
+        Kind::Number if dimension.parameter() == named::PLAN_HASH => {
+            written.trim().parse::<u64>().map(u64::cast_signed).or_else(|_| number(written)).map(Operand::Number)
+        }
         Kind::Number => number(written).map(Operand::Number),
         Kind::Clock => {
             // A second of the source's own clock has digits alone, as a date can have. Both parsers skip an offset and
@@ -281,6 +286,16 @@ mod tests {
         for fails in ["event=db file", "file!=4", "block=5:100", "latency>5ms", "latency<5ms", "module=x", "object=1"] {
             assert!(!read(fails), "{fails}");
         }
+    }
+
+    #[test]
+    fn a_hash_that_a_table_shows_is_found_also_where_its_highest_bit_is_set() {
+        let context = context(&[("db file sequential read", &["file#", "block#", "blocks"])]);
+        let wait = Wait { plan_hash: 12_345_678_901_234_567_890, ..wait(0, 5, [4, 100, 1]) };
+        let accepts = |text: &str| Filter::parse(&[text]).unwrap().accepts_wait(&context, &wait, Ticks(1));
+        assert!(accepts("plan_hash=12345678901234567890") && !accepts("plan_hash=12345678901234567891"));
+        assert!(accepts("plan_hash=-6101065172474983726"), "the same bits with a sign");
+        assert!(Filter::parse(&["plan_hash=four"]).is_err());
     }
 
     #[test]

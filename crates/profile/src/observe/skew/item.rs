@@ -62,7 +62,7 @@ impl<'a> Item<'a> {
     pub(crate) fn of_wait(context: &'a Context, wait: &Wait, think_time: Ticks) -> Item<'a> {
         let block_wait = BlockWait::of(context, wait);
         let class = match context.event(wait.event) {
-            Some(event) if event.is_client && wait.elapsed >= think_time => Class::ThinkTime,
+            Some(event) if event.is_client && wait.whole_pause() >= think_time => Class::ThinkTime,
             event => event.map_or(Class::Other, |event| event.class),
         };
         let (call, depth) = match wait.placement {

@@ -393,17 +393,18 @@ impl Pass<'_> {
         let bytes = self.bytes;
         let begin = line.next;
         let rest = if self.end == ChunkEnd::File { Rest::Nothing } else { Rest::More };
-        let (text_bytes, kept, next, is_cut) =
-            match statement::text_end(&bytes[begin..], &header, rest, line::is_record) {
-                TextEnd::Whole(text, next) => (text as u64, text, next, false),
-                TextEnd::Cut(next) => (next as u64, next, next, true),
-                TextEnd::TooLong(next) => (header.length.max(TEXT_MAX as u64), TEXT_MAX, next, false),
-                TextEnd::Unknown => {
-                    self.is_incomplete = true;
-                    return None;
-                }
-            };
-        let is_too_long = kept > next;
+        let end = statement::text_end(&bytes[begin..], &header, rest, line::is_record);
+        // Also where its kept part ends with a line.
+        let is_too_long = matches!(end, TextEnd::TooLong(_));
+        let (text_bytes, kept, next, is_cut) = match end {
+            TextEnd::Whole(text, next) => (text as u64, text, next, false),
+            TextEnd::Cut(next) => (next as u64, next, next, true),
+            TextEnd::TooLong(next) => (header.length.max(TEXT_MAX as u64), TEXT_MAX, next, false),
+            TextEnd::Unknown => {
+                self.is_incomplete = true;
+                return None;
+            }
+        };
         let missing = header.length.saturating_sub(next as u64);
         let text = begin..begin + strip_line_end(&bytes[begin..begin + kept], is_cut);
         let kind = header.kind;

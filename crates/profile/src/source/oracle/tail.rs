@@ -27,7 +27,7 @@ const CUT: &str = "it was cut and begun again";
 /// What became of a trace since it was looked at before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// No further line is whole.
+    /// No further line is whole, or the reading was broken off: then what is left is read the next time.
     Nothing,
     /// Lines were added, and read.
     Lines,
@@ -102,9 +102,14 @@ impl TraceTail {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Growth::Anew(CUT)),
             outcome => outcome?,
         }
-        self.read = end;
+        let is_whole = !reading.meter.is_broken_off() || self.files.end() >= end;
+        self.read = if is_whole { end } else { self.files.end() };
         self.known = self.bytes_before()?;
-        Ok(Growth::Lines)
+        if is_whole {
+            return Ok(Growth::Lines);
+        }
+        self.searched = self.read;
+        Ok(Growth::Nothing)
     }
 
     /// The last bytes before the place of reading, as they are now.

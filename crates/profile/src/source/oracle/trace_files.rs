@@ -222,6 +222,11 @@ impl Files {
         reading.meter.read(&self.name, self.end)
     }
 
+    /// How far was read.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Takes what waits, file by file, as far as the unit of each is known.
     fn release(&mut self, rest: Rest, reading: &mut Reading<'_, '_>) {
         while let Some(first) = self.held.front() {

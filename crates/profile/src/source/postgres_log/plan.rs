@@ -193,7 +193,8 @@ fn node(keys: &Object<'_>, parent: Option<usize>) -> Result<Node, Fault> {
         loop_time: keys.number("Actual Total Time", micros_of_millis)?.map(Ticks::from_micros),
         loops: loops.unwrap_or(0).unsigned_abs(),
         rows: u64::try_from(rows / 1000).unwrap_or(u64::MAX),
-        expected_rows: keys.number("Plan Rows", count)?.map(i64::unsigned_abs),
+        // An estimate is no counter: that of a cross join may have more digits than there is room for.
+        expected_rows: keys.number("Plan Rows", |text| Some(text.parse::<u64>().ok()))?.flatten(),
         workers_launched: keys.number("Workers Launched", count)?.map(i64::unsigned_abs),
         blocks: Blocks { hit, read, written, temporary_read, temporary_written },
         has_blocks: blocks.iter().any(Option::is_some),

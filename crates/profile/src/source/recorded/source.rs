@@ -61,6 +61,10 @@ const UNACCOUNTED_PART_MAX: f64 = 0.01;
 /// divided by what the server counted, which is of whole segments.
 const IN_PART_MAX: f64 = 0.02;
 
+/// Times of the wall clock that are read, in microseconds since 1970: the years to 2199. No recorder ran at others, and
+/// the accounting has no room for most of them.
+const CLOCKS: Range<i64> = 0..7_258_118_400_000_000;
+
 /// Why a time is not in a recording where no segment says it.
 const NOT_RUNNING: &str = "no recorder ran, or it could not write what it saw";
 
@@ -560,6 +564,10 @@ impl Source for RecordedSource {
         let (segment, bytes) = recording::read(path).map_err(|error| Problem::unreadable(&input.given, error))?;
         // Ahead of what is left out, so that the reading of that can be broken off too.
         let _ = reading.meter.read(&name, bytes);
+        if !CLOCKS.contains(&segment.head.begin) || !CLOCKS.contains(&segment.head.end) {
+            let error = io::Error::other("by its clock it was recorded before 1970 or after 2199");
+            return Err(Problem::Unreadable { name, error });
+        }
         if segment.head.end <= span.start || segment.head.begin >= span.end {
             // Names are in whole seconds. It says nothing of the server that is read.
             return Ok(vec![SourceFile { name, bytes, ..SourceFile::default() }]);

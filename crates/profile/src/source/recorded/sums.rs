@@ -175,6 +175,7 @@ impl Sums {
                 // A look stands for the time before it: where the clock was not set, none is between the two.
                 over = Some(self.end_segment(if is_set { before } else { before.max(second * SECOND) }));
                 self.begin_segment(begin);
+                // Below zero where the wall clock lags behind: that of a machine whose time is slewed.
                 self.elapsed = Ticks::from_micros(wall_clock - begin);
             } else if second.div_euclid(SLICE_SECONDS) != self.slice.div_euclid(SLICE_SECONDS) {
                 self.end_slice();
@@ -223,9 +224,10 @@ impl Sums {
         std::mem::take(&mut self.names.wants_texts)
     }
 
-    /// The wall clock by the time that has passed since the segment began.
+    /// The wall clock by the time that has passed since the segment began. It stands still at that beginning until a
+    /// wall clock that lags behind has caught up.
     fn now(&self) -> i64 {
-        self.begin + self.elapsed.micros() as i64
+        self.begin + (self.elapsed.micros() as i64).max(0)
     }
 
     /// Each segment stands by itself: names begin anew, and the texts of what goes on are asked for again. So memory

@@ -19,7 +19,7 @@ use super::load::Load;
 use super::names::{IDLE_EVENT, IN_TRANSACTION_EVENT, NO_STATEMENT, Names, RUN_QUEUE_EVENT};
 use super::reads::Reads;
 use super::sample::{CLIENT, Sample, State};
-use super::session::{Doing, Hearing, Seen, Spent};
+use super::session::{Doing, Hearing, Seen, Spent, room_for_parts};
 use super::traced::TracedRead;
 use crate::event::{EventIndex, Observer, StatementIndex, Ticks};
 use crate::tables::active_over_time::{ActiveOverTime, NoTimeline};
@@ -27,6 +27,10 @@ use crate::tables::activity::Activity;
 
 /// Two-sided factor of an error that holds 19 of 20 times.
 const NINETEEN_OF_TWENTY: f64 = 1.96;
+
+/// Most time that is lost in all, some 292 years: a recorder's clock that was not set leaps by half a century, and may
+/// do so at each start.
+const LOST_MAX: Ticks = Ticks(1 << 60);
 
 /// What was made of all looks so far.
 #[derive(Clone, Debug)]
@@ -198,7 +202,7 @@ impl Accounting {
 
     /// Takes what was recorded of the second that begins at this time of the wall clock, in microseconds since 1970, as
     /// sums of looks. The parts of a process stand together. All of them end within the second, so that each time
-    /// stands where it was.
+    /// stands where it was; a pause within a transaction is known by its length over all its seconds.
     pub(in crate::source) fn stretch(
         &mut self,
         second: i64,
@@ -232,7 +236,8 @@ impl Accounting {
         let mut hearing = Hearing { context: &names.context, observer, calls, now: *ended };
         let mut open: Vec<&mut Seen> = sessions.values_mut().map(|seen| &mut **seen).collect();
         sorting::by_key(&mut open, |seen| seen.index);
-        open.into_iter().for_each(|seen| seen.close_open(&mut hearing));
+        let room = room_for_parts(open.len());
+        open.into_iter().for_each(|seen| seen.end_second(room, &mut hearing));
     }
 
     /// The last tick of the looks so far, as far as it lies within the second that begins at this time of the wall
@@ -325,6 +330,7 @@ impl Accounting {
     pub fn lose(&mut self, time: Ticks, observer: &mut dyn Observer) {
         self.settle(|_| false);
         self.close(|_| true, observer);
+        let time = time.min(LOST_MAX - self.lost);
         self.now += time;
         self.lost += time;
     }
@@ -354,6 +360,10 @@ impl Accounting {
 
     /// What the wall clock shows now: that of the samples goes its own way, so that no session's time changes with it.
     pub(in crate::source) fn set_clock(&mut self, wall_clock: i64) {
+        let (before, at) = self.names.context.clock.unwrap_or_default();
+        // What is held was spent in a second by the clock as it was.
+        let drift = self.now - at - Ticks::from_micros(wall_clock - before);
+        self.sessions.values_mut().for_each(|seen| seen.move_held(drift));
         self.names.context.clock = Some((wall_clock, self.now));
     }
 

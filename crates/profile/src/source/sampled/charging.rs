@@ -63,6 +63,8 @@ pub(in crate::source) struct Charging {
     waiters: Waiters,
     pending: Vec<TracedRead>,
     requests: Vec<TracedRequest>,
+    /// The moment of the last look.
+    at: i64,
     next_charge: i64,
     last_read: i64,
     looks: u64,
@@ -79,6 +81,10 @@ impl Charging {
         sink: &mut dyn ReadSink,
     ) {
         self.looks += 1;
+        if at < self.at - PATIENCE_MICROS {
+            self.begin_again(at, &mut *sink);
+        }
+        self.at = at;
         if !traced.reads.is_empty() || !traced.requests.is_empty() {
             self.last_read = at;
         }
@@ -104,6 +110,15 @@ impl Charging {
             let there: HashSet<u32> = samples.iter().map(|sample| sample.backend.pid).collect();
             self.executions.sweep(|process| there.contains(&process));
         }
+    }
+
+    /// Goes on at an earlier time, because the clock was set back: what samples showed was by the clock as it was, and
+    /// all that waits would wait until it shows that time again.
+    fn begin_again(&mut self, at: i64, sink: &mut dyn ReadSink) {
+        self.end(sink);
+        self.executions = Executions::default();
+        self.waiters.forget_looks();
+        (self.next_charge, self.last_read) = (at, at);
     }
 
     fn see(&mut self, at: i64, samples: &[Sample], names: &mut Names) {

@@ -348,10 +348,9 @@ impl Names {
     pub(in crate::source) fn problems(&self) -> Vec<Problem> {
         let all = [
             (ProblemKind::SessionsShared, self.shared_sessions),
-            (ProblemKind::StatementsShared, self.shared_statements),
+            (ProblemKind::FurtherStatements, self.shared_statements),
         ];
-        let problem = |(kind, count)| Problem { kind, count, first_file: 0, first_offset: 0 };
-        all.into_iter().filter(|(_, count)| *count > 0).map(problem).collect()
+        all.into_iter().filter_map(|(kind, count)| Problem::without_place(kind, count)).collect()
     }
 }
 

@@ -44,7 +44,7 @@ pub struct Observed {
     pub ended: Option<String>,
     /// Sessions that were not watched to the end, and why.
     pub left: Vec<(u32, String)>,
-    /// How often the server was asked, where it writes each of our statements to its log.
+    /// How often the server was asked what its sessions do, where it writes each of our statements to its log.
     pub logged: Option<u64>,
     /// How the command that was the load failed.
     pub load_failed: Option<String>,

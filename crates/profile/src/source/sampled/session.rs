@@ -10,6 +10,19 @@ use crate::event::{
     StatementIndex, Ticks, Wait,
 };
 
+/// Most parts of pauses that are held, each of a recorded second: of all sessions together, and of one of them. Beyond
+/// it, what the pause comes to so far decides what its parts are.
+const PARTS_MAX: usize = 1 << 20;
+const PARTS_OF_SESSION_MAX: usize = 1 << 10;
+
+/// Parts that each session may hold, however many sessions there are: a pause of this many seconds is known as one.
+const PARTS_OF_SESSION_MIN: usize = 1 << 4;
+
+/// Parts that each of this many sessions may hold.
+pub(super) fn room_for_parts(sessions: usize) -> usize {
+    (PARTS_MAX / sessions.max(1)).clamp(PARTS_OF_SESSION_MIN, PARTS_OF_SESSION_MAX)
+}
+
 /// One session.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
@@ -46,6 +59,10 @@ struct Open {
     wait: Option<OpenWait>,
     queue: Option<OpenWait>,
     stolen: Option<OpenWait>,
+    /// The parts of a pause in the seconds before, each with its end: how long it is in all decides what they are.
+    parts: Vec<(OpenWait, Ticks)>,
+    /// The time of all parts so far.
+    paused: Ticks,
 }
 
 /// A wait that goes on, or is added up.
@@ -177,6 +194,21 @@ impl Seen {
         }
     }
 
+    /// Ends what goes on together with its second. A pause within a transaction goes on: only a part of it ends, and is
+    /// held where there is `room` for as many.
+    pub(super) fn end_second(&mut self, room: usize, hearing: &mut Hearing<'_>) {
+        let is_pause = |open: &&mut Open| open.doing.state == State::IdleInTransaction;
+        match self.open.as_mut().filter(is_pause) {
+            Some(open) => open.hold(room, (self.index, self.scope), hearing),
+            None => self.close_open(hearing),
+        }
+    }
+
+    /// Moves the ends of the parts that are held, because the clock of the samples shows another time than it did.
+    pub(super) fn move_held(&mut self, by: Ticks) {
+        self.open.iter_mut().flat_map(|open| &mut open.parts).for_each(|(_, end)| *end += by);
+    }
+
     /// Ends the session here: emits what is open, and its time. Gives the variance of the time at work by sampling, in
     /// ticks².
     pub(super) fn close(mut self, hearing: &mut Hearing<'_>) -> f64 {
@@ -200,16 +232,33 @@ impl Seen {
 impl Open {
     fn new(doing: Doing) -> Open {
         let none = Ticks::ZERO;
-        Open { doing, elapsed: none, cpu: none, waits: none, wait: None, queue: None, stolen: None }
+        let (wait, queue, stolen, parts) = (None, None, None, Vec::new());
+        Open { doing, elapsed: none, cpu: none, waits: none, wait, queue, stolen, parts, paused: none }
     }
 
     fn end_wait(&mut self, whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
         if let Some(wait) = self.wait.take() {
-            self.emit(&wait, whose, hearing);
+            self.emit((&wait, hearing.now), whose, hearing);
         }
     }
 
-    fn emit(&mut self, wait: &OpenWait, whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
+    /// Ends the part of a pause that lies in a second, and keeps it until the pause is over.
+    fn hold(&mut self, room: usize, whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
+        let Some(wait) = self.wait.take() else { return };
+        self.paused += wait.elapsed;
+        self.parts.push((wait, hearing.now));
+        if self.parts.len() >= room {
+            self.emit_parts(whose, hearing);
+        }
+    }
+
+    fn emit_parts(&mut self, whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
+        for (wait, end) in std::mem::take(&mut self.parts) {
+            self.emit((&wait, end), whose, hearing);
+        }
+    }
+
+    fn emit(&mut self, (wait, end): (&OpenWait, Ticks), whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
         let is_inside = self.doing.state == State::Active;
         if is_inside {
             self.waits += wait.elapsed;
@@ -220,10 +269,11 @@ impl Open {
             scope: whose.1,
             event: wait.event,
             elapsed: wait.elapsed,
+            pause: self.paused,
             elapsed_error: Ticks(wait.squares.sqrt() as i64),
             // How many waits samples met is not known, nor how long each was.
             sum_of: (wait.squares > 0.0).then_some(wait.samples),
-            end: Some(hearing.now),
+            end: Some(end),
             placement: if is_inside { Placement::Inside(CallKind::Exec) } else { Placement::Between },
             ..Wait::default()
         };
@@ -232,9 +282,13 @@ impl Open {
 
     /// Emits what it came to: of an execution a call with its waits, of a pause its wait alone.
     fn close(mut self, whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
+        if self.doing.state == State::IdleInTransaction {
+            self.paused += self.wait.map_or(Ticks::ZERO, |wait| wait.elapsed);
+        }
+        self.emit_parts(whose, hearing);
         self.end_wait(whose, hearing);
         for wait in [self.queue.take(), self.stolen.take()].into_iter().flatten() {
-            self.emit(&wait, whose, hearing);
+            self.emit((&wait, hearing.now), whose, hearing);
         }
         if self.doing.state != State::Active {
             return;
@@ -255,5 +309,54 @@ impl Open {
         *hearing.calls += 1;
         hearing.observer.call(hearing.context, &call);
         hearing.observer.root(hearing.context, &Root { session: whose.0, inclusive: cost, depth: 0, calls: 1 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names::IN_TRANSACTION_EVENT;
+    use super::super::sample::CLIENT;
+    use super::*;
+
+    const SECOND: i64 = Ticks::from_micros(1_000_000).0;
+
+    /// The waits, in their order.
+    #[derive(Default)]
+    struct Waits(Vec<Wait>);
+
+    impl Observer for Waits {
+        fn wait(&mut self, _context: &Context, wait: &Wait) {
+            self.0.push(*wait);
+        }
+    }
+
+    #[test]
+    fn pauses_of_many_sessions_fill_no_memory_and_each_part_is_known_as_one_of_a_pause() {
+        for sessions in [0, 1, 1_000, 10_000, 60_000] {
+            assert!(sessions * room_for_parts(sessions) <= PARTS_MAX, "{sessions} sessions");
+        }
+        let (kind, user, database) = (CLIENT.into(), "shop".into(), "db".into());
+        let backend = Backend { pid: 1, start: 1, kind, user, database, application: String::new() };
+        let mut seen = Seen::new((SessionIndex(0), ScopeIndex(0)), Arc::new(backend), Ticks::ZERO);
+        let doing = Doing { state: State::IdleInTransaction, statement: StatementIndex(0), query_start: None };
+        // Each part is shorter than a second, from which on a pause is think time.
+        let weight = Weight { time: Ticks::from_micros(990_000), looks: 33 };
+        let spent = Spent { weight, event: Some(IN_TRANSACTION_EVENT), processor: None, is_whole: false };
+        let (context, room) = (Context::default(), room_for_parts(1 << 20));
+        let (mut waits, mut calls) = (Waits::default(), 0);
+        for second in 1..=100 {
+            let now = Ticks(second * SECOND);
+            let mut hearing = Hearing { context: &context, observer: &mut waits, calls: &mut calls, now };
+            seen.add(doing, &spent, &mut hearing);
+            seen.end_second(room, &mut hearing);
+            assert!(seen.open.as_ref().is_some_and(|open| open.parts.len() < room), "second {second}");
+        }
+        let now = Ticks(100 * SECOND);
+        seen.close(&mut Hearing { context: &context, observer: &mut waits, calls: &mut calls, now });
+        assert_eq!(waits.0.len(), 100);
+        for (second, wait) in (1..).zip(&waits.0) {
+            assert_eq!((wait.end, wait.elapsed), (Some(Ticks(second * SECOND)), weight.time));
+            assert!(wait.whole_pause() >= Ticks(SECOND), "second {second}");
+        }
     }
 }

@@ -303,6 +303,28 @@ fn reads_that_the_server_counted_are_the_statements_and_those_that_no_sample_met
 }
 
 #[test]
+fn what_is_known_of_the_whole_alone_is_said_of_no_session() {
+    let looks = (0..100).map(|_| vec![active(1, 7, None), active(2, 7, None)]);
+    let counted = (Counters { executions: 40, rows: 5, hits: 9_000, reads: 1_000 }, "select $1".into());
+    let observed = Observed { counters: Some([(7, counted)].into_iter().collect()), ..Observed::default() };
+    let outcome = document(&sampled(looks), &observed);
+    let rows = |table: &str, (key, of): (&str, &str)| -> Vec<&measure::Case> {
+        let cases = outcome.cases.iter().filter(|case| case.parameter("session").is_some());
+        cases.filter(|case| case.is("table", table) && case.is(key, of)).collect()
+    };
+    let (statements, classes) = (rows("statement", ("id", "7")), rows("class", ("class", "cpu")));
+    assert_eq!((statements.len(), classes.len()), (2, 2), "a row of each session");
+    for (case, metric) in statements.iter().flat_map(|case| [(case, "executions"), (case, "rows")]) {
+        assert!(case.metric(metric).is_none(), "{metric} of all sessions in each: {case:?}");
+    }
+    for case in classes {
+        assert!(case.metric("samples").is_none() && case.metric("total").is_some(), "{case:?}");
+    }
+    assert_eq!(value(&outcome, "class", ("class", "cpu"), "samples"), Some(200.0));
+    assert_eq!(value(&outcome, "statement", ("id", "7"), "executions"), Some(40.0));
+}
+
+#[test]
 fn the_time_of_waits_for_locks_is_charged_to_who_holds_them_down_the_tree() {
     let holder = || silent(1, State::IdleInTransaction);
     let waiting = |pid, id| active(pid, id, Some("Lock:transactionid"));

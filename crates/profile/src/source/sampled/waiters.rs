@@ -76,6 +76,12 @@ impl Waiters {
         self.asked.push_back(Asked { at, process, relation, blocks });
     }
 
+    /// Forgets what was seen by a clock that has been set back since.
+    pub(super) fn forget_looks(&mut self) {
+        self.looks.clear();
+        self.asked.clear();
+    }
+
     /// Notes that a statement reads a relation.
     pub(super) fn learn(&mut self, statement: StatementIndex, relation: u32) {
         if self.pairs.len() < PAIRS_MAX {

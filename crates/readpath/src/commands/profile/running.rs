@@ -9,18 +9,18 @@ use ::measure::{Nanos, Run};
 use ::profile::event::Ticks;
 use clap::{ArgMatches, Args};
 use experiments::{Journal, Stop};
-use jiff::Timestamp;
-use live::{Chosen, Settings, Watch, WatchedFor};
+use live::{Chosen, Watch, WatchedFor};
 use server::facts::ASSUMED_MAJOR;
 use server::private::{PrivateServer, PrivateServerError, ServerSettings, Starter};
 use server::{Address, Place, Statements};
 
 use super::renewed_page::RenewedPage;
 use super::{Arguments, instruments, take};
-use crate::commands::record::remark;
+use crate::commands::sampling::{Sampling, remark};
+use crate::commands::subjects::completed;
 use crate::commands::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
-use crate::options::{Context, fresh_seed};
+use crate::options::Context;
 use crate::output;
 use crate::run_journal::RunJournal;
 
@@ -28,13 +28,11 @@ mod load;
 
 use load::Load;
 
-/// For how long a given server is sampled, and a load at most, where the user does not say.
+/// For how long a given server is sampled where the user does not say. A load is sampled until it ends: none runs for
+/// as long as this.
 const DURATION: Nanos = Nanos::from_millis(60_000);
 const DURATION_EXACT: Nanos = Nanos::from_millis(5_000);
-const DURATION_OF_LOAD: Nanos = Nanos::from_millis(86_400_000);
-
-/// Looks a second.
-const RATES: std::ops::RangeInclusive<f64> = 1.0..=2000.0;
+const DURATION_OF_LOAD: Nanos = Nanos::from_millis(100 * 365 * 86_400_000);
 
 /// When the first page stands on a terminal, and how often it is renewed.
 const FIRST_PAGE: Duration = Duration::from_secs(2);
@@ -73,22 +71,13 @@ pub(super) struct RunningArguments {
     /// For how long [default: 60s, with --exact 5s; with COMMAND until it ends]
     #[arg(long, visible_alias = "for", value_name = "TIME", value_parser = ::measure::quantity::parse_time)]
     duration: Option<Nanos>,
-    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, otherwise 50, and
-    /// then at most 100]
-    #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
-    rate: Option<f64>,
     /// See every wait of these sessions from its beginning to its end, instead of samples: process IDs, or all. Each
     /// wait costs its session some 2 µs, and some 20 µs under a hypervisor; one that would lose a fifth of its time by
     /// that is left alone. This requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE
-    #[arg(long, value_name = "PID,...|all", value_parser = chosen, conflicts_with = "rate")]
+    #[arg(long, value_name = "PID,...|all", value_parser = chosen, conflicts_with_all = ["rate", "no_tiers"])]
     exact: Option<Chosen>,
-    /// Do not trace which tier answered each read of a file: tracing, which requires root or CAP_PERFMON, makes
-    /// every system call of the machine slower, by some 30 to 65 ns
-    #[arg(long, conflicts_with = "exact")]
-    no_tiers: bool,
-    /// Print every statement that would be sent to the server, and send none
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    sampling: Sampling,
     /// The load of a private server, after `--`: PGHOST, PGPORT, PGUSER, PGDATABASE and DATABASE_URL name it. Without
     /// --on, these are further FILEs
     #[arg(last = true, value_name = "COMMAND")]
@@ -102,13 +91,6 @@ fn chosen(word: &str) -> Result<Chosen, String> {
     }
     let numbers: Result<Vec<u32>, _> = word.split(',').map(str::parse).collect();
     numbers.map(Chosen::Processes).map_err(|_| "give process IDs separated by commas, or all".into())
-}
-
-/// Refuses a rate that is too low or too high.
-pub(in crate::commands) fn refuse_rate(rate: Option<f64>) -> Result<(), Failure> {
-    let Some(rate) = rate.filter(|rate| !RATES.contains(rate)) else { return Ok(()) };
-    let sentence = format!("--rate {rate}: a server is sampled from 1 to 2000 times a second.");
-    Err(Failure::new(Exit::WrongCommandLine, sentence))
 }
 
 /// Whether a folder of PATH has a file of this name.
@@ -146,7 +128,7 @@ impl RunningArguments {
         }
         refuse_unused(matches, &OF_FILES.map(|(id, reason)| (id, false, reason)))?;
         let wrong = |sentence: String| Err(Failure::new(Exit::WrongCommandLine, sentence));
-        refuse_rate(self.rate)?;
+        self.sampling.refuse_rate()?;
         if self.duration == Some(Nanos(0)) {
             return wrong("--duration 0: nothing can be sampled in no time.".into());
         }
@@ -155,7 +137,7 @@ impl RunningArguments {
                 "a command is the load of a private server (--on postgres:18); start that of a given server yourself."
                     .into(),
             ),
-            (false, true) if !self.dry_run => wrong(
+            (false, true) if !self.sampling.dry_run => wrong(
                 "a private server does nothing by itself: give a command after --, such as \
                  `readpath profile --on postgres:18 -- sh -c 'pgbench -i && pgbench -T 20'`."
                     .into(),
@@ -193,21 +175,9 @@ impl RunningArguments {
         Duration::from_nanos(self.duration.unwrap_or(usual).0)
     }
 
-    /// How the server is watched, from now on.
-    fn settings(&self, think_time: Ticks) -> Settings {
-        Settings {
-            rate: self.rate,
-            reads_memory: true,
-            traces_reads: !self.no_tiers,
-            wall_clock: Timestamp::now().as_microsecond(),
-            think_time,
-            seed: fresh_seed(),
-        }
-    }
-
     /// Whether only the statements are wanted; then they are printed.
     pub(super) fn rehearse(&self, think_time: Ticks, context: &Context) -> Result<bool, Failure> {
-        if !self.dry_run {
+        if !self.sampling.dry_run {
             return Ok(false);
         }
         let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, error);
@@ -219,16 +189,11 @@ impl RunningArguments {
             _ => Address::nowhere(),
         };
         let recorder = Statements::default();
-        Watch::rehearse(&address, self.settings(think_time), (recorder.clone(), major), WatchedFor::Profile)
-            .map_err(|error| failed(&error))?;
+        let (settings, recorded) = (self.sampling.settings(think_time), (recorder.clone(), major));
+        Watch::rehearse(&address, settings, recorded, WatchedFor::Profile).map_err(|error| failed(&error))?;
         output::print(&format!("{remark}{}", recorder.script()))?;
         Ok(true)
     }
-}
-
-/// An address with what the user's environment says.
-fn completed(address: &Address, context: &Context) -> Result<Address, Failure> {
-    address.completed(&context.settings.servers).map_err(|error| Failure::new(Exit::WrongCommandLine, error))
 }
 
 /// Profiles the server; gives the exit code of a load that failed.
@@ -239,7 +204,7 @@ pub(super) fn profile(
     stop: &Stop,
 ) -> Result<Option<u8>, Failure> {
     let running = &arguments.running;
-    let failed = |error: server::ServerError| Failure::new(Exit::Failed, error);
+    let failed = |error: server::ServerError| Failure::new(Exit::Failed, error.without_options());
     let (address, private) = match running.place()? {
         Place::Given(address) => (completed(&address, context)?, None),
         place => {
@@ -248,7 +213,7 @@ pub(super) fn profile(
             (Address::of(private.config()), Some(private))
         }
     };
-    let settings = running.settings(arguments.reading.think_time());
+    let settings = running.sampling.settings(arguments.reading.think_time());
     let mut watch = Watch::open(&address, settings, instruments(arguments), stop.share()).map_err(failed)?;
     let mut load = match &private {
         Some(private) => Some(Load::start(&running.command, private)?),
@@ -347,5 +312,20 @@ impl Pages {
         self.page.renew(journal.run(), context)?;
         self.shown = Some(Instant::now());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::define;
+    use super::*;
+    use crate::from_file::of_line;
+
+    #[test]
+    fn a_load_that_runs_for_days_is_sampled_to_its_end() {
+        let duration = |line: &str| of_line::<Arguments>(define, line).running.duration();
+        assert!(duration("--on postgres:18 -- pgbench -T 172800") > Duration::from_secs(365 * 86_400));
+        assert_eq!(duration("--on postgres:18 --for 5s -- pgbench"), Duration::from_secs(5));
+        assert_eq!(duration("--on postgres://me@host/db"), Duration::from_secs(60));
     }
 }

@@ -1,11 +1,11 @@
 //! Checks the runs of a job file: each command line is read as if it had been typed, up to where it would measure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{self, Path};
 
 use clap::Command;
 use sys::file::Caching;
@@ -19,12 +19,37 @@ use crate::options::{Context, Purpose};
 /// Parameters that name what is read and has to be there.
 const READ: [(&str, &str); 4] = [("disk", "paths"), ("roundtrip", "paths"), ("ladder", "on"), ("profile", "files")];
 
+/// Parameters that name a file that is written, with the option by which it replaces one that is there.
+const WRITTEN: [(&str, &str, &str); 1] = [("lio", "flamegraph", "--force")];
+
 /// Checks all runs; gives everything that is wrong with them.
 pub(super) fn all(runs: &[PlannedRun], context: &Context) -> Vec<Problem> {
     let definition = (context.definition)();
     let experiments = experiments(&definition);
     let mut checker = Checker { context, definition, experiments, known: BTreeMap::new() };
     runs.iter().flat_map(|run| checker.run(run)).collect()
+}
+
+/// What is wrong with runs that write a file which is there by then, because a run before them writes it.
+pub(super) fn written_again<'a>(runs: impl IntoIterator<Item = &'a PlannedRun>) -> Vec<Problem> {
+    let (mut known, mut problems) = (BTreeSet::new(), Vec::new());
+    for run in runs {
+        for (_, name, replacing) in WRITTEN.iter().filter(|(experiment, ..)| *experiment == run.experiment) {
+            let Some((files, place)) = run.given(name) else { continue };
+            let is_again =
+                files.into_iter().any(|file| !known.insert(path::absolute(&file).unwrap_or_else(|_| file.into())));
+            let replaces = run.words().is_ok_and(|words| words.iter().any(|word| word == replacing));
+            if is_again && !replaces {
+                let key = replacing.trim_start_matches('-');
+                let sentence = format!(
+                    "'{name}' names one file for several runs, of which only the first could write it: write a job \
+                     for each of them, with a file of its own, or {key} = true to keep the last one"
+                );
+                problems.push(Problem::new(place, sentence));
+            }
+        }
+    }
+    problems
 }
 
 struct Checker<'a> {

@@ -60,7 +60,7 @@ impl<'a> Making<'a> {
         let signals = signals()?;
         let mut failed = Vec::new();
         for (at, run) in runs.iter().enumerate() {
-            self.announce(run, at + 1, runs.len())?;
+            self.announce(run, at + 1, runs.len());
             match self.one(run, &signals)? {
                 Ended::Well => {}
                 Ended::Failed(reason) => failed.push(format!("{} {reason}", run.name)),
@@ -78,13 +78,13 @@ impl<'a> Making<'a> {
     }
 
     /// Says which run begins, and parts its page from the one before.
-    fn announce(&self, run: &PlannedRun, number: usize, all: usize) -> Result<(), Failure> {
+    fn announce(&self, run: &PlannedRun, number: usize, all: usize) {
         if !self.context.globals.quiet {
             output::complain(&format!("run {number} of {all}: {}", run.name));
         }
-        match number > 1 && self.context.globals.format.media == Media::Terminal {
-            true => output::print("\n"),
-            false => Ok(()),
+        if number > 1 && self.context.globals.format.media == Media::Terminal {
+            // Where it cannot be printed, the page cannot either: the run's own process says so, and keeps the run.
+            let _ = output::print("\n");
         }
     }
 

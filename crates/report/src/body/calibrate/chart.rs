@@ -293,20 +293,24 @@ fn further(count: usize, [one, several]: [&str; 2]) -> String {
 const WORDS: [(&str, &str); 7] = [
     (
         ", to try on yours",
-        "To try on yours: all changed queries of readpath's together certainly take less time (the 95 % interval lies \
-         below 1), and none is certainly much slower.",
+        "To try on yours: the mean ratio of readpath's changed queries is certainly below 1 (its 95 % interval), all \
+         of them together take no longer, and none is certainly much slower.",
     ),
     (
         ", advised",
-        "Advised: all changed queries together certainly take less time (the 95 % interval lies below 1), and none is \
-         certainly much slower.",
+        "Advised: the mean ratio of the changed queries is certainly below 1 (its 95 % interval), all of them together \
+         take no longer, and none is certainly much slower.",
     ),
     (
         ", excepted",
         "Excepted: the set makes these slower, or may, or it is not known because they reach the time limit; they keep \
          the server's own constants.",
     ),
-    (", not advised", "Not advised: some query is certainly slower, or all together take no less time."),
+    (
+        ", not advised",
+        "Not advised: some query is certainly much slower or ends with an error, or the mean ratio is certainly above \
+         1 or close to 1.",
+    ),
     (", undecided", "Undecided: these queries cannot tell whether the set helps."),
     ("Finalize)", "Finalize: puts together what parallel workers have aggregated."),
     ("compiled", "Compiled: by the just-in-time compiler."),

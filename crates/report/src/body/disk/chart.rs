@@ -251,9 +251,10 @@ fn over_time(cases: &[&Case]) -> Option<Chart> {
     let chart = chart
         .keyed(vec![Key::measured("a point in time"), Key::measured("median")])
         .concerning(&["rate-changed", "latency-changed"]);
-    // Cases one after the other are one measurement only where they are segments of one, and so of one path.
-    let are_segments = cases.iter().all(|case| reads::parameters::SEGMENT.in_case(case).is_some());
-    let is_one = cases.len() == 1 || (are_segments && !varying(cases).contains(&parameters::PATH.name));
+    // Cases one after the other are one measurement only where they are segments of one: nothing else differs.
+    let segment = reads::parameters::SEGMENT;
+    let are_segments = cases.iter().all(|case| segment.in_case(case).is_some());
+    let is_one = cases.len() == 1 || (are_segments && varying(cases).iter().all(|name| *name == segment.name));
     chart.with_at_least(10).filter(|_| is_one)
 }
 

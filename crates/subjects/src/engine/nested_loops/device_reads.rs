@@ -1,7 +1,7 @@
 //! Random reads of the table's file without a join: one after the other, and as many at once as joins may have.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use device::Device;
 use device::pattern::{Pattern, Span};
@@ -63,6 +63,8 @@ fn read_pass(
     let read = || {
         let outcome = Team::open(device, None, &plans)?.read(clock, stop)?.outcome;
         match outcome.failure {
+            // Reads that ^C cut short give no figure.
+            _ if stop.load(Ordering::Relaxed) => Err(SubjectError::Stopped),
             Some(failure) => Err(SubjectError::Failed(format!(
                 "{}: {failure}; the cases that were finished before are kept",
                 path.display()
@@ -84,4 +86,21 @@ fn read_pass(
     let mut witnessed = Witnessed::none(target.caching());
     let micros = witnessed.watch(target, page_cache::empty(buffered)?, read)?;
     Ok((micros, witnessed.not_from_storage()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sys::file::Target;
+
+    #[test]
+    fn reads_that_an_interrupt_cuts_short_are_no_gain_of_the_device() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![7_u8; 64 * PAGE_SIZE]).unwrap();
+        let device = Target::open(file.path(), Caching::Buffered).unwrap();
+        let clock = Clock::calibrate();
+        let read = |is_stopped| read(&device, file.path(), 4, (&clock, &AtomicBool::new(is_stopped)));
+        assert_eq!(read(true), Err(SubjectError::Stopped));
+        assert!(read(false).is_ok_and(|reads| reads.alone > 0.0 && reads.together > 0.0));
+    }
 }

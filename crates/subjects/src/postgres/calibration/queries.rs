@@ -3,13 +3,21 @@
 //!
 //! What the server refuses of a user's query is an answer about that query, in a sentence, and no failure of the run.
 
+mod definitions;
+mod statement;
+mod tokens;
+mod unfinished;
+mod verbose_plan;
 mod volatile;
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use server::{Buffers, Plan, ServerError, UNREADABLE};
 
+use self::statement::{is_preparable, makes_table};
+pub use self::unfinished::{Answered, Unfinished};
+use self::unfinished::{NOT_PREPARABLE, not_known, of_no_plan, unfinished};
+use self::verbose_plan::{has_step, has_tables, hides_calls, is_decided_late, lacks_partitions, writes};
 pub use self::volatile::Volatile;
 use super::own_queries::parameters_of;
 use super::{Calibration, SETTINGS, WAYS};
@@ -38,28 +46,8 @@ const FOREIGN: &str = "WITH RECURSIVE locked(oid) AS (SELECT l.relation FROM pg_
 /// Sets the search path of our own questions, in a transaction that has the role's.
 const OWN_NAMES: &str = "SET LOCAL search_path = pg_catalog";
 
-/// The name under which a query is prepared once more, to lock what it reads; the beginning of further ones.
-const PREPARED_TO_LOCK: &str = "readpath_read";
-
-/// Most texts of a query and of what it reads and calls.
-const MOST_TEXTS: usize = 1000;
-
-/// What PostgreSQL 13 writes where it decides between two plans of a subquery only when the query is run.
-const ALTERNATIVES: &str = "(alternatives: ";
-
-/// The beginnings of codes of errors that a query ends with because of what its plan does: on values that another order
-/// of conditions leads to, beyond a limit of memory or temporary files, in a function, or inside the server. Other ones
-/// are of locks, of rights, of tables that are gone, and of the server's state.
-///
-/// Source: PostgreSQL, "PostgreSQL Error Codes".
-const OF_EXECUTION: [&str; 9] = ["21", "22", "38", "39", "53", "54", "58", "P0", "XX"];
-
 /// What a dry run assumes that a query of the user takes.
 const ASSUMED_TIME: Duration = Duration::from_millis(10);
-
-/// The domain with a volatile check that a dry run assumes: the first OID that is not
-/// reserved for the server's own objects.
-const ASSUMED_DOMAIN: &str = "16384";
 
 /// A query.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,74 +77,6 @@ pub(super) enum Assumed {
     Known(Duration),
     /// The same with the shared buffers that it takes the server to have: with larger ones longer.
     ByBuffers(Duration),
-}
-
-/// What the server gave for a user's query, or why nothing.
-pub type Answered<T> = Result<T, Unfinished>;
-
-/// Why a query gave no plan, or a run of it no time: a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unfinished {
-    /// It reached its limit: it takes at least that long.
-    TooLong(String),
-    /// It ended with an error that lies in what its plan does.
-    Failed(String),
-    /// It waited too long for a lock that another session holds, which says nothing about its plan.
-    Locked(String),
-    /// It was refused or ended for another reason, which says nothing about its plan either.
-    Refused(String),
-    /// It was not sent, because an earlier query has the same text.
-    Repeated(String),
-}
-
-impl Unfinished {
-    /// The sentence.
-    pub fn sentence(&self) -> &str {
-        match self {
-            Unfinished::TooLong(why)
-            | Unfinished::Failed(why)
-            | Unfinished::Locked(why)
-            | Unfinished::Refused(why)
-            | Unfinished::Repeated(why) => why,
-        }
-    }
-
-    /// Whether the query waited for a lock: it can be run when that is gone.
-    pub fn is_of_a_lock(&self) -> bool {
-        matches!(self, Unfinished::Locked(_))
-    }
-
-    /// Whether the query has the text of an earlier one, which counts for both.
-    pub fn is_repeated(&self) -> bool {
-        matches!(self, Unfinished::Repeated(_))
-    }
-
-    /// The same of a query whose text has no parameter: what is advised where the server's list has one in the place of
-    /// a value is not for it.
-    fn without_parameters(self) -> Unfinished {
-        match self {
-            Unfinished::Refused(mut why) => {
-                for before in ["; ", ": "] {
-                    why = why.replacen(&format!("{before}{UNTYPED}"), "", 1);
-                }
-                Unfinished::Refused(why.replacen(TWICE, REFUSES, 1))
-            }
-            other => other,
-        }
-    }
-
-    /// That a query is refused with this sentence, because of a lock or for another reason.
-    fn refusing(why: String, is_of_a_lock: bool) -> Unfinished {
-        if is_of_a_lock { Unfinished::Locked(why) } else { Unfinished::Refused(why) }
-    }
-
-    /// The same of a query that the server took: its run fails.
-    fn of_a_run(self) -> Unfinished {
-        match self {
-            Unfinished::Failed(why) => Unfinished::Failed(why.replacen(REFUSES, "it fails when it is run", 1)),
-            other => other,
-        }
-    }
 }
 
 impl Query {
@@ -248,7 +168,7 @@ impl Calibration {
             Err(why) => return Ok(Err(why)),
             Ok(Some(table)) => return refused(format!("it reads the foreign table {table}, {ELSEWHERE}")),
             // A server refuses it, and a dry run has none.
-            Ok(None) if self.is_rehearsal() && !volatile::is_preparable(text) => return refused(NOT_PREPARABLE.into()),
+            Ok(None) if self.is_rehearsal() && !is_preparable(text) => return refused(NOT_PREPARABLE.into()),
             Ok(None) => {}
         }
         self.prepared.insert(preparation.clone());
@@ -271,7 +191,7 @@ impl Calibration {
         if parameters > 0 && lacks_partitions(&plan) {
             return refused(without_partitions(self.facts().major()));
         }
-        if plan.contains(ALTERNATIVES) {
+        if is_decided_late(&plan, self.facts().major()) {
             return refused(UNDECIDED_PLAN.into());
         }
         query.not_run = self.why_not_run((text, &plan), parameters, volatile)?;
@@ -328,75 +248,6 @@ impl Calibration {
         let unseen = volatile.unseen().map(|why| Unfinished::refusing(why, volatile.is_locked()));
         let others = || lacks_values().or_else(|| self.reads_elsewhere(plan)).map(Unfinished::Refused);
         Ok(unseen.or_else(others))
-    }
-
-    /// The text of a query, and the definitions of what it reads and calls, of what these call, and so on.
-    fn texts_of(&mut self, text: &str) -> Result<Answered<Vec<String>>, SubjectError> {
-        let texts = self.within(PLANNING_LIMIT, |tables| tables.definitions_of(text))?;
-        let too_many = Unfinished::Refused(format!("they have more than {MOST_TEXTS} definitions"));
-        Ok(texts.and_then(|texts| if texts.len() > MOST_TEXTS { Err(too_many) } else { Ok(texts) }))
-    }
-
-    /// The same, in a transaction that does nothing else. There is no more to it than the first definition beyond the
-    /// most.
-    fn definitions_of(&mut self, text: &str) -> Result<Vec<String>, ServerError> {
-        let name = self.name_to_lock();
-        let session = self.session();
-        // A statement stays prepared behind the transaction, and its locks stay without it.
-        let prepared = session.run_one(&format!("PREPARE {name} AS {text}"));
-        if let Err(error) = prepared.and_then(|()| session.run(&format!("DEALLOCATE {name}"))) {
-            self.prepared.insert(name);
-            return Err(error);
-        }
-        session.run(OWN_NAMES)?;
-        let mut rows = session.rows(&format!("{} LIMIT {MOST_TEXTS}", volatile::READ))?;
-        let (mut texts, mut known, mut asked) = (vec![text.to_string()], BTreeSet::new(), volatile::Asked::default());
-        let (mut read, mut has_relations) = (0, false);
-        loop {
-            for row in rows {
-                let mut columns = row.into_iter().flatten();
-                let (Some(key), Some(definition)) = (columns.next(), columns.next()) else { continue };
-                if known.insert(key) {
-                    texts.push(definition);
-                }
-            }
-            let question = asked.definitions(&texts[read..], has_relations, MOST_TEXTS);
-            let Some(question) = question.filter(|_| texts.len() <= MOST_TEXTS) else { return Ok(texts) };
-            // What the query and its views read is locked; what a function reads is known by its names alone.
-            (read, has_relations) = (texts.len(), true);
-            rows = session.rows(&question)?;
-        }
-    }
-
-    /// A name for a query that is prepared to lock what it reads: none of an attempt that failed, which may have left
-    /// it in the session.
-    fn name_to_lock(&self) -> String {
-        let numbered = |number: u32| format!("{PREPARED_TO_LOCK}_{number}");
-        let mut names = [PREPARED_TO_LOCK.to_string()].into_iter().chain((2..).map(numbered));
-        names.find(|name| !self.prepared.contains(name)).unwrap_or_default()
-    }
-
-    /// What may have side effects in this database, by the role's own search path.
-    pub fn volatile_functions(&mut self) -> Result<Volatile, SubjectError> {
-        let limit = self.session().statement_limit();
-        let volatile = self.within(limit, |tables| {
-            let session = tables.session();
-            let path = session.rows(volatile::PATH)?;
-            session.run(OWN_NAMES)?;
-            let (names, casts) = (session.rows(&volatile::names())?, session.rows(volatile::CASTS)?);
-            let mut volatile = Volatile::of(path, names, casts);
-            volatile.read_literals_by(session.text("SHOW standard_conforming_strings", Some("on"))?.as_deref());
-            let mut domains = volatile.domains(session.rows(volatile::CHECKS)?);
-            // A dry run, which knows no domain, lists what is asked where there is one.
-            if session.is_rehearsal() {
-                domains.push(ASSUMED_DOMAIN.into());
-            }
-            if !domains.is_empty() {
-                volatile.add_checked(session.rows(&volatile::checked(&domains))?);
-            }
-            Ok(volatile)
-        })?;
-        Ok(volatile.unwrap_or_else(|why| Volatile::unknown(why.sentence(), why.is_of_a_lock())))
     }
 
     /// The plan of a query by the constants that are set.
@@ -500,42 +351,6 @@ fn closing(settings: &[&str], open: &[&str]) -> String {
     opened.chain(closed).chain(["DISCARD PLANS".into()]).collect()
 }
 
-/// What the error of a statement says that took so long; a lost server stays an error.
-fn unfinished(error: ServerError, took: Duration, limit: Duration) -> Result<Unfinished, ServerError> {
-    let why = match error {
-        ServerError::Statement { reason, code, .. } if OF_EXECUTION.iter().any(|class| code.starts_with(*class)) => {
-            return Ok(Unfinished::Failed(refusal(&reason, &code)));
-        }
-        ServerError::Statement { reason, code, .. } => refusal(&reason, &code),
-        ServerError::Cancelled { .. } | ServerError::TooLong { .. } if took >= limit => {
-            return Ok(Unfinished::TooLong(format!("it takes longer than {} s", limit.as_secs_f64())));
-        }
-        ServerError::Cancelled { .. } => "another session cancelled it".into(),
-        ServerError::Locked { .. } => {
-            return Ok(Unfinished::Locked("it waits for a lock that another session holds".into()));
-        }
-        ServerError::Plan(_) | ServerError::TooLong { .. } => error.to_string(),
-        _ => return Err(error),
-    };
-    Ok(Unfinished::Refused(why))
-}
-
-/// What is said of a query that the server did not prepare or plan. It did not run, however long that took: no plan has
-/// a part in it, and none is slower for it.
-fn of_no_plan(why: Unfinished) -> Unfinished {
-    match why {
-        Unfinished::TooLong(why) => Unfinished::Refused(format!("the server did not plan it in time: {why}")),
-        Unfinished::Failed(why) => Unfinished::Refused(why),
-        Unfinished::Locked(_) | Unfinished::Refused(_) | Unfinished::Repeated(_) => why,
-    }
-}
-
-/// Why a query is not run of which it could not be asked what it reads and calls.
-fn not_known(why: &Unfinished) -> Unfinished {
-    let said = format!("what the views and functions that it uses do is not known: {}", why.sentence());
-    Unfinished::refusing(said, why.is_of_a_lock())
-}
-
 /// Why a query is not compared whose plan lacks partitions.
 fn without_partitions(major: u32) -> String {
     let (_, since) = KEEPING_PARTITIONS;
@@ -555,7 +370,7 @@ const UNDECIDED_PLAN: &str = "PostgreSQL 13 decides only when the query runs whe
 fn refused_unsent(text: &str) -> Option<&'static str> {
     match text {
         UNREADABLE => Some(IN_ANOTHER_ENCODING),
-        text => volatile::makes_table(text).then_some(MAKES_TABLE),
+        text => makes_table(text).then_some(MAKES_TABLE),
     }
 }
 
@@ -566,179 +381,12 @@ const IN_ANOTHER_ENCODING: &str = "its text is in another encoding than UTF-8, w
 /// What is said of a SELECT with INTO.
 const MAKES_TABLE: &str = "it makes a table: give it without INTO";
 
-/// What is said of a literal with a type's name before it, such as `INTERVAL '1 day'`, whose text the server's list
-/// replaces.
-const TYPED_LITERAL: &str = "its text has a parameter where only a literal may stand, as pg_stat_statements writes \
-                             INTERVAL $1 for INTERVAL '1 day': give it with values, in a file of --queries";
-
-/// What is said of an expression that the server does not find again, such as `date_trunc('day', t)` in GROUP BY.
-const TWICE: &str = "the server refuses it: where its text has $1 and $2 for the same value, as pg_stat_statements \
-                     writes it, give it with values, in a file of --queries";
-
-/// What is said where the server cannot tell the type of an expression, such as that of `$1` in `$1 IS NULL`, or of
-/// `coalesce($1, $2)`, which it takes for a text.
-const UNTYPED: &str = "where its text has $1 for a value, as pg_stat_statements writes it, the value's type is lost: \
-                       give it with values, in a file of --queries";
-
 /// What is said of a foreign table in a copy of a data directory.
 const ELSEWHERE: &str = "whose server is none of the copy's";
 
-/// What is said of a statement such as DROP.
-const NOT_PREPARABLE: &str = "it is not one statement that can be prepared";
-
-/// How the clause about an error begins that has none of its own.
-const REFUSES: &str = "the server refuses it";
-
-/// A refusal of the server as a clause.
-fn refusal(reason: &str, code: &str) -> String {
-    let names_parameter =
-        || reason.split('$').skip(1).any(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
-    match code {
-        "42601" if names_parameter() => format!("{TYPED_LITERAL} ({reason})"),
-        "42601" if reason.contains("at end of input") || reason.starts_with("unterminated ") => {
-            format!("{NOT_PREPARABLE}, or its text is cut ({reason})")
-        }
-        "42601" => format!("{NOT_PREPARABLE} ({reason})"),
-        // GROUP BY, DISTINCT and ORDER BY find an expression again only where it has the same parameter.
-        "42803" | "42P10" => format!("{TWICE} ({reason})"),
-        "42501" => format!("the role may not read what it names ({reason})"),
-        "25006" => format!("it writes ({reason})"),
-        "42P08" | "42P18" | "42725" | "42804" => format!("{REFUSES}: {UNTYPED} ({reason})"),
-        "42P01" | "3F000" => format!("a name in it is not found by the role's search_path ({reason})"),
-        "42703" => format!("a column that it names is not found ({reason})"),
-        // A function or an operator that takes these types.
-        "42883" => format!("a name in it is not found by the role's search_path; {UNTYPED} ({reason})"),
-        _ => format!("{REFUSES} ({reason})"),
-    }
-}
-
-/// Whether a verbose plan names a table that is none of the server's catalogs, which programs of all kinds ask, this
-/// one too.
-fn has_tables(plan: &str) -> bool {
-    const SCHEMA: &str = "\"Schema\": \"";
-    const CATALOGS: [&str; 3] = ["pg_catalog", "information_schema", "pg_toast"];
-    // A function has a schema too: that of a relation stands behind its name.
-    let schema = |rest: &str| Some(rest[rest.find(SCHEMA)? + SCHEMA.len()..].split('"').next()?.to_string());
-    let mut schemas = plan.split("\"Relation Name\": ").skip(1).filter_map(schema);
-    // What another server joins or counts, or an extension reads in its own way, has no such name.
-    let is_elsewhere = || ["Foreign Scan", "Custom Scan"].iter().any(|kind| has_step(plan, kind));
-    schemas.any(|schema| !CATALOGS.contains(&schema.as_str())) || is_elsewhere()
-}
-
-/// Whether a plan was made without partitions that hold no row by what is known when it begins.
-fn lacks_partitions(plan: &str) -> bool {
-    plan.split("\"Subplans Removed\": ").skip(1).any(|rest| !rest.starts_with('0'))
-}
-
-/// Steps whose expressions EXPLAIN leaves out: numbers of rows, rows that are written out, and ends of frames.
-const SILENT: [&str; 3] = ["Limit", "Values Scan", "WindowAgg"];
-
-/// The version from which on EXPLAIN shows how a row is compared with a subquery; before, it names the subquery alone.
-const TESTS_SHOWN_SINCE: u32 = 17;
-
-/// Why a query is not run whose plan writes or locks.
-fn writes(plan: &str) -> Option<String> {
-    let of = |kind: &str, why: &str| has_step(plan, kind).then(|| why.to_string());
-    of("ModifyTable", "it writes").or_else(|| of("LockRows", "it locks rows"))
-}
-
-/// Whether a plan of this major version may call what EXPLAIN does not show.
-fn hides_calls(plan: &str, major: u32) -> bool {
-    let hides_test = || plan.contains("\"Parent Relationship\": \"SubPlan\"");
-    SILENT.iter().any(|kind| has_step(plan, kind)) || (major < TESTS_SHOWN_SINCE && hides_test())
-}
-
-fn has_step(plan: &str, kind: &str) -> bool {
-    plan.contains(&format!("\"Node Type\": \"{kind}\""))
-}
-
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::sync::Arc;
-
-    use sys::time::Clock;
-
-    use super::super::CalibrationAsked;
     use super::*;
-    use crate::{Environment, Opening, Places};
-
-    /// Where Debian has its PostgreSQL.
-    const DEBIAN: &str = "/usr/lib/postgresql/15";
-
-    #[test]
-    fn a_statement_that_a_cancelled_removal_left_prepared_spoils_no_later_query() {
-        if !Path::new(DEBIAN).exists() {
-            println!("skipped: Debian's PostgreSQL 15 is not installed");
-            return;
-        }
-        let places: Places = format!("postgres:{DEBIAN}").parse().unwrap();
-        let asked = CalibrationAsked { has_queries: false, payload: Some(4 << 20), seed: 1 };
-        let mut opening = Opening {
-            environment: &Environment::new(std::env::temp_dir()),
-            clock: Clock::calibrate(),
-            stop: Arc::default(),
-            progress: &mut |_, _| {},
-        };
-        let mut tables = places.iter().next().unwrap().calibration(asked).unwrap().open(&mut opening).unwrap();
-        tables.session().run(&format!("PREPARE {PREPARED_TO_LOCK} AS SELECT 1")).unwrap();
-        let refused = tables.texts_of("SELECT 2").unwrap().unwrap_err();
-        assert!(refused.sentence().contains("already exists"), "{refused:?}");
-        for query in ["SELECT 2", "SELECT 3"] {
-            assert_eq!(tables.texts_of(query).unwrap(), Ok(vec![query.to_string()]));
-        }
-        assert_eq!(tables.name_to_lock(), "readpath_read_2");
-    }
-
-    #[test]
-    fn what_a_dry_run_takes_for_volatile_is_so_on_a_server() {
-        if !Path::new(DEBIAN).exists() {
-            println!("skipped: Debian's PostgreSQL 15 is not installed");
-            return;
-        }
-        let places: Places = format!("postgres:{DEBIAN}").parse().unwrap();
-        let asked = CalibrationAsked { has_queries: false, payload: Some(1 << 20), seed: 1 };
-        let mut opening = Opening {
-            environment: &Environment::new(std::env::temp_dir()),
-            clock: Clock::calibrate(),
-            stop: Arc::default(),
-            progress: &mut |_, _| {},
-        };
-        let mut tables = places.iter().next().unwrap().calibration(asked).unwrap().open(&mut opening).unwrap();
-        let names: Vec<String> = volatile::OF_EVERY_SERVER.iter().map(|name| format!("'{name}'")).collect();
-        let question = format!(
-            "SELECT proname, min(provolatile::text), max(provolatile::text) FROM pg_proc WHERE pronamespace = \
-             'pg_catalog'::regnamespace AND proname IN ({}) GROUP BY proname ORDER BY proname COLLATE \"C\"",
-            names.join(", ")
-        );
-        let rows = tables.session().rows(&question).unwrap();
-        let is_volatile = |name: &&str| [*name, "v", "v"].map(|text| Some(text.to_string())).to_vec();
-        assert_eq!(rows, volatile::OF_EVERY_SERVER.iter().map(is_volatile).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn a_plan_that_writes_or_locks_is_known() {
-        assert_eq!(writes(r#"{"Node Type": "ModifyTable"}"#).as_deref(), Some("it writes"));
-        assert_eq!(writes(r#"{"Node Type": "LockRows"}"#).as_deref(), Some("it locks rows"));
-        assert_eq!(writes(r#"{"Node Type": "Seq Scan"}"#), None);
-    }
-
-    #[test]
-    fn a_step_whose_expressions_explain_leaves_out_is_known_and_before_17_the_test_of_a_subquery_is_one() {
-        for kind in SILENT {
-            assert!(hides_calls(&format!(r#"{{"Node Type": "{kind}"}}"#), 18), "{kind}");
-        }
-        assert!(!hides_calls(r#"{"Node Type": "Seq Scan"}"#, 13));
-        let subquery = r#"{"Node Type": "Seq Scan", "Parent Relationship": "SubPlan", "Subplan Name": "SubPlan 1"}"#;
-        assert_eq!([13, 16, 17].map(|major| hides_calls(subquery, major)), [true, true, false]);
-    }
-
-    #[test]
-    fn a_plan_that_is_decided_on_when_it_runs_is_known_by_what_explain_writes_for_it() {
-        let filter = |text: &str| format!(r#"{{"Node Type": "Seq Scan", "Filter": "{text}"}}"#);
-        assert!(filter("((alternatives: SubPlan 1 or hashed SubPlan 2) OR (a > 1))").contains(ALTERNATIVES));
-        assert!(!filter("((hashed SubPlan 2) OR (a > 1))").contains(ALTERNATIVES));
-    }
 
     #[test]
     fn a_text_that_cannot_be_read_is_not_sent_as_if_it_were_a_statement() {
@@ -748,143 +396,10 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_one_plan_runs_into_is_no_refusal_of_the_query() {
-        let of = |code: &str| {
-            let error = ServerError::Statement { statement: "".into(), reason: "no".into(), code: code.into() };
-            let outcome = unfinished(error, Duration::ZERO, Duration::from_secs(1)).map_err(drop);
-            matches!(outcome, Ok(Unfinished::Failed(_)))
-        };
-        for code in ["53400", "53200", "53100", "22012", "54001", "P0001", "XX000"] {
-            assert!(of(code), "{code}");
-        }
-        for code in ["42501", "42P01", "25006", "40001", "40P01", "55000", "57P05"] {
-            assert!(!of(code), "{code}");
-        }
-    }
-
-    #[test]
-    fn a_query_that_the_server_took_and_that_fails_is_not_called_refused() {
-        let said = |why: Unfinished| why.of_a_run().sentence().to_string();
-        assert_eq!(
-            said(Unfinished::Failed(refusal("division by zero", "22012"))),
-            "it fails when it is run (division by zero)"
-        );
-        let refused = refusal("permission denied", "0A000");
-        assert_eq!(said(Unfinished::Refused(refused.clone())), refused);
-    }
-
-    #[test]
-    fn what_keeps_a_query_from_being_prepared_is_no_time_and_no_error_of_a_plan() {
-        let refused = |why: &str| Unfinished::Refused(why.into());
-        let long = of_no_plan(Unfinished::TooLong("it takes longer than 5 s".into()));
-        assert_eq!(long, refused("the server did not plan it in time: it takes longer than 5 s"));
-        assert_eq!(of_no_plan(Unfinished::Failed("out of memory".into())), refused("out of memory"));
-        assert_eq!(of_no_plan(refused("it writes")), refused("it writes"));
-    }
-
-    #[test]
-    fn a_lock_stays_one_where_it_keeps_a_query_from_being_prepared_or_its_views_from_being_read() {
-        let lock = Unfinished::Locked("another session holds it".into());
-        assert_eq!(of_no_plan(lock.clone()), lock);
-        assert_eq!(lock.clone().of_a_run(), lock);
-        let unread = not_known(&lock);
-        assert!(unread.is_of_a_lock() && unread.sentence().ends_with("is not known: another session holds it"));
-        assert!(!not_known(&Unfinished::Refused("it waits for a lock".into())).is_of_a_lock());
-    }
-
-    #[test]
-    fn only_the_limit_itself_says_that_a_query_takes_that_long() {
-        let limit = Duration::from_millis(500);
-        let statement = || "SELECT 1".to_string();
-        let of = |error, millis| unfinished(error, Duration::from_millis(millis), limit).map_err(drop);
-        let is_limit = |error, millis| matches!(of(error, millis), Ok(Unfinished::TooLong(_)));
-        assert!(is_limit(ServerError::Cancelled { statement: statement() }, 501));
-        assert!(!is_limit(ServerError::Cancelled { statement: statement() }, 499), "by another session");
-        let lock = Unfinished::Locked("it waits for a lock that another session holds".into());
-        let locked = ServerError::Locked { statement: statement() };
-        assert_eq!(of(locked, 520), Ok(lock), "however far the server is");
-    }
-
-    #[test]
-    fn a_plan_without_all_its_partitions_is_known_by_their_number() {
-        assert!(!lacks_partitions(r#"{"Node Type": "Append", "Subplans Removed": 0, "Plans": []}"#));
-        assert!(lacks_partitions(r#"{"Subplans Removed": 0}, {"Subplans Removed": 3}"#));
-        assert!(!lacks_partitions("{}"));
-    }
-
-    #[test]
     fn what_only_old_versions_cannot_is_said_of_them_alone() {
         assert!(without_partitions(15).contains("before PostgreSQL 16 EXPLAIN cannot keep them: write a value"));
         assert!(!without_partitions(16).contains("before"));
         assert!(without_partitions(18).contains("its generic plan: write a value"));
-    }
-
-    #[test]
-    fn a_query_of_the_catalogs_alone_has_no_tables() {
-        assert!(has_tables(r#"{"Node Type": "Seq Scan", "Relation Name": "t", "Schema": "shop", "Alias": "t"}"#));
-        assert!(has_tables(
-            r#"{"Relation Name": "pg_class", "Schema": "pg_catalog"}, {"Relation Name": "t", "Schema": "public"}"#
-        ));
-        assert!(!has_tables(r#"{"Relation Name": "pg_extension", "Schema": "pg_catalog"}"#));
-        assert!(!has_tables(
-            r#"{"Function Name": "f", "Schema": "public"}, {"Relation Name": "pg_database", "Schema": "pg_catalog"}"#
-        ));
-        assert!(!has_tables(r#"{"Node Type": "Result", "Output": ["pg_try_advisory_lock($1, $2)"]}"#));
-        let elsewhere = r#"{"Node Type": "Foreign Scan", "Relations": "Aggregate on (public.sales)"}"#;
-        assert!(has_tables(elsewhere), "what another server counts");
-        assert!(has_tables(r#"{"Node Type": "Custom Scan", "Custom Plan Provider": "Citus Adaptive"}"#));
-    }
-
-    #[test]
-    fn a_refusal_names_what_the_user_can_mend() {
-        assert!(refusal("syntax error at end of input", "42601").contains("cut"));
-        assert!(!refusal("syntax error at or near \"DROP\"", "42601").contains("cut"), "it is whole, and wrong");
-        let typed = refusal("syntax error at or near \"$1\"", "42601");
-        assert!(typed.contains("INTERVAL $1") && !typed.contains("cut"), "{typed}");
-        assert!(refusal("permission denied for table t", "42501").contains("may not read"));
-        let grouped = "column \"t.day\" must appear in the GROUP BY clause or be used in an aggregate function";
-        let sorted = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
-        for (reason, code) in [(grouped, "42803"), (sorted, "42P10")] {
-            let said = refusal(reason, code);
-            assert!(said.contains(reason) && said.contains("$1 and $2 for the same value"), "{said}");
-        }
-    }
-
-    #[test]
-    fn a_query_without_parameters_gets_no_advice_about_the_parameters_of_the_servers_list() {
-        let of = |reason: &str, code: &str| {
-            let why = Unfinished::Refused(refusal(reason, code)).without_parameters();
-            why.sentence().to_string()
-        };
-        for code in ["42601", "42803", "42P10", "42P18", "42725", "42804", "42883"] {
-            let said = of("wrong", code);
-            assert!(!said.contains('$') && !said.contains("pg_stat_statements") && !said.contains("cut"), "{said}");
-            assert!(said.ends_with("(wrong)"), "{said}");
-        }
-        assert_eq!(of("wrong", "42803"), "the server refuses it (wrong)");
-        assert_eq!(of("wrong", "42725"), "the server refuses it (wrong)");
-        assert_eq!(of("wrong", "42883"), "a name in it is not found by the role's search_path (wrong)");
-    }
-
-    #[test]
-    fn a_column_that_is_not_there_is_not_said_to_be_outside_the_search_path() {
-        let said = refusal("column \"broken\" does not exist", "42703");
-        assert!(said.starts_with("a column that it names is not found") && !said.contains("search_path"), "{said}");
-    }
-
-    #[test]
-    fn a_refusal_of_an_expression_whose_type_went_with_its_value_asks_for_the_values() {
-        for (reason, code) in [
-            ("could not determine data type of parameter $1", "42P18"),
-            ("inconsistent types deduced for parameter $1", "42P08"),
-            ("operator is not unique: date + unknown", "42725"),
-            ("CASE types text and integer cannot be matched", "42804"),
-            ("operator does not exist: integer = text", "42883"),
-        ] {
-            let said = refusal(reason, code);
-            assert!(said.contains("give it with values, in a file") && said.contains(reason), "{said}");
-        }
-        assert!(!refusal("relation \"t\" does not exist", "42P01").contains("with values"));
     }
 
     #[test]

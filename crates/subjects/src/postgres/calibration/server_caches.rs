@@ -41,6 +41,8 @@ pub struct ServerCaches {
     pub hits: Option<(f64, f64)>,
     /// Microseconds of a block that was read, where the server takes the time.
     pub read_micros: Option<f64>,
+    /// Whether that is of reads that were watched as the run began, and not of those since the counters were reset.
+    pub is_watched: bool,
     /// The same where `track_io_timing` may have come on after the counters were reset: reads were then timed in part,
     /// and a block took at least this long.
     pub read_micros_least: Option<f64>,
@@ -68,6 +70,7 @@ impl Calibration {
         Ok(ServerCaches {
             hits: (hit + read >= BLOCKS_MIN).then(|| (hit + read, hit / (hit + read))),
             read_micros,
+            is_watched: watched.is_some(),
             read_micros_least,
             files: if self.is_local() { folders.and_then(|folders| held(&folders)) } else { None },
         })

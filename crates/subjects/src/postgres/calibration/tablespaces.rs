@@ -8,7 +8,8 @@ use server::session::{identifier, literal};
 use sys::file::witness::{cached, evict};
 use sys::file::{Caching, Target};
 
-use super::{Calibration, DENSE};
+use super::Calibration;
+use super::probe::DENSE;
 use crate::error::SubjectError;
 
 /// Tablespaces that tables can lie in, what is set for each, whether tables that name none come to lie there, and

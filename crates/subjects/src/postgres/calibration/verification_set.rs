@@ -6,8 +6,10 @@ use std::time::Duration;
 use server::schema;
 use server::session::ROW_TIME;
 
+use super::probe::executed;
+use super::probing::{ROWS_A_TARGET, STATISTICS_TARGET};
 use super::queries::{Assumed, Query};
-use super::{Calibration, ChosenPlan, Executed, ROWS_A_TARGET, STATISTICS_TARGET, Ways};
+use super::{Calibration, CalibrationAsked, ChosenPlan, Executed, Ways};
 use crate::error::SubjectError;
 
 /// Bytes of a row with its head and its pointer: 24 + 4 × 4 + 41, aligned to 8, and 4; and what it takes in three
@@ -82,6 +84,20 @@ impl VerificationRows {
         (beyond.div_ceil(PAYLOADS_BEYOND_MAX).next_multiple_of(1 << 20), beyond)
     }
 
+    /// The same of a private server that has buffers of these bytes now: with a larger payload they are larger too.
+    fn payload_beyond_growing(buffers: u64) -> (u64, u64) {
+        let (mut payload, mut beyond) = VerificationRows::payload_beyond(buffers);
+        loop {
+            let asked = CalibrationAsked { has_queries: false, payload: Some(payload), seed: 0 };
+            let (enough, of_asked) = VerificationRows::payload_beyond(asked.buffers());
+            beyond = of_asked.max(beyond);
+            if enough <= payload {
+                return (payload, beyond);
+            }
+            payload = enough;
+        }
+    }
+
     /// The most for a payload.
     pub(super) fn at_most(payload: u64) -> VerificationRows {
         VerificationRows { beyond: payload.saturating_mul(PAYLOADS_BEYOND_MAX) / ROW_BYTES, ..Self::of(payload, 0) }
@@ -108,6 +124,15 @@ impl Calibration {
         self.verification
     }
 
+    /// Bytes of the payload from which on there is a table beyond the shared buffers, and of that table.
+    pub fn payload_beyond(&mut self) -> (u64, u64) {
+        let buffers = self.facts().buffer_bytes;
+        match self.is_private() && !self.is_on_copy() {
+            true => VerificationRows::payload_beyond_growing(buffers),
+            false => VerificationRows::payload_beyond(buffers),
+        }
+    }
+
     /// Makes and fills the tables of the verification.
     pub fn load_verification(&mut self) -> Result<(), SubjectError> {
         let rows = self.verification;
@@ -127,16 +152,10 @@ impl Calibration {
             if rows == 0 {
                 continue;
             }
-            let columns = "id integer, parent integer, amount integer, kind integer, filler text";
-            let table = self.home.schema()?.create_table(name, columns, "")?;
-            // A thousandth of the rows is of one kind, a twentieth of another.
-            let values = format!(
-                "n, 1 + abs(hashint8extended(n, {seed} + 1) % {})::integer, \
-                 1 + abs(hashint8extended(n, {seed} + 2) % {rows})::integer, \
-                 CASE WHEN hashint8extended(n, {seed} + 3) % 1000 = 0 THEN 3 \
-                 WHEN hashint8extended(n, {seed} + 3) % 20 = 0 THEN 2 ELSE 1 END, repeat('c', {FILLER})",
-                self.verification.parents()
-            );
+            let integer = integer_of(rows);
+            let columns = format!("id {integer}, parent integer, amount {integer}, kind integer, filler text");
+            let table = self.home.schema()?.create_table(name, &columns, "")?;
+            let values = children(seed, rows, self.verification.parents());
             self.fill((&table, scanned), rows, &values, &["id", "parent", "amount"])?;
         }
         Ok(())
@@ -168,6 +187,24 @@ impl Calibration {
         let assumed = scanned.assumed(QUERY_TIME_A_ROW, rows);
         queries.into_iter().map(|(name, text)| Query::of_verification(name, text).taking(assumed)).collect()
     }
+}
+
+/// The type of the numbers of these rows: the server refuses a larger one than an integer holds.
+fn integer_of(rows: u64) -> &'static str {
+    if i32::try_from(rows).is_ok() { "integer" } else { "bigint" }
+}
+
+/// The columns of a child: a thousandth of the rows is of one kind, a twentieth of another. The sums of the seed are
+/// made here: the server would add in four bytes, which hold the largest seed and no more.
+fn children(seed: u64, rows: u64, parents: u64) -> String {
+    let [of_parent, of_amount, of_kind] = [1, 2, 3].map(|more| seed + more);
+    let integer = integer_of(rows);
+    format!(
+        "n, 1 + abs(hashint8extended(n, {of_parent}) % {parents})::integer, \
+         1 + abs(hashint8extended(n, {of_amount}) % {rows})::{integer}, \
+         CASE WHEN hashint8extended(n, {of_kind}) % 1000 = 0 THEN 3 \
+         WHEN hashint8extended(n, {of_kind}) % 20 = 0 THEN 2 ELSE 1 END, repeat('c', {FILLER})"
+    )
 }
 
 /// The statistics target by which ANALYZE samples all of these rows, or PostgreSQL's own for too many.
@@ -219,7 +256,7 @@ impl Calibration {
 
     fn executed(&mut self, scanned: Scanned, statement: &str, rows: u64) -> Result<Executed, SubjectError> {
         self.assume(scanned.assumed(ROW_TIME, rows));
-        super::executed(&self.timed_as(statement, ROW_TIME.as_secs_f64() * rows as f64)?)
+        executed(&self.timed_as(statement, ROW_TIME.as_secs_f64() * rows as f64)?)
     }
 
     /// Rows of the table beyond the buffers in the order of an index whose rows lie anywhere, one for this number of
@@ -351,6 +388,17 @@ mod tests {
     }
 
     #[test]
+    fn a_payload_that_makes_the_buffers_of_a_private_server_larger_is_enough_for_a_table_beyond_these() {
+        for payload in [1 << 20, 2 << 20] {
+            let buffers = |payload| CalibrationAsked { has_queries: false, payload: Some(payload), seed: 1 }.buffers();
+            assert_eq!(VerificationRows::of(payload, buffers(payload)).beyond, 0, "{payload}");
+            let (enough, bytes) = VerificationRows::payload_beyond_growing(buffers(payload));
+            let beyond = VerificationRows::of(enough, buffers(enough)).beyond;
+            assert!(enough == 3 << 20 && beyond == bytes / ROW_BYTES && beyond > 0, "{enough} for {payload}");
+        }
+    }
+
+    #[test]
     fn all_rows_of_the_table_within_the_buffers_are_sampled_and_no_more_than_a_target_allows() {
         let private = super::super::PAYLOAD_PRIVATE;
         for (payload, buffers) in [(super::super::PAYLOAD_GIVEN, 128 << 20), (private, 5 * private + (8 << 20))] {
@@ -358,6 +406,16 @@ mod tests {
             assert!(target(within) * ROWS_A_TARGET >= within, "{within}");
         }
         assert_eq!([0, 1, 30_000, 30_001, 400_000, 400_001].map(target), [100, 100, 100, 101, 1334, 100]);
+    }
+
+    #[test]
+    fn the_largest_seed_and_the_number_of_a_row_of_many_exceed_no_integer_on_the_server() {
+        let largest = children((1 << 31) - 1, 100, 10);
+        for seed in [2_147_483_648_u64, 2_147_483_649, 2_147_483_650] {
+            assert!(largest.contains(&format!("hashint8extended(n, {seed}) %")), "no {seed}: {largest}");
+        }
+        assert!(children(1, 1 << 31, 10).contains("% 2147483648)::bigint"));
+        assert_eq!([2_147_483_647, 2_147_483_648].map(integer_of), ["integer", "bigint"]);
     }
 
     #[test]

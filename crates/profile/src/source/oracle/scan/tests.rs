@@ -178,3 +178,12 @@ fn a_long_text_is_shortened_and_its_end_is_found() {
     assert_eq!((declaration.text.len(), declaration.text_bytes), (TEXT_MAX, text.len() as u64));
     assert_eq!(kinds(&batch)[1], "Exec 5");
 }
+
+#[test]
+fn a_long_text_whose_kept_part_ends_with_a_line_is_not_read_on_as_records() {
+    let text = format!("{}\n{EXEC}more", "x".repeat(TEXT_MAX - 1));
+    let batch = scan(&format!("{}END OF STMT\n{EXEC}", declaration(text.len(), &text)));
+    assert_eq!(batch.declarations[0].text_bytes, text.len() as u64);
+    assert_eq!((batch.records.len(), &*kinds(&batch)[1]), (2, "Exec 5"));
+    assert_eq!(unread(&batch), []);
+}

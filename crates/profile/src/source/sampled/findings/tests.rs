@@ -255,7 +255,7 @@ fn of_the_way() -> Vec<Reading> {
             |observed| observed.ended = Some("the server did not come back".into()),
             "ended early: the server did not come back. What was sampled before is whole.",
         ),
-        observed(row::LOGS_EVERY_SAMPLE, |observed| observed.logged = Some(9), "wrote 9 lines of readpath"),
+        observed(row::LOGS_EVERY_SAMPLE, |observed| observed.logged = Some(9), "wrote at least 9 lines of readpath"),
         observed(
             row::LEFT_ALONE,
             |observed| observed.left = vec![(7, "it ended".into())],

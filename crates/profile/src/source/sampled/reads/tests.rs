@@ -179,6 +179,20 @@ fn a_read_waits_for_a_sample_of_its_process_and_not_forever() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_by_an_hour_lets_no_read_wait_for_an_hour() {
+    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::new());
+    all.count(1, 0);
+    for at in [4_000_000_000, 4_000_030_000, 400_000_000, 400_030_000, 400_060_000] {
+        let seen = Sample { query_start: Some(at - 1_000), ..sample(1, CLIENT, 9, None) };
+        let reads = vec![read(1, at - 500, ReadTier::Device, "base/5/7", 4)];
+        charging.take((at, &[seen]), Traced { reads, ..Traced::default() }, &mut names, &mut all);
+    }
+    let readers = tables(&all).readers;
+    let [row] = readers.as_slice() else { panic!("{readers:?}") };
+    assert!(matches!(row.reader, Reader::Statement(_)) && row.tiers.all().reads == 5, "{row:?}");
+}
+
+#[test]
 fn more_relations_and_readers_than_have_room_share_rows() {
     let mut all = Vec::new();
     for number in 0..2_000_u32 {

@@ -14,6 +14,19 @@ use crate::exit::{Exit, Failure};
 /// How long a command may take to end that is asked to.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The user's variables by which PostgreSQL's own programs would go to another server, whatever PGHOST says, or would
+/// refuse this one, which asks for no password and is reached by a socket.
+const OF_OTHER_SERVERS: [&str; 8] = [
+    "PGSERVICE",
+    "PGHOSTADDR",
+    "PGTARGETSESSIONATTRS",
+    "PGREQUIREAUTH",
+    "PGREQUIREPEER",
+    "PGCHANNELBINDING",
+    "PGGSSENCMODE",
+    "PGSSLCERTMODE",
+];
+
 /// A command under way.
 pub(super) struct Load {
     child: BoundChild,
@@ -37,6 +50,7 @@ impl Load {
         let config = server.config();
         let folder = server.data_directory().parent().map(PathBuf::from).unwrap_or_default();
         command.args(&words[1..]).stdin(Stdio::null()).stdout(io::stderr());
+        forget_other_servers(&mut command);
         command.env("PGHOST", folder).env("PGPORT", "5432").env("DATABASE_URL", server.url());
         command.env("PGUSER", config.get_user().unwrap_or_default());
         command.env("PGDATABASE", config.get_dbname().unwrap_or_default());
@@ -70,6 +84,12 @@ impl Load {
     }
 }
 
+fn forget_other_servers(command: &mut Command) {
+    for name in OF_OTHER_SERVERS {
+        command.env_remove(name);
+    }
+}
+
 fn words(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("exit code {code}"),
@@ -81,4 +101,18 @@ fn words(status: ExitStatus) -> String {
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     u8::try_from(code).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_load_of_a_private_server_goes_to_the_server_that_the_users_environment_names() {
+        let mut command = Command::new("pgbench");
+        command.env("PGSERVICE", "production").env("PGHOSTADDR", "192.0.2.7").env("PGOPTIONS", "-c work_mem=1MB");
+        forget_other_servers(&mut command);
+        let kept: Vec<_> = command.get_envs().filter(|(_, value)| value.is_some()).map(|(name, _)| name).collect();
+        assert_eq!(kept, ["PGOPTIONS"]);
+    }
 }

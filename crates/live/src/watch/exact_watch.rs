@@ -1,0 +1,98 @@
+//! A watch over every wait of chosen sessions for a few seconds, in which nothing is sampled.
+
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use profile::event::Ticks;
+use sys::watchpoint;
+
+use super::Watch;
+use super::settings::EXACT_NAP;
+use crate::active_time::ActiveTime;
+use crate::exact::{Chosen, Exact, TracedReads, Watching};
+use crate::refusal::why;
+use crate::sampler::Texts;
+
+impl Watch {
+    /// Watches every wait of the chosen sessions for a time, or until the wish to stop: nothing is sampled. `announce`
+    /// gets what that will cost before it begins; `each` is called about once in [`EXACT_NAP`], and breaks it off.
+    ///
+    /// # Errors
+    /// Why that cannot be, as a sentence without its full stop; nothing was watched then.
+    pub fn run_exact(
+        &mut self,
+        chosen: Chosen,
+        window: Duration,
+        announce: &mut dyn FnMut(&str),
+        each: &mut dyn FnMut(&Watch) -> ControlFlow<()>,
+    ) -> Result<(), String> {
+        if let Err(why) = &self.memory {
+            return Err(format!("every wait is seen by way of the server's memory, which cannot be read: {why}"));
+        }
+        let mut exact = Exact::open(chosen)?;
+        announce(&exact.announcement());
+        self.ask(Texts::All).map_err(|error| why(&error))?;
+        while self.question.is_some() {
+            thread::sleep(EXACT_NAP);
+            self.take_late_answer(Duration::ZERO).map_err(|error| why(&error))?;
+        }
+        self.follow(&mut exact);
+        if exact.is_empty() {
+            return Err(exact.refusal());
+        }
+        if let Some(sampler) = &mut self.sampler {
+            let account = ActiveTime::now(sampler.session()).unwrap_or_else(|error| Err(why(&error)));
+            self.begin_account(account);
+        }
+        // What was read before is of no session that is watched.
+        let _ = self.tracing.look(Instant::now());
+        let mut traced = TracedReads::new((watchpoint::now(), self.tracing.now()));
+        let (begun, base) = (Instant::now(), (watchpoint::now(), Ticks::from_micros(self.settings.wall_clock)));
+        while begun.elapsed() < window && !self.is_stopped() && self.ended.is_none() {
+            thread::sleep(EXACT_NAP);
+            self.tracing.look(Instant::now()).into_iter().for_each(|(_, more)| traced.add(more));
+            match exact.drain() {
+                true => self.follow(&mut exact),
+                false => self.ended = Some("there were more changes than can be kept".into()),
+            }
+            let _ = self.ask_further(None);
+            if self.memory.is_err() {
+                self.ended.get_or_insert_with(|| "the server's memory could no longer be read".into());
+            }
+            if each(self).is_break() {
+                break;
+            }
+        }
+        let clock = |nanos: u64| base.1 + Ticks::from_nanos(nanos.saturating_sub(base.0));
+        exact.drain();
+        // To end the tracing takes a moment, which is not watched any more.
+        let (ended, is_traced) = (watchpoint::now(), self.tracing.absent().is_none());
+        // To add the changes up takes longer: where the server answers now, its account ends here too.
+        self.tracing.halt();
+        let account = self.sampler.as_mut().and_then(|sampler| ActiveTime::now(sampler.session()).ok());
+        self.tracing.finish().into_iter().for_each(|(_, more)| traced.add(more));
+        // What was watched until then has its names from it all the same.
+        if let Some(memory) = self.memory.as_mut().ok().or(self.former.as_mut()) {
+            let traced = is_traced.then_some(traced);
+            let watching = exact.finish(memory, &mut self.profile, clock, (ended, traced));
+            self.watching = Some(Watching { account, ..watching });
+        }
+        Ok(())
+    }
+
+    /// Looks for sessions that are new, and for names and texts. Where the server does not answer, names are lacking.
+    fn follow(&mut self, exact: &mut Exact) {
+        let at = watchpoint::now();
+        if self.take_late_answer(Duration::ZERO).is_err() {
+            return;
+        }
+        if self.look_at_memory(Texts::New).is_none() && self.ask(Texts::New).is_err() {
+            return;
+        }
+        exact.learn(&self.samples);
+        if let Ok(memory) = &self.memory {
+            exact.follow(memory, at);
+        }
+    }
+}

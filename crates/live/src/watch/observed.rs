@@ -1,0 +1,252 @@
+//! What a watch reports in addition to its samples: what the server counted meanwhile, what the looks cost, and what
+//! the profile is made from. The profile of a watch is made here alone.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use measure::Parameters;
+use profile::event::Ticks;
+use profile::ingest::Ingested;
+use profile::observe::instruments::Instruments;
+use profile::source::sampled::Observed;
+use profile::tables::sampled::{ChangeCost, OwnCost};
+use serde_json::json;
+use sys::host;
+use sys::process::process_cpu;
+
+use super::settings::CLOSED_WITHIN;
+use super::{Times, Watch};
+use crate::active_time::ActiveTime;
+use crate::counters::Counted;
+use crate::processors::Busy;
+use crate::sql::SqlSampler;
+
+/// What was read at the end of the watch.
+#[derive(Default)]
+pub(super) struct Closing {
+    db_time: Option<Result<Ticks, String>>,
+    counters: Option<Result<Counted, String>>,
+}
+
+impl Watch {
+    /// The profile of what was sampled so far, without what only the end can say.
+    pub fn so_far(&self) -> (Ingested, Instruments) {
+        self.profile.snapshot(&self.observed(Closing::default()))
+    }
+
+    /// Ends the watch: the profile of what was sampled, held against the server's own account.
+    pub fn finish(mut self, load_failed: Option<String>) -> (Ingested, Instruments) {
+        let closing = self.close();
+        let observed = Observed { load_failed, ..self.observed(closing) };
+        self.profile.snapshot(&observed)
+    }
+
+    /// Reads what the beginning is held against. After a wish to stop each statement has a few seconds more.
+    pub(super) fn close(&mut self) -> Closing {
+        let gone = || "the server did not answer at the end".to_string();
+        // The end of the tracing takes a moment, in which nothing is sampled: the account does not wait for it.
+        self.tracing.halt();
+        self.is_over.store(true, Ordering::Relaxed);
+        let _ = self.take_late_answer(CLOSED_WITHIN);
+        // One that has not come by now is waited for no longer.
+        (self.question, self.further) = (None, None);
+        let own = self.own_time().saturating_sub(self.begun.own);
+        let (account, counters) = (self.begun.account.clone(), self.begun.counters.clone());
+        let (at_end, mut now) = (self.watching.as_mut().and_then(|watching| watching.account.take()), None);
+        if let Some(sampler) = &mut self.sampler {
+            let session = sampler.session();
+            let is_there = session.is_rehearsal() || session.abandon().is_ok();
+            let ask = || ActiveTime::now(session).unwrap_or_else(|_| Err(gone()));
+            now = is_there.then(|| at_end.unwrap_or_else(ask));
+        }
+        self.hear_rest();
+        let db_time = match now.clone() {
+            Some(now) => account.and_then(|before| now?.since(&before, own)),
+            None => account.and(Err(gone())),
+        };
+        let session = self.sampler.as_mut().filter(|_| now.is_some()).map(SqlSampler::session);
+        let asked = session.map(|session| self.tracing.ask(session).map(|()| session));
+        let counters = match (counters, asked) {
+            (Err(reason), _) => Err(reason),
+            (Ok(source), Some(Ok(session))) => source.since(session).unwrap_or_else(|_| Err(gone())),
+            (Ok(_), _) => Err(gone()),
+        };
+        let db_time = db_time.and_then(|account| self.of_sampled_time(account));
+        Closing { db_time: Some(db_time), counters: Some(counters) }
+    }
+
+    /// Time that the server worked for our session.
+    pub(super) fn own_time(&self) -> Duration {
+        self.earlier.server + self.times().server
+    }
+
+    /// Time that the looks took.
+    fn look_time(&self) -> Duration {
+        self.earlier.answer + self.times().answer + self.memory_time()
+    }
+
+    /// Time that looks at the memory took which is read now.
+    pub(super) fn memory_time(&self) -> Duration {
+        self.memory.as_ref().map_or(Duration::ZERO, |memory| memory.time)
+    }
+
+    /// The sampler's times; where it is with a question, those before.
+    pub(super) fn times(&self) -> Times {
+        let times = |sampler: &SqlSampler| Times {
+            server: sampler.server_time + sampler.further_time,
+            answer: sampler.answer_time,
+        };
+        self.sampler.as_ref().map_or(self.lent, times)
+    }
+
+    fn observed(&self, closing: Closing) -> Observed {
+        let elapsed = self.begun.at.elapsed().as_secs_f64().max(1e-6);
+        let asked = self.look_time();
+        let looks = self.profile.looks().max(1);
+        let own = OwnCost {
+            cpu: Some(process_cpu().since(self.begun.cpu).as_seconds() / elapsed),
+            session: Some(self.own_time().saturating_sub(self.begun.own).as_secs_f64() / elapsed),
+            change: self.watching.as_ref().map(|watching| ChangeCost {
+                changes: watching.changes,
+                lost: watching.lost,
+                micros: watching.store.as_secs_f64() * 1e6,
+                share_max: watching.share_max,
+            }),
+            sample_micros: (!asked.is_zero() && self.watching.is_none())
+                .then(|| asked.as_secs_f64() * 1e6 / looks as f64),
+        };
+        let stolen = self.begun.busy.zip(Busy::now()).and_then(|(before, now)| now.stolen_since(before));
+        Observed {
+            server: self.address.shown(),
+            version: self.facts.version.clone(),
+            subject: self.subject(),
+            rate: self.rate(),
+            rate_asked: self.rate_cut().map(|(asked, _)| asked),
+            level: self.level(closing.counters.as_ref()),
+            db_time: closing.db_time,
+            counters: closing.counters.and_then(Result::ok),
+            relations: self.tracing.names().clone(),
+            block_bytes: self.facts.block_bytes,
+            buffer_bytes: self.facts.buffer_bytes,
+            own,
+            stolen: stolen.filter(|_| self.processors.is_ok()),
+            // Its processes are seen, so that it runs here.
+            cores: self.processors.as_ref().ok().map(|()| host::allowed_cpus().len() as u64),
+            away: self.away.clone(),
+            ended: self.ended.clone(),
+            left: self.watching.as_ref().map_or_else(Vec::new, |watching| watching.left.clone()),
+            logged: (self.facts.log_statement == "all").then_some(self.asks),
+            load_failed: None,
+        }
+    }
+
+    pub(super) fn subject(&self) -> Parameters {
+        let mut subject = Parameters::new();
+        subject.insert("kind".into(), "postgres".into());
+        subject.insert("server".into(), self.address.shown().into());
+        subject.insert("version".into(), self.facts.version.clone().into());
+        subject.insert("shared_buffers".into(), self.facts.buffer_bytes.into());
+        subject.insert("block_bytes".into(), self.facts.block_bytes.into());
+        subject.insert("rate".into(), json!(self.rate()));
+        let level = match (&self.memory, &self.processors) {
+            (Ok(_), Ok(())) => "memory and /proc",
+            (Ok(_), Err(_)) => "memory",
+            (Err(_), Ok(())) => "sql and /proc",
+            (Err(_), Err(_)) => "sql",
+        };
+        subject.insert("level".into(), level.into());
+        subject
+    }
+
+    /// What the profile is made from, and what more would add. The counters are asked for at the end.
+    pub(super) fn level(&self, counters: Option<&Result<Counted, String>>) -> Vec<String> {
+        // Those that were taken, and not those that were wanted.
+        let taken = self.profile.looks() as f64 / self.begun.at.elapsed().as_secs_f64().max(1e-6);
+        let rate = measure::quantity::three_digits(taken);
+        let mut said = vec![match (&self.watching, &self.memory) {
+            (Some(watching), _) => watching.sentence(),
+            (None, Ok(_)) => format!(
+                "Made from samples of the server's shared memory, {rate} a second; pg_stat_activity gave the names."
+            ),
+            (None, Err(why)) if self.former.is_some() => format!(
+                "Made from samples of the server's shared memory and, since that is not read any more, of \
+                 pg_stat_activity, {rate} a second on average: {why}."
+            ),
+            (None, Err(why)) => format!(
+                "Made from samples of pg_stat_activity, {rate} a second. The server's shared memory, which can be \
+                 read more often without asking it, is not used: {why}."
+            ),
+        }];
+        said.push(match &self.processors {
+            _ if self.watching.is_some() => "CPU holds the time in which a session waited for a processor.".into(),
+            Ok(()) => "/proc/PID/schedstat tells running from waiting for a processor.".into(),
+            Err(why) => {
+                format!(
+                    "Running is not distinguished from waiting for a processor, as /proc/PID/schedstat would allow: \
+                     {why}."
+                )
+            }
+        });
+        let before = self.begun.counters.as_ref().err();
+        let why = before.or(counters.and_then(|counters| counters.as_ref().err()));
+        said.push(match why {
+            None if self.lost() > Ticks::ZERO => {
+                "pg_stat_statements gives executions, rows and reads of statements, with those of the time without \
+                 samples."
+                    .into()
+            }
+            None => "pg_stat_statements gives executions, rows and reads of statements.".into(),
+            Some(why) => format!(
+                "Executions, rows, logical and physical reads of statements are not known, which pg_stat_statements \
+                 would add: {}.",
+                why.trim_end_matches('.')
+            ),
+        });
+        said.push(self.tracing.level());
+        said.extend(self.tracing.limit());
+        said.extend(self.unnamed.clone());
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use server::Statements;
+
+    use super::*;
+    use crate::exact::Watching;
+    use crate::watch::tests::watch;
+
+    #[test]
+    fn a_rate_that_is_cut_because_each_look_is_a_query_is_known() {
+        let cut = |rate: Option<f64>| {
+            let mut watch = watch();
+            watch.settings.rate = rate;
+            (watch.rate_cut(), watch.observed(Closing::default()).rate_asked)
+        };
+        let asked = [None, Some(100.0), Some(500.0)];
+        assert_eq!(asked.map(cut), [(None, None), (None, None), (Some((500.0, 100.0)), Some(500.0))]);
+    }
+
+    #[test]
+    fn what_the_server_works_while_an_exact_watch_is_added_up_is_not_in_its_account() {
+        let mut watch = watch();
+        watch.begun.account = Ok(ActiveTime::sample(10.0));
+        watch.watching = Some(Watching { account: Some(Ok(ActiveTime::sample(12.5))), ..Watching::default() });
+        assert_eq!(watch.close().db_time, Some(Ok(Ticks::from_micros(2_500_000))));
+    }
+
+    #[test]
+    fn what_looks_took_of_a_session_that_has_ended_is_not_forgotten() {
+        let mut watch = watch();
+        let (server, answer) = (Duration::from_secs(1), Duration::from_secs(3));
+        for sessions in 1..=2_u32 {
+            let address = watch.address.clone();
+            let mut sampler = SqlSampler::rehearsal(&address, (Statements::default(), 18)).unwrap();
+            (sampler.server_time, sampler.answer_time) = (server, answer);
+            watch.sampler = Some(sampler);
+            watch.end_session();
+            assert_eq!((watch.own_time(), watch.look_time()), (sessions * server, sessions * answer));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! An outage of the watched server: its session ends, the server is asked for another one until it grants it, and the
+//! watch goes on with that.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use server::ServerError;
+
+use super::lost_memory::LostMemory;
+use super::lost_time::ticks;
+use super::settings::{BLOCKING_EVERY, NAP};
+use super::setup::{memory, trace, with_processors};
+use super::{Times, Watch};
+use crate::active_time::ActiveTimeMeter;
+use crate::counters::CounterSource;
+use crate::hits::BufferHits;
+use crate::memory::MemorySampler;
+use crate::refusal::why;
+use crate::sql::SqlSampler;
+
+/// How often a server that went away is looked for: less often the longer it is away, because each time takes two
+/// connections, and one that refuses writes a line to its log.
+const KNOCK_EVERY: Duration = Duration::from_millis(500);
+const KNOCK_EVERY_MAX: Duration = Duration::from_secs(30);
+const KNOCK_PART: u32 = 10;
+
+/// How long a server may be away before that is said: a restart takes less.
+const UNREACHED_FOR: Duration = Duration::from_secs(10);
+
+impl Watch {
+    /// Waits until the server is there again; what was lost meanwhile is noted.
+    pub(super) fn come_back(&mut self, error: &ServerError, end: Instant) {
+        let left = self.last.unwrap_or_else(Instant::now);
+        // A server that was started again refuses for other reasons.
+        (self.refused, self.unshown) = (None, None);
+        // The reads until now are of the segment that ends now.
+        self.hear_rest();
+        self.listener.iter_mut().for_each(|listener| listener.away());
+        self.begun.counters.iter_mut().for_each(CounterSource::skip);
+        self.memory.iter_mut().for_each(MemorySampler::unmap);
+        self.hits.iter_mut().for_each(BufferHits::forget);
+        (self.question, self.further) = (None, None);
+        self.end_session();
+        let reason = why(error);
+        self.knock(left, end, &reason);
+        let lost = ticks(left.elapsed() + self.sleeps.since().unwrap_or_default());
+        self.last = None;
+        self.accounted = ActiveTimeMeter::begin(Err("the server was away".into()), self.own_time());
+        let is_back = self.sampler.is_some();
+        self.listener.iter_mut().filter(|_| is_back).for_each(|listener| listener.back());
+        self.lose(left, lost, reason);
+        self.begin_listener();
+        // Where the user ends the watch meanwhile, the server did not end it.
+        if !is_back && !self.is_stopped() {
+            self.ended = Some("the server did not come back".into());
+        }
+    }
+
+    /// Ends the session; what it took is kept.
+    pub(super) fn end_session(&mut self) {
+        self.earlier = self.earlier.and(self.times());
+        (self.sampler, self.lent) = (None, Times::default());
+    }
+
+    /// Asks the server for a session until it grants one. It went away when the last look was, for this reason.
+    fn knock(&mut self, left: Instant, end: Instant, reason: &str) {
+        // Where each session ends at once, no two of them follow each other faster.
+        let (mut next, mut is_said) = (self.opened + KNOCK_EVERY, false);
+        while !self.is_stopped() && Instant::now() < end {
+            if !is_said && left.elapsed() >= UNREACHED_FOR {
+                is_said = true;
+                self.listener.iter_mut().for_each(|listener| listener.unreached(reason));
+            }
+            self.meanwhile.iter_mut().for_each(|call| call());
+            let wait = next.min(end).saturating_duration_since(Instant::now());
+            if !wait.is_zero() {
+                thread::sleep(wait.min(NAP));
+                continue;
+            }
+            match SqlSampler::open(&self.address, Arc::clone(&self.stop)) {
+                Ok(sampler) => return self.take_session(sampler),
+                Err(_) => next = Instant::now() + knock_after(left.elapsed()),
+            }
+        }
+    }
+
+    /// Goes on with another session.
+    fn take_session(&mut self, mut sampler: SqlSampler) {
+        self.opened = Instant::now();
+        // How long the one before worked for its answers says nothing of this one.
+        (self.blocking_every, self.counters_every) = (BLOCKING_EVERY, Duration::ZERO);
+        self.hits.iter_mut().for_each(|hits| *hits = BufferHits::default());
+        self.processors = with_processors(&mut sampler, &self.address);
+        self.earlier.answer += self.memory_time();
+        let now = memory(&mut sampler, &self.address, self.settings);
+        let before = std::mem::replace(&mut self.memory, now);
+        match (self.memory.is_ok(), before) {
+            (true, _) => self.find_memory(),
+            (false, Ok(before)) => {
+                self.former = Some(before);
+                self.memory_lost = Some(LostMemory::now());
+            }
+            // What was in the way of the session before may not stop this one, or another server.
+            (false, Err(_)) => {
+                let anew = |lost: LostMemory| LostMemory { is_said: lost.is_said, ..LostMemory::now() };
+                self.memory_lost = self.memory_lost.map(anew);
+            }
+        }
+        self.facts = sampler.facts().clone();
+        // A server that goes away again is noticed at the next look.
+        let _ = trace(&mut self.tracing, &mut sampler, &self.address, self.settings);
+        self.sampler = Some(sampler);
+    }
+}
+
+/// How long a server is left alone that has been away for so long.
+fn knock_after(away: Duration) -> Duration {
+    (away / KNOCK_PART).clamp(KNOCK_EVERY, KNOCK_EVERY_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::watch::tests::{Wanting, ago, watch};
+
+    #[test]
+    fn a_wish_to_stop_while_the_server_is_away_is_no_end_by_the_server() {
+        let ended = |is_stopped: bool| {
+            let mut watch = watch();
+            watch.stop.store(is_stopped, Ordering::Relaxed);
+            let (statement, reason) = ("SELECT 1".to_string(), "it was closed".to_string());
+            // The time is over, so that the server is not asked for a session.
+            watch.come_back(&ServerError::Gone { statement, reason }, Instant::now());
+            (watch.has_ended(), watch.away.len())
+        };
+        assert_eq!((ended(false), ended(true)), ((true, 1), (false, 1)));
+    }
+
+    #[test]
+    fn a_server_that_stays_away_is_looked_for_less_and_less_often() {
+        let after = [0, 3, 60, 86_400].map(|seconds| knock_after(Duration::from_secs(seconds)));
+        assert_eq!(after, [500, 500, 6_000, 30_000].map(Duration::from_millis));
+    }
+
+    #[test]
+    fn a_server_that_stays_away_is_said_to_be_once_and_what_is_said_is_heard_meanwhile() {
+        // How long ago the last look was.
+        let said_after = |seconds: u64| {
+            let (mut watch, wanting, calls) = (watch(), Wanting::default(), Arc::new(AtomicUsize::new(0)));
+            let (said, called) = (Arc::clone(&wanting.said), Arc::clone(&calls));
+            watch.tell(Box::new(wanting));
+            watch.meanwhile(Box::new(move || {
+                called.fetch_add(1, Ordering::Relaxed);
+            }));
+            // It is over before the server is asked for a session.
+            watch.opened = Instant::now() + Duration::from_secs(60);
+            watch.knock(ago(seconds), Instant::now() + Duration::from_millis(500), "the connection was closed");
+            assert!(calls.load(Ordering::Relaxed) > 1);
+            said.lock().unwrap().clone()
+        };
+        assert_eq!(said_after(3), Vec::<String>::new());
+        assert_eq!(said_after(11), ["unreached: the connection was closed"]);
+    }
+}
