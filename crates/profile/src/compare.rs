@@ -24,6 +24,7 @@ use crate::document::{Order, STATEMENTS_MAX};
 use crate::event::{CallKind, Ticks};
 use crate::findings;
 use crate::observe::hot_spots::HotSpots;
+use crate::tables::Profile;
 use crate::tables::class_sums::class_sums;
 use amount::amount;
 use change::{by_difference, change};
@@ -58,6 +59,7 @@ pub fn compare(mut before: Side, mut after: Side, settings: CompareSettings) -> 
             side.ingested.fold_literals();
         }
     }
+    leave_out_one_account([&mut before.ingested.profile, &mut after.ingested.profile]);
     let mut found = ProfileComparison {
         before: describe(&before),
         after: describe(&after),
@@ -73,6 +75,23 @@ pub fn compare(mut before: Side, mut after: Side, settings: CompareSettings) -> 
     }
     found.warnings = (warnings(&before), warnings(&after));
     found
+}
+
+/// Of two profiles of samples, of which the server's account closes one alone, takes off what that account has more: it
+/// would be a difference of what is known.
+fn leave_out_one_account(profiles: [&mut Profile; 2]) {
+    let is_known = |profile: &Profile| profile.sampled.as_ref().map(|sampled| sampled.db_time_of_server.is_some());
+    match (is_known(profiles[0]), is_known(profiles[1])) {
+        (Some(first), Some(second)) if first != second => {}
+        _ => return,
+    }
+    for profile in profiles {
+        let Some(sampled) = &mut profile.sampled else { continue };
+        let missed = sampled.missed().unwrap_or_default();
+        sampled.db_time_of_server = None;
+        profile.whole.interval -= missed;
+        profile.whole.unaccounted_between -= missed;
+    }
 }
 
 fn describe(side: &Side) -> ProfileSide {
@@ -176,4 +195,31 @@ fn add_statements(found: &mut ProfileComparison, before: &Side, after: &Side, se
         first.map(|one| StatementAlone { id: one.id.into(), text: text(one.text), amount: one.amount }).collect()
     };
     (found.vanished, found.new) = (alone(paired.before), alone(paired.after));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::sampled::Sampled;
+
+    #[test]
+    fn what_the_server_of_one_side_alone_counts_is_no_difference_between_the_two() {
+        let seconds = |seconds: i64| Ticks::from_micros(seconds * 1_000_000);
+        let profile = |account: Option<i64>| {
+            let sampled =
+                Sampled { db_time: seconds(100), db_time_of_server: account.map(seconds), ..Sampled::default() };
+            let mut profile = Profile { sampled: Some(Box::new(sampled)), ..Profile::default() };
+            let missed = profile.sampled.as_ref().and_then(|sampled| sampled.missed()).unwrap_or_default();
+            profile.whole.interval = seconds(100) + missed;
+            profile.whole.unaccounted_between = missed;
+            profile
+        };
+        let times = |accounts: [Option<i64>; 2]| {
+            let [mut first, mut second] = accounts.map(profile);
+            leave_out_one_account([&mut first, &mut second]);
+            [first, second].map(|one| (one.whole.interval, one.whole.unaccounted_between))
+        };
+        assert_eq!(times([Some(117), None]), [(seconds(100), Ticks::ZERO); 2]);
+        assert_eq!(times([Some(117), Some(100)])[0], (seconds(117), seconds(17)));
+    }
 }

@@ -3,6 +3,7 @@
 use device::Description;
 use device::model::hard_disk::OuterPart;
 use device::pattern::Pattern;
+use device::plan::StopAfter;
 use device::tier::Tier;
 use measure::compare::ratio_interval;
 use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
@@ -67,12 +68,20 @@ fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured) -> O
         size_in_words(workload.block_size as u64),
         path.map_or(String::new(), |path| format!(" of {path}")),
         micros(latency.median()),
-        grouped((workload.depth * workload.workers) as u64),
+        in_flight(workload),
         three_digits(iops.statistics.mean),
         capital(by),
     );
     let finding = row::ANSWER_READ.of(message).with("latency", latency.median(), Unit::Microseconds);
     Some(finding.with("iops", iops.statistics.mean, Unit::PerSecond))
+}
+
+/// How many reads wait at once: at most that many where reads begin at times of their own, or are too few.
+fn in_flight(workload: &Workload) -> String {
+    let slots = (workload.depth * workload.workers) as u64;
+    let are_few = matches!(workload.stop_after, StopAfter::Reads(reads) if reads < slots);
+    let bound = if workload.rate.is_some() || are_few { "at most " } else { "" };
+    format!("{bound}{}", grouped(slots))
 }
 
 /// Whether the reads are those of the published disk: random ones of 8 KiB by two workers, each with one in flight.

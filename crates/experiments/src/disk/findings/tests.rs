@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use device::plan::StopAfter;
 use measure::Statistics;
 use sides::proptest::collection::vec;
 use sides::proptest::option;
@@ -76,6 +75,14 @@ fn a_sentence_about_one_of_several_paths_names_it() {
     assert_eq!(of(Some("/dev/vdb")), "On /dev/vdb, place matters on this device.");
 }
 
+#[test]
+fn no_more_reads_are_said_to_be_in_flight_than_there_are() {
+    let few = WORKLOAD;
+    let many = Workload { stop_after: StopAfter::Reads(32), ..WORKLOAD };
+    let open = Workload { rate: Some(100.0), ..many };
+    assert_eq!([few, many, open].map(|workload| in_flight(&workload)), ["at most 32", "32", "at most 32"]);
+}
+
 /// What a read takes, and which level served it.
 fn read() -> Reading {
     let tiers = [Tier::PageCache, Tier::Storage, Tier::Mixed { from_storage: 0.5 }, Tier::NeverWritten, Tier::Unknown];
@@ -97,7 +104,7 @@ fn read() -> Reading {
             Some(Tier::Unknown) => "An unknown level served",
             None => "The model served the reads.",
         };
-        let takes = format!("A random read of 8 KiB takes {} with 32 in flight", micros(*latency));
+        let takes = format!("A random read of 8 KiB takes {} with at most 32 in flight", micros(*latency));
         let tail = tail.map_or(": 250 reads a second.".into(), |tail| {
             format!(", one in a hundred {} or more: 250 reads a second.", micros(tail))
         });
