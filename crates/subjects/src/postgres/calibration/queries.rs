@@ -4,6 +4,8 @@
 //! What the server refuses of a user's query is an answer about that query, in a sentence, and no failure of the run.
 
 mod definitions;
+#[cfg(test)]
+mod samples;
 mod statement;
 mod tokens;
 mod unfinished;

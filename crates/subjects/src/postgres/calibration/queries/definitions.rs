@@ -132,33 +132,14 @@ fn definitions(functions: &BTreeSet<(String, usize)>, relations: &BTreeSet<Strin
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::sync::Arc;
-
-    use sys::time::Clock;
-
+    use super::super::samples::on_debians_server;
     use super::*;
-    use crate::postgres::calibration::CalibrationAsked;
-    use crate::{Environment, Opening, Places};
-
-    /// Where Debian has its PostgreSQL.
-    const DEBIAN: &str = "/usr/lib/postgresql/15";
 
     #[test]
     fn a_statement_that_a_cancelled_removal_left_prepared_spoils_no_later_query() {
-        if !Path::new(DEBIAN).exists() {
-            println!("skipped: Debian's PostgreSQL 15 is not installed");
-            return;
-        }
-        let places: Places = format!("postgres:{DEBIAN}").parse().unwrap();
-        let asked = CalibrationAsked { has_queries: false, payload: Some(4 << 20), seed: 1 };
-        let mut opening = Opening {
-            environment: &Environment::new(std::env::temp_dir()),
-            clock: Clock::calibrate(),
-            stop: Arc::default(),
-            progress: &mut |_, _| {},
+        let Some(mut tables) = on_debians_server() else {
+            return println!("skipped: Debian's PostgreSQL 15 is not installed");
         };
-        let mut tables = places.iter().next().unwrap().calibration(asked).unwrap().open(&mut opening).unwrap();
         tables.session().run(&format!("PREPARE {PREPARED_TO_LOCK} AS SELECT 1")).unwrap();
         let refused = tables.texts_of("SELECT 2").unwrap().unwrap_err();
         assert!(refused.sentence().contains("already exists"), "{refused:?}");

@@ -243,34 +243,15 @@ fn checked(domains: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::sync::Arc;
-
-    use sys::time::Clock;
-
+    use super::super::super::samples::on_debians_server;
     use super::super::samples::{in_plan, rows, volatile};
     use super::*;
-    use crate::postgres::calibration::CalibrationAsked;
-    use crate::{Environment, Opening, Places};
-
-    /// Where Debian has its PostgreSQL.
-    const DEBIAN: &str = "/usr/lib/postgresql/15";
 
     #[test]
     fn what_a_dry_run_takes_for_volatile_is_so_on_a_server() {
-        if !Path::new(DEBIAN).exists() {
-            println!("skipped: Debian's PostgreSQL 15 is not installed");
-            return;
-        }
-        let places: Places = format!("postgres:{DEBIAN}").parse().unwrap();
-        let asked = CalibrationAsked { has_queries: false, payload: Some(1 << 20), seed: 1 };
-        let mut opening = Opening {
-            environment: &Environment::new(std::env::temp_dir()),
-            clock: Clock::calibrate(),
-            stop: Arc::default(),
-            progress: &mut |_, _| {},
+        let Some(mut tables) = on_debians_server() else {
+            return println!("skipped: Debian's PostgreSQL 15 is not installed");
         };
-        let mut tables = places.iter().next().unwrap().calibration(asked).unwrap().open(&mut opening).unwrap();
         let names: Vec<String> = OF_EVERY_SERVER.iter().map(|name| format!("'{name}'")).collect();
         let question = format!(
             "SELECT proname, min(provolatile::text), max(provolatile::text) FROM pg_proc WHERE pronamespace = \
