@@ -47,7 +47,7 @@ use crate::journal::Journal;
 use crate::machine::{Conditions, Machine, Sensitivity};
 use crate::subject_run::{self, Descriptions};
 use bench::{Bench, State};
-use comparison::{Choice, Comparison, Others};
+use comparison::{Between, Choice, Comparison, Others};
 use constants::Constants;
 use findings::Advice;
 use sets::ConstantSet;
@@ -364,7 +364,9 @@ fn time(
 ) -> (Advice, Result<(), ExperimentError>) {
     let preferred = preferred(comparison.state, told).name();
     let contenders = |comparison: &Comparison| findings::contenders(&comparison.sets, &comparison.judged, preferred);
-    let choice = Choice { screen: screening::screen, contenders: &contenders };
+    let rivals = |comparison: &Comparison| findings::rivals(&comparison.sets, &comparison.judged, preferred);
+    let between = Between { contenders: &contenders, rivals: &rivals };
+    let choice = Choice { screen: screening::screen, between };
     let outcome = comparison::time(bench, comparison, choice, journal);
     let advice = advise(bench, comparison, told, journal);
     let outcome = cases::keep(bench, comparison, &advice, journal).and(outcome);

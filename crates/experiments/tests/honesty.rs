@@ -471,6 +471,21 @@ fn an_open_loop_that_changes_keeps_what_is_measured_from_submission() {
 }
 
 #[test]
+fn an_open_loop_of_few_reads_shows_no_higher_rate_than_it_was_asked_for() {
+    let folder = folder();
+    let path = model(&folder, "");
+    let limits = [(Some(5), None), (None, Some(Nanos::from_millis(5000))), (None, Some(Nanos::from_millis(6000)))];
+    for (count, duration) in limits {
+        let slow = DiskParameters { rate: Some(0.5), count, duration, warm_up: Some(Nanos::ZERO), ..parameters(&path) };
+        let (notebook, outcome) = read(&slow);
+        outcome.unwrap();
+        let rate = |metric: &str| notebook.cases[0].metric(metric).unwrap().statistics.mean;
+        assert!((rate("iops") - 0.5).abs() < 1e-6, "{count:?} {duration:?}: {}", rate("iops"));
+        assert!((rate("bandwidth") - 0.5 / 128.0).abs() < 1e-8, "{count:?} {duration:?}: {}", rate("bandwidth"));
+    }
+}
+
+#[test]
 fn an_open_loop_that_keeps_up_is_cut_where_its_latency_changes() {
     let folder = folder();
     let path = model(&folder, "change_at_ms = 1500\nchanged_us = 3000.0");

@@ -17,6 +17,7 @@ use profile::source::sampled::{Sample, SampledProfile};
 use sys::watchpoint::{self, Copied, Watches};
 
 use crate::active_time::ActiveTime;
+use crate::counters::Counted;
 use crate::memory::{MemorySampler, Place};
 use intervals::Interval;
 pub(crate) use reads::TracedReads;
@@ -59,8 +60,10 @@ pub(crate) struct Watching {
     pub(crate) share_max: f64,
     /// Sessions that were not watched to the end, and why.
     pub(crate) left: Vec<(u32, String)>,
-    /// The server's account of its sessions' time when the watch ended, where it gave one then.
+    /// The server's account of its sessions' time when the watch ended, where it gave one then, and what it had counted
+    /// of statements.
     pub(crate) account: Option<Result<ActiveTime, String>>,
+    pub(crate) counters: Option<Result<Counted, String>>,
 }
 
 impl Watching {
@@ -206,6 +209,7 @@ impl Exact {
             share_max: seen.share_max,
             left: seen.left,
             account: None,
+            counters: None,
         }
     }
 }

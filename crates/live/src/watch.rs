@@ -174,7 +174,10 @@ impl Watch {
         watch.tracing = TracedServer::new(opened);
         if let Some(sampler) = &mut watch.sampler {
             trace(&mut watch.tracing, sampler, address, settings)?;
-            // What came before took its time, of which there are no samples.
+        }
+        // What came before took its time, of which there are no samples.
+        watch.begin_counters()?;
+        if let Some(sampler) = &mut watch.sampler {
             let account = ActiveTime::now(sampler.session())?;
             watch.begin(account);
         }
@@ -188,7 +191,6 @@ impl Watch {
         (instruments, stop): (Instruments, Arc<AtomicBool>),
     ) -> Result<Watch, ServerError> {
         let account = ActiveTime::now(sampler.session())?;
-        let counters = CounterSource::open(sampler.session())?;
         let facts = sampler.facts().clone();
         let processors = with_processors(&mut sampler, address);
         let memory = memory(&mut sampler, address, settings);
@@ -236,7 +238,7 @@ impl Watch {
                 busy: Busy::now(),
                 account: account.clone(),
                 own: Duration::ZERO,
-                counters,
+                counters: Err("the server was not asked for them".into()),
             },
             away: Vec::new(),
             ended: None,
@@ -256,6 +258,15 @@ impl Watch {
     fn begin(&mut self, account: Result<ActiveTime, String>) {
         (self.begun.at, self.begun.cpu, self.begun.busy) = (Instant::now(), process_cpu(), Busy::now());
         self.begin_account(account);
+    }
+
+    /// Has what the server counts of statements begin now.
+    fn begin_counters(&mut self) -> Result<(), ServerError> {
+        if let Some(sampler) = &mut self.sampler {
+            self.begun.counters = CounterSource::open(sampler.session())?;
+            self.counted = Instant::now();
+        }
+        Ok(())
     }
 
     /// Takes down what the end is held against.

@@ -185,6 +185,10 @@ fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Fin
     }
     let cost = 1e3 * of_gets.micros_per_get();
     let shown = format_nanos(cost);
+    if let Some(held) = profile.sampled.as_ref().and_then(|sampled| sampled.held_by_cpu()) {
+        let message = format!("{shown} of CPU per logical I/O of queries at most: that CPU holds {held}.");
+        return Some(row::ANSWER_LOGICAL_READ.of(message));
+    }
     let meaning = match cost {
         cost if cost > LIO_USUAL_NANOS.1 => "above the usual 1 to 10 µs: not all of the CPU is in gets",
         cost if cost < LIO_USUAL_NANOS.0 => "below the usual 1 to 10 µs: many gets that each do little",

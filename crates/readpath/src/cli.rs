@@ -17,6 +17,7 @@ use crate::exit::{EXIT_CODES, Exit};
 use crate::job::experiment::LISTED;
 use crate::options::{CommandRow, Globals};
 use crate::output;
+use crate::secrets::without_secrets;
 use crate::version;
 
 /// What stands at the end of `readpath --help`.
@@ -153,8 +154,28 @@ fn option_of_others(answer: &clap::Error) -> Option<String> {
 pub(crate) fn matches(command_line: &[OsString], width: usize) -> Result<ArgMatches, clap::Error> {
     definition().try_get_matches_from(command_line).or_else(|_| {
         let width = width.min(HELP_WIDTH_MAX);
-        laid_out(definition(), width).try_get_matches_from(command_line)
+        let answer = |line: &[OsString]| laid_out(definition(), width).try_get_matches_from(line);
+        match answer(&quotable(command_line)) {
+            // What is wrong is the control character.
+            Ok(_) => answer(command_line),
+            answer => answer,
+        }
     })
+}
+
+/// The words as a message quotes them: each in one line, with an escape for a control character.
+fn quotable(command_line: &[OsString]) -> Vec<OsString> {
+    let escaped = |word: &str| {
+        let mut shown = String::new();
+        for letter in word.chars() {
+            match letter.is_control() {
+                true => shown.extend(letter.escape_default()),
+                false => shown.push(letter),
+            }
+        }
+        OsString::from(shown)
+    };
+    command_line.iter().map(|word| word.to_str().map_or_else(|| word.clone(), escaped)).collect()
 }
 
 /// A command line's help laid out for `width` columns.
@@ -193,7 +214,9 @@ pub(crate) fn print_answer(answer: &clap::Error, command_line: &[OsString]) -> E
         let text = option_of_others(answer).unwrap_or_else(|| answer.render().to_string());
         let more = in_place_of_list(answer, command_line).unwrap_or_default();
         let said = answer.source().map(ToString::to_string).zip(reason(answer).map(|reason| reason + &more));
-        output::warn(&said.map_or(text.clone(), |(given, reason)| text.replacen(&given, &reason, 1)));
+        let said = said.map_or(text.clone(), |(given, reason)| text.replacen(&given, &reason, 1));
+        // A password stands there as its word does.
+        output::warn(&without_secrets(&said, &quotable(command_line)));
         return Exit::WrongCommandLine.code();
     }
     // Flushing here, not at the process's end, where an error such as a full disk would go unnoticed.
@@ -217,6 +240,18 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         definition().debug_assert();
+    }
+
+    #[test]
+    fn a_value_of_several_lines_is_quoted_in_one() {
+        let answer = |value: &str| {
+            let line: Vec<OsString> = ["readpath", "lio", "--on", value].into_iter().map(Into::into).collect();
+            matches(&line, 80).unwrap_err().render().to_string()
+        };
+        let said = answer("x\ny\tz\u{1b}[31m");
+        assert!(said.contains(r"'x\ny\tz\u{1b}[31m' names no subject"), "{said}");
+        // A letter that is none of ASCII stays as it is.
+        assert!(answer("größe\n").contains(r"'größe\n' names no subject"), "{}", answer("größe\n"));
     }
 
     #[test]

@@ -232,8 +232,7 @@ pub(crate) fn page(Compared { comparison, runs }: &Compared<'_>) -> Page {
     sections.extend(meanings(&comparison.experiments.0, all().flat_map(shown_metrics)));
     let lacks_ratio = all().flat_map(shown_metrics).any(|metric| metric.verdict == Verdict::NoRatio);
     sections.extend(lacks_ratio.then(|| Section::Note(NO_RATIO.into())));
-    let lacks_samples = all().flat_map(shown_metrics).any(|metric| metric.verdict == Verdict::TooFewSamples);
-    sections.extend(lacks_samples.then(|| Section::Note(needed(&comparison.experiments.0))));
+    sections.extend(samples_needed(&comparison.experiments.0, all().flat_map(shown_metrics)));
     let is_disturbed = all().flat_map(shown_metrics).any(|metric| metric.verdict == Verdict::Disturbed);
     sections.extend(is_disturbed.then(|| Section::Note(DISTURBED.into())));
     let is_other = |case: &CaseComparison| shown_metrics(case).any(|metric| metric.verdict != Verdict::Disturbed);
@@ -265,14 +264,18 @@ fn of_calibrations(comparison: &Comparison, runs: [&Run; 2], names: &[&str]) -> 
         sections.extend(meanings(experiment, metrics));
     }
     sections.push(compare_calibrations::counts(comparison));
-    let has = |verdict: Verdict| {
-        let mut all = comparison.cases.iter().flat_map(shown_metrics);
-        all.any(|metric| metric.verdict == verdict)
-    };
-    let lacks_samples = has(Verdict::TooFewSamples);
-    sections.extend(lacks_samples.then(|| Section::Note(needed(experiment))));
-    sections.extend(has(Verdict::Disturbed).then(|| Section::Note(DISTURBED_VALUES.into())));
+    let all = || comparison.cases.iter().flat_map(shown_metrics);
+    sections.extend(samples_needed(experiment, all()));
+    let is_disturbed = all().any(|metric| metric.verdict == Verdict::Disturbed);
+    sections.extend(is_disturbed.then(|| Section::Note(DISTURBED_VALUES.into())));
     sections
+}
+
+/// What the verdicts lack, where some of these have too few samples.
+fn samples_needed<'a>(experiment: &str, metrics: impl Iterator<Item = &'a MetricComparison>) -> Option<Section> {
+    let lacking = metrics.filter(|metric| metric.verdict == Verdict::TooFewSamples);
+    let lacking: Vec<&str> = lacking.map(|metric| metric.name.as_str()).collect();
+    (!lacking.is_empty()).then(|| Section::Note(needed(experiment, lacking)))
 }
 
 /// How many reads a second each device gives at its best depth, in a sentence.

@@ -34,6 +34,10 @@ const LEGEND_OF_KEPT: &str = "A change is second minus first; × is second divid
                               executions spread, so that no difference is held against it: compare the traces \
                               themselves for that.";
 
+/// What they mean where no side has an execution or a row.
+const LEGEND_OF_TOTALS: &str = "A change is second minus first; × is second divided by first. What else differs \
+                                between the two (load, data, caches) is not in it.";
+
 /// What is said where a side is of samples.
 const NO_EXECUTIONS: &str = "Samples count no executions: a side of samples has no number of them and no time of one.";
 
@@ -55,7 +59,11 @@ pub(crate) fn page(comparison: &ProfileComparison) -> Page {
     sections.extend(alone("new statements", &comparison.new, comparison.top));
     sections.extend(alone("statements that vanished", &comparison.vanished, comparison.top));
     sections.extend(plans(comparison));
-    let legend = if comparison.lacks_spread { LEGEND_OF_KEPT } else { LEGEND };
+    let legend = match (is_divided(comparison), comparison.lacks_spread) {
+        (false, _) => LEGEND_OF_TOTALS,
+        (true, true) => LEGEND_OF_KEPT,
+        (true, false) => LEGEND,
+    };
     sections.push(Section::Note(legend.into()));
     let is_sampled = [&comparison.before, &comparison.after].iter().any(|side| side.sampled_us.is_some());
     sections.extend(is_sampled.then(|| Section::Note(NO_EXECUTIONS.into())));
@@ -143,6 +151,28 @@ fn is_rate(comparison: &ProfileComparison) -> bool {
     comparison.response_time.before.second_us.is_some()
 }
 
+/// Whether both sides are of samples.
+fn are_sampled(comparison: &ProfileComparison) -> bool {
+    [&comparison.before, &comparison.after].iter().all(|side| side.sampled_us.is_some())
+}
+
+/// Whether a time is divided by executions or rows anywhere on the page.
+fn is_divided(comparison: &ProfileComparison) -> bool {
+    let changes = comparison.classes.iter().chain(&comparison.events).chain(&comparison.statements);
+    let changes = changes.chain([&comparison.response_time]).flat_map(|change| [&change.before, &change.after]);
+    let alone = comparison.new.iter().chain(&comparison.vanished).map(|one| &one.amount);
+    changes.chain(alone).any(|amount| amount.execution_us.is_some() || amount.row_us.is_some())
+}
+
+/// A class as the page names it: samples meet no calls that time could lie between.
+fn title_of<'a>(comparison: &ProfileComparison, class: &'a str) -> &'a str {
+    match Class::with_key(class) {
+        Some(Class::UnaccountedBetween) if are_sampled(comparison) => "unaccounted for",
+        Some(known) => known.row().title,
+        None => class,
+    }
+}
+
 /// Microseconds in the unit that suits them.
 fn shown(micros: f64) -> String {
     if micros == 0.0 { "0".into() } else { time(micros * 1e3) }
@@ -178,8 +208,7 @@ fn times(comparison: &ProfileComparison) -> Vec<Line<'_>> {
         let classes = comparison.classes.iter().filter(|class| is_idle(class) == wants_idle);
         let (classes, others) = mattering(classes, least);
         for class in classes {
-            let title = Class::with_key(&class.name).map_or(&*class.name, |known| known.row().title);
-            lines.push(line(title.into(), Cow::Borrowed(class)));
+            lines.push(line(title_of(comparison, &class.name).into(), Cow::Borrowed(class)));
             let events = comparison.events.iter().filter(|event| event.class.as_ref() == Some(&class.name));
             let (events, others) = mattering(events, least);
             lines.extend(events.into_iter().map(|event| line(format!("  {}", event.name), Cow::Borrowed(event))));
@@ -231,8 +260,8 @@ fn together(changes: &[&TimeChange]) -> TimeChange {
 const HEADINGS: [&str; 3] = ["first", "second", "change"];
 const RATE_HEADINGS: [&str; 3] = ["first /s", "second /s", "change /s"];
 
-/// The totals of lines, and the same divided by executions and rows.
-fn tables(lines: &[Line], what: &str, title: &str) -> [Section; 2] {
+/// The totals of lines, and the same divided by executions and rows where a line has either.
+fn tables(lines: &[Line], what: &str, title: &str) -> Vec<Section> {
     let is_rate = lines.iter().any(|line| line.change.before.second_us.is_some());
     let [first, second, change] = if is_rate { RATE_HEADINGS } else { HEADINGS };
     let has_text = lines.iter().any(|line| line.change.text.is_some());
@@ -250,15 +279,36 @@ fn tables(lines: &[Line], what: &str, title: &str) -> [Section; 2] {
         })
         .groups(|line| line.group.into())
         .rules(|line| line.is_sum);
-    let divided = Table::over(lines)
-        .column(title, Align::Left, |line| line.name.clone())
-        .column("first", Align::Decimal, |line| line.change.before.execution_us.map(cell))
-        .column("second", Align::Decimal, |line| line.change.after.execution_us.map(cell))
-        .column("spread", Align::Left, |line| spread(line.change.spread))
-        .column("a row first", Align::Decimal, |line| line.change.before.row_us.map(cell))
-        .column("second", Align::Decimal, |line| line.change.after.row_us.map(cell))
+    [totals.done()].into_iter().chain(divided(lines, what, title)).map(Section::Table).collect()
+}
+
+/// A column of times: its heading, and the time in µs.
+type Part = (&'static str, fn(&TimeChange) -> Option<f64>);
+
+/// Times of an execution and of a row.
+const OF_EXECUTIONS: [Part; 2] =
+    [("first", |change| change.before.execution_us), ("second", |change| change.after.execution_us)];
+const OF_ROWS: [Part; 2] = [("a row first", |change| change.before.row_us), ("second", |change| change.after.row_us)];
+
+/// Times divided by executions and rows, without the columns that would be empty; none where all of them would be.
+fn divided(lines: &[Line], what: &str, title: &str) -> Option<Table> {
+    let has = |parts: [Part; 2]| lines.iter().any(|line| parts.iter().any(|&(_, of)| of(&line.change).is_some()));
+    let (has_executions, has_rows) = (has(OF_EXECUTIONS), has(OF_ROWS));
+    let has_spread = lines.iter().any(|line| matches!(line.change.spread, Spread::Beyond | Spread::Within));
+    let columns = |is_there: bool, parts: [Part; 2]| is_there.then_some(parts).into_iter().flatten();
+    let table = Table::over(lines)
+        .column(if has_executions { title } else { what }, Align::Left, |line| line.name.clone())
+        .each(columns(has_executions, OF_EXECUTIONS), |table, (heading, of)| {
+            table.column(heading, Align::Decimal, |line| of(&line.change).map(cell))
+        })
+        .each(has_spread.then_some(()), |table, ()| {
+            table.column("spread", Align::Left, |line| spread(line.change.spread))
+        })
+        .each(columns(has_rows, OF_ROWS), |table, (heading, of)| {
+            table.column(heading, Align::Decimal, |line| of(&line.change).map(cell))
+        })
         .rules(|line| line.is_sum);
-    [Section::Table(totals.done()), Section::Table(divided.done())]
+    (has_executions || has_rows).then(|| table.done())
 }
 
 fn signed(micros: f64) -> Cell {
@@ -287,7 +337,7 @@ fn statements(comparison: &ProfileComparison) -> Vec<Section> {
     };
     let slower = lines("slower:", |one| one.change_us() > 0.0);
     let lines: Vec<Line> = slower.chain(lines("faster:", |one| one.change_us() < 0.0)).collect();
-    if lines.is_empty() { Vec::new() } else { tables(&lines, "statement", "an execution").into() }
+    if lines.is_empty() { Vec::new() } else { tables(&lines, "statement", "an execution") }
 }
 
 /// The statements of one side alone.
@@ -297,16 +347,20 @@ fn alone(title: &str, statements: &[StatementAlone], top: u64) -> Option<Section
     let verb = if more == 1 { "is" } else { "are" };
     let note = if more > 0 { format!("{more} more, with less time, {verb} in --format json.") } else { String::new() };
     let total = if shown.iter().any(|one| one.amount.second_us.is_some()) { "total /s" } else { "total" };
-    let are_counted = shown.iter().any(|one| one.amount.count.is_some());
+    let has = |is_there: fn(&Amount) -> bool| shown.iter().any(|one| is_there(&one.amount)).then_some(());
     let table = Table::over(&shown)
         .titled(title)
         .column("statement", Align::Left, |one| one.id.clone())
         .column(total, Align::Decimal, |one| cell(one.amount.compared_us()))
-        .each(are_counted.then_some(()), |table, ()| {
+        .each(has(|amount| amount.count.is_some()), |table, ()| {
             table.column("executions", Align::Right, |one| one.amount.count.map(|count| Cell::count(count as f64)))
         })
-        .column("an execution", Align::Decimal, |one| one.amount.execution_us.map(cell))
-        .column("a row", Align::Decimal, |one| one.amount.row_us.map(cell))
+        .each(has(|amount| amount.execution_us.is_some()), |table, ()| {
+            table.column("an execution", Align::Decimal, |one| one.amount.execution_us.map(cell))
+        })
+        .each(has(|amount| amount.row_us.is_some()), |table, ()| {
+            table.column("a row", Align::Decimal, |one| one.amount.row_us.map(cell))
+        })
         .column("text", Align::Left, |one| one_line(one.text.as_deref()))
         .noted(note);
     table.unless_empty().map(Section::Table)

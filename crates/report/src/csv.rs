@@ -126,12 +126,15 @@ fn plain_or_empty(value: Option<&Value>) -> String {
     value.map_or(String::new(), plain)
 }
 
-/// Two profiles, one row a class, event or statement; what one side alone has leaves the other's columns empty.
+/// Two profiles, one row a class, event or statement; what one side alone has leaves the other's columns empty. Each
+/// row says how long the sides were sampled, so that a time can be divided by it.
 fn profiles(comparison: &ProfileComparison) -> Vec<Vec<String>> {
     let columns = ["kind", "class", "name", "difference_us", "spread"];
     let of_side = ["total_us", "count", "execution_us", "row_us"];
     let sides = ["before", "after"].iter().flat_map(|side| of_side.map(|column| format!("{side}_{column}")));
-    let mut rows = vec![columns.map(String::from).into_iter().chain(sides).collect::<Vec<_>>()];
+    let lengths = ["before", "after"].map(|side| format!("{side}_sampled_us"));
+    let heading = columns.map(String::from).into_iter().chain(sides).chain(lengths);
+    let mut rows = vec![heading.collect::<Vec<_>>()];
     let changes = [
         ("response-time", std::slice::from_ref(&comparison.response_time)),
         ("class", comparison.classes.as_slice()),
@@ -148,6 +151,8 @@ fn profiles(comparison: &ProfileComparison) -> Vec<Vec<String>> {
     rows.extend(vanished.map(|one| alone("vanished", &one.id).chain(amount(&one.amount)).chain(empty()).collect()));
     let new = comparison.new.iter();
     rows.extend(new.map(|one| alone("new", &one.id).chain(empty()).chain(amount(&one.amount)).collect()));
+    let sampled = [&comparison.before, &comparison.after].map(|side| number(side.sampled_us));
+    rows.iter_mut().skip(1).for_each(|row| row.extend(sampled.clone()));
     rows
 }
 
@@ -158,8 +163,11 @@ fn profile_row(kind: &str, change: &TimeChange) -> Vec<String> {
     first.into_iter().chain(amount(&change.before)).chain(amount(&change.after)).collect()
 }
 
+fn number(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
 fn amount(amount: &Amount) -> [String; 4] {
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let count = amount.count.map_or(String::new(), |count| count.to_string());
     [amount.total_us.to_string(), count, number(amount.execution_us), number(amount.row_us)]
 }
@@ -194,7 +202,6 @@ fn metric_row(run: &Run, case: &Case, metric: &Metric, names: &[&str]) -> Vec<St
 }
 
 fn compared(metric: &MetricComparison) -> [String; 8] {
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let verdict = serde_json::to_value(metric.verdict).map_or(String::new(), |verdict| plain(&verdict));
     [
         metric.name.clone(),

@@ -11,11 +11,15 @@ use crate::page::{Align, Cell, Page, Section, Table};
 /// hyphen. More are shown where two runs share these.
 const ID_LENGTH: usize = 13;
 
+/// Stands before what is said of each file, where runs were kept and none of them can be read.
+const NONE_READ: &str = "No run can be read.";
+
 /// The page of the list, newest first.
 pub(crate) fn page(listing: &Listing) -> Page {
     let none = "No runs are kept yet. A measuring command keeps one: try `readpath ladder`.";
     let list = match listing.runs.as_slice() {
-        [] => Section::Text(none.into()),
+        [] if listing.unreadable.is_empty() => Section::Text(none.into()),
+        [] => Section::Text(NONE_READ.into()),
         runs => Section::Table(table(runs)),
     };
     Page { sections: vec![list, Section::lines(unreadable(listing))] }
@@ -94,6 +98,14 @@ fn unreadable(listing: &Listing) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_store_of_damaged_runs_alone_is_not_said_to_be_without_runs_and_each_is_named() {
+        let damaged = Unreadable { path: "/runs/torn.json".into(), reason: "it is not whole JSON".into() };
+        let listed = page(&Listing { runs: Vec::new(), unreadable: vec![damaged] });
+        let named = "warning: /runs/torn.json is not read: it is not whole JSON.";
+        assert_eq!(listed.sections, [Section::Text(NONE_READ.into()), Section::lines(vec![named.into()])]);
+    }
 
     #[test]
     fn a_program_of_a_blank_or_a_folder_is_named_without_its_arguments() {

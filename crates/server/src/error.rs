@@ -188,10 +188,12 @@ pub enum ServerError {
         reason: String,
     },
     /// Another run is at work in the same database.
-    #[error("another readpath is at work in the database {database}: wait until it has ended")]
+    #[error("another readpath is at work in the database {database}{holder}: wait until it has ended")]
     InUse {
         /// The database.
         database: String,
+        /// The process of the server that works for it, in words behind the database; empty where it has ended.
+        holder: String,
     },
     /// Too little room for the tables.
     #[error(

@@ -217,11 +217,25 @@ fn lock(session: &mut Session) -> Result<(), ServerError> {
     let started = Instant::now();
     while !session.truth(&format!("SELECT pg_try_advisory_lock({LOCK})"), true)? {
         if started.elapsed() > LOCK_TIMEOUT {
-            return Err(ServerError::InUse { database: session.facts().database.clone() });
+            return Err(in_use(session));
         }
         thread::sleep(ASKED_EVERY);
     }
     Ok(())
+}
+
+/// That another run holds the lock, with the process of the server that works for it, as `pg_stat_activity` has it.
+///
+/// Source: PostgreSQL 18, "pg_locks": a lock of two numbers has them in `classid` and `objid`, and 2 in `objsubid`.
+fn in_use(session: &mut Session) -> ServerError {
+    let asked = session.rows(&format!(
+        "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND (classid, objid, objsubid) = ({LOCK}, 2) \
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    ));
+    // It may have ended meanwhile. That it was there is the reason all the same, also where this cannot be asked.
+    let found = asked.unwrap_or_default();
+    let holder = found.first().map_or(String::new(), |row| format!(" (process {} of the server)", text(row, 0)));
+    ServerError::InUse { database: session.facts().database.clone(), holder }
 }
 
 /// Removes the schema where it exists and is ours, and returns the tables that it held. A dry run assumes that it holds

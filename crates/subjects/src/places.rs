@@ -147,10 +147,14 @@ impl Places {
         Ok((openers, absence))
     }
 
+    /// Each of these by itself.
+    pub fn each(&self) -> impl Iterator<Item = Places> {
+        self.places.iter().map(|place| Places { places: vec![Arc::clone(place)], named: 1 })
+    }
+
     /// Each server of these that is in use, by itself.
     pub fn in_use(&self) -> impl Iterator<Item = Places> {
-        let places = self.places.iter().filter(|place| place.is_in_use());
-        places.map(|place| Places { places: vec![Arc::clone(place)], named: 1 })
+        self.each().filter(|places| places.iter().all(Place::is_in_use))
     }
 
     /// Those whose statements a dry run can record.

@@ -261,19 +261,31 @@ impl<'a> Drawn<'a> {
         }
     }
 
+    /// The time of the first column where the columns begin, that of the last one at the right, and what a column is
+    /// where there is room.
     fn times(&self, width: u16) -> Line<'static> {
-        let shown = usize::from(width.saturating_sub(AXIS)) * self.view.column();
+        let (axis, width, column) = (usize::from(AXIS), usize::from(width.saturating_sub(AXIS)), self.view.column());
         let Some(last) = self.seen.last() else { return Line::default() };
-        let first = self.seen[self.seen.len().saturating_sub(shown.max(1))];
-        let each = match self.view.column() {
+        let columns = self.seen.len().div_ceil(column).min(width);
+        let first = self.seen[self.seen.len().saturating_sub((columns * column).max(1))];
+        let each = match column {
             1 => "a second each".to_string(),
             column => format!("{column} s each"),
         };
+        let unit = format!("sessions at work, {each}");
         let (left, right) = (clock(first.ended), clock(last.ended));
-        let (axis, room) = (usize::from(AXIS), usize::from(width).saturating_sub(usize::from(AXIS) + right.len()));
-        let texts = [format!("{left}  sessions at work, {each}"), format!("{left}  {each}"), left, String::new()];
-        let middle = first_that_fits(texts, room.saturating_sub(1), self.sign());
-        Line::from(format!("{:axis$}{middle:<room$}{right}", "")).style(self.dim())
+        let begin = (width - columns).min(width.saturating_sub(right.len()));
+        let before = first_that_fits([unit.clone(), each.clone(), String::new()], begin.saturating_sub(2), self.sign());
+        let room = columns.saturating_sub(right.len() + 1);
+        let below = match before.is_empty() {
+            true => {
+                let texts = [format!("{left}  {unit}"), format!("{left}  {each}"), left, String::new()];
+                first_that_fits(texts, room, self.sign())
+            }
+            false => first_that_fits([left, String::new()], room, self.sign()),
+        };
+        let rest = width.saturating_sub(begin + right.len());
+        Line::from(format!("{:axis$}{before:<begin$}{below:<rest$}{right}", "")).style(self.dim())
     }
 
     /// The classes with their letters, in as many lines of this width as they take, up to `most`.

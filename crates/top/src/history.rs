@@ -31,6 +31,9 @@ const STOLEN: &str = "Processor:Stolen";
 
 const SECOND: Duration = Duration::from_secs(1);
 
+/// The time that the kept seconds are of.
+const KEPT: Duration = Duration::from_secs(3600);
+
 /// An hour of seconds, the last of them under way.
 #[derive(Debug)]
 pub struct History {
@@ -112,14 +115,26 @@ impl History {
         }
     }
 
-    /// A time without samples.
+    /// A time without samples. It is divided into seconds as any other time is; a rest that is shorter than a second
+    /// belongs to the second under way.
     pub fn lose(&mut self, time: Duration) {
-        self.now += i64::try_from(time.as_micros()).unwrap_or(0);
-        self.gathering.lost += time;
         self.executions.clear();
-        self.end_second();
-        // What was counted meanwhile is of no second that is shown.
-        (self.reads, self.hits) = ((None, None), (None, None));
+        // Of a sleep of weeks only the seconds that are kept are gone through.
+        let passed = time.saturating_sub(KEPT).as_secs();
+        self.ever += passed;
+        self.now += i64::try_from(passed).unwrap_or(0).saturating_mul(1_000_000);
+        let mut left = time.saturating_sub(Duration::from_secs(passed));
+        while !left.is_zero() {
+            let part = left.min(SECOND.saturating_sub(self.gathering.time + self.gathering.lost));
+            left -= part;
+            self.now += i64::try_from(part.as_micros()).unwrap_or(0);
+            self.gathering.lost += part;
+            if self.gathering.time + self.gathering.lost >= SECOND {
+                self.end_second();
+            }
+            // What was counted meanwhile is of no second that is shown.
+            (self.reads, self.hits) = ((None, None), (None, None));
+        }
     }
 
     /// Takes an answer to who blocks whom.
@@ -438,8 +453,36 @@ mod tests {
     fn a_time_that_was_lost_is_no_time_of_sessions() {
         let mut history = seconds_of(1, &[sample(1, "select 1", None)]);
         history.lose(5 * SECOND);
-        let last = history.seconds().back().unwrap();
-        assert_eq!((last.lost, last.time, last.classes.len()), (5 * SECOND, Duration::ZERO, 0));
+        assert_eq!((history.seconds().len(), history.ever()), (6, 6));
+        for (second, number) in history.seconds().iter().skip(1).zip(2..) {
+            assert_eq!((second.lost, second.time, second.classes.len()), (SECOND, Duration::ZERO, 0));
+            assert_eq!(second.ended - 1_800_000_000_000_000, number * 1_000_000);
+        }
+    }
+
+    #[test]
+    fn a_time_that_was_lost_begins_and_ends_within_a_second_and_none_of_it_is_missing() {
+        let mut history = History::new(0);
+        (0..4).for_each(|_| history.look(TENTH, &[sample(1, "select 1", None)]));
+        history.lose(SECOND);
+        assert_eq!(history.seconds().len(), 1);
+        (0..6).for_each(|_| history.look(TENTH, &[sample(1, "select 1", None)]));
+        let times: Vec<_> = history.seconds().iter().map(|second| (second.time, second.lost)).collect();
+        assert_eq!(times, [(4 * TENTH, 6 * TENTH), (6 * TENTH, 4 * TENTH)]);
+        assert_eq!(history.seconds()[1].ended, 2_000_000);
+    }
+
+    #[test]
+    fn a_sleep_of_weeks_leaves_an_hour_without_samples_and_is_not_gone_through_by_seconds() {
+        let mut history = seconds_of(7, &[sample(1, "select 1", None)]);
+        let weeks = Duration::from_secs(1_000_000_000);
+        let begun = std::time::Instant::now();
+        history.lose(weeks);
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        assert_eq!((history.seconds().len(), history.ever()), (SECONDS_MAX, 1_000_000_007));
+        assert!(history.seconds().iter().all(|second| second.lost == SECOND && second.time.is_zero()));
+        let last = history.seconds().back().unwrap().ended;
+        assert_eq!(last - 1_800_000_000_000_000, 1_000_000_007 * 1_000_000);
     }
 
     #[test]

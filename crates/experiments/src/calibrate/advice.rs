@@ -120,6 +120,8 @@ fn takes_all(step: &Node) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use measure::schema::calibrate::what_would_help;
+    use measure::sorting;
     use subjects::postgres::calibration::Buffers;
 
     use super::*;
@@ -213,5 +215,12 @@ mod tests {
         reading.top.buffers = Some(Buffers { reads: 900, ..Buffers::default() });
         assert!(advice(&reading, &scan("Bitmap Heap Scan", 10)).contains("effective_io_concurrency"));
         assert!(advice(&full, &scan("Seq Scan", 400)).contains("no advice"));
+        // Behind the figures, by which a comparison knows the remedy of another run again.
+        let bitmap = scan("Bitmap Heap Scan", 10);
+        let all = [(&wrong, &full), (&reading, &bitmap), (&full, &scan("Seq Scan", 400)), (&full, &bitmap)];
+        let found = all.map(|(now, fast)| advice(now, fast));
+        let helps = sorting::set(found.iter().map(|one| what_would_help(one).to_string()));
+        assert_eq!(helps.len(), all.len(), "{helps:?}");
+        assert!(helps.contains("raise effective_io_concurrency") && helps.contains("no advice"), "{helps:?}");
     }
 }

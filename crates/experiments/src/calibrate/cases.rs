@@ -115,12 +115,14 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
     case.parameters.extend(pair.as_ref().and_then(ended).map(|plans| ENDED.of(plans)));
     // Of two plans that were ended, times say nothing.
     let Some(pair) = pair.filter(|pair| !(pair.is_now_ended && pair.is_ended)) else { return case };
-    case.metrics.extend(calibrate::TIME_NOW.of_samples(source_of(pair.is_now_ended), &pair.now));
+    let [now_in, then_in] = &ended_in;
+    case.metrics.extend(calibrate::TIME_NOW.of_samples(&source_of(pair.is_now_ended, now_in), &pair.now));
     // A plan that ends with an error has no time.
     if pair.is_failed {
         return case;
     }
-    case.metrics.extend(calibrate::TIME_THEN.of_samples(source_of(pair.is_ended), &pair.then));
+    case.metrics.extend(calibrate::TIME_THEN.of_samples(&source_of(pair.is_ended, then_in), &pair.then));
+    case.metrics.extend(by_turns(&pair));
     let ratio = pair.ratio().filter(|_| !pair.is_too_long());
     case.metrics.extend(ratio.into_iter().flat_map(|ratio| match (pair.is_now_ended, pair.has_enough()) {
         (true, true) => vec![calibrate::RATIO_HIGH.single(AT_MOST, ratio.high)],
@@ -130,9 +132,23 @@ fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared)
     case
 }
 
-/// Where the times of a plan are from.
-fn source_of(is_ended: bool) -> &'static str {
-    if is_ended { AT_LIMIT } else { TIMED }
+/// Where the times of a plan are from; `ended_in` says in how many turns it was ended, where that is not each. One that
+/// was ended is not run again, and its last limit stands for all later turns; one that was held up is.
+fn source_of(is_ended: bool, ended_in: &str) -> String {
+    match (is_ended, ended_in.is_empty()) {
+        (true, true) => AT_LIMIT.into(),
+        (true, false) => format!("{TIMED}; ended{ended_in} at the limit, which stands for these and for later turns"),
+        (false, false) => format!("{TIMED}; ended{ended_in} at the limit, which stands for these"),
+        (false, true) => TIMED.into(),
+    }
+}
+
+/// The time by the set as it is in the sum over its queries, where the ratio does not give it: it is 1 where times
+/// differ by less than readings do.
+fn by_turns(pair: &Pair) -> Option<Metric> {
+    let (now, then) = pair.millis().filter(|_| !pair.is_now_ended && !pair.is_ended)?;
+    let source = "median by the server's own constants, times the median of the turns' ratios";
+    (now != then && pair.ratio()?.value == 1.0).then(|| calibrate::TIME_BY_TURNS.single(source, then))
 }
 
 /// Which plans of a query were ended at a limit: a fact of its own, because a verdict is words for people. A plan that
@@ -219,6 +235,7 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::judgement::{Drawn, judge};
 
     #[test]
     fn which_plans_were_ended_is_a_value_of_its_own_and_not_only_words_of_the_verdict() {
@@ -230,6 +247,32 @@ mod tests {
         assert_eq!(said([false, true, false]), Some("then"));
         assert_eq!(said([true, true, false]), Some("both"));
         assert_eq!(said([false, true, true]), None, "an error is no limit");
+    }
+
+    #[test]
+    fn a_time_that_a_limit_stands_for_in_one_turn_of_three_is_not_said_to_be_the_limit_in_all() {
+        let said = |[is_now_ended, is_ended]: [bool; 2], [now_in, then_in]: [&str; 2]| {
+            [source_of(is_now_ended, now_in), source_of(is_ended, then_in)]
+        };
+        let once = " in 1 of 3 turns";
+        assert_eq!(said([true, false], ["", ""]), [AT_LIMIT, TIMED]);
+        let of_turns = "execution time by EXPLAIN, the plans of a query in turns; ended in 1 of 3 turns at the limit, \
+                        which stands for these";
+        let [ended, held_up] = said([true, false], [once, once]);
+        assert_eq!(ended, format!("{of_turns} and for later turns"));
+        assert_eq!(held_up, of_turns, "a run that was held up is a limit too, and the next one is none");
+    }
+
+    #[test]
+    fn a_query_whose_ratio_is_1_for_the_readings_has_the_time_that_is_in_the_sum_of_its_set() {
+        let short = Pair::of(&[0.19, 0.188, 0.192], &[0.184, 0.19, 0.186]);
+        assert_eq!(short.ratio().map(|ratio| ratio.value), Some(1.0));
+        let judged = judge(std::slice::from_ref(&short), Drawn::Runs);
+        assert_eq!(by_turns(&short).map(|metric| metric.median()), Some(judged.then));
+        assert!(judged.then < 0.185, "the median of the runs is 0.186: {}", judged.then);
+        assert_eq!(by_turns(&Pair::of(&[10.0; 3], &[5.0; 3])), None, "its ratio gives it");
+        assert_eq!(by_turns(&Pair::of(&[0.2; 3], &[0.2; 3])), None);
+        assert_eq!(by_turns(&Pair { is_ended: true, ..short }), None, "a limit is no time");
     }
 
     #[test]

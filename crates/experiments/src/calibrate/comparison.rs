@@ -25,7 +25,8 @@ use super::sets::{ConstantSet, own};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use compared::limit_by;
-use further_rounds::{AGAIN, Contenders, more_time, run_again};
+pub(super) use further_rounds::Between;
+use further_rounds::{AGAIN, more_time, run_again};
 use turns::{Round, take_turns};
 use variant::is_same;
 
@@ -109,8 +110,6 @@ pub(super) fn time(
     let settling = usize::from(state == State::Cached || state == State::AsFound);
     mark_all_rows(bench, comparison, journal)?;
     let mut started = bench.machine.clock.now();
-    let changed = comparison.compared.iter().filter(|one| one.is_changed()).count();
-    let changed = counted(changed as u64, "query", "queries");
     for round in 0..wanted + settling {
         let mark = bench.recorder.as_ref().map(|recorder| recorder.mark());
         let elapsed = bench.machine.clock.now().since(started);
@@ -119,7 +118,7 @@ pub(super) fn time(
         if is_limited && Duration::from_nanos(elapsed.0) > most {
             break;
         }
-        let what = format!("{changed} whose plan changes, {}, round {}", state.in_words(), round + 1);
+        let what = round_in_words(comparison, round + 1);
         journal.step(&what, Duration::from_secs(if state.is_cold() { 120 } else { 5 }));
         for one in comparison.compared.iter_mut().filter(|one| one.is_changed() && one.can_be_timed()) {
             let plans: Vec<usize> = (0..one.variants.len()).collect();
@@ -145,7 +144,7 @@ pub(super) fn time(
     if state.is_own() && !bench.tables.is_rehearsal() {
         let most = more_time(state, Duration::from_nanos(bench.machine.clock.now().since(started).0));
         for again in &AGAIN {
-            run_again(bench, comparison, (again, most), choice.contenders, journal)?;
+            run_again(bench, comparison, (again, most), choice.between, journal)?;
         }
     }
     for one in &mut comparison.compared {
@@ -156,6 +155,13 @@ pub(super) fn time(
     comparison.others = Others::of(bench);
     comparison.judge();
     Ok(())
+}
+
+/// What is run in a round: queries that were given up are not.
+fn round_in_words(comparison: &Comparison, number: usize) -> String {
+    let timed = comparison.compared.iter().filter(|one| one.is_changed() && one.can_be_timed()).count();
+    let timed = counted(timed as u64, "query", "queries");
+    format!("{timed} whose plan changes, {}, round {number}", comparison.state.in_words())
 }
 
 /// Runs each plan of the queries of a copy of a data directory once before the rounds, which counts in no way. The
@@ -199,7 +205,7 @@ fn unmarked(comparison: &Comparison) -> Vec<usize> {
 pub(super) struct Choice<'a> {
     /// Leaves the sets that go on after the first round.
     pub(super) screen: fn(&mut Comparison) -> Option<Finding>,
-    pub(super) contenders: Contenders<'a>,
+    pub(super) between: Between<'a>,
 }
 
 #[cfg(test)]
@@ -208,6 +214,18 @@ mod planted;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_query_that_was_given_up_is_not_said_to_be_run_in_a_round() {
+        let changed = || Compared::of("q", vec![Variant::of(&[0], &[9.0]), Variant::of(&[1], &[9.0])]);
+        let same = Compared::of("same", vec![Variant::of(&[0, 1], &[])]);
+        let failed = Some(Unfinished::Failed("it ends with an error".into()));
+        let given_up = [Compared { not_timed: failed, ..changed() }, Compared { is_left: true, ..changed() }];
+        let all: Vec<Compared> = [same, changed()].into_iter().chain(given_up).collect();
+        let sets = vec![own(), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+        let said = round_in_words(&Comparison::timed(State::Cached, sets, all), 2);
+        assert_eq!(said, "1 query whose plan changes, cached by the server, round 2");
+    }
 
     #[test]
     fn the_first_run_that_marks_the_rows_of_a_restored_backup_counts_for_no_plan() {

@@ -72,7 +72,7 @@ pub(super) fn crossing(one: &Line, other: &Line) -> Option<Crossing> {
 }
 
 /// Whether two times are too near to each other to be told apart.
-fn is_even(one: f64, other: f64) -> bool {
+pub(super) fn is_even(one: f64, other: f64) -> bool {
     (one - other).abs() < EVEN_MILLIS || (one / other).max(other / one) < EVEN
 }
 

@@ -31,6 +31,13 @@ const MEASURED: f64 = 0.8;
 /// such a set counts against the best.
 const HARMFUL: f64 = 0.9;
 
+/// Another set is a rival of the one that is advised where it would be advised if that one gained this part of what it
+/// does: with empty caches, one set gained 2.04 in one run and 3.34 in the next (docs/decisions/0031).
+const RIVAL: f64 = 0.6;
+
+/// The set that is advised and its rivals, at most: each takes further runs of its plans.
+const RIVALS: usize = 3;
+
 /// A set that takes this many times as long in another state than that which it is advised in is said to harm there.
 const HARM: f64 = 1.1;
 
@@ -46,23 +53,25 @@ pub(super) struct Advice {
     pub(super) set: usize,
     /// Why there is no verdict, where another reason than the times withholds it.
     pub(super) withheld: Option<String>,
+    /// Whether another set is a rival of the one that is advised.
+    pub(super) has_rival: bool,
 }
 
 impl Advice {
     /// What the times advise: of the sets that are as good and as quick as the best, the best of the known ones,
     /// otherwise the nearest.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
-        let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
-        let good = as_good(judged);
-        if let Some(set) = known(sets, judged, &good).or_else(|| nearest(sets, judged, &good, own)) {
-            return Advice { decision: Decision::Change, set, withheld: None };
+        if let Some(set) = chosen(sets, judged, preferred) {
+            let has_rival = !rivals(sets, judged, preferred).is_empty();
+            return Advice { decision: Decision::Change, set, withheld: None, has_rival };
         }
+        let own = own_of(sets, preferred);
         // What is said then is said of the state's own set, unless another one changes enough plans and it does not.
         let most = (1..sets.len()).max_by_key(|set| judged[*set].changed).unwrap_or(0);
         let is_enough = |set: &usize| judged[*set].changed >= CHANGED_MIN || judged[most].changed < CHANGED_MIN;
         let set = own.filter(is_enough).unwrap_or(most);
         let decision = judged.get(set).filter(|_| set > 0).map_or(Decision::Undecided, |judged| judged.decision);
-        Advice { decision, set, withheld: None }
+        Advice { decision, set, withheld: None, has_rival: false }
     }
 
     /// The verdict on a set: none where the advice is withheld, because what withholds it spoils all times.
@@ -86,6 +95,30 @@ pub(super) fn contenders(sets: &[ConstantSet], judged: &[Judged], preferred: &st
     let is_advised = |set: usize| set == advised.set && advised.decision == Decision::Change;
     let is_known = |set: usize| is_known(sets, set) && judged[set].decision == Decision::Change;
     (1..sets.len()).filter(|set| is_advised(*set) || is_known(*set)).collect()
+}
+
+/// The places of the set that is advised and of its rivals, the nearest first; none where it has none.
+pub(super) fn rivals(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Vec<usize> {
+    let mut less = judged.to_vec();
+    let mut found: Vec<usize> = Vec::new();
+    while let Some(next) = chosen(sets, &less, preferred).filter(|next| found.len() < RIVALS && !found.contains(next)) {
+        // Sets with the same plans are judged the same, and are one choice.
+        let same = less.iter_mut().zip(judged).filter(|(_, one)| **one == judged[next]);
+        same.for_each(|(one, _)| one.gain *= RIVAL);
+        found.push(next);
+    }
+    if found.len() > 1 { found } else { Vec::new() }
+}
+
+/// The place of the set that is advised, where one is worth a change.
+fn chosen(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Option<usize> {
+    let good = as_good(judged);
+    known(sets, judged, &good).or_else(|| nearest(sets, judged, &good, own_of(sets, preferred)))
+}
+
+/// The place of a state's own set.
+fn own_of(sets: &[ConstantSet], preferred: &str) -> Option<usize> {
+    (1..sets.len()).find(|set| sets[*set].name == preferred)
 }
 
 /// The places of the sets that are worth a change and are as good as the best of them, and as quick as the quickest of
@@ -127,9 +160,12 @@ fn nearest(sets: &[ConstantSet], judged: &[Judged], good: &[usize], own: Option<
     best
 }
 
-/// What a set that was timed on readpath's queries says of the user's.
-const UNTRIED: &str =
-    "Some of your queries can become slower with it, although readpath's become faster: time yours before you set it.";
+/// What a set that was timed on readpath's queries says of the user's: its results on the orders, the events, the shop
+/// and the forum.
+///
+/// Source: docs/decisions/0026.
+const UNTRIED: &str = "Time your queries before you set it: of four data sets in contests, such a set made the queries \
+                       of one faster in all, and single queries of the others up to 11.5 times slower.";
 
 /// What was advised in a state: what to change, what it is worth, and how sure that is. What becomes of single queries
 /// is said by [`notes`].
@@ -251,7 +287,9 @@ fn near_limit(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Opti
         Decision::Change => {
             let is_by_mean = judged.excepted > 0 && !comparison.workload().is_clearly_worth_them_by_time(judged);
             let most = if is_by_mean { WORTH } else { 1.0 };
-            judged.is_near_limit(most) || pairs().any(|pair| pair.reaches_harm())
+            // Warm, runs in a row agree on one of two such sets.
+            let has_rival = advice.has_rival && comparison.state.is_cold();
+            has_rival || judged.is_near_limit(most) || pairs().any(|pair| pair.reaches_harm())
         }
         Decision::Keep if judged.harm == Harm::Sure => {
             let is_barely = judged.failed == 0 && pairs().filter(Pair::does_harm).all(|pair| pair.harms_barely());
@@ -317,6 +355,17 @@ fn bound(pair: &Pair) -> &'static str {
     }
 }
 
+/// Whether a plan of a query was ended, so that a limit stands for its time.
+fn is_ended(pair: &Pair) -> bool {
+    pair.is_now_ended || pair.is_ended
+}
+
+/// What stands before the ratio of the query that loses most, where that is one of those that were ended.
+fn bound_of_worst(ended: &[Pair], judged: &Judged) -> &'static str {
+    let is_worst = |pair: &&Pair| pair.ratio().and_then(|ratio| pair.at_worst(&ratio)) >= Some(judged.worst);
+    ended.iter().find(is_worst).map_or("", bound)
+}
+
 /// Which queries end with an error by a set and are no exceptions from it, as a sentence. The error itself, which can
 /// quote what is in the tables, stands in the query's own line.
 fn failing(comparison: &Comparison, set: usize) -> Option<String> {
@@ -340,17 +389,19 @@ pub(super) fn with_harm(
     let set = &comparison.sets[advice.set];
     let judged_in = |other: &Comparison| {
         let at = other.sets.iter().position(|one| one.name == set.name)?;
-        other.judged.get(at).copied()
+        Some((at, *other.judged.get(at)?))
     };
     let clause = |other: &Comparison| {
-        let judged = judged_in(other).filter(|judged| judged.changed > 0 && judged.ratio.value >= HARM)?;
+        let (_, judged) = judged_in(other).filter(|(_, one)| one.changed > 0 && one.ratio.value >= HARM)?;
         let times = three_digits(judged.ratio.value);
         Some(format!("{} the queries that it changes take {times} times as long", other.state.in_words()))
     };
     // A state whose rounds were cut short has no figures of a set yet, but it may show a query that loses.
     let so_far = |state: State| {
-        let judged = judged_in(all.iter().find(|other| other.state == state)?)?;
-        Some(three_digits(judged.worst)).filter(|_| judged.timed() > 0 && judged.worst >= HARM)
+        let other = all.iter().find(|other| other.state == state)?;
+        let (at, judged) = judged_in(other).filter(|(_, judged)| judged.timed() > 0 && judged.worst >= HARM)?;
+        let ended: Vec<Pair> = timed(other, at).filter(is_ended).collect();
+        Some(format!("{}{}", bound_of_worst(&ended, &judged), three_digits(judged.worst)))
     };
     let others = all.iter().filter(|other| other.state != comparison.state && other.is_timed);
     let clauses: Vec<String> = others.filter_map(clause).collect();
@@ -625,13 +676,11 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: usize) -> V
     }
     let [average, worst] = [judged.ratio.value, judged.worst].map(three_digits);
     let drawn = if comparison.state.is_own() { "turns" } else { "queries and turns" };
-    let ended: Vec<Pair> = timed(comparison, set).filter(|pair| pair.is_now_ended || pair.is_ended).collect();
+    let ended: Vec<Pair> = timed(comparison, set).filter(is_ended).collect();
     // Where current plans were ended too, a sentence of its own says what that means.
     let is_least = ended.iter().any(|pair| pair.is_ended) && !ended.iter().any(|pair| pair.is_now_ended);
     let least = if is_least { AT_LEAST } else { "" };
-    // Of the query that loses most.
-    let is_worst = |pair: &&Pair| pair.ratio().and_then(|ratio| pair.at_worst(&ratio)) >= Some(judged.worst);
-    let bound = ended.iter().find(is_worst).map_or("", bound);
+    let bound = bound_of_worst(&ended, judged);
     let takes = match judged.timed() {
         1 => format!("{changes}; {they_take} {bound}{worst} times as long, {least}{then} instead of {now}."),
         _ => format!(

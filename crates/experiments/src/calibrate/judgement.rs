@@ -241,7 +241,7 @@ impl Pair {
     }
 
     /// The milliseconds of both plans: of the other one, its ratio times those of the plan now.
-    fn millis(&self) -> Option<(f64, f64)> {
+    pub(super) fn millis(&self) -> Option<(f64, f64)> {
         let now = median(&self.now)?;
         Some((now, now * self.times()?))
     }

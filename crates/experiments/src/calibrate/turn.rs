@@ -5,7 +5,7 @@ use measure::quantity::{counted, three_digits};
 use measure::schema::calibrate::findings as row;
 use measure::{Finding, Unit};
 
-use super::crossing::{Crossing, Line, at};
+use super::crossing::{Crossing, Line, at, is_even};
 
 /// The planner is about right within this many times the rows from which on the other path is faster: the numbers that
 /// were tried lie further apart than that.
@@ -121,15 +121,39 @@ impl Turn {
         [low, high].into_iter().chain(between).filter_map(ratio).fold(1.0, f64::max)
     }
 
+    /// The number of rows that was tried at which the planner's path loses most against the other one, and how many
+    /// times as long it takes there; `None` where it loses at none. A change that is near enough can lie on the other
+    /// side of such a number.
+    fn slowest(&self, planned: Planned, tried: Tried) -> Option<(f64, f64)> {
+        let is_after = |rows: f64| planned != Planned::Never && rows >= planned.rows(tried);
+        let times = |(rows, before): &(f64, f64)| {
+            let (_, after) = self.after.iter().find(|(at, _)| at == rows).filter(|(_, one)| !is_even(*before, *one))?;
+            Some((*rows, if is_after(*rows) { after / before } else { before / after }))
+        };
+        let slow = self.before.iter().filter_map(times).filter(|(_, times)| times.is_finite() && *times >= HARM);
+        slow.max_by(|one, other| one.1.total_cmp(&other.1))
+    }
+
+    /// That the planner changes where the times cross, or near to it, and what it loses all the same.
+    fn about_right(&self, planned: Planned, tried: Tried) -> String {
+        let slowest = self.slowest(planned, tried).map(|(rows, times)| {
+            let (rows, times) = (in_words(rows, tried), three_digits(times));
+            format!(", but at {rows} its path takes {times} times as long as the fastest")
+        });
+        format!("about right{}", slowest.unwrap_or_default())
+    }
+
     /// The sentence.
     fn sentence(&self, tried: Tried) -> String {
         let clause = |(at, (set, planned)): (usize, &(&str, Planned))| {
             let who = if at == 0 { "the planner" } else { "it" };
             let by = if *set == "now" { "the server's own constants".into() } else { format!("the set `{set}`") };
-            let judged = self.verdict(*planned, tried).map_or(String::new(), |(verdict, times)| {
-                let times = (verdict != Verdict::AboutRight)
-                    .then(|| format!(" (up to {} times as long as the fastest path)", three_digits(times)));
-                format!(", {}{}", verdict.words(), times.unwrap_or_default())
+            let judged = self.verdict(*planned, tried).map_or(String::new(), |(verdict, times)| match verdict {
+                Verdict::AboutRight => format!(", {}", self.about_right(*planned, tried)),
+                Verdict::TooEarly | Verdict::TooLate => {
+                    let times = three_digits(times);
+                    format!(", {} (up to {times} times as long as the fastest path)", verdict.words())
+                }
             });
             format!("; by {by} {who} {}{judged}", planned.words(self.switch, tried))
         };
@@ -279,6 +303,24 @@ mod tests {
         ] {
             assert!(said.contains(part), "no {part}: {said}");
         }
+    }
+
+    #[test]
+    fn a_change_near_the_last_number_of_rows_is_not_said_to_lose_nothing_where_its_path_is_slower_there() {
+        // A full scan is nowhere the fastest, and takes twice as long at the most rows.
+        let said = |planned, most: f64| {
+            let before = vec![(10.0, 0.1), (20_000.0, 4.0), (50_000.0, 10.0)];
+            let after = vec![(10.0, most), (20_000.0, most), (50_000.0, most)];
+            Turn { before, after, planned: vec![("now", planned)], ..turn(Crossing::Never) }.sentence(TRIED)
+        };
+        let near = said(Planned::From(40_000), 20.0);
+        let end = "from 40\u{202f}000 rows (40.0 %) on, about right, but at 50\u{202f}000 rows (50.0 %) its path takes \
+                   2.00 times as long as the fastest.";
+        assert!(near.ends_with(end), "{near}");
+        let never = said(Planned::Never, 20.0);
+        assert!(never.ends_with("does not take it up to 50\u{202f}000 rows (50.0 %), about right."), "{never}");
+        let even = said(Planned::From(40_000), 11.0);
+        assert!(even.ends_with(" on, about right."), "within what medians tell apart: {even}");
     }
 
     #[test]

@@ -95,7 +95,8 @@ fn report(setting: &Setting<'_>, found: impl IntoIterator<Item = Finding>, journ
     journal.find_all(found.into_iter().map(|finding| findings::on(path.as_deref(), finding)));
 }
 
-/// One case a zone: the first span, the last span, and half the workers in each. Gives whether any is kept.
+/// One case a zone: the first span, the last span, and the workers shared out to both, an odd one to the last. Gives
+/// whether any is kept.
 fn zones(
     zones: &[Zone],
     setting: &Setting<'_>,

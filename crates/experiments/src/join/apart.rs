@@ -92,10 +92,11 @@ fn report_serialized(found: &[Measured], journal: &mut dyn Journal) {
         }
         let gains = beside().filter_map(|case| case.gain(found));
         let Some(best) = gains.max_by(f64::total_cmp).filter(|best| *best < SAME) else { continue };
-        let and = if alone.group.name.is_empty() { String::new() } else { format!(" and {}", alone.group.name) };
+        let group = if alone.group.name.is_empty() { String::new() } else { format!(", {}", alone.group.name) };
         let message = format!(
-            "With direct reads{and}, batching or prefetching gains nothing ({} times at best): blocks are known ahead \
-             and read one after the other all the same.",
+            "With direct reads{group} and {} % of the rows out of order, batching or prefetching gains nothing ({} \
+             times at best): blocks are known ahead and read one after the other all the same.",
+            alone.rand,
             three_digits(best)
         );
         journal.find(row::ANSWER_SERVER_SERIALIZED.of(message));

@@ -18,6 +18,9 @@ use crate::machine::{Change, Machine};
 /// Fewest windows from which the rate's spread is given.
 const WINDOWS_FOR_SPREAD: usize = 5;
 
+/// Part by which a rate may be above the one that was asked for: more shows in three digits.
+const EXCESS_MAX: f64 = 0.005;
+
 const BY_LOOP: &str = "counted by the read loop";
 
 /// How latencies were obtained.
@@ -73,7 +76,9 @@ fn whole(reading: &Reading, (job, source): (&Job<'_>, &Source), counted: Option<
     let outcome = &reading.outcome;
     let windows = outcome.latency.windows();
     let latencies = latencies(outcome, source, |meter, spec, source| meter.metric(spec, source));
-    let mut case = case((job, source), latencies, &windows.rates(), (outcome.latency.reads(), outcome.elapsed));
+    let (count, elapsed) = (outcome.latency.reads(), outcome.elapsed);
+    let rates = of_schedule(count, elapsed, job).unwrap_or_else(|| rates(&windows.rates(), count, elapsed, job));
+    let mut case = case((job, source), latencies, rates, (count, elapsed));
     case.timeline = windows.timeline(0..windows.closed().len());
     let per_read = |cpu: Nanos| {
         let source = "process CPU clock, user and system, over all reads issued";
@@ -102,7 +107,8 @@ fn of_segment(outcome: &LoopOutcome, part: Range<usize>, (job, source): (&Job<'_
     });
     let count: u64 = own.iter().map(Window::reads).sum();
     let elapsed = windows.elapsed(part.clone());
-    let mut case = case((job, source), latencies, &windows.rates()[part.clone()], (count, elapsed));
+    let rates = rates(&windows.rates()[part.clone()], count, elapsed, job);
+    let mut case = case((job, source), latencies, rates, (count, elapsed));
     case.timeline = windows.timeline(part);
     if let Some(cpu) = own.iter().filter_map(|window| window.cpu).reduce(|one, other| one + other) {
         let source = "process CPU clock, user and system, over the reads of the segment";
@@ -132,12 +138,12 @@ fn latencies(
 fn case(
     (job, source): (&Job<'_>, &Source),
     latencies: Vec<Metric>,
-    window_rates: &[f64],
+    rates: Vec<Metric>,
     (count, elapsed): (u64, Nanos),
 ) -> Case {
     let mut case = Case::new(job.parameters.clone());
     case.metrics = latencies;
-    case.metrics.extend(rates(window_rates, count, elapsed, job));
+    case.metrics.extend(rates);
     case.metrics.push(reads::ELAPSED.single(&source.clock, elapsed.as_seconds()));
     case.metrics.push(reads::READS.count(BY_LOOP, count));
     case
@@ -147,7 +153,7 @@ fn rates(rates: &[f64], reads: u64, elapsed: Nanos, job: &Job<'_>) -> Vec<Metric
     if reads == 0 || elapsed == Nanos::ZERO {
         return Vec::new();
     }
-    let block_mib = job.plans[0].block_size as f64 / f64::from(1 << 20);
+    let block_mib = block_mib(job);
     let whole = reads as f64 / elapsed.as_seconds();
     let of = |spec: &Spec, scale: f64| {
         let samples: Vec<f64> = rates.iter().map(|rate| rate * scale).collect();
@@ -157,6 +163,19 @@ fn rates(rates: &[f64], reads: u64, elapsed: Nanos, job: &Job<'_>) -> Vec<Metric
         windows.unwrap_or_else(|| spec.single("reads completed over elapsed time", whole * scale))
     };
     vec![of(&reads::IOPS, 1.0), of(&reads::BANDWIDTH, block_mib)]
+}
+
+/// The rate of an open loop with few reads. Its first read begins at once, so that more reads than it was asked for end
+/// in the time that they take: each stands for the time until the next one is meant to start.
+fn of_schedule(count: u64, elapsed: Nanos, job: &Job<'_>) -> Option<Vec<Metric>> {
+    let asked: f64 = job.plans.iter().filter_map(|plan| plan.rate).sum();
+    let is_above = asked > 0.0 && count as f64 > asked * elapsed.as_seconds() * (1.0 + EXCESS_MAX);
+    let of = |spec: &Spec, scale: f64| spec.single("reads completed over the time of their schedule", asked * scale);
+    is_above.then(|| vec![of(&reads::IOPS, 1.0), of(&reads::BANDWIDTH, block_mib(job))])
+}
+
+fn block_mib(job: &Job<'_>) -> f64 {
+    job.plans[0].block_size as f64 / f64::from(1 << 20)
 }
 
 /// What the kernel counted.

@@ -18,6 +18,9 @@ const LAZY_TAIL: f64 = 10.0;
 /// Fewest first reads from which anything is concluded: below, one slow read is the whole result.
 const FIRST_READS_MIN: u64 = 16;
 
+/// Which levels served reads whose tier is mixed.
+const MIXED: &str = "mixed: memory served some of the reads, storage the others";
+
 /// The sentences for one path.
 pub(super) fn report(path: &str, measured: &[(Pass, u64, Measured)]) -> Vec<Finding> {
     let of =
@@ -25,19 +28,33 @@ pub(super) fn report(path: &str, measured: &[(Pass, u64, Measured)]) -> Vec<Find
     let latency = |pass: Pass| of(pass)?.metric(&reads::READ_LATENCY).map(|metric| metric.statistics);
     // Blocks that the page cache could not hold came from storage in its pass too: their time is not that of the cache.
     let cached = latency(Pass::PageCached).filter(|_| !of(Pass::PageCached).is_some_and(Measured::is_of_device));
+    let verdict = of(Pass::PageCached).and_then(|pass| pass.verdict.as_ref());
+    let cached = cached.map(|latency| Cached {
+        median: latency.median,
+        is_mixed: verdict.is_some_and(|verdict| matches!(verdict.tier, Tier::Mixed { .. })),
+    });
     if let (Some(again), Some(hot)) = (of(Pass::StorageCached), latency(Pass::StorageCached)) {
         // Where a cache of this host answered the second time, the first says nothing of the storage.
         let first = latency(Pass::FirstTouch).filter(|_| again.is_of_device());
         let first = first.and_then(|first| first_touch(first, hot));
         let all = [tier(path, again, hot), published(hot, cached, again), first];
         all.into_iter().flatten().collect()
-    } else if let Some(cached) = cached {
-        let message =
-            format!("One block of {path} from the page cache takes {}: memory, not storage.", micros(cached.median));
-        vec![row::ANSWER_ROUNDTRIP.of(message)]
+    } else if let Some(Cached { median, is_mixed }) = cached {
+        let takes = micros(median);
+        vec![row::ANSWER_ROUNDTRIP.of(match is_mixed {
+            true => format!("One block of {path} in the page-cached pass takes {takes}, {MIXED}."),
+            false => format!("One block of {path} from the page cache takes {takes}: memory, not storage."),
+        })]
     } else {
         Vec::new()
     }
+}
+
+/// What a block takes in the page-cached pass, in µs, and whether the page cache served only a part of the reads.
+#[derive(Clone, Copy)]
+struct Cached {
+    median: f64,
+    is_mixed: bool,
 }
 
 fn micros(value: f64) -> String {
@@ -65,13 +82,14 @@ fn tier(path: &str, again: &Measured, hot: Statistics) -> Option<Finding> {
     Some(row::ANSWER_ROUNDTRIP.of(message))
 }
 
-fn published(hot: Statistics, cached: Option<Statistics>, again: &Measured) -> Option<Finding> {
+fn published(hot: Statistics, cached: Option<Cached>, again: &Measured) -> Option<Finding> {
     if again.verdict.as_ref().is_none_or(|verdict| verdict.tier != Tier::Storage) {
         return None;
     }
-    let cached = cached.map_or(String::new(), |cached| {
-        let published = roundtrip::PAGE_CACHE.value;
-        format!("; the published page cache took {published} µs, this one {}", micros(cached.median))
+    let published = roundtrip::PAGE_CACHE.value;
+    let cached = cached.map_or(String::new(), |Cached { median, is_mixed }| match is_mixed {
+        true => format!("; a block in the page-cached pass took {}, {MIXED}", micros(median)),
+        false => format!("; the published page cache took {published} µs, this one {}", micros(median)),
     });
     let (san, nfs) = (roundtrip::SAN.value / hot.median, roundtrip::NFS.value / hot.median);
     let message = format!(

@@ -14,6 +14,9 @@ use crate::exact::{Chosen, Exact, TracedReads, Watching};
 use crate::refusal::why;
 use crate::sampler::Texts;
 
+/// How long a question that is under way may hold up the account at the end.
+const ACCOUNTED_WITHIN: Duration = Duration::from_millis(200);
+
 impl Watch {
     /// Watches every wait of the chosen sessions for a time, or until the wish to stop: nothing is sampled. `announce`
     /// gets what that will cost before it begins; `each` is called about once in [`EXACT_NAP`], and breaks it off.
@@ -36,6 +39,10 @@ impl Watch {
         while self.question.is_some() {
             thread::sleep(EXACT_NAP);
             self.take_late_answer(Duration::ZERO).map_err(|error| why(&error))?;
+        }
+        // Before the sessions are watched: changes find room for a moment alone.
+        if let Err(error) = self.begin_counters() {
+            self.begun.counters = Err(why(&error));
         }
         self.follow(&mut exact);
         if exact.is_empty() {
@@ -68,17 +75,27 @@ impl Watch {
         exact.drain();
         // To end the tracing takes a moment, which is not watched any more.
         let (ended, is_traced) = (watchpoint::now(), self.tracing.absent().is_none());
-        // To add the changes up takes longer: where the server answers now, its account ends here too.
+        // To add the changes up takes longer: where the server answers now, what it counts ends here too.
         self.tracing.halt();
-        let account = self.sampler.as_mut().and_then(|sampler| ActiveTime::now(sampler.session()).ok());
+        let account = self.account_now();
+        let counters = if account.is_some() { self.counters_now() } else { None };
         self.tracing.finish().into_iter().for_each(|(_, more)| traced.add(more));
         // What was watched until then has its names from it all the same.
         if let Some(memory) = self.memory.as_mut().ok().or(self.former.as_mut()) {
             let traced = is_traced.then_some(traced);
             let watching = exact.finish(memory, &mut self.profile, clock, (ended, traced));
-            self.watching = Some(Watching { account, ..watching });
+            self.watching = Some(Watching { account, counters, ..watching });
         }
         Ok(())
+    }
+
+    /// The server's account of its sessions' time, where it gives one now. A wish to stop ends all other questions.
+    fn account_now(&mut self) -> Option<Result<ActiveTime, String>> {
+        // The session may be with a question.
+        let _ = self.take_late_answer(ACCOUNTED_WITHIN);
+        let session = self.sampler.as_mut()?.session();
+        session.abandon().ok()?;
+        ActiveTime::now(session).ok()
     }
 
     /// Looks for sessions that are new, and for names and texts. Where the server does not answer, names are lacking.
@@ -94,5 +111,22 @@ impl Watch {
         if let Ok(memory) = &self.memory {
             exact.follow(memory, at);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::watch::tests::watch;
+
+    #[test]
+    fn the_account_of_a_watch_that_a_signal_ends_does_not_wait_until_all_is_added_up() {
+        let mut watch = watch();
+        let session = watch.sampler.as_mut().unwrap().session();
+        session.stop_flag().store(true, Ordering::Relaxed);
+        assert!(ActiveTime::now(session).is_err_and(|error| error.is_stop()), "it ends other questions");
+        assert!(watch.account_now().is_some() && watch.counters_now().is_some_and(|counters| counters.is_ok()));
     }
 }

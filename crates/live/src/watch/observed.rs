@@ -51,28 +51,45 @@ impl Watch {
         // One that has not come by now is waited for no longer.
         (self.question, self.further) = (None, None);
         let own = self.own_time().saturating_sub(self.begun.own);
-        let (account, counters) = (self.begun.account.clone(), self.begun.counters.clone());
-        let (at_end, mut now) = (self.watching.as_mut().and_then(|watching| watching.account.take()), None);
+        let account = self.begun.account.clone();
+        let (at_end, counted) = match &mut self.watching {
+            Some(watching) => (watching.account.take(), watching.counters.take()),
+            None => (None, None),
+        };
+        let mut now = None;
         if let Some(sampler) = &mut self.sampler {
             let session = sampler.session();
             let is_there = session.is_rehearsal() || session.abandon().is_ok();
             let ask = || ActiveTime::now(session).unwrap_or_else(|_| Err(gone()));
             now = is_there.then(|| at_end.unwrap_or_else(ask));
         }
-        self.hear_rest();
-        let db_time = match now.clone() {
+        let is_there = now.is_some();
+        // Before what takes longer: nothing is sampled meanwhile, and the server counts on.
+        let counted = counted.or_else(|| if is_there { self.counters_now() } else { None });
+        let counters = match &self.begun.counters {
+            Ok(_) => counted.unwrap_or_else(|| Err(gone())),
+            Err(reason) => Err(reason.clone()),
+        };
+        let db_time = match now {
             Some(now) => account.and_then(|before| now?.since(&before, own)),
             None => account.and(Err(gone())),
         };
-        let session = self.sampler.as_mut().filter(|_| now.is_some()).map(SqlSampler::session);
-        let asked = session.map(|session| self.tracing.ask(session).map(|()| session));
-        let counters = match (counters, asked) {
-            (Err(reason), _) => Err(reason),
-            (Ok(source), Some(Ok(session))) => source.since(session).unwrap_or_else(|_| Err(gone())),
-            (Ok(_), _) => Err(gone()),
-        };
+        self.hear_rest();
+        if let Some(sampler) = self.sampler.as_mut().filter(|_| is_there) {
+            // A relation without a name has its path.
+            let _ = self.tracing.ask(sampler.session());
+        }
         let db_time = db_time.and_then(|account| self.of_sampled_time(account));
         Closing { db_time: Some(db_time), counters: Some(counters) }
+    }
+
+    /// What the server has counted of statements since it was asked first; `None` where it does not answer.
+    pub(super) fn counters_now(&mut self) -> Option<Result<Counted, String>> {
+        let session = self.sampler.as_mut()?.session();
+        match &self.begun.counters {
+            Ok(source) => source.since(session).ok(),
+            Err(reason) => Some(Err(reason.clone())),
+        }
     }
 
     /// Time that the server worked for our session.
@@ -211,6 +228,7 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
+    use profile::tables::sampled::Counters;
     use server::Statements;
 
     use super::*;
@@ -232,8 +250,12 @@ mod tests {
     fn what_the_server_works_while_an_exact_watch_is_added_up_is_not_in_its_account() {
         let mut watch = watch();
         watch.begun.account = Ok(ActiveTime::sample(10.0));
-        watch.watching = Some(Watching { account: Some(Ok(ActiveTime::sample(12.5))), ..Watching::default() });
-        assert_eq!(watch.close().db_time, Some(Ok(Ticks::from_micros(2_500_000))));
+        let counted: Counted = [(7, (Counters { executions: 3, ..Counters::default() }, "SELECT 1".into()))].into();
+        let (account, counters) = (Some(Ok(ActiveTime::sample(12.5))), Some(Ok(counted.clone())));
+        watch.watching = Some(Watching { account, counters, ..Watching::default() });
+        let closing = watch.close();
+        assert_eq!(closing.db_time, Some(Ok(Ticks::from_micros(2_500_000))));
+        assert_eq!(closing.counters, Some(Ok(counted)), "nor in what it counts");
     }
 
     #[test]

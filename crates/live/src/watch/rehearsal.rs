@@ -28,6 +28,7 @@ impl Watch {
         if let Some(sampler) = watch.sampler.as_mut().filter(|_| settings.traces_reads) {
             TracedServer::rehearse_begin(sampler.session())?;
         }
+        watch.begin_counters()?;
         let [few, many] = [settings.rate.unwrap_or(RATE).min(RATE_MAX), 1.0 / ASK_EVERY.as_secs_f64()];
         statements.remark(&format!(
             "{few} times a second, at varying intervals; where the server's memory can be read, {many} times a second, \
@@ -86,6 +87,9 @@ mod tests {
         let script = statements.script();
         let place = |part: &str| script.find(part).unwrap_or_else(|| panic!("no {part} in {script}"));
         assert!(place("io_method") < place("50 times a second"), "once");
+        // What else is asked takes its time, which is no time of samples.
+        let counters = place("pg_stat_statements(false)");
+        assert!(place("io_method") < counters && counters < place("50 times a second"), "{script}");
         assert!(place("where I/O workers read the files:") < place("pg_aios"), "{script}");
         assert!(place("pg_aios") < place("whose relation has no name yet:"), "{script}");
         assert!(place("whose relation has no name yet:") < place("pg_filenode_relation"), "{script}");

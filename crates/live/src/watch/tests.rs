@@ -25,7 +25,9 @@ pub(super) const SETTINGS: Settings = Settings {
 pub(super) fn watch() -> Watch {
     let address = Address::parse("postgres://me@localhost/shop").unwrap();
     let sampler = SqlSampler::rehearsal(&address, (Statements::default(), 18)).unwrap();
-    Watch::over(&address, sampler, SETTINGS, (Instruments::default(), Arc::default())).unwrap()
+    let mut watch = Watch::over(&address, sampler, SETTINGS, (Instruments::default(), Arc::default())).unwrap();
+    watch.begin_counters().unwrap();
+    watch
 }
 
 pub(super) fn ago(seconds: u64) -> Instant {

@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use super::ranked::{Ranked, is_ranked};
 use crate::case::{Case, Parameters};
-use crate::schema::calibrate::parameters as plan;
+use crate::schema::calibrate::{parameters as plan, what_would_help};
 use crate::schema::lio::parameters::SUBJECT;
 use crate::sorting;
 
 /// What `calibrate` finds out about a query, a set, a path or a switch. It identifies no case: what was asked does, and
-/// which plans were ended at a limit (`ended`). Their times are bounds, and no time is held against a bound.
+/// which plans were ended at a limit (`ended`). Their times are bounds, and no time is held against a bound. Of the
+/// words on a remedy, what would help does too.
 const FOUND_OF_PLANS: [&str; 6] = [
     plan::CHOSEN_BY.name,
     plan::NODE_NOW.name,
@@ -158,7 +159,7 @@ fn pair_without<'a>(before: &'a [Case], after: &'a [Case], changes: Vec<Change>,
 
 /// The parameters without those that are set aside, as one text in which their order does not matter. A database that
 /// was updated has its former name, and a set whose name is a rank has its constants in place of it. `None` where these
-/// are not known: then nothing tells which set of another run it is.
+/// are not known: then nothing tells which set of another run it is. A remedy has what would help behind all others.
 fn reduced(parameters: &Parameters, changes: &[Change], updates: &[Update], ranked: &Ranked) -> Option<String> {
     let constants = if is_ranked(parameters) { Some(ranked.constants(parameters)?.to_string()) } else { None };
     let is_set_aside = |name: &str| changes.iter().any(|change| change.parameter == name);
@@ -171,7 +172,14 @@ fn reduced(parameters: &Parameters, changes: &[Change], updates: &[Update], rank
     sorting::ascending(&mut kept);
     // As a list of JSON texts no name or value can be mistaken for the border between two.
     let texts = kept.into_iter().flat_map(|(name, value)| [name.clone(), value]).chain(constants);
-    Some(Value::from(texts.collect::<Vec<_>>()).to_string())
+    Some(Value::from(texts.chain(remedy(parameters)).collect::<Vec<_>>()).to_string())
+}
+
+/// What would help by a remedy: the times of another one on the same query are those of another plan.
+fn remedy(parameters: &Parameters) -> Option<String> {
+    let is_remedy = parameters.get(plan::PART.name).is_some_and(|part| part == "remedy");
+    let words = parameters.get(plan::ADVICE.name).and_then(Value::as_str).filter(|_| is_remedy)?;
+    Some(what_would_help(words).to_string())
 }
 
 /// Whether a parameter is what the run found and not what it was asked: the best depth and how it is read, the tier,

@@ -1,14 +1,29 @@
 //! What a verdict lacks where a side has too few samples, and which option of the experiment gives more of them.
 
 use super::resample::{SAMPLES_MIN, WINDOWS_MIN};
-use crate::schema::{calibrate, disk, join, ladder, lio, scan};
+use crate::schema::{calibrate, disk, join, ladder, lio, reads, scan};
 
-/// How many samples a verdict needs, and what to do to have them, in sentences. A caller shows it where a metric
-/// has `Verdict::TooFewSamples`; `experiment` is the one that both runs are of.
-pub fn needed(experiment: &str) -> String {
+/// How many samples a verdict needs, and what to do to have them, in sentences. A caller shows it where these metrics
+/// have `Verdict::TooFewSamples`; `experiment` is the one that both runs are of.
+pub fn needed<'a>(experiment: &str, metrics: impl IntoIterator<Item = &'a str>) -> String {
+    let (of_workers, others): (Vec<&str>, Vec<&str>) =
+        metrics.into_iter().partition(|metric| reads::WORKER_ELAPSED.name == *metric);
+    let is_over_time = [disk::EXPERIMENT.name, ladder::EXPERIMENT.name].contains(&experiment);
+    let over_time = match is_over_time && !others.is_empty() {
+        true => format!(", and one on reads over time needs {WINDOWS_MIN} windows of 100 ms or more"),
+        false => String::new(),
+    };
+    let by_option = (!others.is_empty()).then(|| advice(experiment));
+    let by_none = of_workers.first().map(|metric| format!("{metric} has one for each worker, however long the run."));
+    let all: Vec<String> = by_option.into_iter().chain(by_none).collect();
+    format!("Too few: a verdict needs {SAMPLES_MIN} samples on each side{over_time}. {}", all.join(" "))
+}
+
+/// Which option of the experiment gives more samples.
+fn advice(experiment: &str) -> String {
     let is = |known: &str| known == experiment;
     let repeat = format!("Repeat the runs with --repeat {SAMPLES_MIN} or more");
-    let advice = match () {
+    match () {
         () if is(disk::EXPERIMENT.name) => "Repeat the runs with --duration 1s or more.".into(),
         () if is(join::EXPERIMENT.name) => format!("{repeat}."),
         // A case that takes long ends before it has all the samples that were asked for.
@@ -23,18 +38,25 @@ pub fn needed(experiment: &str) -> String {
             "No option of {experiment} gives more samples: repeat each run, and see whether the values of one lie \
              apart from those of the other."
         ),
-    };
-    let over_time = match [disk::EXPERIMENT.name, ladder::EXPERIMENT.name].contains(&experiment) {
-        true => format!(", and one on reads over time needs {WINDOWS_MIN} windows of 100 ms or more"),
-        false => String::new(),
-    };
-    format!("Too few: a verdict needs {SAMPLES_MIN} samples on each side{over_time}. {advice}")
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::schema::EXPERIMENTS;
+
+    fn needed(experiment: &str) -> String {
+        super::needed(experiment, ["read_latency"])
+    }
+
+    #[test]
+    fn no_option_is_advised_for_what_has_one_sample_for_each_worker() {
+        let of_workers = "worker_elapsed has one for each worker, however long the run.";
+        let alone = super::needed("disk", ["worker_elapsed"]);
+        assert_eq!(alone, format!("Too few: a verdict needs 5 samples on each side. {of_workers}"));
+        let both = super::needed("disk", ["worker_elapsed", "read_latency", "worker_elapsed"]);
+        assert_eq!(both, format!("{} {of_workers}", needed("disk")));
+    }
 
     #[test]
     fn a_verdict_that_lacks_samples_says_how_many_and_names_no_option_that_the_experiment_lacks() {

@@ -287,12 +287,12 @@ fn a_verdict_or_a_plan_that_changed_between_two_calibrations_does_not_keep_a_que
     let before = run_of(vec![
         query("orders", ["Index Scan", "faster"]),
         query("customers", ["Index Scan", "faster"]),
-        remedy("statistics"),
+        remedy("the row estimate of Seq Scan is off by a factor of 40: ANALYZE"),
     ]);
     let after = run_of(vec![
         query("customers", ["Index Scan", "faster"]),
         query("orders", ["Bitmap Heap Scan", "undecided"]),
-        remedy("an index"),
+        remedy("the row estimate of Seq Scan is off by a factor of 41: ANALYZE"),
     ]);
     let comparison = compare(&before, &after);
     assert!(comparison.only_before.is_empty() && comparison.only_after.is_empty(), "{comparison:?}");
@@ -303,6 +303,24 @@ fn a_verdict_or_a_plan_that_changed_between_two_calibrations_does_not_keep_a_que
         .collect();
     assert_eq!(found, [vec!["plan_then", "verdict"], vec![], vec!["advice"]]);
     assert_eq!(comparison.cases[0].outcomes[1].after, Some(json!("undecided")));
+}
+
+#[test]
+fn remedies_of_one_query_by_other_means_are_not_held_against_each_other() {
+    let counts = |remedies: [&str; 2]| {
+        let run = |advice: &str| {
+            let remedy = [("part", json!("remedy")), ("query", json!("orders")), ("advice", json!(advice))];
+            let cases = [&remedy[..], &[("part", json!("state"))]];
+            run_of(cases.map(|parameters| case_of(parameters, vec![reads::IOPS.single("count", 1.0)])).into())
+        };
+        let [before, after] = remedies.map(run);
+        let comparison = compare(&before, &after);
+        [comparison.cases.len(), comparison.only_before.len(), comparison.only_after.len()]
+    };
+    let scattered = |blocks: &str| format!("the rows of Seq Scan lie scattered, {blocks} blocks a row: CLUSTER");
+    assert_eq!(counts([&scattered("0.95"), &scattered("0.93")]), [2, 0, 0]);
+    let off = "the row estimate of Seq Scan is off by a factor of 40: ANALYZE";
+    assert_eq!(counts([&scattered("0.95"), off]), [1, 1, 1]);
 }
 
 #[test]

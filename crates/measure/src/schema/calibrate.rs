@@ -67,6 +67,9 @@ metrics! {
         its limit";
     TIME_THEN = "time_then", Milliseconds, "a query by the set, or another plan; of a set the sum over its queries \
         of `time_now` times `ratio`; of a plan that was ended, its limit";
+    TIME_BY_TURNS = "time_by_turns", Milliseconds, "of a query whose `ratio` is 1 because its times differ by less \
+        than two readings of one time do: its time by the set as it is in the sum over the set's queries, `time_now` \
+        times the median ratio of its turns";
     RATIO = "ratio", Ratio, "time by the set over time by the server's own constants: of a query the median of its \
         turns, of a set the geometric mean of its queries";
     RATIO_LOW = "ratio_low", Ratio, "lower end of its interval of 95 %";
@@ -97,6 +100,12 @@ pub const SET_CONSTANTS: [&str; 5] =
 /// How the names of sets begin whose number is a rank: the best of those that were only tried. In another run, the same
 /// name stands for another set.
 pub const RANKED: &str = "tried-";
+
+/// What would help, of the words of a remedy on it: behind the step and the figures by which it was found, which differ
+/// from run to run.
+pub fn what_would_help(remedy: &str) -> &str {
+    remedy.rsplit_once(": ").map_or(remedy, |(_, help)| help)
+}
 
 /// The settings of a set.
 const SETTINGS: Stems = Stems::OneOf(&SET_CONSTANTS);

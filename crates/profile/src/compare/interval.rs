@@ -4,7 +4,8 @@
 //! ended, and the time of a session is cut where the last such call or wait before the border ended: none is in two.
 //!
 //! Where conditions are given, the time of a session is the CPU time of calls and the waits for which they hold, and no
-//! more: nothing is unaccounted for. All calls of the interval still count, so that a time has its executions.
+//! more: nothing is unaccounted for. All calls of the interval still count, so that a time has its executions. Samples
+//! still stand for the time in which they were taken; the server's own account is of all its work, and closes no part.
 
 use super::executions::Executions;
 use super::side::Side;
@@ -135,7 +136,7 @@ impl Cut {
                 _ => format!("no stamp of the wall clock in the trace tells which calls and waits belong to {name}"),
             });
         }
-        let whole = std::mem::take(&mut ingested.profile);
+        let mut whole = std::mem::take(&mut ingested.profile);
         let unplaced = Problem::without_place(ProblemKind::PlacedByNeighbour, self.unstamped);
         let accounted = Accounted {
             context: whole.context,
@@ -144,6 +145,8 @@ impl Cut {
             clocks: whole.first_clock.zip(whole.last_clock),
         };
         ingested.profile = self.collector.finish(accounted);
+        whole.sampled.iter_mut().for_each(|sampled| sampled.db_time_of_server = None);
+        ingested.profile.sampled = whole.sampled;
         Ok(Side { name, ingested, executions: self.executions })
     }
 
@@ -339,5 +342,37 @@ impl Observer for Cut {
         let first = before.unwrap_or(segment.first).clamp(segment.first, segment.last);
         let Some(last) = last.map(|last| last.min(segment.last)).filter(|last| *last >= first) else { return };
         self.collector.segment(context, &segment.part(first, last));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::Profile;
+    use crate::tables::sampled::Sampled;
+
+    #[test]
+    fn a_part_of_samples_still_says_how_long_they_were_taken_and_is_closed_to_no_account() {
+        let seconds = |seconds: i64| Ticks::from_micros(seconds * 1_000_000);
+        let (time, account) = (seconds(60), Some(seconds(117)));
+        let sampled = Sampled { time, db_time: seconds(100), db_time_of_server: account, ..Sampled::default() };
+        let ingested = Ingested {
+            profile: Profile { sampled: Some(Box::new(sampled)), ..Profile::default() },
+            source: None,
+            files: Vec::new(),
+            begun: Vec::new(),
+            problems: Vec::new(),
+            findings: Vec::new(),
+            is_broken_off: false,
+            folded: None,
+            folded_as_once: None,
+            left_out: 0,
+            lists_unread: false,
+        };
+        let mut cut = Cut::new(Interval::default(), None, seconds(1));
+        cut.kept = 1;
+        let side = cut.finish("recording", ingested).unwrap();
+        let sampled = side.ingested.profile.sampled.unwrap();
+        assert_eq!((sampled.time, sampled.missed()), (time, None));
     }
 }

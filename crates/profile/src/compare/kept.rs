@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use measure::compare::{Amount, ProfileComparison, ProfileSide, StatementAlone, TimeChange};
 use measure::schema::profile::findings as row;
+use measure::schema::sampled;
 use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Case, Finding, Run, Severity};
@@ -21,6 +22,10 @@ use crate::tables::{Plan, PlanRow};
 /// What the document of a run says.
 struct Kept {
     side: ProfileSide,
+    /// Of samples, whether the server has an account of them.
+    has_account: Option<bool>,
+    /// Whether every wait was seen: then the profile closes by itself, and the account has nothing more.
+    is_exact: bool,
     /// Count, where there is one, and time by class, and by event in it.
     times: BTreeMap<(String, Option<String>), (Option<u64>, Ticks)>,
     statements: HashMap<String, Statement>,
@@ -54,7 +59,8 @@ fn key_of(id: &str) -> &str {
 
 /// Compares the profiles that two runs kept.
 pub fn compare_kept(before: &Run, after: &Run, top: usize) -> ProfileComparison {
-    let sides = [before, after].map(Kept::of);
+    let mut sides = [before, after].map(Kept::of);
+    leave_out_one_account(&mut sides);
     let mut found = ProfileComparison {
         before: sides[0].side.clone(),
         after: sides[1].side.clone(),
@@ -70,6 +76,20 @@ pub fn compare_kept(before: &Run, after: &Run, top: usize) -> ProfileComparison 
     let warnings = |run: &Run| run.findings.iter().filter(matters).cloned().collect();
     found.warnings = (warnings(before), warnings(after));
     found
+}
+
+/// Of two profiles of samples, of which the server's account closes one alone, takes off what that account has more, as
+/// where the samples themselves are compared.
+fn leave_out_one_account(sides: &mut [Kept; 2]) {
+    match sides.each_ref().map(|side| side.has_account) {
+        [Some(first), Some(second)] if first != second => {}
+        _ => return,
+    }
+    let rest: (String, Option<String>) = (Class::UnaccountedBetween.key().into(), None);
+    for one in sides.iter_mut().filter(|one| one.has_account == Some(true) && !one.is_exact) {
+        let missed = one.times.remove(&rest).map_or(Ticks::ZERO, |(_, total)| total);
+        one.side.interval_us -= missed.micros();
+    }
 }
 
 fn add_times(found: &mut ProfileComparison, sides: &[Kept; 2]) {
@@ -131,8 +151,11 @@ fn add_statements(found: &mut ProfileComparison, sides: &[Kept; 2]) {
 
 impl Kept {
     fn of(run: &Run) -> Kept {
+        let sampling = run.cases_where("table", "sampling").next();
         let mut kept = Kept {
             side: side(run),
+            has_account: sampling.map(|case| sampled::DB_TIME_OF_SERVER.in_case(case).is_some()),
+            is_exact: sampling.is_some_and(|case| sampled::CHANGES.in_case(case).is_some()),
             times: BTreeMap::new(),
             statements: HashMap::new(),
             texts: HashMap::new(),
@@ -293,6 +316,39 @@ mod tests {
         assert_eq!(counts, [("1", None, Some(3)), ("2", Some(0), Some(0))]);
         let document = serde_json::to_value(&found.statements[0]).unwrap();
         assert!(document["before"].get("count").is_none() && document["after"]["count"] == 3, "{document}");
+    }
+
+    #[test]
+    fn the_account_of_one_kept_profile_alone_is_no_difference_between_two() {
+        let profile = |account: Option<f64>, changes: Option<u64>| {
+            let case = |parameters: &[(&str, &str)], metrics| {
+                let parameters: Parameters =
+                    parameters.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect();
+                Case { metrics, ..Case::new(parameters) }
+            };
+            let mut sampling = vec![sampled::SAMPLED.single("clock", 6e7), sampled::DB_TIME.single("samples", 1e8)];
+            sampling.extend(account.map(|of| sampled::DB_TIME_OF_SERVER.single("server", of)));
+            sampling.extend(changes.map(|count| sampled::CHANGES.count("watchpoints", count)));
+            let missed = account.map_or(0.0, |of| of - 1e8);
+            let total = |micros: f64| vec![schema::TOTAL.single("samples", micros)];
+            let cases = vec![
+                case(&[("table", "sampling")], sampling),
+                case(&[("table", "summary")], vec![schema::INTERVAL.single("samples", 1e8 + missed)]),
+                case(&[("table", "class"), ("class", "cpu")], total(1e8)),
+                case(&[("table", "class"), ("class", "unaccounted-between")], total(missed)),
+            ];
+            Run { cases, ..run(&[]) }
+        };
+        let times = |before: &Run, after: &Run| {
+            let found = compare_kept(before, after, 10);
+            let response = &found.response_time;
+            (response.before.total_us, response.after.total_us, found.before.interval_us)
+        };
+        let (closed, open) = (profile(Some(1.17e8), None), profile(None, None));
+        assert_eq!(times(&closed, &open), (1e8, 1e8, 1e8));
+        assert_eq!(times(&closed, &profile(Some(1e8), None)), (1.17e8, 1e8, 1.17e8));
+        // There the rest is none of the account's.
+        assert_eq!(times(&profile(Some(1.17e8), Some(9)), &open), (1.17e8, 1e8, 1.17e8));
     }
 
     #[test]

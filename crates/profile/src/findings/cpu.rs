@@ -107,9 +107,18 @@ fn what_to_do(
         () if gets > 0 && micros_per_get <= LIO_USUAL_MAX => {
             "Let it touch fewer blocks: a suitable index, rows clustered in the order in which they are read."
         }
-        () => "Gets do not explain that much CPU: look at the lines of its plan and at the functions that it calls.",
+        () => return Some(unexplained(profile)),
     };
     Some(advice.into())
+}
+
+/// That gets do not explain the CPU, and what it may be instead.
+fn unexplained(profile: &Profile) -> String {
+    let held = profile.sampled.as_ref().and_then(|sampled| sampled.held_by_cpu());
+    let held = held.map_or(String::new(), |held| format!(", which holds {held}"));
+    format!(
+        "Gets do not explain that much CPU{held}: look at the lines of its plan and at the functions that it calls."
+    )
 }
 
 /// Whether a statement changes rows and gets most of its blocks for that: no index finds them sooner.

@@ -13,7 +13,9 @@ pub fn hash_of_head(head: &[u8]) -> u64 {
 }
 
 /// What other files have, and what they are then.
-const SIGNS: [(&[u8], &str); 16] = [
+const SIGNS: [(&[u8], &str); 17] = [
+    // Before all others: the texts of statements stand on such a page too.
+    (b"<title>readpath", "it is a page that readpath made: give the runs or the traces that it was made from"),
     (b"STATSPACK report for", STATSPACK),
     (b"WORKLOAD REPOSITORY", AWR),
     (b"AWR Report for", AWR),
@@ -228,6 +230,8 @@ mod tests {
             (b"STATSPACK report for\n\nDatabase", "Statspack"),
             (b"<html><head><title>AWR Report for DB: SHOP", "AWR"),
             (b"WORKLOAD REPOSITORY report for\n", "AWR"),
+            (b"<!DOCTYPE html>\n<html lang=\"en\"><head><title>readpath disk: /dev/vdb</title>", "readpath made"),
+            (b"<!DOCTYPE html>\n<html><head><title>Execution Plans</title>", "made out of a trace"),
             (b"hello\n", "no line"),
         ];
         for (head, word) in said {

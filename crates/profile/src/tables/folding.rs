@@ -11,6 +11,9 @@ const PLACE: char = '?';
 /// Plans that a folded statement keeps: those of the first of its statements.
 const PLANS_MAX: usize = 16;
 
+/// Most dollar quotes of a text whose ends are looked for in vain.
+const UNCLOSED_MAX: usize = 16;
+
 /// Adds up the statements whose texts differ in literals alone. The sum has the identifier of the first one in the
 /// trace and the folded text. Gives how many statements were folded into others.
 pub fn fold(profile: &mut Profile) -> usize {
@@ -91,10 +94,12 @@ fn has_text(known: &Statement) -> bool {
 pub fn fold_text(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let mut folded = String::with_capacity(text.len());
-    let mut at = 0;
+    let (mut at, mut unclosed) = (0, 0);
     while let Some(letter) = letters.get(at).copied() {
         let rest = &letters[at..];
+        let dollars = if letter == '$' { dollar_quoted(&folded, rest, &mut unclosed) } else { 0 };
         at += match letter {
+            _ if dollars > 0 => literal(&mut folded, rest, dollars),
             '\'' => {
                 let count = text_literal(&folded, rest);
                 literal(&mut folded, rest, count)
@@ -184,6 +189,24 @@ fn delimited(rest: &[char]) -> usize {
     end.map_or(rest.len(), |end| 2 + end + 2)
 }
 
+/// Characters of a text between dollars, `$$...$$` or `$tag$...$tag$` (PostgreSQL); 0 where the dollar begins none: it
+/// is part of a name, or of a bind variable (`$1`), or its end is missing. An end has no name behind it: the dollars of
+/// `$$PLSQL_UNIT` (Oracle) quote nothing.
+fn dollar_quoted(folded: &str, rest: &[char], unclosed: &mut usize) -> usize {
+    let is_of_name = |letter: &char| letter.is_alphanumeric() || matches!(letter, '_' | '$' | '#');
+    let continues = folded.chars().next_back().is_some_and(|last| is_of_name(&last));
+    let tag = rest[1..].iter().take_while(|letter| letter.is_alphanumeric() || **letter == '_').count();
+    let is_tag = !rest.get(1).is_some_and(char::is_ascii_digit) && rest.get(1 + tag) == Some(&'$');
+    if continues || !is_tag || *unclosed >= UNCLOSED_MAX {
+        return 0;
+    }
+    let (delimiter, text) = rest.split_at(tag + 2);
+    let is_end = |end: &usize| !text.get(end + delimiter.len()).is_some_and(is_of_name);
+    let end = text.windows(delimiter.len()).position(|window| window == delimiter).filter(is_end);
+    *unclosed += usize::from(end.is_none());
+    end.map_or(0, |end| end + 2 * delimiter.len())
+}
+
 /// Characters from the quote to the one that closes it; a doubled quote is none.
 fn quoted(rest: &[char], quote: char) -> usize {
     let mut at = 1;
@@ -264,6 +287,26 @@ mod tests {
         for (text, expected) in folded {
             assert_eq!(fold_text(text), expected);
         }
+    }
+
+    #[test]
+    fn a_text_between_dollars_is_a_literal_and_dollars_in_names_quote_nothing() {
+        let folded = [
+            ("select $$it's 5$$, a", "select ?, a"),
+            ("select $a1$ $$ it's $b$ 7 $a1$ from t", "select ? from t"),
+            ("values ($$$$, $_$x$_$, 'y')", "values (?)"),
+            (
+                "select a$$b, c$1$ from v$session where d = $1 or d=$2",
+                "select a$$b, c$1$ from v$session where d = $1 or d=$2",
+            ),
+            ("begin p($$PLSQL_UNIT, $$PLSQL_LINE, 7); end;", "begin p($$PLSQL_UNIT, $$PLSQL_LINE, ?); end;"),
+            ("do $a$ never closed, 5 and $$", "do $a$ never closed, ? and $$"),
+        ];
+        for (text, expected) in folded {
+            assert_eq!(fold_text(text), expected);
+        }
+        let hostile: String = (0..20_000).map(|number| format!("$a{number}$ ")).collect();
+        assert_eq!(fold_text(&hostile), hostile.trim_end());
     }
 
     #[test]

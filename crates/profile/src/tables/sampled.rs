@@ -62,6 +62,15 @@ impl Sampled {
         self.counters.as_ref().filter(|_| !self.is_counted_in_part)?.get(&statement)
     }
 
+    /// What its CPU time holds besides the work of statements; `None` where it is known to hold nothing else.
+    pub fn held_by_cpu(&self) -> Option<&'static str> {
+        let level = self.subject.get("level").and_then(|level| level.as_str());
+        match self.is_exact {
+            true => Some("the wait for a processor and the cost of the watch"),
+            false => level.filter(|level| !level.contains("/proc")).map(|_| "the wait for a processor"),
+        }
+    }
+
     /// How far the samples and the server's account may lie apart: by sampling, and because the account is late.
     pub fn stated_error(&self) -> Ticks {
         self.db_time_error + Ticks((self.active.mean * LATE.0 as f64) as i64)

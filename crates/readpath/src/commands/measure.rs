@@ -116,9 +116,13 @@ fn finish(
     let is_said = printed.is_ok() && is_on_page && shows_both(context);
     let exit = if is_said { exit } else { complain(&journal, exit) };
     let is_whole = exit == Exit::Done && journal.keeps();
-    printed.map(|()| exit).map_err(|failure| match is_whole {
-        true => Failure::new(failure.exit, format!("{} It is kept as run {}.", failure.message, journal.run().id)),
-        false => failure,
+    printed.map(|()| exit).map_err(|failure| match exit {
+        // Who sent the signal looks for its code.
+        Exit::Interrupted { .. } => Failure { exit, ..failure },
+        _ if is_whole => {
+            Failure::new(failure.exit, format!("{} It is kept as run {}.", failure.message, journal.run().id))
+        }
+        _ => failure,
     })
 }
 

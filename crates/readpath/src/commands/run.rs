@@ -38,8 +38,9 @@ A job file is TOML. Each table is a job: its experiment, and the parameters as `
 under the names of the options. [defaults] applies to all jobs that have its keys, and [NAME.matrix] makes one run \
 for each combination of its lists.
 
-All is checked before anything is measured. Each run is its command line, in a process of its own, and is kept with \
-the job and the file's hash. If a run fails, the others are made nevertheless, and the exit code is 1.
+All is checked before anything is measured, but for jobs that --name leaves out. Each run is its command line, in a \
+process of its own, and is kept with the job and the file's hash. If a run fails, the others are made nevertheless, \
+and the exit code is 1.
 
 With --format csv, another heading is printed wherever the columns change. `readpath export --runs` makes one table of \
 runs that are kept.";
@@ -73,13 +74,14 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let refused = |problems: Vec<Problem>| refused(&arguments, problems);
     let bytes = source::read(&arguments.file).map_err(|problem| refused(vec![problem]))?;
     let text = source::text(&bytes).map_err(|problem| refused(vec![problem]))?;
-    let Plan { runs, mut problems } = plan(text, &arguments.set, &experiments(&(context.definition)()));
+    let known = experiments(&(context.definition)());
+    let Plan { jobs, runs, mut problems } = plan(text, &arguments.set, &arguments.name, &known);
     problems.extend(check::all(&runs, context));
-    problems.extend(check::written_again(runs.iter().filter(|run| is_wanted(run, &arguments))));
+    problems.extend(check::written_again(&runs));
     if !problems.is_empty() {
         return Err(refused(problems));
     }
-    let runs = named(runs, &arguments)?;
+    refuse_unknown(&jobs, &arguments)?;
     if arguments.dry_run {
         output::print(&listed(&runs))?;
         return Ok(Exit::Done);
@@ -111,21 +113,12 @@ fn refused(arguments: &Arguments, mut problems: Vec<Problem>) -> Failure {
     Failure::new(Exit::WrongCommandLine, lines.join("\n"))
 }
 
-/// The runs of the jobs that `--name` names.
-fn named(runs: Vec<PlannedRun>, arguments: &Arguments) -> Result<Vec<PlannedRun>, Failure> {
-    let unknown = arguments.name.iter().find(|name| runs.iter().all(|run| run.job != **name));
-    if let Some(name) = unknown {
-        let mut jobs: Vec<&str> = runs.iter().map(|run| run.job.as_str()).collect();
-        jobs.dedup();
-        let (file, jobs) = (arguments.file.display(), jobs.join(", "));
-        let sentence = format!("--name {name}: {file} has no such job; it has {jobs}.");
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
-    }
-    Ok(runs.into_iter().filter(|run| is_wanted(run, arguments)).collect())
-}
-
-fn is_wanted(run: &PlannedRun, arguments: &Arguments) -> bool {
-    arguments.name.is_empty() || arguments.name.contains(&run.job)
+/// Refuses a job of `--name` that the file does not have.
+fn refuse_unknown(jobs: &[String], arguments: &Arguments) -> Result<(), Failure> {
+    let Some(name) = arguments.name.iter().find(|name| !jobs.contains(name)) else { return Ok(()) };
+    let (file, jobs) = (arguments.file.display(), jobs.join(", "));
+    let sentence = format!("--name {name}: {file} has no such job; it has {jobs}.");
+    Err(Failure::new(Exit::WrongCommandLine, sentence))
 }
 
 /// The command lines of runs, each with the run's name behind it as a comment.

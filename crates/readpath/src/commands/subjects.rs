@@ -322,21 +322,25 @@ fn rehearse(
 }
 
 /// The statements of a dry run, after what the run takes of servers that are in use. That is said of each server by
-/// itself, as the run says it: the statements that others get are none of its costs.
+/// itself, as the run says it: the statements that others get are none of its costs. Of several servers, the
+/// statements of each stand below its name.
 fn dry_run(
     procedure: &mut Procedure<'_>,
     places: &Places,
     environment: &Environment,
     machine: &Machine,
 ) -> Result<String, ExperimentError> {
-    let (recorder, forecasts) = rehearse(procedure, places, environment, machine)?;
-    let mut script = String::new();
-    for place in places.in_use() {
+    // What the servers cannot do together is refused as the run refuses it.
+    let (_, forecasts) = rehearse(procedure, places, environment, machine)?;
+    let (mut script, mut statements) = (String::new(), String::new());
+    for place in places.each() {
         let (recorder, forecasts) = rehearse(procedure, &place, environment, machine)?;
         let rehearsed = |forecast: &Forecast| Rehearsed::of((&forecast.server, ASSUMED_MAJOR), &recorder);
         script.extend(forecasts.iter().map(|forecast| screen(forecast, &rehearsed(forecast), MARK)));
+        let name = place.iter().filter(|_| places.count() > 1).map(Place::word);
+        statements.extend(name.map(|name| paragraph(&format!("Sent to {name}:"), MARK)));
+        statements += &recorder.script();
     }
-    let statements = recorder.script();
     let has_private = places.iter().any(|place| place.takes_statements() && !place.is_in_use());
     let remarks = [
         (true, OF_ALL),

@@ -120,6 +120,8 @@ struct Shared {
     began: Instant,
     /// When the last sample was taken, in milliseconds since `began`.
     last: AtomicU64,
+    /// Until when the history has the time, with samples or without them, in milliseconds since `began` too.
+    until: AtomicU64,
     /// What is known of the server, and since when.
     facts: Mutex<(Instant, Facts)>,
 }
@@ -127,12 +129,43 @@ struct Shared {
 impl Shared {
     /// How long ago the last sample was taken.
     fn silent(&self) -> Duration {
-        self.began.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
+        self.since(&self.last)
+    }
+
+    /// The time until now that the history does not have.
+    fn missing(&self) -> Duration {
+        self.since(&self.until)
+    }
+
+    /// Whether the history's last time was one without samples.
+    fn is_losing(&self) -> bool {
+        self.last.load(Ordering::Relaxed) < self.until.load(Ordering::Relaxed)
+    }
+
+    fn since(&self, moment: &AtomicU64) -> Duration {
+        self.began.elapsed().saturating_sub(Duration::from_millis(moment.load(Ordering::Relaxed)))
     }
 
     /// Takes down that a sample was taken now.
     fn heard(&self) {
-        self.last.store(self.began.elapsed().as_millis() as u64, Ordering::Relaxed);
+        let now = self.began.elapsed().as_millis() as u64;
+        self.last.store(now, Ordering::Relaxed);
+        self.until.store(now, Ordering::Relaxed);
+    }
+
+    /// Gives the time that the history does not have to it, as one without samples.
+    fn lose(&self, history: &mut History) {
+        let missing = self.missing();
+        history.set_clock(clock_before(missing));
+        history.lose(missing);
+        self.until.store(self.began.elapsed().as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// The same once it is a second, while the server is away: the chart goes on.
+    fn lose_second(&self) {
+        if self.missing() >= GAP {
+            self.lose(&mut self.history.lock().unwrap_or_else(PoisonError::into_inner));
+        }
     }
 
     /// What is known besides the samples now.
@@ -161,12 +194,15 @@ fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<E
     progress.clear();
     let mut watch = opened.map_err(|error| signals.received().map_or_else(|| failed(error), interrupted))?;
     watch.count_hits();
-    let shared = Shared {
+    let shared = Arc::new(Shared {
         history: Mutex::new(History::new(settings.wall_clock)),
         began: Instant::now(),
         last: AtomicU64::new(0),
+        until: AtomicU64::new(0),
         facts: Mutex::new((Instant::now(), facts(arguments, address, &watch, context))),
-    };
+    });
+    let away = Arc::clone(&shared);
+    watch.meanwhile(Box::new(move || away.lose_second()));
     let taken = |error: std::io::Error| Failure::new(Exit::Failed, format!("the terminal cannot be used: {error}."));
     signals.give_back_by(::top::give_back);
     let mut screen = Screen::take().map_err(taken)?;
@@ -209,32 +245,34 @@ fn facts(arguments: &Arguments, address: &Address, watch: &Watch, context: &Cont
     }
 }
 
+/// What the wall clock showed this long ago, in microseconds since 1970.
+fn clock_before(passed: Duration) -> i64 {
+    Timestamp::now().as_microsecond().saturating_sub(i64::try_from(passed.as_micros()).unwrap_or(i64::MAX))
+}
+
 /// Gives each look to the history, until the end of either.
 fn follow(watch: &mut Watch, shared: &Shared, facts: &dyn Fn(&Watch) -> Facts) {
     let (mut looks, mut asked) = (0, None);
     watch.run(FOR_EVER, &mut |watch| {
         shared.renew(|| facts(watch));
         let (since, samples) = watch.seen();
-        let silent = shared.silent();
-        let begun = |passed: Duration| {
-            Timestamp::now().as_microsecond().saturating_sub(i64::try_from(passed.as_micros()).unwrap_or(i64::MAX))
-        };
+        let (missing, is_losing) = (shared.missing(), shared.is_losing());
+        let patience = if is_losing { GAP } else { SILENCE };
         let mut history = shared.history.lock().unwrap_or_else(PoisonError::into_inner);
         match watch.looks() > looks {
             true => {
-                // A gap of which the watch knows nothing stands for no time either.
-                if since.is_zero() && silent >= GAP {
-                    history.set_clock(begun(silent));
-                    history.lose(silent);
+                // A gap of which the watch knows nothing stands for no time either, and neither does the rest of a time
+                // without samples. What the history has of that time, the look does not stand for too.
+                if is_losing || since.is_zero() && missing >= GAP {
+                    shared.lose(&mut history);
                 }
-                history.set_clock(begun(since));
+                let since = if is_losing { Duration::ZERO } else { since };
+                history.set_clock(clock_before(since));
                 history.look(since, samples);
+                shared.heard();
             }
             // After a time that was lost the first look only begins the next.
-            false if silent >= SILENCE => {
-                history.set_clock(begun(silent));
-                history.lose(silent);
-            }
+            false if missing >= patience => shared.lose(&mut history),
             false => return ControlFlow::Continue(()),
         }
         // An answer that was given before is of waits that may be over.
@@ -245,7 +283,6 @@ fn follow(watch: &mut Watch, shared: &Shared, facts: &dyn Fn(&Watch) -> Facts) {
         }
         history.reads(watch.read_tiers().ok(), watch.hits());
         looks = watch.looks();
-        shared.heard();
         ControlFlow::Continue(())
     });
 }
@@ -262,6 +299,7 @@ mod tests {
             history: Mutex::new(History::new(0)),
             began: Instant::now(),
             last: AtomicU64::new(0),
+            until: AtomicU64::new(0),
             facts: Mutex::new((long_ago, facts("shop  PostgreSQL 17.2"))),
         };
         shared.renew(|| facts("shop  PostgreSQL 18.1"));
@@ -269,5 +307,22 @@ mod tests {
         // The next look follows a millisecond later.
         shared.renew(|| facts("shop  PostgreSQL 16.1"));
         assert_eq!(shared.facts().server, "shop  PostgreSQL 18.1");
+    }
+
+    #[test]
+    fn a_server_that_is_away_is_said_to_be_however_often_the_history_goes_on_meanwhile() {
+        let shared = Shared {
+            history: Mutex::new(History::new(0)),
+            began: Instant::now().checked_sub(Duration::from_secs(9)).unwrap(),
+            last: AtomicU64::new(2_000),
+            until: AtomicU64::new(2_000),
+            facts: Mutex::new((Instant::now(), Facts::default())),
+        };
+        shared.lose_second();
+        assert!(shared.missing() < GAP && shared.is_losing(), "{:?}", shared.missing());
+        let trouble = shared.facts().trouble.unwrap();
+        assert!(trouble.contains("has not answered for 7 s") || trouble.contains("for 8 s"), "{trouble}");
+        shared.heard();
+        assert!(!shared.is_losing() && shared.facts().trouble.is_none());
     }
 }

@@ -27,8 +27,6 @@ const OF_THE_COMMAND: [&str; 5] = ["format", "store", "no-store", "quiet", "dry-
 /// A run to be made.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedRun {
-    /// The name of its job.
-    pub(crate) job: String,
     /// The job, and after `/` what the matrix gives this run.
     pub(crate) name: String,
     pub(crate) experiment: &'static str,
@@ -44,28 +42,34 @@ pub(crate) struct PlannedRun {
 /// What a job file asks for, and what is wrong with it.
 #[derive(Debug)]
 pub(crate) struct Plan {
+    /// The names of all jobs.
+    pub(crate) jobs: Vec<String>,
     /// The runs in the order of the file, without the keys that are refused: their values can still be checked.
     pub(crate) runs: Vec<PlannedRun>,
     pub(crate) problems: Vec<Problem>,
 }
 
-/// The runs of a job file, and all that is wrong with its tables, keys and experiments.
-pub(crate) fn plan(text: &str, sets: &[String], known: &[Experiment]) -> Plan {
+/// The runs of the jobs of a file that `names` names, of all where it names none, and all that is wrong with tables,
+/// keys and experiments, other jobs apart.
+pub(crate) fn plan(text: &str, sets: &[String], names: &[String], known: &[Experiment]) -> Plan {
     let mut problems = Vec::new();
-    let sheet = sheet::parse(text, &mut problems);
+    let sheet = sheet::parse(text, names, &mut problems);
     let sets = sets.iter().filter_map(|word| Set::of(word).map_err(|problem| problems.push(problem)).ok()).collect();
-    let mut planner =
-        Planner { known, sheet: &sheet, sets, used: BTreeSet::new(), in_use: Vec::new(), knows_all: true, problems };
+    let (used, in_use) = (BTreeSet::new(), Vec::new());
+    let mut planner = Planner { known, sheet: &sheet, sets, names, used, in_use, knows_all: true, problems };
     let runs = planner.runs();
     planner.refuse_unknown_jobs();
     planner.refuse_unused();
-    Plan { runs, problems: planner.problems }
+    let jobs = sheet.jobs.iter().map(|job| job.name.clone()).collect();
+    Plan { jobs, runs, problems: planner.problems }
 }
 
 struct Planner<'a> {
     known: &'a [Experiment],
     sheet: &'a Sheet,
     sets: Vec<Set>,
+    /// The jobs that are chosen; all where there are none.
+    names: &'a [String],
     /// Defaults and `--set` that some job has: their keys and places.
     used: BTreeSet<String>,
     /// The jobs whose experiment is known, each with it.
@@ -95,25 +99,36 @@ impl<'a> Planner<'a> {
         let is_read = self.problems.is_empty();
         for job in jobs {
             let before = self.problems.len();
-            let Some(experiment) = self.experiment(job) else {
-                self.knows_all = false;
-                continue;
-            };
-            self.in_use.push((&job.name, experiment));
-            let axes = self.axes(job, experiment);
-            let fixed = self.fixed(job, experiment, &axes);
-            let is_whole = is_read && self.problems.len() == before;
-            let of = |number| PlannedRun { is_whole, ..run(job, experiment, &fixed, &axes, number) };
-            let count = axes.iter().try_fold(1_usize, |count, (_, values)| count.checked_mul(values.len()));
-            match count.filter(|count| *count <= RUNS_MAX - runs.len()) {
-                Some(count) => runs.extend((0..count).map(of)),
-                None => {
-                    let sentence = too_many(runs.len(), count);
-                    self.refuse(&job.place, sentence);
-                }
+            let of_job = self.runs_of(job, runs.len(), is_read);
+            match sheet::is_chosen(&job.name, self.names) {
+                true => runs.extend(of_job),
+                // Its keys were looked up nevertheless: a default may be for this job alone.
+                false => self.problems.truncate(before),
             }
         }
         runs
+    }
+
+    /// The runs of a job, with `before` runs of others before them; none where a file may not have that many.
+    fn runs_of(&mut self, job: &'a Job, before: usize, is_read: bool) -> Vec<PlannedRun> {
+        let known = self.problems.len();
+        let Some(experiment) = self.experiment(job) else {
+            self.knows_all = false;
+            return Vec::new();
+        };
+        self.in_use.push((&job.name, experiment));
+        let axes = self.axes(job, experiment);
+        let fixed = self.fixed(job, experiment, &axes);
+        let is_whole = is_read && self.problems.len() == known;
+        let of = |number| PlannedRun { is_whole, ..run(job, experiment, &fixed, &axes, number) };
+        let count = axes.iter().try_fold(1_usize, |count, (_, values)| count.checked_mul(values.len()));
+        match count.filter(|count| *count <= RUNS_MAX - before) {
+            Some(count) => (0..count).map(of).collect(),
+            None => {
+                self.refuse(&job.place, too_many(before, count));
+                Vec::new()
+            }
+        }
     }
 
     /// The experiment of a job: its own, the one that the job is named after, or that of the defaults.
@@ -305,7 +320,6 @@ fn run(
     });
     let positional = experiment.parameters.iter().filter(|parameter| parameter.arg.is_positional());
     PlannedRun {
-        job: job.name.clone(),
         name,
         experiment: experiment.name,
         place: job.place.clone(),

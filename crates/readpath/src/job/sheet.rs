@@ -47,9 +47,9 @@ pub(super) struct Sheet {
     pub(super) jobs: Vec<Job>,
 }
 
-/// Reads the tables, and all that is wrong with them.
-pub(super) fn parse(text: &str, problems: &mut Vec<Problem>) -> Sheet {
-    let mut reader = Reader { lines: Lines::of(text.as_bytes()), problems };
+/// Reads the tables, and all that is wrong with them, jobs apart that `names` leaves out.
+pub(super) fn parse(text: &str, names: &[String], problems: &mut Vec<Problem>) -> Sheet {
+    let mut reader = Reader { lines: Lines::of(text.as_bytes()), names, problems };
     match DeTable::parse(text) {
         Ok(table) => reader.sheet(table.get_ref()),
         Err(error) => {
@@ -63,8 +63,14 @@ pub(super) fn parse(text: &str, problems: &mut Vec<Problem>) -> Sheet {
 
 type Key<'a, 'b> = &'a Spanned<Cow<'b, str>>;
 
+/// Whether a job has one of these names; every job is chosen where there are none.
+pub(super) fn is_chosen(job: &str, names: &[String]) -> bool {
+    names.is_empty() || names.iter().any(|name| name == job)
+}
+
 struct Reader<'a> {
     lines: Lines,
+    names: &'a [String],
     problems: &'a mut Vec<Problem>,
 }
 
@@ -75,7 +81,13 @@ impl Reader<'_> {
             let (name, place) = (key.get_ref().as_ref(), self.place(key));
             match value.get_ref() {
                 DeValue::Table(table) if name == DEFAULTS => sheet.defaults = self.defaults(table),
-                DeValue::Table(table) => sheet.jobs.extend(self.job(name, &place, table)),
+                DeValue::Table(table) => {
+                    let before = self.problems.len();
+                    sheet.jobs.extend(self.job(name, &place, table));
+                    if !is_chosen(name, self.names) {
+                        self.problems.truncate(before);
+                    }
+                }
                 DeValue::Array(tables) if are_tables(tables) => {
                     let name = shortened(name);
                     self.refuse(&place, format!("[[{name}]] gives jobs no names: write [NAME] above each job"));

@@ -67,7 +67,7 @@ proptest! {
     ) {
         let text: String = pieces.iter().flat_map(|(piece, end)| [piece.as_str(), end]).collect();
         let lines = 1 + text.matches('\n').count();
-        let Plan { runs, problems } = plan(&text, &set, &known());
+        let Plan { runs, problems, .. } = plan(&text, &set, &[], &known());
         prop_assert!(!runs.is_empty() || !problems.is_empty());
         for run in runs {
             // Its words may be refused; that they are made or refused is all.
@@ -84,7 +84,7 @@ proptest! {
     #[test]
     fn bytes_of_any_kind_are_a_plan_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(text) = source::text(&bytes) {
-            let _ = plan(text, &[], &known());
+            let _ = plan(text, &[], &[], &known());
         }
     }
 
@@ -100,7 +100,7 @@ proptest! {
              huge_pages = {pages}\n",
             toml::Value::String(path.clone())
         );
-        let words = plan(&text, &[], &known()).runs[0].words().unwrap();
+        let words = plan(&text, &[], &[], &known()).runs[0].words().unwrap();
         let line = ["readpath".to_string()].into_iter().chain(words);
         let matches = cli::definition().try_get_matches_from(line).unwrap();
         let (_, disk) = matches.subcommand().unwrap();
@@ -133,19 +133,19 @@ fn what_the_command_line_takes_is_written_as_toml_takes_it() {
 fn a_choice_that_is_false_is_off_and_does_not_have_its_default() {
     let words = |value: &str| {
         let text = format!("[profile]\nfiles = 'a.trc'\nfold-literals = {value}\n");
-        plan(&text, &[], &known()).runs[0].words().unwrap()
+        plan(&text, &[], &[], &known()).runs[0].words().unwrap()
     };
     assert_eq!(words("false"), ["profile", "a.trc", "--fold-literals=never"]);
     assert_eq!(words("true"), ["profile", "a.trc", "--fold-literals"]);
     assert_eq!(words("'auto'"), ["profile", "a.trc", "--fold-literals=auto"]);
     // What has no word for it is left out.
-    let follow = plan("[profile]\nfiles = 'a.trc'\nfollow = false\n", &[], &known());
+    let follow = plan("[profile]\nfiles = 'a.trc'\nfollow = false\n", &[], &[], &known());
     assert_eq!(follow.runs[0].words().unwrap(), ["profile", "a.trc"]);
 }
 
 #[test]
 fn a_list_without_a_job_is_not_taken_for_jobs_without_names() {
-    let said = |text: &str| plan(text, &[], &known()).problems[0].sentence.clone();
+    let said = |text: &str| plan(text, &[], &[], &known()).problems[0].sentence.clone();
     assert_eq!(said("depth = []\n[null]\n"), "'depth' stands in no job: write it below [defaults] or [NAME]");
     assert_eq!(said("[[null]]\n"), "[[null]] gives jobs no names: write [NAME] above each job");
 }
@@ -153,7 +153,7 @@ fn a_list_without_a_job_is_not_taken_for_jobs_without_names() {
 #[test]
 fn a_time_without_quotation_marks_is_answered_with_how_to_write_it() {
     let said = |value: &str| {
-        plan(&format!("[profile]\nfiles = 'a.trc'\nsince = {value}\n"), &[], &known()).problems[0].sentence.clone()
+        plan(&format!("[profile]\nfiles = 'a.trc'\nsince = {value}\n"), &[], &[], &known()).problems[0].sentence.clone()
     };
     for value in ["2026-11-22T09:00:00", "2026-11-22 09:00:00", "2026-11-22", "09:00:00"] {
         let written = value.replace(' ', "T");
@@ -164,7 +164,7 @@ fn a_time_without_quotation_marks_is_answered_with_how_to_write_it() {
 
 #[test]
 fn a_job_that_makes_one_run_too_many_is_not_blamed_for_a_matrix() {
-    let said = |text: String| plan(&text, &[], &known()).problems[0].sentence.clone();
+    let said = |text: String| plan(&text, &[], &[], &known()).problems[0].sentence.clone();
     let matrix = |values: usize| format!("[a]\nexperiment = 'null'\nmatrix.cases = [{}]\n", "1,".repeat(values));
     let one_more = said(format!("{}[null]\n", matrix(1000)));
     assert_eq!(one_more, "with this job the file makes 1001 runs: a file has at most 1000");
@@ -176,7 +176,7 @@ fn every_parameter_of_every_experiment_can_be_set_in_a_job_file() {
     for experiment in known() {
         for parameter in &experiment.parameters {
             let wrong = parameter.name.clone() + "x";
-            let of = |key: &str| plan(&format!("[{}]\n{key} = 1\n", experiment.name), &[], &known()).problems;
+            let of = |key: &str| plan(&format!("[{}]\n{key} = 1\n", experiment.name), &[], &[], &known()).problems;
             assert!(of(&parameter.name).is_empty(), "{}: {}", experiment.name, parameter.name);
             let problems = of(&wrong);
             assert!(problems[0].sentence.contains(&format!("'{}'", parameter.name)), "{problems:?}");

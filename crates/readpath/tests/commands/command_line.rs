@@ -409,6 +409,11 @@ fn a_corrupt_file_in_the_store_is_named_and_hides_nothing() {
     assert_eq!(kept(&user).len(), 1);
     assert!(user.ok("show last").contains("clock_read"));
     assert!(user.refused("show corrupt", 3).contains("corrupt.json"));
+    // The good one is gone.
+    user.ok("runs rm last");
+    let list = user.ok("runs").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(list.contains("No run can be read.") && list.contains("corrupt.json is not read"), "{list}");
+    assert!(!list.contains("No runs are kept"), "{list}");
 }
 
 #[test]
@@ -503,10 +508,10 @@ fn a_closed_standard_output_loses_no_result_in_silence() {
 }
 
 /// Starts a long run and waits until it has kept a case.
-fn start_and_wait_for_a_case(user: &User) -> Child {
+fn start_and_wait_for_a_case(user: &User, stdout: impl Into<Stdio>) -> Child {
     // Progress would stand before what is said at the end of a run that takes long.
     let mut command = user.command("null --cases 1000 --pause 50ms --quiet");
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
     wait_for_a_case(user);
     child
 }
@@ -535,7 +540,7 @@ fn an_interrupted_run_keeps_its_cases_and_says_so() {
             continue;
         }
         let user = User::new();
-        let child = start_and_wait_for_a_case(&user);
+        let child = start_and_wait_for_a_case(&user, Stdio::piped());
         signal(&child, request);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(code));
@@ -544,6 +549,20 @@ fn an_interrupted_run_keeps_its_cases_and_says_so() {
         let run: Value = serde_json::from_str(&user.ok("show last --format json")).unwrap();
         assert!(!run["cases"].as_array().unwrap().is_empty() && run["finished"].is_null());
         assert!(user.ok("runs").contains("unfinished"));
+    }
+}
+
+#[test]
+fn a_signal_ends_a_run_with_its_code_also_where_the_result_cannot_be_printed() {
+    for (request, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let user = User::new();
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let child = start_and_wait_for_a_case(&user, full);
+        signal(&child, request);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", complaint(&output));
+        let said = complaint(&output);
+        assert!(said.contains("The run was interrupted") && said.contains("standard output"), "{said}");
     }
 }
 
@@ -619,7 +638,7 @@ fn a_second_interrupt_does_not_wait() {
 #[test]
 fn a_killed_run_leaves_its_cases_and_the_list_says_that_it_did_not_end() {
     let user = User::new();
-    let mut child = start_and_wait_for_a_case(&user);
+    let mut child = start_and_wait_for_a_case(&user, Stdio::piped());
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(user.ok("runs").contains("unfinished"));
@@ -629,7 +648,7 @@ fn a_killed_run_leaves_its_cases_and_the_list_says_that_it_did_not_end() {
 #[test]
 fn a_run_that_cannot_be_kept_any_more_is_printed_and_ends_with_3() {
     let user = User::new();
-    let mut child = start_and_wait_for_a_case(&user);
+    let mut child = start_and_wait_for_a_case(&user, Stdio::piped());
     // At once: a folder in which a case is being kept cannot be removed.
     fs::rename(user.store(), user.home.path().join("elsewhere")).unwrap();
     let mut page = String::new();

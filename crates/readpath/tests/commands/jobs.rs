@@ -175,6 +175,40 @@ fn runs_that_would_write_one_flame_graph_are_refused_before_the_first_of_them_me
 }
 
 #[test]
+fn what_is_wrong_with_a_job_that_is_left_out_is_in_the_way_of_no_other() {
+    let user = User::new();
+    for other in [
+        "experiment = 'disk'\npaths = ['missing.dbf']\n",
+        "experiment = 'nul'\n",
+        "experiment = 'null'\ncase = 1\n",
+        "experiment = 'null'\ncases = 1979-05-27\n",
+        "experiment = 'null'\ncases = -1\n",
+        "experiment = 'null'\nmatrix.cases = []\n",
+        "experiment = 'null'\nmatrix.cases = 7\n",
+    ] {
+        for good in ["[good]\nexperiment = 'null'\ncases = 1\n", "[good]\nexperiment = 'null'\ncase = 1\n"] {
+            user.file("a.toml", format!("{good}[other]\n{other}").as_bytes());
+            user.refused("run a.toml --dry-run", 2);
+            user.refused("run a.toml --dry-run --name other", 2);
+            match good.contains("cases") {
+                true => {
+                    assert_eq!(user.ok("run a.toml --dry-run --name good"), "readpath null --cases 1  # good\n")
+                }
+                // What is wrong with the chosen one is said, and nothing else.
+                false => {
+                    let said = user.refused("run a.toml --dry-run --name good", 2);
+                    assert!(said.contains("'case'") && said.lines().count() == 1, "{other}: {said}");
+                }
+            }
+        }
+    }
+    user.file("a.toml", b"[defaults]\ndepth = 4\n[good]\nexperiment = 'null'\n[disk]\npaths = ['missing.dbf']\n");
+    assert_eq!(user.ok("run a.toml --dry-run --name good --set disk.seed=7").lines().count(), 1);
+    let said = user.refused("run a.toml --dry-run --name godo", 2);
+    assert!(said.contains("has no such job; it has good, disk"), "{said}");
+}
+
+#[test]
 fn a_slip_in_set_is_answered_with_what_the_jobs_of_the_file_have() {
     let user = User::new();
     user.file("a.toml", b"[fast]\nexperiment = 'null'\n[slow]\nexperiment = 'null'\n");

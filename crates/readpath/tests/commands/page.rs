@@ -86,6 +86,17 @@ fn all_runs_stand_beside_each_other_and_a_damaged_one_is_named() {
 }
 
 #[test]
+fn a_page_of_its_own_in_place_of_a_run_is_not_called_one_of_a_trace() {
+    let user = with_runs();
+    user.ok("report -o page.html");
+    for words in ["report page.html -o again.html", "profile page.html"] {
+        let said = user.refused(words, 1);
+        assert!(said.contains("a page that readpath made: give the runs or the traces"), "{words}: {said}");
+    }
+    assert!(!user.home.path().join("again.html").exists());
+}
+
+#[test]
 fn a_missing_store_and_a_damaged_run_of_it_end_with_the_code_that_the_help_promises() {
     let user = with_runs();
     for words in ["report last", "report last~1 last", "report --all", "report"] {

@@ -166,6 +166,25 @@ fn a_dry_run_of_two_servers_counts_for_each_only_what_is_sent_to_it() {
 }
 
 #[test]
+fn a_dry_run_of_two_servers_lists_the_statements_of_each_below_its_own_name() {
+    let user = User::new();
+    let (given, private) = ("postgres://me@a.example/db", "postgres:15");
+    for words in &EXPERIMENTS[..4] {
+        // Without a seed, the blocks that statements name are others in each run.
+        let seed = if words.starts_with("roundtrip") { "--seed 7" } else { "" };
+        let script = |on: &str| user.ok(&format!("{words} {seed} --on {on} --dry-run"));
+        let both = script(&format!("{given},{private}"));
+        let (_, lists) = both.split_once(&format!("-- Sent to {given}:\n")).unwrap_or_else(|| panic!("{both}"));
+        let (first, second) = lists.split_once(&format!("-- Sent to {private}:\n")).unwrap_or_else(|| panic!("{both}"));
+        for (on, list) in [(given, first), (private, second)] {
+            let alone = script(on);
+            assert!(list.contains("CREATE SCHEMA readpath"), "{words}: {list}");
+            assert!(alone.ends_with(list) && !alone.contains("-- Sent to"), "{words}: {list}\n{alone}");
+        }
+    }
+}
+
+#[test]
 fn the_event_triggers_that_runs_fire_are_those_that_they_announce() {
     let Some(trial) = Trial::start(&["allow_in_place_tablespaces=on", "log_line_prefix="]) else { return };
     // With a second tablespace, calibrate moves a table.

@@ -145,6 +145,7 @@ fn a_recording_has_the_page_of_a_profile_also_while_it_is_written_and_two_times_
     assert!(!compared.contains("0 client executions") && !compared.contains("0 rows"), "{compared}");
     let at = user.ok("compare recording --at -3s --where event~PgSleep");
     assert!(at.contains("where event~PgSleep") && at.contains("Timeout:PgSleep"), "{at}");
+    assert!(at.contains(" of response time, sampled for ") && !at.contains("client execution"), "{at}");
     let wrong = user.refused("profile recording --since 2026-01-01", 2);
     assert!(wrong.contains("--from and --to"), "{wrong}");
     let nothing = user.refused("profile recording --to 2001-01-01", 1);

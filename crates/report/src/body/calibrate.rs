@@ -165,7 +165,9 @@ fn bounded(sign: &str, case: &Case, name: &str) -> Cell {
 /// Whether times differ by less than readings do, which counts as 1 time: that would contradict the times next to it.
 fn is_too_short(case: &Case) -> bool {
     let median = |name: &str| case.metric(name).map(Metric::median);
-    let apart = median("time_now").zip(median("time_then")).map_or(0.0, |(now, then)| (now - then).abs());
+    // The runs of a query by the set may be of other turns than those of its ratio.
+    let then = median("time_by_turns").or_else(|| median("time_then"));
+    let apart = median("time_now").zip(then).map_or(0.0, |(now, then)| (now - then).abs());
     // Of a set the times are sums over the queries that it changes.
     let least = median("changed").unwrap_or(1.0) * READING_MILLIS;
     median("ratio") == Some(1.0) && apart > 0.0 && apart < least

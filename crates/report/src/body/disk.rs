@@ -131,7 +131,11 @@ fn zone_label(case: &Case) -> String {
         (Some("both"), _) if number(parameters::WORKERS).is_none_or(|workers| workers <= 2) => {
             "one worker in each".into()
         }
-        (Some("both"), _) => "half the workers in each".into(),
+        (Some("both"), _) => match number(parameters::WORKERS) {
+            // As the experiment shares them out.
+            Some(odd) if !odd.is_multiple_of(2) => format!("{} outer, {} inner workers", odd / 2, odd.div_ceil(2)),
+            _ => "half the workers in each".into(),
+        },
         (zone, _) => zone.unwrap_or(ABSENT).into(),
     }
 }
@@ -218,7 +222,21 @@ fn bandwidth(case: &Case) -> Cell {
 
 #[cfg(test)]
 mod tests {
+    use measure::Parameters;
+
     use super::*;
+
+    #[test]
+    fn half_of_an_odd_number_of_workers_is_not_said_to_be_in_each_zone() {
+        let label = |workers: u64| {
+            let both = [parameters::ZONE.of("both"), parameters::WORKERS.of(workers)];
+            zone_label(&Case::new(Parameters::from_iter(both)))
+        };
+        assert_eq!(label(2), "one worker in each");
+        assert_eq!(label(3), "1 outer, 2 inner workers");
+        assert_eq!(label(4), "half the workers in each");
+        assert_eq!(label(5), "2 outer, 3 inner workers");
+    }
 
     #[test]
     fn places_of_a_long_sweep_are_told_apart() {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use measure::quantity::grouped;
-use measure::schema::calibrate::parameters as plan;
+use measure::schema::calibrate::{parameters as plan, what_would_help};
 use measure::{Case, Run};
 
 use super::parts::{NOW, part};
@@ -22,8 +22,8 @@ struct Kind {
     heading: &'static str,
     name: fn(&Case) -> String,
     words: fn(&Case) -> String,
-    /// Whether other words are another judgement: those on a remedy have estimates in them, which differ in every run.
-    is_judgement: bool,
+    /// The part of the words that is a judgement: those on a remedy have estimates in them, which differ in every run.
+    judgement: fn(&str) -> &str,
 }
 
 static KINDS: [Kind; 3] = [
@@ -32,21 +32,21 @@ static KINDS: [Kind; 3] = [
         heading: "Queries that were not explained, not run or not run to their end, where the runs differ:",
         name: of_query,
         words: verdict,
-        is_judgement: true,
+        judgement: in_full,
     },
     Kind {
         part: "remedy",
-        heading: "Where no constants help, because a plan that no set leads to is faster, in one run only:",
+        heading: "Where no constants help, because a plan that no set leads to is faster, where the runs differ:",
         name: of_query,
         words: advice,
-        is_judgement: false,
+        judgement: what_would_help,
     },
     Kind {
         part: "switch",
         heading: "Where the planner changes to another path, by the times of both, where the runs differ:",
         name: of_switch,
         words: verdict,
-        is_judgement: true,
+        judgement: in_full,
     },
 ];
 
@@ -66,7 +66,7 @@ fn differing(kind: &Kind, runs: [&Run; 2]) -> Option<Section> {
     let [first, second] = runs.map(|run| words(kind, run));
     let of_second = second.order.iter().filter(|name| !first.of.contains_key(*name));
     let item = |name: &String| match (first.of.get(name), second.of.get(name)) {
-        (Some(first), Some(second)) if first == second || !kind.is_judgement => None,
+        (Some(first), Some(second)) if (kind.judgement)(first) == (kind.judgement)(second) => None,
         (Some(first), Some(second)) => Some(format!("{name}: first run: {first}; second run: {second}")),
         (Some(first), None) => Some(format!("{name}: in the first run only: {first}")),
         (None, second) => Some(format!("{name}: in the second run only: {}", second?)),
@@ -95,6 +95,10 @@ fn words(kind: &Kind, run: &Run) -> Words {
             }
         }
     }
+    words
+}
+
+fn in_full(words: &str) -> &str {
     words
 }
 
@@ -158,10 +162,18 @@ mod tests {
     }
 
     #[test]
-    fn a_remedy_of_both_runs_is_not_listed_for_an_estimate_that_differs_in_every_run() {
+    fn a_remedy_of_both_runs_is_listed_where_it_is_another_one_and_not_for_an_estimate_that_differs_in_every_run() {
         let remedy = |query: &str, advice: &str| json!({"part": "remedy", "query": query, "advice": advice});
-        let (first, second) = ([remedy("q", "off by 40")], [remedy("q", "off by 41"), remedy("r", "ANALYZE")]);
-        assert_eq!(lines(&first, &second), ["r: in the second run only: ANALYZE"]);
+        let first = [remedy("q", "off by 40: ANALYZE"), remedy("s", "off by 40: ANALYZE")];
+        let second =
+            [remedy("s", "scattered: CLUSTER"), remedy("q", "off by 41: ANALYZE"), remedy("r", "off by 9: ANALYZE")];
+        assert_eq!(
+            lines(&first, &second),
+            [
+                "s: first run: off by 40: ANALYZE; second run: scattered: CLUSTER",
+                "r: in the second run only: off by 9: ANALYZE",
+            ]
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use measure::compare::Spread;
 use measure::schema::conditions;
 use measure::store::{Listing, Summary, Unreadable};
 use measure::{Finding, Run, Unit, schema};
@@ -703,6 +704,51 @@ fn samples_of_unequal_lengths_are_compared_for_each_second_and_count_no_executio
     assert!((unequal - equal / 2.0).abs() < 0.01, "{equal} and {unequal}");
 }
 
+/// A comparison of samples, sampled for these seconds, with no execution and no row.
+fn of_samples(first: f64, second: f64) -> measure::compare::ProfileComparison {
+    let mut comparison = documents::profile_comparison();
+    for (side, seconds) in [(&mut comparison.before, first), (&mut comparison.after, second)] {
+        (side.executions, side.rows, side.files) = (None, None, None);
+        side.sampled_us = Some(seconds * 1e6);
+    }
+    let changes = [&mut comparison.classes, &mut comparison.events, &mut comparison.statements];
+    let changes = changes.into_iter().flatten().chain([&mut comparison.response_time]);
+    let alone = [&mut comparison.new, &mut comparison.vanished].into_iter().flatten().map(|one| &mut one.amount);
+    for change in changes {
+        change.spread = Spread::Unknown;
+        for amount in [&mut change.before, &mut change.after] {
+            (amount.count, amount.execution_us, amount.row_us) = (None, None, None);
+        }
+    }
+    alone.for_each(|amount| (amount.count, amount.execution_us, amount.row_us) = (None, None, None));
+    comparison
+}
+
+#[test]
+fn the_rows_of_two_profiles_of_samples_say_how_long_each_was_sampled() {
+    let table = in_format("csv", Shown::Profiles(&of_samples(6.0, 12.0)));
+    let (heading, rows) = table.split_once('\n').unwrap();
+    assert!(heading.ends_with(",before_sampled_us,after_sampled_us"), "{heading}");
+    assert!(rows.lines().all(|row| row.ends_with(",6000000,12000000")), "{table}");
+}
+
+#[test]
+fn a_comparison_of_samples_has_no_column_of_executions_or_rows_and_no_time_between_calls() {
+    let page = report::render(Shown::Profiles(&of_samples(6.0, 12.0)), &WIDE);
+    for part in ["an execution", "a row", "spread", "between calls"] {
+        assert!(!page.contains(part), "{part}: {page}");
+    }
+    assert!(page.contains("\nunaccounted for  ") && page.contains("Samples count no executions: "), "{page}");
+    let mut fetched = documents::profile_comparison();
+    for change in fetched.classes.iter_mut().chain(&mut fetched.events).chain([&mut fetched.response_time]) {
+        (change.before.execution_us, change.after.execution_us, change.spread) = (None, None, Spread::Unknown);
+    }
+    let page = report::render(Shown::Profiles(&fetched), &WIDE);
+    let of_rows = |line: &str| line.starts_with("where the time went ") && line.contains("a row first");
+    assert!(page.lines().any(of_rows), "{page}");
+    assert!(page.contains("an execution     first"), "that of statements is known: {page}");
+}
+
 #[test]
 fn executions_that_were_not_counted_are_left_empty_and_not_shown_as_none() {
     let mut comparison = documents::profile_comparison();
@@ -711,7 +757,7 @@ fn executions_that_were_not_counted_are_left_empty_and_not_shown_as_none() {
         let table = in_format("csv", Shown::Profiles(comparison));
         table.lines().find(|line| line.contains(id)).unwrap().to_string()
     };
-    assert_eq!(line(&comparison, "7bbbbbbbbbbbb"), "new,,7bbbbbbbbbbbb,,,,,,,40000,,40000,40000");
+    assert_eq!(line(&comparison, "7bbbbbbbbbbbb"), "new,,7bbbbbbbbbbbb,,,,,,,40000,,40000,40000,,");
     assert!(report::render(Shown::Profiles(&comparison), &WIDE).contains("8ccccccccccccc  90.0 µs           0"));
     comparison.new.iter_mut().for_each(|one| one.amount.count = None);
     comparison.vanished.clear();

@@ -172,6 +172,15 @@ fn every_experiment_answers_its_question_with_a_chart() {
 }
 
 #[test]
+fn what_samples_leave_open_is_not_said_to_lie_between_calls_in_the_chart_either() {
+    let mut run = documents::profile_sampled();
+    let of_samples = chart(&run, "response-time");
+    assert!(of_samples.contains(">unaccounted for<") && !of_samples.contains("between calls"), "{of_samples}");
+    run.cases.retain(|case| !case.is("table", "sampling"));
+    assert!(chart(&run, "response-time").contains(">unaccounted for between calls<"));
+}
+
+#[test]
 fn a_timeline_has_the_time_of_the_table_of_classes_and_names_what_it_shows() {
     let run = documents::profile_sampled();
     check("charts/sampled-active-sessions.svg", &chart(&run, "active-sessions"));

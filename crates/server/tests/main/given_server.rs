@@ -112,8 +112,10 @@ fn what_is_made_is_gone_and_nothing_else_is() {
     made.drop_table("rows").unwrap();
     made.create_table("again", "id integer", "").unwrap();
     assert_eq!(trial.value(SCHEMAS), "readpath");
+    let process = made.session().number("SELECT pg_backend_pid()", 0).unwrap();
     let second = Schema::create(open(&trial.url()).unwrap()).err().unwrap();
-    assert!(second.to_string().contains("another readpath is at work"), "{second}");
+    let at_work = format!("another readpath is at work in the database postgres (process {process} of the server): ");
+    assert!(second.to_string().contains(&at_work), "{second}");
     made.finish().unwrap();
     assert_eq!([relations, settings].map(|statement| trial.value(statement)), before);
 }

@@ -15,7 +15,7 @@ use sys::file::witness::Cached;
 use super::cold::{Cold, Emptying, Startup};
 use super::fetched::blocks_of;
 use super::inner_rows::InnerRows;
-use super::logical_reads::WHOLE_ROWS;
+use super::layout::whole_rows;
 use super::notes::Notes;
 use super::reached::Reached;
 use super::read_timing;
@@ -78,6 +78,7 @@ impl Ground {
     ) -> Result<Ground, SubjectError> {
         // A wrong address is better known at once; the session is not kept idle until its turn.
         let session = reached.connect(opening)?;
+        largest.check(session.facts().block_bytes).map_err(SubjectError::Parameters)?;
         let mut notes = Notes::of(&session, opening.clock);
         notes.check_space(&session, largest.bytes_needed(session.facts().block_bytes), option)?;
         Ok(Ground { table: None, reached, notes })
@@ -215,7 +216,8 @@ impl ColdTable {
         if std::mem::take(&mut self.is_loaded) {
             self.schema.drop_table(InnerRows::NAME)?;
         }
-        let name = self.schema.create_table(InnerRows::NAME, InnerRows::columns(), WHOLE_ROWS)?;
+        let options = whole_rows(self.schema.session().facts().block_bytes);
+        let name = self.schema.create_table(InnerRows::NAME, InnerRows::columns(), &options)?;
         let index = format!("CREATE UNIQUE INDEX {} ON {name} (key)", InnerRows::INDEX);
         let session = self.schema.session();
         // Making an index of a table reads it, and leaves its blocks in large buffers; rows that are copied do not.

@@ -4,7 +4,7 @@ use measure::quantity::grouped;
 use server::schema::full_name;
 
 use super::copy_text::CHUNK_BYTES;
-use super::layout::{BLOCKS_MAX, USUAL_BLOCK_BYTES, WHOLE_VALUES_MAX};
+use super::layout::{BLOCKS_MAX, whole_values_max};
 use super::needs::Needs;
 use crate::error::SubjectError;
 use crate::nested_loops::InnerTable;
@@ -61,15 +61,15 @@ impl InnerRows {
     }
 
     /// Refuses a filler that would be compressed, so that next to nothing of it would be left to read, and more rows
-    /// than a table holds.
-    pub fn check(&self) -> Result<(), String> {
-        let longest = WHOLE_VALUES_MAX - NUMBERS_BYTES - LONG_HEAD_BYTES;
+    /// than a table holds, on a server with these blocks.
+    pub fn check(&self, block_bytes: u64) -> Result<(), String> {
+        let longest = whole_values_max(block_bytes) - NUMBERS_BYTES - LONG_HEAD_BYTES;
         match u64::from(self.table.pad) {
             pad if pad > longest => Err(format!(
                 "--pad {pad} is too much for PostgreSQL, which keeps no such row whole in its page: give at most \
                  {longest}"
             )),
-            _ if self.blocks(USUAL_BLOCK_BYTES) > BLOCKS_MAX => Err(format!(
+            _ if self.blocks(block_bytes) > BLOCKS_MAX => Err(format!(
                 "--rows {} is too much for PostgreSQL, whose tables hold no more than {} blocks: give fewer",
                 self.rows(),
                 grouped(BLOCKS_MAX)
@@ -163,18 +163,19 @@ mod tests {
 
     #[test]
     fn a_filler_that_would_be_compressed_is_refused() {
-        let of = |pad| InnerRows::new(InnerTable { rows: 10, pad, rand: 0 }).check();
-        assert_eq!(of(8116), Ok(()));
-        let refused = of(8117).unwrap_err();
+        let of = |pad, block_bytes| InnerRows::new(InnerTable { rows: 10, pad, rand: 0 }).check(block_bytes);
+        assert_eq!((of(8116, 8192), of(4020, 4096)), (Ok(()), Ok(())));
+        let refused = of(8117, 8192).unwrap_err();
         assert!(refused.contains("--pad 8117") && refused.ends_with("at most 8116"), "{refused}");
+        assert!(of(4021, 4096).unwrap_err().ends_with("at most 4020"));
     }
 
     #[test]
     fn rows_whose_bytes_no_number_holds_are_refused_and_not_forecast_as_few() {
-        let refused = rows(u64::MAX).check().unwrap_err();
+        let refused = rows(u64::MAX).check(8192).unwrap_err();
         assert!(refused.starts_with("--rows 18446744073709551615 is too much"), "{refused}");
-        assert_eq!(rows(7 * BLOCKS_MAX).check(), Ok(()));
-        assert!(rows(7 * BLOCKS_MAX + 1).check().is_err());
+        assert_eq!(rows(7 * BLOCKS_MAX).check(8192), Ok(()));
+        assert!(rows(7 * BLOCKS_MAX + 1).check(8192).is_err());
     }
 
     #[test]

@@ -21,16 +21,41 @@ const SHORT_VALUE_MAX: u64 = 126;
 /// The head of an entry of an index, and its pointer.
 const INDEX_ENTRY_BYTES: u64 = 8 + 4;
 
-/// The longest value in an entry of a B-tree, which takes a third of a page at most: with the heads of entry and value
-/// 2704 bytes. Source: the same, "B-Tree Indexes".
-const KEY_LENGTH_MAX: usize = 2692;
+/// What a page of a B-tree keeps for its head with three pointers and for its end, and an entry for its pointer into
+/// the table. Source: `BTMaxItemSize` in PostgreSQL's `nbtree.h`.
+const INDEX_PAGE_BYTES: u64 = 40 + 16;
+const INDEX_POINTER_BYTES: u64 = 8;
+/// The heads of an entry and of a long value in it.
+const INDEX_LONG_VALUE_BYTES: u64 = 8 + 4;
 
-/// Most bytes of a row's values that stay whole in its page: `toast_tuple_target` at its largest, less the head.
-pub(super) const WHOLE_VALUES_MAX: u64 = 8160 - ROW_HEAD_BYTES;
+/// What a page takes besides its only row.
+const WHOLE_ROW_HEAD_BYTES: u64 = 32;
 
 /// Bytes of a block of almost every server, and the most blocks of a table. Source: the same, "PostgreSQL Limits".
 pub(super) const USUAL_BLOCK_BYTES: u64 = 8192;
 pub(super) const BLOCKS_MAX: u64 = 4_294_967_295;
+
+/// Most bytes of a row that a server with these blocks is asked to keep whole in its page: in larger blocks as many as
+/// in the usual ones, so that all servers take the same rows.
+fn whole_row_max(block_bytes: u64) -> u64 {
+    block_bytes.min(USUAL_BLOCK_BYTES) - WHOLE_ROW_HEAD_BYTES
+}
+
+/// The same of its values.
+pub(super) fn whole_values_max(block_bytes: u64) -> u64 {
+    whole_row_max(block_bytes) - ROW_HEAD_BYTES
+}
+
+/// The option of a table whose rows stay whole in their page, as the engine's do: `toast_tuple_target` at its largest.
+/// Without it, values of rows beyond a quarter of a page are compressed or moved away.
+pub(super) fn whole_rows(block_bytes: u64) -> String {
+    format!("toast_tuple_target = {}", whole_row_max(block_bytes))
+}
+
+/// The longest value in an entry of a B-tree, which takes a third of a page at most: 2692 bytes in a page of 8 KiB.
+fn key_length_max(block_bytes: u64) -> u64 {
+    (block_bytes - INDEX_PAGE_BYTES) / 3 / 8 * 8 - INDEX_POINTER_BYTES - INDEX_LONG_VALUE_BYTES
+}
 
 /// The table of a cell on a server.
 #[derive(Clone, Debug)]
@@ -46,18 +71,28 @@ impl Layout {
         let data = DataSet::uniform(RowShape { row_length, columns }, payload, TABLE_SEED);
         data.rows()?;
         let layout = Layout { data, cell };
-        match layout.value_bytes() {
-            bytes if bytes > WHOLE_VALUES_MAX => Err(SubjectError::Parameters(format!(
-                "rows of {cell} take {} bytes on PostgreSQL with what it stores before each column, and it keeps none \
-                 of more than {} bytes whole in its page: ask for shorter rows",
-                grouped(bytes),
-                grouped(WHOLE_VALUES_MAX)
-            ))),
-            _ if layout.blocks(USUAL_BLOCK_BYTES) > BLOCKS_MAX => Err(SubjectError::Parameters(format!(
+        layout.check(USUAL_BLOCK_BYTES)?;
+        match layout.blocks(USUAL_BLOCK_BYTES) > BLOCKS_MAX {
+            true => Err(SubjectError::Parameters(format!(
                 "{} rows of {cell} are more than a table holds on PostgreSQL: ask for a smaller --payload",
                 grouped(layout.rows())
             ))),
-            _ => Ok(layout),
+            false => Ok(layout),
+        }
+    }
+
+    /// An error where a server with these blocks does not keep the rows whole.
+    pub(super) fn check(&self, block_bytes: u64) -> Result<(), SubjectError> {
+        let (bytes, most) = (self.value_bytes(), whole_values_max(block_bytes));
+        match bytes > most {
+            true => Err(SubjectError::Parameters(format!(
+                "rows of {} take {} bytes on PostgreSQL with what it stores before each column, and it keeps none of \
+                 more than {} bytes whole in its page: ask for shorter rows",
+                self.cell,
+                grouped(bytes),
+                grouped(most)
+            ))),
+            false => Ok(()),
         }
     }
 
@@ -96,14 +131,15 @@ impl Layout {
         self.rows() * (INDEX_ENTRY_BYTES + (key + 1).next_multiple_of(8)) / 9 * 10
     }
 
-    /// Whether the first column has an index that leads to one row.
-    pub fn has_key(&self) -> bool {
-        self.without_key().is_none()
+    /// Whether the first column has an index that leads to one row, on a server with these blocks.
+    pub fn has_key(&self, block_bytes: u64) -> bool {
+        self.without_key(block_bytes).is_none()
     }
 
     /// What the first column is where it has no index that leads to one row; `None` where it has one.
-    pub fn without_key(&self) -> Option<&'static str> {
-        let is_long = self.data.shape().column_lengths().next().is_some_and(|length| length > KEY_LENGTH_MAX);
+    pub fn without_key(&self, block_bytes: u64) -> Option<&'static str> {
+        let first = self.data.shape().column_lengths().next();
+        let is_long = first.is_some_and(|length| length as u64 > key_length_max(block_bytes));
         match by_statements::has_key(&self.data) {
             false => Some("too short to tell rows apart"),
             true => is_long.then_some("too long for an index"),
@@ -151,9 +187,26 @@ mod tests {
     #[test]
     fn columns_are_as_long_as_their_text() {
         assert!(layout(26, 5).columns().starts_with("c1 varchar(6), c2 varchar(5), c3 varchar(5)"));
-        assert!(layout(250, 25).has_key() && !layout(25, 25).has_key());
-        assert_eq!(layout(2692, 1).without_key(), None);
-        assert_eq!(layout(2693, 1).without_key(), Some("too long for an index"));
+        assert!(layout(250, 25).has_key(8192) && !layout(25, 25).has_key(8192));
+    }
+
+    #[test]
+    fn a_key_that_is_too_long_for_the_blocks_of_this_server_has_no_index() {
+        for (block_bytes, longest) in [(4096, 1324), (8192, 2692), (16_384, 5420)] {
+            assert_eq!(layout(longest, 1).without_key(block_bytes), None);
+            assert_eq!(layout(longest + 1, 1).without_key(block_bytes), Some("too long for an index"));
+        }
+    }
+
+    #[test]
+    fn rows_that_the_blocks_of_this_server_do_not_hold_whole_are_refused_and_its_tables_are_asked_for_no_more() {
+        assert_eq!(
+            [4096, 8192, 32_768].map(whole_rows),
+            [4064, 8160, 8160].map(|most| format!("toast_tuple_target = {most}"))
+        );
+        assert!(layout(4036, 1).check(4096).is_ok() && layout(8132, 1).check(32_768).is_ok());
+        let refused = layout(4037, 1).check(4096).unwrap_err().to_string();
+        assert!(refused.contains("ask for shorter rows") && refused.contains("4\u{202f}040"), "{refused}");
     }
 
     #[test]

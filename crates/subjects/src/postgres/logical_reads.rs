@@ -17,7 +17,7 @@ use server::{Buffers, Plan, Schema, ServerError, Session};
 use sys::time::Clock;
 
 use super::fetched::{Fetched, blocks_of, count_blocks, hidden_of};
-use super::layout::Layout;
+use super::layout::{Layout, whole_rows};
 use super::needs::Needs;
 use super::notes::Notes;
 use super::statement::{Meter, StatementCost, expect, sources};
@@ -30,10 +30,6 @@ use crate::logical_reads::{
 use crate::opening::Progress;
 use crate::progress::tenths;
 use crate::subject::{Closing, Subject};
-
-/// Rows stay whole in their page, as the engine's do. Without it, values of rows beyond 2 KiB are compressed or moved
-/// away.
-pub(super) const WHOLE_ROWS: &str = "toast_tuple_target = 8160";
 
 /// A table without rows: what a statement costs without its blocks.
 const EMPTY: &str = "no_rows";
@@ -100,6 +96,8 @@ fn step(access: Access) -> &'static str {
 struct ServerTable {
     layout: Layout,
     blocks: u64,
+    /// What its first column is where the server holds no index on it that leads to one row.
+    without_key: Option<&'static str>,
     /// The ways that it was prepared for.
     accesses: Vec<Access>,
     /// Rows that the keys looked for lead to, once they were counted: among very many rows two may have one key.
@@ -140,6 +138,8 @@ impl ServerReads {
         clock: Clock,
     ) -> Result<ServerReads, SubjectError> {
         let mut notes = Notes::of(&session, clock);
+        let block_bytes = session.facts().block_bytes;
+        layouts(&asked).try_for_each(|layout| layout.check(block_bytes))?;
         if !session.is_rehearsal() {
             check_room(&session, &asked, &mut notes)?;
         }
@@ -165,14 +165,15 @@ impl ServerReads {
 
     /// Sends the rows of a cell to the server, into a table from which others are filled.
     fn send(&mut self, layout: &Layout, progress: &mut dyn FnMut(u64, u64)) -> Result<(), SubjectError> {
-        let source = self.schema.create_table(&source_of(layout), &layout.columns(), WHOLE_ROWS)?;
+        let options = whole_rows(self.schema.session().facts().block_bytes);
+        let source = self.schema.create_table(&source_of(layout), &layout.columns(), &options)?;
         let copy = format!("COPY {source} FROM STDIN");
         self.schema.session().assume(COPY_TIME_A_ROW.saturating_mul(u32::try_from(layout.rows()).unwrap_or(u32::MAX)));
         let sent = self.schema.session().copy(&copy, &mut layout.chunks(progress)?)?;
         if sent != layout.rows() && !self.schema.session().is_rehearsal() {
             return Err(ServerError::answer(&copy, &sent.to_string(), "the number of rows that were sent").into());
         }
-        self.schema.create_table(&layout.name(), &layout.columns(), WHOLE_ROWS)?;
+        self.schema.create_table(&layout.name(), &layout.columns(), &options)?;
         Ok(())
     }
 
@@ -223,12 +224,12 @@ impl ServerReads {
         // A long key that is moved out of its row has to be fetched before it is looked for, and no count of gets shows
         // that.
         let (kind, value, options) = match access {
-            Access::Rowid => ("tid", "ctid", ""),
-            Access::Index => ("varchar", "c1", WHOLE_ROWS),
+            Access::Rowid => ("tid", "ctid", String::new()),
+            Access::Index => ("varchar", "c1", whole_rows(self.schema.session().facts().block_bytes)),
             _ => return Ok(()),
         };
         let rows = full(layout);
-        let wanted = self.schema.create_table(&wanted_of(layout, access), &format!("v {kind}"), options)?;
+        let wanted = self.schema.create_table(&wanted_of(layout, access), &format!("v {kind}"), &options)?;
         let session = self.schema.session();
         // A number between -1 and 1 by which the server's own random numbers begin.
         let start = (self.asked.seed % 1_000_003) as f64 / 1_000_003.0;
@@ -265,7 +266,7 @@ impl ServerReads {
     /// Why a pass cannot be made; `None` where it can.
     fn absence(&self, pass: &Pass) -> Result<Option<Finding>, SubjectError> {
         let table = self.table()?;
-        if let Some(what) = table.layout.without_key().filter(|_| pass.access == Access::Index) {
+        if let Some(what) = table.without_key.filter(|_| pass.access == Access::Index) {
             let cell = table.layout.cell();
             let reason = format!("Rows of {cell} were not read through an index: their first column is {what}.");
             return Ok(Some(row::ABSENT_ACCESS.named("index", reason)));
@@ -370,7 +371,9 @@ impl LogicalReads for ServerReads {
         }
         progress(&format!("making the rows of {cell} visible to all"), second);
         let blocks = self.settle(&layout)?;
-        let is_possible = |access: &Access| ACCESSES.contains(access) && (*access != Access::Index || layout.has_key());
+        let without_key = layout.without_key(block_bytes);
+        let is_possible =
+            |access: &Access| ACCESSES.contains(access) && (*access != Access::Index || without_key.is_none());
         let accesses: Vec<Access> = self.asked.accesses.iter().copied().filter(is_possible).collect();
         for access in &accesses {
             progress(&format!("preparing {access} for {cell}"), second);
@@ -378,7 +381,7 @@ impl LogicalReads for ServerReads {
         }
         self.note_loaded(*cell, block_bytes);
         let rows = layout.rows();
-        self.table = Some(ServerTable { layout, blocks, accesses, found_by_key: None });
+        self.table = Some(ServerTable { layout, blocks, without_key, accesses, found_by_key: None });
         let first = Sources {
             gets: "blocks fetched, counted by the session (pg_stat_get_xact_blocks_fetched)",
             physical_reads: "blocks fetched and not hit (pg_stat_get_xact_blocks_hit)",
@@ -470,11 +473,11 @@ fn check_room(session: &Session, asked: &Asked, notes: &mut Notes) -> Result<(),
 /// The finding about the largest table, where the shared buffers cannot hold it.
 pub(super) fn exceeding(asked: &Asked, block_bytes: u64, buffer_bytes: u64) -> Option<Finding> {
     let read = |layout: &Layout| {
-        let index = if is_indexed(asked, layout) { layout.index_bytes() } else { 0 };
+        let index = if is_indexed(asked, layout, block_bytes) { layout.index_bytes() } else { 0 };
         layout.blocks(block_bytes) * block_bytes + index
     };
     let largest = layouts(asked).max_by_key(read).filter(|layout| read(layout) > buffer_bytes)?;
-    let index = if is_indexed(asked, &largest) { " with its index" } else { "" };
+    let index = if is_indexed(asked, &largest, block_bytes) { " with its index" } else { "" };
     Some(row::TABLE_EXCEEDS_BUFFERS.of(format!(
         "The table of {}{index} takes {} and the server's shared buffers {}: its blocks come from the operating system \
          again and again, and their cost contains that. Ask for a smaller --payload.",
@@ -489,8 +492,8 @@ fn layouts(asked: &Asked) -> impl Iterator<Item = Layout> {
     asked.cells.iter().filter_map(|cell| Layout::of(*cell).ok())
 }
 
-fn is_indexed(asked: &Asked, layout: &Layout) -> bool {
-    asked.accesses.contains(&Access::Index) && layout.has_key()
+fn is_indexed(asked: &Asked, layout: &Layout, block_bytes: u64) -> bool {
+    asked.accesses.contains(&Access::Index) && layout.has_key(block_bytes)
 }
 
 /// What the tables of a cell take at one time: the rows twice while they are loaded, the index, and the rows that are
@@ -500,7 +503,8 @@ pub(super) fn needs(asked: &Asked, block_bytes: u64) -> Needs {
         let table = layout.blocks(block_bytes) * block_bytes;
         2 * table + layout.index_bytes() + table.min(LOOKED_FOR_MAX * block_bytes / 8)
     };
-    let sorted = layouts(asked).filter(|layout| is_indexed(asked, layout)).map(|layout| layout.index_bytes());
+    let indexed = layouts(asked).filter(|layout| is_indexed(asked, layout, block_bytes));
+    let sorted = indexed.map(|layout| layout.index_bytes());
     Needs {
         made: layouts(asked).map(|layout| made(&layout)).max().unwrap_or(0),
         temporary: sorted.max().unwrap_or(0),

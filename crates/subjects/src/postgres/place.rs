@@ -12,6 +12,7 @@ use super::access_paths::{PostgresPaths, buffers_needed, check_rows};
 use super::calibration::{Calibration, CalibrationAsked};
 use super::catalogs::Catalogs;
 use super::inner_rows::InnerRows;
+use super::layout::USUAL_BLOCK_BYTES;
 use super::logical_reads::{ServerReads, buffers_for};
 use super::needs::{Needs, ServerSize};
 use super::nested_loops::{PostgresLoops, check_concurrencies};
@@ -199,7 +200,7 @@ impl Place for PostgresPlace {
         self.refuse_copy("nested loops")?;
         check_concurrencies(asked)?;
         let (asked, largest) = (asked.clone(), InnerRows::new(asked.table(0)));
-        largest.check()?;
+        largest.check(USUAL_BLOCK_BYTES)?;
         Ok(self.opener(
             move |size| largest.needs(size.block_bytes),
             Box::new(move |opening| {

@@ -149,7 +149,7 @@ impl SqlitePaths {
 
     fn bytes_needed(&self) -> u64 {
         let indexes = self.indexes().count() as u64;
-        table_bytes(&self.data, self.page_bytes) + indexes * index_bytes(self.data.count(), KEY_BYTES)
+        table_bytes(&self.data, self.page_bytes) + indexes * index_bytes(self.data.count(), KEY_BYTES, self.page_bytes)
     }
 
     /// Makes and fills the table with the indexes of the planned paths, each brought into the cache by that.

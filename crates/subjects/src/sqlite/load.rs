@@ -21,6 +21,9 @@ const ROW_HEAD_BYTES: u64 = 2 + 3 + 5 + 2;
 /// What a value takes besides its bytes: its type with its length.
 const VALUE_HEAD_BYTES: u64 = 2;
 
+/// What an overflow page holds besides its part of a row: the number of the next one.
+const OVERFLOW_HEAD_BYTES: u64 = 4;
+
 /// A value of a data set as SQLite takes it.
 struct Bound<'a>(Value<'a>);
 
@@ -82,20 +85,49 @@ fn definition(column: &Column) -> String {
 pub(super) fn table_bytes(data: &DataSet, page_bytes: u32) -> u64 {
     let columns = u64::from(data.columns);
     let row = u64::from(data.row_length) + columns * VALUE_HEAD_BYTES + ROW_HEAD_BYTES;
-    let bytes = pages(data.count(), row, page_bytes.into()).saturating_mul(page_bytes.into());
+    rows_bytes(data.count(), row, page_bytes)
+}
+
+/// The same of a table whose only column has values of this many bytes.
+pub(super) fn column_bytes(rows: u64, value_bytes: u64, page_bytes: u32) -> u64 {
+    rows_bytes(rows, value_bytes + VALUE_HEAD_BYTES + ROW_HEAD_BYTES, page_bytes)
+}
+
+fn rows_bytes(rows: u64, row_bytes: u64, page_bytes: u32) -> u64 {
+    let bytes = pages(rows, row_bytes, page_bytes.into()).saturating_mul(page_bytes.into());
     (bytes / 10).saturating_mul(11)
 }
 
-/// About the bytes that an index takes whose key has this many.
-pub(super) fn index_bytes(rows: u64, key_bytes: u64) -> u64 {
-    (rows.saturating_mul(key_bytes + 2 * VALUE_HEAD_BYTES + ROW_HEAD_BYTES) / 10).saturating_mul(12)
+/// About the bytes that an index takes whose key has this many: whole pages for what its entries take of them, with a
+/// fifth more, and the overflow pages of keys that are too long for a page.
+pub(super) fn index_bytes(rows: u64, key_bytes: u64, page_bytes: u32) -> u64 {
+    let page = u64::from(page_bytes);
+    let entry = key_bytes + 2 * VALUE_HEAD_BYTES + ROW_HEAD_BYTES;
+    let kept = kept_of_entry(entry, page);
+    let overflow = (entry - kept).div_ceil(page - OVERFLOW_HEAD_BYTES).saturating_mul(page);
+    let in_page = if kept < entry { kept + ROW_HEAD_BYTES } else { kept };
+    let of_entries = (rows.saturating_mul(in_page) / 10).saturating_mul(12);
+    of_entries.div_ceil(page).saturating_mul(page).saturating_add(rows.saturating_mul(overflow))
+}
+
+/// The part of an index's entry that its page keeps; the rest goes to overflow pages, whole ones if possible. Source:
+/// SQLite's "Database File Format", "Cell Payload Overflow Pages".
+fn kept_of_entry(entry: u64, page_bytes: u64) -> u64 {
+    let part = |of_255: u64| (page_bytes - PAGE_HEAD_BYTES) * of_255 / 255 - 23;
+    let (most, least) = (part(64), part(32));
+    let filled = least + entry.saturating_sub(least) % (page_bytes - OVERFLOW_HEAD_BYTES);
+    match entry {
+        short if short <= most => short,
+        _ if filled <= most => filled,
+        _ => least,
+    }
 }
 
 fn pages(rows: u64, row_bytes: u64, page_bytes: u64) -> u64 {
     let room = page_bytes - PAGE_HEAD_BYTES;
     match room / row_bytes {
         // A row that is longer than a page takes overflow pages of its own.
-        0 => rows.saturating_mul(row_bytes.div_ceil(room - 4) + 1),
+        0 => rows.saturating_mul(row_bytes.div_ceil(room - OVERFLOW_HEAD_BYTES) + 1),
         rows_a_page => rows.div_ceil(rows_a_page),
     }
 }
@@ -136,7 +168,25 @@ mod tests {
         for page_bytes in [512, PAGE_BYTES, 65_536] {
             assert_eq!(table_bytes(&data, page_bytes), u64::MAX, "pages of {page_bytes}");
         }
-        assert_eq!(index_bytes(u64::MAX, 8), u64::MAX);
+        assert_eq!(index_bytes(u64::MAX, 8, PAGE_BYTES), u64::MAX);
+    }
+
+    #[test]
+    fn the_forecast_of_an_index_has_the_overflow_pages_of_long_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        for (row_length, columns) in [(25, 1), (250, 5), (2500, 25), (2500, 1), (8000, 1)] {
+            for page_bytes in [512, PAGE_BYTES, 65_536] {
+                let data = data(row_length, columns);
+                let database =
+                    Database::create(folder.path(), page_bytes, Need::cached(1 << 20), &Arc::default()).unwrap();
+                load(&database, "t", &data, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+                database.run("CREATE INDEX t_by_c1 ON t (c1)").unwrap();
+                let taken = database.pages("t_by_c1").unwrap() * u64::from(page_bytes);
+                let key = u64::from(row_length / columns);
+                let ratio = index_bytes(data.count(), key, page_bytes) as f64 / taken as f64;
+                assert!(ratio > 0.99 && ratio < 1.9, "{ratio} of keys of {key} bytes on pages of {page_bytes}");
+            }
+        }
     }
 
     #[test]

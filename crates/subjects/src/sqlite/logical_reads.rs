@@ -21,7 +21,7 @@ use serde_json::json;
 use sys::time::Clock;
 
 use super::database::{Database, Need, Taken, description, identifier, subject_name};
-use super::load::{index_bytes, load, table_bytes};
+use super::load::{column_bytes, index_bytes, load, table_bytes};
 use crate::by_statements::{ACCESSES, ByStatements, LOOKED_FOR_MAX, has_key};
 use crate::error::SubjectError;
 use crate::logical_reads::{
@@ -426,8 +426,9 @@ fn bytes_needed(cell: Cell, page_bytes: u32) -> u64 {
     let data = data_of(cell);
     let key = data.shape().column_lengths().next().unwrap_or(0) as u64;
     let looked_for = data.count().min(LOOKED_FOR_MAX);
-    let indexes = [index_bytes(data.count(), key), index_bytes(looked_for, key), index_bytes(looked_for, 0)];
-    indexes.into_iter().fold(table_bytes(&data, page_bytes), u64::saturating_add)
+    let [keys, numbers] = [key, 0].map(|value| column_bytes(looked_for, value, page_bytes));
+    let added = [index_bytes(data.count(), key, page_bytes), keys, numbers];
+    added.into_iter().fold(table_bytes(&data, page_bytes), u64::saturating_add)
 }
 
 fn wanted_of(access: Access) -> String {

@@ -135,7 +135,8 @@ impl SqliteLoops {
     /// Makes the table and its index, in a cache as large as the engine's pool.
     fn load(&self, table: InnerTable, progress: &mut Progress<'_>) -> Result<Inner, SubjectError> {
         let data = DataSet::keyed(table.shape(), table.rows, TABLE_SEED);
-        let file = table_bytes(&data, self.page_bytes).saturating_add(index_bytes(table.rows, KEY_BYTES));
+        let index = index_bytes(table.rows, KEY_BYTES, self.page_bytes);
+        let file = table_bytes(&data, self.page_bytes).saturating_add(index);
         let need = Need { file, cache: self.asked.pool.0 };
         let database = Database::create(&self.scratch, self.page_bytes, need, &self.stop)?;
         let (name, second) = (&self.name, Duration::from_secs(1));

@@ -103,7 +103,8 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         write_group(&tree.path().join("above"), "5000\n", "3000\n", "anon 1000\ninactive_file 500\n");
         write_group(&tree.path().join("above/below"), "max\n", "3000\n", "");
-        let room = |path: &str| narrowest_room(&groups_below(tree.path(), &format!("0::/{path}\n"), "memory"));
+        let room =
+            |path: &str| narrowest_room(&groups_below(tree.path(), format!("0::/{path}\n").as_bytes(), "memory"));
         assert_eq!(room("above/below"), Some(2500));
         assert_eq!(room("elsewhere"), None);
     }
@@ -120,13 +121,13 @@ mod tests {
         for (name, text) in files {
             fs::write(tree.path().join("memory/slice").join(name), text).unwrap();
         }
-        assert_eq!(narrowest_room(&groups_below(tree.path(), "4:memory:/slice\n0::/\n", "memory")), Some(2500));
+        assert_eq!(narrowest_room(&groups_below(tree.path(), b"4:memory:/slice\n0::/\n", "memory")), Some(2500));
     }
 
     #[test]
     fn a_group_that_is_throttled_before_its_limit_has_room_up_to_there() {
         let tree = tempfile::tempdir().unwrap();
-        let groups = groups_below(tree.path(), "0::/slice\n", "memory");
+        let groups = groups_below(tree.path(), b"0::/slice\n", "memory");
         let rooms = [("max", "4000\n", Some(1000)), ("3500", "4000\n", Some(500)), ("max", "max\n", None)];
         for (limit, high, room) in rooms {
             write_group(&tree.path().join("slice"), limit, "3000\n", "");
@@ -139,7 +140,7 @@ mod tests {
     fn a_container_whose_path_is_the_hosts_still_finds_its_limit_at_the_root() {
         let tree = tempfile::tempdir().unwrap();
         write_group(tree.path(), "5000", "6000", "");
-        assert_eq!(narrowest_room(&groups_below(tree.path(), "0::/docker/1234\n", "memory")), Some(0));
+        assert_eq!(narrowest_room(&groups_below(tree.path(), b"0::/docker/1234\n", "memory")), Some(0));
     }
 
     #[test]

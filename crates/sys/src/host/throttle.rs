@@ -55,7 +55,7 @@ mod tests {
         write_stat(&tree.path().join("above"), "throttled_usec 5\n");
         write_stat(&tree.path().join("above/below"), "throttled_usec 2\n");
         write_stat(&tree.path().join("cpu/slice"), "throttled_time 900\n");
-        let of = |text: &str| throttled_in(&groups_below(tree.path(), text, "cpu"));
+        let of = |text: &str| throttled_in(&groups_below(tree.path(), text.as_bytes(), "cpu"));
         assert_eq!(of("0::/above/below\n"), Some(Nanos::from_micros(7)));
         assert_eq!(of("4:cpu,cpuacct:/slice\n3:cpuset:/above\n0::/\n"), Some(Nanos(900)));
         assert_eq!(of("3:cpuset:/above\n2:memory:/slice\n"), None);
@@ -65,7 +65,7 @@ mod tests {
     fn a_container_whose_path_is_the_hosts_still_finds_its_quota_at_the_root() {
         let tree = tempfile::tempdir().unwrap();
         write_stat(tree.path(), "throttled_usec 3\n");
-        let groups = groups_below(tree.path(), "0::/docker/1234\n", "cpu");
+        let groups = groups_below(tree.path(), b"0::/docker/1234\n", "cpu");
         assert_eq!(throttled_in(&groups), Some(Nanos::from_micros(3)));
     }
 

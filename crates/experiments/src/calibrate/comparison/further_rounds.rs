@@ -23,8 +23,17 @@ const MORE_TIME_PART: u32 = 2;
 const MORE_ROUNDS_COLD: usize = 5;
 const MORE_TIME_COLD: Duration = Duration::from_secs(240);
 
-/// The places of the sets between which the choice lies.
-pub(super) type Contenders<'a> = &'a dyn Fn(&Comparison) -> Vec<usize>;
+/// The places of sets, by what was judged so far.
+type Places<'a> = &'a dyn Fn(&Comparison) -> Vec<usize>;
+
+/// The sets between which the choice lies.
+#[derive(Clone, Copy)]
+pub(in crate::calibrate) struct Between<'a> {
+    /// The set that would be advised, and the known ones that could be.
+    pub(in crate::calibrate) contenders: Places<'a>,
+    /// The set that would be advised and those that would be if it gained less; none where it is clearly the best.
+    pub(in crate::calibrate) rivals: Places<'a>,
+}
 
 /// Places of queries, each with those of its plans that are run in a further round besides the one by the server's own
 /// constants.
@@ -33,17 +42,19 @@ type Wanted = Vec<(usize, Vec<usize>)>;
 /// Queries that are run again when the rounds of all are over.
 pub(super) struct Again {
     which: &'static str,
-    find: fn(&mut Comparison, Contenders<'_>) -> Wanted,
+    find: fn(&mut Comparison, Between<'_>) -> Wanted,
     /// Whether they are found anew before each round.
     is_found_anew: bool,
 }
 
-pub(super) const AGAIN: [Again; 4] = [
+pub(super) const AGAIN: [Again; 5] = [
     Again { which: "whose plan may do harm", find: those_unsure_of_harm, is_found_anew: true },
     // Those that were found are run in all rounds: one that stopped as soon as it was none would stop by chance.
     Again { which: "that may be exceptions", find: those_that_may_be_exceptions, is_found_anew: false },
     // All rounds, too: a set whose rounds end once it looks good is advised by chance.
     Again { which: "of a set that they do not decide on", find: those_that_do_not_decide, is_found_anew: false },
+    // And all rounds, for the same reason.
+    Again { which: "that tell which of two sets is better", find: those_between_rivals, is_found_anew: false },
     // Each round may change the choice.
     Again {
         which: "of which it is not sure that no harm is done",
@@ -53,13 +64,13 @@ pub(super) const AGAIN: [Again; 4] = [
 ];
 
 /// Queries that a plan may harm, though not surely: that alone would keep sets from being advised.
-fn those_unsure_of_harm(comparison: &mut Comparison, _: Contenders<'_>) -> Wanted {
+fn those_unsure_of_harm(comparison: &mut Comparison, _: Between<'_>) -> Wanted {
     comparison.compared.iter().map(Compared::unsure).enumerate().collect()
 }
 
 /// Queries that are exceptions without harm: of many queries that take as long by a set, one is slower in a few rounds
 /// by chance, and would be an exception in one run and not in the next.
-fn those_that_may_be_exceptions(comparison: &mut Comparison, _: Contenders<'_>) -> Wanted {
+fn those_that_may_be_exceptions(comparison: &mut Comparison, _: Between<'_>) -> Wanted {
     comparison.judge();
     let plans = |at: &usize| (1..comparison.compared[*at].variants.len()).collect();
     comparison.slower_exceptions().iter().map(|at| (*at, plans(at))).collect()
@@ -68,7 +79,7 @@ fn those_that_may_be_exceptions(comparison: &mut Comparison, _: Contenders<'_>) 
 /// Queries that a set changes, of which few rounds do not tell whether it is worth a change. Rounds with empty caches
 /// are few, because each run takes a restart, and the times of a disk differ by a quarter from one to the next. The
 /// known sets are looked at first; another one, the best, only where the choice would otherwise be none.
-fn those_that_do_not_decide(comparison: &mut Comparison, contenders: Contenders<'_>) -> Wanted {
+fn those_that_do_not_decide(comparison: &mut Comparison, between: Between<'_>) -> Wanted {
     comparison.judge();
     if !comparison.state.is_cold() {
         return Wanted::new();
@@ -77,7 +88,7 @@ fn those_that_do_not_decide(comparison: &mut Comparison, contenders: Contenders<
         (1..comparison.sets.len()).filter_map(|set| Some((set, comparison.undecided(set)?))).collect();
     let mut sets: Vec<&(usize, Vec<usize>)> =
         undecided.iter().filter(|(set, _)| is_known(&comparison.sets, *set)).collect();
-    if sets.is_empty() && contenders(comparison).is_empty() {
+    if sets.is_empty() && (between.contenders)(comparison).is_empty() {
         let fastest = comparison.all_fastest();
         let gain = |(set, excepted): &(usize, Vec<usize>)| comparison.gain(*set, excepted, &fastest);
         // The first of two that gain as much.
@@ -90,11 +101,31 @@ fn those_that_do_not_decide(comparison: &mut Comparison, contenders: Contenders<
     comparison.compared.iter().enumerate().map(plans).collect()
 }
 
+/// Queries that get other plans by the set that is advised than by its rivals: with empty caches, rounds are few, and
+/// the choice between sets that gain nearly as much would be by chance.
+fn those_between_rivals(comparison: &mut Comparison, between: Between<'_>) -> Wanted {
+    comparison.judge();
+    if !comparison.state.is_cold() {
+        return Wanted::new();
+    }
+    let rivals = (between.rivals)(comparison);
+    let plan = |at: usize, set: &usize| match comparison.exceptions[*set].contains(&at) {
+        true => 0,
+        false => comparison.compared[at].variant(*set),
+    };
+    let plans = |at: usize| {
+        let plans = distinct(rivals.iter().map(|set| plan(at, set)));
+        let others = plans.iter().copied().filter(|plan| *plan > 0).collect();
+        (at, if plans.len() > 1 { others } else { Vec::new() })
+    };
+    (0..comparison.compared.len()).map(plans).collect()
+}
+
 /// Queries that the sets between which the choice lies do not surely leave unharmed, though they seem to: few rounds
 /// can miss the half of a harm.
-fn those_not_surely_unharmed(comparison: &mut Comparison, contenders: Contenders<'_>) -> Wanted {
+fn those_not_surely_unharmed(comparison: &mut Comparison, between: Between<'_>) -> Wanted {
     comparison.judge();
-    let sets = contenders(comparison);
+    let sets = (between.contenders)(comparison);
     let plans = |(at, one): (usize, &Compared)| {
         let not_excepted = sets.iter().filter(|set| !comparison.exceptions[**set].contains(&at));
         let plans = not_excepted.map(|set| one.variant(*set)).filter(|plan| *plan > 0);
@@ -114,7 +145,7 @@ pub(super) fn run_again(
     bench: &mut Bench<'_>,
     comparison: &mut Comparison,
     (again, most): (&Again, Duration),
-    contenders: Contenders<'_>,
+    between: Between<'_>,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let started = bench.machine.clock.now();
@@ -122,7 +153,7 @@ pub(super) fn run_again(
     let most_rounds = if comparison.state.is_cold() { MORE_ROUNDS_COLD } else { MORE_ROUNDS };
     for number in 0..most_rounds {
         if number == 0 || again.is_found_anew {
-            wanted = (again.find)(comparison, contenders);
+            wanted = (again.find)(comparison, between);
         }
         wanted.retain(|(at, plans)| comparison.compared[*at].can_be_timed() && !plans.is_empty());
         if wanted.is_empty() {
@@ -152,6 +183,11 @@ mod tests {
     use crate::calibrate::judgement::Decision;
     use crate::calibrate::sets::{ConstantSet, own};
 
+    /// These sets as contenders, and none as rivals.
+    fn between(contenders: Places<'_>) -> Between<'_> {
+        Between { contenders, rivals: &|_| Vec::new() }
+    }
+
     #[test]
     fn queries_that_take_seconds_are_run_again_as_often_as_short_ones() {
         let seconds = |state, rounds| more_time(state, Duration::from_secs(rounds)).as_secs();
@@ -173,7 +209,7 @@ mod tests {
         let slower = |first: f64, second: f64| {
             let compared = (0..9).map(halved).chain([by(first, second)]).collect();
             let mut comparison = Comparison::timed(State::AsFound, vec![own(), set(0.5), set(0.25)], compared);
-            let wanted = AGAIN.map(|again| (again.find)(&mut comparison, &|_| vec![1, 2])).concat();
+            let wanted = AGAIN.map(|again| (again.find)(&mut comparison, between(&|_| vec![1, 2]))).concat();
             let again = wanted.iter().filter(|(_, plans)| !plans.is_empty()).map(|(at, _)| *at);
             (comparison.exceptions.concat().len(), sorting::set(again).into_iter().collect::<Vec<usize>>())
         };
@@ -198,7 +234,7 @@ mod tests {
             let contenders = |comparison: &Comparison| {
                 (1..2).filter(|set| comparison.judged[*set].decision == Decision::Change).collect()
             };
-            let found = those_that_do_not_decide(&mut comparison, &contenders);
+            let found = those_that_do_not_decide(&mut comparison, between(&contenders));
             let found = found.into_iter().filter(|(_, plans)| !plans.is_empty());
             (comparison.judged[1].decision, found.map(|(at, _)| at).collect::<Vec<_>>())
         };
@@ -223,7 +259,7 @@ mod tests {
             let set = |name| ConstantSet { name, values: vec![("random_page_cost", 2.0)] };
             let mut comparison = Comparison::timed(State::OwnCold, vec![own(), set(name), set("tried")], compared);
             let contenders = |_: &Comparison| if is_other_advised { vec![2] } else { Vec::new() };
-            let found = those_that_do_not_decide(&mut comparison, &contenders).into_iter();
+            let found = those_that_do_not_decide(&mut comparison, between(&contenders)).into_iter();
             found.filter(|(_, plans)| !plans.is_empty()).map(|(at, _)| at).collect::<Vec<_>>()
         };
         for is_other_advised in [false, true] {
@@ -233,6 +269,30 @@ mod tests {
         assert_eq!(wanted("tried", 0.91, false), [0, 1, 2, 3, 4, 5], "a set where none is advised");
         assert_eq!(wanted("tried", 0.91, true), Vec::<usize>::new(), "a set where another one is advised");
         assert_eq!(wanted("random-2", 0.5, false), Vec::<usize>::new(), "a set that is worth it for sure");
+    }
+
+    #[test]
+    fn queries_on_which_rivals_differ_are_run_in_more_cold_rounds_and_those_with_the_same_plan_are_not() {
+        let wanted = |state: State, rivals: &'static [usize]| {
+            let plans = |sets: [&'static [usize]; 3]| {
+                let plans = sets.into_iter().zip([100.0, 50.0, 60.0]).filter(|(sets, _)| !sets.is_empty());
+                plans.map(|(sets, millis)| Variant::of(sets, &[millis; 5])).collect::<Vec<_>>()
+            };
+            let same = (0..9).map(|_| plans([&[0], &[1, 2], &[]]));
+            let differing = [plans([&[0], &[1], &[2]]), plans([&[0, 2], &[1], &[]]), plans([&[0], &[], &[1, 2]])];
+            let harmed = [vec![Variant::of(&[0, 2], &[10.0; 5]), Variant::of(&[1], &[90.0; 5])]];
+            let compared = same.chain(differing).chain(harmed).map(|plans| Compared::of("q", plans)).collect();
+            let set = |part: f64| ConstantSet { name: "tried", values: vec![("seq_page_cost", part)] };
+            let mut comparison = Comparison::timed(state, vec![own(), set(0.5), set(0.25)], compared);
+            assert_eq!(comparison.exceptions, [vec![], vec![12_usize], vec![]]);
+            let between = Between { contenders: &|_| vec![1], rivals: &|_| rivals.to_vec() };
+            let found = those_between_rivals(&mut comparison, between).into_iter();
+            found.filter(|(_, plans)| !plans.is_empty()).collect::<Vec<_>>()
+        };
+        let both = vec![(9, vec![1, 2]), (10, vec![1])];
+        assert_eq!(wanted(State::OwnCold, &[1, 2]), both, "an exception keeps the plan that the rival leaves");
+        assert_eq!(wanted(State::OwnCold, &[]), Wanted::new(), "none is nearly as good");
+        assert_eq!(wanted(State::AsFound, &[1, 2]), Wanted::new(), "rounds are many there");
     }
 
     #[test]
@@ -251,7 +311,7 @@ mod tests {
             let compared = (0..9).map(halved).chain([Compared::of("last", plans.collect())]).collect();
             let sets_of = vec![own(), set(0.5), set(0.25), set(0.125)];
             let mut comparison = Comparison::timed(State::AsFound, sets_of, compared);
-            let mut wanted = those_not_surely_unharmed(&mut comparison, &|_| sets.to_vec());
+            let mut wanted = those_not_surely_unharmed(&mut comparison, between(&|_| sets.to_vec()));
             assert!(wanted[..9].iter().all(|(_, plans)| plans.is_empty()));
             wanted.remove(9).1
         };

@@ -102,6 +102,28 @@ fn the_choice_lies_between_the_known_sets_that_are_worth_a_change_and_the_one_th
 }
 
 #[test]
+fn a_set_that_another_run_may_advise_instead_is_a_rival_and_one_that_gains_much_less_is_not() {
+    use Decision::{Change, Keep};
+    let sets = [set("now"), set("cached"), ConstantSet { name: TRIED, values: Vec::new() }, set("random-1.1")];
+    let rivals = |others: [(Decision, f64, usize); 3]| {
+        let of = |(decision, gain, harmed)| Judged { gain, harmed, ..judged(decision, 0.8, 9) };
+        let all: Vec<Judged> = [(Keep, 0.0, 0)].into_iter().chain(others).map(of).collect();
+        let advice = Advice::of(&sets, &all, "cached");
+        let rivals = super::rivals(&sets, &all, "cached");
+        assert_eq!(advice.has_rival, !rivals.is_empty());
+        assert!(rivals.first().is_none_or(|first| *first == advice.set), "{rivals:?}");
+        rivals
+    };
+    let kept = (Keep, -0.5, 0);
+    assert_eq!(rivals([(Change, 2.04, 1), (Change, 1.68, 2), kept]), [2, 1], "0.8 times 2.04 is 1.63");
+    assert_eq!(rivals([(Change, 3.34, 1), (Change, 1.38, 1), kept]), [0; 0], "0.6 times 3.34 is still more");
+    assert_eq!(rivals([kept, kept, (Change, 1.0, 0)]), [0; 0], "the only one");
+    assert_eq!(rivals([(Change, 1.5, 0), kept, (Change, 1.0, 0)]), [3, 1], "a known one with less than half of 1.5");
+    assert_eq!(rivals([(Change, 1.5, 0), (Change, 1.5, 0), kept]), [0; 0], "one choice: both have the same plans");
+    assert_eq!(rivals([kept; 3]), [0; 0]);
+}
+
+#[test]
 fn a_measured_set_has_to_gain_more_than_the_best_that_is_the_same_in_each_run_and_not_than_the_nearest() {
     let sets = [set("now"), set("random-1.1"), ConstantSet { name: TRIED, values: Vec::new() }, set("cached")];
     let advised = |measured: f64| {
@@ -339,6 +361,24 @@ fn a_run_that_is_cut_short_says_what_an_advised_set_harms_and_where_that_was_not
     assert!(first.ends_with(&both) && !first.contains("for this state alone"), "{first}");
     let kept = said(&[(Cached, 1.0)], &[System]);
     assert!(kept.contains("keep the server's own constants, because ") && !kept.contains(ended), "{kept}");
+}
+
+#[test]
+fn what_one_query_takes_so_far_is_said_to_be_a_bound_where_the_limit_ended_it() {
+    let said = |last: Vec<Variant>| {
+        let mut cut = Comparison { is_timed: false, ..five_by(State::System, 1.0) };
+        cut.compared.push(Compared::of("last", last));
+        cut.judge();
+        let all = [five_by(State::Cached, 0.5), cut];
+        let advice = Advice::of(&all[0].sets, &all[0].judged, "cached");
+        let said = super::advice(&all[0], &advice, "postgres 18");
+        with_harm(said, (&all[0], &advice), &all, &[State::System]).message
+    };
+    let by = |then: Variant| said(vec![Variant::of(&[0], &[10.0; 3]), then]);
+    let ended = by(Variant::ended(&[1], 500.0));
+    assert!(ended.ends_with("so far, one query takes at least 50.0 times as long."), "{ended}");
+    let timed = by(Variant::of(&[1], &[500.0; 3]));
+    assert!(timed.ends_with("so far, one query takes 50.0 times as long."), "{timed}");
 }
 
 /// A state in which queries were compared, how many of nine got another plan, how many times as long these then took,

@@ -195,11 +195,10 @@ fn gathered() -> [Reading; 3] {
         gathering,
         |([alone, small, large], _, is_named, is_direct, _)| {
             let best = alone / small.min(*large);
-            let and = if *is_named { " and io_method worker" } else { "" };
-            let best_said = three_digits(best);
-            let said =
-                format!("With direct reads{and}, batching or prefetching gains nothing ({best_said} times at best)");
-            (*is_direct && best < 1.1).then(|| says![said])
+            let group = if *is_named { ", io_method worker" } else { "" };
+            let with = format!("With direct reads{group} and 100 % of the rows out of order, batching");
+            let said = format!("gains nothing ({} times at best)", three_digits(best));
+            (*is_direct && best < 1.1).then(|| says![with, said])
         },
     );
     let not_cold = reading(row::NOT_ALL_COLD, server(), gathering, |(_, cached, ..)| {

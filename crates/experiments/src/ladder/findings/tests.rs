@@ -118,8 +118,9 @@ fn what_the_ladder_says_follows_from_its_rungs() {
                 Some(says![format_nanos(single), times, format!("({}).", format_nanos(sequential))])
             }),
             reading(row::ANSWER_DEPTH, found(), of, |found| {
-                let times = three_digits(found.single? / found.best?);
-                Some(says![format!("At depth {} the device gives {times} times", found.depth)])
+                let (single, best) = found.single.zip(found.best)?;
+                let takes = format!("takes {}, {} times the time", format_nanos(single), three_digits(single / best));
+                Some(says![takes, format!("at depth {} ({}): both are medians.", found.depth, format_nanos(best))])
             }),
             reading(
                 row::JUST_WRITTEN,

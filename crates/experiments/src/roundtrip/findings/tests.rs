@@ -26,23 +26,30 @@ fn tiers() -> impl Strategy<Value = Option<Tier>> {
     prop_oneof![1 => Just(None), 5 => select(tiers).prop_map(Some)]
 }
 
-/// Microseconds of a block that was read again and of one in the page cache, the level that served the first, and
-/// whether the page cache could not hold the other.
-type Again = (Option<f64>, Option<f64>, Option<Tier>, bool);
+/// Microseconds of a block that was read again and of one in the page-cached pass, and the level that served each: the
+/// page cache may not have held the other, or not all of it.
+type Again = (Option<f64>, Option<f64>, Option<Tier>, Tier);
 
 /// What is said of a block that was read again, of one in the page cache, and of the published ones.
 fn again() -> Vec<Reading> {
-    let values = || (option::weighted(0.7, 10.0..1e4), option::of(1.0..50.0), tiers(), any::<bool>());
-    let of = |(again, cached, tier, is_lost): &Again| {
+    let by = || select(vec![Tier::PageCache, Tier::Storage, Tier::Mixed { from_storage: 0.5 }]);
+    let values = move || (option::weighted(0.7, 10.0..1e4), option::of(1.0..50.0), tiers(), by());
+    let of = |(again, cached, tier, by): &Again| {
         let of = |pass, time: &Option<f64>, tier| Some((pass, 1, measured(1, ((*time)?, (*time)?), None, tier)));
-        let by = if *is_lost { Tier::Storage } else { Tier::PageCache };
-        let passes = [of(Pass::StorageCached, again, *tier), of(Pass::PageCached, cached, Some(by))];
+        let passes = [of(Pass::StorageCached, again, *tier), of(Pass::PageCached, cached, Some(*by))];
         report("a.dat", &passes.into_iter().flatten().collect::<Vec<_>>())
     };
-    let answer = reading(row::ANSWER_ROUNDTRIP, values(), of, |(again, cached, tier, is_lost)| {
+    let answer = reading(row::ANSWER_ROUNDTRIP, values(), of, |(again, cached, tier, by)| {
         let Some(again) = again else {
-            let takes = |cached| format!("One block of a.dat from the page cache takes {}: memory", micros(cached));
-            return cached.filter(|_| !is_lost).map(|cached| says![takes(cached)]);
+            let takes = micros((*cached)?);
+            return match by {
+                Tier::Storage => None,
+                Tier::PageCache => Some(says![format!("One block of a.dat from the page cache takes {takes}: memory")]),
+                _ => Some(says![format!(
+                    "One block of a.dat in the page-cached pass takes {takes}, mixed: memory served some of the \
+                     reads, storage the others."
+                )]),
+            };
         };
         let meaning = match (*tier)? {
             Tier::Storage => ": to the storage and back. No cache of this host served it: they counted 7 MiB.",
@@ -52,10 +59,11 @@ fn again() -> Vec<Reading> {
         };
         Some(says![format!("A block of a.dat read again takes {}{meaning}", micros(*again))])
     });
-    let published = reading(row::ANSWER_PUBLISHED, values(), of, |(again, cached, tier, is_lost)| {
+    let published = reading(row::ANSWER_PUBLISHED, values(), of, |(again, cached, tier, by)| {
         let times = |published: f64, again: f64| three_digits(published / again);
-        let beside = cached.filter(|_| !is_lost).map_or(" times.".into(), |cached| {
-            format!(" times; the published page cache took 40 µs, this one {}.", micros(cached))
+        let beside = cached.filter(|_| *by != Tier::Storage).map_or(" times.".into(), |cached| match by {
+            Tier::PageCache => format!(" times; the published page cache took 40 µs, this one {}.", micros(cached)),
+            _ => format!(" times; a block in the page-cached pass took {}, mixed: memory", micros(cached)),
         });
         let said = |again| {
             says![

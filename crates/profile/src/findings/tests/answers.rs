@@ -1,15 +1,18 @@
 //! What dominates: classes, statements, the cost of a get, ends of transactions.
 
+use measure::Parameters;
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::profile::findings as row;
 use sides::proptest::array::uniform3;
 use sides::proptest::collection::vec;
+use sides::proptest::option;
 use sides::proptest::sample::select;
 use sides::{Reading, reading, says};
 
 use super::made::{add, calls, found, found_in, micros, profile, query, with_unaccounted};
 use crate::document::Order;
 use crate::event::{CallKind, Cost};
+use crate::tables::sampled::Sampled;
 use crate::tables::{CallSums, Profile, SessionProfile, Transactions};
 
 pub(super) fn readings() -> Vec<Reading> {
@@ -119,19 +122,29 @@ fn physical_reads() -> Reading {
     })
 }
 
-/// Gets of a query, quarters of a µs of CPU each, and how many times the CPU is waited.
+/// Samples that tell running from waiting for a processor, samples that do not, and a watch over every wait: whether it
+/// is exact, and its level.
+const SAMPLED: [(bool, &str); 3] = [(false, "memory and /proc"), (false, "memory"), (true, "memory and /proc")];
+
+/// Gets of a query, quarters of a µs of CPU each, how many times the CPU is waited, and of samples which.
 fn logical_read() -> Reading {
-    let values = (select(vec![996_i64, 1000, 1004]), 0..60_i64, 7..12_i64);
-    let of = |(gets, quarters, waited): &(i64, i64, i64)| {
+    let values = (select(vec![996_i64, 1000, 1004]), 0..60_i64, 7..12_i64, option::of(select(SAMPLED.to_vec())));
+    let of = |(gets, quarters, waited, sampled): &(i64, i64, i64, Option<(bool, &str)>)| {
         let cpu = gets * quarters / 4;
         let mut made = profile(cpu, &[("db file sequential read", cpu * waited)]);
         add(&mut made, query("s0"), &[(CallKind::Fetch, calls(1, cpu, *gets, 0))]);
+        made.sampled = sampled.map(|(is_exact, level)| {
+            let subject = Parameters::from_iter([("level".to_string(), level.into())]);
+            Box::new(Sampled { is_exact, subject, ..Sampled::default() })
+        });
         found(&made)
     };
-    reading(row::ANSWER_LOGICAL_READ, values, of, |(gets, quarters, waited)| {
-        let meaning = match quarters {
-            ..4 => "below the usual 1 to 10 µs: many gets that each do little.",
-            4..=40 => "within the usual 1 to 10 µs",
+    reading(row::ANSWER_LOGICAL_READ, values, of, |(gets, quarters, waited, sampled)| {
+        let meaning = match (sampled, quarters) {
+            (Some((true, _)), _) => "at most: that CPU holds the wait for a processor and the cost of the watch.",
+            (Some((false, "memory")), _) => "at most: that CPU holds the wait for a processor.",
+            (_, ..4) => "below the usual 1 to 10 µs: many gets that each do little.",
+            (_, 4..=40) => "within the usual 1 to 10 µs",
             _ => "above the usual 1 to 10 µs",
         };
         let cost = format!("{} of CPU per logical I/O", format_nanos(250.0 * *quarters as f64));

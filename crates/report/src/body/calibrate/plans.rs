@@ -65,13 +65,16 @@ fn what_it_takes(case: &Case) -> String {
 }
 
 /// Milliseconds of a query by the set, as they are in the sum of the set: its ratio, which is a median over the turns,
-/// times its milliseconds now. Of a plan that was ended, its limit, and of times that differ by less than readings do,
-/// the median of the runs.
+/// times its milliseconds now. Times that differ by less than readings do have a ratio of 1 and a value of their own
+/// instead; of a run that was kept before there was one, the median of the runs. Of a plan that was ended, its limit.
 fn then(case: &Case, ended: Ended) -> Option<f64> {
     let median = |name: &str| case.metric(name).map(Metric::median);
     let runs = median("time_then")?;
-    let by_turns = || Some(median("time_now")? * median("ratio")?);
-    if ended == Ended::default() && !is_too_short(case) { by_turns().or(Some(runs)) } else { Some(runs) }
+    if ended != Ended::default() {
+        return Some(runs);
+    }
+    let by_ratio = || Some(median("time_now")? * median("ratio")?).filter(|_| !is_too_short(case));
+    median("time_by_turns").or_else(by_ratio).or(Some(runs))
 }
 
 /// The steps of a plan in one line, each in a line of its own behind a mark for each level. Only for the eye: names may
@@ -153,6 +156,13 @@ mod tests {
         assert_eq!(of(1.0628), "q: slower, 19.1 to 20.3 ms (1.06 times)");
         let short = line("undecided", &[(&TIME_NOW, 0.03), (&TIME_THEN, 0.06), (&calibrate::RATIO, 1.0)]);
         assert_eq!(short, "q: undecided, 0.0300 to 0.0600 ms, too short to tell apart");
+        let by_turns = |then: f64| {
+            let ratio = (&calibrate::RATIO, 1.0);
+            line("undecided", &[(&TIME_NOW, 0.19), (&TIME_THEN, then), (&calibrate::TIME_BY_TURNS, 0.186), ratio])
+        };
+        for runs in [0.188, 0.3] {
+            assert_eq!(by_turns(runs), "q: undecided, 0.190 to 0.186 ms, too short to tell apart", "as in the set");
+        }
         assert_eq!(line("undecided", &[(&TIME_NOW, 3.0), (&TIME_THEN, 4.0)]), "q: undecided, 3.00 to 4.00 ms");
     }
 

@@ -8,8 +8,9 @@ use measure::{Run, Unit};
 use super::class_order::{CLASSES_MAX, by_time, is_served, place_in, total};
 use super::readings::{ACCESSES, TIERS};
 use super::row::{Row as Fact, rows, session_rows, summary};
+use super::sampled::sampling;
 use super::statements::{OTHERS, response_time};
-use super::time::{served, title};
+use super::time::{served, title_in};
 use crate::body::drawing::{Drawing, figure};
 use crate::page::{Axis, Chart, Datum, Key, Line, Place, Plot, Row, Shape};
 
@@ -46,7 +47,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let largest = rows(run, "class").filter(is_served).max_by(|one, other| total(one).total_cmp(&total(other)));
     let largest = largest.filter(|_| served > 0.0).map(|row| {
         let share = Datum::made(100.0 * total(&row) / served, "time of the class over the response time");
-        figure(format!("of it: {}", title(row.text("class"))), &percent, &share)
+        figure(format!("of it: {}", title_in(run, row.text("class"))), &percent, &share)
     });
     let mut statements = statements(run);
     statements.truncate(1);
@@ -71,10 +72,12 @@ fn timed(row: &Fact, name: &str) -> Option<Datum> {
 fn classes(run: &Run) -> Option<Chart> {
     let mut all: Vec<Fact> = rows(run, "class").filter(|row| is_served(row) && total(row) != 0.0).collect();
     sorting::by(&mut all, |one, other| total(other).total_cmp(&total(one)));
-    let rows = all.iter().filter_map(|row| Some(Row::of(title(row.text("class")), timed(row, "total")?))).collect();
+    let row = |row: &Fact| Some(Row::of(title_in(run, row.text("class")), timed(row, "total")?));
+    let rows = all.iter().filter_map(row).collect();
     let value = Axis::linear("time", Unit::Nanoseconds);
     let chart = Chart::new("response-time", "Where the response time went", value, Plot::Rows(rows));
     let note = match all.iter().any(|row| total(row) < 0.0) {
+        true if sampling(run).is_some() => "Idle time is left out. Below zero: the samples have more than the server.",
         true => "Idle time is left out. Below zero: CPU time that was spent inside timed waits.",
         false => "Idle time is left out.",
     };
@@ -255,7 +258,8 @@ fn sessions(run: &Run) -> Option<Chart> {
     let order = by_time(run);
     sorting::by_key(&mut sums, |(class, _)| place_in(&order, class));
     let key = |class: &str| sums.iter().position(|(known, _)| *known == class).unwrap_or(0).min(CLASSES_MAX);
-    let mut keys: Vec<Key> = sums.iter().take(CLASSES_MAX).map(|(class, _)| Key::measured(title(class))).collect();
+    let key_of = |(class, _): &(&str, f64)| Key::measured(title_in(run, class));
+    let mut keys: Vec<Key> = sums.iter().take(CLASSES_MAX).map(key_of).collect();
     if sums.len() > CLASSES_MAX {
         keys.push(Key::measured("other classes"));
     }

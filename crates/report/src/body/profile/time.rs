@@ -15,7 +15,7 @@ use crate::body::source::source_words;
 use crate::page::{Align, Cell, Table};
 
 /// A class as the page names it; a class that this version does not know by its key.
-pub(super) fn title(class: &str) -> String {
+fn title(class: &str) -> String {
     Class::with_key(class).map_or_else(|| class.replace('-', " "), |class| class.row().title.into())
 }
 

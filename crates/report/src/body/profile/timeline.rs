@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::class_order::{CLASSES_MAX, by_time, place_in};
 use super::row::is_of;
-use super::time::title;
+use super::time::title_in;
 use crate::page::{Axis, Chart, Course, Key, Layers, Plot};
 
 /// The title, also where nothing is drawn.
@@ -53,7 +53,7 @@ pub(super) fn chart(run: &Run) -> Option<Chart> {
     for (place, (class, metric)) in known.into_iter().enumerate() {
         let values = metric.samples.iter().map(|value| if value.is_finite() { value.max(0.0) } else { 0.0 });
         if place < CLASSES_MAX {
-            keys.push(Key::measured(title(&class)));
+            keys.push(Key::measured(title_in(run, &class)));
             layers.push((place, values.collect()));
             continue;
         }
