@@ -125,9 +125,10 @@ impl Conductor {
         let (name, all_met) = (self.name, self.bars.iter().all(|bar| bar.outcome() == Outcome::Met));
         let run = self.finish();
         let page = report::render(&run, &STYLE);
+        // It may have taken hours: it is kept where its page cannot be written, and shown where it cannot be kept.
+        let kept = options.results.as_ref().map(|folder| keep(folder, name, &run, &page));
         write(out, &page)?;
-        if let Some(folder) = &options.results {
-            let kept = keep(folder, name, &run, &page)?;
+        if let Some(kept) = kept.transpose()? {
             write(out, &format!("kept in {}\n", kept.display()))?;
         }
         Ok(u8::from(options.fail_on_miss && !all_met))
@@ -174,6 +175,11 @@ fn write(out: &mut dyn Write, text: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+    use std::fs;
+
+    use clap::{Args, Command, FromArgMatches};
+
     use super::*;
     use crate::bars::{Judged, Wanted};
     use measure::schema::check;
@@ -210,6 +216,20 @@ mod tests {
         let words = |words: &[&str]| command_line(words.iter().map(|word| word.to_string()));
         assert_eq!(words(&["/home/me/readpath-contest", "fio", "/dev/vda"]), ["readpath-contest", "fio", "/dev/vda"]);
         assert_eq!(words(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_result_is_kept_where_its_page_cannot_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let words: [OsString; 3] = ["contest".into(), "--results".into(), folder.path().into()];
+        let words = Options::augment_args(Command::new("contest")).get_matches_from(words);
+        let options = Options::from_arg_matches(&words).unwrap();
+        let mut conductor = Conductor::begin("fio", 5, "reads".into()).unwrap();
+        conductor.ledger.add("reads", "readpath", &IOPS, 1.0);
+        let mut full: &mut [u8] = &mut [];
+        assert!(conductor.conclude(&options, &mut full).unwrap_err().contains("could not be written"));
+        let of_the_day = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        assert!(of_the_day.join("fio.json").is_file() && of_the_day.join("fio.txt").is_file());
     }
 
     #[test]

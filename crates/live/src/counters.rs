@@ -7,14 +7,11 @@ use profile::tables::sampled::Counters;
 use server::{Row, ServerError, Session};
 
 use crate::refusal::why;
-use crate::statements::{COUNTERS_PLACE, Texts, WITH_QUERY_ID, counters};
+use crate::statements::{COUNTERS_PLACE, Texts, WITH_QUERY_ID, counters, is_own};
 
 /// The extension, and the first version of its script that tells statements within functions apart.
 const EXTENSION: &str = "pg_stat_statements";
 const WITH_TOPLEVEL: (u32, u32) = (1, 9);
-
-/// How the texts of our own statements can be told.
-const OWN_MARK: &str = "readpath_sample";
 
 /// What was counted, by the statement's identifier, with the statement's text.
 pub(crate) type Counted = BTreeMap<i64, (Counters, String)>;
@@ -77,7 +74,7 @@ impl CounterSource {
             Err(error) => return Err(error),
         };
         let mut counted = difference(now, &self.before);
-        counted.retain(|_, (counted, text)| *counted != Counters::default() && !text.contains(OWN_MARK));
+        counted.retain(|_, (counted, text)| *counted != Counters::default() && !is_own(text));
         Ok(Ok(counted))
     }
 
@@ -96,7 +93,7 @@ impl CounterSource {
             Err(error) => return Err(error),
         };
         let own = self.own.get_or_insert_with(|| {
-            now.iter().filter(|(_, (_, text))| text.contains(OWN_MARK)).map(|(place, _)| place.statement).collect()
+            now.iter().filter(|(_, (_, text))| is_own(text)).map(|(place, _)| place.statement).collect()
         });
         let now = without_texts(now);
         let textless = now.iter().map(|(place, counted)| (*place, (counted.clone(), String::new())));

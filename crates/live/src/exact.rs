@@ -60,6 +60,8 @@ pub(crate) struct Watching {
     pub(crate) share_max: f64,
     /// Sessions that were not watched to the end, and why.
     pub(crate) left: Vec<(u32, String)>,
+    /// Whether only chosen sessions were watched.
+    pub(crate) is_of_chosen: bool,
     /// The server's account of its sessions' time when the watch ended, where it gave one then, and what it had counted
     /// of statements.
     pub(crate) account: Option<Result<ActiveTime, String>>,
@@ -67,6 +69,15 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
+    /// Why what the server counts holds more than was watched, as the end of a sentence; `None` where it does not.
+    pub(crate) fn unwatched(&self) -> Option<&'static str> {
+        match (self.is_of_chosen, self.left.is_empty()) {
+            (true, _) => Some("all sessions are counted in it, and only the chosen ones were watched"),
+            (false, false) => Some("all sessions are counted in it, and some were not watched to the end"),
+            (false, true) => None,
+        }
+    }
+
     /// What the profile was made from.
     pub(crate) fn sentence(&self) -> String {
         let mut said = format!(
@@ -191,13 +202,9 @@ impl Exact {
             let event = memory.event(interval.wait);
             interval.sample(event, text)
         };
-        account(&seen, profile, &mut sample, clock);
+        let lost_time = account(&seen, profile, &mut sample, clock);
         if let Some(traced) = traced {
             traced.account(&seen.intervals, profile, &mut sample);
-        }
-        let lost_time: u64 = seen.lost_times.iter().map(|(begin, end)| end - begin).sum();
-        if lost_time > 0 {
-            profile.lose(Ticks::from_nanos(lost_time));
         }
         Watching {
             sessions: seen.sessions,
@@ -208,19 +215,25 @@ impl Exact {
             store: self.store,
             share_max: seen.share_max,
             left: seen.left,
+            is_of_chosen: seen.is_of_chosen,
             account: None,
             counters: None,
         }
     }
 }
 
-/// Gives the profile the intervals, and how many sessions were at work at a time.
+/// Gives the profile the intervals, and how many sessions were at work at a time. Gives the time that was lost, in ns.
 fn account(
     seen: &Seen,
     profile: &mut SampledProfile,
     sample: &mut dyn FnMut(&Interval) -> Sample,
     clock: impl Fn(u64) -> Ticks,
-) {
+) -> u64 {
+    let lost_time: u64 = seen.lost_times.iter().map(|(begin, end)| end - begin).sum();
+    if lost_time > 0 {
+        // It moves the clock of the looks on, which the intervals, with moments of their own, set to what it was.
+        profile.lose(Ticks::from_nanos(lost_time));
+    }
     for interval in &seen.intervals {
         profile.interval((clock(interval.begun), clock(interval.ended)), &sample(interval));
     }
@@ -242,11 +255,33 @@ fn account(
         active += more;
         sessions += session;
     }
+    lost_time
 }
 
 #[cfg(test)]
 mod tests {
+    use profile::observe::instruments::Instruments;
+    use profile::source::sampled::{Backend, CLIENT, Observed};
+
+    use super::intervals::{intervals, without};
     use super::*;
+
+    #[test]
+    fn a_time_whose_changes_were_lost_does_not_move_the_end_of_the_profile() {
+        const SECOND: u64 = 1_000_000_000;
+        let backend = Arc::new(Backend { pid: 7, kind: CLIENT.into(), ..Backend::default() });
+        let place = Place { backend, ..Place::sample() };
+        let lost_times = vec![(SECOND, 3 * SECOND)];
+        let intervals = without(intervals(&[], (0, 5 * SECOND), &place), &lost_times);
+        let (sessions, gone, changes, left, is_of_chosen) = (1, 0, 9, Vec::new(), false);
+        let seen = Seen { intervals, lost_times, lost: 3, sessions, gone, changes, share_max: 0.0, left, is_of_chosen };
+        let wall_clock = 1_800_000_000_000_000;
+        let mut profile = SampledProfile::new(wall_clock, Ticks::ZERO, Instruments::default());
+        let clock = |nanos: u64| Ticks::from_micros(wall_clock) + Ticks::from_nanos(nanos);
+        let lost = account(&seen, &mut profile, &mut |one: &Interval| one.sample(None, None), clock);
+        let last_clock = profile.snapshot(&Observed::default()).0.profile.last_clock.unwrap();
+        assert_eq!((lost, last_clock - wall_clock), (2 * SECOND, 5_000_000));
+    }
 
     #[test]
     fn a_profile_that_lost_changes_says_so_and_what_of_it_is_withheld() {

@@ -74,6 +74,22 @@ pub(crate) fn counters(schema: &str, has_toplevel: bool, texts: Texts) -> String
     )
 }
 
+/// How the texts of our statements begin where the server counts them: it has parameters in the place of constants.
+const OWN: [&str; 7] = [
+    "SELECT pid, array_to_string(pg_blocking_pids(pid), ",
+    "SELECT datid, coalesce(active_time, ",
+    "SELECT coalesce(sum(blks_hit), $1)::int8 FROM pg_stat_database",
+    "SELECT queryid, userid, dbid, calls, rows, shared_blks_hit, shared_blks_read",
+    "SELECT oid::int8, datname, datname = current_database() FROM pg_database",
+    "SELECT place, pg_filenode_relation(space, node)::regclass FROM (VALUES ",
+    "SELECT pid, target_desc FROM pg_aios WHERE operation = ",
+];
+
+/// Whether a text by which the server counts a statement is of one that a watch sends.
+pub(crate) fn is_own(text: &str) -> bool {
+    text.contains(SAMPLE) || OWN.iter().any(|begin| text.starts_with(begin))
+}
+
 /// Whether counters come with the texts of their statements, which are in a file of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Texts {
@@ -91,6 +107,19 @@ mod tests {
         assert!(prepare(14).contains(", query_id,"));
         assert!(!counters("public", false, Texts::Left).contains("toplevel"));
         assert!(counters("public", true, Texts::Brought).contains(", query FROM"));
+    }
+
+    #[test]
+    fn each_statement_of_ours_is_told_from_those_of_others_by_the_servers_text_of_it() {
+        // The server numbers the parameters in the place of constants.
+        let counted = |text: &str| text.replace("','", "$1").replace(", 0)", ", $1)").replace("(false)", "($1)");
+        let [left, brought] = [Texts::Left, Texts::Brought].map(|texts| counters("public", true, texts));
+        for own in [prepare(18).as_str(), BLOCKING, ACTIVE_TIME, HITS, &left, &brought] {
+            assert!(is_own(&counted(own)), "{own}");
+        }
+        for other in ["SELECT pid FROM pg_stat_activity", "SELECT coalesce(sum(blks_hit), $1) FROM other", ""] {
+            assert!(!is_own(other), "{other}");
+        }
     }
 
     #[test]

@@ -151,7 +151,8 @@ fn every(pause: Duration, tell: impl Fn(&Step) + Send + 'static) -> Option<Sende
                 Ok(step) => current = step,
                 Err(RecvTimeoutError::Timeout) => {
                     tell(&current);
-                    due += pause;
+                    // A process that was stopped meanwhile (SIGSTOP) has nothing to make up for.
+                    due = Instant::now() + pause;
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -191,6 +192,24 @@ mod tests {
         while told.lock().unwrap().iter().filter(|what| *what == "reading").count() < 2 {
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    #[test]
+    fn what_a_stopped_process_did_not_tell_is_not_told_all_at_once_when_it_goes_on() {
+        let (pause, told) = (Duration::from_millis(20), Arc::new(Mutex::new(Vec::new())));
+        let heard = Arc::clone(&told);
+        let _steps = every(pause, move |_| {
+            let mut told = heard.lock().unwrap();
+            told.push(Instant::now());
+            if told.len() == 1 {
+                thread::sleep(pause * 10);
+            }
+        });
+        while told.lock().unwrap().len() < 3 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let told = told.lock().unwrap();
+        assert!(told[2].duration_since(told[1]) >= pause, "{told:?}");
     }
 
     #[test]

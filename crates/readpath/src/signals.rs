@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,11 @@ const READER_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the last sentences may take: a terminal that takes nothing does not hold up the end.
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Those of this process since they were first taken over: each time would take descriptors and a thread for good.
+static TAKEN_OVER: Mutex<Option<Signals>> = Mutex::new(None);
+
 /// What the signals of this process have asked for.
+#[derive(Clone)]
 pub(crate) struct Signals {
     requested: Arc<AtomicBool>,
     last: Arc<AtomicUsize>,
@@ -62,8 +66,20 @@ struct Ending {
 }
 
 impl Signals {
-    /// Takes over the signals, but SIGHUP where `nohup` has it ignored.
+    /// The signals of this process, which the first call takes over: a command may read hundreds of traces, and a
+    /// signal between two of them counts for the next one too.
     pub(crate) fn install() -> io::Result<Signals> {
+        let mut known = TAKEN_OVER.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(signals) = &*known {
+            return Ok(signals.clone());
+        }
+        let signals = Signals::take_over()?;
+        *known = Some(signals.clone());
+        Ok(signals)
+    }
+
+    /// Takes over the signals, but SIGHUP where `nohup` has it ignored.
+    fn take_over() -> io::Result<Signals> {
         let signals = Signals { requested: Arc::default(), last: Arc::default(), ending: Ending::default() };
         let taken: Vec<_> = SIGNALS.into_iter().filter(|(_, number, _)| *number != 1 || !is_ignored(*number)).collect();
         for (signal, number, _) in taken.clone() {

@@ -51,11 +51,12 @@ def run(experiment, *arguments, **options):
     ``arguments`` and ``options`` are those of the command line: ``run("disk", "/dev/nvme0n1", block_size="16KiB")``.
     An option that is ``True`` has no value; a list is joined with commas. The run's progress is on standard error.
     """
-    words = [experiment, *map(str, arguments), *_words(options)]
+    # The arguments come last: what stands behind -- among them is a command with options of its own.
+    words = [experiment, *_words(options), "--format=json", *map(str, arguments)]
     with tempfile.TemporaryDirectory(prefix="readpath-") as folder:
         document = os.path.join(folder, "run.json")
         with open(document, "wb") as file:
-            _call([*words, "--format", "json"], file)
+            _call(words, file)
         return rows(document)
 
 
@@ -92,7 +93,9 @@ def _words(options):
 
 
 def _call(words, output):
-    with subprocess.Popen([program(), *words], stdout=output, stderr=subprocess.PIPE, text=True) as process:
+    command = [program(), *words]
+    # A command that is measured writes there too, in any encoding.
+    with subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, text=True, errors="replace") as process:
         lines = []
         for line in process.stderr:
             lines.append(line)

@@ -13,8 +13,8 @@ use crate::scan::question::{Reading, SEED};
 /// A sample lasts at least this long, as those of the libraries do.
 pub(crate) const SAMPLE_TIME: Nanos = Nanos::from_millis(50);
 
-/// Two threads and one take turns this often, for this long each, and the least of each counts: next to other work one
-/// of the threads waits for a processor now and then, and a wait can only add.
+/// Two threads and one take turns this often, for this long each, and the middle of each counts: next to other work one
+/// of the threads waits for a processor now and then.
 const SHORT_SAMPLES: usize = 25;
 const SHORT_SAMPLE_TIME: Nanos = Nanos::from_millis(4);
 

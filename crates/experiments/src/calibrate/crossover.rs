@@ -141,12 +141,17 @@ fn too_long(bench: &mut Bench<'_>, numbers: usize) -> Result<Option<Finding>, Ex
     bench.tables.allow(ways)?;
     let scan = bench.tables.execute(Probe::Dense { comparisons: 1 }, ways)?;
     let scans = (numbers * ROUNDS * RUNS * Clustering::ALL.len()) as u32;
-    Ok(absent(Duration::from_secs_f64(scan.micros / 1e6), scans, limit).filter(|_| !bench.tables.is_rehearsal()))
+    Ok(absent(lasting(scan.micros), scans, limit).filter(|_| !bench.tables.is_rehearsal()))
+}
+
+/// A time that a server has given in microseconds, which may be any number.
+fn lasting(micros: f64) -> Duration {
+    Duration::try_from_secs_f64(micros / 1e6).unwrap_or(Duration::MAX)
 }
 
 /// The finding where this many scans take longer than the limit.
 pub(super) fn absent(scan: Duration, scans: u32, limit: Duration) -> Option<Finding> {
-    let all = scan * scans;
+    let all = scan.saturating_mul(scans);
     let message = || {
         let [scan, all, limit] = [scan, all, limit].map(|time| format_nanos(time.as_nanos() as f64));
         format!(
@@ -407,6 +412,12 @@ mod tests {
         assert_eq!(planned(&back_and_forth), [Planned::From(90), Planned::From(700)]);
         let late_index = [(30, Bitmap), (150_000, Index), (190_000, FullScan)];
         assert_eq!(planned(&late_index), [Planned::Always, Planned::From(190_000)], "few rows are not read by it");
+    }
+
+    #[test]
+    fn a_scan_that_takes_longer_than_any_duration_by_the_server_is_too_long_and_no_panic() {
+        let of = |micros| absent(lasting(micros), 96, Duration::from_secs(10)).is_some();
+        assert_eq!([1e3, 1e6, 1e25, 1e300].map(of), [false, true, true, true]);
     }
 
     #[test]

@@ -98,7 +98,11 @@ pub(super) fn look(
 /// Limits of the first run of another plan and of those that count, where the best takes these milliseconds: what takes
 /// longer is of no use.
 fn limits(best: f64, most: Duration) -> [Duration; 2] {
-    [FIRST, GAIN].map(|part| Duration::from_secs_f64((best * part / 1e3).max(LIMIT_MIN)).min(most))
+    [FIRST, GAIN].map(|part| {
+        // The times are the server's, which may give any number.
+        let limit = Duration::try_from_secs_f64((best * part / 1e3).max(LIMIT_MIN));
+        limit.unwrap_or(Duration::MAX).min(most)
+    })
 }
 
 /// The least time of the plans by the sets, and the plan by the server's own with what each step did; a sentence where
@@ -172,5 +176,11 @@ mod tests {
         assert_eq!(of(1000.0, 10_000), [2000, 750]);
         assert_eq!(of(1000.0, 1500), [1500, 750], "no query takes longer than it may");
         assert_eq!(of(1.0, 10_000), [50, 50]);
+    }
+
+    #[test]
+    fn a_time_longer_than_any_duration_by_the_server_is_no_panic() {
+        let most = Duration::from_secs(10);
+        assert_eq!(limits(1e300, most), [most; 2]);
     }
 }

@@ -19,7 +19,7 @@ const LAZY_TAIL: f64 = 10.0;
 const FIRST_READS_MIN: u64 = 16;
 
 /// Which levels served reads whose tier is mixed.
-const MIXED: &str = "mixed: memory served some of the reads, storage the others";
+const MIXED: &str = "mixed: storage served only some of the reads";
 
 /// The sentences for one path.
 pub(super) fn report(path: &str, measured: &[(Pass, u64, Measured)]) -> Vec<Finding> {

@@ -80,6 +80,8 @@ pub(super) struct Seen {
     pub(super) changes: u64,
     pub(super) share_max: f64,
     pub(super) left: Vec<(u32, String)>,
+    /// Whether only chosen sessions were watched.
+    pub(super) is_of_chosen: bool,
 }
 
 impl Watched {
@@ -236,7 +238,8 @@ impl Sessions {
         }
         all.sort_by_key(|interval| interval.ended);
         let (lost, changes, left) = (self.lost.count, self.changes, self.left);
-        Seen { intervals: all, lost_times, lost, sessions, gone, changes, share_max, left }
+        let is_of_chosen = matches!(self.chosen, Chosen::Processes(_));
+        Seen { intervals: all, lost_times, lost, sessions, gone, changes, share_max, left, is_of_chosen }
     }
 }
 

@@ -2,12 +2,33 @@
 
 use std::collections::HashMap;
 
-use profile::source::sampled::Backend;
+use profile::source::sampled::{Backend, CLIENT};
 
 use super::entry::Entry;
 
 /// Most databases and roles whose names are kept.
 const NAMES_MAX: usize = 1 << 12;
+
+/// The kinds of processes that have a number each, as the server names them. All others are kinds of background
+/// workers, which have one number together: of one that has just begun, it does not say which of them it is.
+const KINDS: [&str; 16] = [
+    CLIENT,
+    "archiver",
+    "autovacuum launcher",
+    "autovacuum worker",
+    "background writer",
+    "checkpointer",
+    "io worker",
+    "logger",
+    "slotsync worker",
+    "standalone backend",
+    "startup",
+    "stats collector",
+    "walreceiver",
+    "walsender",
+    "walsummarizer",
+    "walwriter",
+];
 
 /// Names by number.
 #[derive(Debug, Default)]
@@ -24,7 +45,9 @@ impl Names {
             return;
         }
         let (database, user) = entry.database_and_user();
-        self.kinds.entry(entry.kind()).or_insert_with(|| backend.kind.clone());
+        if KINDS.contains(&backend.kind.as_str()) {
+            self.kinds.entry(entry.kind()).or_insert_with(|| backend.kind.clone());
+        }
         for (names, number, name) in
             [(&mut self.databases, database, &backend.database), (&mut self.users, user, &backend.user)]
         {

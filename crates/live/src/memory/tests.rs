@@ -177,6 +177,25 @@ fn sessions_that_the_server_hides_are_known_by_memory_and_not_asked_for_again_an
 }
 
 #[test]
+fn a_worker_that_has_just_begun_is_not_taken_for_another_one_that_the_server_has_named() {
+    let of = |number: u32, kind: i32| {
+        let mut bytes = entry(number);
+        bytes[offset::KIND..][..4].copy_from_slice(&kind.to_le_bytes());
+        bytes
+    };
+    let mut names = Names::default();
+    for (bytes, kind) in [(of(11, 4), "logical replication launcher"), (of(12, 9), "checkpointer")] {
+        let entry = Entry::new(&bytes);
+        let backend = Backend { pid: entry.process(), start: entry.start(), kind: kind.into(), ..Backend::default() };
+        names.learn(entry, &backend);
+    }
+    // A parallel worker has the number of the launcher.
+    assert_eq!(names.backend(Entry::new(&of(13, 4))), None);
+    let other = names.backend(Entry::new(&of(14, 9)));
+    assert_eq!(other.map(|backend| backend.kind).as_deref(), Some("checkpointer"));
+}
+
+#[test]
 fn what_a_server_shows_of_a_hundred_thousand_sessions_is_learned_of_each() {
     let numbers: Vec<u32> = (1..=100_000).collect();
     let entries = numbers.iter().map(|number| entry(*number)).collect::<Vec<_>>().concat();

@@ -295,6 +295,7 @@ mod tests {
     use trial::Trial;
 
     use super::*;
+    use crate::statements::is_own;
 
     #[test]
     fn paths_of_relations_have_their_numbers_and_others_have_none() {
@@ -307,6 +308,12 @@ mod tests {
             assert_eq!(node(other), None, "{other}");
         }
         assert_eq!((fork("base/5/1_fsm"), fork("base/5/1")), (" (free space map)", ""));
+    }
+
+    #[test]
+    fn what_is_asked_of_relations_is_known_as_ours_where_the_server_counts_it() {
+        let of_files = question(&[Node { space: DEFAULT_SPACE, database: 5, number: 16_384 }]);
+        assert!(is_own(DATABASES) && is_own(&of_files), "{of_files}");
     }
 
     #[test]

@@ -51,6 +51,12 @@ fn described(text: &str) -> Option<((u64, u64), Arc<str>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statements::is_own;
+
+    #[test]
+    fn what_is_asked_of_requests_under_way_is_known_as_ours_where_the_server_counts_it() {
+        assert!(is_own(REQUESTS));
+    }
 
     #[test]
     fn the_blocks_and_the_file_of_a_request_are_named_in_its_description() {

@@ -101,10 +101,7 @@ impl Watch {
     /// Looks for sessions that are new, and for names and texts. Where the server does not answer, names are lacking.
     fn follow(&mut self, exact: &mut Exact) {
         let at = watchpoint::now();
-        if self.take_late_answer(Duration::ZERO).is_err() {
-            return;
-        }
-        if self.look_at_memory(Texts::New).is_none() && self.ask(Texts::New).is_err() {
+        if !self.look_for_sessions() {
             return;
         }
         exact.learn(&self.samples);
@@ -112,14 +109,43 @@ impl Watch {
             exact.follow(memory, at);
         }
     }
+
+    /// Looks which sessions there are; `false` where the server was asked in vain. Then its memory is read the next
+    /// time: that shows which sessions have ended, and whether the server has.
+    fn look_for_sessions(&mut self) -> bool {
+        let is_seen = self.take_late_answer(Duration::ZERO).is_ok()
+            && (self.look_at_memory(Texts::New).is_some() || self.ask(Texts::New).is_ok());
+        if !is_seen {
+            self.looked = Some(Instant::now());
+        }
+        is_seen
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;
 
+    use server::ServerError;
+
     use super::*;
-    use crate::watch::tests::watch;
+    use crate::memory::MemorySampler;
+    use crate::question::{Looked, Question};
+    use crate::watch::tests::{ago, watch};
+
+    #[test]
+    fn memory_is_read_on_where_the_server_does_not_answer_for_it_shows_whether_the_server_has_ended() {
+        let (mut watch, before) = (watch(), Instant::now());
+        (watch.memory, watch.looked) = (Ok(MemorySampler::empty()), Some(ago(1)));
+        let sampler = watch.lend().unwrap();
+        let gone = ServerError::Gone { statement: "SELECT 1".into(), reason: "it was closed".into() };
+        watch.question = Some(Question::ask(sampler, move |_| Looked { look: Err(gone), samples: Vec::new() }));
+        let mut is_seen = true;
+        while watch.question.is_some() {
+            is_seen = watch.look_for_sessions();
+        }
+        assert!(!is_seen && watch.looked >= Some(before), "it would be asked in vain again and again");
+    }
 
     #[test]
     fn the_account_of_a_watch_that_a_signal_ends_does_not_wait_until_all_is_added_up() {

@@ -29,12 +29,21 @@ impl Watch {
         }
     }
 
-    /// The server's account of the watch, where nearly all of its time was sampled.
+    /// The server's account of the watch, where nearly all of its time was sampled, or all sessions were watched in
+    /// nearly all of it.
     pub(super) fn of_sampled_time(&self, account: Ticks) -> Result<Ticks, String> {
         let (lost, whole) = (self.lost(), ticks(self.begun.at.elapsed()));
-        match lost.0 as f64 > LOST_PART_MAX * whole.0 as f64 {
-            true => Err(format!("{} of that time passed without samples", format_nanos(lost.micros() * 1e3))),
-            false => Ok(account),
+        let is_much = |time: Ticks| time.0 as f64 > LOST_PART_MAX * whole.0 as f64;
+        let shown = |time: Ticks| format_nanos(time.micros() * 1e3);
+        if is_much(lost) {
+            return Err(format!("{} of that time passed without samples", shown(lost)));
+        }
+        let Some(watching) = &self.watching else { return Ok(account) };
+        let unseen = ticks(watching.lost_time);
+        match watching.unwatched() {
+            Some(why) => Err(why.into()),
+            None if is_much(unseen) => Err(format!("changes were lost in {} of that time", shown(unseen))),
+            None => Ok(account),
         }
     }
 
@@ -51,6 +60,7 @@ pub(super) fn ticks(time: Duration) -> Ticks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exact::Watching;
     use crate::watch::tests::{ago, watch};
 
     #[test]
@@ -65,5 +75,19 @@ mod tests {
         assert_eq!(why, "1.80 s of that time passed without samples");
         let level = watch.level(None).join(" ");
         assert!(level.contains("with those of the time without samples"), "{level}");
+    }
+
+    #[test]
+    fn an_account_is_held_against_an_exact_watch_that_saw_all_of_it_alone() {
+        let account = Ticks::from_micros(5_000_000);
+        let held = |watching: Watching| {
+            let mut watch = watch();
+            (watch.begun.at, watch.watching) = (ago(100), Some(watching));
+            watch.of_sampled_time(account)
+        };
+        let lost = |millis: u64| Watching { lost_time: Duration::from_millis(millis), ..Watching::default() };
+        assert_eq!(held(lost(900)), Ok(account));
+        assert_eq!(held(lost(1_800)).unwrap_err(), "changes were lost in 1.80 s of that time");
+        assert!(held(Watching { is_of_chosen: true, ..Watching::default() }).is_err());
     }
 }

@@ -18,6 +18,7 @@ use super::settings::CLOSED_WITHIN;
 use super::{Times, Watch};
 use crate::active_time::ActiveTime;
 use crate::counters::Counted;
+use crate::exact::Watching;
 use crate::processors::Busy;
 use crate::sql::SqlSampler;
 
@@ -66,9 +67,12 @@ impl Watch {
         let is_there = now.is_some();
         // Before what takes longer: nothing is sampled meanwhile, and the server counts on.
         let counted = counted.or_else(|| if is_there { self.counters_now() } else { None });
-        let counters = match &self.begun.counters {
-            Ok(_) => counted.unwrap_or_else(|| Err(gone())),
-            Err(reason) => Err(reason.clone()),
+        let unwatched = self.watching.as_ref().and_then(Watching::unwatched);
+        let counters = match (&self.begun.counters, unwatched) {
+            (Ok(_), None) => counted.unwrap_or_else(|| Err(gone())),
+            // Executions of all sessions are none of the time of some.
+            (Ok(_), Some(why)) => Err(why.into()),
+            (Err(reason), _) => Err(reason.clone()),
         };
         let db_time = match now {
             Some(now) => account.and_then(|before| now?.since(&before, own)),
@@ -212,6 +216,11 @@ impl Watch {
                  samples."
                     .into()
             }
+            None if self.watching.as_ref().is_some_and(|watching| !watching.lost_time.is_zero()) => {
+                "pg_stat_statements gives executions, rows and reads of statements, with those of the time that is \
+                 left out."
+                    .into()
+            }
             None => "pg_stat_statements gives executions, rows and reads of statements.".into(),
             Some(why) => format!(
                 "Executions, rows, logical and physical reads of statements are not known, which pg_stat_statements \
@@ -232,7 +241,6 @@ mod tests {
     use server::Statements;
 
     use super::*;
-    use crate::exact::Watching;
     use crate::watch::tests::watch;
 
     #[test]
@@ -256,6 +264,23 @@ mod tests {
         let closing = watch.close();
         assert_eq!(closing.db_time, Some(Ok(Ticks::from_micros(2_500_000))));
         assert_eq!(closing.counters, Some(Ok(counted)), "nor in what it counts");
+    }
+
+    #[test]
+    fn what_the_server_counts_of_all_sessions_is_not_given_to_the_few_that_were_watched() {
+        let counted: Counted = [(7, (Counters { executions: 3, ..Counters::default() }, "SELECT 1".into()))].into();
+        let withheld = |watching: Watching| {
+            let mut watch = watch();
+            watch.begun.account = Ok(ActiveTime::sample(10.0));
+            let (account, counters) = (Some(Ok(ActiveTime::sample(12.5))), Some(Ok(counted.clone())));
+            watch.watching = Some(Watching { account, counters, ..watching });
+            let Closing { db_time, counters } = watch.close();
+            [db_time.unwrap().unwrap_err(), counters.unwrap().unwrap_err()]
+        };
+        let chosen = withheld(Watching { is_of_chosen: true, ..Watching::default() });
+        assert!(chosen.iter().all(|why| why.ends_with("only the chosen ones were watched")), "{chosen:?}");
+        let left = withheld(Watching { left: vec![(7, "its waits come fast".into())], ..Watching::default() });
+        assert!(left.iter().all(|why| why.ends_with("some were not watched to the end")), "{left:?}");
     }
 
     #[test]

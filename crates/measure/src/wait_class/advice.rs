@@ -72,13 +72,13 @@ const ADVICE: &[(&[&str], &str)] = &[
         "Let the writers keep up: faster devices, or fewer changed blocks.",
     ),
     (
+        &["SQL*Net message from dblink", "SQL*Net more data from dblink"],
+        "The time is in the other database: trace it there.",
+    ),
+    (
         &["SQL*Net more data*"],
         "More is sent in one call than fits in a packet: select fewer columns, or raise the size of the session data \
          unit.",
-    ),
-    (
-        &["SQL*Net message from dblink", "SQL*Net more data from dblink"],
-        "The time is in the other database: trace it there.",
     ),
 ];
 
@@ -119,4 +119,18 @@ fn is_one_of(patterns: &[&str], event: &str) -> bool {
         Some(beginning) => begins(event, beginning),
         None => is_same(pattern, event),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_row_hides_a_name_of_a_row_behind_it() {
+        for (events, sentence) in ADVICE {
+            for event in *events {
+                assert_eq!(advice(event.trim_end_matches('*')), Some(*sentence), "{event}");
+            }
+        }
+    }
 }

@@ -145,6 +145,8 @@ impl Cut {
             clocks: whole.first_clock.zip(whole.last_clock),
         };
         ingested.profile = self.collector.finish(accounted);
+        // Conditions that no wait meets leave none, though they are traced.
+        ingested.profile.whole.waits_are_traced |= self.filter.is_some() && whole.whole.waits_are_traced;
         whole.sampled.iter_mut().for_each(|sampled| sampled.db_time_of_server = None);
         ingested.profile.sampled = whole.sampled;
         Ok(Side { name, ingested, executions: self.executions })
@@ -348,16 +350,34 @@ impl Observer for Cut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::Profile;
     use crate::tables::sampled::Sampled;
+    use crate::tables::{Profile, SessionProfile};
 
     #[test]
     fn a_part_of_samples_still_says_how_long_they_were_taken_and_is_closed_to_no_account() {
         let seconds = |seconds: i64| Ticks::from_micros(seconds * 1_000_000);
         let (time, account) = (seconds(60), Some(seconds(117)));
         let sampled = Sampled { time, db_time: seconds(100), db_time_of_server: account, ..Sampled::default() };
+        let side = cut_of(Profile { sampled: Some(Box::new(sampled)), ..Profile::default() }, None);
+        let sampled = side.ingested.profile.sampled.unwrap();
+        assert_eq!((sampled.time, sampled.missed()), (time, None));
+    }
+
+    #[test]
+    fn waits_that_no_condition_leaves_are_not_said_to_be_untraced() {
+        let is_traced = |waits_are_traced: bool, filter: Option<Filter>| {
+            let whole = SessionProfile { waits_are_traced, ..SessionProfile::default() };
+            cut_of(Profile { whole, ..Profile::default() }, filter).ingested.profile.whole.waits_are_traced
+        };
+        let filter = Filter::parse(&["event=x"]).unwrap();
+        assert!(is_traced(true, Some(filter.clone())) && !is_traced(false, Some(filter)));
+        assert!(!is_traced(true, None), "tracing may have had no waits in this part of the time");
+    }
+
+    /// A cut without a wait of a profile.
+    fn cut_of(profile: Profile, filter: Option<Filter>) -> Side {
         let ingested = Ingested {
-            profile: Profile { sampled: Some(Box::new(sampled)), ..Profile::default() },
+            profile,
             source: None,
             files: Vec::new(),
             begun: Vec::new(),
@@ -369,10 +389,8 @@ mod tests {
             left_out: 0,
             lists_unread: false,
         };
-        let mut cut = Cut::new(Interval::default(), None, seconds(1));
+        let mut cut = Cut::new(Interval::default(), filter, Ticks::from_micros(1_000_000));
         cut.kept = 1;
-        let side = cut.finish("recording", ingested).unwrap();
-        let sampled = side.ingested.profile.sampled.unwrap();
-        assert_eq!((sampled.time, sampled.missed()), (time, None));
+        cut.finish("recording", ingested).unwrap()
     }
 }

@@ -68,12 +68,17 @@ fn waits_not_traced(profile: &Profile) -> Option<Finding> {
     let untraced: Vec<&SessionProfile> = profile.sessions.iter().filter(is_untraced).collect();
     let hidden: Ticks = untraced.iter().map(|one| one.unaccounted_within + one.unaccounted_between).sum();
     let can_hide = whole.waits_are_traced && work(whole).cpu.is_some();
+    // The last row stands for all that share it: where one of them has a wait, how many have none is not known.
+    let are_shared_untraced = profile.sessions_folded > 0 && profile.sessions.last().as_ref().is_some_and(is_untraced);
+    let more = if are_shared_untraced { profile.sessions_folded.saturating_sub(1) } else { 0 };
+    let least = if profile.sessions_folded > 0 && !are_shared_untraced { "At least " } else { "" };
     (can_hide && hidden > Ticks::ZERO).then(|| {
-        let count = untraced.len() as u64;
+        let count = untraced.len() as u64 + more;
         let message = format!(
-            "{} of {} sessions {} no wait in the trace: {} of what is unaccounted for is {}, and holds {} waits.",
+            "{least}{} of {} sessions {} no wait in the trace: {} of what is unaccounted for is {}, and holds {} \
+             waits.",
             grouped(count),
-            grouped(profile.sessions.len() as u64),
+            grouped(profile.session_count()),
             by_number(count, "has", "have"),
             format_nanos(nanos(hidden)),
             by_number(count, "its own", "theirs"),

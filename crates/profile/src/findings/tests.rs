@@ -121,6 +121,27 @@ fn statements_of_samples_that_are_added_up_bring_no_advice_that_is_refused() {
 }
 
 #[test]
+fn sessions_that_share_a_row_are_not_counted_as_one_where_waits_were_not_traced() {
+    let said = |is_traced: bool, folded: u64| {
+        let mut profile = profile();
+        let calls = &profile.whole.calls;
+        let sessions = [false, true, is_traced].map(|waits_are_traced| SessionProfile {
+            calls: calls.clone(),
+            unaccounted_within: micros(5),
+            waits_are_traced,
+            ..SessionProfile::default()
+        });
+        (profile.sessions, profile.sessions_folded) = (sessions.into(), folded);
+        let found = findings(&profile, &HotSpots::default(), Order::ResponseTime, &[]);
+        let found = found.into_iter().find(|finding| finding.id == "waits-of-sessions-not-traced");
+        found.unwrap().message.split(" no wait").next().unwrap().to_string()
+    };
+    assert_eq!(said(true, 0), "1 of 3 sessions has");
+    assert_eq!(said(true, 600), "At least 1 of 602 sessions has");
+    assert_eq!(said(false, 600), "601 of 602 sessions have");
+}
+
+#[test]
 fn an_error_of_number_0_is_named_and_is_none_of_the_others() {
     let errors = [(Some(0), 7), (None, 2)].into_iter().collect();
     let found = findings(&Profile { errors, ..profile() }, &HotSpots::default(), Order::ResponseTime, &[]);

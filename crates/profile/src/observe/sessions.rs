@@ -162,9 +162,10 @@ impl Sessions {
             // Of equals the later one is folded.
             sorting::by_key(&mut ranked, |(time, place)| (Reverse(*time), *place));
             ranked.split_off(SESSIONS / 2).into_iter().for_each(|(_, place)| self.fold(place));
-            for (key, sums) in std::mem::take(&mut self.statements) {
-                self.add_statement(key, &sums);
-            }
+            // Statements of sessions that are not folded stay: one that takes no new statement would lose those it has.
+            let is_folded = &self.is_folded;
+            let moved: Vec<_> = self.statements.extract_if(|(session, _), _| is_marked(is_folded, *session)).collect();
+            moved.iter().for_each(|(key, sums)| self.add_statement(*key, sums));
         }
         if self.statements.len() > STATEMENTS {
             self.fold_statements();
@@ -310,4 +311,38 @@ impl Finished {
 fn rows_of(session: &SessionProfile) -> usize {
     let of_event = |sums: &EventSums| 3 + sums.histogram.iter().count();
     1 + session.events.values().map(of_event).sum::<usize>() + session.calls.len() + STATEMENT_ROWS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Cost;
+
+    #[test]
+    fn a_session_that_takes_no_new_statement_keeps_those_that_it_has_when_others_are_folded() {
+        let mut sessions = Sessions::default();
+        let (busy, room) = (SessionIndex(0), u32::try_from(STATEMENTS).unwrap());
+        for number in 0..=room {
+            let own = Cost { elapsed: Ticks::from_micros(i64::from(number)), ..Cost::default() };
+            let sums = SessionStatementSums { own, ..SessionStatementSums::default() };
+            sessions.add_statement((busy, StatementIndex(number)), &sums);
+        }
+        sessions.make_room();
+        let kept = |sessions: &Sessions| {
+            let mut kept: Vec<StatementIndex> =
+                sessions.statements.keys().filter(|(session, _)| *session == busy).map(|(_, one)| *one).collect();
+            sorting::ascending(&mut kept);
+            kept
+        };
+        let before = kept(&sessions);
+        assert_eq!(before.len(), STATEMENTS_KEPT + 1, "those with most time, and all others as one");
+        sessions.sums(busy).roots_elapsed = Ticks::from_micros(1);
+        for session in (0..=u32::try_from(SESSIONS).unwrap()).map(SessionIndex) {
+            let (first, last, unrecorded) = (Ticks::ZERO, Ticks::from_micros(9), Vec::new());
+            sessions.add_segment(&Segment { session, first, last, unrecorded, untimed: Ticks::ZERO });
+        }
+        sessions.make_room();
+        assert!(sessions.folded > 0 && !is_marked(&sessions.is_folded, busy));
+        assert_eq!(kept(&sessions), before);
+    }
 }

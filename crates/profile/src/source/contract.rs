@@ -207,6 +207,11 @@ impl<'a, 'p> Reading<'a, 'p> {
     /// What is emitted from now on is of this file. To be called once for each file that has anything to emit.
     pub fn begin_file(&mut self, name: &str) {
         self.listeners.begin_file(name);
+        self.note_file(name);
+    }
+
+    /// Notes a file of which the source itself tells what listens, once what waited of the file before is emitted.
+    pub(crate) fn note_file(&mut self, name: &str) {
         if self.begun.len() < FILES_NAMED {
             self.begun.push(name.to_owned());
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use measure::wait_class::Class;
 use profile::choice::Period;
-use profile::event::{Observer, Ticks};
+use profile::event::{Context, Observer, Ticks, Wait};
 use profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use profile::observe::collector::THINK_TIME;
 use profile::source::{BindValues, ReadOptions, SourceSettings};
@@ -22,12 +22,16 @@ struct Nothing;
 impl Observer for Nothing {}
 
 fn read(paths: &[PathBuf], chunk_bytes: usize) -> Ingested {
+    hear(paths, chunk_bytes, &mut Nothing)
+}
+
+fn hear(paths: &[PathBuf], chunk_bytes: usize, observer: &mut (dyn Observer + Send)) -> Ingested {
     let reading = ReadOptions { workers: 2, chunk_bytes };
     let settings = IngestSettings {
         think_time: THINK_TIME,
         source: SourceSettings { unit: None, reading, binds: BindValues::Dropped, period: Period::default() },
     };
-    ingest(Chosen::of(paths), &settings, &mut Nothing, &mut |_, _| ControlFlow::Continue(()))
+    ingest(Chosen::of(paths), &settings, observer, &mut |_, _| ControlFlow::Continue(()))
 }
 
 /// The profile of some files.
@@ -220,6 +224,61 @@ fn a_container_has_one_name_wherever_its_number_stands() {
             read.scopes.keys().map(|scope| &*read.context.scopes[scope.0 as usize].container).collect();
         assert_eq!(names, ["SHOP"]);
     }
+}
+
+#[test]
+fn a_number_of_a_container_does_not_have_the_name_that_the_file_behind_gives_it() {
+    let text =
+        |number: u64| String::from_utf8(made(Release::Nineteen, number, &[(20, false)]).bytes()).expect("a text");
+    let files = [text(1).into_bytes(), text(2).replace("(SHOP(3))", "(STORE(3))").into_bytes()];
+    for chunk_bytes in [300, ReadOptions::CHUNK_BYTES] {
+        let together = profile_in_chunks(&[files.concat()], chunk_bytes);
+        assert_eq!(sums(&together.profile), sum_of_parts(&files), "{chunk_bytes}");
+    }
+}
+
+/// Counts waits by the file that they are said to stand in.
+#[derive(Default)]
+struct ByFile {
+    name: String,
+    files: u64,
+    waits: BTreeMap<String, u64>,
+}
+
+impl Observer for ByFile {
+    fn begin_file(&mut self, name: &str) {
+        self.name = name.into();
+        self.files += 1;
+    }
+
+    fn wait(&mut self, _context: &Context, _wait: &Wait) {
+        *self.waits.entry(self.name.clone()).or_default() += 1;
+    }
+}
+
+#[test]
+fn the_last_wait_of_a_trace_is_not_said_to_stand_in_the_next_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let paths = [("a.trc", 1, 2), ("b.trc", 2, 1)].map(|(name, number, rounds)| {
+        let path = folder.path().join(name);
+        fs::write(&path, made(Release::Eleven, number, &vec![(20, false); rounds]).bytes()).expect("room");
+        path
+    });
+    let mut heard = ByFile::default();
+    hear(&paths, ReadOptions::CHUNK_BYTES, &mut heard);
+    let waits: Vec<u64> = heard.waits.into_values().collect();
+    assert_eq!(waits, [4, 2], "two in each round, the last one behind all calls");
+}
+
+#[test]
+fn a_file_without_a_line_is_none_of_those_that_something_stands_in() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let paths = ["a.trc", "b.trc"].map(|name| folder.path().join(name));
+    fs::write(&paths[0], made(Release::Eleven, 1, &[(20, false)]).bytes()).expect("room");
+    fs::write(&paths[1], "").expect("room");
+    let mut heard = ByFile::default();
+    let read = hear(&paths, ReadOptions::CHUNK_BYTES, &mut heard);
+    assert_eq!((heard.files, read.begun.len(), read.problems.len()), (1, 2, 1), "{:?}", read.problems);
 }
 
 #[test]

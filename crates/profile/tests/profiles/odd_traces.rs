@@ -436,6 +436,14 @@ fn elapsed_times_below_zero_are_added_as_they_stand_and_said() {
 }
 
 #[test]
+fn a_session_of_one_call_below_zero_is_not_said_to_have_a_number_too_large() {
+    let profile = one(&line("EXEC", 1, 0, (10, -500), 1000));
+    assert_eq!((profile.whole.response_time, profile.whole.interval), (micros(-500), Ticks::ZERO));
+    assert_eq!(problem(&profile, ProblemKind::NegativeElapsed).expect("known").count, 1);
+    assert_eq!([ProblemKind::TooLarge, ProblemKind::TimeTooLarge].map(|kind| problem(&profile, kind)), [None, None]);
+}
+
+#[test]
 fn waits_of_a_parse_before_its_declaration_are_the_parsed_statements() {
     let text = [
         &*declare(1, 0, 11, "select 1 from dual"),
@@ -663,6 +671,15 @@ fn a_trace_cut_within_a_recursive_call_counts_the_call_once() {
     let days_later = line("EXEC", 1, 0, (10_000, 12_000), 99_002_011_000);
     assert_eq!(split(5, &days_later).sessions.len(), 2, "its clock does not go on");
     assert_eq!(split(5, &line("EXEC", 2, 1, (4_000, 5_000), 2_004_000)).sessions.len(), 2, "it is the same time again");
+}
+
+#[test]
+fn a_cursor_of_which_a_file_has_only_a_last_wait_is_not_said_to_stand_in_the_next_file() {
+    let call = declare(1, 0, 11, "select 1 from dual") + &line("EXEC", 1, 0, (10, 20), 1_000_000);
+    let first = preamble(5) + &call + &wait(8, "db file sequential read", 10, 1_000_100);
+    let profile = crate::support::profile_in(US, &[first.as_bytes(), (preamble(6) + &call).as_bytes()]);
+    let unknown = problem(&profile, ProblemKind::UnknownCursor).map(|problem| (problem.count, problem.first_file));
+    assert_eq!(unknown, Some((1, 0)));
 }
 
 #[test]

@@ -101,7 +101,7 @@ struct Arguments {
     #[command(flatten)]
     skew: skew::SkewArguments,
     /// Follow a trace that is being written: refresh the page on a terminal until ^C, or until nothing has been written
-    /// for this long
+    /// for this long: an hour, unless a time is given
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "3600s", value_parser = quantity::parse_time)]
     follow: Option<::measure::Nanos>,

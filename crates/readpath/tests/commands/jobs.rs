@@ -77,6 +77,7 @@ fn every_mistake_in_a_job_file_is_one_sentence_with_its_line_and_nothing_is_meas
         ("[lio]\ntouch = 'column-0'\n", 2, vec!["counted from 1"]),
         ("[profile]\nfiles = '-'\n", 2, vec!["standard input"]),
         ("[profile]\nfiles = 'gone.trc'\n", 2, vec!["gone.trc", "No such file"]),
+        ("[calibrate]\non = 'postgres://me@h/db'\nqueries = 'gone.sql'\n", 3, vec!["gone.sql", "No such file"]),
         ("[null]\n[null.matrix]\ncases = []\n", 3, vec!["'cases'", "empty list"]),
         ("[null]\n[null.matrix]\ncases = 3\n", 3, vec!["cases = [3]"]),
         ("[null]\nmatrix = 3\n", 2, vec!["[NAME.matrix]"]),

@@ -338,6 +338,21 @@ fn with_too_few_descriptors_every_experiment_ends_in_a_sentence_or_a_run() {
 }
 
 #[test]
+fn a_page_of_many_traces_takes_no_descriptors_for_each_of_them() {
+    if !can_limit() {
+        return;
+    }
+    let user = User::new();
+    let home = user.home.path().display();
+    let traces: Vec<String> = (0..40).map(|number| format!("{home}/{number}.trc")).collect();
+    traces.iter().for_each(|trace| fs::write(trace, include_str!("../traces/shop_ora_4711.trc")).unwrap());
+    let words = format!("report {} -o {home}/page.html -q", traces.join(" "));
+    let output = ended(limited(&user, "--nofile=48", &words));
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    assert_tidy(&user);
+}
+
+#[test]
 fn a_limit_on_the_size_of_files_kills_no_experiment() {
     if !can_limit() {
         return;

@@ -82,3 +82,17 @@ except readpath.ReadpathError as error:
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.starts_with("1 ") && said.contains("does not exist"), "{said}");
 }
+
+#[test]
+fn a_command_gets_none_of_the_options_and_may_write_what_is_no_text() {
+    let user = User::new();
+    let program = r#"
+import readpath
+script = 'test $# = 0 && printf "\\377\\n"'
+columns = readpath.run("counters", "--", "sh", "-c", script, "sh", quiet=True)
+print(*set(columns["experiment"]))
+"#;
+    let Some(output) = python(&user, program) else { return };
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "counters\n");
+}

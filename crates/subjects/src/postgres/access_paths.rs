@@ -388,10 +388,13 @@ impl AccessPaths for PostgresPaths {
             elapsed,
             tally,
             gets: prepared.buffers.gets() * laps,
+            table_gets: None,
+            pinned_revisits: None,
             physical_reads: prepared.buffers.reads * laps,
             rows: self.table.rows(),
             count: prepared.count,
-            ..ScanCost::default()
+            touched: None,
+            units: None,
         })
     }
 }

@@ -65,23 +65,27 @@ pub(super) struct Ground {
     table: Option<ColdTable>,
     reached: Reached,
     pub(super) notes: Notes,
+    /// Bytes of a block of the server.
+    pub(super) block_bytes: u64,
 }
 
 impl Ground {
-    /// Connects and sees whether there is room for a table as large as this; makes nothing. `option` asks for a smaller
-    /// one.
+    /// Connects and sees whether there is room for the largest table, which may depend on the bytes of the server's
+    /// blocks; makes nothing. `option` asks for a smaller one.
     pub(super) fn open(
         reached: Reached,
-        largest: &InnerRows,
+        largest: impl FnOnce(u64) -> InnerRows,
         option: &str,
         opening: &mut Opening<'_>,
     ) -> Result<Ground, SubjectError> {
         // A wrong address is better known at once; the session is not kept idle until its turn.
         let session = reached.connect(opening)?;
-        largest.check(session.facts().block_bytes).map_err(SubjectError::Parameters)?;
+        let block_bytes = session.facts().block_bytes;
+        let largest = largest(block_bytes);
+        largest.check(block_bytes).map_err(SubjectError::Parameters)?;
         let mut notes = Notes::of(&session, opening.clock);
-        notes.check_space(&session, largest.bytes_needed(session.facts().block_bytes), option)?;
-        Ok(Ground { table: None, reached, notes })
+        notes.check_space(&session, largest.bytes_needed(block_bytes), option)?;
+        Ok(Ground { table: None, reached, notes, block_bytes })
     }
 
     /// Makes and fills the table, in the place of the one before, and gives its blocks.
@@ -133,7 +137,7 @@ impl Ground {
 
     /// Removes the schema, and ends a private server.
     pub(super) fn finish(self) -> Closing {
-        let Ground { table, reached, notes } = self;
+        let Ground { table, reached, notes, .. } = self;
         // A private server lives as long as the way to empty its caches.
         let (schema, cold) = table.map(ColdTable::into_parts).unzip();
         let closing = notes.close(schema);

@@ -80,10 +80,15 @@ impl InnerRows {
 
     /// The blocks that its rows need.
     pub fn blocks(&self, block_bytes: u64) -> u64 {
+        self.rows().div_ceil(self.rows_a_block(block_bytes))
+    }
+
+    /// Rows that a block holds.
+    pub(super) fn rows_a_block(&self, block_bytes: u64) -> u64 {
         let pad = u64::from(self.table.pad);
         let filler = pad + if pad <= SHORT_VALUE_MAX { 1 } else { LONG_HEAD_BYTES };
         let row = (ROW_HEAD_BYTES + filler).next_multiple_of(8) + ROW_POINTER_BYTES;
-        self.rows().div_ceil(((block_bytes - PAGE_HEAD_BYTES) / row).max(1))
+        ((block_bytes - PAGE_HEAD_BYTES) / row).max(1)
     }
 
     /// Bytes that table and index take on the server.

@@ -214,12 +214,12 @@ impl Place for PostgresPlace {
     fn round_trip(&self, asked: &round_trip::Asked) -> Offer<'_, dyn RoundTrip> {
         self.refuse_copy("round trips")?;
         check_blocks(asked)?;
-        let rows = super::round_trip::rows(asked);
+        let asked = *asked;
         Ok(self.opener(
-            move |size| rows.needs(size.block_bytes),
+            move |size| super::round_trip::rows(&asked, size.block_bytes).needs(size.block_bytes),
             Box::new(move |opening| {
                 let reached = self.reach(ROUND_TRIP_BUFFERS, opening)?;
-                Ok(Box::new(PostgresTrip::open(reached, rows, opening)?))
+                Ok(Box::new(PostgresTrip::open(reached, asked, opening)?))
             }),
         ))
     }

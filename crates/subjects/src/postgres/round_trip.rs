@@ -23,7 +23,7 @@ const BLOCKS_MAX: u64 = 8192;
 /// How often the table is read first, as published.
 const READS_BEFORE: usize = 3;
 
-/// Rows of a block, each with this many bytes of filler.
+/// Rows of a block of 8 KiB, each with this many bytes of filler. With smaller blocks the table has more of them.
 const ROWS_A_BLOCK: u64 = 7;
 const PAD: u32 = 1000;
 
@@ -42,10 +42,11 @@ pub(super) fn check_blocks(asked: &Asked) -> Result<(), String> {
     }
 }
 
-/// The table.
-pub(super) fn rows(asked: &Asked) -> InnerRows {
-    let rows = asked.table_blocks.saturating_mul(ROWS_A_BLOCK);
-    InnerRows::new(InnerTable { rows, pad: PAD, rand: 0 })
+/// The table on a server with these blocks, with a first row in each block that is asked for.
+pub(super) fn rows(asked: &Asked, block_bytes: u64) -> InnerRows {
+    let of = |rows| InnerRows::new(InnerTable { rows, pad: PAD, rand: 0 });
+    let rows_a_block = of(1).rows_a_block(block_bytes).max(ROWS_A_BLOCK);
+    of(asked.table_blocks.saturating_mul(rows_a_block))
 }
 
 /// The finding about buffers that cannot be emptied before each statement.
@@ -70,10 +71,12 @@ impl PostgresTrip {
     /// Connects and sees whether there is room; makes nothing.
     pub(super) fn open(
         reached: Reached,
-        rows: InnerRows,
+        asked: Asked,
         opening: &mut Opening<'_>,
     ) -> Result<PostgresTrip, SubjectError> {
-        Ok(PostgresTrip { ground: Ground::open(reached, &rows, "--blocks", opening)?, rows, empties_page_cache: false })
+        let ground = Ground::open(reached, |block_bytes| rows(&asked, block_bytes), "--blocks", opening)?;
+        let rows = rows(&asked, ground.block_bytes);
+        Ok(PostgresTrip { ground, rows, empties_page_cache: false })
     }
 }
 
@@ -176,4 +179,17 @@ fn stat_io(session: &mut Session) -> Result<Option<(f64, f64)>, SubjectError> {
     let rows = session.rows(STAT_IO)?;
     let number = |at: usize| rows.first()?.get(at)?.as_deref()?.parse::<f64>().ok();
     Ok(number(0).zip(number(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_on_a_server_with_larger_blocks_has_every_block_that_is_asked_for() {
+        let asked = Asked { blocks: 256, table_blocks: 4096 };
+        let blocks = |block_bytes| rows(&asked, block_bytes).blocks(block_bytes);
+        assert_eq!([8192, 16_384, 32_768].map(blocks), [4096; 3]);
+        assert!(blocks(4096) > 4096, "a smaller block holds fewer of the same rows");
+    }
 }

@@ -271,10 +271,13 @@ impl AccessPaths for SqlitePaths {
             elapsed: taken.elapsed,
             tally: counters.read(),
             gets: taken.gets.total(),
+            table_gets: None,
+            pinned_revisits: None,
             physical_reads: taken.gets.misses,
             rows: self.settings.rows,
             count: *count,
-            ..ScanCost::default()
+            touched: None,
+            units: None,
         })
     }
 }

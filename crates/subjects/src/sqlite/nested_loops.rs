@@ -172,6 +172,12 @@ impl SqliteLoops {
     }
 }
 
+/// A full scan that looks at every value. To SQLite, a sum of more than 64 bits is an error, and that of the values of
+/// 17 million rows has more.
+fn full_scan() -> String {
+    format!("SELECT max(value) FROM {TABLE} NOT INDEXED")
+}
+
 /// The finding about what served the pages that SQLite read.
 pub(super) fn served_by(witnessed: &Witnessed) -> Finding {
     match witnessed.not_from_storage() {
@@ -262,8 +268,25 @@ impl NestedLoops for SqliteLoops {
     }
 
     fn scan(&mut self) -> Result<Option<ScanCost>, SubjectError> {
-        let (_, taken, _) = self.ask_cold(&format!("SELECT sum(value) FROM {TABLE} NOT INDEXED"))?;
+        let (_, taken, _) = self.ask_cold(&full_scan())?;
         let Taken { elapsed, cpu, gets, .. } = taken;
         Ok(Some(ScanCost { elapsed, waiting: None, blocks: gets.misses, cpu: Some(cpu), rows: self.asked.rows }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn a_scan_of_values_whose_sum_has_more_than_64_bits_is_no_error() {
+        let connection = Connection::open_in_memory().unwrap();
+        let most = i64::MAX;
+        let made = format!("CREATE TABLE {TABLE} (key, value); INSERT INTO {TABLE} VALUES (1, {most}), (2, {most})");
+        connection.execute_batch(&made).unwrap();
+        let found: i64 = connection.query_row(&full_scan(), [], |row| row.get(0)).unwrap();
+        assert_eq!(found, most);
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, PipeWriter, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
@@ -85,8 +85,13 @@ impl Running {
         self.text("output")
     }
 
-    /// Ends it. That it calls the end it was asked for a failure is none.
+    /// Ends it. That it calls the end it was asked for a failure is none, but an end before that is one: the load then
+    /// ran without it.
     pub(super) fn end(&mut self, asked: Asked) -> Result<(), String> {
+        let is_early = |status: &ExitStatus| !(status.success() && matches!(asked, Asked::Not));
+        if let Some(status) = self.child.ended().filter(is_early) {
+            return Err(format!("{} ended too early with {status}: {}", self.name, self.complaint()));
+        }
         let sentence = |error: io::Error| format!("{} could not be ended: {error}", self.name);
         match asked {
             Asked::Signal(signal) => self.child.signal(signal).map_err(sentence)?,
@@ -126,6 +131,16 @@ mod tests {
     fn a_profiler_that_refuses_to_begin_is_quoted() {
         let error = shell("echo tracing; echo 'no such kernel' >&2; exit 3").err().unwrap();
         assert!(error.contains("tracing no such kernel") && error.contains('3'), "{error}");
+    }
+
+    #[test]
+    fn a_profiler_that_ended_during_the_load_is_none_that_cost_nothing() {
+        for asked in [Asked::Not, Asked::Signal(Signal::INT)] {
+            let mut running = shell("sleep 3; echo 'lost the server' >&2; exit 3").unwrap();
+            running.child.wait(PATIENCE).unwrap();
+            let error = running.end(asked).unwrap_err();
+            assert!(error.contains("too early") && error.contains("lost the server"), "{asked:?}: {error}");
+        }
     }
 
     #[test]

@@ -46,8 +46,8 @@ fn again() -> Vec<Reading> {
                 Tier::Storage => None,
                 Tier::PageCache => Some(says![format!("One block of a.dat from the page cache takes {takes}: memory")]),
                 _ => Some(says![format!(
-                    "One block of a.dat in the page-cached pass takes {takes}, mixed: memory served some of the \
-                     reads, storage the others."
+                    "One block of a.dat in the page-cached pass takes {takes}, mixed: storage served only some of the \
+                     reads."
                 )]),
             };
         };
@@ -63,7 +63,7 @@ fn again() -> Vec<Reading> {
         let times = |published: f64, again: f64| three_digits(published / again);
         let beside = cached.filter(|_| *by != Tier::Storage).map_or(" times.".into(), |cached| match by {
             Tier::PageCache => format!(" times; the published page cache took 40 µs, this one {}.", micros(cached)),
-            _ => format!(" times; a block in the page-cached pass took {}, mixed: memory", micros(cached)),
+            _ => format!(" times; a block in the page-cached pass took {}, mixed: storage", micros(cached)),
         });
         let said = |again| {
             says![

@@ -43,6 +43,8 @@ enum Operand {
         block: i64,
     },
     Nanos(i128),
+    /// A second of the wall clock.
+    Clock(i64),
 }
 
 /// Operators as they are written, the longer ones first.
@@ -176,9 +178,10 @@ impl Term {
             (Value::Text(text) | Value::Container { name: text, .. }, Operand::Text(wanted)) => {
                 self.operator.holds_text(text, wanted)
             }
-            (Value::Number(number) | Value::Clock(number), Operand::Number(wanted)) => {
-                self.operator.holds(number, *wanted)
-            }
+            (Value::Number(number) | Value::Clock(number), Operand::Number(wanted))
+            | (Value::Clock(number), Operand::Clock(wanted)) => self.operator.holds(number, *wanted),
+            // A second of the source's own clock is at no known time of the wall clock.
+            (Value::Number(_), Operand::Clock(_)) => self.operator == Operator::NotEqual,
             (Value::Block { file, block }, Operand::Block { file: wanted_file, block: wanted }) => {
                 let is_in_file = wanted_file.is_none_or(|wanted| wanted == file);
                 match self.operator {
@@ -238,7 +241,7 @@ fn operand(dimension: Dimension, written: &str) -> Result<Operand, SkewError> {
             let is_whole = |(_, length): &(i64, usize)| *length == written.len();
             let stamp = timestamp(written.as_bytes()).filter(is_whole).map(|(micros, _)| micros);
             match stamp.or_else(|| clock().map(WallClock::micros)) {
-                Some(micros) => Ok(Operand::Number(micros.div_euclid(1_000_000))),
+                Some(micros) => Ok(Operand::Clock(micros.div_euclid(1_000_000))),
                 None => number(written).map(Operand::Number).map_err(refused),
             }
         }
@@ -302,9 +305,9 @@ mod tests {
     fn a_time_of_the_clock_needs_no_seconds_and_no_time_of_day() {
         let operand = |text: &str| Filter::parse(&[text]).unwrap().terms[0].operand.clone();
         for text in ["minute=2026-11-22 09:00", "second>=2026-11-22 09:00:00", "second<2026-11-22T09:00"] {
-            assert_eq!(operand(text), Operand::Number(1_795_338_000), "{text}");
+            assert_eq!(operand(text), Operand::Clock(1_795_338_000), "{text}");
         }
-        assert_eq!(operand("second>=2026-11-22"), Operand::Number(1_795_305_600));
+        assert_eq!(operand("second>=2026-11-22"), Operand::Clock(1_795_305_600));
         assert_eq!(operand("second=20261122"), Operand::Number(20_261_122), "of the source's own clock");
         for refused in ["nine", "2026-11-22T09:00+01:00", "2026-11-22 09:00-05:00", "2026-11-22 09:00[Europe/Berlin]"] {
             assert!(Filter::parse(&[format!("second={refused}")]).is_err(), "{refused}");
@@ -318,7 +321,25 @@ mod tests {
             let refused = parse(&format!("2026-11-22 09:00:00{zone}")).unwrap_err().to_string();
             assert!(refused.contains("is no time without an offset"), "{refused}");
         }
-        assert_eq!(parse("2026-11-22 09:00:00.25").unwrap().terms[0].operand, Operand::Number(1_795_338_000));
+        assert_eq!(parse("2026-11-22 09:00:00.25").unwrap().terms[0].operand, Operand::Clock(1_795_338_000));
+    }
+
+    #[test]
+    fn what_has_no_date_is_not_taken_for_what_came_before_one() {
+        let stamped = context(&[("db file sequential read", &[])]);
+        let undated = stamped.clone();
+        // The same second of the source's own clock, with and without a stamp.
+        let at = Ticks::from_micros(77_000_000);
+        let stamped = Context { clock: Some((1_795_338_000_000_000, at)), ..stamped };
+        let wait = Wait { end: Some(at), ..wait(0, 5, [0; 3]) };
+        let accepts = |text: &str| {
+            let filter = Filter::parse(&[text]).unwrap();
+            [&stamped, &undated].map(|context| filter.accepts_wait(context, &wait, Ticks(1)))
+        };
+        assert_eq!(accepts("second<2026-11-22 09:00:01"), [true, false]);
+        assert_eq!(accepts("minute>=2026-11-22 09:00"), [true, false]);
+        assert_eq!(accepts("second!=2026-11-22 09:00"), [false, true]);
+        assert_eq!(accepts("second=77"), [false, true], "a second of its own clock");
     }
 
     #[test]

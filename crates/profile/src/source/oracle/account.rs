@@ -90,6 +90,7 @@ impl Accounting {
     pub fn begin_file(&mut self, scale: TimeScale) {
         self.scale = scale;
         self.files += 1;
+        self.name = None;
         self.header = FileHeader::default();
         self.containers.clear();
         self.registry.forget_numbered_containers();
@@ -106,6 +107,12 @@ impl Accounting {
         self.wall_clock.expect(stamp);
     }
 
+    /// Says the name of the file that begins. Observers hear it ahead of the file's first line, and behind what waited
+    /// of the file before: until then nothing says whether this one goes on where that one ended.
+    pub(super) fn name_file(&mut self, name: &str) {
+        self.name = Some(name.to_owned());
+    }
+
     /// Takes the records of the next part of the file.
     pub fn batch<O: Observer + ?Sized>(&mut self, batch: &Batch, observer: &mut O) {
         self.part(batch, 0..batch.records.len(), observer);
@@ -114,7 +121,7 @@ impl Accounting {
     /// Takes some of a batch's records, with what was not read between them.
     pub fn part<O: Observer + ?Sized>(&mut self, batch: &Batch, records: Range<usize>, observer: &mut O) {
         self.translate(batch);
-        self.learn_containers(batch);
+        self.learn_containers(batch, &records);
         if !self.continuation.is_begun {
             self.continuation.first_line = self.first_line(&batch.records[records.clone()]);
         }
@@ -220,6 +227,10 @@ impl Accounting {
         self.continuation.is_unsaid = !is_said && self.goes_on_unsaid();
         if !is_said && !self.continuation.is_unsaid {
             self.settle_sessions(observer);
+        }
+        self.last_begun = self.files;
+        if let Some(name) = self.name.take() {
+            observer.begin_file(&name);
         }
         if self.wall_clock.begin_lines() {
             self.context.clock = self.wall_clock.first();

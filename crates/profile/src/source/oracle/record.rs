@@ -317,10 +317,21 @@ impl Batch {
 
     /// The lines that were not read among these records, by kind: each kind where its first line stands.
     pub fn unread_at(&self, records: &Range<usize>) -> impl Iterator<Item = &Unread> {
+        let places = self.places(records);
+        self.unread.iter().filter(move |unread| places.contains(&unread.first_offset))
+    }
+
+    /// The containers that stamps name among these records, each with its number.
+    pub fn containers_at(&self, records: &Range<usize>) -> impl Iterator<Item = &(Range<usize>, u64)> {
+        let places = self.places(records);
+        self.containers.iter().filter(move |(span, _)| places.contains(&(self.offset + span.start as u64)))
+    }
+
+    /// From where to where these records reach in the file, with what was not read between them.
+    fn places(&self, records: &Range<usize>) -> Range<u64> {
         let offset = |place: usize| self.records.get(place).map(|record| record.offset);
         let begin = if records.start == 0 { 0 } else { offset(records.start).unwrap_or(u64::MAX) };
-        let end = offset(records.end).unwrap_or(u64::MAX);
-        self.unread.iter().filter(move |unread| (begin..end).contains(&unread.first_offset))
+        begin..offset(records.end).unwrap_or(u64::MAX)
     }
 
     /// The declaration of this index.

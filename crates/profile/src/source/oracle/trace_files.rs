@@ -329,7 +329,8 @@ impl Files {
         self.timed_before = file.timed_records;
         self.accounting.end_file(&mut reading.listeners);
         self.accounting.begin_file(file.scale);
-        reading.begin_file(&self.name);
+        self.accounting.name_file(&self.name);
+        reading.note_file(&self.name);
     }
 
     /// The number of the archive's file that has this byte.
@@ -350,7 +351,8 @@ impl Files {
         self.accounting.begin_file(scale);
         // The files of an archive are not looked at one by one: the stamp may be that of another one.
         self.accounting.expect_stamp(stamp.filter(|_| self.within.is_none()));
-        reading.begin_file(&name);
+        self.accounting.name_file(&name);
+        reading.note_file(&name);
         self.member = self.number_at(offset);
         if self.begun.len() >= FILES {
             return self.go_on();

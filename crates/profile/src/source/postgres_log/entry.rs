@@ -26,6 +26,8 @@ pub struct Entry {
     pub bytes: u64,
     /// When it was written, in microseconds since 1970 as if the log's time zone were UTC.
     pub time: Option<i64>,
+    /// Whether that is UTC for certain, as seconds since 1970 are.
+    pub is_utc: bool,
     /// The session, by its identifier or else by its process; empty where the log does not say.
     pub session: String,
     /// Application, user and database.

@@ -44,9 +44,19 @@ pub fn ended_statement(message: &[u8]) -> Option<(Ticks, &[u8])> {
 /// The text of a statement that a client begins, as `log_statement` writes it after a word or two in any language;
 /// `None` for a message without one. Other messages may look the same.
 pub fn begun_statement(message: &[u8]) -> Option<&[u8]> {
+    let message = without_code(message);
     let colon = memchr::memchr(b':', &message[..message.len().min(HEAD_BYTES_MAX)])?;
     let behind = &message[colon + 1..];
     behind.first().is_some_and(u8::is_ascii_whitespace).then(|| behind.trim_ascii_start())
+}
+
+/// A message without the code that stands before it with `log_error_verbosity = verbose`: `00000: statement: ...`.
+fn without_code(message: &[u8]) -> &[u8] {
+    let is_code = |code: &[u8]| code.iter().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    match message.split_at_checked(5) {
+        Some((code, [b':', b' ', rest @ ..])) if is_code(code) => rest,
+        _ => message,
+    }
 }
 
 fn duration(line: &[u8]) -> Option<Ticks> {

@@ -244,7 +244,9 @@ impl Source for LogSource {
 
     fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
         self.known = (inputs.len() > 1).then(HashMap::new);
-        by_first_stamp(inputs)
+        let (ordered, zones_differ) = by_first_stamp(inputs);
+        self.zones_differ = zones_differ;
+        ordered
     }
 
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, input::Problem> {

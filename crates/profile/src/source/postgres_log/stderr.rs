@@ -211,6 +211,8 @@ pub fn is_head(text: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     time: i64,
+    /// Whether it is in seconds since 1970.
+    is_utc: bool,
     start: usize,
     /// Behind its time zone.
     end: usize,
@@ -222,9 +224,10 @@ impl Stamp {
             let rest = &prefix[start..];
             let is_word = start == 0 || !prefix[start - 1].is_ascii_alphanumeric();
             let civil = timestamp(rest).map(|(time, length)| (time, length + zone_length(&rest[length..])));
+            let is_utc = civil.is_none();
             // Asked for only where a number begins: each place within a long one would be read to its end.
             let (time, length) = civil.or_else(|| if is_word { epoch(rest) } else { None })?;
-            Some(Stamp { time, start, end: start + length })
+            Some(Stamp { time, is_utc, start, end: start + length })
         })
     }
 }
@@ -246,6 +249,7 @@ fn read_prefix(prefix: &[u8], entry: &mut Entry) {
     let (start, end) = stamp.map_or((0, 0), |stamp| (stamp.start, stamp.end));
     let [before, behind] = [&prefix[..start], &prefix[end..]].map(String::from_utf8_lossy);
     entry.time = stamp.map(|stamp| stamp.time);
+    entry.is_utc = stamp.is_some_and(|stamp| stamp.is_utc);
     entry.session = session(&behind).or_else(|| session(&before)).unwrap_or_default();
     read_names(&before, &mut entry.scope);
     read_names(&behind, &mut entry.scope);

@@ -58,10 +58,7 @@ pub(super) fn findings(of: &Judged<'_>) -> Vec<Finding> {
         let message = format!("log_statement is all there: the server wrote at least {lines} of readpath to its log.");
         row::LOGS_EVERY_SAMPLE.of(message)
     }));
-    found.extend(of.observed.left.iter().take(LEFT_MAX).map(|(process, why)| {
-        row::LEFT_ALONE
-            .of(format!("Session {process} was not watched to the end: {why}. What was seen before is whole."))
-    }));
+    found.extend(left_alone(&of.observed.left));
     found.extend(of.observed.load_failed.as_ref().map(|why| row::LOAD_FAILED.of(why.clone())));
     found
 }
@@ -86,9 +83,9 @@ impl Judged<'_> {
             Ok(_) if is_said && self.sampled.db_time <= Ticks::ZERO && self.is_idle_by_account() => None,
             Ok(of_server) => Some(agreement(self.sampled, *of_server)),
             Err(why) => {
-                let message = format!(
-                    "The samples cannot be compared with the server's own account of its sessions' time: {why}."
-                );
+                let of = if self.sampled.is_exact { "waits" } else { "samples" };
+                let message =
+                    format!("The {of} cannot be compared with the server's own account of its sessions' time: {why}.");
                 Some(row::NO_DB_TIME.of(message))
             }
         }
@@ -276,6 +273,18 @@ fn stolen(part: f64, is_exact: bool) -> Option<Finding> {
             format!("The hypervisor took {} % of the processors' busy time: {place}.", three_digits(100.0 * part));
         row::STOLEN_TIME.of(message)
     })
+}
+
+/// The sessions that were not watched to the end: the first of them one by one, and how many there are besides.
+fn left_alone(left: &[(u32, String)]) -> Vec<Finding> {
+    let named = left.iter().take(LEFT_MAX).map(|(process, why)| {
+        format!("Session {process} was not watched to the end: {why}. What was seen before is whole.")
+    });
+    let more = left.len().saturating_sub(LEFT_MAX) as u64;
+    let rest = (more > 0).then(|| {
+        format!("{} not watched to the end either.", counted(more, "further session was", "further sessions were"))
+    });
+    named.chain(rest).map(|message| row::LEFT_ALONE.of(message)).collect()
 }
 
 fn shown(time: Ticks) -> String {

@@ -8,6 +8,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{self, Path};
 
 use clap::Command;
+use subjects::postgres::calibration::own_queries::QuerySource;
 use sys::file::Caching;
 
 use crate::exit::Failure;
@@ -17,7 +18,8 @@ use crate::job::{PlannedRun, Problem, in_keys, is_of_the_whole, refusal};
 use crate::options::{Context, Purpose};
 
 /// Parameters that name what is read and has to be there.
-const READ: [(&str, &str); 4] = [("disk", "paths"), ("roundtrip", "paths"), ("ladder", "on"), ("profile", "files")];
+const READ: [(&str, &str); 5] =
+    [("disk", "paths"), ("roundtrip", "paths"), ("ladder", "on"), ("profile", "files"), ("calibrate", "queries")];
 
 /// Parameters that name a file that is written, with the option by which it replaces one that is there.
 const WRITTEN: [(&str, &str, &str); 1] = [("lio", "flamegraph", "--force")];
@@ -130,6 +132,7 @@ fn read(run: &PlannedRun, name: &str) -> Result<(), Problem> {
     for word in words {
         let reason = match name {
             "files" => unreadable_trace(&word),
+            "queries" => unreadable_queries(&word),
             _ => unreadable(&word),
         };
         if let Some(reason) = reason {
@@ -158,8 +161,19 @@ fn unreadable_trace(word: &str) -> Option<String> {
         return Some("standard input belongs to no run of a job".into());
     }
     let is_pattern = !path.exists() && word.contains(['*', '?', '[']);
-    let is_there = || if path.is_dir() { Ok(()) } else { opened(path) };
-    if is_pattern { None } else { is_there().err().map(|error| format!("{word}: {error}")) }
+    if is_pattern { None } else { unreadable_file_or_folder(word, path) }
+}
+
+/// The same of queries. Those that a server lists are in no file, and what is no such word is said elsewhere.
+fn unreadable_queries(word: &str) -> Option<String> {
+    let Ok(QuerySource::Files(path)) = QuerySource::parse(word) else { return None };
+    unreadable_file_or_folder(word, &path)
+}
+
+/// Why a file cannot be opened; a folder is looked into when it is read.
+fn unreadable_file_or_folder(word: &str, path: &Path) -> Option<String> {
+    let is_there = if path.is_dir() { Ok(()) } else { opened(path) };
+    is_there.err().map(|error| format!("{word}: {error}"))
 }
 
 /// Opens a file or a block device for reading. What would wait for a writer is left to the run.

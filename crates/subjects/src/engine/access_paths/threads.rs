@@ -41,11 +41,13 @@ pub(super) fn run(
         elapsed,
         tally,
         gets: counts.gets / pass.watch.rounds(),
+        table_gets: None,
         pinned_revisits: Some(counts.pinned_revisits / pass.watch.rounds()),
         physical_reads: counts.physical_reads,
         rows: answer.rows,
         count: answer.count,
-        ..ScanCost::default()
+        touched: None,
+        units: None,
     })
 }
 

@@ -48,6 +48,9 @@ const FOREIGN: &str = "WITH RECURSIVE locked(oid) AS (SELECT l.relation FROM pg_
 /// Sets the search path of our own questions, in a transaction that has the role's.
 const OWN_NAMES: &str = "SET LOCAL search_path = pg_catalog";
 
+/// Most values that a statement is executed with, as the highest number of a parameter that is read of its text.
+const VALUES_MAX: u64 = 65_535;
+
 /// What a dry run assumes that a query of the user takes.
 const ASSUMED_TIME: Duration = Duration::from_millis(10);
 
@@ -178,9 +181,7 @@ impl Calibration {
             "SELECT coalesce(cardinality(parameter_types), 0) FROM pg_prepared_statements WHERE name = '{prepared}'"
         );
         let parameters = self.session().number(&counted, parameters_of(text))?;
-        let values = vec!["NULL"; parameters as usize].join(", ");
-        let values = if values.is_empty() { values } else { format!("({values})") };
-        let statement = format!("EXECUTE {prepared}{values}");
+        let statement = execution(&prepared, parameters);
         let (keeping, since) = KEEPING_PARTITIONS;
         let options = if parameters > 0 && self.facts().major() >= since { keeping } else { "" };
         let query = Query::of_verification(name.into(), statement);
@@ -386,6 +387,13 @@ const MAKES_TABLE: &str = "it makes a table: give it without INTO";
 /// What is said of a foreign table in a copy of a data directory.
 const ELSEWHERE: &str = "whose server is none of the copy's";
 
+/// Executes a prepared statement with a null for each parameter. A server may give any number of these.
+fn execution(prepared: &str, parameters: u64) -> String {
+    let values = vec!["NULL"; parameters.min(VALUES_MAX) as usize].join(", ");
+    let values = if values.is_empty() { values } else { format!("({values})") };
+    format!("EXECUTE {prepared}{values}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,6 +403,13 @@ mod tests {
         assert!(refused_unsent(UNREADABLE).is_some_and(|why| why.contains("another encoding")));
         assert_eq!(refused_unsent("SELECT 1 INTO t"), Some(MAKES_TABLE));
         assert_eq!(refused_unsent("SELECT 1"), None);
+    }
+
+    #[test]
+    fn a_number_of_parameters_that_no_statement_has_takes_no_more_memory_than_the_most_that_one_has() {
+        assert_eq!(execution("readpath_1", 0), "EXECUTE readpath_1");
+        assert_eq!(execution("readpath_1", 2), "EXECUTE readpath_1(NULL, NULL)");
+        assert_eq!(execution("readpath_1", u64::MAX), execution("readpath_1", VALUES_MAX));
     }
 
     #[test]

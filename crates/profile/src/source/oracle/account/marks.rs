@@ -1,5 +1,7 @@
 //! The seldom lines: marks, declarations, plan lines, errors, ends of transactions.
 
+use std::ops::Range;
+
 use crate::event::{
     Binds, Failure, Observer, PlanFigures, PlanLine, ProblemKind, Scope, StatementIndex, StatementKind, Transaction,
 };
@@ -88,10 +90,10 @@ impl Accounting {
         true
     }
 
-    /// Learns the names of containers from a batch ahead of its other marks: some lines name a container by its number
-    /// alone, and the stamp that has both may come later.
-    pub(super) fn learn_containers(&mut self, batch: &Batch) {
-        for (span, number) in &batch.containers {
+    /// Learns the names of containers from records of a batch ahead of its other marks: some lines name a container by
+    /// its number alone, and the stamp that has both may come later. The batch may have another file's stamps too.
+    pub(super) fn learn_containers(&mut self, batch: &Batch, records: &Range<usize>) {
+        for (span, number) in batch.containers_at(records) {
             let name = shown(batch.bytes.get(span.clone()).unwrap_or_default());
             if let Some(known) = self.containers.get_mut(number) {
                 // Nothing has the number alone any more.

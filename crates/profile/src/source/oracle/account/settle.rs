@@ -204,18 +204,21 @@ impl Accounting {
             }
             if budget.interval(last - first) {
                 observer.segment(context, &Segment { session: index, first, last, unrecorded, untimed: Ticks::ZERO });
-            } else {
-                self.problem(ProblemKind::TooLarge, 1, 0);
+            } else if first <= last {
+                self.problem(ProblemKind::TimeTooLarge, 1, 0);
             }
         }
     }
 
     /// Settles all sessions, and forgets them.
     pub(super) fn settle_sessions<O: Observer + ?Sized>(&mut self, observer: &mut O) {
+        // What waits, and what is odd about it, is of the last file that had a line.
+        let files = std::mem::replace(&mut self.files, self.last_begun);
         for place in 0..self.sessions.len() {
             let segment = self.sessions[place].clock.end();
             self.settle_session(place, segment, observer);
         }
+        self.files = files;
         self.sessions.clear();
         self.cursors = 0;
         self.by_key.clear();

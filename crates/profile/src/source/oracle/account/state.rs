@@ -42,6 +42,10 @@ pub struct Accounting {
     pub(super) wall_clock: WallClock,
     /// Files begun.
     pub(super) files: u32,
+    /// How many were begun when the last one was that had a line other than marks.
+    pub(super) last_begun: u32,
+    /// The name of the current file, until observers have heard it.
+    pub(super) name: Option<String>,
     /// What the current file says of where it comes from.
     pub(super) header: FileHeader,
     /// The names of the current file's containers by number.

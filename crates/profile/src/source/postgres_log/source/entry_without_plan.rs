@@ -134,6 +134,7 @@ mod tests {
         for (begin, behind, own, orphans) in [
             ("statement: CALL f()", "statement: select 1", 17_000, 1),
             ("statement: CALL f()", "duration: 4.100 ms", 17_000, 1),
+            ("00000: statement: CALL f()", "00000: statement: select 1", 17_000, 1),
             ("execute <unnamed>: /* job 7 */ call f($1)", "execute <unnamed>: select 1", 17_000, 1),
             ("Anweisung: -- job\n\tDO 'x'", "Anweisung: select 1", 17_000, 1),
             ("statement: select f()", "duration: 4.100 ms", 14_000, 0),

@@ -11,13 +11,14 @@ use crate::source::postgres_log::format::LogFormat;
 const KNOWN_MAX: usize = 1_000_000;
 
 impl LogSource {
-    /// Whether a log of another format held this execution: the same plan, to its last figure, in the same second of a
-    /// quarter of an hour. A server may well run a statement twice in a second: it is repeated as often as the other
-    /// log has it.
+    /// Whether a log of another format held this execution: the same plan, to its last figure, in the same second. A
+    /// server may well run a statement twice in a second: it is repeated as often as the other log has it.
     pub(super) fn is_repeated(&mut self, entry: &Entry, plan: (Option<Ticks>, &[u8]), format: LogFormat) -> bool {
         let (Some(known), Some(time)) = (&mut self.known, entry.time) else { return false };
-        // One log may have the time in UTC and the other in a time zone: zones differ by quarters of an hour.
-        let second = time.div_euclid(1_000_000).rem_euclid(15 * 60);
+        let second = time.div_euclid(1_000_000);
+        // One log may have the time in UTC and the other in a time zone: zones differ by quarters of an hour. Elsewhere
+        // a statement that takes as long in the next log is another execution.
+        let second = if self.zones_differ { second.rem_euclid(15 * 60) } else { second };
         let key = self.hasher.hash_one((second, plan));
         if known.len() >= KNOWN_MAX && !known.contains_key(&key) {
             return false;
@@ -64,5 +65,21 @@ mod tests {
         assert_eq!((kept.calls.len(), source.summary().repeated), (4, 3));
         source.read_log(json.as_bytes(), &mut kept).unwrap();
         assert_eq!((kept.calls.len(), source.summary().repeated), (4, 4), "executions, and not their copies");
+    }
+
+    #[test]
+    fn an_execution_in_the_log_of_the_next_hour_is_no_copy_of_one_that_took_as_long() {
+        let at = |hour: &str, entry: String| entry.replacen("10:45", hour, 1);
+        let counted = |logs: &[String], zones_differ: bool| {
+            let (mut kept, mut source) = (Kept::default(), LogSource::new());
+            (source.known, source.zones_differ) = (Some(HashMap::new()), zones_differ);
+            for log in logs {
+                source.read_log(log.as_bytes(), &mut kept).unwrap();
+            }
+            (kept.calls.len(), source.summary().repeated)
+        };
+        let hour = |hour: &str| [at(hour, csv(1001, "1.0", "")), at(hour, jsonlog(1001))];
+        assert_eq!(counted(&[hour("10:45"), hour("11:45")].concat(), false), (2, 2));
+        assert_eq!(counted(&[at("10:45", csv(1001, "1.0", "")), at("12:45", jsonlog(1001))], true), (1, 1));
     }
 }

@@ -41,6 +41,8 @@ pub struct LogSource {
     pub(super) calls: u64,
     /// The executions of several logs, where there are several.
     pub(super) known: Option<HashMap<u64, Known>>,
+    /// Whether their times may be in different time zones.
+    pub(super) zones_differ: bool,
     /// Wall clock of the earliest begin and the latest end of the executions.
     pub(super) clocks: Option<(i64, i64)>,
     pub(super) hasher: RandomState,

@@ -274,3 +274,11 @@ fn what_sampling_met_and_could_not_see_is_said_where_it_is_so() {
     let all = of_sessions().into_iter().chain(of_the_account()).chain(of_the_way()).chain([of_numbers()]);
     both_sides(&sampled::findings::ALL, all);
 }
+
+#[test]
+fn sessions_that_were_left_alone_are_counted_beyond_those_that_are_named() {
+    let left: Vec<(u32, String)> = (1..=7).map(|process| (process, "its waits come fast".into())).collect();
+    let said = left_alone(&left);
+    assert_eq!((said.len(), left_alone(&left[..5]).len()), (6, 5));
+    assert_eq!(said[5].message, "2 further sessions were not watched to the end either.");
+}
