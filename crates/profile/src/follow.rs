@@ -71,17 +71,10 @@ impl Followed {
             files.clear();
         }
         let ingested = Ingested {
-            profile: collector.finish(accounted),
             source: SOURCES.last().and_then(|row| row.name),
             files,
             begun: self.begun.iter().cloned().chain(more).collect(),
-            problems: Vec::new(),
-            findings: Vec::new(),
-            is_broken_off: false,
-            folded: None,
-            folded_as_once: None,
-            left_out: 0,
-            lists_unread: false,
+            ..Ingested::of(collector.finish(accounted))
         };
         (ingested, instruments)
     }

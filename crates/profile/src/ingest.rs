@@ -53,6 +53,23 @@ pub struct Ingested {
 }
 
 impl Ingested {
+    /// A profile of which nothing else is known.
+    pub(crate) fn of(profile: Profile) -> Ingested {
+        Ingested {
+            profile,
+            source: None,
+            files: Vec::new(),
+            begun: Vec::new(),
+            problems: Vec::new(),
+            findings: Vec::new(),
+            is_broken_off: false,
+            folded: None,
+            folded_as_once: None,
+            left_out: 0,
+            lists_unread: false,
+        }
+    }
+
     /// Adds up the statements whose texts differ only in their literals.
     pub fn fold_literals(&mut self) {
         self.folded = Some(fold(&mut self.profile));
@@ -130,19 +147,7 @@ pub fn ingest<'p>(
         ending.complete(&mut profile);
         findings.extend(profile.sampled.iter().flat_map(|sampled| sampled.findings.iter().cloned()));
     }
-    Ingested {
-        profile,
-        source: row.name,
-        files,
-        begun,
-        problems,
-        findings,
-        is_broken_off,
-        folded: None,
-        folded_as_once: None,
-        left_out,
-        lists_unread: false,
-    }
+    Ingested { source: row.name, files, begun, problems, findings, is_broken_off, left_out, ..Ingested::of(profile) }
 }
 
 /// What the inputs of a source came to.

@@ -140,7 +140,7 @@ pub(crate) fn of_row(row: &Row) -> Option<ServerFacts> {
         database: text(2)?,
         user: text(3)?,
         process: number(4)?.try_into().ok()?,
-        block_bytes: number(5)?,
+        block_bytes: number(5).filter(|bytes| is_block_size(*bytes))?,
         buffer_bytes: number(6)?,
         is_standby: truth(7)?,
         may_create: truth(8)?,
@@ -158,6 +158,13 @@ pub(crate) fn of_row(row: &Row) -> Option<ServerFacts> {
         encryption: text(12),
         extensions: text(13).map_or(Vec::new(), |listed| extensions(&listed)),
     })
+}
+
+/// Whether a server may be built with blocks of this many bytes: what is computed by them relies on it.
+///
+/// Source: `--with-blocksize` in PostgreSQL's documentation, "Installation from Source Code".
+fn is_block_size(bytes: u64) -> bool {
+    bytes.is_power_of_two() && (1 << 10..=32 << 10).contains(&bytes)
 }
 
 /// The place of a tablespace; that of the data directory for the tablespaces that every server has, whose place is
@@ -194,6 +201,18 @@ mod tests {
         assert_eq!(facts.extension("pg_buffercache"), Some("1.3"));
         assert!(facts.is_read_only && facts.log_statement == "ddl", "{facts:?}");
         assert_eq!(of_row(&row[..5].to_vec()), None);
+    }
+
+    #[test]
+    fn blocks_that_no_server_can_be_built_with_are_no_answer_and_nothing_is_computed_by_them() {
+        let answered = |bytes: &str| {
+            let words = ["150018", "15.18", "d", "u", "7", bytes, "134217728", "f", "t", "f", "f"];
+            let mut row: Row = words.iter().map(|word| Some((*word).to_string())).collect();
+            row.extend([None, None, None, Some("off".into()), Some("none".into()), Some("-1".into())]);
+            of_row(&row).map(|facts| facts.block_bytes)
+        };
+        assert_eq!(["1024", "8192", "32768"].map(answered), [Some(1024), Some(8192), Some(32_768)]);
+        assert_eq!(["0", "8", "8193", "65536", "18446744073709551615"].map(answered), [None; 5]);
     }
 
     #[test]

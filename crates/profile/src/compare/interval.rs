@@ -376,21 +376,8 @@ mod tests {
 
     /// A cut without a wait of a profile.
     fn cut_of(profile: Profile, filter: Option<Filter>) -> Side {
-        let ingested = Ingested {
-            profile,
-            source: None,
-            files: Vec::new(),
-            begun: Vec::new(),
-            problems: Vec::new(),
-            findings: Vec::new(),
-            is_broken_off: false,
-            folded: None,
-            folded_as_once: None,
-            left_out: 0,
-            lists_unread: false,
-        };
         let mut cut = Cut::new(Interval::default(), filter, Ticks::from_micros(1_000_000));
         cut.kept = 1;
-        cut.finish("recording", ingested).unwrap()
+        cut.finish("recording", Ingested::of(profile)).unwrap()
     }
 }

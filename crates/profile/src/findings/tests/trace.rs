@@ -14,21 +14,9 @@ use crate::source::oracle::record::Batch;
 use crate::source::oracle::scan::{ChunkEnd, Scanner, State};
 use crate::tables::Profile;
 
-/// A profile of which nothing is known but itself.
+/// A profile of this file.
 pub(super) fn ingested(profile: Profile) -> Ingested {
-    Ingested {
-        profile,
-        source: None,
-        files: Vec::new(),
-        begun: vec![FILE.into()],
-        problems: Vec::new(),
-        findings: Vec::new(),
-        is_broken_off: false,
-        folded: None,
-        folded_as_once: None,
-        left_out: 0,
-        lists_unread: false,
-    }
+    Ingested { begun: vec![FILE.into()], ..Ingested::of(profile) }
 }
 
 /// What the run document of a profile finds.

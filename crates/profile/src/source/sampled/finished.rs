@@ -127,16 +127,10 @@ fn ingested(profile: Profile, observed: &Observed) -> Ingested {
     let file = SourceFile { name: observed.server.clone(), header, timed_records: samples, ..SourceFile::default() };
     let findings = profile.sampled.as_ref().map_or_else(Vec::new, |sampled| sampled.findings.clone());
     Ingested {
-        profile,
         source: Some(SAMPLED_SOURCE),
         begun: vec![file.name.clone()],
         files: vec![file],
-        problems: Vec::new(),
         findings,
-        is_broken_off: false,
-        folded: None,
-        folded_as_once: None,
-        left_out: 0,
-        lists_unread: false,
+        ..Ingested::of(profile)
     }
 }
