@@ -33,7 +33,7 @@ const NUMBERS_BYTES: u32 = 2 * NUMBER_BYTES;
 pub const PAD_MAX: u32 = ROW_BYTES_MAX as u32 - 1 - 2 * (1 + NUMBER_BYTES) - 3;
 
 /// Values lie below this.
-const VALUES: u64 = 1 << 40;
+pub const VALUES: u64 = 1 << 40;
 
 /// What the rows look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

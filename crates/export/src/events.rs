@@ -75,10 +75,10 @@ impl EventWriter {
     /// Whatever failed first; nothing is left then.
     pub fn finish(mut self, context: &Context) -> Result<Written, ExportError> {
         for (number, time) in std::mem::take(&mut self.sessions) {
-            self.write(SESSIONS, 0, |row, _| session(row, context, number, &time));
+            self.write(SESSIONS, (0, 0), |row, _| session(row, context, number, &time));
         }
         for (index, one) in context.statements.iter().enumerate() {
-            self.write(STATEMENTS, 0, |row, _| statement(row, index, one));
+            self.write(STATEMENTS, (0, 0), |row, _| statement(row, index, one));
         }
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -98,46 +98,47 @@ impl EventWriter {
         Ok(written)
     }
 
-    /// Writes a row whose line stands at `offset`, unless a row failed before.
-    fn write(&mut self, table: usize, offset: u64, fill: impl FnOnce(&mut Row<'_>, &mut Texts)) {
+    /// Writes a row whose line stands this number of files before the last one, at this offset, unless a row failed
+    /// before.
+    fn write(&mut self, table: usize, line: (u32, u64), fill: impl FnOnce(&mut Row<'_>, &mut Texts)) {
         if self.failure.is_none() {
             let texts = &mut self.texts;
             let written = self.tables[table].push(|row| fill(row, texts));
-            self.note(written, offset);
+            self.note(written, line);
         }
     }
 
     /// Keeps the first failure.
-    fn note(&mut self, written: Result<(), Failed>, offset: u64) {
+    fn note(&mut self, written: Result<(), Failed>, (files_back, offset): (u32, u64)) {
         self.failure = match written {
             Ok(()) => return,
             Err(Failed::Writer(error)) => Some(failure(&self.folder, error)),
-            Err(Failed::Range) => Some(ExportError::TimeOutOfRange { file: self.texts.file_name(), offset }),
+            Err(Failed::Range) => Some(ExportError::TimeOutOfRange { file: self.texts.file_name(files_back), offset }),
         };
         self.has_failed.store(true, Ordering::Relaxed);
     }
 }
 
 impl Observer for EventWriter {
-    /// Begins row groups, so that none has rows of two files.
+    /// Begins row groups, so that none has rows of two files, except for waits that a call of the next file settles.
     fn begin_file(&mut self, name: &str) {
         self.texts.begin_file(name);
         if self.failure.is_none() {
             let flushed = self.tables.iter_mut().try_for_each(TableWriter::flush);
-            self.note(flushed.map_err(Failed::Writer), 0);
+            self.note(flushed.map_err(Failed::Writer), (0, 0));
         }
     }
 
     fn call(&mut self, context: &Context, one: &Call) {
-        self.write(CALLS, one.offset, |row, texts| call(row, texts, context, one));
+        self.write(CALLS, (0, one.offset), |row, texts| call(row, texts, context, one));
     }
 
     fn wait(&mut self, context: &Context, one: &Wait) {
-        self.write(WAITS, one.offset, |row, texts| wait(row, texts, context, one));
+        self.write(WAITS, (one.files_back, one.offset), |row, texts| wait(row, texts, context, one));
     }
 
     fn plan_line(&mut self, context: &Context, one: &PlanLine) {
-        self.write(PLAN_LINES, 0, |row, texts| plan_line(row, texts, context, one));
+        self.write(PLAN_LINES, (0, 0), |row, texts| plan_line(row, texts, context, one));
     }
 
     fn segment(&mut self, _context: &Context, segment: &Segment) {

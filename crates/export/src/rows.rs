@@ -3,6 +3,8 @@
 //! Times are whole nanoseconds in 64 bits: every trace's unit is a whole number of them (1 µs, 1.024 µs, 10 ms), so
 //! that sums made elsewhere are exact. Points in time are those of the trace's own clock, whose zero is no epoch.
 
+use std::collections::VecDeque;
+
 use parquet::data_type::ByteArray;
 use profile::event::block_wait::BlockWait;
 use profile::event::{
@@ -46,10 +48,14 @@ pub(crate) struct SessionTime {
     pub(crate) segments: i64,
 }
 
+/// Most names of files that are kept: a damaged trace can seem to be of any number.
+const FILES: usize = 1 << 12;
+
 /// Texts that many rows share, by what the rows name them by; each is made once.
 #[derive(Default)]
 pub(crate) struct Texts {
-    file: Option<ByteArray>,
+    /// The last files that were read, in their order.
+    files: VecDeque<ByteArray>,
     sessions: Vec<ByteArray>,
     statements: Vec<ByteArray>,
     /// Module, action, service, client and container.
@@ -62,12 +68,25 @@ pub(crate) struct Texts {
 
 impl Texts {
     pub(crate) fn begin_file(&mut self, name: &str) {
-        self.file = Some(bytes(name));
+        if self.files.len() >= FILES {
+            self.files.pop_front();
+        }
+        self.files.push_back(bytes(name));
     }
 
-    /// The file that is read.
-    pub(crate) fn file_name(&self) -> String {
-        self.file.as_ref().map_or(String::new(), |name| String::from_utf8_lossy(name.data()).into_owned())
+    /// The file that was read this number of files before the last one.
+    fn file(&mut self, back: u32) -> &ByteArray {
+        if self.files.is_empty() {
+            // The writer's default text is no text at all, not even an empty one.
+            self.files.push_back("".into());
+        }
+        let last = self.files.len() - 1;
+        &self.files[last.saturating_sub(back as usize)]
+    }
+
+    /// Its name.
+    pub(crate) fn file_name(&mut self, back: u32) -> String {
+        String::from_utf8_lossy(self.file(back).data()).into_owned()
     }
 }
 
@@ -92,10 +111,9 @@ fn whose(
     texts: &mut Texts,
     context: &Context,
     (session, statement, scope): (SessionIndex, StatementIndex, ScopeIndex),
-    offset: u64,
+    (files_back, offset): (u32, u64),
 ) {
-    // The writer's default text is no text at all, not even an empty one.
-    row.shared("file", texts.file.get_or_insert_with(|| "".into()));
+    row.shared("file", texts.file(files_back));
     row.count("offset", offset);
     row.integer("session_number", session.0.into());
     let text = |session: &Session| bytes(&session.id);
@@ -123,7 +141,7 @@ fn statement_id<'t>(texts: &'t mut Texts, context: &Context, index: StatementInd
 
 /// Every database call.
 pub(crate) fn call(row: &mut Row<'_>, texts: &mut Texts, context: &Context, call: &Call) {
-    whose(row, texts, context, (call.session, call.statement, call.scope), call.offset);
+    whose(row, texts, context, (call.session, call.statement, call.scope), (0, call.offset));
     row.count("call_number", call.number);
     let name = usize::from(call.name);
     row.shared("call", made(&mut texts.calls, &context.call_names, name, |name| bytes(name)));
@@ -150,7 +168,7 @@ pub(crate) fn call(row: &mut Row<'_>, texts: &mut Texts, context: &Context, call
 
 /// Every wait.
 pub(crate) fn wait(row: &mut Row<'_>, texts: &mut Texts, context: &Context, wait: &Wait) {
-    whose(row, texts, context, (wait.session, wait.statement, wait.scope), wait.offset);
+    whose(row, texts, context, (wait.session, wait.statement, wait.scope), (wait.files_back, wait.offset));
     let event = made(&mut texts.events, &context.events, wait.event.0 as usize, |event| {
         let parameter = |at: usize| event.parameters.get(at).map_or("", String::as_str);
         [&*event.name, event.class.key(), parameter(0), parameter(1), parameter(2)].map(bytes)
@@ -202,7 +220,7 @@ pub(crate) fn session(row: &mut Row<'_>, context: &Context, number: u32, time: &
 
 /// Every line of an executed plan, as often as the source has it.
 pub(crate) fn plan_line(row: &mut Row<'_>, texts: &mut Texts, context: &Context, line: &PlanLine) {
-    row.shared("file", texts.file.get_or_insert_with(|| "".into()));
+    row.shared("file", texts.file(0));
     row.integer("statement", line.statement.0.into());
     row.shared("statement_id", statement_id(texts, context, line.statement));
     row.integer("plan_hash", line.plan_hash.cast_signed());

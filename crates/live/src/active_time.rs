@@ -80,11 +80,26 @@ impl ActiveTime {
         Ok(self.micros() - earlier.micros() - own.as_secs_f64() * 1e6)
     }
 
+    /// Whether the server has gone on since an earlier one: it is the same, was not started anew, and has lost no
+    /// statistics in a crash, which leaves the time of its start as it was.
+    pub(crate) fn has_gone_on_since(&self, earlier: &ActiveTime) -> bool {
+        let goes_on = |(number, before): (&u32, &OfDatabase)| {
+            self.databases.get(number).is_none_or(|now| now.micros >= before.micros)
+        };
+        self.started == earlier.started && earlier.databases.iter().all(goes_on)
+    }
+
     /// That of one database with these active seconds.
     #[cfg(test)]
     pub(crate) fn sample(seconds: f64) -> ActiveTime {
+        ActiveTime::sample_since(seconds, "")
+    }
+
+    /// The same of a server that was started then.
+    #[cfg(test)]
+    pub(crate) fn sample_since(seconds: f64, started: &str) -> ActiveTime {
         let databases = [(5, OfDatabase { micros: seconds * 1e6, reset: String::new() })].into();
-        ActiveTime { databases, under_way: 0.0, started: String::new() }
+        ActiveTime { databases, under_way: 0.0, started: started.into() }
     }
 
     /// Active time so far, statements under way included, in µs.

@@ -33,10 +33,35 @@ pub(crate) struct CounterSource {
     schema: String,
     has_toplevel: bool,
     before: BTreeMap<Place, Counters>,
-    /// The identifiers of our own statements, as far as they were looked for.
-    own: Option<BTreeSet<i64>>,
+    /// Our own statements; `None` where they were not looked for yet.
+    own: Option<Own>,
     /// Whether what is counted until it is asked next is of a longer time than that is asked for.
     pub(crate) is_stale: bool,
+}
+
+/// The statements of readpath, those of other processes of it too.
+#[derive(Clone, Debug, Default)]
+struct Own {
+    statements: BTreeSet<i64>,
+    /// The roles that sent them, where more may come: some are sent when a session waits for a lock, or when a file is
+    /// read that has no name yet.
+    roles: BTreeSet<u32>,
+}
+
+impl Own {
+    /// Those among rows with texts.
+    fn of(rows: &Rows) -> Own {
+        let ours = || rows.iter().filter(|(_, (_, text))| is_own(text)).map(|(place, _)| place);
+        Own {
+            statements: ours().map(|place| place.statement).collect(),
+            roles: ours().map(|place| place.role).collect(),
+        }
+    }
+
+    /// Whether one may be among these rows that was not among those before.
+    fn may_be_new_in(&self, now: &Rows, before: &BTreeMap<Place, Counters>) -> bool {
+        now.keys().any(|place| self.roles.contains(&place.role) && !before.contains_key(place))
+    }
 }
 
 impl CounterSource {
@@ -80,25 +105,19 @@ impl CounterSource {
 
     /// What was counted since it was asked last, without texts: they come with samples.
     pub(crate) fn next(&mut self, session: &mut Session) -> Result<Result<Counted, String>, ServerError> {
-        // Our own statements are found by their texts, once.
-        let texts = if self.own.is_none() { Texts::Brought } else { Texts::Left };
-        let now = match self.read(session, texts) {
+        let now = match self.read_with_own(session) {
             Ok(now) => now,
             Err(error) if error.is_of_statement() => {
-                // Where the texts take too long they are not asked for again, and our own statements are not known.
-                self.own.get_or_insert_default();
                 self.is_stale = true;
                 return Ok(Err(why(&error)));
             }
             Err(error) => return Err(error),
         };
-        let own = self.own.get_or_insert_with(|| {
-            now.iter().filter(|(_, (_, text))| is_own(text)).map(|(place, _)| place.statement).collect()
-        });
         let now = without_texts(now);
+        let is_ours = |id: &i64| self.own.as_ref().is_some_and(|own| own.statements.contains(id));
         let textless = now.iter().map(|(place, counted)| (*place, (counted.clone(), String::new())));
         let mut counted = difference(textless, &self.before);
-        counted.retain(|id, (counted, _)| *counted != Counters::default() && !own.contains(id));
+        counted.retain(|id, (counted, _)| *counted != Counters::default() && !is_ours(id));
         self.before = now;
         match std::mem::take(&mut self.is_stale) {
             true => Ok(Err("some of what was counted is from before".into())),
@@ -109,6 +128,21 @@ impl CounterSource {
     /// Gives nothing when it is asked next: the server counted while it was not watched.
     pub(crate) fn skip(&mut self) {
         self.is_stale = true;
+    }
+
+    /// Reads the rows. Our own statements are found by their texts, which are a file of the server: they come at first,
+    /// and where one of ours may be new.
+    fn read_with_own(&mut self, session: &mut Session) -> Result<Rows, ServerError> {
+        if let Some(own) = &self.own {
+            let now = self.read(session, Texts::Left)?;
+            if !own.may_be_new_in(&now, &self.before) {
+                return Ok(now);
+            }
+        }
+        // Where they take too long they are not asked for again, and no more of our statements are known.
+        let now = self.read(session, Texts::Brought).inspect_err(|_| self.own.get_or_insert_default().roles.clear())?;
+        self.own = Some(Own::of(&now));
+        Ok(now)
     }
 
     fn read(&self, session: &mut Session, texts: Texts) -> Result<Rows, ServerError> {
@@ -189,6 +223,23 @@ mod tests {
         let found = difference(now, &before);
         let expected = Counters { executions: 3 + 20 + 1, rows: 2 * 24, ..Counters::default() };
         assert_eq!(found, Counted::from([(7, (expected, "SELECT $1".into()))]));
+    }
+
+    #[test]
+    fn a_statement_of_ours_that_is_sent_for_the_first_time_in_a_later_segment_is_looked_for() {
+        let row = |statement: i64, role: u32, text: &str| {
+            (Place { statement, role, database: 5 }, (Counters::default(), text.to_string()))
+        };
+        let at_first = [row(1, 10, "SELECT coalesce(sum(blks_hit), $1)::int8 FROM pg_stat_database"), row(2, 20, "x")];
+        let own = Own::of(&at_first.clone().into());
+        assert_eq!(own.statements, BTreeSet::from([1]));
+        let before = without_texts(at_first.clone().into());
+        let is_looked_for = |more: Option<(Place, (Counters, String))>| {
+            own.may_be_new_in(&at_first.clone().into_iter().chain(more).collect(), &before)
+        };
+        assert!(!is_looked_for(None));
+        assert!(!is_looked_for(Some(row(3, 20, ""))), "texts of an application's new statements are not asked for");
+        assert!(is_looked_for(Some(row(3, 10, ""))));
     }
 
     #[test]

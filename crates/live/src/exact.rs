@@ -11,6 +11,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use measure::Nanos;
 use measure::quantity::{counted, three_digits};
 use profile::event::Ticks;
 use profile::source::sampled::{Sample, SampledProfile};
@@ -66,6 +67,18 @@ pub(crate) struct Watching {
     /// of statements.
     pub(crate) account: Option<Result<ActiveTime, String>>,
     pub(crate) counters: Option<Result<Counted, String>>,
+    pub(crate) taken: Taken,
+}
+
+/// What a watch took until a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    /// How long it was.
+    pub(crate) time: Duration,
+    /// The CPU time of this process meanwhile.
+    pub(crate) cpu: Nanos,
+    /// How long the server worked for our session.
+    pub(crate) session: Duration,
 }
 
 impl Watching {
@@ -187,16 +200,17 @@ impl Exact {
         }
     }
 
-    /// Ends all watches, and gives the profile what the sessions did until a moment. `clock` is that of the profile at
-    /// a moment of the stores'.
+    /// Ends all watches, and gives the profile what the sessions did between two moments of the stores' clock. `clock`
+    /// is that of the profile at such a moment.
     pub(crate) fn finish(
         self,
         memory: &mut MemorySampler,
         profile: &mut SampledProfile,
         clock: impl Fn(u64) -> Ticks,
-        (ended, traced): (u64, Option<TracedReads>),
+        ((begun, ended), traced): ((u64, u64), Option<TracedReads>),
     ) -> Watching {
-        let seen = self.sessions.finish(ended);
+        let mut seen = self.sessions.finish(ended);
+        seen.cut(begun);
         let mut sample = |interval: &Interval| {
             let text = interval.query_id.and_then(|id| self.texts.get(&id)).map(Arc::clone);
             let event = memory.event(interval.wait);
@@ -218,6 +232,7 @@ impl Exact {
             is_of_chosen: seen.is_of_chosen,
             account: None,
             counters: None,
+            taken: Taken::default(),
         }
     }
 }
@@ -281,6 +296,27 @@ mod tests {
         let lost = account(&seen, &mut profile, &mut |one: &Interval| one.sample(None, None), clock);
         let last_clock = profile.snapshot(&Observed::default()).0.profile.last_clock.unwrap();
         assert_eq!((lost, last_clock - wall_clock), (2 * SECOND, 5_000_000));
+    }
+
+    #[test]
+    fn the_time_that_it_took_until_all_sessions_were_watched_is_no_time_of_the_profile() {
+        const SECOND: u64 = 1_000_000_000;
+        let backend = Arc::new(Backend { pid: 7, kind: CLIENT.into(), ..Backend::default() });
+        let place = Place { backend, ..Place::sample() };
+        let (intervals, lost_times) = (intervals(&[], (0, 3 * SECOND), &place), Vec::new());
+        let (sessions, gone, changes, left, is_of_chosen) = (1, 0, 9, Vec::new(), false);
+        let mut seen =
+            Seen { intervals, lost_times, lost: 0, sessions, gone, changes, share_max: 0.0, left, is_of_chosen };
+        let started = 1_800_000_000_000_000;
+        let mut profile = SampledProfile::new(started, Ticks::ZERO, Instruments::default());
+        let begun = started + 4_000_000;
+        profile.begin_at(begun);
+        seen.cut(SECOND);
+        let clock = |nanos: u64| Ticks::from_micros(begun) + Ticks::from_nanos(nanos.saturating_sub(SECOND));
+        account(&seen, &mut profile, &mut |one: &Interval| one.sample(None, None), clock);
+        let found = profile.snapshot(&Observed::default()).0.profile;
+        assert_eq!((found.first_clock, found.last_clock), (Some(begun), Some(begun + 2_000_000)));
+        assert_eq!(found.sampled.unwrap().time, Ticks::from_nanos(2 * SECOND));
     }
 
     #[test]

@@ -258,6 +258,8 @@ impl Watch {
     fn begin(&mut self, account: Result<ActiveTime, String>) {
         (self.begun.at, self.begun.cpu, self.begun.busy) = (Instant::now(), process_cpu(), Busy::now());
         self.begin_account(account);
+        // To come here took its time, of which nothing is seen.
+        self.profile.begin_at(self.tracing.now());
     }
 
     /// Has what the server counts of statements begin now.

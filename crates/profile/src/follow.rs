@@ -112,6 +112,7 @@ mod tests {
     use super::*;
     use crate::event::Unit;
     use crate::observe::collector::THINK_TIME;
+    use crate::source::oracle::scan::LINE_MAX;
     use crate::source::period::Period;
     use crate::source::{BindValues, ReadOptions, SourceSettings};
     use crate::tables::active_over_time::ActiveOverTime;
@@ -164,6 +165,25 @@ mod tests {
         fs::write(&path, CALL.repeat(5002)).unwrap();
         assert_eq!(followed.read_on(&mut |_: &str, _: u64| ControlFlow::Break(())).unwrap(), Growth::Lines);
         assert_eq!(followed.snapshot().0.files[0].timed_records, 5002);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_counted_once_however_it_is_written_and_costs_no_call_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = format!("{}\n", "x".repeat(5 * LINE_MAX / 2));
+        for part in [LINE_MAX / 2, LINE_MAX, 2 * LINE_MAX, long.len()] {
+            let path = folder.path().join(format!("{part}.trc"));
+            fs::write(&path, format!("{CALL}{}", &long[..part])).unwrap();
+            let mut followed = followed(&path);
+            assert_eq!(read_on(&mut followed), Growth::Lines);
+            let whole = format!("{CALL}{long}{CALL}");
+            fs::write(&path, &whole).unwrap();
+            assert_eq!(read_on(&mut followed), Growth::Lines);
+            let file = &followed.snapshot().0.files[0];
+            let unread: Vec<_> = file.unread.iter().map(|one| (one.kind, one.lines, one.bytes)).collect();
+            assert_eq!((file.timed_records, file.bytes), (2, whole.len() as u64), "{part}");
+            assert_eq!(unread, [("overlong line", 1, long.len() as u64)], "{part}");
+        }
     }
 
     #[test]

@@ -43,20 +43,26 @@ const PROFILE: &str = "profile";
 /// How two kept profiles are compared: what reads their documents is not of this crate.
 pub type CompareProfiles<'a> = &'a dyn Fn(&Run, &Run) -> ProfileComparison;
 
-/// A page for each experiment of which there are several runs.
+/// A page for each experiment of which there are several runs, of profiles for each source.
 pub(crate) fn pages(runs: &[Run], profiles: Option<CompareProfiles<'_>>) -> Vec<Page> {
-    let mut experiments: Vec<&str> = Vec::new();
+    let mut kinds: Vec<(&str, Option<&Value>)> = Vec::new();
     for run in runs {
-        if !experiments.contains(&run.experiment.as_str()) {
-            experiments.push(&run.experiment);
+        if !kinds.contains(&kind(run)) {
+            kinds.push(kind(run));
         }
     }
-    let of = |name: &str| {
-        let mut several: Vec<&Run> = runs.iter().filter(|run| run.experiment == name).collect();
+    let of = |of_page: (&str, Option<&Value>)| {
+        let mut several: Vec<&Run> = runs.iter().filter(|run| kind(run) == of_page).collect();
         sorting::by(&mut several, |one, other| one.started.cmp(&other.started));
-        (several.len() > 1).then(|| page(name, &several, profiles))
+        (several.len() > 1).then(|| page(of_page.0, &several, profiles))
     };
-    experiments.into_iter().filter_map(of).collect()
+    kinds.into_iter().filter_map(of).collect()
+}
+
+/// What runs have in common that are shown side by side: the experiment, and of profiles the source. A trace, a log and
+/// samples measure different things.
+pub(crate) fn kind(run: &Run) -> (&str, Option<&Value>) {
+    (run.experiment.as_str(), run.subject.get("source").filter(|_| run.experiment == PROFILE))
 }
 
 /// All runs in a table.

@@ -18,25 +18,27 @@ const MATTERS: f64 = 0.001;
 /// Lines of a plan that are shown of each side.
 const PLAN_LINES_MAX: usize = 30;
 
-/// What the columns mean, once for the page.
-const LEGEND: &str = "A change is second minus first; × is second divided by first. The time of an execution is the \
-                      total divided by the executions: for a statement, its own; otherwise, the client's. The time of \
-                      a row is calculated in the same way. Spread: beyond where the time of an execution differs by \
-                      more than the executions among themselves explain (95 %, Welch's test), within where it lies \
-                      within the executions' own spread, – where that is not known: a side has no execution, neither \
-                      has two, or the time passed between calls and no line says which execution it belongs to. What \
-                      else differs between two traces (load, data, caches) is not in it.";
+/// What the columns mean, once for the page: of every table, and of times of an execution and of a row.
+const OF_CHANGES: &str = "A change is second minus first; × is second divided by first.";
+const OF_PARTS: &str = "The time of an execution is the total divided by the executions: for a statement, its own; \
+                        otherwise, the client's. The time of a row is calculated in the same way.";
 
-/// What they mean of kept runs.
-const LEGEND_OF_KEPT: &str = "A change is second minus first; × is second divided by first. The time of an execution \
-                              is the total divided by the executions: for a statement, its own; otherwise, the \
-                              client's. The time of a row is calculated in the same way. Kept runs do not hold how \
-                              executions spread, so that no difference is held against it: compare the traces \
-                              themselves for that.";
+/// What a spread means, with what is in none.
+const OF_SPREAD: &str = "Spread: beyond where the time of an execution differs by more than the executions among \
+                         themselves explain (95 %, Welch's test), within where it lies within the executions' own \
+                         spread, – where that is not known: a side has no execution, neither has two, or the time \
+                         passed between calls and no line says which execution it belongs to. What else differs \
+                         between two traces (load, data, caches) is not in it.";
 
-/// What they mean where no side has an execution or a row.
-const LEGEND_OF_TOTALS: &str = "A change is second minus first; × is second divided by first. What else differs \
-                                between the two (load, data, caches) is not in it.";
+/// Why there is none of kept runs.
+const OF_KEPT: &str = "Kept runs do not hold how executions spread, so that no difference is held against it: compare \
+                       the traces themselves for that.";
+
+/// What is said where no column of a spread is shown.
+const OF_REST: &str = "What else differs between the two (load, data, caches) is not in it.";
+
+/// The heading of the column of spreads.
+const SPREAD: &str = "spread";
 
 /// What is said where a side is of samples.
 const NO_EXECUTIONS: &str = "Samples count no executions: a side of samples has no number of them and no time of one.";
@@ -59,17 +61,29 @@ pub(crate) fn page(comparison: &ProfileComparison) -> Page {
     sections.extend(alone("new statements", &comparison.new, comparison.top));
     sections.extend(alone("statements that vanished", &comparison.vanished, comparison.top));
     sections.extend(plans(comparison));
-    let legend = match (is_divided(comparison), comparison.lacks_spread) {
-        (false, _) => LEGEND_OF_TOTALS,
-        (true, true) => LEGEND_OF_KEPT,
-        (true, false) => LEGEND,
-    };
-    sections.push(Section::Note(legend.into()));
+    let legend = legend(comparison, sections.iter().any(has_spread));
+    sections.push(Section::Note(legend));
     let is_sampled = [&comparison.before, &comparison.after].iter().any(|side| side.sampled_us.is_some());
     sections.extend(is_sampled.then(|| Section::Note(NO_EXECUTIONS.into())));
     sections.extend(left_out(comparison));
     sections.extend(warnings(comparison));
     Page { sections }
+}
+
+/// What the columns mean that are shown.
+fn legend(comparison: &ProfileComparison, has_spread: bool) -> String {
+    let parts: &[&str] = match (is_divided(comparison), comparison.lacks_spread) {
+        (false, _) => &[OF_CHANGES, OF_REST],
+        (true, true) => &[OF_CHANGES, OF_PARTS, OF_KEPT],
+        (true, false) if has_spread => &[OF_CHANGES, OF_PARTS, OF_SPREAD],
+        (true, false) => &[OF_CHANGES, OF_PARTS, OF_REST],
+    };
+    parts.join(" ")
+}
+
+/// Whether a section is a table with a column of spreads.
+fn has_spread(section: &Section) -> bool {
+    matches!(section, Section::Table(table) if table.columns.iter().any(|column| column.heading == SPREAD))
 }
 
 fn head(comparison: &ProfileComparison) -> Section {
@@ -302,7 +316,7 @@ fn divided(lines: &[Line], what: &str, title: &str) -> Option<Table> {
             table.column(heading, Align::Decimal, |line| of(&line.change).map(cell))
         })
         .each(has_spread.then_some(()), |table, ()| {
-            table.column("spread", Align::Left, |line| spread(line.change.spread))
+            table.column(SPREAD, Align::Left, |line| spread(line.change.spread))
         })
         .each(columns(has_rows, OF_ROWS), |table, (heading, of)| {
             table.column(heading, Align::Decimal, |line| of(&line.change).map(cell))

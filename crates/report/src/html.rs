@@ -28,7 +28,7 @@ const SCRIPT: &str = include_str!("html/page.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
                       base-uri 'none'; form-action 'none'";
 
-/// Most runs that are shown one by one; of more, the newest of each experiment is.
+/// Most runs that are shown one by one; of more, the newest of those that are shown side by side is.
 const WHOLE_MAX: usize = 24;
 
 /// Sentences of the summary.
@@ -97,7 +97,7 @@ fn shown_as_page(shown: Shown<'_>) -> String {
 /// Whether a run is shown by itself.
 fn is_whole(runs: &[Run], index: usize, run: &Run) -> bool {
     let is_newest = || {
-        let same = runs.iter().enumerate().filter(|(_, other)| other.experiment == run.experiment);
+        let same = runs.iter().enumerate().filter(|(_, other)| beside::kind(other) == beside::kind(run));
         same.max_by(|(_, one), (_, other)| one.started.cmp(&other.started)).is_some_and(|(newest, _)| newest == index)
     };
     runs.len() <= WHOLE_MAX || is_newest()

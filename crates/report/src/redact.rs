@@ -64,7 +64,7 @@ fn begins_word(before: &str) -> bool {
 /// The statements of which a profile keeps a row and no text: it has the texts of those with most time alone, and a
 /// sentence can quote that of another one. Whatever stands behind the identifier of one is taken for its text.
 fn without_details(cases: &[Case], quoted: &[(String, String)]) -> Vec<String> {
-    let known: BTreeSet<&str> = quoted.iter().map(|(id, _)| id.as_str()).collect();
+    let known = sorting::set(quoted.iter().map(|(id, _)| id.as_str()));
     let ids = cases.iter().filter(|case| case.is(TABLE, STATEMENT)).filter_map(|case| case.parameter(ID));
     // A name of several words is that of a row that stands for many statements.
     ids.filter(|id| !known.contains(id.as_str()) && !id.is_empty() && !id.contains(' ')).collect()

@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
 
 use measure::sorting;
-use tokio_postgres::config::{Host, LoadBalanceHosts};
+use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode, SslNegotiation};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, Error};
 
@@ -64,6 +64,22 @@ pub(crate) fn is_refusal(error: &Error) -> bool {
     }
 }
 
+/// Whether a session that did not come about with encryption may do so without: it is only preferred, and nothing could
+/// be encrypted, or `pg_hba.conf` takes no encrypted session from here. The server says that before it asks for a
+/// password; one that it has seen and refused is not sent again in the clear. A pooler does not say where it refuses.
+pub(crate) fn may_do_without_encryption(place: &Config, error: &Error) -> bool {
+    // Where TLS is to come first the driver refuses to only prefer it, and so does libpq.
+    let is_preferred = place.get_ssl_mode() == SslMode::Prefer;
+    if !is_preferred || place.get_ssl_negotiation() != SslNegotiation::Postgres {
+        return false;
+    }
+    let is_refused = error.as_db_error().is_some_and(|answer| {
+        *answer.code() == SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+            && answer.routine().is_none_or(|routine| routine == "ClientAuthentication")
+    });
+    is_refused || error.to_string().starts_with("error performing TLS handshake")
+}
+
 /// All settings with one of the hosts: the driver offers no way to shorten its list.
 fn with_one_host(whole: &Config, place: usize) -> Config {
     let mut one = Config::new();
@@ -110,6 +126,10 @@ fn with_one_host(whole: &Config, place: usize) -> Config {
     one.ssl_mode(whole.get_ssl_mode()).ssl_negotiation(whole.get_ssl_negotiation());
     one.channel_binding(whole.get_channel_binding()).target_session_attrs(whole.get_target_session_attrs());
     one.load_balance_hosts(whole.get_load_balance_hosts());
+    // As in libpq, whatever is asked of the hosts beside it: a server encrypts no connection by its socket.
+    if matches!(one.get_hosts(), [Host::Unix(_)]) && one.get_hostaddrs().is_empty() {
+        one.ssl_mode(SslMode::Disable);
+    }
     one
 }
 
@@ -133,6 +153,14 @@ mod tests {
         assert_eq!(of(&three), each.map(config));
         assert_eq!(of(&config("host=a,b port=5433")), ["host=a port=5433", "host=b port=5433"].map(config));
         assert_eq!(of(&config("host=a")), [config("host=a")]);
+    }
+
+    #[test]
+    fn a_socket_beside_hosts_that_have_to_encrypt_is_not_passed_over() {
+        let modes = |hosts: &str| of(&config(hosts)).iter().map(Config::get_ssl_mode).collect::<Vec<_>>();
+        assert_eq!(modes("host=/run/a,b"), [SslMode::Disable, SslMode::Require]);
+        // Its number counts, which leads over the network.
+        assert_eq!(modes("host=/run/a,b hostaddr=10.0.0.1,10.0.0.2"), [SslMode::Require; 2]);
     }
 
     #[test]

@@ -233,6 +233,10 @@ impl Parameters {
         if let Some(count) = self.take("keepalives_count").filter(|count| count != "0") {
             self.set("keepalives_retries", count);
         }
+        // In milliseconds to libpq, in seconds to the driver.
+        if let Some(millis) = self.get("tcp_user_timeout").and_then(|millis| millis.parse::<u64>().ok()) {
+            self.set("tcp_user_timeout", millis.div_ceil(1000).to_string());
+        }
         match self.get("target_session_attrs") {
             Some("primary") => self.set("target_session_attrs", "read-write"),
             Some("standby") => self.set("target_session_attrs", "read-only"),
@@ -479,6 +483,17 @@ mod tests {
         assert_eq!(named(None, "sslmode=require").as_deref(), file.to_str());
         assert_eq!(named(Some("/other.crt"), "sslmode=require").as_deref(), Some("/other.crt"));
         assert_eq!(named(None, "sslrootcert=system").as_deref(), Some("system"));
+    }
+
+    #[test]
+    fn the_time_until_a_lost_connection_is_given_up_is_in_milliseconds() {
+        let given = |millis: &str| {
+            let mut found = of(&format!("postgres://h/d?tcp_user_timeout={millis}"));
+            found.translate().unwrap();
+            found.get("tcp_user_timeout").map(String::from)
+        };
+        let seconds = ["0", "1", "7000", "7001", "soon"].map(given);
+        assert_eq!(seconds, ["0", "1", "7", "8", "soon"].map(|seconds| Some(seconds.to_string())));
     }
 
     #[test]

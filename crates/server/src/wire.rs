@@ -17,6 +17,7 @@ use sys::threads::NotStarted;
 use tokio::net::lookup_host;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -299,7 +300,7 @@ impl Search<'_> {
         }
     }
 
-    /// Connects to one address of one host.
+    /// Connects to one address of one host. As libpq does, without encryption where that is only preferred and fails.
     fn connect(&self, place: Config) -> Result<Wire, Failure> {
         let runtime = runtime().map_err(Failure::last)?;
         let opening_end = Instant::now() + self.deadline.limit;
@@ -313,12 +314,29 @@ impl Search<'_> {
                 Ok(Wire { runtime, open: Some((client, driver)), place, connector, server, opening_end })
             }
             Some(Err(error)) => {
-                let is_final = hosts::is_refusal(&error);
+                let mut is_final = hosts::is_refusal(&error);
+                if hosts::may_do_without_encryption(&place, &error) {
+                    let mut plain = place;
+                    plain.ssl_mode(SslMode::Disable);
+                    match self.until(opening_end).connect(plain) {
+                        // What is in the way of encryption says more than that there is no session without it.
+                        Err(Failure { error: ServerError::Encryption { .. }, .. }) => is_final = true,
+                        Err(failure) if !failure.is_final => {}
+                        outcome => return outcome,
+                    }
+                }
                 let error = ServerError::connecting(server, self.address.file_refused(), &error);
                 Err(Failure { error, is_final })
             }
             None => Err(self.silence()),
         }
+    }
+
+    /// The same search with the time that an attempt has left.
+    fn until(&self, end: Instant) -> Search<'_> {
+        let limit = end.saturating_duration_since(Instant::now());
+        let deadline = Deadline { limit, ..self.deadline };
+        Search { address: self.address, connector: self.connector.clone(), deadline, started: self.started }
     }
 
     /// What is said where none has answered in its time. After a wish to stop, no other is waited for.
@@ -349,7 +367,8 @@ fn given_up(deadline: &Deadline<'_>, server: String, doing: String, waited: Dura
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -374,5 +393,95 @@ mod tests {
         stop.store(true, Ordering::Relaxed);
         let stopped = found(&[mute, closed]);
         assert!(stopped.error.is_stop() && stopped.is_final, "{}", stopped.error);
+    }
+
+    /// What a server does with a connection.
+    type Server = fn(TcpStream);
+
+    /// Takes the first message of a connection.
+    fn take_first(stream: &mut TcpStream) {
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).unwrap();
+        stream.read_exact(&mut vec![0; u32::from_be_bytes(length) as usize - 4]).unwrap();
+    }
+
+    /// Agrees to encrypt, and cannot.
+    fn encrypting_badly(mut stream: TcpStream) {
+        take_first(&mut stream);
+        stream.write_all(b"Sno record of TLS").unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+
+    /// Refuses the session at a place in the server's source.
+    fn refuse(mut stream: TcpStream, routine: &str) {
+        take_first(&mut stream);
+        stream.write_all(b"N").unwrap();
+        take_first(&mut stream);
+        let fields = format!("SFATAL\0C28000\0Mnot from here\0R{routine}\0\0");
+        let length = u32::try_from(fields.len() + 4).unwrap().to_be_bytes();
+        stream.write_all(&[&b"E"[..], &length[..], fields.as_bytes()].concat()).unwrap();
+    }
+
+    /// Refuses the session as where `pg_hba.conf` has no line for it.
+    fn refusing_for_encryption(stream: TcpStream) {
+        refuse(stream, "ClientAuthentication");
+    }
+
+    /// Refuses the session as where an account that has proved itself may not log in.
+    fn refusing_the_account(stream: TcpStream) {
+        refuse(stream, "InitializeSessionUserId");
+    }
+
+    /// Why an address behind `postgres://` brings no session; none where it does.
+    fn failure_at(rest: &str) -> Option<String> {
+        let address = Address::parse(&format!("postgres://{rest}")).unwrap();
+        let (connector, stop) = (address.connector().unwrap(), AtomicBool::new(false));
+        let deadline = Deadline { limit: Duration::from_secs(5), stop: &stop, on_stop: OnStop::Leave };
+        let search = Search { address: &address, connector, deadline, started: Instant::now() };
+        search.connect(address.config().clone()).err().map(|failure| failure.error.to_string())
+    }
+
+    /// How many connections wait to be taken.
+    fn waiting(server: &TcpListener) -> usize {
+        server.set_nonblocking(true).unwrap();
+        (0..9).take_while(|_| server.accept().is_ok()).count()
+    }
+
+    #[test]
+    fn nothing_is_sent_without_encryption_where_it_has_to_be_or_where_the_account_was_refused() {
+        for asked in ["sslmode=prefer&sslnegotiation=direct", "sslnegotiation=direct"] {
+            let server = TcpListener::bind("127.0.0.1:0").unwrap();
+            let failure = failure_at(&format!("me@{}/shop?{asked}", server.local_addr().unwrap()));
+            assert!(failure.unwrap().contains("sslnegotiation=direct"));
+            assert_eq!(waiting(&server), 1, "{asked}");
+        }
+        let cases: [(&str, Server); 2] =
+            [("sslmode=require", encrypting_badly), ("sslmode=prefer", refusing_the_account)];
+        for (asked, first) in cases {
+            let server = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = server.local_addr().unwrap();
+            let first = thread::spawn(move || {
+                first(server.accept().unwrap().0);
+                server
+            });
+            assert!(failure_at(&format!("me@{address}/shop?{asked}")).is_some(), "{asked}");
+            assert_eq!(waiting(&first.join().unwrap()), 0, "{asked}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_takes_sessions_without_encryption_alone_is_reached_where_encryption_is_only_preferred() {
+        for first in [encrypting_badly, refusing_for_encryption] {
+            let server = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = server.local_addr().unwrap().port();
+            thread::spawn(move || {
+                first(server.accept().unwrap().0);
+                let mut second = server.accept().unwrap().0;
+                take_first(&mut second);
+                second.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
+                let _ = second.read_to_end(&mut Vec::new());
+            });
+            assert_eq!(failure_at(&format!("me@127.0.0.1:{port}/shop")), None);
+        }
     }
 }

@@ -44,8 +44,8 @@ const SUBJECTS: &[Row] = &[
         parse: |word| Ok(Arc::new(PostgresPlace::parse(word)?)),
     },
     Row {
-        written: "sqlite for a database of its own with pages of 4 KiB, sqlite?page_size=8192 with others, or \
-                  sqlite:FILE for an existing one, which is only read",
+        written: "sqlite for a database of its own with pages of 4 KiB, sqlite?page_size=8192 with others, or, for \
+                  lio alone, sqlite:FILE for an existing one, which is only read",
         claims: sqlite::place::claims,
         addresses: &[],
         parse: |word| Ok(Arc::new(SqlitePlace::parse(word)?)),

@@ -9,6 +9,7 @@ absent, with the reason. A dictionary of lists is what pandas, polars and pyarro
 """
 
 import csv
+import json
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ import sysconfig
 import tempfile
 from datetime import datetime
 
-__all__ = ["ReadpathError", "program", "rows", "run"]
+__all__ = ["ReadpathError", "Rows", "program", "rows", "run"]
 
 # What is no text, as in docs/rows.md.
 WHOLE = (
@@ -27,12 +28,28 @@ REAL = "core_ghz position value low high min median mean stddev p90 p99 p999 max
 TRUTH = ["direct"]
 TIMES = ["started", "finished"]
 
+# The findings of a run whose own command failed, and those of a run that failed itself: docs/run-document.md.
+COMMAND_FAILED = {"command-failed", "load-failed"}
+RUN_FAILED = {"failed", "interrupted", "not-kept"}
+
 
 class ReadpathError(Exception):
     """What the program wrote when it failed; ``code`` is its exit code."""
 
     def __init__(self, message, code):
         super().__init__(message)
+        self.code = code
+
+
+class Rows(dict):
+    """The columns of a run by their names.
+
+    ``code`` is the exit code of the command that the run counted (``counters``) or had as its load (``profile``), 0 for
+    all other runs.
+    """
+
+    def __init__(self, columns, code=0):
+        super().__init__(columns)
         self.code = code
 
 
@@ -50,14 +67,23 @@ def run(experiment, *arguments, **options):
 
     ``arguments`` and ``options`` are those of the command line: ``run("disk", "/dev/nvme0n1", block_size="16KiB")``.
     An option that is ``True`` has no value; a list is joined with commas. The run's progress is on standard error.
+
+    A run that fails raises ``ReadpathError``. One whose own command fails, such as that of ``counters``, does not: its
+    counts are there, and the ``code`` of the rows is the command's exit code.
     """
     # The arguments come last: what stands behind -- among them is a command with options of its own.
     words = [experiment, *_words(options), "--format=json", *map(str, arguments)]
     with tempfile.TemporaryDirectory(prefix="readpath-") as folder:
         document = os.path.join(folder, "run.json")
-        with open(document, "wb") as file:
-            _call(words, file)
-        return rows(document)
+        code = 0
+        try:
+            with open(document, "wb") as file:
+                _call(words, file)
+        except ReadpathError as error:
+            if not _is_of_command(document):
+                raise
+            code = error.code
+        return Rows(rows(document), code)
 
 
 def rows(*runs, store=None):
@@ -68,6 +94,16 @@ def rows(*runs, store=None):
         _call(["export", "--runs", *map(os.fspath, runs), "--output", table, *words], subprocess.DEVNULL)
         names, columns = _columns(table)
     return {name: _typed(name, column) for name, column in zip(names, columns)}
+
+
+def _is_of_command(document):
+    # An exit code may be the program's own or the command's: what the run says of itself tells which.
+    try:
+        with open(document, encoding="utf-8") as file:
+            found = {finding["id"] for finding in json.load(file)["findings"]}
+    except (ValueError, KeyError):
+        return False
+    return bool(found & COMMAND_FAILED) and not found & RUN_FAILED
 
 
 def _columns(table):

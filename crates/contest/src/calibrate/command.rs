@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -96,16 +97,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         let file = folder.path().join(format!("{}.sql", data.name()));
         fs::write(&file, data.queries_file()).map_err(|error| format!("the queries cannot be written: {error}"))?;
         if !arguments.only_cold {
-            let words = format!("--on {} --queries {} --run", postgres.url(), file.display());
+            let words = words(postgres.url(), &file);
             let advice = ask(arguments, &mut conductor, &words, ("as-found", "cached"), data.name())?;
             let runs = Caches::Warm { runs: arguments.runs };
             questions.push(compare(&mut conductor, &mut postgres, data, (&advice, runs, "warm"))?);
         }
         if arguments.cold || arguments.only_cold {
             let programs = installation.programs();
-            let queries = format!("--queries {} --run", file.display());
             let advice = postgres.as_copy(programs, buffers, |copy| {
-                let words = format!("--on {copy} {queries}");
+                let words = words(copy.into(), &file);
                 ask(arguments, &mut conductor, &words, ("own-cold", "cold"), &format!("{}, cold", data.name()))
             })?;
             questions.push(compare(&mut conductor, &mut postgres, data, (&advice, Caches::Cold, "cold"))?);
@@ -116,12 +116,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     conductor.conclude(options, out)
 }
 
+/// The words for a server with the queries of a file. The names of folders in both may hold blanks.
+fn words(server: String, queries: &Path) -> Vec<String> {
+    argv(["--on".into(), server, "--queries".into(), queries.display().to_string(), "--run".into()])
+}
+
 /// Runs calibrate as often as there are pairs; what it advises for queries in a state, and the set of a state of
 /// blocks.
 fn ask(
     arguments: &Arguments,
     conductor: &mut Conductor,
-    words: &str,
+    words: &[String],
     (state, blocks): (&str, &str),
     question: &str,
 ) -> Result<Advice, String> {
@@ -152,7 +157,7 @@ fn ask(
 fn runs(
     arguments: &Arguments,
     conductor: &mut Conductor,
-    words: &str,
+    words: &[String],
     (question, contender): (&str, &str),
 ) -> Result<Vec<Run>, String> {
     let mut runs = Vec::new();
@@ -170,10 +175,9 @@ fn runs(
 }
 
 /// The command of a run of calibrate.
-fn calibrate(readpath: &str, words: &str, more: &[String]) -> Vec<String> {
+fn calibrate(readpath: &str, words: &[String], more: &[String]) -> Vec<String> {
     let mut command = argv([readpath, "calibrate", "--format", "json", "--no-store", "--quiet"]);
-    command.extend(words.split_whitespace().map(String::from));
-    command.extend(more.iter().cloned());
+    command.extend(words.iter().chain(more).cloned());
     command
 }
 
@@ -181,7 +185,7 @@ fn calibrate(readpath: &str, words: &str, more: &[String]) -> Vec<String> {
 fn without_queries(
     arguments: &Arguments,
     conductor: &mut Conductor,
-    words: &str,
+    words: &[String],
     question: &str,
 ) -> Result<Vec<Set>, String> {
     let runs = runs(arguments, conductor, words_without_queries(words), (question, ALONE))?;
@@ -196,16 +200,17 @@ fn without_queries(
 }
 
 /// The words up to the queries.
-fn words_without_queries(words: &str) -> &str {
-    words.split(" --queries").next().unwrap_or(words)
+fn words_without_queries(words: &[String]) -> &[String] {
+    words.split(|word| word == "--queries").next().unwrap_or(words)
 }
 
 /// The words for an earlier version, which knew no queries of the user's, and no copy of a data directory but a private
 /// server with the same programs.
-fn words_before(words: &str) -> String {
+fn words_before(words: &[String]) -> Vec<String> {
     let server = words_without_queries(words);
-    match server.split_once("programs=").filter(|_| server.contains("postgres:copy:")) {
-        Some((_, programs)) => format!("--on postgres:{programs}"),
+    let copy = server.iter().find(|word| word.starts_with("postgres:copy:"));
+    match copy.and_then(|copy| copy.split_once("programs=")) {
+        Some((_, programs)) => argv(["--on".into(), format!("postgres:{programs}")]),
         None => server.into(),
     }
 }
@@ -314,4 +319,22 @@ fn compare(
     }
     bars::note_hindsight(&mut conductor.ledger, &question, &timed);
     Ok(question)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_blank_in_the_name_of_a_folder_parts_no_words() {
+        let copy = "postgres:copy:/a b/data?programs=/c d/bin";
+        let words = words(copy.into(), Path::new("/a b/shop.sql"));
+        let command = calibrate("readpath", &words, &argv(["--repeat=2"]));
+        let all = argv(["--on", copy, "--queries", "/a b/shop.sql", "--run", "--repeat=2"]);
+        assert!(command.ends_with(&all), "{command:?}");
+        assert_eq!(words_without_queries(&words), argv(["--on", copy]));
+        assert_eq!(words_before(&words), argv(["--on", "postgres:/c d/bin"]));
+        let running = argv(["--on", "postgresql://a@%2Fb%20c/d"]);
+        assert_eq!(words_before(&running), running);
+    }
 }

@@ -6,7 +6,7 @@ use crate::program::{Outcome, contest};
 
 /// One pair over a table that takes no time to make.
 const SHORT: [&str; 6] =
-    ["join", "--rows=20000", "--outer-rows=500", "--rate-outer-rows=1000", "--fio-milliseconds=100", "--pairs=1"];
+    ["join", "--rows=10000", "--outer-rows=200", "--rate-outer-rows=400", "--fio-milliseconds=30", "--pairs=1"];
 
 /// The short contest with all servers, which several tests look at; `None` where a peer is not installed.
 fn short() -> Option<Outcome> {

@@ -1,5 +1,7 @@
 //! From how many rows on one path is faster than another: where the lines of their times cross, on logarithmic scales.
 
+use measure::sorting;
+
 /// Numbers of rows, ascending, each with milliseconds.
 pub(super) type Line = [(f64, f64)];
 
@@ -84,7 +86,7 @@ fn zero(one: (f64, f64), other: (f64, f64)) -> f64 {
 /// The fastest of several paths at each number of rows that any of them has.
 pub(super) fn fastest(lines: &[&Line]) -> Vec<(f64, f64)> {
     let mut all: Vec<(f64, f64)> = lines.iter().flat_map(|line| line.iter().copied()).collect();
-    all.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    sorting::by(&mut all, |one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
     all.dedup_by(|later, kept| later.0 == kept.0);
     all
 }

@@ -366,6 +366,13 @@ fn bound_of_worst(ended: &[Pair], judged: &Judged) -> &'static str {
     ended.iter().find(is_worst).map_or("", bound)
 }
 
+/// What stands before the figures of all queries where some were ended by the set. Where current plans were ended too,
+/// these figures are no bound, and in the state of the advice a sentence of its own says what that means.
+fn least_of_all(ended: &[Pair]) -> &'static str {
+    let is_least = ended.iter().any(|pair| pair.is_ended) && !ended.iter().any(|pair| pair.is_now_ended);
+    if is_least { AT_LEAST } else { "" }
+}
+
 /// Which queries end with an error by a set and are no exceptions from it, as a sentence. The error itself, which can
 /// quote what is in the tables, stands in the query's own line.
 fn failing(comparison: &Comparison, set: usize) -> Option<String> {
@@ -392,8 +399,9 @@ pub(super) fn with_harm(
         Some((at, *other.judged.get(at)?))
     };
     let clause = |other: &Comparison| {
-        let (_, judged) = judged_in(other).filter(|(_, one)| one.changed > 0 && one.ratio.value >= HARM)?;
-        let times = three_digits(judged.ratio.value);
+        let (at, judged) = judged_in(other).filter(|(_, one)| one.changed > 0 && one.ratio.value >= HARM)?;
+        let ended: Vec<Pair> = timed(other, at).filter(is_ended).collect();
+        let times = format!("{}{}", least_of_all(&ended), three_digits(judged.ratio.value));
         Some(format!("{} the queries that it changes take {times} times as long", other.state.in_words()))
     };
     // A state whose rounds were cut short has no figures of a set yet, but it may show a query that loses.
@@ -677,9 +685,7 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: usize) -> V
     let [average, worst] = [judged.ratio.value, judged.worst].map(three_digits);
     let drawn = if comparison.state.is_own() { "turns" } else { "queries and turns" };
     let ended: Vec<Pair> = timed(comparison, set).filter(is_ended).collect();
-    // Where current plans were ended too, a sentence of its own says what that means.
-    let is_least = ended.iter().any(|pair| pair.is_ended) && !ended.iter().any(|pair| pair.is_now_ended);
-    let least = if is_least { AT_LEAST } else { "" };
+    let least = least_of_all(&ended);
     let bound = bound_of_worst(&ended, judged);
     let takes = match judged.timed() {
         1 => format!("{changes}; {they_take} {bound}{worst} times as long, {least}{then} instead of {now}."),

@@ -116,8 +116,7 @@ impl<'a> Setting<'a> {
 
     /// The last zone of the device, as large as the first.
     pub(super) fn inner(&self) -> Span {
-        let (length, block) = (self.span.length, self.workload.block_size as u64);
-        Span { offset: (self.device.size() - length) / block * block, length }
+        last_zone(self.device.size(), self.span, self.workload.block_size as u64)
     }
 
     /// What the file system stores of what these plans read, whose shares are those of the file only where all is read.
@@ -217,6 +216,13 @@ fn probed(span: Span, block_size: usize, seed: u64, count: u64) -> Vec<u64> {
     (0..count.min(span.blocks(block_size))).map(|_| offsets.advance()).collect()
 }
 
+/// The last zone of a device of `size` bytes, a whole number of blocks behind the first one: counted from the start of
+/// the device, its blocks would share bytes with those of a first zone that starts between two of them.
+fn last_zone(size: u64, first: Span, block: u64) -> Span {
+    let blocks_behind = (size - first.length - first.offset) / block;
+    Span { offset: first.offset + blocks_behind * block, length: first.length }
+}
+
 /// The region that the parameters ask for, of a device of `size` bytes.
 fn span(path: &Path, size: u64, view: &View, parameters: &DiskParameters) -> Result<Span, ExperimentError> {
     let offset = parameters.offset.0;
@@ -295,6 +301,15 @@ mod tests {
         let refused = refused.map(|span| span.length).unwrap_err().to_string();
         assert!(refused.starts_with("a zone is a third of what there is"), "{refused}");
         assert!(refused.ends_with("give a smaller --block-size"), "{refused}");
+    }
+
+    #[test]
+    fn zones_that_touch_share_no_bytes_where_the_first_starts_between_two_blocks() {
+        let (size, block) = (20 << 10, 8 << 10);
+        let first = Span { offset: 4 << 10, length: block };
+        assert_eq!(last_zone(size, first, block).offset, 12 << 10);
+        let aligned = Span { offset: 0, length: block };
+        assert_eq!(last_zone(size, aligned, block).offset, 8 << 10);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use device::{Device, check_block_size};
+use device::Device;
 use measure::quantity::size_in_words;
 use serde_json::json;
 use storage::page::id::PAGE_SIZE;
@@ -71,7 +71,6 @@ impl Storage {
 fn open(path: &Path) -> Result<Box<dyn Device>, ExperimentError> {
     let device = device::open_direct_or_buffered(path)?;
     let least = SEQUENTIAL_BLOCKS * BLOCK as u64;
-    // First: what is said of a block that does not fit names an option that a ladder does not have.
     if device.size() < least {
         let sentence = format!(
             "{} holds {}, which is too small for a ladder: name a file or device of {} at least, or better of 1 GiB or \
@@ -82,8 +81,23 @@ fn open(path: &Path) -> Result<Box<dyn Device>, ExperimentError> {
         );
         return Err(ExperimentError::Parameters(sentence));
     }
-    check_block_size(device.as_ref(), BLOCK as u64)?;
+    check_multiple(path, device.alignment().offset)?;
     Ok(device)
+}
+
+/// Refuses what cannot be read in blocks of a ladder. What `device` says of it names an option that a ladder lacks.
+fn check_multiple(path: &Path, multiple: u32) -> Result<(), ExperimentError> {
+    if BLOCK.is_multiple_of(multiple.max(1) as usize) {
+        return Ok(());
+    }
+    let sentence = format!(
+        "{} can be read past the page cache in multiples of {} only, and a ladder reads blocks of {}: name a directory \
+         on another file system with --dir, or a file or block device with --on",
+        path.display(),
+        size_in_words(u64::from(multiple)),
+        size_in_words(BLOCK as u64)
+    );
+    Err(ExperimentError::Parameters(sentence))
 }
 
 #[cfg(test)]
@@ -101,5 +115,15 @@ mod tests {
             assert!(said.contains("too small for a ladder") && said.contains(&least), "{said}");
             assert!(!said.contains("smaller block"), "{said}");
         }
+    }
+
+    #[test]
+    fn a_device_of_large_sectors_is_refused_with_no_option_that_a_ladder_lacks() {
+        for multiple in [0, 1, 512, 4096, 8192] {
+            assert!(check_multiple(Path::new("/dev/nvme0n1"), multiple).is_ok(), "{multiple}");
+        }
+        let said = check_multiple(Path::new("/dev/nvme0n1"), 16 << 10).unwrap_err().to_string();
+        assert!(said.starts_with("/dev/nvme0n1 can be read past the page cache in multiples of 16 KiB only"), "{said}");
+        assert!(!said.contains("--buffered"), "{said}");
     }
 }

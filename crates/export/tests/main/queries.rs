@@ -235,7 +235,7 @@ fn the_sql_gives_the_profiles_of_real_traces_to_the_nanosecond() {
         return;
     }
     files.iter().for_each(|file| assert_same(std::slice::from_ref(file)));
-    // Together, each row still knows its file, and no row group has rows of two.
+    // Together, each row still knows its file.
     assert_same(&files);
 }
 
@@ -292,6 +292,26 @@ fn a_row_group_has_rows_of_one_file_only() {
     let sql = "SELECT row_group_id, stats_min_value = stats_max_value FROM parquet_metadata('calls.parquet') \
                WHERE path_in_schema = 'file' ORDER BY 1";
     assert_eq!(rows(&folder, sql), [["0", "True"], ["1", "True"]].map(|row| row.map(String::from).to_vec()));
+}
+
+#[test]
+fn a_wait_that_a_call_of_the_next_file_settles_has_the_name_of_the_file_in_which_it_stands() {
+    if !has("duckdb") {
+        return;
+    }
+    let ends = TRACE.find("CLOSE #140").unwrap();
+    let (begin, end) = TRACE.split_at(ends);
+    let wait = "WAIT #140: nam='SQL*Net message to client' ela= 3 driver id=1413697536 #bytes=1 p3=0 obj#=56 \
+                tim=1097250\n";
+    let (_first, first) = file_of(&format!("{begin}{wait}*** TRACE CONTINUES IN FILE b.trc ***\n"), "a.trc");
+    let mark = "*** TRACE CONTINUED FROM FILE a.trc ***\n*** SESSION ID:(12.345) 2026-11-21 10:00:01.000\n";
+    let (_second, second) = file_of(&format!("{mark}{end}"), "b.trc");
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("events");
+    let (profile, written) = export(&[first, second], &folder);
+    assert_eq!((profile.sessions.len(), written.waits), (1, 5));
+    let sql = "SELECT right(file, 5), count(*) FROM 'waits.parquet' GROUP BY 1";
+    assert_eq!(rows(&folder, sql), [["a.trc", "5"]].map(|row| row.map(String::from).to_vec()));
 }
 
 #[test]

@@ -243,6 +243,17 @@ impl Sessions {
     }
 }
 
+impl Seen {
+    /// Leaves out what was seen before a moment: the sessions come to be watched one after the other, and the time of
+    /// all begins behind the last of those that there are.
+    pub(super) fn cut(&mut self, begun: u64) {
+        self.intervals.retain(|one| one.ended > begun);
+        self.intervals.iter_mut().for_each(|one| one.begun = one.begun.max(begun));
+        self.lost_times.retain(|(_, end)| *end > begun);
+        self.lost_times.iter_mut().for_each(|(begin, _)| *begin = (*begin).max(begun));
+    }
+}
+
 /// Times in their order, those that overlap as one.
 fn joined(times: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     let mut joined: Vec<(u64, u64)> = Vec::new();
@@ -378,6 +389,22 @@ mod tests {
         assert_eq!(seen.left.len(), 1);
         assert!(seen.left[0].0 == 7 && seen.left[0].1.contains("25 % of its time"), "{:?}", seen.left);
         assert!((0.24..0.26).contains(&seen.share_max) && seen.changes == 9_999 + 6_599, "{}", seen.changes);
+    }
+
+    #[test]
+    fn what_was_seen_while_other_sessions_were_still_to_be_watched_is_of_no_time_of_the_profile() {
+        let mut sessions = watching(&[place(7, 1, State::Active)]);
+        sessions.take(store(0, 2 * MILLI, (READ, ACTIVE)));
+        sessions.lose(3, 4 * MILLI);
+        sessions.look(vec![place(7, 1, State::Active)], 6 * MILLI);
+        let mut seen = sessions.finish(40 * MILLI);
+        seen.cut(5 * MILLI);
+        assert_eq!(seen.lost_times, [(5 * MILLI, 6 * MILLI)]);
+        let known: u64 = seen.intervals.iter().map(|one| one.ended - one.begun).sum();
+        assert_eq!((known, seen.intervals.iter().map(|one| one.begun).min()), (34 * MILLI, Some(6 * MILLI)));
+        seen.cut(10 * MILLI);
+        let known: u64 = seen.intervals.iter().map(|one| one.ended - one.begun).sum();
+        assert_eq!((known, seen.lost_times.len()), (30 * MILLI, 0));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use profile::event::Merge;
 use profile::source::sampled::{AwaitedRead, Traced};
 use profile::tables::read_tiers::ByTier;
-use server::{ServerError, Session, Statements};
+use server::{ServerError, ServerFacts, Session, Statements};
 use sys::watchpoint::since_1970;
 
 use super::events::By;
@@ -33,7 +33,8 @@ pub(crate) struct TracedServer {
     clock: (Instant, i64),
     /// How far it was ahead of the monotonic one then, in ns.
     ahead: i64,
-    method: Option<String>,
+    /// Whether the server is asked which sessions wait for reads of others.
+    shows_requests: bool,
     /// Whether the kernel does not count all records that it loses.
     misses_last_losses: bool,
     /// Whether the server reads by an io_uring whose reads are not seen.
@@ -56,7 +57,7 @@ impl TracedServer {
             relations: Relations::default(),
             clock,
             ahead: since_1970(),
-            method: None,
+            shows_requests: false,
             misses_last_losses: false,
             misses_rings: false,
             tiers: ByTier::default(),
@@ -71,11 +72,11 @@ impl TracedServer {
     pub(crate) fn begin(&mut self, session: &mut Session, is_local: bool) -> Result<(), ServerError> {
         self.follower = Err("the server could not be asked when it came back".into());
         (self.asked, self.worked) = (None, Duration::ZERO);
-        if session.facts().major() >= WITH_METHODS {
-            self.method = session.text(METHOD, Some(WORKER))?;
-        }
+        let has_methods = session.facts().major() >= WITH_METHODS;
+        let method = if has_methods { session.text(METHOD, Some(WORKER))? } else { None };
+        self.shows_requests = shows_requests(method.as_deref(), session.facts());
         let wall = self.at(Instant::now());
-        let by = if self.method.as_deref() == Some(RING) { By::Ring } else { By::Calls };
+        let by = if method.as_deref() == Some(RING) { By::Ring } else { By::Calls };
         self.follower = Follower::open(session.facts(), is_local, wall, by).map(Some);
         self.misses_rings = matches!(&self.follower, Ok(Some(follower)) if by == By::Ring && !follower.sees_rings());
         self.misses_last_losses = matches!(&self.follower, Ok(Some(follower)) if !follower.counts_last_losses());
@@ -118,7 +119,7 @@ impl TracedServer {
         if self.asked.is_some_and(|asked| asked.elapsed() < every) {
             return None;
         }
-        let waiting = self.method.as_deref() == Some(WORKER) && matches!(self.follower, Ok(Some(_)));
+        let waiting = self.shows_requests && matches!(self.follower, Ok(Some(_)));
         let relations = self.relations.question();
         let is_some = waiting || relations.is_some();
         if is_some {
@@ -227,6 +228,12 @@ impl TracedServer {
     }
 }
 
+/// Whether a server that reads by this method shows our role its requests under way. Another role would be refused them
+/// twice a second, and each refusal is an error in the server's log.
+fn shows_requests(method: Option<&str>, facts: &ServerFacts) -> bool {
+    method == Some(WORKER) && facts.reads_all_stats
+}
+
 /// What a server whose reads are traced is asked at one time.
 pub(crate) struct TracingQuestion {
     /// Whether sessions are asked for that wait for reads of others.
@@ -281,5 +288,29 @@ mod tests {
         let before = statements.size().0;
         tracing.ask(&mut session).unwrap();
         assert!(statements.size().0 > before);
+    }
+
+    #[test]
+    fn a_role_that_may_not_see_requests_under_way_does_not_fill_the_servers_log_with_refusals() {
+        let address = Address::parse("postgres://me@localhost/shop").unwrap();
+        let recorder = (Statements::default(), 18);
+        let session = Session::rehearsal(&address, Limits::default(), Arc::default(), recorder).unwrap();
+        let seeing = session.facts().clone();
+        let blind = ServerFacts { reads_all_stats: false, ..seeing.clone() };
+        let shown = |method: Option<&str>| [&seeing, &blind].map(|facts| shows_requests(method, facts));
+        assert_eq!([Some(WORKER), Some(RING), None].map(shown), [[true, false], [false; 2], [false; 2]]);
+    }
+
+    #[test]
+    fn a_server_of_an_older_version_that_comes_back_in_the_place_of_another_is_not_asked_what_it_does_not_know() {
+        let mut tracing = TracedServer::new((Instant::now(), 0));
+        let address = Address::parse("postgres://me@localhost/shop").unwrap();
+        let asks = [18, 17].map(|major| {
+            let recorder = (Statements::default(), major);
+            let mut session = Session::rehearsal(&address, Limits::default(), Arc::default(), recorder).unwrap();
+            tracing.begin(&mut session, true).unwrap();
+            tracing.shows_requests
+        });
+        assert_eq!(asks, [true, false]);
     }
 }

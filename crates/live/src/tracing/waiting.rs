@@ -38,14 +38,24 @@ fn request(row: &Row) -> Option<Request> {
     Some(Request { process: text(0)?.parse().ok()?, file, blocks })
 }
 
+/// The folders below the data directory in which relations lie.
+const FOLDERS: [&str; 3] = ["base/", "global/", "pg_tblspc/"];
+
 /// The first and the last block of the relation, and the file of a description such as
-/// `blocks 12..27 in file "base/5/16384"`.
+/// `blocks 12..27 in file "base/5/16384"`. The server writes its words, their order and the marks in its own language.
 fn described(text: &str) -> Option<((u64, u64), Arc<str>)> {
-    let (blocks, named) = text.split_once(" in file \"")?;
-    let (_, range) = blocks.split_once(' ')?;
-    let (first, last) = range.split_once("..").unwrap_or((range, range));
-    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
-    Some(((first, last), Arc::from(named.strip_suffix('"')?))).filter(|_| first <= last)
+    let begin = FOLDERS.into_iter().filter_map(|folder| text.find(folder)).min()?;
+    let (before, rest) = text.split_at(begin);
+    let is_of_path = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '/';
+    let (file, behind) = rest.split_at(rest.find(|letter: char| !is_of_path(letter)).unwrap_or(rest.len()));
+    let words = [before, behind].into_iter().flat_map(|part| part.split(|letter: char| !letter.is_ascii_digit()));
+    let numbers: Vec<u64> = words.filter(|word| !word.is_empty()).map(str::parse).collect::<Result<_, _>>().ok()?;
+    let blocks = match *numbers.as_slice() {
+        [only] => (only, only),
+        [first, last] if first <= last => (first, last),
+        _ => return None,
+    };
+    Some((blocks, Arc::from(file)))
 }
 
 #[cfg(test)]
@@ -63,7 +73,15 @@ mod tests {
         let of = |first, last, file: &str| Some(((first, last), Arc::from(file)));
         assert_eq!(described("blocks 12..27 in file \"base/5/16384\""), of(12, 27, "base/5/16384"));
         assert_eq!(described("block 3 in file \"global/1262\""), of(3, 3, "global/1262"));
-        let broken = ["wal", "block 3 in file \"base", "blocks 9..3 in file \"a\"", "blocks x..3 in file \"a\"", "3"];
+        let broken = ["wal", "block 3 in file \"base", "blocks 9..3 in file \"base/5/1\"", "file \"base/5/1\"", "3"];
         assert!(broken.into_iter().all(|text| described(text).is_none()));
+    }
+
+    #[test]
+    fn a_server_that_writes_descriptions_in_another_language_names_blocks_and_files_too() {
+        let space = "pg_tblspc/16400/PG_18_202506282/5/16384_fsm";
+        let of = |first, last, file: &str| Some(((first, last), Arc::from(file)));
+        assert_eq!(described("Bl\u{f6}cke 12..27 in Datei \u{bb}base/5/t3_16384\u{ab}"), of(12, 27, "base/5/t3_16384"));
+        assert_eq!(described(&format!("\u{30d5}\u{30a1}\u{30a4}\u{30eb}\"{space}\"\u{306e}3")), of(3, 3, space));
     }
 }

@@ -48,14 +48,16 @@ impl Watch {
         if exact.is_empty() {
             return Err(exact.refusal());
         }
-        if let Some(sampler) = &mut self.sampler {
-            let account = ActiveTime::now(sampler.session()).unwrap_or_else(|error| Err(why(&error)));
-            self.begin_account(account);
-        }
+        let account = match &mut self.sampler {
+            Some(sampler) => ActiveTime::now(sampler.session()).unwrap_or_else(|error| Err(why(&error))),
+            None => Err("the server did not answer when the watch began".into()),
+        };
+        self.begin(account);
         // What was read before is of no session that is watched.
         let _ = self.tracing.look(Instant::now());
-        let mut traced = TracedReads::new((watchpoint::now(), self.tracing.now()));
-        let (begun, base) = (Instant::now(), (watchpoint::now(), Ticks::from_micros(self.settings.wall_clock)));
+        let (begun, base) = (Instant::now(), (watchpoint::now(), self.tracing.now()));
+        let mut traced = TracedReads::new(base);
+        self.profile.begin_at(base.1);
         while begun.elapsed() < window && !self.is_stopped() && self.ended.is_none() {
             thread::sleep(EXACT_NAP);
             self.tracing.look(Instant::now()).into_iter().for_each(|(_, more)| traced.add(more));
@@ -71,10 +73,11 @@ impl Watch {
                 break;
             }
         }
-        let clock = |nanos: u64| base.1 + Ticks::from_nanos(nanos.saturating_sub(base.0));
+        let clock = |nanos: u64| Ticks::from_micros(base.1) + Ticks::from_nanos(nanos.saturating_sub(base.0));
         exact.drain();
         // To end the tracing takes a moment, which is not watched any more.
         let (ended, is_traced) = (watchpoint::now(), self.tracing.absent().is_none());
+        let taken = self.taken();
         // To add the changes up takes longer: where the server answers now, what it counts ends here too.
         self.tracing.halt();
         let account = self.account_now();
@@ -83,8 +86,8 @@ impl Watch {
         // What was watched until then has its names from it all the same.
         if let Some(memory) = self.memory.as_mut().ok().or(self.former.as_mut()) {
             let traced = is_traced.then_some(traced);
-            let watching = exact.finish(memory, &mut self.profile, clock, (ended, traced));
-            self.watching = Some(Watching { account, counters, ..watching });
+            let watching = exact.finish(memory, &mut self.profile, clock, ((base.0, ended), traced));
+            self.watching = Some(Watching { account, counters, taken, ..watching });
         }
         Ok(())
     }

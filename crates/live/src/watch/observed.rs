@@ -18,9 +18,12 @@ use super::settings::CLOSED_WITHIN;
 use super::{Times, Watch};
 use crate::active_time::ActiveTime;
 use crate::counters::Counted;
-use crate::exact::Watching;
+use crate::exact::{Taken, Watching};
 use crate::processors::Busy;
 use crate::sql::SqlSampler;
+
+/// Why what `pg_stat_statements` counts at the end is not held against what it counted first.
+const COUNTED_ANEW: &str = "the server was restarted meanwhile, or another one has answered since";
 
 /// What was read at the end of the watch.
 #[derive(Default)]
@@ -68,7 +71,10 @@ impl Watch {
         // Before what takes longer: nothing is sampled meanwhile, and the server counts on.
         let counted = counted.or_else(|| if is_there { self.counters_now() } else { None });
         let unwatched = self.watching.as_ref().and_then(Watching::unwatched);
+        let is_same = matches!((&account, &now), (Ok(before), Some(Ok(now))) if now.has_gone_on_since(before));
         let counters = match (&self.begun.counters, unwatched) {
+            // It was away. A crash empties the counters, and those of another server are of all its life.
+            (Ok(source), None) if source.is_stale && !is_same => Err(COUNTED_ANEW.into()),
             (Ok(_), None) => counted.unwrap_or_else(|| Err(gone())),
             // Executions of all sessions are none of the time of some.
             (Ok(_), Some(why)) => Err(why.into()),
@@ -120,13 +126,24 @@ impl Watch {
         self.sampler.as_ref().map_or(self.lent, times)
     }
 
+    /// What the watch took so far.
+    pub(super) fn taken(&self) -> Taken {
+        Taken {
+            time: self.begun.at.elapsed(),
+            cpu: process_cpu().since(self.begun.cpu),
+            session: self.own_time().saturating_sub(self.begun.own),
+        }
+    }
+
     fn observed(&self, closing: Closing) -> Observed {
-        let elapsed = self.begun.at.elapsed().as_secs_f64().max(1e-6);
+        // To add up what was seen whole takes time behind the watch.
+        let taken = self.watching.as_ref().map_or_else(|| self.taken(), |watching| watching.taken);
+        let elapsed = taken.time.as_secs_f64().max(1e-6);
         let asked = self.look_time();
         let looks = self.profile.looks().max(1);
         let own = OwnCost {
-            cpu: Some(process_cpu().since(self.begun.cpu).as_seconds() / elapsed),
-            session: Some(self.own_time().saturating_sub(self.begun.own).as_secs_f64() / elapsed),
+            cpu: Some(taken.cpu.as_seconds() / elapsed),
+            session: Some(taken.session.as_secs_f64() / elapsed),
             change: self.watching.as_ref().map(|watching| ChangeCost {
                 changes: watching.changes,
                 lost: watching.lost,
@@ -241,6 +258,7 @@ mod tests {
     use server::Statements;
 
     use super::*;
+    use crate::counters::CounterSource;
     use crate::watch::tests::watch;
 
     #[test]
@@ -281,6 +299,24 @@ mod tests {
         assert!(chosen.iter().all(|why| why.ends_with("only the chosen ones were watched")), "{chosen:?}");
         let left = withheld(Watching { left: vec![(7, "its waits come fast".into())], ..Watching::default() });
         assert!(left.iter().all(|why| why.ends_with("some were not watched to the end")), "{left:?}");
+    }
+
+    #[test]
+    fn what_another_server_or_one_that_was_restarted_has_counted_is_not_taken_for_that_of_the_watch() {
+        let counted: Counted = [(7, (Counters { executions: 3, ..Counters::default() }, "SELECT 1".into()))].into();
+        let closed = |was_away: bool, (seconds, started): (f64, &str)| {
+            let mut watch = watch();
+            watch.begun.account = Ok(ActiveTime::sample_since(10.0, "monday"));
+            watch.begun.counters.iter_mut().filter(|_| was_away).for_each(CounterSource::skip);
+            let account = Some(Ok(ActiveTime::sample_since(seconds, started)));
+            let counters = Some(Ok(counted.clone()));
+            watch.watching = Some(Watching { account, counters, ..Watching::default() });
+            watch.close().counters
+        };
+        assert_eq!(closed(true, (12.5, "tuesday")), Some(Err(COUNTED_ANEW.into())));
+        assert_eq!(closed(true, (2.5, "monday")), Some(Err(COUNTED_ANEW.into())), "one of its processes crashed");
+        assert_eq!(closed(true, (12.5, "monday")), Some(Ok(counted.clone())), "the connection alone was lost");
+        assert_eq!(closed(false, (12.5, "monday")), Some(Ok(counted.clone())));
     }
 
     #[test]

@@ -110,6 +110,13 @@ impl Watch {
         self.facts = sampler.facts().clone();
         // A server that goes away again is noticed at the next look.
         let _ = trace(&mut self.tracing, &mut sampler, &self.address, self.settings);
+        // Another server may have its extension elsewhere or not at all, and other numbers for our role and statements.
+        // A profile is held against what was counted at its beginning.
+        if self.listener.is_some()
+            && let Ok(counters) = CounterSource::open(sampler.session())
+        {
+            self.begun.counters = counters;
+        }
         self.sampler = Some(sampler);
     }
 }
@@ -122,6 +129,8 @@ fn knock_after(away: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use server::Statements;
 
     use super::*;
     use crate::watch::tests::{Wanting, ago, watch};
@@ -137,6 +146,21 @@ mod tests {
             (watch.has_ended(), watch.away.len())
         };
         assert_eq!((ended(false), ended(true)), ((true, 1), (false, 1)));
+    }
+
+    #[test]
+    fn what_a_server_counts_is_looked_for_anew_when_it_is_back_but_for_a_profile() {
+        let is_found = |is_heard: bool| {
+            let mut watch = watch();
+            if is_heard {
+                watch.tell(Box::new(Wanting::default()));
+            }
+            watch.begun.counters = Err("the database does not have the extension".into());
+            let sampler = SqlSampler::rehearsal(&watch.address, (Statements::default(), 18)).unwrap();
+            watch.take_session(sampler);
+            watch.begun.counters.is_ok()
+        };
+        assert_eq!((is_found(true), is_found(false)), (true, false));
     }
 
     #[test]

@@ -61,8 +61,10 @@ impl Watch {
 
     /// Notes what a recorder asks when segments end.
     fn rehearse_segments(&mut self, statements: &Statements) -> Result<(), ServerError> {
-        // Its own statements are found by their texts, once.
-        for when in ["when the first segment ends:", "when each further segment ends:"] {
+        // Readpath's own statements are found by their texts, which come again where one of them may be new.
+        let first = "when the first segment ends, and any before whose end readpath's role sent a statement for the \
+                     first time:";
+        for when in [first, "when each further segment ends:"] {
             statements.remark(when);
             let question = self.counters_question();
             if let Some(sampler) = &mut self.sampler {

@@ -37,6 +37,8 @@ pub(super) enum Evidence {
     Spread(Distribution),
     /// Rates of windows, whose mean is the rate of the whole.
     Rates(Rates),
+    /// The mean of more rates than a document carries, and its standard error: such means are normally distributed.
+    Mean { mean: f64, error: f64 },
 }
 
 /// Rates of windows with their mean, and how much further from it than the means of draws a new mean may lie.
@@ -58,7 +60,8 @@ impl Evidence {
     /// The best evidence that the metric carries; `None` where it carries too little or something not finite.
     pub(super) fn of(case: &Case, metric: &Metric) -> Option<Evidence> {
         if is_rate(metric) {
-            return sound(metric.samples.clone()).map(|windows| Evidence::Rates(Rates::of(windows)));
+            let windows = sound(metric.samples.clone()).map(|windows| Evidence::Rates(Rates::of(windows)));
+            return windows.or_else(|| mean_of_many(metric));
         }
         windows(case, metric).or_else(|| samples(metric)).or_else(|| histogram(metric))
     }
@@ -69,6 +72,7 @@ impl Evidence {
             Evidence::Windows(windows) => draw_of_windows(windows, random),
             Evidence::Spread(distribution) => distribution.draw(random),
             Evidence::Rates(rates) => rates.draw(random),
+            Evidence::Mean { mean, error } => mean + error * normal(random),
         }
     }
 }
@@ -155,6 +159,13 @@ fn samples(metric: &Metric) -> Option<Evidence> {
 /// The samples, if they are finite and not too few.
 fn sound(samples: Vec<f64>) -> Option<Vec<f64>> {
     (samples.len() >= SAMPLES_MIN && samples.iter().all(|sample| sample.is_finite())).then_some(samples)
+}
+
+/// The mean of rates that were too many to be carried one by one.
+fn mean_of_many(metric: &Metric) -> Option<Evidence> {
+    let statistics = metric.statistics;
+    let error = statistics.stddev.filter(|_| !metric.histogram.is_empty())? / (statistics.n as f64).sqrt();
+    (statistics.mean.is_finite() && error.is_finite()).then_some(Evidence::Mean { mean: statistics.mean, error })
 }
 
 /// Whether a metric is of single reads whose windows no timeline has: what they would give as independent reads is an

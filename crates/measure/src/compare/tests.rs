@@ -130,6 +130,24 @@ fn single_values_and_few_samples_get_no_verdict() {
 }
 
 #[test]
+fn more_samples_than_a_document_carries_are_not_said_to_be_too_few() {
+    let of = |scale: f64| sampled(&latencies(2000, scale, &mut SplitMix64::new(11)));
+    assert_eq!(verdict_of(of(1.0), of(1.5)), Verdict::Differs);
+    assert_ne!(verdict_of(of(1.0), of(1.0)), Verdict::TooFewSamples);
+    let case = of(1.0);
+    let estimate = estimate(&case, &case.metrics[0], 0);
+    let (low, high) = estimate.interval.unwrap();
+    // The median is 100 plus 20 times the logarithm of 2.
+    assert!(low > 112.0 && high < 116.0, "{low} to {high}");
+    let rates = |scale: f64, random: &mut SplitMix64| {
+        case_of(&[], vec![reads::IOPS.of_samples("windows", &latencies(2000, scale, random)).unwrap()])
+    };
+    let by_chance = differing(1.0, rates);
+    assert!((1..=TRIALS * 10 / 100).contains(&by_chance), "{by_chance} of {TRIALS}");
+    assert_eq!(differing(1.05, rates), TRIALS);
+}
+
+#[test]
 fn reads_without_windows_are_not_taken_as_independent() {
     let of = |spec: &Spec, scale: f64| {
         let mut case = with_windows(scale, &mut SplitMix64::new(5));

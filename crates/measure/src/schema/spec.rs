@@ -45,13 +45,15 @@ impl Spec {
         self.single(source, count as f64)
     }
 
-    /// The metric of repeated samples, kept with it where they are few.
+    /// The metric of repeated samples, kept with it where they are few; their distribution where they are many.
     ///
     /// `None` without any: what was not measured is absent, not zero.
     pub fn of_samples(&self, source: &str, samples: &[f64]) -> Option<Metric> {
         let mut metric = self.of_statistics(source, Statistics::of_samples(samples)?);
-        if samples.len() > 1 && samples.len() <= SAMPLES_KEPT_MAX {
-            metric.samples = samples.to_vec();
+        match samples.len() {
+            0 | 1 => {}
+            2..=SAMPLES_KEPT_MAX => metric.samples = samples.to_vec(),
+            _ => metric.histogram = distribution(samples),
         }
         Some(metric)
     }
@@ -76,6 +78,33 @@ impl Spec {
     pub fn nanos(&self, case: &Case) -> Option<f64> {
         self.in_case(case)?.nanos()
     }
+}
+
+/// The samples as ascending pairs of a bucket's upper edge and the samples in it, about as many in each.
+///
+/// An edge lies half-way to the next sample. Equal samples share a bucket; many of them have it to themselves.
+fn distribution(samples: &[f64]) -> Vec<(f64, u64)> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let share = sorted.len().div_ceil(SAMPLES_KEPT_MAX);
+    let steps: Vec<&[f64]> = sorted.chunk_by(|left, right| left == right).collect();
+    let (mut buckets, mut count) = (Vec::new(), 0);
+    for (index, step) in steps.iter().enumerate() {
+        count += step.len();
+        let (edge, is_full) = match steps.get(index + 1) {
+            Some(next) => {
+                let edge = f64::midpoint(step[0], next[0]);
+                // Between neighbouring numbers there is no edge.
+                (edge, edge < next[0] && (count >= share || next.len() >= share))
+            }
+            None => (step[0], true),
+        };
+        if is_full {
+            buckets.push((edge, count as u64));
+            count = 0;
+        }
+    }
+    buckets
 }
 
 /// Metrics that differ in one part of their name, such as the events of a processor.
@@ -274,3 +303,40 @@ macro_rules! parameters {
 }
 
 pub(super) use {families, metrics, parameters};
+
+#[cfg(test)]
+mod tests {
+    use crate::schema::reads;
+
+    fn histogram(samples: &[f64]) -> Vec<(f64, u64)> {
+        let metric = reads::READ_LATENCY.of_samples("clock", samples).unwrap();
+        assert!(metric.samples.is_empty(), "{} samples", metric.samples.len());
+        metric.histogram
+    }
+
+    #[test]
+    fn more_samples_than_a_metric_carries_leave_their_distribution_with_it() {
+        let of_numbers = |count: u32| (0..count).rev().map(f64::from).collect::<Vec<f64>>();
+        let few = reads::READ_LATENCY.of_samples("clock", &of_numbers(1024)).unwrap();
+        assert_eq!((few.samples.len(), few.histogram.len()), (1024, 0));
+        let buckets = histogram(&of_numbers(100_000));
+        assert!(buckets.len() <= 1024, "{}", buckets.len());
+        assert!(buckets.is_sorted_by(|left, right| left.0 < right.0));
+        assert_eq!(buckets.iter().map(|(_, count)| count).sum::<u64>(), 100_000);
+        assert_eq!(buckets.last().unwrap().0, 99_999.0);
+        // What stands below the middle edge is what the edge says.
+        let below: u64 = buckets[..buckets.len() / 2].iter().map(|(_, count)| count).sum();
+        assert_eq!(buckets[buckets.len() / 2 - 1].0, below as f64 - 0.5);
+    }
+
+    #[test]
+    fn many_equal_samples_and_neighbouring_numbers_keep_the_edges_of_a_distribution_ascending() {
+        assert_eq!(histogram(&[7.0; 2000]), [(7.0, 2000)]);
+        let ticks: Vec<f64> = [1.0].into_iter().chain([10.0; 1000]).chain([12.0; 1000]).collect();
+        assert_eq!(histogram(&ticks), [(5.5, 1), (11.0, 1000), (12.0, 1000)]);
+        let neighbours = [1.0, 1.0_f64.next_up(), 1.0_f64.next_up().next_up()];
+        let near = histogram(&neighbours.map(|value| [value; 1000]).concat());
+        assert!(near.is_sorted_by(|left, right| left.0 < right.0), "{near:?}");
+        assert_eq!(near.iter().map(|(_, count)| count).sum::<u64>(), 3000);
+    }
+}

@@ -48,9 +48,17 @@ struct Head {
 /// They are read back before they are trusted: JSON has no word for a value that is not finite and would carry `null`
 /// in its place, which no reader takes for a number.
 pub(super) fn text_of(run: &Run) -> Result<Vec<u8>, StoreError> {
+    text_within(FILE_BYTES_MAX, run)
+}
+
+/// The same of a run whose document takes at most this number of bytes: a larger one would lie in the store unread.
+fn text_within(bytes_max: u64, run: &Run) -> Result<Vec<u8>, StoreError> {
     let refused = |reason: String| StoreError::NotADocument { id: run.id.clone(), reason };
     let mut text = serde_json::to_vec_pretty(run).map_err(|error| refused(error.to_string()))?;
     text.push(b'\n');
+    if text.len() as u64 > bytes_max {
+        return Err(refused(format!("its document takes over {} MiB, and would not be read again", bytes_max >> 20)));
+    }
     serde_json::from_slice::<Run>(&text)
         .map_err(|error| refused(format!("its document could not be read back ({error}); is a value not finite?")))?;
     Ok(text)
@@ -137,5 +145,19 @@ impl<'de> Visitor<'de> for ListCounter {
             count += 1;
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_that_would_be_too_large_to_be_read_again_is_not_kept() {
+        let run = Run { schema: SCHEMA.into(), id: "aa-1".into(), ..Run::default() };
+        let bytes = text_of(&run).unwrap().len() as u64;
+        assert!(text_within(bytes, &run).is_ok());
+        let refused = text_within(bytes - 1, &run).unwrap_err().to_string();
+        assert!(refused.starts_with("the run aa-1 cannot be kept: its document takes over 0 MiB"), "{refused}");
     }
 }

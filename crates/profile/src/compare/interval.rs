@@ -2,6 +2,7 @@
 //!
 //! The parts of a trace add up to the whole. What a call made and waited for goes where the client's call
 //! ended, and the time of a session is cut where the last such call or wait before the border ended: none is in two.
+//! Calls whose own caller is not traced go where they ended themselves.
 //!
 //! Where conditions are given, the time of a session is the CPU time of calls and the waits for which they hold, and no
 //! more: nothing is unaccounted for. All calls of the interval still count, so that a time has its executions. Samples
@@ -21,6 +22,10 @@ use crate::source::period::{Period, WallClock};
 /// Most calls and waits of a session that wait for the end of the client's call; a call that made more is divided by
 /// their own ends.
 const HELD_MAX: usize = 1 << 16;
+
+/// How long before the client's call began a call has ended that is none of its children: a log may have its times in
+/// whole seconds.
+const AHEAD_MIN: Ticks = Ticks::from_micros(1_100_000);
 
 /// From when to when by the wall clock; the end is not part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,12 +98,12 @@ struct CutSession {
     passed: Passed,
 }
 
-/// Times for which the conditions hold.
+/// Times for which the conditions hold; without conditions those of calls alone.
 #[derive(Default)]
 struct Passed {
     /// Of waits inside the call that comes next.
     inside: Ticks,
-    /// Of calls since the last call of the client.
+    /// Of calls since the last one without a caller, each without those that it made.
     since_root: Ticks,
     /// Of all.
     total: Ticks,
@@ -108,6 +113,17 @@ enum Held {
     Call(Box<Call>),
     Wait(Box<Wait>),
     Root(Root),
+}
+
+impl Held {
+    /// When it ended, as far as that is known.
+    fn end(&self) -> Option<Ticks> {
+        match self {
+            Held::Call(call) => call.end,
+            Held::Wait(wait) => wait.end,
+            Held::Root(_) => None,
+        }
+    }
 }
 
 impl Cut {
@@ -202,10 +218,32 @@ impl Cut {
 
     /// The same where that end is not known: by the ends of the calls and waits themselves.
     fn release_by_time(&mut self, context: &Context, session: SessionIndex) {
-        for held in std::mem::take(&mut self.session(session).held) {
+        let all = std::mem::take(&mut self.session(session).held);
+        self.hand_on_by_time(context, session, all);
+    }
+
+    /// The same of what had ended before the client's call began: its own caller is not traced.
+    fn release_before(&mut self, context: &Context, call: &Call) {
+        let Some(begin) = call.end.map(|end| end - call.inclusive.elapsed - AHEAD_MIN) else { return };
+        let held = &mut self.session(call.session).held;
+        let Some(last) = held.iter().rposition(|one| one.end().is_some_and(|end| end < begin)) else { return };
+        let inside = held.split_off(last + 1);
+        let before = std::mem::replace(held, inside);
+        self.hand_on_by_time(context, call.session, before);
+    }
+
+    fn hand_on_by_time(&mut self, context: &Context, session: SessionIndex, all: Vec<Held>) {
+        // A wait whose own end is not known, as those of a log, goes with the call that it is inside: the next one.
+        let (mut ends, mut of_call) = (Vec::with_capacity(all.len()), None);
+        for held in all.iter().rev() {
+            if let Held::Call(call) = held {
+                of_call = call.end;
+            }
+            ends.push(held.end().or(of_call));
+        }
+        for (held, end) in all.into_iter().zip(ends.into_iter().rev()) {
             let place = match &held {
-                Held::Call(call) => self.decide(context, session, call.end),
-                Held::Wait(wait) => self.decide(context, session, wait.end),
+                Held::Call(_) | Held::Wait(_) => self.decide(context, session, end),
                 Held::Root(_) => self.session(session).place,
             };
             self.hand_on(context, held, place);
@@ -217,12 +255,27 @@ impl Cut {
             return;
         }
         self.kept += 1;
-        let Some(held) = self.passing(context, held) else { return };
+        let Some(mut held) = self.passing(context, held) else { return };
+        if self.filter.is_none() {
+            self.divide_roots(&mut held);
+        }
         let mut both = (&mut self.collector, &mut self.executions);
         match held {
             Held::Call(call) => both.call(context, &call),
             Held::Wait(wait) => both.wait(context, &wait),
             Held::Root(root) => both.root(context, &root),
+        }
+    }
+
+    /// Gives a call without a caller the time of the calls that were handed on since the last such one: those that it
+    /// made may be in another part, and that it has no caller may turn out long after it.
+    fn divide_roots(&mut self, held: &mut Held) {
+        match held {
+            Held::Call(call) => self.session(call.session).passed.since_root += call.own.elapsed,
+            Held::Root(root) => {
+                root.inclusive.elapsed = std::mem::take(&mut self.session(root.session).passed.since_root);
+            }
+            Held::Wait(_) => {}
         }
     }
 
@@ -282,6 +335,7 @@ impl Observer for Cut {
         if call.depth > 0 {
             return self.hold(context, call.session, Held::Call(Box::new(call.clone())));
         }
+        self.release_before(context, call);
         let place = self.decide(context, call.session, call.end);
         self.release(context, call.session, place);
         self.hand_on(context, Held::Call(Box::new(call.clone())), place);
@@ -341,6 +395,12 @@ impl Observer for Cut {
         }
         let known = self.session(segment.session);
         let (before, last) = (known.before.take(), known.last.take());
+        let since_root = std::mem::take(&mut known.passed.since_root);
+        if since_root != Ticks::ZERO {
+            // What has no caller was counted where that turned out.
+            let inclusive = Cost { elapsed: since_root, ..Cost::default() };
+            self.collector.root(context, &Root { session: segment.session, inclusive, depth: 1, calls: 0 });
+        }
         let first = before.unwrap_or(segment.first).clamp(segment.first, segment.last);
         let Some(last) = last.map(|last| last.min(segment.last)).filter(|last| *last >= first) else { return };
         self.collector.segment(context, &segment.part(first, last));

@@ -148,7 +148,10 @@ pub struct Wait {
     pub object: Option<i64>,
     /// Hash of the plan of the call that it is inside, or that came before it; 0 where not known.
     pub plan_hash: u64,
-    /// Where its line stands in the file.
+    /// How many files before the one that was begun last its line stands: above 0 where a trace goes on in another
+    /// file, whose call gave the wait its place.
+    pub files_back: u32,
+    /// Where its line stands in that file.
     pub offset: u64,
 }
 

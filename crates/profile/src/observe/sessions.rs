@@ -210,9 +210,9 @@ fn mark(list: &mut Vec<bool>, place: usize) {
 }
 
 impl SessionSums {
-    /// Whether nothing was seen of it.
+    /// Whether it has neither a call nor a wait so far. It has no row then, and is none of those that share one.
     fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.events.is_empty() && self.segments == 0
+        self.calls.is_empty() && self.events.is_empty()
     }
 
     /// Its response time.
@@ -222,7 +222,7 @@ impl SessionSums {
 
     /// The profile of a session, or of several; `None` where there is neither a call nor a wait.
     fn finish(self, index: SessionIndex, sessions: usize) -> Option<SessionProfile> {
-        if self.calls.is_empty() && self.events.is_empty() {
+        if self.is_empty() {
             return None;
         }
         let mut profile = SessionProfile {
@@ -340,9 +340,33 @@ mod tests {
         for session in (0..=u32::try_from(SESSIONS).unwrap()).map(SessionIndex) {
             let (first, last, unrecorded) = (Ticks::ZERO, Ticks::from_micros(9), Vec::new());
             sessions.add_segment(&Segment { session, first, last, unrecorded, untimed: Ticks::ZERO });
+            sessions.sums(session).events.entry_or_default(EventIndex(0));
         }
         sessions.make_room();
         assert!(sessions.folded > 0 && !is_marked(&sessions.is_folded, busy));
         assert_eq!(kept(&sessions), before);
+    }
+
+    #[test]
+    fn sessions_without_a_call_or_a_wait_are_none_of_those_that_share_a_row() {
+        let finished = |silent: u32, waiting: u32| {
+            let mut sessions = Sessions::default();
+            for session in (0..silent + waiting).map(SessionIndex) {
+                let (first, last, unrecorded) = (Ticks::ZERO, Ticks::from_micros(9), Vec::new());
+                sessions.add_segment(&Segment { session, first, last, unrecorded, untimed: Ticks::ZERO });
+                if session.0 >= silent {
+                    sessions.sums(session).events.entry_or_default(EventIndex(0));
+                }
+            }
+            sessions.make_room();
+            let finished = sessions.finish(&mut Accounted::default());
+            let interval: Ticks = finished.sessions.iter().map(|session| session.interval).sum();
+            (finished.sessions.len() as u64 - u64::from(finished.folded > 0) + finished.folded, interval)
+        };
+        let many = u32::try_from(2 * SESSIONS).unwrap();
+        let micros = |sessions: u32| Ticks::from_micros(9 * i64::from(sessions));
+        assert_eq!(finished(many, 0), (0, Ticks::ZERO));
+        assert_eq!(finished(many, 3), (3, micros(3)), "no time of sessions that have no row");
+        assert_eq!(finished(7, many), (u64::from(many), micros(many)));
     }
 }

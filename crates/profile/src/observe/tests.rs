@@ -39,6 +39,7 @@ pub(crate) fn wait(event: u32, micros: i64, parameters: [i64; 3]) -> Wait {
         parameters,
         object: None,
         plan_hash: 0,
+        files_back: 0,
         offset: 0,
     }
 }

@@ -8,10 +8,11 @@ use std::thread;
 use measure::compare::{ProfileComparison, Spread};
 use profile::choice::{Period, WallClock};
 use profile::compare::{CompareSettings, Cut, Executions, Interval, Side, compare};
-use profile::event::{ProblemKind, Unit};
+use profile::event::{ProblemKind, Ticks, Unit};
 use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
 use profile::source::{BindValues, ReadOptions, SourceSettings};
+use profile::tables::SessionProfile;
 
 fn settings() -> IngestSettings {
     let reading = ReadOptions { workers: 1, chunk_bytes: 1 << 20 };
@@ -177,6 +178,43 @@ fn what_follows_a_clock_that_was_set_has_no_time_by_a_stamp_before_that() {
     let before = "*** 2003-05-06 10:00:04.000\n".to_string() + &call_at(100_000_000);
     std::fs::write(&path, before + &end_of_trace(&[50], 51)).expect("room for a small file");
     assert_eq!(unplaced_and_calls(&path, None), (Some(1), 3), "the second call goes with the first one");
+}
+
+/// The parts of a trace before `SINCE` and from then on. Its calls end at these seconds of the trace's clock, where 1
+/// is 10:00:00, and have these depths; each takes a second, of which 0.4 s on a processor.
+fn parts(calls: &[(i64, u32)]) -> [SessionProfile; 2] {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a.trc");
+    let call = |(second, depth): &(i64, u32)| {
+        format!(
+            "*** 2003-05-06 10:00:{:02}.000\n\
+             EXEC #1:c=400000,e=1000000,p=0,cr=0,cu=0,mis=0,r=0,dep={depth},og=4,tim={}\n",
+            second - 1,
+            second * 1_000_000
+        )
+    };
+    let begin = "*** SESSION ID:(9.1) 2003-05-06 10:00:00.000\n".to_string();
+    std::fs::write(&path, begin + &calls.iter().map(call).collect::<String>()).expect("room for a small file");
+    let border = Some(SINCE.parse::<WallClock>().expect("a time"));
+    [Interval { since: None, until: border }, Interval { since: border, until: None }].map(|interval| {
+        let mut cut = Cut::new(interval, None, THINK_TIME);
+        let chosen = Chosen::of(std::slice::from_ref(&path));
+        let ingested = ingest(chosen, &settings(), &mut cut, &mut |_, _| ControlFlow::Continue(()));
+        cut.finish("a.trc", ingested).expect("calls of this time").ingested.profile.whole
+    })
+}
+
+#[test]
+fn a_part_of_a_trace_without_a_call_of_the_client_has_the_time_of_its_own_calls_and_of_no_others() {
+    let times = parts(&[(1, 1), (5, 1), (9, 1)]).map(|part| (part.response_time, part.cpu, part.unaccounted_within));
+    let millis = |millis: i64| Ticks::from_micros(1_000 * millis);
+    assert_eq!(times, [1, 2].map(|calls| (millis(1_000 * calls), millis(400 * calls), millis(600 * calls))));
+}
+
+#[test]
+fn a_call_without_a_caller_is_not_in_the_part_of_the_clients_next_call() {
+    let calls = parts(&[(1, 1), (2, 1), (9, 0)]).map(|part| part.calls.values().map(|sums| sums.calls).sum::<u64>());
+    assert_eq!(calls, [2, 1]);
 }
 
 #[test]

@@ -240,19 +240,18 @@ fn a_number_of_a_container_does_not_have_the_name_that_the_file_behind_gives_it(
 /// Counts waits by the file that they are said to stand in.
 #[derive(Default)]
 struct ByFile {
-    name: String,
-    files: u64,
+    names: Vec<String>,
     waits: BTreeMap<String, u64>,
 }
 
 impl Observer for ByFile {
     fn begin_file(&mut self, name: &str) {
-        self.name = name.into();
-        self.files += 1;
+        self.names.push(name.into());
     }
 
-    fn wait(&mut self, _context: &Context, _wait: &Wait) {
-        *self.waits.entry(self.name.clone()).or_default() += 1;
+    fn wait(&mut self, _context: &Context, wait: &Wait) {
+        let name = &self.names[self.names.len() - 1 - wait.files_back as usize];
+        *self.waits.entry(name.clone()).or_default() += 1;
     }
 }
 
@@ -271,6 +270,28 @@ fn the_last_wait_of_a_trace_is_not_said_to_stand_in_the_next_one() {
 }
 
 #[test]
+fn a_wait_that_a_call_of_a_later_file_settles_still_stands_in_its_own_file() {
+    let wait = |block: u32, end: u32| {
+        format!("WAIT #1: nam='db file sequential read' ela= 50 file#=4 block#={block} blocks=1 obj#=1 tim={end}\n")
+    };
+    let call = |kind: &str, end: u32| format!("{kind} #1:c=0,e=90,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim={end}\n");
+    let (session, from) =
+        ("*** SESSION ID:(1.1) 2020-02-02 02:02:02.000\n", "*** TRACE CONTINUED FROM FILE x.trc ***\n");
+    let on = "*** TRACE CONTINUES IN FILE y.trc ***\n";
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let texts = [
+        [session, &call("EXEC", 1_000_000), &wait(1, 1_000_200), &wait(2, 1_000_300), on].concat(),
+        [from, session, &wait(3, 1_000_400), on].concat(),
+        [from, session, &wait(4, 1_000_500), &call("FETCH", 1_000_550), &wait(5, 1_000_700)].concat(),
+    ];
+    let paths = ["a.trc", "b.trc", "c.trc"].map(|name| folder.path().join(name));
+    paths.iter().zip(texts).for_each(|(path, text)| fs::write(path, text).expect("room"));
+    let mut heard = ByFile::default();
+    hear(&paths, ReadOptions::CHUNK_BYTES, &mut heard);
+    assert_eq!(heard.waits.into_values().collect::<Vec<u64>>(), [2, 1, 2]);
+}
+
+#[test]
 fn a_file_without_a_line_is_none_of_those_that_something_stands_in() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let paths = ["a.trc", "b.trc"].map(|name| folder.path().join(name));
@@ -278,7 +299,7 @@ fn a_file_without_a_line_is_none_of_those_that_something_stands_in() {
     fs::write(&paths[1], "").expect("room");
     let mut heard = ByFile::default();
     let read = hear(&paths, ReadOptions::CHUNK_BYTES, &mut heard);
-    assert_eq!((heard.files, read.begun.len(), read.problems.len()), (1, 2, 1), "{:?}", read.problems);
+    assert_eq!((heard.names.len(), read.begun.len(), read.problems.len()), (1, 2, 1), "{:?}", read.problems);
 }
 
 #[test]

@@ -97,6 +97,25 @@ fn time_in_a_part_of_a_log_is_no_response_time() {
 }
 
 #[test]
+fn the_reads_of_a_statement_whose_caller_is_not_logged_are_in_its_part_of_a_log() {
+    let inner = "2026-11-21 10:45:20.000 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:\n\t{\n\t  \"Query Text\": \
+                 \"select 2\",\n\t  \"Plan\": {\"Node Type\": \"Seq Scan\", \"Relation Name\": \"orders\", \"Actual \
+                 Total Time\": 4.0, \"Actual Rows\": 1, \"Actual Loops\": 1, \"Shared Hit Blocks\": 0, \"Shared Read \
+                 Blocks\": 10, \"I/O Read Time\": 3.000, \"I/O Write Time\": 0.000}\n\t}\n2026-11-21 10:45:20.000 UTC \
+                 [7] me@shop CONTEXT:  PL/pgSQL function f() line 3 at PERFORM\n";
+    let (_folder, paths) = written(&[("pg.log", log(&[10]) + inner + &log(&[40]))]);
+    let border = |second: u32| Some(format!("2026-11-21T10:45:{second}").parse::<WallClock>().expect("a time"));
+    let [first, second] = [(None, border(30)), (border(30), None)].map(|(since, until)| {
+        let mut cut = Cut::new(Interval { since, until }, None, THINK_TIME);
+        let ingested = read(&paths, &mut cut);
+        cut.finish("pg.log", ingested).expect("calls of these times").ingested.profile
+    });
+    let times = [&first, &second].map(|part| (part.whole.response_time, part.whole.waits));
+    assert_eq!(times, [(millis(8), millis(3)), (millis(4), Ticks::ZERO)]);
+    assert!(first.problems.is_empty() && second.problems.is_empty(), "{:?}", first.problems);
+}
+
+#[test]
 fn logs_that_are_given_newest_first_are_read_in_the_order_of_their_times() {
     let (_folder, paths) = written(&[
         ("postgresql-Fri.log", log(&[20, 21])),

@@ -650,6 +650,25 @@ fn no_time_is_divided_by_what_the_server_counted_where_a_whole_segment_has_no_co
     assert!(said(&asked, "practice-cpu")[0].contains("300 executions of"), "{asked:?}");
 }
 
+#[test]
+fn a_recorder_that_was_started_anew_with_another_rate_is_not_said_to_have_missed_it_before() {
+    let folder = tempfile::tempdir().unwrap();
+    // A thousand looks a second each.
+    let of = |(seconds, rate, level): (i64, f64, &str)| {
+        let begin = BEGIN + seconds * SECOND;
+        let mut subject = subject();
+        subject.extend([("rate".to_string(), rate.into()), ("level".to_string(), level.into())]);
+        sums_at(begin, subject, "IO:DataFileRead").take(begin + 3 * SECOND).unwrap()
+    };
+    write(folder.path(), [(0, 250.0, "sql and /proc"), (3, 1500.0, "memory and /proc")].map(of));
+    let mut read = recorded(folder.path(), "");
+    let selection = Selection { order: Order::ResponseTime, top: 10, statement: None, hides_texts: false };
+    let findings = outcome(&mut read, &Instruments::default(), &selection).findings;
+    let level = said(&findings, "sampled-level")[0];
+    assert!(level.contains("samples of the server's shared memory and of pg_stat_activity, 875 a second"), "{level}");
+    assert!(said(&findings, "sampling-rate-not-reached").is_empty(), "{findings:?}");
+}
+
 /// The cost in the profile of a folder that has this segment alone.
 fn recorded_of(folder: &Path, segment: Segment) -> OwnCost {
     fs::read_dir(folder).unwrap().for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());

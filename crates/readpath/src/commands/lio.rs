@@ -11,7 +11,7 @@ use subjects::logical_reads::{Access, TouchAxis};
 use subjects::{Place, Places};
 
 use super::report::{existing, refuse_to_replace};
-use super::subjects::{EngineBeside, SubjectArguments, directory_of_tables, measure_on};
+use super::subjects::{EngineBeside, SubjectArguments, directory_of_tables, measure_on, with_database_files};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, Purpose, arguments, each_once};
@@ -92,7 +92,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Measures the cost of a logical I/O (a get of a cached block), by the shape of the block's rows";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES).mut_arg("on", with_database_files)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

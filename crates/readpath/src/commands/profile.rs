@@ -214,14 +214,20 @@ impl Arguments {
     }
 }
 
-/// The profile of one file as `readpath profile FILE` makes it, for a command that shows it in its own way.
-pub(super) fn of_file(file: &Path, context: &Context) -> Result<Run, Failure> {
+/// The profile of one file as `readpath profile FILE` makes it, for a command that shows it in its own way; and whether
+/// everything could be read that the name of the file means, which may be a pattern.
+pub(super) fn of_file(file: &Path, context: &Context) -> Result<(Run, bool), Failure> {
     let words = [OsString::from(COMMAND.name), "--".into(), file.into()];
     let matches = define(Command::new(COMMAND.name)).try_get_matches_from(words);
     let matches = matches.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
     let mut arguments = arguments::<Arguments>(&matches)?;
     arguments.take_files();
-    examined(context, COMMAND.name, |journal, stop| profile(&arguments, chosen(&arguments), journal, stop).map(drop))
+    let mut is_all_there = true;
+    let run = examined(context, COMMAND.name, |journal, stop| {
+        is_all_there = profile(&arguments, chosen(&arguments), journal, stop)?;
+        Ok(())
+    })?;
+    Ok((run, is_all_there))
 }
 
 /// Profiles the files; returns whether everything that was named could be read.

@@ -1,6 +1,6 @@
 //! `readpath report`: runs as one page for a browser, and their charts as files.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use ::measure::Run;
 use ::measure::atomic_file::{self, Draft, Existing};
 use ::measure::quantity::counted;
+use ::measure::sorting;
 use ::measure::store::Unreadable;
 use ::profile::compare::compare_kept;
 use ::report::{html, svg, without_texts};
@@ -153,7 +154,11 @@ fn runs(arguments: &Arguments, context: &Context) -> Result<(Vec<Run>, Vec<Failu
     let mut failures = Vec::new();
     for reference in &arguments.runs {
         match one(reference, context) {
-            Ok(run) => runs.push(run),
+            Ok((run, is_all_there)) => {
+                runs.push(run);
+                let sentence = || format!("not everything that {reference} names was read: its profile says why.");
+                failures.extend((!is_all_there).then(|| Failure::new(Exit::Failed, sentence())));
+            }
             Err(failure) if matches!(failure.exit, Exit::Failed | Exit::NotKept) => failures.push(failure),
             // A name that is not there is a mistake of the command line: a page without it would hide that. After ^C
             // there is no page at all.
@@ -181,10 +186,10 @@ fn all(context: &Context) -> Result<(Vec<Run>, Vec<Failure>), Failure> {
     Ok((runs, failures))
 }
 
-/// A run of the store, of a file, or of a trace.
-fn one(reference: &str, context: &Context) -> Result<Run, Failure> {
+/// A run of the store, of a file, or of a trace; and whether everything was read that is named so.
+fn one(reference: &str, context: &Context) -> Result<(Run, bool), Failure> {
     match named(reference, context)? {
-        Named::Run(run) => Ok(*run),
+        Named::Run(run) => Ok((*run, true)),
         Named::Profiled(path) => profile::of_file(&path, context),
     }
 }
@@ -221,8 +226,8 @@ fn short_ids(runs: &[&Run]) -> Vec<String> {
         runs.iter().map(letters).collect()
     };
     let longest = runs.iter().map(|run| run.id.len()).max().unwrap_or(0).min(ID_LENGTH_MAX);
-    let different = runs.iter().map(|run| &run.id).collect::<BTreeSet<_>>().len();
-    let are_apart = |ids: &Vec<String>| ids.iter().collect::<BTreeSet<_>>().len() == different;
+    let different = sorting::set(runs.iter().map(|run| &run.id)).len();
+    let are_apart = |ids: &Vec<String>| sorting::set(ids).len() == different;
     let ids = (ID_LENGTH..longest).map(of_length).find(are_apart).unwrap_or_else(|| of_length(longest));
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     // The letters of an identifier have no hyphen among them, so that no other one is the same.

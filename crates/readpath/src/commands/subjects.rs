@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use ::measure::Nanos;
-use clap::{ArgMatches, Args};
+use clap::builder::StyledStr;
+use clap::{Arg, ArgMatches, Args};
 use experiments::journal::NullJournal;
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use server::Address;
@@ -45,7 +46,7 @@ const OF_DATABASE_FILES: [&str; 1] = ["sqlite:"];
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Subjects")]
 pub(super) struct SubjectArguments {
-    /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18, sqlite, sqlite:FILE
+    /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18, sqlite
     ///
     /// The engine is measured as well; lio, scan and join leave it out with --alone. Everything that readpath creates
     /// on a server is in one schema, readpath, which is removed at the end, after ^C and after errors. What an address
@@ -56,8 +57,7 @@ pub(super) struct SubjectArguments {
     /// files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.
     ///
     /// sqlite makes a database with pages of 4 KiB in the folder for temporary files and removes it at the end;
-    /// sqlite?page_size=8192 gives it the engine's page size. sqlite:FILE reads the tables of an existing database, and
-    /// writes nothing.
+    /// sqlite?page_size=8192 gives it the engine's page size.
     ///
     /// A comma separates two subjects where engine, postgres or sqlite follows it; other commas belong to an address or
     /// a file.
@@ -162,6 +162,17 @@ impl SubjectOptions {
             ..Environment::new(env::temp_dir())
         }
     }
+}
+
+/// The option `--on` of a command that reads the tables of a given database file. In a file that is only read, no other
+/// command could make its own.
+pub(super) fn with_database_files(on: Arg) -> Arg {
+    let text = |help: Option<&StyledStr>| help.map_or(String::new(), ToString::to_string);
+    let (short, long) = (text(on.get_help()), text(on.get_long_help()));
+    let named = format!("{short}, sqlite:FILE");
+    let long = long.replacen(&short, &named, 1);
+    let of_files = "sqlite:FILE reads the tables of an existing database, and writes nothing.";
+    on.help(named).long_help(format!("{long}\n\n{of_files}"))
 }
 
 /// Refuses two database files whose cases no page and no comparison could tell apart.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use subjects::places::without_password;
 
-use super::spelling::shortened;
+use super::spelling::{on_one_line, shortened};
 use crate::exit::ended;
 
 /// Where something stands that a user wrote.
@@ -18,7 +18,7 @@ pub(crate) enum Place {
     Set(String),
 }
 
-/// What is wrong, as one sentence.
+/// What is wrong, as one sentence on one line, whatever it quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) place: Place,
@@ -27,7 +27,8 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(place: &Place, sentence: impl Into<String>) -> Problem {
-        Problem { place: place.clone(), sentence: sentence.into() }
+        let sentence: String = sentence.into();
+        Problem { place: place.clone(), sentence: on_one_line(&sentence) }
     }
 
     /// The sentence behind its place, in the form that editors follow: `FILE:LINE: `.
@@ -36,7 +37,10 @@ impl Problem {
         match &self.place {
             Place::File => format!("{}: {sentence}", file.display()),
             Place::Line(line) => format!("{}:{line}: {sentence}", file.display()),
-            Place::Set(word) => format!("--set {}: {sentence}", shortened(&without_password(word))),
+            Place::Set(word) => {
+                let word = on_one_line(&shortened(&without_password(word)));
+                format!("--set {word}: {sentence}")
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Names as users write them: with a slip, or too long for a sentence.
+//! Names and values as users write them: with a slip, too long for a sentence, or of several lines.
 
 /// Longest word that a sentence repeats, and that is compared with known ones.
 const LENGTH_MAX: usize = 60;
@@ -34,6 +34,19 @@ pub(super) fn shortened(word: &str) -> String {
         Some((end, _)) => format!("{}…", &word[..end]),
         None => word.into(),
     }
+}
+
+/// A sentence on one line, with an escape for each control character in what it quotes, as what is wrong with a command
+/// line has it.
+pub(super) fn on_one_line(sentence: &str) -> String {
+    let mut shown = String::new();
+    for letter in sentence.chars() {
+        match letter.is_control() {
+            true => shown.extend(letter.escape_default()),
+            false => shown.push(letter),
+        }
+    }
+    shown
 }
 
 #[cfg(test)]

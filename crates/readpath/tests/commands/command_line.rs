@@ -65,6 +65,10 @@ fn help_shows_the_exit_codes_and_every_command_has_examples() {
     let help = user.ok("--help");
     assert!(help.starts_with("Measures what a database read costs"), "{help}");
     assert!(help.contains("Exit codes:") && help.contains("130") && help.contains("Examples:"), "{help}");
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for command in ["counters -- COMMAND", "profile --on postgres:18 -- COMMAND"] {
+        assert!(words.contains(&format!("`readpath {command}` ends with the command's own code")), "{help}");
+    }
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     // Lines that begin a command; the others go on with what was said of it.
     let commands: Vec<&str> = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   ")).collect();
@@ -774,6 +778,9 @@ fn a_command_names_no_subject_that_it_refuses() {
     let user = User::new();
     let help = user.ok("roundtrip --help");
     assert!(!help.contains("sqlite") && !help.contains("engine"), "{help}");
+    let [lio, scan] = ["lio --help", "scan --help"].map(|words| user.ok(words));
+    assert!(lio.contains("sqlite:FILE reads") && lio.matches("sqlite:FILE").count() == 2, "{lio}");
+    assert!(!scan.contains("sqlite:FILE") && scan.contains("sqlite makes a database"), "{scan}");
     for words in ["roundtrip --on", "calibrate --on", "record --to folder --on", "top --on"] {
         for server in ["foo", "sqlite?"] {
             let said = user.refused(&format!("{words} {server}"), 2);

@@ -247,6 +247,7 @@ fn a_run_and_a_trace_or_a_trace_and_a_log_also_where_their_runs_were_kept_are_re
         (format!("compare {SHOP} {log}"), "cannot be compared"),
         (format!("compare {of_trace} {of_log}"), "is a trace of Oracle and"),
         (format!("profile {SHOP} --since 2026-02-01 --until 2026-01-01"), "no file was written then"),
+        (format!("compare {SHOP} {SHOP} --since 2026-02-01 --until 2026-01-01"), "no file was written then"),
     ] {
         let output = user.run(&words);
         let said = complaint(&output);

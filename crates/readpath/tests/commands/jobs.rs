@@ -103,6 +103,20 @@ fn every_mistake_in_a_job_file_is_one_sentence_with_its_line_and_nothing_is_meas
 }
 
 #[test]
+fn a_value_of_several_lines_is_quoted_on_one_with_its_control_characters_escaped() {
+    let user = User::new();
+    for (text, words) in [
+        ("[disk]\npaths = 'null:'\npattern = \"a\\nb\\u001b[2K\"\n", r"'pattern' cannot be 'a\nb\u{1b}[2K'"),
+        ("[disk]\npaths = 'null:'\nblock-size = \"8\\nKiX\"\n", r"'block-size' cannot be '8\nKiX'"),
+        ("[disk]\npaths = \"no\\nwhere\"\n", r"'paths' names what cannot be read: no\nwhere"),
+        ("[null]\n\"ca\\nses\" = 1\n", r"no parameter 'ca\nses'"),
+    ] {
+        let said = refusal(&user, text);
+        assert!(said.trim_end().lines().count() == 1 && said.contains(words), "{text}: {said}");
+    }
+}
+
+#[test]
 fn what_is_no_job_file_at_all_is_refused_with_its_name() {
     let user = User::new();
     let deep = format!("[null]\ncases = {}1{}", "[".repeat(50_000), "]".repeat(50_000));

@@ -86,6 +86,23 @@ fn all_runs_stand_beside_each_other_and_a_damaged_one_is_named() {
 }
 
 #[test]
+fn a_file_that_a_pattern_names_and_no_profile_holds_is_no_success_of_the_page() {
+    let user = User::new();
+    let log = "2026-11-21 10:45:01.004 UTC [7] LOG:  duration: 4.000 ms  statement: select 1\n";
+    user.file("both/plain.log", log.as_bytes());
+    user.file("both/a.trc", include_bytes!("../traces/shop_ora_4711.trc"));
+    assert_eq!(user.run("profile both/* --no-store").status.code(), Some(1), "as of the profile");
+    let output = user.run("report both/* -o page.html");
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let page = page_of(&user, "page.html");
+    assert!(page.contains("Where the response time went"), "the others are shown");
+    for text in [&said, &page] {
+        assert!(text.contains("not everything that both/* names was read"), "{said}");
+    }
+}
+
+#[test]
 fn a_page_of_its_own_in_place_of_a_run_is_not_called_one_of_a_trace() {
     let user = with_runs();
     user.ok("report -o page.html");

@@ -96,3 +96,22 @@ print(*set(columns["experiment"]))
     assert!(output.status.success(), "{}", complaint(&output));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "counters\n");
 }
+
+#[test]
+fn a_run_whose_command_fails_has_its_rows_and_one_that_fails_itself_has_none() {
+    let user = User::new();
+    let program = "
+import readpath
+for code in [0, 1, 3]:
+    columns = readpath.run('counters', '--', 'sh', '-c', f'exit {code}', quiet=True)
+    assert columns == readpath.rows('last'), 'a kept run differs from the run'
+    print(columns.code, *set(columns['experiment']))
+try:
+    readpath.run('counters', '--', 'no-such-command', quiet=True)
+except readpath.ReadpathError as error:
+    print(error.code)
+";
+    let Some(output) = python(&user, program) else { return };
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "0 counters\n1 counters\n3 counters\n127\n");
+}

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use measure::schema::disk::parameters;
 use measure::schema::{Parameter, Spec, reads};
-use measure::{Case, Metric, Run, Unit};
+use measure::{Case, Metric, Run, Unit, sorting};
 
 use crate::page::number::{ABSENT, bytes, ratio};
 use crate::page::parameters::{cell, heading, varying};
@@ -193,7 +193,7 @@ fn places(cases: &[&Case], parameter: Parameter) -> Vec<Cell> {
 /// with which blocks of 8 KiB differ on a device of 8 GB.
 fn digits_that_tell_apart(fractions: &[f64]) -> usize {
     let mut sorted = fractions.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorting::by(&mut sorted, f64::total_cmp);
     sorted.dedup();
     let differ = |digits: &usize| {
         let texts = sorted.iter().map(|fraction| format!("{:.digits$}", fraction * 100.0, digits = *digits));

@@ -126,7 +126,7 @@ fn stacked(places: &[Place], level: &Ruler, area: Area) -> Vec<PlaceName> {
         PlaceName { text, x, from, to: from + wide }
     };
     let mut left: Vec<PlaceName> = places.iter().map(name).collect();
-    left.sort_by(|one, other| other.x.total_cmp(&one.x));
+    sorting::by(&mut left, |one, other| other.x.total_cmp(&one.x));
     let mut stacked = Vec::new();
     while !left.is_empty() {
         let crossed =

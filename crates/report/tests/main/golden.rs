@@ -733,6 +733,23 @@ fn the_rows_of_two_profiles_of_samples_say_how_long_each_was_sampled() {
 }
 
 #[test]
+fn a_legend_explains_no_spread_where_no_column_shows_one() {
+    let shown = |spread: Spread| {
+        let mut comparison = documents::profile_comparison();
+        let changes = [&mut comparison.classes, &mut comparison.events, &mut comparison.statements];
+        let changes = changes.into_iter().flatten().chain([&mut comparison.response_time]);
+        changes.for_each(|change| change.spread = spread);
+        let page = report::render(Shown::Profiles(&comparison), &WIDE);
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let [known, unknown] = [Spread::Within, Spread::Unknown].map(shown);
+    assert!(known.contains("Spread: beyond where the time of an execution"), "{known}");
+    // As where one side is of samples, which count no executions.
+    assert!(!unknown.contains("Spread: ") && unknown.contains("The time of an execution is the total"), "{unknown}");
+    assert!(unknown.contains("What else differs between the two"), "{unknown}");
+}
+
+#[test]
 fn a_comparison_of_samples_has_no_column_of_executions_or_rows_and_no_time_between_calls() {
     let page = report::render(Shown::Profiles(&of_samples(6.0, 12.0)), &WIDE);
     for part in ["an execution", "a row", "spread", "between calls"] {

@@ -608,6 +608,17 @@ fn a_rate_that_fell_once_is_drawn_with_its_two_levels_and_the_time_of_the_change
 }
 
 #[test]
+fn segments_that_differ_in_their_latency_alone_are_not_said_to_be_without_a_change() {
+    let mut run = documents::disk_throttled();
+    // As in an open loop, which keeps its rate whatever a read takes.
+    run.cases.iter_mut().filter_map(|case| case.timeline.as_mut()).for_each(|timeline| timeline.reads.fill(20));
+    let over_time = charts(&run).into_iter().find(|chart| chart.name == "disk-over-time").unwrap();
+    let note = over_time.note.unwrap();
+    assert!(note.contains("No lasting change of the rate was found."), "{note}");
+    assert!(!note.contains("No lasting change was found"), "{note}");
+}
+
+#[test]
 fn measurements_that_each_changed_are_not_drawn_as_one_after_the_other() {
     let mut run = documents::disk_throttled();
     let deeper = run.cases.clone().into_iter().map(|mut case| {
@@ -1201,6 +1212,22 @@ fn two_profiles_are_held_against_each_other_by_their_statements() {
     assert!(of_two.contains("<h1>readpath: two profiles compared</h1>"), "{of_two}");
     assert!(beside.contains("Slowed most: statement") && beside.contains("4kz7x0w2mfu1q"), "{beside}");
     assert!(!beside.contains("no value in common"), "{beside}");
+}
+
+#[test]
+fn profiles_of_two_sources_are_not_held_against_each_other() {
+    let compare = |_: &Run, _: &Run| documents::profile_comparison();
+    let page_of = |runs: &[Run]| html::report_comparing(runs, &[], Some(&compare));
+    let mut log = documents::profile();
+    log.subject.insert("source".into(), json!("PostgreSQL server log"));
+    let page = page_of(&[documents::profile(), log.clone()]);
+    assert!(!page.contains("id=\"beside-1\"") && !page.contains("Slowed most"), "{page}");
+    let page = page_of(&[documents::profile(), log.clone(), documents::profile()]);
+    assert!(page.contains("profile: 2 runs side by side") && !page.contains("id=\"beside-2\""), "{page}");
+    // Of many runs, one that has nothing beside it is shown in full.
+    let many = html::report(&[vec![log], vec![documents::profile(); 24]].concat(), &[]);
+    let shown = ["run-1", "run-2", "run-25"].map(|id| many.contains(&format!("<section id=\"{id}\">")));
+    assert_eq!(shown, [true, false, true], "{many}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dataset::DataSet;
+use dataset::keyed::VALUES;
 use measure::quantity::grouped;
 use measure::schema::join::parameters;
 use measure::schema::subjects::findings as row;
@@ -44,13 +45,16 @@ const JOIN_TIME: Duration = Duration::from_millis(500);
 /// trees.
 const CACHED_PART: u64 = 4;
 
+/// Rows whose values have a sum of at most 63 bits, whatever the values are.
+const SUMMED_MAX: u64 = i64::MAX.cast_unsigned() / VALUES;
+
 /// A way to join.
 #[derive(Clone, Copy, Debug)]
 struct SqliteJoin {
     method: &'static str,
     is_gathered: bool,
-    /// The statements over the keys `first..=last`: the join, and what it does in the index.
-    statements: fn(i64, i64) -> [String; 2],
+    /// The statements over the keys `first..=last`: the join, which computes a sum, and what it does in the index.
+    statements: fn(i64, i64, &str) -> [String; 2],
     /// The last step of the join's plan that reads the table.
     step: &'static str,
 }
@@ -59,11 +63,11 @@ const JOINS: [SqliteJoin; 2] = [
     SqliteJoin {
         method: "nested-loop",
         is_gathered: false,
-        statements: |first, last| {
-            ["value", "key"].map(|column| {
+        statements: |first, last, sum| {
+            [sum, "sum(i.key)"].map(|sum| {
                 format!(
                     "WITH RECURSIVE o(key) AS (VALUES({first}) UNION ALL SELECT key + 1 FROM o WHERE key < {last}) \
-                     SELECT sum(i.{column}) FROM o CROSS JOIN {TABLE} i INDEXED BY {INDEX} ON i.key = o.key"
+                     SELECT {sum} FROM o CROSS JOIN {TABLE} i INDEXED BY {INDEX} ON i.key = o.key"
                 )
             })
         },
@@ -72,10 +76,10 @@ const JOINS: [SqliteJoin; 2] = [
     SqliteJoin {
         method: "rowid-list",
         is_gathered: true,
-        statements: |first, last| {
+        statements: |first, last, sum| {
             let by_key = format!("FROM {TABLE} k INDEXED BY {INDEX} WHERE k.key BETWEEN {first} AND {last}");
             [
-                format!("SELECT sum(i.value) FROM {TABLE} i WHERE i._rowid_ IN (SELECT k._rowid_ {by_key})"),
+                format!("SELECT {sum} FROM {TABLE} i WHERE i._rowid_ IN (SELECT k._rowid_ {by_key})"),
                 format!("SELECT sum(k.key) {by_key}"),
             ]
         },
@@ -85,7 +89,7 @@ const JOINS: [SqliteJoin; 2] = [
 
 impl SqliteJoin {
     fn statements(&self, keys: Keys) -> [String; 2] {
-        (self.statements)(keys.first as i64, (keys.first + keys.count) as i64 - 1)
+        (self.statements)(keys.first as i64, (keys.first + keys.count) as i64 - 1, sum(keys.count))
     }
 
     fn variant(&self) -> JoinVariant {
@@ -170,6 +174,19 @@ impl SqliteLoops {
         })?;
         Ok((answer, taken, left))
     }
+}
+
+/// The sum of the values that this many look-ups find, modulo 2^64.
+///
+/// To SQLite, a sum of more than 64 bits is an error, and that of the values of 17 million rows has more. Where it may
+/// have more, the upper and the lower bits of the values have a sum each, and shifts put the two together, which drop
+/// what is above 64 bits. The result is held against the sum of the rows, so it has to be exact, which total() is not.
+/// Other joins have the plain sum, which takes less time for a row.
+fn sum(rows: u64) -> &'static str {
+    if rows <= SUMMED_MAX {
+        return "sum(i.value)";
+    }
+    "((sum(i.value >> 20) + (sum(i.value & 1048575) >> 20)) << 20) | (sum(i.value & 1048575) & 1048575)"
 }
 
 /// A full scan that looks at every value. To SQLite, a sum of more than 64 bits is an error, and that of the values of
@@ -288,5 +305,26 @@ mod tests {
         connection.execute_batch(&made).unwrap();
         let found: i64 = connection.query_row(&full_scan(), [], |row| row.get(0)).unwrap();
         assert_eq!(found, most);
+    }
+
+    #[test]
+    fn a_join_of_values_whose_sum_has_more_than_64_bits_is_no_error_and_finds_the_wrapping_sum() {
+        let connection = Connection::open_in_memory().unwrap();
+        let made = format!("CREATE TABLE {TABLE} (key, value); CREATE UNIQUE INDEX {INDEX} ON {TABLE} (key)");
+        connection.execute_batch(&made).unwrap();
+        let values = [i64::MAX, i64::MAX - 5, 7, (1 << 20) - 1, i64::MAX];
+        for (key, value) in (1_i64..).zip(values) {
+            connection.execute(&format!("INSERT INTO {TABLE} VALUES ({key}, {value})"), []).unwrap();
+        }
+        let found = |statement: &str| connection.query_row(statement, [], |row| row.get::<_, i64>(0));
+        for join in &JOINS {
+            let [by_parts, _] = (join.statements)(1, 5, sum(SUMMED_MAX + 1));
+            assert_eq!(found(&by_parts), Ok(values.iter().fold(0_i64, |sum, value| sum.wrapping_add(*value))));
+            let [plain, _] = join.statements(Keys { first: 3, count: 2 });
+            assert!(plain.contains("SELECT sum(i.value) FROM"), "{plain}");
+            assert_eq!(found(&plain), Ok(7 + (1 << 20) - 1));
+            let many = Keys { first: 1, count: SUMMED_MAX + 1 };
+            assert!(join.statements(many)[0].contains(sum(many.count)));
+        }
     }
 }

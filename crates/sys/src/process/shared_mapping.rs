@@ -38,11 +38,12 @@ impl SharedMapping {
         // The files that a process maps may have names of any bytes.
         let maps = fs::read(format!("/proc/{process}/maps"))?;
         let maps = String::from_utf8_lossy(&maps);
-        let (range, begin, end) = maps.lines().find_map(|line| around(line, address)).ok_or(io::ErrorKind::NotFound)?;
+        let Around { range, begin, end, offset } =
+            maps.lines().find_map(|line| around(line, address)).ok_or(io::ErrorKind::NotFound)?;
         let file = File::open(format!("/proc/{process}/map_files/{range}"))?;
         let length = usize::try_from(end - begin).map_err(|_| io::ErrorKind::OutOfMemory)?;
         // SAFETY: a null hint and a new mapping: no existing memory is replaced.
-        let start = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, &file, 0) }?;
+        let start = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, &file, offset) }?;
         let start = NonNull::new(start.cast::<AtomicU32>()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(SharedMapping { address: begin, start, length })
     }
@@ -89,14 +90,27 @@ impl Drop for SharedMapping {
     }
 }
 
-/// The range of a line of proc(5)'s `maps` and its ends, where it is of nameless shared memory around an address.
-fn around(line: &str, address: u64) -> Option<(&str, u64, u64)> {
+/// A piece of nameless shared memory, as a line of proc(5)'s `maps` has it.
+#[derive(Debug, PartialEq, Eq)]
+struct Around<'a> {
+    range: &'a str,
+    begin: u64,
+    end: u64,
+    /// Where it begins in the memory's file: not at 0 where the kernel keeps a part of the memory apart, because a part
+    /// of it has been locked or placed on other nodes.
+    offset: u64,
+}
+
+/// What a line of `maps` says, where it is of nameless shared memory around an address.
+fn around(line: &str, address: u64) -> Option<Around<'_>> {
     let (range, rest) = line.split_once(' ')?;
     let (begin, end) = range.split_once('-')?;
-    let [begin, end] = [begin, end].map(|number| u64::from_str_radix(number, 16).ok());
-    let (begin, end) = (begin?, end?);
-    let is_meant = rest.split(' ').next()?.ends_with('s') && rest.ends_with(NAMELESS);
-    (is_meant && (begin..end).contains(&address)).then_some((range, begin, end))
+    let mut fields = rest.split(' ');
+    let permissions = fields.next()?;
+    let [begin, end, offset] = [begin, end, fields.next()?].map(|number| u64::from_str_radix(number, 16).ok());
+    let (begin, end, offset) = (begin?, end?, offset?);
+    let is_meant = permissions.ends_with('s') && rest.ends_with(NAMELESS);
+    (is_meant && (begin..end).contains(&address)).then_some(Around { range, begin, end, offset })
 }
 
 #[cfg(test)]
@@ -104,7 +118,7 @@ mod tests {
     use std::mem::ManuallyDrop;
 
     use super::*;
-    use rustix::mm::mmap_anonymous;
+    use rustix::mm::{MprotectFlags, mmap_anonymous, mprotect};
 
     /// Shared memory of this process's own, with its address.
     fn shared() -> (&'static [AtomicU32; 1024], u64) {
@@ -135,6 +149,26 @@ mod tests {
         assert_eq!((mapping.word(address + 4096), mapping.word(0)), (None, None));
     }
 
+    #[test]
+    fn shared_memory_that_the_kernel_keeps_in_two_parts_is_not_read_from_its_start_in_both() {
+        let page = rustix::param::page_size();
+        let both = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a null hint and an anonymous mapping: no existing memory is replaced.
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), 2 * page, both, MapFlags::SHARED) }.unwrap();
+        let behind = start.wrapping_byte_add(page);
+        // SAFETY: the mapping has two zeroed pages, is never unmapped, and all use of it is through atomics.
+        let (first, second) = unsafe { (&*start.cast::<AtomicU32>(), &*behind.cast::<AtomicU32>()) };
+        first.store(1, Ordering::Relaxed);
+        second.store(2, Ordering::Relaxed);
+        // SAFETY: nothing is written to the second page any more.
+        unsafe { mprotect(behind, page, MprotectFlags::READ) }.unwrap();
+        let word_at = |address: u64| SharedMapping::of(std::process::id(), address).map(|part| part.word(address));
+        match word_at(behind as u64) {
+            Ok(word) => assert_eq!((word, word_at(start as u64).unwrap()), (Some(2), Some(1))),
+            Err(error) => println!("skipped: /proc/PID/map_files is not open to this user: {error}"),
+        }
+    }
+
     /// Makes no call of the kernel, so that Miri can run it.
     #[test]
     fn words_behind_the_first_are_reached_by_a_pointer_into_the_whole_mapping() {
@@ -155,10 +189,11 @@ mod tests {
         let error = SharedMapping::of(std::process::id(), own.as_ptr() as u64).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         let line = "7f65f0000000-7f6600000000 rw-s 00000000 00:01 99                         /dev/zero (deleted)";
-        assert_eq!(
-            around(line, 0x7f65_f000_0000),
-            Some(("7f65f0000000-7f6600000000", 0x7f65_f000_0000, 0x7f66_0000_0000))
-        );
+        let (begin, end) = (0x7f65_f000_0000, 0x7f66_0000_0000);
+        let whole = Around { range: "7f65f0000000-7f6600000000", begin, end, offset: 0 };
+        assert_eq!(around(line, begin), Some(whole));
+        let behind = around(&line.replace("00000000 00:01", "00fff000 00:01"), begin).map(|part| part.offset);
+        assert_eq!(behind, Some(0x00ff_f000));
         assert_eq!(around(line, 0x7f66_0000_0000), None);
         assert_eq!(around(&line.replace("rw-s", "rw-p"), 0x7f65_f000_0000), None);
         assert_eq!(around(&line.replace("/dev/zero", "/SYSV0001"), 0x7f65_f000_0000), None);

@@ -42,7 +42,7 @@ impl Profiler for Pgcenter {
         let folder = folder()?;
         let mut command = Command::new(self.program.clone()?);
         command.args(["record", "--interval=1s", "--port=5432", "--username=postgres", "--dbname=postgres"]);
-        command.arg(format!("--host={socket}")).arg("--file").arg(folder.path().join(FILE));
+        command.arg(format!("--host={}", parameter(&socket))).arg("--file").arg(folder.path().join(FILE));
         let begun = Instant::now();
         Ok(Box::new(Recording { running: Running::start("pgcenter", command, folder)?, begun }))
     }
@@ -70,6 +70,15 @@ impl UnderWay for Recording {
     }
 }
 
+/// A value as it stands in the program's own list of parameters (`host=VALUE port=5432`), in which a blank ends one
+/// without quotation marks.
+fn parameter(value: &str) -> String {
+    if !value.contains(' ') {
+        return value.into();
+    }
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
 /// How often it looked at the sessions: a file each time.
 fn looks_of(files: &str) -> usize {
     files.lines().filter(|name| name.starts_with("activity.")).count()
@@ -78,6 +87,12 @@ fn looks_of(files: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_blank_in_the_name_of_the_folder_of_the_socket_ends_no_value() {
+        assert_eq!(parameter("/tmp/server"), "/tmp/server");
+        assert_eq!(parameter("/tmp/it's a \\"), r"'/tmp/it\'s a \\'");
+    }
 
     #[test]
     fn a_look_is_a_file_of_sessions() {

@@ -329,6 +329,23 @@ fn an_advised_set_that_is_slow_in_another_state_says_so_where_it_is_advised() {
 }
 
 #[test]
+fn what_an_advised_set_costs_in_another_state_is_said_to_be_a_bound_where_the_limit_ended_a_query() {
+    let said = |last: Variant| {
+        let mut cold = five_by(State::Cold, 1.0);
+        cold.compared.push(Compared::of("last", vec![Variant::of(&[0], &[10.0; 3]), last]));
+        cold.judge();
+        let all = [five_by(State::Cached, 0.5), cold];
+        let advice = Advice::of(&all[0].sets, &all[0].judged, "cached");
+        with_harm(super::advice(&all[0], &advice, "postgres 18"), (&all[0], &advice), &all, &[]).message
+    };
+    // The sixth root of 50.
+    let ended = said(Variant::ended(&[1], 500.0));
+    assert!(ended.ends_with("the queries that it changes take at least 1.92 times as long."), "{ended}");
+    let timed = said(Variant::of(&[1], &[500.0; 3]));
+    assert!(timed.ends_with("the queries that it changes take 1.92 times as long."), "{timed}");
+}
+
+#[test]
 fn a_run_that_is_cut_short_says_what_an_advised_set_harms_and_where_that_was_not_measured() {
     use State::{Cached, Cold, System};
     let said = |timed: &[(State, f64)], cut: &[State]| {

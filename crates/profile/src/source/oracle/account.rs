@@ -231,6 +231,7 @@ impl Accounting {
         self.last_begun = self.files;
         if let Some(name) = self.name.take() {
             observer.begin_file(&name);
+            self.heard = self.heard.saturating_add(1);
         }
         if self.wall_clock.begin_lines() {
             self.context.clock = self.wall_clock.first();
@@ -573,7 +574,7 @@ impl Accounting {
             offset,
             ..Wait::default()
         };
-        let pending = PendingWait { wait, is_between_by_name: event.is_between_by_name };
+        let pending = PendingWait { wait, file: self.heard, is_between_by_name: event.is_between_by_name };
         match cursor {
             Some(cursor) => session.cursors.push(cursor, pending),
             None => session.loose.push(pending),

@@ -16,6 +16,8 @@ pub(crate) struct PendingWait {
     /// Placed between calls. Its statement is its cursor's at that time: a cursor can be declared anew before its next
     /// call.
     pub(crate) wait: Wait,
+    /// How many files observers had heard of when its line was read.
+    pub(crate) file: u32,
     /// Whether its event is one that happens between calls, by its name.
     pub(crate) is_between_by_name: bool,
 }

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use crate::event::{Scope, Unread};
 use crate::input::{Peeked, foreign};
-use crate::source::clock::timestamp;
+use crate::source::clock::{says_utc, timestamp};
 
 /// Longest message that is kept; a longer one is passed over and counted. A plan of ten thousand nodes has 20 MiB.
 pub const MESSAGE_BYTES_MAX: usize = 32 << 20;
@@ -26,7 +26,7 @@ pub struct Entry {
     pub bytes: u64,
     /// When it was written, in microseconds since 1970 as if the log's time zone were UTC.
     pub time: Option<i64>,
-    /// Whether that is UTC for certain, as seconds since 1970 are.
+    /// Whether that is UTC for certain, as seconds since 1970 are, and a time that says so.
     pub is_utc: bool,
     /// The session, by its identifier or else by its process; empty where the log does not say.
     pub session: String,
@@ -61,10 +61,12 @@ impl Entry {
     /// # Errors
     /// Those of `field`.
     pub fn of_columns<E>(mut field: impl FnMut(Column) -> Result<String, E>) -> Result<Entry, E> {
-        let time = field(Column(0, "timestamp"))?;
+        let text = field(Column(0, "timestamp"))?;
+        let time = timestamp(text.as_bytes());
         let (process, session) = (field(Column(3, "pid"))?, field(Column(5, "session_id"))?);
         Ok(Entry {
-            time: timestamp(time.as_bytes()).map(|(time, _)| time),
+            time: time.map(|(time, _)| time),
+            is_utc: time.is_some_and(|(_, length)| says_utc(&text.as_bytes()[length..])),
             session: if session.is_empty() { process } else { session },
             scope: Scope {
                 client: field(Column(1, "user"))?,

@@ -31,7 +31,7 @@ pub(super) fn by_first_stamp(inputs: Vec<Input>) -> (Vec<Input>, bool) {
             None => places.push(Some(input)),
         }
     }
-    // A server has one time zone for all its logs, but for seconds since 1970.
+    // A server has one time zone for all its logs, but for seconds since 1970, which are UTC.
     let zones_differ = stamped.len() < places.len() || (in_utc > 0 && in_utc < stamped.len());
     sorting::by_key(&mut stamped, |(stamp, _)| *stamp);
     let mut stamped = stamped.into_iter().map(|(_, input)| input);
@@ -100,5 +100,7 @@ mod tests {
             by_first_stamp(inputs.into()).1
         };
         assert_eq!((differ([civil, later]), differ([civil, seconds])), (false, true));
+        // An execution of the next hour that took as long is no copy then.
+        assert!(!differ(["2026-11-21 10:45:02.000 UTC", seconds]));
     }
 }

@@ -184,27 +184,27 @@ impl LogSource {
             }
             Some(PlanMessage { duration, plan }) => (Some(duration), plan),
         };
-        if self.is_repeated(entry, (duration, plan), format) {
-            return Err("plans that a log of another format holds too");
-        }
         let mut document = read_plan(plan).map_err(|fault| match fault {
             Fault::Cut => CUT,
             Fault::Malformed => "plans that are no JSON or have no node",
             Fault::OutOfRange => BEYOND_BELIEF,
             Fault::TooDeep => "plans with more levels or nodes than are read",
         })?;
-        let duration = duration.or(document.execution_time);
-        let duration = duration.unwrap_or_else(|| figures(&document.nodes)[0].inclusive.time);
-        if !self.is_believed(&document, duration) {
-            return Err(BEYOND_BELIEF);
+        let time = duration.or(document.execution_time);
+        let time = time.unwrap_or_else(|| figures(&document.nodes)[0].inclusive.time);
+        let Some(amounts) = self.amounts_with(&document, time) else { return Err(BEYOND_BELIEF) };
+        // A copy of what is not read is none of an execution that counts.
+        if self.is_repeated(entry, (duration, plan), format) {
+            return Err("plans that a log of another format holds too");
         }
+        self.amounts = amounts;
         // EXPLAIN has no place for a session and a time.
         let is_explained = format == LogFormat::Plan;
         self.summary.explained += u64::from(is_explained);
         self.summary.without_session += u64::from(!is_explained && entry.session.is_empty());
         self.summary.without_time += u64::from(!is_explained && entry.time.is_none());
         let behind = std::mem::take(&mut document.behind);
-        self.execution(entry, document, duration, observer);
+        self.execution(entry, document, time, observer);
         self.leave_out(entry, &behind);
         Ok(())
     }
@@ -221,8 +221,8 @@ impl LogSource {
         self.unread.add(&Unread { kind: BEHIND_A_PLAN, lines, bytes, first_offset: entry.offset });
     }
 
-    /// Whether the sums of all figures stay far from overflow with this plan's.
-    fn is_believed(&mut self, document: &PlanDocument, duration: Ticks) -> bool {
+    /// The sums of all figures with this plan's; `None` where they do not stay far from overflow.
+    fn amounts_with(&self, document: &PlanDocument, duration: Ticks) -> Option<Figures> {
         let mut sums = self.amounts;
         let mut of_execution = Figures { time: duration, ..Figures::default() };
         let mut is_believed = sums.add_amounts(&mut of_execution, SUM_MAX);
@@ -230,10 +230,7 @@ impl LogSource {
             is_believed &= sums.add_amounts(&mut figures.own, SUM_MAX);
             is_believed &= node.rows.max(node.loops) < SUM_MAX as u64 >> 20;
         }
-        if is_believed {
-            self.amounts = sums;
-        }
-        is_believed
+        is_believed.then_some(sums)
     }
 }
 

@@ -10,7 +10,7 @@ use std::net::Ipv6Addr;
 use super::entry::{Assembler, Entry, Line, MESSAGE_BYTES_MAX, Sink, is_failure};
 use super::message::is_plan_head;
 use crate::event::Scope;
-use crate::source::clock::{epoch, timestamp};
+use crate::source::clock::{epoch, says_utc, timestamp};
 
 /// What lines without the beginning of their message are counted as.
 const WITHOUT_BEGINNING: &str = "lines without the beginning of their message";
@@ -211,7 +211,7 @@ pub fn is_head(text: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     time: i64,
-    /// Whether it is in seconds since 1970.
+    /// Whether it is UTC for certain.
     is_utc: bool,
     start: usize,
     /// Behind its time zone.
@@ -223,10 +223,13 @@ impl Stamp {
         (0..prefix.len()).find_map(|start| {
             let rest = &prefix[start..];
             let is_word = start == 0 || !prefix[start - 1].is_ascii_alphanumeric();
-            let civil = timestamp(rest).map(|(time, length)| (time, length + zone_length(&rest[length..])));
-            let is_utc = civil.is_none();
+            let civil = timestamp(rest).map(|(time, length)| {
+                let zone = &rest[length..][..zone_length(&rest[length..])];
+                (time, length + zone.len(), says_utc(zone))
+            });
+            let seconds = || epoch(rest).map(|(time, length)| (time, length, true));
             // Asked for only where a number begins: each place within a long one would be read to its end.
-            let (time, length) = civil.or_else(|| if is_word { epoch(rest) } else { None })?;
+            let (time, length, is_utc) = civil.or_else(|| if is_word { seconds() } else { None })?;
             Some(Stamp { time, is_utc, start, end: start + length })
         })
     }

@@ -99,6 +99,9 @@ struct RecordedSource {
     /// Where the last segment ended.
     last: Option<i64>,
     subject: Parameters,
+    /// Samples that were to be taken, times microseconds a second; whether any were of the shared memory, and of SQL.
+    samples_asked: f64,
+    is_from: (bool, bool),
     /// The folder of the last segment with its times so far, and those of the folders before it: ends by begins.
     folder: Option<PathBuf>,
     here: Vec<(i64, i64)>,
@@ -163,6 +166,8 @@ impl RecordedSource {
             untraced: None,
             last: None,
             subject: Parameters::new(),
+            samples_asked: 0.0,
+            is_from: (false, false),
             folder: None,
             here: Vec::new(),
             covered: BTreeMap::new(),
@@ -212,6 +217,7 @@ impl RecordedSource {
         let is_whole = head.begin >= span.start && head.end <= span.end;
         let time = end.saturating_sub(begin).max(0);
         self.in_part.1 = self.in_part.1.saturating_add(time);
+        self.note_samples(&head.subject, time);
         match is_whole {
             true if is_uncounted(segment) => self.uncounted = self.uncounted.saturating_add(time),
             true => self.count(segment),
@@ -223,6 +229,21 @@ impl RecordedSource {
         self.account_for(segment, is_whole);
         self.own.add(segment);
         rows
+    }
+
+    /// Notes how the samples of a time were taken: a recorder that was started anew may have taken others.
+    fn note_samples(&mut self, subject: &Parameters, time: i64) {
+        self.samples_asked += rate_of(subject) * time as f64;
+        let is_of_memory = is_of_memory(subject);
+        self.is_from = (self.is_from.0 || is_of_memory, self.is_from.1 || !is_of_memory);
+    }
+
+    /// Samples a second that were to be taken, on average of the time that is read.
+    fn rate(&self) -> f64 {
+        match self.in_part.1 {
+            0 => rate_of(&self.subject),
+            time => self.samples_asked / time as f64,
+        }
     }
 
     /// Adds the server's own account of a segment's time. One that ended with the recorder has none.
@@ -326,7 +347,7 @@ impl RecordedSource {
 
     fn observed(&mut self) -> Observed {
         let text = |key: &str| text_of(&self.subject, key).to_string();
-        let rate = self.subject.get("rate").and_then(serde_json::Value::as_f64).unwrap_or(0.0);
+        let rate = self.rate();
         let number = |key: &str| self.subject.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
         let (block_bytes, buffer_bytes) = (number("block_bytes"), number("shared_buffers"));
         let counters = self.has_counters.then(|| std::mem::take(&mut self.counted));
@@ -354,7 +375,11 @@ impl RecordedSource {
 impl RecordedSource {
     /// What the profile is made from, and what is not in it.
     fn level(&self, word: &str, rate: f64, has_counters: bool) -> Vec<String> {
-        let from = if word.starts_with("memory") { "the server's shared memory" } else { "pg_stat_activity" };
+        let from = match self.is_from {
+            (true, true) => "the server's shared memory and of pg_stat_activity",
+            (true, false) => "the server's shared memory",
+            (false, _) => "pg_stat_activity",
+        };
         let rate = three_digits(rate);
         let mut said = vec![format!(
             "Made from a recording: samples of {from}, {rate} a second, as sums by second, session, statement and \
@@ -399,6 +424,16 @@ fn is_uncounted(segment: &Segment) -> bool {
     let has_none = segment.account.is_none() && segment.statements.iter().all(|one| one.counted.is_none());
     let active = Segment::states().iter().position(|word| *word == State::Active.name());
     has_none && segment.samples.iter().any(|one| Some(one.state as usize) == active)
+}
+
+/// Samples a second that a recorder was to take.
+fn rate_of(subject: &Parameters) -> f64 {
+    subject.get("rate").and_then(serde_json::Value::as_f64).unwrap_or(0.0)
+}
+
+/// Whether a recorder took its samples from the server's shared memory.
+fn is_of_memory(subject: &Parameters) -> bool {
+    text_of(subject, "level").starts_with("memory")
 }
 
 /// A text of what a recording says of its server; empty where it does not say it.

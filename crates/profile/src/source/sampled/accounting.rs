@@ -137,6 +137,12 @@ impl Accounting {
         }
     }
 
+    /// Begins at this time of the wall clock, ahead of all looks.
+    pub(super) fn begin_at(&mut self, wall_clock: i64) {
+        let begun = Ticks::from_micros(wall_clock);
+        (self.begun, self.now, self.ended) = (begun, begun, begun);
+    }
+
     /// Takes a look at all processes, which stands for the time `since` the look before. The first one, and one after a
     /// time that was lost, stands for none: it is where the next one begins.
     ///

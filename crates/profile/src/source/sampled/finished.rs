@@ -35,6 +35,11 @@ impl SampledProfile {
         SampledProfile { accounting, collector, instruments, charging: Charging::default(), reads: Reads::default() }
     }
 
+    /// Has it begin at this time of the wall clock, in microseconds since 1970, ahead of all that it takes.
+    pub fn begin_at(&mut self, wall_clock: i64) {
+        self.accounting.begin_at(wall_clock);
+    }
+
     /// Takes a look at all processes, which stands for the time `since` the look before; none for the first.
     pub fn look(&mut self, since: Ticks, samples: &[Sample]) {
         self.look_at_changes(since, samples, &[]);

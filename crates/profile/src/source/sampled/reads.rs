@@ -224,7 +224,7 @@ impl Reads {
     fn waits(&self) -> Vec<WaitRow> {
         let mut rows: Vec<WaitRow> =
             self.waits.iter().map(|(event, tiers)| WaitRow { event: *event, tiers: *tiers }).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.tiers.all().time));
+        sorting::by_key(&mut rows, |row| std::cmp::Reverse(row.tiers.all().time));
         rows
     }
 

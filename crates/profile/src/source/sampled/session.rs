@@ -73,6 +73,8 @@ struct OpenWait {
     samples: u64,
     /// Sum of the squared weights, in ticks²; 0 of a wait that was seen from its beginning to its end.
     squares: f64,
+    /// Whether samples met it: a sample that was recorded may stand for no time, by rounding, and is no whole wait.
+    is_sampled: bool,
 }
 
 /// That time, and what it was spent on.
@@ -97,20 +99,21 @@ pub(super) struct Hearing<'a> {
 
 impl OpenWait {
     fn new(event: EventIndex) -> OpenWait {
-        OpenWait { event, elapsed: Ticks::ZERO, samples: 0, squares: 0.0 }
+        OpenWait { event, elapsed: Ticks::ZERO, samples: 0, squares: 0.0, is_sampled: false }
     }
 
     /// Adds looks of the same weight each, or a wait that was seen as a whole.
     fn add(&mut self, weight: Weight, is_whole: bool) {
-        let Totals { squares, .. } = Totals::of(weight);
-        self.add_looks(Totals {
-            time: weight.time,
-            looks: weight.looks,
-            squares: if is_whole { 0.0 } else { squares },
-        });
+        if is_whole {
+            self.elapsed += weight.time;
+            self.samples += weight.looks;
+        } else {
+            self.add_looks(Totals::of(weight));
+        }
     }
 
     fn add_looks(&mut self, Totals { time, looks, squares }: Totals) {
+        self.is_sampled = true;
         self.elapsed += time;
         self.samples += looks;
         self.squares += squares;
@@ -272,7 +275,7 @@ impl Open {
             pause: self.paused,
             elapsed_error: Ticks(wait.squares.sqrt() as i64),
             // How many waits samples met is not known, nor how long each was.
-            sum_of: (wait.squares > 0.0).then_some(wait.samples),
+            sum_of: wait.is_sampled.then_some(wait.samples),
             end: Some(end),
             placement: if is_inside { Placement::Inside(CallKind::Exec) } else { Placement::Between },
             ..Wait::default()
@@ -328,6 +331,23 @@ mod tests {
         fn wait(&mut self, _context: &Context, wait: &Wait) {
             self.0.push(*wait);
         }
+    }
+
+    #[test]
+    fn a_recorded_sample_that_stands_for_no_time_by_rounding_is_no_wait_of_a_known_length() {
+        let emitted = |is_whole: bool| {
+            let mut seen = Seen::new((SessionIndex(0), ScopeIndex(0)), Arc::new(Backend::default()), Ticks::ZERO);
+            let doing = Doing { state: State::Active, statement: StatementIndex(0), query_start: None };
+            let weight = Weight { time: Ticks::ZERO, looks: 1 };
+            let spent = Spent { weight, event: Some(IN_TRANSACTION_EVENT), processor: None, is_whole };
+            let (context, mut waits, mut calls) = (Context::default(), Waits::default(), 0);
+            let mut hearing =
+                Hearing { context: &context, observer: &mut waits, calls: &mut calls, now: Ticks(SECOND) };
+            seen.add(doing, &spent, &mut hearing);
+            seen.close(&mut hearing);
+            waits.0.iter().map(|wait| wait.sum_of).collect::<Vec<_>>()
+        };
+        assert_eq!((emitted(false), emitted(true)), (vec![Some(1)], vec![None]));
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub(super) fn compare(
     arguments: &Arguments,
     context: &Context,
 ) -> Result<Exit, Failure> {
+    arguments.reading.refuse_reversed()?;
     let is_input = paths[0] == paths[1] && paths[0].as_os_str() == "-";
     if is_input {
         let sentence = "standard input is read once: give a file to compare two periods of it.";

@@ -78,7 +78,7 @@ fn by_state(constants: &[&Case], cases: &[&Case], axis: &Axis) -> Option<Chart> 
     let now = cases.iter().find_map(now);
     // From what is nearest to the processor on.
     let mut cases: Vec<&Case> = cases.to_vec();
-    cases.sort_by_key(|case| ["cached", "system", "cold"].iter().position(|state| cell(case, "state") == *state));
+    sorting::by_key(&mut cases, |case| ["cached", "system", "cold"].iter().position(|at| cell(case, "state") == *at));
     let rows = now.into_iter().chain(cases.iter().filter_map(row)).collect();
     let title = "What a random page costs, by what is in the caches";
     let chart = Chart::new("random-page-cost", title, axis.clone(), Plot::Rows(rows));

@@ -3,7 +3,7 @@
 use measure::quantity::three_digits;
 use measure::schema::calibrate;
 use measure::schema::calibrate::findings as row;
-use measure::{Case, Run, Unit};
+use measure::{Case, Run, Unit, sorting};
 
 use super::part;
 use crate::body::drawing::RANGE;
@@ -91,7 +91,7 @@ fn line(points: &[&Case], order: &str, (key, path): (usize, &str)) -> Option<Lin
     let of = points.iter().filter(|case| is_of(case, order) && cell(case, "path") == path);
     let point = |case: &&Case| Some((asked(case)?, Datum::median(calibrate::PATH_TIME.in_case(case)?)));
     let mut points: Vec<(f64, Datum)> = of.filter_map(point).collect();
-    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    sorting::by(&mut points, |one, other| one.0.total_cmp(&other.0));
     (!points.is_empty()).then_some(Line { key, shape: Shape::Marked, points })
 }
 
@@ -209,7 +209,7 @@ fn times(cases: &[&Case]) -> Option<Table> {
 fn left_out(cases: &[&Case]) -> String {
     let mut reasons: Vec<String> =
         cases.iter().map(|case| cell(case, "verdict")).filter(|reason| !reason.is_empty()).collect();
-    reasons.sort();
+    sorting::ascending(&mut reasons);
     reasons.dedup();
     if reasons.is_empty() { String::new() } else { format!("Not timed: {}", reasons.join("; ")) }
 }

@@ -237,6 +237,10 @@ fn over_time(cases: &[&Case]) -> Option<Chart> {
     let width = Axis::linear("", Unit::Nanoseconds).shown(window * 1e6);
     let note = match levels.len() {
         0 => String::new(),
+        // Where the rate was kept, a change of the latency alone makes segments.
+        1 if cases.len() > 1 => {
+            format!("A point is {width}; the line is their median. No lasting change of the rate was found.")
+        }
         1 => format!("A point is {width}; the line is their median. No lasting change was found."),
         levels => {
             let changes = if levels == 2 { "once".into() } else { counted(levels as u64 - 1, "time", "times") };

@@ -152,7 +152,7 @@ pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
 
 /// Gives each query a name of its own: of several of the same name, the second has ` (2)` behind it.
 fn tell_apart(queries: &mut [OwnQuery]) {
-    let mut taken: BTreeSet<String> = queries.iter().map(|query| query.name.clone()).collect();
+    let mut taken = sorting::set(queries.iter().map(|query| query.name.clone()));
     let mut seen = BTreeSet::new();
     for query in queries {
         if seen.insert(query.name.clone()) {

@@ -53,15 +53,15 @@ impl Accounting {
         {
             self.settle_undecided(place, at, Some(within));
         }
-        let Accounting { context, sessions, pending_waits, .. } = self;
-        let session = &mut sessions[place];
+        let Accounting { context, sessions, pending_waits, heard, .. } = self;
+        let (session, heard) = (&mut sessions[place], *heard);
         let is_lob = within.kind == CallKind::Lob;
         let mut inside = Ticks::ZERO;
         *pending_waits -= session.loose.len();
         for wait in &mut session.loose {
             // Of the calls without a cursor only operations on large objects wait inside.
             let call = (is_lob && within.holds(wait)).then_some(within);
-            inside += hand_on(context, wait, call, observer);
+            inside += hand_on((context, heard), wait, call, observer);
         }
         session.loose.clear();
         if let Some(place) = cursor {
@@ -70,7 +70,7 @@ impl Accounting {
             *pending_waits -= cursor.pending.len();
             for wait in &mut cursor.pending {
                 let call = within.takes(wait).then_some(within);
-                inside += hand_on(context, wait, call, observer);
+                inside += hand_on((context, heard), wait, call, observer);
             }
             cursor.pending.clear();
             session.cursors.give_back(place);
@@ -80,7 +80,7 @@ impl Accounting {
             cursor.pending.retain_mut(|wait| {
                 let is_inside = within.holds(wait);
                 if is_inside {
-                    inside += hand_on(context, wait, Some(within), observer);
+                    inside += hand_on((context, heard), wait, Some(within), observer);
                 }
                 !is_inside
             });
@@ -134,12 +134,12 @@ impl Accounting {
     /// Places all waits of a session that still wait for a call by their event's name.
     pub(super) fn settle_by_name<O: Observer + ?Sized>(&mut self, place: usize, offset: u64, observer: &mut O) {
         self.settle_all_undecided(place);
-        let Accounting { context, sessions, pending_waits, .. } = self;
-        let session = &mut sessions[place];
+        let Accounting { context, sessions, pending_waits, heard, .. } = self;
+        let (session, heard) = (&mut sessions[place], *heard);
         let mut placed = 0;
         *pending_waits -= session.loose.len();
         for mut wait in session.loose.drain(..) {
-            hand_on(context, &mut wait, None, observer);
+            hand_on((context, heard), &mut wait, None, observer);
         }
         for cursor in &mut session.cursors.all {
             placed += cursor.pending.len();
@@ -155,7 +155,7 @@ impl Accounting {
                     span: None,
                 };
                 let call = (!wait.is_between_by_name).then_some(&within);
-                cursor.placed += hand_on(context, &mut wait, call, observer);
+                cursor.placed += hand_on((context, heard), &mut wait, call, observer);
             }
         }
         if placed > 0 {
@@ -172,17 +172,17 @@ impl Accounting {
         observer: &mut O,
     ) {
         self.settle_all_undecided(place);
-        let Accounting { context, sessions, pending_waits, budget, wall_clock, clocks, .. } = self;
-        let session = &mut sessions[place];
+        let Accounting { context, sessions, pending_waits, budget, wall_clock, clocks, heard, .. } = self;
+        let (session, heard) = (&mut sessions[place], *heard);
         let index = session.index;
         *pending_waits -= session.loose.len();
         for mut wait in session.loose.drain(..) {
-            hand_on(context, &mut wait, None, observer);
+            hand_on((context, heard), &mut wait, None, observer);
         }
         for cursor in &mut session.cursors.all {
             *pending_waits -= cursor.pending.len();
             for mut wait in cursor.pending.drain(..) {
-                hand_on(context, &mut wait, None, observer);
+                hand_on((context, heard), &mut wait, None, observer);
             }
         }
         for waiting in session.recursion.drain() {
@@ -235,11 +235,12 @@ pub(super) fn root_of(session: SessionIndex, waiting: &Waiting) -> Root {
     Root { session, inclusive: waiting.inclusive, depth: waiting.depth, calls: waiting.calls }
 }
 
-/// Hands a wait on: inside this call, or between calls. Its time if it lies inside.
+/// Hands a wait on: inside this call, or between calls, and in which of the files that observers have heard of. Its
+/// time if it lies inside.
 #[inline]
 fn hand_on<O: Observer + ?Sized>(
-    context: &Context,
-    PendingWait { wait, .. }: &mut PendingWait,
+    (context, heard): (&Context, u32),
+    PendingWait { wait, file, .. }: &mut PendingWait,
     call: Option<&Within>,
     observer: &mut O,
 ) -> Ticks {
@@ -247,6 +248,7 @@ fn hand_on<O: Observer + ?Sized>(
         (wait.statement, wait.placement, wait.depth) = (call.statement, Placement::Inside(call.kind), call.depth);
         wait.plan_hash = call.plan_hash;
     }
+    wait.files_back = heard.saturating_sub(*file);
     observer.wait(context, wait);
     call.map_or(Ticks::ZERO, |_| wait.elapsed)
 }

@@ -44,6 +44,8 @@ pub struct Accounting {
     pub(super) files: u32,
     /// How many were begun when the last one was that had a line other than marks.
     pub(super) last_begun: u32,
+    /// How many observers have heard of.
+    pub(super) heard: u32,
     /// The name of the current file, until observers have heard it.
     pub(super) name: Option<String>,
     /// What the current file says of where it comes from.

@@ -68,6 +68,24 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_that_no_log_has_in_a_form_that_is_read_is_no_execution_with_a_copy() {
+        let (mut kept, mut source) = (Kept::default(), LogSource::new());
+        source.known = Some(HashMap::new());
+        for (log, quote) in [(csv(1001, "1.0", ""), "\"\""), (jsonlog(1001), "\\\"")] {
+            let name = format!("{quote}Result{quote}");
+            let beyond = format!("{name}, {quote}Actual Loops{quote}: 2000000000000");
+            for unread in [log.replace("Plan", "Plans"), log.replace(&name, &beyond)] {
+                source.read_log(unread.as_bytes(), &mut kept).unwrap();
+            }
+        }
+        assert_eq!((kept.calls.len(), source.summary().repeated), (0, 0));
+        let (accounted, _) = source.end(&mut kept);
+        let kinds: Vec<&str> = accounted.unread.iter().map(|one| one.kind).collect();
+        let expected = ["plans that are no JSON or have no node", "plans with implausible figures"];
+        assert!(kinds.len() == 2 && expected.iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
+    }
+
+    #[test]
     fn an_execution_in_the_log_of_the_next_hour_is_no_copy_of_one_that_took_as_long() {
         let at = |hour: &str, entry: String| entry.replacen("10:45", hour, 1);
         let counted = |logs: &[String], zones_differ: bool| {
