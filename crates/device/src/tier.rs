@@ -1,6 +1,6 @@
 //! Which level served the reads, concluded from witnesses; and the sentence that says how that is known.
 
-use measure::quantity::three_digits;
+use measure::quantity::{size_in_words, three_digits};
 use sys::file::Caching;
 
 use crate::audit::AuditCounts;
@@ -53,6 +53,8 @@ pub struct Evidence {
     pub caching: Caching,
     /// Bytes asked for.
     pub issued: u64,
+    /// Bytes of a read, where all reads have as many.
+    pub block_size: Option<u64>,
     /// The kernel's counts.
     pub counts: AuditCounts,
     /// What the file system stores of the region.
@@ -133,6 +135,16 @@ impl Evidence {
                          how many of the reads storage served";
             return Verdict { tier: Tier::Unknown, proof: proof.into(), is_by_layer: false };
         }
+        if let Some(block) = self.part_of_page().filter(|_| share >= TOLERANCE) {
+            let proof = format!(
+                "{}, in whole pages of {}, each of which serves several blocks of {}, so that memory may have served \
+                 most of the reads",
+                witness.replace("{bytes}", &format_mebibytes(bytes)),
+                size_in_words(sys::host::page_bytes()),
+                size_in_words(block)
+            );
+            return Verdict { tier: Tier::Unknown, proof, is_by_layer: false };
+        }
         // Where a part was written, storage may have served as much as it holds: then the reads are mixed.
         let is_unwritten = self.stored.never_written > if share < TOLERANCE { TOLERANCE } else { 1.0 - TOLERANCE };
         let tier = if self.caching == Caching::Direct && share < 1.0 - TOLERANCE && is_unwritten {
@@ -152,6 +164,12 @@ impl Evidence {
         };
         Verdict { tier, proof: format!("{}{asked}", witness.replace("{bytes}", &counted)), is_by_layer: false }
     }
+
+    /// The size of the blocks, where the page cache fetches more than one at once: of such reads storage may have
+    /// served only the first of each page, and have delivered as many bytes as were asked for.
+    fn part_of_page(&self) -> Option<u64> {
+        self.block_size.filter(|block| self.caching == Caching::Buffered && *block < sys::host::page_bytes())
+    }
 }
 
 fn format_mebibytes(bytes: u64) -> String {
@@ -164,7 +182,7 @@ mod tests {
 
     fn evidence(caching: Caching, fetched: Option<u64>) -> Evidence {
         let counts = AuditCounts { fetched_by_process: fetched, ..AuditCounts::default() };
-        Evidence { caching, issued: 1_000_000, counts, stored: Stored::default(), layer: None }
+        Evidence { caching, issued: 1_000_000, block_size: None, counts, stored: Stored::default(), layer: None }
     }
 
     #[test]
@@ -220,6 +238,22 @@ mod tests {
         assert_eq!([tier(1.0, 300_000), tier(0.5, 1_000_000)], [Tier::Unknown; 2]);
         assert_eq!(tier(1.0, 0), Tier::PageCache);
         assert_eq!(tier(0.001, 1_000_000), Tier::Storage);
+    }
+
+    #[test]
+    fn reads_that_share_the_pages_of_others_are_not_all_called_storage() {
+        let verdict = |caching, block, fetched| {
+            Evidence { block_size: Some(block), ..evidence(caching, Some(fetched)) }.verdict()
+        };
+        let page = sys::host::page_bytes();
+        for fetched in [500_000, 1_000_000, 8_000_000] {
+            let small = verdict(Caching::Buffered, 512, fetched);
+            assert_eq!(small.tier, Tier::Unknown, "{fetched}");
+            assert!(small.proof.contains("each of which serves several blocks of 512 bytes"), "{}", small.proof);
+        }
+        assert_eq!(verdict(Caching::Buffered, 512, 0).tier, Tier::PageCache);
+        assert_eq!(verdict(Caching::Buffered, page, 1_000_000).tier, Tier::Storage);
+        assert_eq!(verdict(Caching::Direct, 512, 1_000_000).tier, Tier::Storage);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::{own_cost, reading};
+pub(crate) use findings::on;
 pub use parameters::{DURATION, DURATION_OF_MANY, DiskParameters, IoMethod, Order, WARM_UP_MAX, Zone};
 pub(crate) use paths::repeated;
 use setting::Setting;
@@ -32,6 +33,7 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
     settings.iter().try_for_each(views::check_memory)?;
     expect_later(&mut settings);
     let several = settings.len() > 1;
+    settings.iter_mut().for_each(|setting| setting.is_one_of_several = several);
     journal.find_all(named_before);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
@@ -65,6 +67,17 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
         journal.find_all(reading::huge_page_buffers(parameters.workload().pages, setting));
     }
     machine.report_disturbances(journal);
+    Ok(())
+}
+
+/// Refuses what a run would refuse of its paths, such as a file that holds no block. What cannot be opened has no
+/// region.
+pub fn check_paths(parameters: &DiskParameters) -> Result<(), ExperimentError> {
+    for path in &parameters.paths {
+        if device::open(path, parameters.caching()).is_ok() {
+            Setting::open(path, parameters)?;
+        }
+    }
     Ok(())
 }
 
@@ -104,6 +117,20 @@ mod tests {
         assert_eq!(unmeasured(&both, true), both);
         assert_eq!(unmeasured(&both, false), [""; 0]);
         assert_eq!(unmeasured(&both[..1], true), [""; 0], "of one alone the cases say it");
+    }
+
+    #[test]
+    fn a_path_that_is_given_twice_is_read_alone_and_no_sentence_says_which_path_it_is_on() {
+        let on_a_path = |paths: [&str; 2]| {
+            let machine = Machine::observe(Stop::new(Arc::new(AtomicBool::new(false))));
+            let paths = paths.map(PathBuf::from).into();
+            let parameters = DiskParameters { paths, sweep: Some(2), count: Some(10), ..DiskParameters::default() };
+            let mut kept = Kept::default();
+            run(&parameters, &machine, &mut kept).unwrap();
+            kept.findings.iter().filter(|finding| finding.message.starts_with("On model:")).count()
+        };
+        assert_eq!(on_a_path(["model:ssd", "model:hdd-7200"]), 2);
+        assert_eq!(on_a_path(["model:ssd"; 2]), 0);
     }
 
     #[test]

@@ -164,8 +164,9 @@ fn plans(parameters: &LioParameters, table: &Table) -> Vec<Plan> {
     plans
 }
 
-/// A table that fits into a processor's cache says nothing about a buffer pool, which no such cache holds. `buffers` is
-/// the size of the shared buffers of a server that is in use, in bytes: they cannot hold a table of any size.
+/// A table that fits into a processor's cache says nothing about a buffer pool, which no such cache holds. The payload
+/// is judged: a table takes more with the heads of its rows, and a scan may touch less of it. `buffers` is the size of
+/// the shared buffers of a server that is in use, in bytes: they cannot hold a table of any size.
 fn report_small_tables(parameters: &LioParameters, machine: &Machine, buffers: Option<u64>, journal: &mut dyn Journal) {
     // Tables that are found have a size of their own, and --payload is refused for them.
     if !parameters.on.iter().any(|place| place.makes_tables()) {
@@ -202,8 +203,9 @@ fn report_small_tables(parameters: &LioParameters, machine: &Machine, buffers: O
         None => format!("Give --payload {larger} or more."),
     };
     journal.find(row::TABLES_FIT_CACHE.of(format!(
-        "Tables of {} fit into the processor's level-{} cache ({}{of_it}): their logical I/Os read that cache, \
-             where those of a real pool read memory. {advice}",
+        "The tables that readpath makes have a payload of {} each, which fits into the processor's level-{} cache \
+             ({}{of_it}): many of their logical I/Os, or all, read that cache, where those of a real pool read memory. \
+             {advice}",
         size_in_words(payload),
         cache.level,
         size_in_words(cache.bytes)

@@ -62,9 +62,11 @@ fn evidence(
     outcome: &LoopOutcome,
     around: Option<&Around>,
 ) -> Option<Evidence> {
+    let block_size = job.plans[0].block_size as u64;
     Some(Evidence {
         caching: witnesses.target()?.caching(),
-        issued: outcome.issued * job.plans[0].block_size as u64,
+        issued: outcome.issued * block_size,
+        block_size: Some(block_size),
         counts: around?.counts,
         stored: job.stored,
         layer: witnesses.layer(),

@@ -56,7 +56,7 @@ pub fn run(
             trip.describe(journal);
         }
         // Of the one under way those passes that came to their end are kept.
-        let is_kept = trip.run(journal)?;
+        let is_kept = trip.run(several, journal)?;
         if several {
             journal.leave_unmeasured(&names[index + usize::from(is_kept)..]);
         }

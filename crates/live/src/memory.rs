@@ -72,7 +72,7 @@ pub struct MemorySampler {
     named: HashSet<i64>,
     processors: Option<Processors>,
     spans: Spans,
-    /// `None` where the kernel does not let it be mapped.
+    /// `None` where the kernel does not let it be mapped, and where it does not hold what all processes show.
     mapping: Option<SharedMapping>,
     /// Time that the looks took.
     pub(crate) time: Duration,
@@ -372,10 +372,14 @@ impl MemorySampler {
 
     /// Reads what all processes show.
     fn read(&mut self) -> io::Result<()> {
-        match &self.mapping {
-            Some(mapping) => self.spans.copy(mapping, &self.processes),
-            None => self.spans.read(self.postmaster, &self.processes),
+        if let Some(mapping) = &self.mapping {
+            if self.spans.copy(mapping, &self.processes) {
+                return Ok(());
+            }
+            // The kernel keeps the memory in several parts, of which one is mapped: a call reads them all.
+            self.unmap();
         }
+        self.spans.read(self.postmaster, &self.processes)
     }
 
     fn lay_out(&mut self) {
@@ -474,7 +478,7 @@ impl Sampler for MemorySampler {
         }
         samples.truncate(filled);
         self.time += begun.elapsed();
-        Ok(Look { at: begun + took / 2 })
+        Ok(Look { begun, at: begun + took / 2 })
     }
 }
 

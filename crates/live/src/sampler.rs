@@ -16,6 +16,8 @@ pub enum Texts {
 /// When a look was.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
+    /// When it began: what it shows was so then or later.
+    pub begun: Instant,
     /// The middle of the time that it took.
     pub at: Instant,
 }

@@ -208,7 +208,7 @@ impl Sampler for SqlSampler {
         if self.looks.is_multiple_of(LOOKS_BETWEEN_SWEEPS) {
             self.sweep();
         }
-        Ok(Look { at: asked + took / 2 })
+        Ok(Look { begun: asked, at: asked + took / 2 })
     }
 }
 

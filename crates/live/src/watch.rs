@@ -102,6 +102,8 @@ pub struct Watch {
     held_up: Duration,
     /// The time that the samples stand for.
     since: Duration,
+    /// Most sessions of an answer of the server of which it shows only that they are there.
+    hidden: u64,
     /// The last answer to who blocks whom, as long as a session waits for a lock.
     blocking: Blocking,
     last: Option<Instant>,
@@ -154,7 +156,25 @@ struct Begun {
     account: Result<ActiveTime, String>,
     /// What the server had worked for us when its account was read.
     own: Duration,
+    /// Most that it had worked for our session by then in all, and has worked to open further ones: it adds that up
+    /// later, and how much of it is not known.
+    own_before: Duration,
     counters: Result<CounterSource, String>,
+}
+
+impl Begun {
+    /// Now, with this account of the server's: no look was taken yet.
+    fn now(account: Result<ActiveTime, String>) -> Begun {
+        Begun {
+            at: Instant::now(),
+            cpu: process_cpu(),
+            busy: Busy::now(),
+            account,
+            own: Duration::ZERO,
+            own_before: Duration::ZERO,
+            counters: Err("the server was not asked for them".into()),
+        }
+    }
 }
 
 impl Watch {
@@ -168,10 +188,8 @@ impl Watch {
         instruments: Instruments,
         stop: Arc<AtomicBool>,
     ) -> Result<Watch, ServerError> {
-        let opened = (Instant::now(), settings.wall_clock);
         let sampler = SqlSampler::open(address, Arc::clone(&stop))?;
         let mut watch = Watch::over(address, sampler, settings, (instruments, stop))?;
-        watch.tracing = TracedServer::new(opened);
         if let Some(sampler) = &mut watch.sampler {
             trace(&mut watch.tracing, sampler, address, settings)?;
         }
@@ -225,6 +243,7 @@ impl Watch {
             rest_is_next: false,
             held_up: Duration::ZERO,
             since: Duration::ZERO,
+            hidden: 0,
             blocking: Vec::new(),
             last: None,
             asked: None,
@@ -232,19 +251,12 @@ impl Watch {
             answered: None,
             counters_every: Duration::ZERO,
             refused: None,
-            begun: Begun {
-                at: Instant::now(),
-                cpu: process_cpu(),
-                busy: Busy::now(),
-                account: account.clone(),
-                own: Duration::ZERO,
-                counters: Err("the server was not asked for them".into()),
-            },
+            begun: Begun::now(account.clone()),
             away: Vec::new(),
             ended: None,
             processors,
             watching: None,
-            tracing: TracedServer::new((Instant::now(), settings.wall_clock)),
+            tracing: TracedServer::new(),
             hits: None,
             earlier: Times::default(),
             accounted: ActiveTimeMeter::begin(account, Duration::ZERO),
@@ -275,6 +287,7 @@ impl Watch {
     fn begin_account(&mut self, account: Result<ActiveTime, String>) {
         let own = self.own_time();
         (self.begun.account, self.begun.own) = (account.clone(), own);
+        self.begun.own_before = self.sampler.as_mut().map_or(Duration::ZERO, |sampler| sampler.session().waited());
         self.accounted = ActiveTimeMeter::begin(account, own);
     }
 

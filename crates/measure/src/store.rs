@@ -105,9 +105,10 @@ impl Store {
     }
 
     /// Removes the runs that are named as [`Store::load`] finds them, even those whose documents cannot be read.
-    /// Removes none where one of them is not there, or is a file of another program.
-    pub fn remove(&self, references: &[String]) -> Result<Removed, StoreError> {
-        let ids: BTreeSet<String> = references.iter().map(|one| self.resolve(one)).collect::<Result<_, _>>()?;
+    /// Removes none where one of them is not there, or is a file of another program. Adds to `passed` as
+    /// [`Store::load_passing`] does.
+    pub fn remove(&self, references: &[String], passed: &mut Vec<Unreadable>) -> Result<Removed, StoreError> {
+        let ids: BTreeSet<String> = references.iter().map(|one| self.resolve(one, passed)).collect::<Result<_, _>>()?;
         let files: Vec<PathBuf> = ids.iter().map(|id| self.file_of(id)).collect();
         if let Some(path) = files.iter().find(|path| !looks_like_run(path)) {
             return Err(StoreError::NotARun { path: path.clone() });
@@ -154,7 +155,12 @@ impl Store {
 
     /// The run named by `reference`: an identifier, its unique beginning, `last`, or `last~N` for the N-th before it.
     pub fn load(&self, reference: &str) -> Result<Run, StoreError> {
-        read_run(&self.file_of(&self.resolve(reference)?))
+        self.load_passing(reference, &mut Vec::new())
+    }
+
+    /// The same; adds to `passed` what looks like a newer run and cannot be read, so that `last` does not count it.
+    pub fn load_passing(&self, reference: &str, passed: &mut Vec<Unreadable>) -> Result<Run, StoreError> {
+        read_run(&self.file_of(&self.resolve(reference, passed)?))
     }
 
     /// Whether the run of this very identifier is in the store.
@@ -163,9 +169,9 @@ impl Store {
     }
 
     /// The identifier that a reference means.
-    fn resolve(&self, reference: &str) -> Result<String, StoreError> {
+    fn resolve(&self, reference: &str, passed: &mut Vec<Unreadable>) -> Result<String, StoreError> {
         match steps_before_last(reference) {
-            Some(steps) => self.nth_newest(steps, reference),
+            Some(steps) => self.nth_newest(steps, reference, passed),
             None => self.complete(reference),
         }
     }
@@ -180,10 +186,16 @@ impl Store {
     }
 
     /// In the order of [`Store::list`]. Of a store with thousands of runs only those down to the wanted one are read.
-    fn nth_newest(&self, steps: usize, reference: &str) -> Result<String, StoreError> {
+    fn nth_newest(&self, steps: usize, reference: &str, passed: &mut Vec<Unreadable>) -> Result<String, StoreError> {
         let mut ids: Vec<String> = self.files()?.iter().filter_map(|path| stem(path)).collect();
         sorting::by(&mut ids, |left, right| right.cmp(left));
-        let is_run = |id: &String| document::read_summary(&self.file_of(id)).is_ok();
+        let is_run = |id: &String| match document::read_summary(&self.file_of(id)) {
+            Ok(_) => true,
+            Err(error) => {
+                passed.extend(damaged(error));
+                false
+            }
+        };
         ids.into_iter().filter(is_run).nth(steps).ok_or_else(|| self.unknown(reference))
     }
 
@@ -247,6 +259,14 @@ fn listing_of(files: Vec<PathBuf>) -> Result<Listing, StoreError> {
     // Identifiers are version 7 UUIDs: their order is the order of the runs' starts.
     sorting::by(&mut listing.runs, |left, right| right.id.cmp(&left.id));
     Ok(listing)
+}
+
+/// The file that cannot be read, where it looks like a run: not of one of another program, or one that is gone.
+fn damaged(error: StoreError) -> Option<Unreadable> {
+    match error {
+        StoreError::Unreadable { path, reason } if looks_like_run(&path) => Some(Unreadable { path, reason }),
+        _ => None,
+    }
 }
 
 fn is_gone(path: &Path) -> bool {
@@ -371,7 +391,8 @@ mod tests {
         fs::write(store.dir().join("torn.json"), "{").unwrap();
         fs::write(dir.path().join("outside.json"), "{}").unwrap();
         let ids = || store.list().unwrap().runs.into_iter().map(|run| run.id).collect::<Vec<_>>();
-        let remove = |words: &[&str]| store.remove(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+        let named = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
+        let remove = |words: &[&str]| store.remove(&named(words), &mut Vec::new());
         assert!(remove(&["bb", "aa"]).is_err() && remove(&["../../../outside"]).is_err());
         assert_eq!(ids().len(), 3);
         let bytes = fs::metadata(store.dir().join("bb-1.json")).unwrap().len();
@@ -402,11 +423,11 @@ mod tests {
         files.iter().for_each(|file| fs::write(file, r#"{"name": "cut of"#).unwrap());
         for word in ["pack", "package", "settings"] {
             // The run that is named too is not removed either.
-            let refused = store.remove(&[word.into(), "aa-1".into()]);
+            let refused = store.remove(&[word.into(), "aa-1".into()], &mut Vec::new());
             assert!(matches!(&refused, Err(StoreError::NotARun { path }) if files.contains(path)), "{refused:?}");
         }
         assert!(files.iter().all(|file| file.exists()) && store.load("aa-1").is_ok());
-        assert_eq!(store.remove(&["01a2".into()]).unwrap().runs, 1);
+        assert_eq!(store.remove(&["01a2".into()], &mut Vec::new()).unwrap().runs, 1);
         assert_eq!(store.remove_before(None).unwrap().runs, 1, "that of aa-1");
         assert_eq!(files.map(|file| file.exists()), [true, true, false]);
     }
@@ -449,6 +470,30 @@ mod tests {
             return println!("skipped: the file system of temporary files notes no accesses");
         }
         assert!(!was_read("aa-1"));
+    }
+
+    #[test]
+    fn a_damaged_run_that_is_newer_than_the_last_one_is_named_and_changes_no_result() {
+        let (_dir, store) = store_with(&["aa-1", "aa-3"]);
+        let torn = r#"{"schema": "readpath.run/1", "id": "#;
+        for (name, text) in [("aa-0", torn), ("aa-2", torn), ("aa-4", torn), ("package", r#"{"name": "of another"}"#)] {
+            fs::write(store.dir().join(format!("{name}.json")), text).unwrap();
+        }
+        let stems = |passed: &[Unreadable]| passed.iter().filter_map(|file| stem(&file.path)).collect::<Vec<_>>();
+        let loaded = |reference: &str| {
+            let mut passed = Vec::new();
+            let id = store.load_passing(reference, &mut passed).map(|run| run.id).ok();
+            (id, stems(&passed))
+        };
+        let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        assert_eq!(loaded("last"), (Some("aa-3".into()), named(&["aa-4"])));
+        assert_eq!(loaded("last~1"), (Some("aa-1".into()), named(&["aa-4", "aa-2"])));
+        assert_eq!(loaded("last~2"), (None, named(&["aa-4", "aa-2", "aa-0"])));
+        assert_eq!(loaded("aa-1"), (Some("aa-1".into()), Vec::new()));
+        let mut passed = Vec::new();
+        assert_eq!(store.remove(&["last".into()], &mut passed).unwrap().runs, 1);
+        assert_eq!(stems(&passed), ["aa-4"]);
+        assert!(store.load("aa-3").is_err() && store.load("aa-1").is_ok());
     }
 
     #[test]

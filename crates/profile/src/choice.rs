@@ -68,8 +68,16 @@ impl FileChoice {
         }
         let count = |expansion: &Expansion| (expansion.given.len() + expansion.candidates.len()) as u64;
         let before = count(expansion);
-        expansion.given.retain(|given| self.takes(given));
-        expansion.candidates.retain(|given| self.takes(given));
+        expansion.given.retain(|given| self.takes_name_of(given));
+        expansion.candidates.retain(|given| self.takes_name_of(given));
+        let had_given = !expansion.given.is_empty();
+        expansion.given.retain(|given| self.takes_times_of_given(given));
+        expansion.candidates.retain(|given| self.takes_times_of_given(given));
+        // A log in a folder is read where no trace is. Traces that their time leaves out are there, and were meant: no
+        // log is chosen by its time.
+        if had_given && expansion.given.is_empty() {
+            expansion.candidates.clear();
+        }
         // Of archives in folders, those of another name would not be read either way.
         expansion.problems.retain_mut(|problem| match problem {
             Problem::ArchivesPassedOver { paths } => {
@@ -81,9 +89,14 @@ impl FileChoice {
         before - count(expansion)
     }
 
-    fn takes(&self, given: &Given) -> bool {
+    fn takes_name_of(&self, given: &Given) -> bool {
         let Given::File(path) = given else { return true };
-        self.has_name(path) && self.takes_times_of(path)
+        self.has_name(path)
+    }
+
+    fn takes_times_of_given(&self, given: &Given) -> bool {
+        let Given::File(path) = given else { return true };
+        self.takes_times_of(path)
     }
 
     fn has_name(&self, path: &Path) -> bool {
@@ -179,6 +192,20 @@ mod tests {
         assert_eq!(taken(folder.path(), &FileChoice::default()), (names(FileChoice::default()), 0));
         let tomorrow = FileChoice { since: clock("2199-01-01"), ..FileChoice::default() };
         assert!(names(tomorrow).is_empty(), "what was last changed before need not be opened");
+    }
+
+    #[test]
+    fn a_log_is_not_read_in_place_of_the_traces_of_its_folder_that_their_time_leaves_out() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.trc"), trace(&[8])).unwrap();
+        fs::write(folder.path().join("postgresql.log"), "").unwrap();
+        let left_out = |choice: &FileChoice| taken(folder.path(), choice).1;
+        let until = FileChoice { until: clock("2025-01-01"), ..FileChoice::default() };
+        assert_eq!(left_out(&until), 2, "no file fits");
+        let late = FileChoice { until: clock("2026-11-23"), ..FileChoice::default() };
+        assert_eq!(left_out(&late), 0);
+        let of_log = FileChoice { name: Some("*.log".parse().unwrap()), ..until };
+        assert_eq!(left_out(&of_log), 1, "the log is what was named, and its times are refused");
     }
 
     #[test]

@@ -64,6 +64,8 @@ pub fn compare(mut before: Side, mut after: Side, settings: CompareSettings) -> 
         before: describe(&before),
         after: describe(&after),
         top: settings.top as u64,
+        source: before.ingested.source.map(String::from),
+        passes_nothing: [&before, &after].iter().all(|side| side.accepted == Some(0)),
         ..ProfileComparison::default()
     };
     add_times(&mut found, &before, &after);

@@ -14,7 +14,7 @@ pub(crate) mod timeline;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use measure::schema::profile::{self as schema, parameters as named};
+use measure::schema::profile::{self as schema, UNNAMED_SESSION, parameters as named};
 use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Case, Metric};
@@ -60,7 +60,7 @@ pub(crate) fn session_names(profile: &Profile) -> HashMap<SessionIndex, String> 
     let mut uses: HashMap<&str, u32> = HashMap::new();
     for index in profile.sessions.iter().filter_map(|session| session.session) {
         let id = profile.context.sessions.get(index.0 as usize).map_or("", |session| session.id.as_str());
-        let id = if id.is_empty() { "unnamed" } else { id };
+        let id = if id.is_empty() { UNNAMED_SESSION } else { id };
         let count = uses.entry(id).or_default();
         *count += 1;
         names.insert(index, if *count == 1 { id.into() } else { format!("{id} ({count})") });

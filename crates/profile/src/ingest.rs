@@ -573,6 +573,17 @@ mod tests {
     }
 
     #[test]
+    fn a_further_session_that_no_line_names_is_not_called_by_its_number_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let texts = ["1000", "9000"].map(|time| call(time) + "\n");
+        written(folder.path(), [("a.trc", &*texts[0]), ("b.trc", &*texts[1])]);
+        let profile = of_arguments(&[folder.path().into()]).profile;
+        let names = crate::document::session_names(&profile);
+        let names: std::collections::BTreeSet<String> = names.into_values().collect();
+        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["unnamed", "unnamed (2)"]);
+    }
+
+    #[test]
     fn a_damaged_trace_in_an_archive_costs_no_call_of_another_one_and_is_named() {
         let (packed, sound) = (damaged_trace(), call("3000") + "\n");
         let ingested = of_archive(&[("a.trc.gz", &packed[..]), ("b.trc", sound.as_bytes())]);

@@ -51,7 +51,8 @@ these too, record ends with 0
 
 `readpath counters -- COMMAND` ends with the command's own code, 127 if there is no such command, and 126 if it cannot \
 be run. `readpath profile --on postgres:18 -- COMMAND` ends with the command's own code if that is not 0, and with 1 \
-if it cannot be started. `readpath run` ends with 1 if a run of the job file failed, and with 2 if the file is wrong.";
+if it cannot be started. `readpath run` ends with 1 if a run of the job file failed, and with 2 if the file is wrong. \
+`readpath record` ends with 1 if segments could not be written, whatever signal ended it.";
 
 impl Exit {
     /// How a command ends that did the rest of what it was asked for. What failed in the store counts more than what

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use measure::Run;
 use measure::run::Job;
-use measure::store::{Store, read_run};
+use measure::store::{Store, Unreadable, read_run};
 use report::{RENDERERS, Renderer, Shown};
 use subjects::places::without_password;
 
@@ -131,14 +131,15 @@ impl Context {
     }
 
     /// The run that a reference names: a file where it looks like a path, else one of the store, else a file of the
-    /// working directory. The store comes first, so that no stray file hides `last` or an identifier.
-    pub(crate) fn load(&self, reference: &str) -> Result<Run, Failure> {
+    /// working directory. The store comes first, so that no stray file hides `last` or an identifier. Adds to `passed`
+    /// the damaged runs that `last` does not count.
+    pub(crate) fn load(&self, reference: &str, passed: &mut Vec<Unreadable>) -> Result<Run, Failure> {
         let path = Path::new(reference);
         let of_file = || read_run(path).map_err(|error| Failure::new(Exit::Failed, error));
         if is_path(reference) {
             return of_file();
         }
-        let kept = self.store_to_read().and_then(|store| Ok(store.load(reference)?));
+        let kept = self.store_to_read().and_then(|store| Ok(store.load_passing(reference, passed)?));
         match kept {
             Err(_) if path.is_file() => of_file(),
             // No identifier has a point, and the name of a file mostly has one.

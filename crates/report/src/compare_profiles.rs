@@ -6,6 +6,7 @@ use measure::compare::{
     Amount, LineSide, PlanChange, PlanLineChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange,
 };
 use measure::quantity::counted;
+use measure::schema::sources::words_of;
 use measure::wait_class::Class;
 use measure::{Finding, Unit};
 
@@ -50,8 +51,12 @@ const RATES: &str = "The lengths are unequal: below, all times but those of an e
 /// The page of a comparison of profiles.
 pub(crate) fn page(comparison: &ProfileComparison) -> Page {
     let mut sections = vec![head(comparison)];
-    if comparison.is_same() {
-        sections.push(Section::Text("Nothing changed: both have the same times, statements and plans.".into()));
+    if comparison.passes_nothing || comparison.is_same() {
+        let sentence = match comparison.passes_nothing {
+            true => "No call and no wait passes the filter.",
+            false => "Nothing changed: both have the same times, statements and plans.",
+        };
+        sections.push(Section::Text(sentence.into()));
         sections.extend(warnings(comparison));
         return Page { sections };
     }
@@ -178,10 +183,13 @@ fn is_divided(comparison: &ProfileComparison) -> bool {
     changes.chain(alone).any(|amount| amount.execution_us.is_some() || amount.row_us.is_some())
 }
 
-/// A class as the page names it: samples meet no calls that time could lie between.
+/// A class as the page names it: samples meet no calls that time could lie between, and what was not recorded has the
+/// name that the page of a profile of this source gives it.
 fn title_of<'a>(comparison: &ProfileComparison, class: &'a str) -> &'a str {
+    let unrecorded = words_of(comparison.source.as_deref()).unrecorded;
     match Class::with_key(class) {
         Some(Class::UnaccountedBetween) if are_sampled(comparison) => "unaccounted for",
+        Some(Class::Unrecorded) => unrecorded.unwrap_or(Class::Unrecorded.row().title),
         Some(known) => known.row().title,
         None => class,
     }

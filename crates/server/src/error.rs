@@ -22,6 +22,16 @@ const UNMET: [(&str, &str); 3] = [
     ("server did not use channel binding", "channel_binding asks for it"),
 ];
 
+/// How the driver begins to say that bytes are none of PostgreSQL's messages.
+const NO_MESSAGES: [&str; 6] = [
+    "bytes remaining on stream",
+    "invalid message length",
+    "invalid utf-8 sequence",
+    "unexpected EOF",
+    "unknown authentication tag",
+    "unknown message tag",
+];
+
 /// What went wrong with a server.
 #[derive(Debug, Error)]
 pub enum ServerError {
@@ -35,6 +45,12 @@ pub enum ServerError {
         server: String,
         /// The system's message.
         reason: String,
+    },
+    /// Something answers that is no PostgreSQL server.
+    #[error("what answers at {server} is no PostgreSQL server: check the host and the port of the address")]
+    Foreign {
+        /// The address, without its password.
+        server: String,
     },
     /// The server responds and refuses the connection.
     #[error("{server} refuses the connection: {reason}{advice}")]
@@ -299,6 +315,7 @@ impl ServerError {
                     };
                     ServerError::Encryption { server, reason }
                 }
+                _ if is_foreign(error, &reason) => ServerError::Foreign { server },
                 _ => ServerError::Unreachable { server, reason },
             };
         };
@@ -356,6 +373,15 @@ fn innermost(error: &tokio_postgres::Error) -> String {
         reason = inner;
     }
     reason.to_string()
+}
+
+/// Whether something has answered, and not in PostgreSQL's protocol.
+fn is_foreign(error: &tokio_postgres::Error, reason: &str) -> bool {
+    match error.to_string().as_str() {
+        "unexpected message from server" | "error parsing response from server" => true,
+        "error communicating with the server" => NO_MESSAGES.iter().any(|begin| reason.starts_with(begin)),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

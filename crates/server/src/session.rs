@@ -81,6 +81,8 @@ pub struct Session {
     /// When the session has to be there, until it is.
     opening: Option<Instant>,
     in_transaction: bool,
+    /// Time that passed until all statements so far were answered.
+    waited: Duration,
 }
 
 impl Session {
@@ -129,6 +131,7 @@ impl Session {
             on_stop: OnStop::Leave,
             opening: None,
             in_transaction: false,
+            waited: Duration::ZERO,
         }
     }
 
@@ -337,13 +340,20 @@ impl Session {
         self.check_stop()?;
         let (started, limit) = (Instant::now(), self.limits.statement);
         let wait = self.opening.map_or(limit + SLACK, |end| end.saturating_duration_since(started));
-        match send(&mut *self.link, wait) {
+        let outcome = send(&mut *self.link, wait);
+        self.waited += started.elapsed();
+        match outcome {
             // The server has one code for its limit and for a cancellation by others, and says which in its language.
             Err(ServerError::Cancelled { statement }) if started.elapsed() >= limit => {
                 Err(ServerError::TooLong { statement, limit })
             }
             outcome => outcome,
         }
+    }
+
+    /// How long the answers to all statements so far took: the server has worked no longer for this session.
+    pub fn waited(&self) -> Duration {
+        self.waited
     }
 
     /// The single value that a statement gives as text, `None` where it is null; in a dry run `assumed`.

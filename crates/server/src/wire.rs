@@ -368,7 +368,7 @@ fn given_up(deadline: &Deadline<'_>, server: String, doing: String, waited: Dura
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{Shutdown, TcpListener, TcpStream};
 
     use super::*;
 
@@ -422,6 +422,26 @@ mod tests {
         stream.write_all(&[&b"E"[..], &length[..], fields.as_bytes()].concat()).unwrap();
     }
 
+    /// Answers as a server of web pages does.
+    fn serving_pages(mut stream: TcpStream) {
+        take_first(&mut stream);
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+
+    /// Answers with a message that belongs elsewhere.
+    fn answering_out_of_turn(mut stream: TcpStream) {
+        take_first(&mut stream);
+        stream.write_all(b"NZ\0\0\0\x05I").unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+
+    /// Takes the connection and ends it.
+    fn saying_nothing(mut stream: TcpStream) {
+        take_first(&mut stream);
+    }
+
     /// Refuses the session as where `pg_hba.conf` has no line for it.
     fn refusing_for_encryption(stream: TcpStream) {
         refuse(stream, "ClientAuthentication");
@@ -466,6 +486,25 @@ mod tests {
             });
             assert!(failure_at(&format!("me@{address}/shop?{asked}")).is_some(), "{asked}");
             assert_eq!(waiting(&first.join().unwrap()), 0, "{asked}");
+        }
+    }
+
+    #[test]
+    fn something_else_than_postgresql_is_not_said_to_be_a_server_that_does_not_respond() {
+        let foreign = "is no PostgreSQL server: check the host and the port";
+        let cases: [(&str, Server, &str); 4] = [
+            ("sslmode=prefer", serving_pages, foreign),
+            ("sslmode=disable", serving_pages, foreign),
+            ("sslmode=prefer", answering_out_of_turn, foreign),
+            ("sslmode=disable", saying_nothing, "does not respond"),
+        ];
+        for (asked, answer, part) in cases {
+            let server = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = server.local_addr().unwrap();
+            let serving = thread::spawn(move || answer(server.accept().unwrap().0));
+            let failure = failure_at(&format!("me@{address}/shop?{asked}")).unwrap();
+            assert!(failure.contains(part), "{asked}: {failure}");
+            serving.join().unwrap();
         }
     }
 

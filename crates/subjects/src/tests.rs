@@ -193,6 +193,29 @@ fn changed_file() -> Reading {
     })
 }
 
+/// A file with a table of two pages or more, and beside it one whose rows are on one page or on several.
+fn table_on_one_page() -> Reading {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("small.db");
+    let make = "CREATE TABLE large (v); CREATE TABLE t (v); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 \
+                FROM n WHERE i < 9) INSERT INTO large SELECT zeroblob(1500) FROM n";
+    Connection::open(&path).unwrap().execute_batch(make).unwrap();
+    let find = move |rows: &u64| {
+        let fill = format!(
+            "DELETE FROM t; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows}) INSERT \
+             INTO t SELECT zeroblob(1500) FROM n"
+        );
+        Connection::open(&path).unwrap().execute_batch(&fill).unwrap();
+        let mut subject = open(&format!("sqlite:{}", path.display()), &[Access::FullScan], &folder);
+        subject.tables().unwrap();
+        subject.findings()
+    };
+    // A page has 4096 bytes.
+    reading(row::ABSENT_GETS, 1..6_u64, find, |rows| {
+        (*rows <= 2).then(|| says!["Table t of sqlite 3.", " small.db was not scanned: where one page holds all "])
+    })
+}
+
 /// The engine beside a server or by itself, where it can do what is asked or cannot.
 fn absent_engine() -> Reading {
     let find = |(on, can): &(&'static str, bool)| {
@@ -213,7 +236,8 @@ fn absent_engine() -> Reading {
 #[test]
 fn what_subjects_lack_and_notice_is_said_where_it_is_so() {
     let opened = Opened::all();
-    let own = passes(&opened).into_iter().chain(states(&opened)).chain([changed_file(), absent_engine()]);
+    let files = [changed_file(), table_on_one_page()];
+    let own = passes(&opened).into_iter().chain(states(&opened)).chain(files).chain([absent_engine()]);
     let all = own.chain(engine::tests::readings()).chain(sqlite::tests::readings()).chain(postgres::tests::readings());
     both_sides(&subjects::findings::ALL, all);
 }

@@ -9,6 +9,9 @@ pub(super) type Line = [(f64, f64)];
 const EVEN: f64 = 1.15;
 const EVEN_MILLIS: f64 = 0.05;
 
+/// The same as a sentence.
+pub(super) const EVEN_IN_WORDS: &str = "Times within 15 % or 0.05 ms count as equal.";
+
 /// How the line of one path lies to that of another, within the numbers of rows that both have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Crossing {

@@ -12,9 +12,9 @@ use measure::{Case, Finding};
 use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 
 use super::bench::{Bench, State};
-use super::crossing::{crossing, fastest};
+use super::crossing::{at, crossing, fastest};
 use super::sets::{ConstantSet, own};
-use super::turn::{self, Planned, Switch, Tried, Turn};
+use super::turn::{self, By, Planned, Switch, Taken, Tried, Turn};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
@@ -319,19 +319,42 @@ impl Choice {
 
 /// A switch by the times and by each set; `None` where the times of two paths cannot be compared.
 fn turn(order: Clustering, switch: Switch, points: &[Point], choices: &[Choice]) -> Option<Turn> {
-    let line = |path: ChosenPlan| -> Vec<(f64, f64)> {
-        let of = points.iter().filter(|point| point.order == order && point.path == path);
-        of.filter_map(|point| Some((point.rows as f64, median(&point.millis)?))).collect()
-    };
-    let [full, index, bitmap] = ChosenPlan::ALL.map(line);
+    let [full, index, bitmap] = ChosenPlan::ALL.map(|path| line(points, order, path));
     let (before, after) = match switch {
         Switch::FromIndex => (index, fastest(&[&full, &bitmap])),
         Switch::ToFullScan => (fastest(&[&index, &bitmap]), full),
     };
     let timed = crossing(&after, &before)?;
     let of_order = choices.iter().filter(|choice| choice.order == order);
-    let planned = of_order.map(|choice| (choice.set, choice.planned(switch))).collect();
+    let by = |choice: &Choice| {
+        let (planned, taken) = (choice.planned(switch), taken(choice, switch, points));
+        By { set: choice.set, planned, taken }
+    };
+    let planned = of_order.map(by).collect();
     Some(Turn { switch, before, after, timed, planned })
+}
+
+/// The median of a path for each number of rows that it was run for.
+fn line(points: &[Point], order: Clustering, path: ChosenPlan) -> Vec<(f64, f64)> {
+    let of = points.iter().filter(|point| point.order == order && point.path == path);
+    of.filter_map(|point| Some((point.rows as f64, median(&point.millis)?))).collect()
+}
+
+/// What the planner's path takes for each number of rows that was tried, and on both sides of each change.
+fn taken(choice: &Choice, switch: Switch, points: &[Point]) -> Vec<Taken> {
+    let lines = ChosenPlan::ALL.map(|path| (path, line(points, choice.order, path)));
+    let of = |rows: u64| {
+        let path = choice.at(rows)?;
+        let (_, line) = lines.iter().find(|(one, _)| *one == path)?;
+        let is_after = match switch {
+            Switch::FromIndex => path != ChosenPlan::Index,
+            Switch::ToFullScan => path == ChosenPlan::FullScan,
+        };
+        Some(Taken { rows: rows as f64, millis: at(line, rows as f64)?, is_after })
+    };
+    let once = points.iter().filter(|point| point.order == choice.order && point.path == ChosenPlan::FullScan);
+    let changes = choice.paths.iter().skip(1).flat_map(|(from, _)| [*from - 1, *from]);
+    once.map(|point| point.rows).chain(changes).filter_map(of).collect()
 }
 
 fn of_point(bench: &Bench<'_>, point: &Point, total: u64) -> Case {
@@ -366,13 +389,13 @@ fn of_turn(bench: &Bench<'_>, order: Clustering, turn: &Turn, tried: Tried) -> V
     let mut timed = case();
     let source = "where the lines of the medians cross, between the numbers of rows that were tried";
     timed.metrics.extend(turn.timed.begins().map(|rows| calibrate::FROM_ROWS.single(source, rows.round())));
-    let by_set = turn.planned.iter().map(|(set, planned)| {
+    let by_set = turn.planned.iter().map(|by| {
         let mut case = case();
-        case.parameters.extend([CONSTANTS.of(*set)]);
-        case.parameters.extend(turn.verdict(*planned, tried).map(|(verdict, _)| VERDICT.of(verdict.words())));
-        let from = match planned {
+        case.parameters.extend([CONSTANTS.of(by.set)]);
+        case.parameters.extend(turn.verdict(by, tried).map(|(verdict, _)| VERDICT.of(verdict.words())));
+        let from = match by.planned {
             Planned::From(rows) => {
-                Some(("EXPLAIN of numbers of rows between two with other plans, to one in a hundred", *rows))
+                Some(("EXPLAIN of numbers of rows between two with other plans, to one in a hundred", rows))
             }
             Planned::Always => Some(("EXPLAIN; the fewest rows that were tried", tried.least as u64)),
             Planned::Never => None,
@@ -412,6 +435,34 @@ mod tests {
         assert_eq!(planned(&back_and_forth), [Planned::From(90), Planned::From(700)]);
         let late_index = [(30, Bitmap), (150_000, Index), (190_000, FullScan)];
         assert_eq!(planned(&late_index), [Planned::Always, Planned::From(190_000)], "few rows are not read by it");
+    }
+
+    /// What is said where the planner goes from the bitmap to the index and from that to the full scan, with what full
+    /// scan, index and bitmap take for two fifths of the table.
+    fn said_of_an_index_for_many_rows(at_two_fifths: [f64; 3], others: [[f64; 3]; 2]) -> String {
+        use ChosenPlan::{Bitmap, FullScan, Index};
+        let numbers = [34_632, 92_352, 184_703];
+        let [few, many] = others;
+        let of = |(rows, millis): (u64, [f64; 3])| {
+            [(FullScan, millis[0]), (Index, millis[1]), (Bitmap, millis[2])].map(|(path, one)| point(path, rows, one))
+        };
+        let points: Vec<Point> = numbers.into_iter().zip([few, at_two_fifths, many]).flat_map(of).collect();
+        let choices = [choice(&[(34_632, Bitmap), (60_000, Index), (149_537, FullScan)])];
+        let turn = turn(Clustering::Random, Switch::ToFullScan, &points, &choices).unwrap();
+        turn::finding("scattered", &[turn], tried(&numbers, 230_879)).unwrap().message
+    }
+
+    #[test]
+    fn a_planner_that_takes_the_slow_index_is_not_judged_by_the_bitmap_that_it_does_not_take() {
+        let late = said_of_an_index_for_many_rows([15.5, 48.5, 18.5], [[12.4, 16.6, 8.79], [18.9, 79.0, 24.0]]);
+        let verdict = "takes it from 150\u{202f}000 rows (65.0 %) on, too late (up to 3.8";
+        assert!(late.contains(verdict), "3.13 times as long at two fifths, and more where it changes: {late}");
+        let near = said_of_an_index_for_many_rows([16.0, 40.8, 18.0], [[12.5, 15.6, 8.03], [19.0, 79.0, 23.4]]);
+        let verdict = "on, about right, but at 92\u{202f}400 rows (40.0 %) its path takes 2.55 times as long as the \
+                       fastest. ";
+        assert!(near.contains(verdict), "{near}");
+        let bitmap = said_of_an_index_for_many_rows([15.5, 18.5, 48.5], [[12.4, 8.79, 16.6], [18.9, 24.0, 79.0]]);
+        assert!(bitmap.contains("on, about right. "), "the index is the faster one and loses little: {bitmap}");
     }
 
     #[test]

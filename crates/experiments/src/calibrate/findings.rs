@@ -200,7 +200,7 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
                 format!("{name}, {}: undecided, because {}", state.introduced(), unclear(judged, comparison))
             }
             (None, Some(judged)) => {
-                format!("{name}, {}: undecided, because {}", state.introduced(), too_few(judged.changed))
+                format!("{name}, {}: undecided, because {}", state.introduced(), few_timed(comparison, judged))
             }
             (None, None) => format!("{name}, {}: undecided: these queries cannot tell", state.introduced()),
         },
@@ -482,6 +482,19 @@ fn locked(comparison: &Comparison) -> Option<String> {
         clauses.join(" and ")
     );
     (!clauses.is_empty()).then_some(message)
+}
+
+/// That a set changes too few queries for a verdict, as a clause. Where it changes none that was timed, no set is named
+/// beside the clause, which then holds of all sets.
+fn few_timed(comparison: &Comparison, judged: &Judged) -> String {
+    let is_timed = |one: &&Compared| (1..comparison.sets.len()).any(|set| one.pair(set).is_some());
+    match (judged.changed, comparison.compared.iter().filter(is_timed).count()) {
+        (0, all) if all >= CHANGED_MIN => {
+            format!("no set changes the plans of {CHANGED_MIN} queries that were timed, and a verdict needs as many")
+        }
+        (0, all) => too_few(all),
+        (changed, _) => too_few(changed),
+    }
 }
 
 /// That fewer queries were timed than a verdict takes, as a clause.

@@ -5,7 +5,7 @@ use measure::quantity::{counted, three_digits};
 use measure::schema::calibrate::findings as row;
 use measure::{Finding, Unit};
 
-use super::crossing::{Crossing, Line, at, is_even};
+use super::crossing::{Crossing, EVEN_IN_WORDS, Line, at, is_even};
 
 /// The planner is about right within this many times the rows from which on the other path is faster: the numbers that
 /// were tried lie further apart than that.
@@ -77,6 +77,24 @@ impl Verdict {
     }
 }
 
+/// The planner's path for a number of rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Taken {
+    pub(super) rows: f64,
+    pub(super) millis: f64,
+    /// Whether it is a path after the switch.
+    pub(super) is_after: bool,
+}
+
+/// What the planner does by a set of constants.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct By {
+    pub(super) set: &'static str,
+    pub(super) planned: Planned,
+    /// Its paths, which need not be the fastest before the switch or after it.
+    pub(super) taken: Vec<Taken>,
+}
+
 /// A switch by the times and by sets of constants.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Turn {
@@ -86,14 +104,14 @@ pub(super) struct Turn {
     pub(super) after: Vec<(f64, f64)>,
     /// How the line after the switch lies to the one before.
     pub(super) timed: Crossing,
-    /// Names of sets of constants with what the planner does by each.
-    pub(super) planned: Vec<(&'static str, Planned)>,
+    /// What the planner does by each set of constants.
+    pub(super) planned: Vec<By>,
 }
 
 impl Turn {
     /// How a set's choice fits the times, and how many times as long as the fastest path the planner's takes at most
     /// where it does not fit; `None` where the times do not tell.
-    pub(super) fn verdict(&self, planned: Planned, tried: Tried) -> Option<(Verdict, f64)> {
+    pub(super) fn verdict(&self, by: &By, tried: Tried) -> Option<(Verdict, f64)> {
         let (first, last) = match self.timed {
             Crossing::From(at) => (at, at),
             Crossing::Several { first, last, ends_faster: true } => (first, last),
@@ -101,42 +119,48 @@ impl Turn {
             Crossing::Always => (0.0, tried.least),
             _ => return None,
         };
-        let rows = planned.rows(tried);
+        let rows = by.planned.rows(tried);
         // Where it changes beyond what was tried, and where it pays may be there too.
-        if planned == Planned::Never && last * NEAR >= tried.most && self.timed != Crossing::Never {
+        if by.planned == Planned::Never && last * NEAR >= tried.most && self.timed != Crossing::Never {
             return None;
         }
         let (verdict, times) = match () {
-            () if rows < first / NEAR => (Verdict::TooEarly, self.times(&self.after, &self.before, (rows, first))),
-            () if rows > last * NEAR => (Verdict::TooLate, self.times(&self.before, &self.after, (last, rows))),
+            () if rows < first / NEAR => (Verdict::TooEarly, self.times(by, true, (rows, first))),
+            () if rows > last * NEAR => (Verdict::TooLate, self.times(by, false, (last, rows))),
             () => (Verdict::AboutRight, 1.0),
         };
         Some(if times < HARM { (Verdict::AboutRight, 1.0) } else { (verdict, times) })
     }
 
-    /// How many times as long as `right` the path `wrong` takes at most between two numbers of rows.
-    fn times(&self, wrong: &Line, right: &Line, (low, high): (f64, f64)) -> f64 {
+    /// How many times as long as a path on one side of the switch a path on the other takes at most between two numbers
+    /// of rows: one after it where the planner changes too early. The planner's path there takes at least as long as
+    /// the fastest of that side.
+    fn times(&self, by: &By, is_after: bool, (low, high): (f64, f64)) -> f64 {
+        let (wrong, right) = if is_after { (&self.after, &self.before) } else { (&self.before, &self.after) };
         let between = self.before.iter().map(|(rows, _)| *rows).filter(|rows| (low..=high).contains(rows));
         let ratio = |rows: f64| Some(at(wrong, rows)? / at(right, rows)?);
-        [low, high].into_iter().chain(between).filter_map(ratio).fold(1.0, f64::max)
+        let taken = by.taken.iter().filter(|one| one.is_after == is_after && (low..=high).contains(&one.rows));
+        let of_taken = taken.filter_map(|one| Some(one.millis / at(right, one.rows)?));
+        [low, high].into_iter().chain(between).filter_map(ratio).chain(of_taken).fold(1.0, f64::max)
     }
 
-    /// The number of rows that was tried at which the planner's path loses most against the other one, and how many
-    /// times as long it takes there; `None` where it loses at none. A change that is near enough can lie on the other
-    /// side of such a number.
-    fn slowest(&self, planned: Planned, tried: Tried) -> Option<(f64, f64)> {
-        let is_after = |rows: f64| planned != Planned::Never && rows >= planned.rows(tried);
-        let times = |(rows, before): &(f64, f64)| {
-            let (_, after) = self.after.iter().find(|(at, _)| at == rows).filter(|(_, one)| !is_even(*before, *one))?;
-            Some((*rows, if is_after(*rows) { after / before } else { before / after }))
+    /// The number of rows that was tried at which the planner's path loses most against the fastest one on the other
+    /// side of the switch, and how many times as long it takes there; `None` where it loses at none. A change that is
+    /// near enough can lie on the other side of such a number, and the planner's path can be slow before it changes.
+    fn slowest(&self, by: &By) -> Option<(f64, f64)> {
+        let times = |one: &Taken| {
+            let (before, after) = timed_at(&self.before, one.rows).zip(timed_at(&self.after, one.rows))?;
+            let fastest = before.min(after);
+            let is_other = one.is_after != (after < before) && !is_even(one.millis, fastest);
+            is_other.then_some((one.rows, one.millis / fastest))
         };
-        let slow = self.before.iter().filter_map(times).filter(|(_, times)| times.is_finite() && *times >= HARM);
+        let slow = by.taken.iter().filter_map(times).filter(|(_, times)| times.is_finite() && *times >= HARM);
         slow.max_by(|one, other| one.1.total_cmp(&other.1))
     }
 
     /// That the planner changes where the times cross, or near to it, and what it loses all the same.
-    fn about_right(&self, planned: Planned, tried: Tried) -> String {
-        let slowest = self.slowest(planned, tried).map(|(rows, times)| {
+    fn about_right(&self, by: &By, tried: Tried) -> String {
+        let slowest = self.slowest(by).map(|(rows, times)| {
             let (rows, times) = (in_words(rows, tried), three_digits(times));
             format!(", but at {rows} its path takes {times} times as long as the fastest")
         });
@@ -145,17 +169,18 @@ impl Turn {
 
     /// The sentence.
     fn sentence(&self, tried: Tried) -> String {
-        let clause = |(at, (set, planned)): (usize, &(&str, Planned))| {
+        let clause = |(at, by): (usize, &By)| {
             let who = if at == 0 { "the planner" } else { "it" };
-            let by = if *set == "now" { "the server's own constants".into() } else { format!("the set `{set}`") };
-            let judged = self.verdict(*planned, tried).map_or(String::new(), |(verdict, times)| match verdict {
-                Verdict::AboutRight => format!(", {}", self.about_right(*planned, tried)),
+            let set =
+                if by.set == "now" { "the server's own constants".into() } else { format!("the set `{}`", by.set) };
+            let judged = self.verdict(by, tried).map_or(String::new(), |(verdict, times)| match verdict {
+                Verdict::AboutRight => format!(", {}", self.about_right(by, tried)),
                 Verdict::TooEarly | Verdict::TooLate => {
                     let times = three_digits(times);
                     format!(", {} (up to {times} times as long as the fastest path)", verdict.words())
                 }
             });
-            format!("; by {by} {who} {}{judged}", planned.words(self.switch, tried))
+            format!("; by {set} {who} {}{judged}", by.planned.words(self.switch, tried))
         };
         let clauses: String = self.planned.iter().enumerate().map(clause).collect();
         format!("{}{clauses}.", self.timed_in_words(tried))
@@ -206,6 +231,11 @@ impl Planned {
     }
 }
 
+/// The milliseconds of a path for a number of rows that it was timed for.
+fn timed_at(line: &Line, rows: f64) -> Option<f64> {
+    line.iter().find(|(at, _)| *at == rows).map(|(_, millis)| *millis)
+}
+
 /// Three digits of a number of rows.
 fn rounded(rows: f64) -> f64 {
     let step = 10f64.powf((rows.max(1.0).log10().floor() - 2.0).max(0.0));
@@ -225,7 +255,7 @@ pub(super) fn finding(order: &str, turns: &[Turn], tried: Tried) -> Option<Findi
     if sentences.is_empty() {
         return None;
     }
-    let message = format!("{whose}, cached by the server. {}", sentences.join(" "));
+    let message = format!("{whose}, cached by the server. {} {EVEN_IN_WORDS}", sentences.join(" "));
     let mut finding = row::ANSWER_CROSSOVER.named(order, message);
     for turn in turns {
         let what = if turn.switch == Switch::FromIndex { "index" } else { "full_scan" };
@@ -233,9 +263,9 @@ pub(super) fn finding(order: &str, turns: &[Turn], tried: Tried) -> Option<Findi
         if let Some(at) = turn.timed.begins() {
             finding = finding.with(&of("timed"), rounded(at), Unit::Count);
         }
-        for (set, planned) in &turn.planned {
-            if let Planned::From(rows) = planned {
-                finding = finding.with(&of(set), rounded(*rows as f64), Unit::Count);
+        for by in &turn.planned {
+            if let Planned::From(rows) = by.planned {
+                finding = finding.with(&of(by.set), rounded(rows as f64), Unit::Count);
             }
         }
     }
@@ -254,9 +284,23 @@ mod tests {
         Turn { switch: Switch::ToFullScan, before, after, timed, planned: Vec::new() }
     }
 
+    /// A planner that takes the fastest path before the switch, and the fastest after it.
+    fn by(turn: &Turn, set: &'static str, planned: Planned) -> By {
+        let is_after = |rows: f64| planned != Planned::Never && rows >= planned.rows(TRIED);
+        let taken = |(before, after): (&(f64, f64), &(f64, f64))| {
+            let is_after = is_after(before.0);
+            Taken { rows: before.0, millis: if is_after { after.1 } else { before.1 }, is_after }
+        };
+        By { set, planned, taken: turn.before.iter().zip(&turn.after).map(taken).collect() }
+    }
+
+    fn verdict(turn: &Turn, planned: Planned) -> Option<(Verdict, f64)> {
+        turn.verdict(&by(turn, "now", planned), TRIED)
+    }
+
     #[test]
     fn a_planner_that_changes_before_the_other_path_is_faster_changes_too_early() {
-        let of = |timed, planned| turn(timed).verdict(planned, TRIED).map(|(verdict, _)| verdict.words());
+        let of = |timed, planned| verdict(&turn(timed), planned).map(|(verdict, _)| verdict.words());
         let at = Crossing::From(2000.0);
         assert_eq!(of(at, Planned::From(200)), Some("too early"));
         assert_eq!(of(at, Planned::From(1500)), Some("about right"));
@@ -269,7 +313,7 @@ mod tests {
         assert_eq!(of(Crossing::Always, Planned::Always), Some("about right"));
         let mut always = turn(Crossing::Always);
         always.before = vec![(10.0, 40.0), (50_000.0, 500.0)];
-        assert_eq!(always.verdict(Planned::From(900), TRIED).map(|(verdict, _)| verdict), Some(Verdict::TooLate));
+        assert_eq!(verdict(&always, Planned::From(900)).map(|(verdict, _)| verdict), Some(Verdict::TooLate));
         assert_eq!(of(Crossing::Even, Planned::From(900)), None, "nothing is lost by either");
         let several = Crossing::Several { first: 1000.0, last: 4000.0, ends_faster: true };
         assert_eq!([900, 5000].map(|rows| of(several, Planned::From(rows))), [Some("about right"); 2]);
@@ -280,9 +324,9 @@ mod tests {
         let mut turn = turn(Crossing::From(30_000.0));
         turn.before = vec![(10.0, 20.5), (1000.0, 17.1), (50_000.0, 30.0)];
         turn.after = vec![(10.0, 20.0), (1000.0, 20.0), (50_000.0, 20.0)];
-        assert_eq!(turn.verdict(Planned::From(100), TRIED), Some((Verdict::AboutRight, 1.0)));
+        assert_eq!(verdict(&turn, Planned::From(100)), Some((Verdict::AboutRight, 1.0)));
         turn.after[1].1 = 40.0;
-        let (verdict, times) = turn.verdict(Planned::From(100), TRIED).unwrap();
+        let (verdict, times) = verdict(&turn, Planned::From(100)).unwrap();
         assert_eq!(
             (verdict, three_digits(times).as_str()),
             (Verdict::TooEarly, "2.34"),
@@ -292,11 +336,9 @@ mod tests {
 
     #[test]
     fn what_a_wrong_choice_costs_is_the_most_between_the_rows_where_it_pays_and_where_the_planner_changes() {
-        let turn = Turn {
-            planned: vec![("now", Planned::From(200)), ("cached", Planned::Never)],
-            ..turn(Crossing::From(2000.0))
-        };
-        let said = turn.sentence(TRIED);
+        let turn = turn(Crossing::From(2000.0));
+        let planned = vec![by(&turn, "now", Planned::From(200)), by(&turn, "cached", Planned::Never)];
+        let said = Turn { planned, ..turn }.sentence(TRIED);
         for part in [
             "the planner takes it from 200 rows (0.200 %) on, too early (up to 10.0 times as long as the fastest path)",
             "by the set `cached` it does not take it up to 50\u{202f}000 rows (50.0 %), too late (up to 25.0 times",
@@ -311,7 +353,8 @@ mod tests {
         let said = |planned, most: f64| {
             let before = vec![(10.0, 0.1), (20_000.0, 4.0), (50_000.0, 10.0)];
             let after = vec![(10.0, most), (20_000.0, most), (50_000.0, most)];
-            Turn { before, after, planned: vec![("now", planned)], ..turn(Crossing::Never) }.sentence(TRIED)
+            let turn = Turn { before, after, ..turn(Crossing::Never) };
+            Turn { planned: vec![by(&turn, "now", planned)], ..turn }.sentence(TRIED)
         };
         let near = said(Planned::From(40_000), 20.0);
         let end = "from 40\u{202f}000 rows (40.0 %) on, about right, but at 50\u{202f}000 rows (50.0 %) its path takes \
@@ -321,6 +364,18 @@ mod tests {
         assert!(never.ends_with("does not take it up to 50\u{202f}000 rows (50.0 %), about right."), "{never}");
         let even = said(Planned::From(40_000), 11.0);
         assert!(even.ends_with(" on, about right."), "within what medians tell apart: {even}");
+    }
+
+    #[test]
+    fn a_full_scan_that_is_nowhere_the_fastest_by_more_than_noise_is_said_to_be_so_by_that_measure() {
+        // In a table of the same times it is the fastest at the most rows.
+        let turn = Turn { before: vec![(10.0, 0.1), (50_000.0, 19.3)], ..turn(Crossing::Never) };
+        let turn = Turn { after: vec![(10.0, 20.0), (50_000.0, 18.8)], ..turn };
+        let said = finding("clustered", &[turn], TRIED).unwrap().message;
+        assert!(said.contains("A full scan is nowhere the fastest path from 10 rows"), "{said}");
+        assert!(said.ends_with(". Times within 15 % or 0.05 ms count as equal."), "{said}");
+        assert!(is_even(19.3, 18.8) && is_even(1.0, 1.149) && !is_even(1.0, 1.151), "as it says");
+        assert!(is_even(0.01, 0.059) && !is_even(0.01, 0.061), "as it says");
     }
 
     #[test]

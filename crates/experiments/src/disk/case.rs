@@ -31,8 +31,9 @@ pub(super) fn measure(
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
     journal.step_of_run(&ask.what, setting.expected(&setting.workload, ask.cases_left));
+    setting.evict(&ask.plans)?;
     let (cached_before, regions) = (setting.page_cached(&ask.plans), spans(&ask.plans));
-    let mut measured = read(setting, &setting.workload, ask, machine, journal)?;
+    let mut measured = read_as_it_is(setting, &setting.workload, ask, machine, journal)?;
     if let Some(first) = measured.cases.first_mut() {
         let before = "cachestat or mincore over the region, before the reads";
         first.metrics.extend(cached_before.map(|share| reads::CACHED_BEFORE.single(before, share * 100.0)));
@@ -49,6 +50,18 @@ pub(super) fn measure(
 
 /// Reads, and keeps nothing yet.
 pub(super) fn read(
+    setting: &Setting<'_>,
+    workload: &Workload,
+    ask: Ask,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<Measured, ExperimentError> {
+    setting.evict(&ask.plans)?;
+    read_as_it_is(setting, workload, ask, machine, journal)
+}
+
+/// Reads what the page cache holds and what it does not.
+fn read_as_it_is(
     setting: &Setting<'_>,
     workload: &Workload,
     ask: Ask,

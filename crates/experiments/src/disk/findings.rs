@@ -91,7 +91,7 @@ fn is_published(workload: &Workload) -> bool {
 }
 
 /// A finding about a path, which its sentence names where there are several.
-pub(super) fn on(path: Option<&str>, mut finding: Finding) -> Finding {
+pub(crate) fn on(path: Option<&str>, mut finding: Finding) -> Finding {
     if let Some(path) = path {
         let mut letters = finding.message.chars();
         let first = letters.next().map_or_else(String::new, |first| first.to_lowercase().collect());
@@ -140,35 +140,49 @@ fn rate(measured: &Measured) -> Option<(&Case, &Metric)> {
     measured.cases.last().and_then(|case| Some((case, reads::IOPS.in_case(case)?)))
 }
 
-/// What zones say of place: the inner one, and reads in both at the same time.
-fn verdict(inner: Option<Difference>, both: Option<Difference>) -> &'static str {
+/// What zones say of place: the inner one, and reads in both at the same time. The zones are the ends of
+/// `extent`.
+fn verdict(inner: Option<Difference>, both: Option<Difference>, extent: Extent) -> String {
     use Difference::{Even, Slower, TooFewReads, WithinSpread};
+    let here = match extent {
+        Extent::Device => "on this device",
+        Extent::Part => "within the part of this device that was read",
+    };
     let is_all = |wanted: Difference| inner.into_iter().chain(both).all(|difference| difference == wanted);
     match (inner, both) {
-        (Some(Slower), _) => "Place matters on this device, so keep what is read most in the outer zone",
-        (Some(Even), Some(Slower)) => {
-            "Where a zone lies makes no difference on this device, but the way from one to the other does, so keep \
-             what is read together in one place"
-        }
-        (None | Some(WithinSpread | TooFewReads), Some(Slower)) => {
-            "Reads in both zones at the same time take longer on this device, so keep what is read together in one \
-             place"
-        }
-        _ if is_all(Even) => "Where a zone lies makes no difference on this device",
+        (Some(Slower), _) => format!("Place matters {here}, so keep what is read most in the outer zone"),
+        (Some(Even), Some(Slower)) => format!(
+            "Where a zone lies makes no difference {here}, but the way from one to the other does, so keep what is \
+             read together in one place"
+        ),
+        (None | Some(WithinSpread | TooFewReads), Some(Slower)) => format!(
+            "Reads in both zones at the same time take longer {here}, so keep what is read together in one place"
+        ),
+        _ if is_all(Even) => format!("Where a zone lies makes no difference {here}"),
         (Some(TooFewReads), _) | (_, Some(TooFewReads)) => {
             "There are too few reads to tell whether the zones differ, so repeat the run with a larger --count or a \
              longer --duration"
+                .into()
         }
         (Some(WithinSpread), _) | (_, Some(WithinSpread)) => {
-            "The zones differ by no more than their rates vary, so repeat the run with a longer --duration"
+            "The zones differ by no more than their rates vary, so repeat the run with a longer --duration".into()
         }
-        _ => "The zones differ, but not as place alone makes them",
+        _ => "The zones differ, but not as place alone makes them".into(),
     }
+}
+
+/// How much of a device the places that are compared cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it: they reach from its first block to its last.
+    Device,
+    /// A part: what lies outside may differ.
+    Part,
 }
 
 /// Whether place matters, next to the published disk where the reads are the same. `None` in an open loop: every zone
 /// then gives the rate that was asked for, however long its reads take.
-pub(super) fn zones(workload: &Workload, measured: &[(Zone, Measured)]) -> Option<Finding> {
+pub(super) fn zones(workload: &Workload, extent: Extent, measured: &[(Zone, Measured)]) -> Option<Finding> {
     if workload.rate.is_some() {
         return None;
     }
@@ -194,7 +208,7 @@ pub(super) fn zones(workload: &Workload, measured: &[(Zone, Measured)]) -> Optio
     };
     let clauses = ratios.iter().map(clause).collect::<Vec<_>>().join(" and ");
     let [inner, both] = [Zone::Inner, Zone::Both].map(|zone| against(zone).map(|(_, difference)| difference));
-    let says = verdict(inner, both);
+    let says = verdict(inner, both, extent);
     let finding = row::ANSWER_ZONES.of(format!("{says}: relative to the outer zone, a read costs {clauses}."));
     let with = |finding: Finding, (zone, ratio, _): &(Zone, f64, f64)| finding.with(zone.name(), *ratio, Unit::Ratio);
     Some(ratios.iter().fold(finding, with))
@@ -278,7 +292,7 @@ impl Arm {
 }
 
 /// How far latency spreads over places or distances, and what that says about seeks.
-pub(super) fn spread(what: &str, arm: Arm, measured: &[Measured]) -> Option<Finding> {
+pub(super) fn spread(what: &str, arm: Arm, extent: Extent, measured: &[Measured]) -> Option<Finding> {
     let mut medians: Vec<f64> =
         measured.iter().filter_map(|one| Some(one.metric(&reads::READ_LATENCY)?.median())).collect();
     sorting::by(&mut medians, f64::total_cmp);
@@ -291,10 +305,11 @@ pub(super) fn spread(what: &str, arm: Arm, measured: &[Measured]) -> Option<Find
         }
         (false, Arm::Unknown) => "repeat the run to separate seeks from noise".to_string(),
     };
+    let of = if extent == Extent::Part { " within the part that was read" } else { "" };
     let message = match (micros(least), micros(most)) {
-        (least, most) if least == most => format!("The median latency is {least} at every {what}: {says}."),
+        (least, most) if least == most => format!("The median latency is {least} at every {what}{of}: {says}."),
         (least, most) => format!(
-            "The median latency ranges from {least} to {most} over all {what}s, a factor of {}: {says}.",
+            "The median latency ranges from {least} to {most} over all {what}s{of}, a factor of {}: {says}.",
             three_digits(ratio)
         ),
     };

@@ -127,7 +127,7 @@ pub struct DiskParameters {
     pub seek_distances: bool,
     /// Reads a second in an open loop, over all workers.
     pub rate: Option<f64>,
-    /// Drop the region from the page cache first.
+    /// Drop what each case reads from the page cache before it.
     pub evict: bool,
     /// Put the buffers on huge pages, where the system grants them.
     pub huge_pages: bool,

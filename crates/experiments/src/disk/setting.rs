@@ -16,6 +16,7 @@ use serde_json::json;
 use sys::file::{Caching, witness};
 use sys::memory::Pages;
 
+use super::findings::Extent;
 use super::parameters::{DiskParameters, View, Zone};
 use super::workload::Workload;
 use crate::error::ExperimentError;
@@ -32,8 +33,8 @@ const NOWAIT_SAMPLE: u64 = 16;
 /// One path, opened and checked.
 pub(super) struct Setting<'a> {
     path: &'a Path,
-    /// Whether the run reads others too.
-    is_one_of_several: bool,
+    /// Whether the run reads others too, once each of its paths is there once.
+    pub(super) is_one_of_several: bool,
     pub(super) device: Box<dyn Device>,
     pub(super) workload: Workload,
     pub(super) view: View,
@@ -51,8 +52,7 @@ impl<'a> Setting<'a> {
         let (workload, view) = (parameters.workload(), parameters.view());
         device::check_block_size(device.as_ref(), workload.block_size as u64)?;
         let span = span(path, device.size(), &view, parameters)?;
-        let (evict, is_one_of_several) = (parameters.evict, parameters.paths.len() > 1);
-        let later = Duration::ZERO;
+        let (evict, is_one_of_several, later) = (parameters.evict, false, Duration::ZERO);
         let setting = Setting { path, is_one_of_several, device, workload, view, span, later, evict };
         setting.check()?;
         Ok(setting)
@@ -94,12 +94,20 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// Evicts when that was asked for, and looks whether what is read holds data.
+    /// Looks whether what is read holds data.
     pub(super) fn prepare(&self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
         let Some(target) = self.device.witnesses().target() else { return Ok(()) };
         let (regions, Workload { block_size, seed, .. }) = (self.regions(), self.workload);
         region::check(target, &regions, block_size, seed, journal)?;
-        for region in regions.iter().filter(|_| self.evict) {
+        Ok(())
+    }
+
+    /// Drops from the page cache what a case reads, when that was asked for. Cases may read the same blocks: what one
+    /// left there would serve the next.
+    pub(super) fn evict(&self, plans: &[ReadPlan]) -> Result<(), ExperimentError> {
+        let witnesses = self.device.witnesses();
+        let Some(target) = witnesses.target().filter(|_| self.evict) else { return Ok(()) };
+        for region in spans(plans) {
             let refused = |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.name()));
             witness::evict(target, region.offset, region.length).map_err(refused)?;
         }
@@ -112,6 +120,17 @@ impl<'a> Setting<'a> {
         let is_read = |zone: Zone| named.contains(&zone) || named.contains(&Zone::Both);
         let zones = [(Zone::Outer, self.span), (Zone::Inner, self.inner())];
         zones.into_iter().filter(|(zone, _)| is_read(*zone)).map(|(_, span)| span).collect()
+    }
+
+    /// How much of the device the places and distances cover. Zones lie at both ends of it, whatever their size.
+    pub(super) fn extent(&self) -> Extent {
+        let Span { offset, length } = self.span;
+        let behind = match &self.view {
+            View::Zones(_) => 0,
+            _ => self.device.size().saturating_sub(offset.saturating_add(length)),
+        };
+        let is_all = offset == 0 && behind < self.workload.block_size as u64;
+        if is_all { Extent::Device } else { Extent::Part }
     }
 
     /// The last zone of the device, as large as the first.
@@ -301,6 +320,21 @@ mod tests {
         let refused = refused.map(|span| span.length).unwrap_err().to_string();
         assert!(refused.starts_with("a zone is a third of what there is"), "{refused}");
         assert!(refused.ends_with("give a smaller --block-size"), "{refused}");
+    }
+
+    #[test]
+    fn what_an_offset_or_a_span_leaves_out_is_a_part_of_the_device() {
+        let extent = |parameters: DiskParameters| {
+            Setting::open(Path::new("model:ssd"), &parameters).map(|setting| setting.extent()).unwrap()
+        };
+        let sweep = || DiskParameters { sweep: Some(2), ..DiskParameters::default() };
+        let zones = || DiskParameters { zones: vec![Zone::Outer, Zone::Inner], ..DiskParameters::default() };
+        let (span, offset) = (Some(Size(64 << 20)), Size(64 << 20));
+        assert_eq!([sweep(), zones()].map(extent), [Extent::Device; 2]);
+        let parts = [DiskParameters { span, ..sweep() }, DiskParameters { offset, ..sweep() }];
+        assert_eq!(parts.map(extent), [Extent::Part; 2]);
+        assert_eq!(extent(DiskParameters { span, ..zones() }), Extent::Device, "they lie at its two ends");
+        assert_eq!(extent(DiskParameters { offset, ..zones() }), Extent::Part);
     }
 
     #[test]

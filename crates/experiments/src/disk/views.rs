@@ -125,7 +125,7 @@ fn zones(
         }
         measured.push((*zone, one));
     }
-    let mut found: Vec<Finding> = findings::zones(workload, &measured).into_iter().collect();
+    let mut found: Vec<Finding> = findings::zones(workload, setting.extent(), &measured).into_iter().collect();
     if let Some(disk) = setting.device.describe().disk {
         found.extend(findings::model_against_published(workload, &measured));
         found.extend(findings::outer_half(disk.outer_part(0.5, block)));
@@ -163,7 +163,8 @@ fn sweep(
         place.keep(journal)?;
         measured.push(place);
     }
-    report(setting, findings::spread("place", Arm::of(&setting.device.describe()), &measured), journal);
+    let arm = Arm::of(&setting.device.describe());
+    report(setting, findings::spread("place", arm, setting.extent(), &measured), journal);
     Ok(true)
 }
 
@@ -216,7 +217,8 @@ fn seek_distances(
         }
         measured.push(one);
     }
-    report(setting, findings::spread("distance", Arm::of(&setting.device.describe()), &measured), journal);
+    let arm = Arm::of(&setting.device.describe());
+    report(setting, findings::spread("distance", arm, setting.extent(), &measured), journal);
     Ok(true)
 }
 

@@ -83,14 +83,16 @@ fn found_tables(found: &Found, journal: &mut dyn Journal) {
     let scans = || found.cases.iter().filter(|one| matches!(one.table, Table::Found(_)));
     let by_cost = |one: &&Measured, other: &&Measured| one.lio.total_cmp(&other.lio);
     let (Some(least), Some(most)) = (scans().min_by(by_cost), scans().max_by(by_cost)) else { return };
+    let (tables, costs, these) = match scans().count() {
+        1 => ("the table", String::new(), "this is a cost"),
+        _ => ("the tables", format!(" to {} ({})", format_nanos(most.lio), most.table), "these are costs"),
+    };
     journal.find(row::ANSWER_STANDBY.of(format!(
-        "A logical I/O of a full scan of the tables that {} has costs {} ({}) to {} ({}): these are costs of this \
-             processor, memory and build, not of another machine's.",
+        "A logical I/O of a full scan of {tables} that {} has costs {} ({}){costs}: {these} of this processor, memory \
+             and build, not of another machine's.",
         found.name,
         format_nanos(least.lio),
-        least.table,
-        format_nanos(most.lio),
-        most.table
+        least.table
     )));
 }
 

@@ -115,7 +115,8 @@ fn physical(
 /// Why direct reads of this many bytes have no physical cost: some file systems accept direct I/O and answer from
 /// memory. `None` where the kernel counted the bytes as fetched or counts nothing here, and where nothing was read.
 pub(super) fn not_from_storage(asked: u64, counts: AuditCounts) -> Option<Finding> {
-    let evidence = Evidence { caching: Caching::Direct, issued: asked, counts, stored: Stored::default(), layer: None };
+    let (caching, stored) = (Caching::Direct, Stored::default());
+    let evidence = Evidence { caching, issued: asked, block_size: None, counts, stored, layer: None };
     let verdict = evidence.verdict();
     let message = || {
         format!(

@@ -9,6 +9,7 @@ use subjects::round_trip::Pass;
 use sys::file::Caching;
 
 use super::layout::Requests;
+use crate::disk;
 use crate::reading::Measured;
 
 /// Mean or tail of the first touch over the second from which a volume is called lazily loaded.
@@ -18,11 +19,13 @@ const LAZY_TAIL: f64 = 10.0;
 /// Fewest first reads from which anything is concluded: below, one slow read is the whole result.
 const FIRST_READS_MIN: u64 = 16;
 
-/// Which levels served reads whose tier is mixed.
+/// Which levels served reads whose tier is mixed, and reads whose tier is unknown.
 const MIXED: &str = "mixed: storage served only some of the reads";
+const UNCLEAR: &str = "and which level served the reads is not clear";
 
-/// The sentences for one path.
-pub(super) fn report(path: &str, measured: &[(Pass, u64, Measured)]) -> Vec<Finding> {
+/// The sentences for one path, each of which names it where it is one of several.
+pub(super) fn report(path: &str, is_one_of_several: bool, measured: &[(Pass, u64, Measured)]) -> Vec<Finding> {
+    let among = is_one_of_several.then_some(path);
     let of =
         |pass: Pass| measured.iter().find(|(this, blocks, _)| *this == pass && *blocks == 1).map(|(_, _, one)| one);
     let latency = |pass: Pass| of(pass)?.metric(&reads::READ_LATENCY).map(|metric| metric.statistics);
@@ -31,30 +34,34 @@ pub(super) fn report(path: &str, measured: &[(Pass, u64, Measured)]) -> Vec<Find
     let verdict = of(Pass::PageCached).and_then(|pass| pass.verdict.as_ref());
     let cached = cached.map(|latency| Cached {
         median: latency.median,
-        is_mixed: verdict.is_some_and(|verdict| matches!(verdict.tier, Tier::Mixed { .. })),
+        doubt: verdict.and_then(|verdict| match verdict.tier {
+            Tier::Mixed { .. } => Some(MIXED),
+            Tier::Unknown => Some(UNCLEAR),
+            Tier::PageCache | Tier::Storage | Tier::NeverWritten => None,
+        }),
     });
     if let (Some(again), Some(hot)) = (of(Pass::StorageCached), latency(Pass::StorageCached)) {
         // Where a cache of this host answered the second time, the first says nothing of the storage.
         let first = latency(Pass::FirstTouch).filter(|_| again.is_of_device());
-        let first = first.and_then(|first| first_touch(first, hot));
-        let all = [tier(path, again, hot), published(hot, cached, again), first];
+        let first = first.and_then(|first| first_touch(first, hot)).map(|finding| disk::on(among, finding));
+        let all = [tier(path, again, hot), published(among, hot, cached, again), first];
         all.into_iter().flatten().collect()
-    } else if let Some(Cached { median, is_mixed }) = cached {
+    } else if let Some(Cached { median, doubt }) = cached {
         let takes = micros(median);
-        vec![row::ANSWER_ROUNDTRIP.of(match is_mixed {
-            true => format!("One block of {path} in the page-cached pass takes {takes}, {MIXED}."),
-            false => format!("One block of {path} from the page cache takes {takes}: memory, not storage."),
+        vec![row::ANSWER_ROUNDTRIP.of(match doubt {
+            Some(doubt) => format!("One block of {path} in the page-cached pass takes {takes}, {doubt}."),
+            None => format!("One block of {path} from the page cache takes {takes}: memory, not storage."),
         })]
     } else {
         Vec::new()
     }
 }
 
-/// What a block takes in the page-cached pass, in µs, and whether the page cache served only a part of the reads.
+/// What a block takes in the page-cached pass, in µs, and why that is not the time of the page cache alone.
 #[derive(Clone, Copy)]
 struct Cached {
     median: f64,
-    is_mixed: bool,
+    doubt: Option<&'static str>,
 }
 
 fn micros(value: f64) -> String {
@@ -82,18 +89,19 @@ fn tier(path: &str, again: &Measured, hot: Statistics) -> Option<Finding> {
     Some(row::ANSWER_ROUNDTRIP.of(message))
 }
 
-fn published(hot: Statistics, cached: Option<Cached>, again: &Measured) -> Option<Finding> {
+fn published(among: Option<&str>, hot: Statistics, cached: Option<Cached>, again: &Measured) -> Option<Finding> {
     if again.verdict.as_ref().is_none_or(|verdict| verdict.tier != Tier::Storage) {
         return None;
     }
     let published = roundtrip::PAGE_CACHE.value;
-    let cached = cached.map_or(String::new(), |Cached { median, is_mixed }| match is_mixed {
-        true => format!("; a block in the page-cached pass took {}, {MIXED}", micros(median)),
-        false => format!("; the published page cache took {published} µs, this one {}", micros(median)),
+    let cached = cached.map_or(String::new(), |Cached { median, doubt }| match doubt {
+        Some(doubt) => format!("; a block in the page-cached pass took {}, {doubt}", micros(median)),
+        None => format!("; the published page cache took {published} µs, this one {}", micros(median)),
     });
+    let that = among.map_or("that".into(), |path| format!("as long as a block of {path} read again"));
     let (san, nfs) = (roundtrip::SAN.value / hot.median, roundtrip::NFS.value / hot.median);
     let message = format!(
-        "The published SAN took {} times that, the published NFS {} times{cached}.",
+        "The published SAN took {} times {that}, the published NFS {} times{cached}.",
         three_digits(san),
         three_digits(nfs)
     );

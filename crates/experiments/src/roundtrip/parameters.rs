@@ -17,7 +17,8 @@ pub(super) const BLOCKS_PER_READ: [u64; 3] = [1, 8, 128];
 pub struct RoundtripParameters {
     /// Devices: files, block devices, and words of `device::DEVICES`.
     pub paths: Vec<PathBuf>,
-    /// Blocks read singly; the multi-block passes read as many in fewer requests, but at least 16 of them.
+    /// Blocks read singly; the multi-block passes read as many in fewer requests, but at least 16 of them, or below 16
+    /// blocks that many.
     pub blocks: u64,
     /// Bytes a block.
     pub block_size: Size,

@@ -16,6 +16,7 @@ use sys::read::{MethodRow, method};
 use super::findings;
 use super::layout::{Layout, Requests};
 use super::parameters::RoundtripParameters;
+use crate::disk;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
@@ -84,13 +85,16 @@ impl<'a> Trip<'a> {
         }
     }
 
-    /// Measures the passes. ^C ends it after the one under way, which is not kept. Gives whether any is kept.
-    pub(super) fn run(&self, journal: &mut dyn Journal) -> Result<bool, ExperimentError> {
+    /// Measures the passes. ^C ends it after the one under way, which is not kept. Gives whether any is kept. Where the
+    /// path is one of several, each sentence names it.
+    pub(super) fn run(&self, is_one_of_several: bool, journal: &mut dyn Journal) -> Result<bool, ExperimentError> {
         let witnesses = self.device.witnesses();
+        let name_among_several = is_one_of_several.then(|| self.path());
         match &witnesses {
             Witnesses::Kernel { target, .. } => self.look_at(target, journal),
             Witnesses::Absent(device) => {
-                journal.find(findings::absent_page_cached(device.no_page_cache));
+                let absent = findings::absent_page_cached(device.no_page_cache);
+                journal.find(disk::on(name_among_several.as_deref(), absent));
             }
         }
         let mut measured = Vec::new();
@@ -107,7 +111,7 @@ impl<'a> Trip<'a> {
         if let Some(target) = witnesses.target() {
             self.check_content(target, journal)?;
         }
-        journal.find_all(findings::report(&self.path(), &measured));
+        journal.find_all(findings::report(&self.path(), is_one_of_several, &measured));
         Ok(true)
     }
 

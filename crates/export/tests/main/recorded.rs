@@ -141,6 +141,28 @@ fn the_sql_over_a_recording_gives_its_profile_to_the_nanosecond() {
 }
 
 #[test]
+fn a_session_that_waits_for_two_others_within_a_second_has_its_time_once_in_all() {
+    if !has("duckdb") {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let mut folder = Folder::open(place.path()).unwrap();
+    let mut sums = Sums::new(BEGIN, Parameters::new(), SumsSettings::default());
+    for look in 1..=400_i64 {
+        let waiting = sample(7, look, Some("Lock:tuple"));
+        sums.look(BEGIN + look * 50_000, Ticks::from_micros(50_000), &[waiting]);
+        // Each second has an answer that names the one, and an answer that names the other.
+        if look % 10 == 5 {
+            sums.blocking(&[(7, vec![if look % 20 == 5 { 1 } else { 2 }])]);
+        }
+    }
+    write(&mut folder, sums.take(BEGIN + 20_000_000));
+    let blockers = rows(place.path(), "recorded-blockers");
+    let waited: Vec<f64> = blockers.iter().map(|row| row[5].parse::<f64>().unwrap() / 1e9).collect();
+    assert!(waited.len() == 2 && waited.iter().all(|seconds| (9.5..10.5).contains(seconds)), "{blockers:?}");
+}
+
+#[test]
 fn every_query_over_recordings_runs_where_there_is_one_look_alone() {
     if !has("duckdb") {
         return;

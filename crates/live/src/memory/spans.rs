@@ -50,11 +50,11 @@ impl Spans {
         }
     }
 
-    /// Copies what has changed since the last time: an entry says by its count of changes whether it has.
-    pub(super) fn copy(&mut self, mapping: &SharedMapping, processes: &[Process]) -> io::Result<()> {
-        let beyond = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    /// Copies what has changed since the last time: an entry says by its count of changes whether it has. Says whether
+    /// all of it is in the mapping.
+    pub(super) fn copy(&mut self, mapping: &SharedMapping, processes: &[Process]) -> bool {
         for (at, process) in processes.iter().enumerate() {
-            let wait = mapping.word(process.wait).ok_or_else(beyond)?;
+            let Some(wait) = mapping.word(process.wait) else { return false };
             let place = self.waits[at];
             self.bytes[place..place + size_of::<u32>()].copy_from_slice(&wait.to_le_bytes());
             let changes = || mapping.word(process.entry + offset::CHANGES as u64).map(u32::cast_signed);
@@ -65,11 +65,11 @@ impl Spans {
                 }
                 let place = self.entries[at];
                 if !mapping.copy(process.entry, &mut self.bytes[place..place + ENTRY_BYTES]) {
-                    return Err(beyond());
+                    return false;
                 }
             }
         }
-        Ok(())
+        true
     }
 
     /// Room for what one call reads: the parts that hold what all these processes show.

@@ -282,6 +282,23 @@ fn the_names_of_18_are_those_that_the_server_gives() {
     names_are_those_of(18);
 }
 
+#[test]
+fn a_process_in_a_part_of_the_shared_memory_that_is_not_mapped_does_not_keep_the_others_from_being_read() {
+    let Some(server) = server(15) else { return };
+    let (_sampler, mut memory) = samplers(&server);
+    if !memory.is_mapped() {
+        return println!("skipped: the server's memory cannot be mapped");
+    }
+    // It stands for the other part: it can be read by a call, and is not in the mapping.
+    let elsewhere = memory.variables.entry & !0xfff;
+    memory.processes.push(Process::new(1, elsewhere, elsewhere));
+    memory.lay_out();
+    memory.read().unwrap();
+    assert!(!memory.is_mapped());
+    let shows_itself = |(at, process): (usize, &Process)| memory.entry(at).process() == process.number;
+    assert!(memory.processes.iter().enumerate().any(shows_itself), "{:?}", memory.processes);
+}
+
 /// What a minor version added, and the servers before it do not know.
 const ADDED: [&str; 1] = ["IPC:WalReceiverUpstreamCatchup"];
 

@@ -9,7 +9,7 @@ use profile::event::Ticks;
 use profile::source::sampled::{Traced, TracedRead};
 use server::ServerFacts;
 use sys::process::ShortSlice;
-use sys::tracepoint::{Batch, NoTracing, TraceRecord, Tracer, monotonic_nanos};
+use sys::tracepoint::{Batch, NoTracing, TraceRecord, Tracer};
 use sys::watchpoint::since_1970;
 
 use super::events::{self, By, FORK, Starts};
@@ -28,23 +28,19 @@ const BATCH_LARGE: usize = 20_000;
 /// Most reads, and most requests, that wait to be taken: those of several seconds.
 const WAITING_MAX: usize = 1 << 20;
 
-/// The moment of the wall clock, in µs since 1970, at a moment of the monotonic one, in ns.
+/// The wall clock, in µs since 1970, at moments of the monotonic one, in ns: it is this far ahead, in ns.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
-    wall: i64,
-    nanos: u64,
-    /// How far the one was ahead of the other then, in ns.
     ahead: i64,
 }
 
 impl Clock {
     fn micros(self, nanos: u64) -> i64 {
-        self.wall + (nanos.cast_signed() - self.nanos.cast_signed()) / 1_000
+        nanos.cast_signed().saturating_add(self.ahead).div_euclid(1_000)
     }
 
     /// The same where the wall clock is this far ahead now: it may have been set.
     fn set_to(&mut self, ahead: i64) {
-        self.wall = self.wall.saturating_add(ahead.saturating_sub(self.ahead) / 1_000);
         self.ahead = ahead;
     }
 }
@@ -88,16 +84,16 @@ impl Found {
 }
 
 impl Follower {
-    /// Opens the tracepoints for the server of this session; `wall` is the wall clock now, in µs since 1970. `Err`
-    /// holds the reason why there are none, which is no failure. `by` says by what it reads.
-    pub(crate) fn open(facts: &ServerFacts, is_local: bool, wall: i64, by: By) -> Result<Follower, String> {
+    /// Opens the tracepoints for the server of this session. `Err` holds the reason why there are none, which is no
+    /// failure. `by` says by what it reads.
+    pub(crate) fn open(facts: &ServerFacts, is_local: bool, by: By) -> Result<Follower, String> {
         if !is_local {
             return Err("the server runs on another machine".into());
         }
         if facts.process == 0 {
             return Err("nothing is sent".into());
         }
-        let clock = Clock { wall, nanos: monotonic_nanos(), ahead: since_1970() };
+        let clock = Clock { ahead: since_1970() };
         let postmaster = postmaster(facts.process, &facts.user)?;
         let program = sys::process::name(postmaster).unwrap_or_default();
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
@@ -287,12 +283,12 @@ mod tests {
 
     #[test]
     fn reads_are_placed_by_the_wall_clock_as_it_is_now() {
-        let mut clock = Clock { wall: 1_000_000, nanos: 5_000, ahead: 7_000_000 };
-        assert_eq!(clock.micros(8_000), 1_000_003);
+        let mut clock = Clock { ahead: 1_000_000_000 };
+        assert_eq!(clock.micros(8_999), 1_000_008);
         // Set forward by a second, and then back by two.
-        clock.set_to(1_007_000_000);
-        assert_eq!(clock.micros(8_000), 2_000_003);
-        clock.set_to(-993_000_000);
-        assert_eq!(clock.micros(8_000), 3);
+        clock.set_to(2_000_000_000);
+        assert_eq!(clock.micros(8_000), 2_000_008);
+        clock.set_to(0);
+        assert_eq!(clock.micros(8_000), 8);
     }
 }

@@ -7,7 +7,7 @@ use profile::event::Merge;
 use profile::source::sampled::{AwaitedRead, Traced};
 use profile::tables::read_tiers::ByTier;
 use server::{ServerError, ServerFacts, Session, Statements};
-use sys::watchpoint::since_1970;
+use sys::watchpoint;
 
 use super::events::By;
 use super::follower::Follower;
@@ -17,6 +17,9 @@ use crate::burden::until_asked_again;
 
 /// How often the server is asked, at most.
 const ASKED_EVERY: Duration = Duration::from_millis(500);
+
+/// How often a moment is read by two clocks.
+const READINGS: u32 = 5;
 
 /// The first version that reads by other means than its backends' own calls, and which it is set to.
 const WITH_METHODS: u32 = 18;
@@ -29,10 +32,8 @@ pub(crate) struct TracedServer {
     /// `None` once it has ended; `Err` holds the reason why there is none.
     follower: Result<Option<Follower>, String>,
     relations: Relations,
-    /// The wall clock at a moment, in µs since 1970. That of a server on this machine is the same.
+    /// A moment, and the same by the clock of the reads.
     clock: (Instant, i64),
-    /// How far it was ahead of the monotonic one then, in ns.
-    ahead: i64,
     /// Whether the server is asked which sessions wait for reads of others.
     shows_requests: bool,
     /// Whether the kernel does not count all records that it loses.
@@ -49,14 +50,13 @@ pub(crate) struct TracedServer {
 }
 
 impl TracedServer {
-    /// Nothing is traced yet; the wall clock at a moment, in µs since 1970.
-    pub(crate) fn new(clock: (Instant, i64)) -> TracedServer {
+    /// Nothing is traced yet.
+    pub(crate) fn new() -> TracedServer {
         let follower = Err("nothing is sent".into());
         TracedServer {
             follower,
             relations: Relations::default(),
-            clock,
-            ahead: since_1970(),
+            clock: moment(),
             shows_requests: false,
             misses_last_losses: false,
             misses_rings: false,
@@ -75,9 +75,8 @@ impl TracedServer {
         let has_methods = session.facts().major() >= WITH_METHODS;
         let method = if has_methods { session.text(METHOD, Some(WORKER))? } else { None };
         self.shows_requests = shows_requests(method.as_deref(), session.facts());
-        let wall = self.at(Instant::now());
         let by = if method.as_deref() == Some(RING) { By::Ring } else { By::Calls };
-        self.follower = Follower::open(session.facts(), is_local, wall, by).map(Some);
+        self.follower = Follower::open(session.facts(), is_local, by).map(Some);
         self.misses_rings = matches!(&self.follower, Ok(Some(follower)) if by == By::Ring && !follower.sees_rings());
         self.misses_last_losses = matches!(&self.follower, Ok(Some(follower)) if !follower.counts_last_losses());
         Ok(())
@@ -93,13 +92,14 @@ impl TracedServer {
         self.at(Instant::now())
     }
 
-    /// A moment in µs since 1970, by the wall clock as it is now: where it was set, so was that of the server.
+    /// A moment in µs since 1970, by the wall clock as it is now, which that of a server on this machine is: where the
+    /// one was set, so was the other.
     fn at(&self, moment: Instant) -> i64 {
-        let (then, wall) = self.clock;
-        let wall = wall.saturating_add(since_1970().saturating_sub(self.ahead) / 1_000);
-        let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+        let (then, clock) = self.clock;
+        let nanos = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
         let (later, earlier) = (moment.saturating_duration_since(then), then.saturating_duration_since(moment));
-        wall.saturating_add(micros(later)).saturating_sub(micros(earlier))
+        let monotonic = clock.saturating_add(nanos(later)).saturating_sub(nanos(earlier));
+        monotonic.saturating_add(watchpoint::since_1970()).div_euclid(1_000)
     }
 
     /// What was traced until this look, with its moment in µs since 1970; `None` where nothing is traced.
@@ -228,6 +228,17 @@ impl TracedServer {
     }
 }
 
+/// A moment, and the same by the clock of the reads, in ns.
+fn moment() -> (Instant, i64) {
+    let read = || {
+        let (before, moment, after) = (watchpoint::now(), Instant::now(), watchpoint::now());
+        (after - before, moment, (before + (after - before) / 2).cast_signed())
+    };
+    // Of several readings the one in which the thread lost its processor for the shortest time.
+    let (_, moment, clock) = (1..READINGS).map(|_| read()).fold(read(), Ord::min);
+    (moment, clock)
+}
+
 /// Whether a server that reads by this method shows our role its requests under way. Another role would be refused them
 /// twice a second, and each refusal is an error in the server's log.
 fn shows_requests(method: Option<&str>, facts: &ServerFacts) -> bool {
@@ -262,6 +273,7 @@ impl TracingQuestion {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::{SystemTime, UNIX_EPOCH};
 
     use server::{Address, Limits};
 
@@ -269,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_server_each_of_whose_looks_is_a_query_is_asked_about_its_reads_twice_a_second_at_most() {
-        let mut tracing = TracedServer::new((Instant::now(), 0));
+        let mut tracing = TracedServer::new();
         tracing.relations.want(vec!["base/5/1".into()]);
         assert!(tracing.question().is_some());
         assert!(tracing.question().is_none(), "the next look follows 20 ms later");
@@ -291,6 +303,19 @@ mod tests {
     }
 
     #[test]
+    fn a_moment_is_the_servers_own_and_not_behind_it_by_the_time_that_it_took_to_begin() {
+        let wall = || {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+            i64::try_from(since.as_micros()).unwrap()
+        };
+        let tracing = TracedServer::new();
+        let (before, now, after) = (wall(), tracing.now(), wall());
+        assert!((before - 5..=after + 5).contains(&now), "{before} to {after}: {now}");
+        let a_second_ago = Instant::now().checked_sub(Duration::from_secs(1)).unwrap();
+        assert!((before - 1_000_005..=wall() - 999_995).contains(&tracing.at(a_second_ago)));
+    }
+
+    #[test]
     fn a_role_that_may_not_see_requests_under_way_does_not_fill_the_servers_log_with_refusals() {
         let address = Address::parse("postgres://me@localhost/shop").unwrap();
         let recorder = (Statements::default(), 18);
@@ -303,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_server_of_an_older_version_that_comes_back_in_the_place_of_another_is_not_asked_what_it_does_not_know() {
-        let mut tracing = TracedServer::new((Instant::now(), 0));
+        let mut tracing = TracedServer::new();
         let address = Address::parse("postgres://me@localhost/shop").unwrap();
         let asks = [18, 17].map(|major| {
             let recorder = (Statements::default(), major);

@@ -34,7 +34,9 @@ impl Watch {
         self.try_memory_again();
         let mut of_memory = self.look_at_memory(texts);
         let of_server = if of_memory.is_none() { self.ask(texts)? } else { None };
-        if of_server.is_some() && self.memory.is_ok() && has_hidden(&self.samples) {
+        let hidden = of_server.as_ref().map_or(0, |_| count_hidden(&self.samples));
+        self.hidden = self.hidden.max(hidden);
+        if hidden > 0 && self.memory.is_ok() {
             // Memory shows what the server hides from our role.
             of_memory = self.look_at_memory(texts);
             if of_memory.is_none() {
@@ -71,7 +73,8 @@ impl Watch {
         if !has_waits {
             self.blocking.clear();
         }
-        self.hear(look.at);
+        // A statement that a look shows may have ended before its middle.
+        self.hear(look.begun);
         let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= self.blocking_every) && self.sampler.is_some();
         let waits = (is_due && has_waits && !self.rest_is_next).then(|| LockWaits::of(&self.samples));
         self.ask_further(waits)
@@ -99,9 +102,9 @@ impl Watch {
     }
 }
 
-/// Whether the server shows of a session only that it is there.
-fn has_hidden(samples: &[Sample]) -> bool {
-    samples.iter().any(|sample| sample.state == State::Hidden)
+/// How many sessions there are of which the server shows only that they are there.
+fn count_hidden(samples: &[Sample]) -> u64 {
+    samples.iter().filter(|sample| sample.state == State::Hidden).count() as u64
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use serde_json::json;
 use sys::host;
 use sys::process::process_cpu;
 
+use super::lost_time::ticks;
 use super::settings::CLOSED_WITHIN;
 use super::{Times, Watch};
 use crate::active_time::ActiveTime;
@@ -162,11 +163,13 @@ impl Watch {
             rate_asked: self.rate_cut().map(|(asked, _)| asked),
             level: self.level(closing.counters.as_ref()),
             db_time: closing.db_time,
+            hidden: self.hidden,
             counters: closing.counters.and_then(Result::ok),
             relations: self.tracing.names().clone(),
             block_bytes: self.facts.block_bytes,
             buffer_bytes: self.facts.buffer_bytes,
             own,
+            own_before: ticks(self.begun.own_before),
             stolen: stolen.filter(|_| self.processors.is_ok()),
             // Its processes are seen, so that it runs here.
             cores: self.processors.as_ref().ok().map(|()| host::allowed_cpus().len() as u64),
@@ -282,6 +285,15 @@ mod tests {
         let closing = watch.close();
         assert_eq!(closing.db_time, Some(Ok(Ticks::from_micros(2_500_000))));
         assert_eq!(closing.counters, Some(Ok(counted)), "nor in what it counts");
+    }
+
+    #[test]
+    fn what_the_server_worked_for_our_session_before_its_account_was_read_is_known_to_come_into_it_later() {
+        let mut watch = watch();
+        watch.begin(Ok(ActiveTime::sample(10.0)));
+        let waited = watch.sampler.as_mut().unwrap().session().waited();
+        assert!(waited > Duration::ZERO);
+        assert_eq!(watch.observed(Closing::default()).own_before, ticks(waited));
     }
 
     #[test]

@@ -117,6 +117,8 @@ impl Watch {
         {
             self.begun.counters = counters;
         }
+        // To open it took the server its time, which comes into the account as that of the session before did.
+        self.begun.own_before += sampler.session().waited();
         self.sampler = Some(sampler);
     }
 }
@@ -161,6 +163,18 @@ mod tests {
             watch.begun.counters.is_ok()
         };
         assert_eq!((is_found(true), is_found(false)), (true, false));
+    }
+
+    #[test]
+    fn what_the_server_works_to_open_a_further_session_may_come_into_its_account_too() {
+        let mut watch = watch();
+        watch.tell(Box::new(Wanting::default()));
+        let before = watch.begun.own_before;
+        let sampler = SqlSampler::rehearsal(&watch.address, (Statements::default(), 18)).unwrap();
+        watch.take_session(sampler);
+        let waited = watch.sampler.as_mut().unwrap().session().waited();
+        assert!(waited > Duration::ZERO);
+        assert_eq!(watch.begun.own_before, before + waited);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ranked::{Ranked, is_ranked};
+use super::ranked::{Ranked, is_between, is_ranked};
 use crate::case::{Case, Parameters};
-use crate::schema::calibrate::{parameters as plan, what_would_help};
+use crate::schema::calibrate::{BETWEEN, parameters as plan, what_would_help};
 use crate::schema::lio::parameters::SUBJECT;
 use crate::sorting;
 
@@ -158,10 +158,15 @@ fn pair_without<'a>(before: &'a [Case], after: &'a [Case], changes: Vec<Change>,
 }
 
 /// The parameters without those that are set aside, as one text in which their order does not matter. A database that
-/// was updated has its former name, and a set whose name is a rank has its constants in place of it. `None` where these
-/// are not known: then nothing tells which set of another run it is. A remedy has what would help behind all others.
+/// was updated has its former name, the set between the states has one of its two names, and a set whose name is a rank
+/// has its constants in place of it. `None` where these are not known: then nothing tells which set of another run it
+/// is. A remedy has what would help behind all others.
 fn reduced(parameters: &Parameters, changes: &[Change], updates: &[Update], ranked: &Ranked) -> Option<String> {
-    let constants = if is_ranked(parameters) { Some(ranked.constants(parameters)?.to_string()) } else { None };
+    let set = if is_ranked(parameters) {
+        Some(ranked.constants(parameters)?.to_string())
+    } else {
+        is_between(parameters).then(|| BETWEEN.to_string())
+    };
     let is_set_aside = |name: &str| changes.iter().any(|change| change.parameter == name);
     let kept = parameters.iter().filter(|(name, _)| !is_set_aside(name) && !is_outcome(parameters, name));
     let text = |name: &str, value: &Value| {
@@ -171,7 +176,7 @@ fn reduced(parameters: &Parameters, changes: &[Change], updates: &[Update], rank
     let mut kept: Vec<(&String, String)> = kept.map(|(name, value)| (name, text(name, value))).collect();
     sorting::ascending(&mut kept);
     // As a list of JSON texts no name or value can be mistaken for the border between two.
-    let texts = kept.into_iter().flat_map(|(name, value)| [name.clone(), value]).chain(constants);
+    let texts = kept.into_iter().flat_map(|(name, value)| [name.clone(), value]).chain(set);
     Some(Value::from(texts.chain(remedy(parameters)).collect::<Vec<_>>()).to_string())
 }
 
@@ -183,8 +188,9 @@ fn remedy(parameters: &Parameters) -> Option<String> {
 }
 
 /// Whether a parameter is what the run found and not what it was asked: the best depth and how it is read, the tier,
-/// the huge pages that the kernel had, the plans that a planner takes and how they were judged, the rank of a set, and
-/// the offset of the inner zone or of a place of a sweep, which follows from the sizes of the device and of a block.
+/// the huge pages that the kernel had, the plans that a planner takes and how they were judged, the rank of a set and
+/// whether one is safe, and the offset of the inner zone or of a place of a sweep, which follows from the sizes of the
+/// device and of a block.
 fn is_outcome(parameters: &Parameters, name: &str) -> bool {
     use crate::schema::disk::parameters as place;
     use crate::schema::{ladder::parameters as rung, roundtrip::parameters as pass};
@@ -195,7 +201,7 @@ fn is_outcome(parameters: &Parameters, name: &str) -> bool {
         || is_placed && name == place::OFFSET.name
         || [rung::HUGE_BYTES.name, pass::TIER.name].contains(&name)
         || FOUND_OF_PLANS.contains(&name)
-        || name == plan::CONSTANTS.name && is_ranked(parameters)
+        || name == plan::CONSTANTS.name && (is_ranked(parameters) || is_between(parameters))
         || name == plan::VERDICT.name && !is_verdict_on_bounds(parameters)
 }
 

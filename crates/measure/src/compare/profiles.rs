@@ -35,6 +35,12 @@ pub struct ProfileComparison {
     /// Whether the profiles are kept ones, whose documents hold no spread of the executions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lacks_spread: bool,
+    /// The source of both profiles as a run document names it; `None` of traces. Words of the page depend on it.
+    #[serde(skip)]
+    pub source: Option<String>,
+    /// Whether conditions were given that no call and no wait of either side passes.
+    #[serde(skip)]
+    pub passes_nothing: bool,
     /// What each profile warns of: its figures carry it into the comparison.
     pub warnings: (Vec<Finding>, Vec<Finding>),
 }

@@ -1,5 +1,5 @@
-//! Sets of a calibration whose name is a rank: in another run, the name stands for another set. Their constants tell
-//! which is which.
+//! Sets of a calibration that another run may call otherwise. Where a name is a rank, it stands for another set there,
+//! and the constants tell which is which. The set between the states has one of two names.
 
 use std::collections::HashMap;
 
@@ -27,6 +27,11 @@ impl Ranked {
 /// Whether a case is of a set whose name is a rank.
 pub(super) fn is_ranked(parameters: &Parameters) -> bool {
     text(parameters, plan::CONSTANTS.name).starts_with(calibrate::RANKED)
+}
+
+/// Whether a case is of the set between the states, which is called safe where it harmed no query.
+pub(super) fn is_between(parameters: &Parameters) -> bool {
+    [calibrate::BETWEEN, calibrate::SAFE].contains(&text(parameters, plan::CONSTANTS.name))
 }
 
 /// The state and the name of the set that a case is of, where the name is a rank.

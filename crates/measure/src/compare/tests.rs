@@ -369,6 +369,24 @@ fn sets_that_have_only_the_rank_in_common_are_not_held_against_each_other_and_th
 }
 
 #[test]
+fn the_set_between_the_states_is_one_set_also_where_one_run_calls_it_safe() {
+    let run = |name: &str| {
+        let of_part = |part: &str| {
+            let parameters = [("part", json!(part)), ("state", json!("cached")), ("constants", json!(name))];
+            case_of(&parameters, vec![calibrate::RATIO.single("t", 0.5)])
+        };
+        run_of([of_part("set"), of_part("query")].into())
+    };
+    let comparison = compare(&run("between"), &run("safe"));
+    assert!(comparison.only_before.is_empty() && comparison.only_after.is_empty(), "{comparison:?}");
+    assert!(comparison.changes.is_empty(), "its cases are paired and not set aside: {comparison:?}");
+    let named = Change { parameter: "constants".into(), before: Some(json!("between")), after: Some(json!("safe")) };
+    let outcomes: Vec<&[Change]> = comparison.cases.iter().map(|case| case.outcomes.as_slice()).collect();
+    assert_eq!(outcomes, [std::slice::from_ref(&named); 2]);
+    assert!(compare(&run("safe"), &run("safe")).cases.iter().all(|case| case.outcomes.is_empty()));
+}
+
+#[test]
 fn the_time_of_a_plan_that_was_ended_is_not_held_against_one_that_was_measured() {
     let run = |verdict: &str, ended: Option<&str>| {
         let mut query = case_of(&[("query", json!("orders")), ("verdict", json!(verdict))], Vec::new());

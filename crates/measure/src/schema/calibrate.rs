@@ -101,6 +101,11 @@ pub const SET_CONSTANTS: [&str; 5] =
 /// name stands for another set.
 pub const RANKED: &str = "tried-";
 
+/// The set between the states, and its name where it harmed no query in any of them: both name one set.
+pub const BETWEEN: &str = "between";
+/// The same where it harms in no state.
+pub const SAFE: &str = "safe";
+
 /// What would help, of the words of a remedy on it: behind the step and the figures by which it was found, which differ
 /// from run to run.
 pub fn what_would_help(remedy: &str) -> &str {

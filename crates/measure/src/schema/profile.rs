@@ -236,6 +236,9 @@ findings! {
 /// has this name already.
 pub const OTHER_SESSIONS: &str = "other sessions";
 
+/// A session that no line names; ` (2)` and so on follows where an earlier one is not named either.
+pub const UNNAMED_SESSION: &str = "unnamed";
+
 /// The tables of which cases are rows: the values of the parameter `table`.
 pub const TABLES: [&str; 34] = [
     "background",

@@ -11,6 +11,7 @@ findings! {
     ABSENT_DIRECTORY = Info "absent-directory", "`lio`: no statement reads the directory of rows alone";
     ABSENT_CHANGED_ROWS = Info "absent-changed-rows", "`lio`: the subject keeps no consistent-read copies";
     ABSENT_POPULATION = Info "absent-population", "`lio`: the subject orders the blocks of its cache itself";
+    ABSENT_GETS = Info "absent-gets", "`lio`: one page of SQLite holds all rows of a table, which was left out";
     ABSENT_PHYSICAL = Info "absent-physical", "`lio`: the subject reads through a page cache that would answer";
     ABSENT_PHYSICAL_HERE = Warning "absent-physical", "`lio`: the file system of the engine's tables refuses direct \
         I/O, or may have answered from memory";

@@ -84,6 +84,8 @@ pub struct Cut {
     /// Where the last thing went, whichever session's: lines of plans name no session.
     place: Place,
     kept: u64,
+    /// The calls and waits among them for which the conditions hold.
+    accepted: u64,
     unstamped: u64,
 }
 
@@ -138,6 +140,7 @@ impl Cut {
             sessions: Vec::new(),
             place: Place::default(),
             kept: 0,
+            accepted: 0,
             unstamped: 0,
         }
     }
@@ -165,7 +168,8 @@ impl Cut {
         ingested.profile.whole.waits_are_traced |= self.filter.is_some() && whole.whole.waits_are_traced;
         whole.sampled.iter_mut().for_each(|sampled| sampled.db_time_of_server = None);
         ingested.profile.sampled = whole.sampled;
-        Ok(Side { name, ingested, executions: self.executions })
+        let accepted = self.filter.is_some().then_some(self.accepted);
+        Ok(Side { name, ingested, executions: self.executions, accepted })
     }
 
     fn session(&mut self, session: SessionIndex) -> &mut CutSession {
@@ -285,6 +289,7 @@ impl Cut {
         match held {
             Held::Wait(wait) => {
                 let is_passing = filter.accepts_wait(context, &wait, self.think_time);
+                self.accepted += u64::from(is_passing);
                 let passed = &mut self.session(wait.session).passed;
                 let time = if is_passing { wait.elapsed } else { Ticks::ZERO };
                 passed.total += time;
@@ -293,6 +298,7 @@ impl Cut {
             }
             Held::Call(mut call) => {
                 let is_passing = filter.accepts_call(context, &call);
+                self.accepted += u64::from(is_passing);
                 let cpu = call.own.cpu.map(|cpu| if is_passing { cpu } else { Ticks::ZERO });
                 let passed = &mut self.session(call.session).passed;
                 passed.total += cpu.unwrap_or_default();

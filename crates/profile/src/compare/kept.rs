@@ -66,6 +66,7 @@ pub fn compare_kept(before: &Run, after: &Run, top: usize) -> ProfileComparison 
         after: sides[1].side.clone(),
         top: top as u64,
         lacks_spread: true,
+        source: before.subject.get("source").and_then(serde_json::Value::as_str).map(String::from),
         ..ProfileComparison::default()
     };
     add_times(&mut found, &sides);

@@ -12,4 +12,6 @@ pub struct Side {
     pub ingested: Ingested,
     /// Heard the same calls and waits.
     pub executions: Executions,
+    /// Calls and waits for which the conditions hold; `None` without conditions.
+    pub accepted: Option<u64>,
 }

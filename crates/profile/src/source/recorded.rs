@@ -3,6 +3,7 @@
 //! The way there: looks → [`Sums`] → segments. The way back: segments → the accounting of samples → observers. What a
 //! segment has lost is the order of samples within a second, and how many executions there were.
 
+mod answers;
 mod read_sums;
 mod replay;
 mod replayed_reads;

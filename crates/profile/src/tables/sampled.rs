@@ -43,6 +43,8 @@ pub struct Sampled {
     pub is_counted_in_part: bool,
     /// What the sampling itself took.
     pub own: OwnCost,
+    /// Most that the server's account has of this program's session from before the samples.
+    pub own_before: Ticks,
     /// Share of the processors' busy time that the hypervisor took; `None` where it cannot be seen.
     pub stolen: Option<f64>,
     /// How many processors of the server's machine this process may use; `None` where that is not known.
@@ -71,9 +73,25 @@ impl Sampled {
         }
     }
 
-    /// How far the samples and the server's account may lie apart: by sampling, and because the account is late.
+    /// How far the samples and the server's account may lie apart: by sampling, because the account is late, and by
+    /// what is taken off it for this program's session.
     pub fn stated_error(&self) -> Ticks {
-        self.db_time_error + Ticks((self.active.mean * LATE.0 as f64) as i64)
+        self.db_time_error + Ticks((self.active.mean * LATE.0 as f64) as i64) + self.own_error()
+    }
+
+    /// How far that which is taken off the account for this program's session may be off: by no more than all of it. A
+    /// statement's end is not in its own answer, and the account has that session late too: it lacks the last of its
+    /// time, and has some of before.
+    pub fn own_error(&self) -> Ticks {
+        let worked = self.own.session.unwrap_or(0.0) * (self.time + self.lost).0 as f64;
+        Ticks(worked as i64) + self.own_before
+    }
+
+    /// Most that the server's account can have of this time where this many sessions may not be seen, each of which may
+    /// have worked all the time.
+    pub fn account_max(&self, hidden: u64) -> Ticks {
+        let each = self.time + self.lost + LATE;
+        self.db_time + self.stated_error() + Ticks((hidden as f64 * each.0 as f64) as i64)
     }
 
     /// What the server's account has more than the samples; `None` where it has none, is behind, or says nothing of so

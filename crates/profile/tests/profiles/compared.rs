@@ -25,7 +25,7 @@ fn side(path: &Path) -> Side {
     let mut executions = Executions::new(THINK_TIME);
     let chosen = Chosen::of(&[path.to_path_buf()]);
     let ingested = ingest(chosen, &settings, &mut executions, &mut |_, _| ControlFlow::Continue(()));
-    Side { name: path.display().to_string(), ingested, executions }
+    Side { name: path.display().to_string(), ingested, executions, accepted: None }
 }
 
 fn compared(before: &Path, after: &Path) -> ProfileComparison {

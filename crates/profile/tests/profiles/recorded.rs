@@ -651,6 +651,67 @@ fn no_time_is_divided_by_what_the_server_counted_where_a_whole_segment_has_no_co
 }
 
 #[test]
+fn a_time_that_begins_or_ends_among_segments_with_one_answer_has_no_account_and_no_executions() {
+    let folder = tempfile::tempdir().unwrap();
+    // The server answered for the second and the third segment together.
+    let of = |(seconds, micros): (i64, i64)| {
+        let begin = BEGIN + seconds * SECOND;
+        let mut segment = sums_doing(begin, subject(), None).take(begin + 3 * SECOND).unwrap();
+        if micros > 0 {
+            let counters = Counters { executions: 300, rows: 300, hits: 3_000, reads: 0 };
+            add_counters(&mut segment, &[(7, (counters, "select $1".to_string()))].into());
+        }
+        let own = Some(Own { cpu: 1, session: Some(micros) });
+        Segment { account: Some(1_000 * micros), own, ..segment }
+    };
+    write(folder.path(), [(0, 3_000_000), (3, 0), (6, 6_000_000), (9, 3_000_000)].map(of));
+    let all_said = |period: &str| {
+        let mut read = recorded(folder.path(), period);
+        let selection = Selection { order: Order::ResponseTime, top: 10, statement: None, hides_texts: false };
+        outcome(&mut read, &Instruments::default(), &selection).findings
+    };
+    for whole in ["", "10:15:03..10:15:09", "10:15:09.."] {
+        let found = all_said(whole);
+        assert!(said(&found, "no-db-time").is_empty(), "{whole}: {found:?}");
+        assert!(!said(&found, "sampled-level")[0].contains("no time is divided"), "{whole}: {found:?}");
+    }
+    for cut in ["..10:15:06", "10:15:06..", "10:15:03..10:15:06", "10:15:06..10:15:09"] {
+        let found = all_said(cut);
+        assert!(said(&found, "no-db-time")[0].contains("have one account together"), "{cut}: {found:?}");
+        assert!(said(&found, "practice-cpu").iter().all(|one| !one.contains("executions of")), "{cut}: {found:?}");
+    }
+    let cut = all_said("..10:15:06");
+    assert!(said(&cut, "sampled-level")[0].contains("begins or ends among them"), "{cut:?}");
+}
+
+#[test]
+fn whether_running_was_told_from_waiting_for_a_processor_is_said_of_all_segments_and_not_of_the_last_alone() {
+    let of = |levels: [&str; 2]| {
+        let folder = tempfile::tempdir().unwrap();
+        let segment = |(seconds, level): (i64, &str)| {
+            let (begin, mut subject) = (BEGIN + seconds * SECOND, subject());
+            subject.extend([("level".to_string(), level.into())]);
+            sums_doing(begin, subject, None).take(begin + 3 * SECOND).unwrap()
+        };
+        write(folder.path(), [(0, levels[0]), (3, levels[1])].map(segment));
+        let mut read = recorded(folder.path(), "");
+        let holds_waits = read.profile.sampled.as_ref().unwrap().held_by_cpu().is_some();
+        let selection = Selection { order: Order::ResponseTime, top: 10, statement: None, hides_texts: false };
+        let found = outcome(&mut read, &Instruments::default(), &selection).findings;
+        (said(&found, "sampled-level")[0].to_string(), holds_waits)
+    };
+    let (with, without) = ("memory and /proc", "memory");
+    let (level, holds_waits) = of([with, with]);
+    assert!(!level.contains("not distinguished") && !holds_waits, "{level}");
+    let (level, holds_waits) = of([without, without]);
+    assert!(level.contains("Running was not distinguished") && holds_waits, "{level}");
+    for levels in [[with, without], [without, with]] {
+        let (level, holds_waits) = of(levels);
+        assert!(level.contains("In a part of the time, running was not") && holds_waits, "{levels:?}: {level}");
+    }
+}
+
+#[test]
 fn a_recorder_that_was_started_anew_with_another_rate_is_not_said_to_have_missed_it_before() {
     let folder = tempfile::tempdir().unwrap();
     // A thousand looks a second each.

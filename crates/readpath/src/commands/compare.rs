@@ -51,10 +51,11 @@ struct Arguments {
     #[arg(long, value_name = "TIME", conflicts_with_all = ["first", "second"])]
     at: Option<RecordingTime>,
     /// Of the first trace, only the calls and waits that ended in this time, such as
-    /// '2026-11-22 09:00..2026-11-22 10:00'
+    /// '2026-11-22 09:00..2026-11-22 10:00'; one trace is compared with all of it without --second, this time included
     #[arg(long, value_name = "TIME..TIME")]
     first: Option<Period>,
-    /// Of the second trace, only the calls and waits that ended in this time
+    /// Of the second trace, only the calls and waits that ended in this time; of one trace, the first side is all of it
+    /// without --first, this time included
     #[arg(long, value_name = "TIME..TIME")]
     second: Option<Period>,
     /// Of traces: only the CPU time of calls and the waits for which this holds, written as for profile --where; all

@@ -12,7 +12,7 @@ use super::measure::measure;
 use super::subjects::refuse_databases;
 use super::unused::{refuse_unread, refuse_unused};
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, arguments, fresh_seed};
+use crate::options::{CommandRow, Context, Purpose, arguments, fresh_seed};
 use crate::words::word;
 
 /// The row of the table of commands.
@@ -91,7 +91,7 @@ struct Arguments {
     /// Reads a second over all workers, begun whether or not earlier ones have ended
     #[arg(long)]
     rate: Option<f64>,
-    /// Drop the region from the page cache first; for files of your own
+    /// Drop what each case reads from the page cache before it; for files of your own
     #[arg(long)]
     evict: bool,
     /// Buffers on huge pages; large reads then take fewer requests than fio, dd and most databases send
@@ -116,6 +116,10 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         ("pattern", !parameters.seek_distances, "--seek-distances sets the order of the reads"),
     ];
     refuse_unused(matches, &of_view)?;
+    if context.purpose == Purpose::Check {
+        // The run itself refuses them too, but behind others of its job file.
+        disk::check_paths(&parameters).map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    }
     measure(context, COMMAND.name, |journal, machine| disk::run(&parameters, machine, journal))
 }
 

@@ -250,7 +250,12 @@ fn finish(arguments: &Arguments, news: &Arc<Mutex<News>>) -> Result<Exit, Failur
     let found = recording::segments(&arguments.to).ok();
     let in_folder = found.map(|found| (found.len() as u64, found.iter().map(|(_, bytes)| *bytes).sum::<u64>()));
     output::print(&format!("{}: {}\n", arguments.to.display(), came_to(&news, in_folder)))?;
-    Ok(if news.segments == 0 && news.lost > 0 { Exit::Failed } else { Exit::Done })
+    Ok(exit(&news))
+}
+
+/// A recording that lacks segments is no success: a service may be watched by its exit code alone.
+fn exit(news: &News) -> Exit {
+    if news.lost > 0 { Exit::Failed } else { Exit::Done }
 }
 
 /// How many segments were written, how many old ones were removed, and how many were lost; how many the folder has, and
@@ -282,6 +287,13 @@ mod tests {
         assert_eq!(said([1, 2048, 0, 0], Some((1, 2048))), "1 segment of 2 KiB written");
         let all = said([3, 2048, 1, 2], None);
         assert_eq!(all, "3 segments of 2 KiB written, 1 old segment removed, 2 segments could not be written");
+    }
+
+    #[test]
+    fn a_recording_that_has_lost_some_of_its_segments_does_not_end_as_a_whole_one_does() {
+        let ended = |segments, lost| exit(&News { segments, lost, ..News::default() });
+        assert_eq!([ended(0, 0), ended(3, 0)], [Exit::Done; 2]);
+        assert_eq!([ended(0, 1), ended(3, 1)], [Exit::Failed; 2]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use ::report::{html, svg, without_texts};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 
-use super::named::{Named, named};
+use super::named::{Named, load, named};
 use super::profile;
 use super::show::refuse_store_of_files;
 use super::unused::refuse_unused;
@@ -148,7 +148,7 @@ fn runs(arguments: &Arguments, context: &Context) -> Result<(Vec<Run>, Vec<Failu
         return all(context);
     }
     if arguments.runs.is_empty() {
-        return Ok((vec![context.load("last")?], Vec::new()));
+        return Ok((vec![load("last", context)?], Vec::new()));
     }
     let mut runs = Vec::new();
     let mut failures = Vec::new();

@@ -42,7 +42,8 @@ struct Arguments {
     /// Files or block devices, opened for reading only, or a model as in `readpath disk`
     #[arg(required_unless_present = "on", conflicts_with = "on", value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Blocks read singly; the passes of 8 and 128 blocks a request read as many, in at least 16 requests
+    /// Blocks read singly; the passes of 8 and 128 blocks a request read as many, in at least 16 requests, or below
+    /// 16 blocks in that many
     #[arg(long, default_value_t = RoundtripParameters::default().blocks)]
     blocks: u64,
     #[arg(long, conflicts_with = "on", help = format!("Bytes per block [default: {}]; a server reads blocks of its own \

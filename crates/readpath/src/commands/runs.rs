@@ -7,6 +7,7 @@ use jiff::{Span, Timestamp};
 use report::Shown;
 
 use super::clean::size;
+use super::named::say_passed;
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
@@ -81,7 +82,12 @@ fn remove(removal: &Removal, context: &Context) -> Result<Exit, Failure> {
     let Removed { runs, bytes } = match (&removal.older_than, removal.all) {
         (Some(moment), _) => store.remove_before(Some(&moment.to_string()))?,
         (None, true) => store.remove_before(None)?,
-        (None, false) => store.remove(&removal.runs)?,
+        (None, false) => {
+            let mut passed = Vec::new();
+            let removed = store.remove(&removal.runs, &mut passed)?;
+            say_passed(&passed);
+            removed
+        }
     };
     let dir = store.dir().display();
     output::print(&match runs {

@@ -2,6 +2,7 @@
 
 use clap::{ArgMatches, Args, Command};
 
+use super::named::load;
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::job::repeat::repeat;
@@ -36,11 +37,11 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     refuse_store_of_files(matches, &[&run])?;
     if job {
         refuse_unused(matches, &[("format", false, "a job file is TOML")])?;
-        let text = repeat(&context.load(&run)?, (context.definition)());
+        let text = repeat(&load(&run, context)?, (context.definition)());
         output::print(&text.map_err(|sentence| Failure::new(Exit::Failed, sentence))?)?;
         return Ok(Exit::Done);
     }
-    let run = context.load(&run)?;
+    let run = load(&run, context)?;
     output::print_result(context.shown(&run), context)?;
     Ok(Exit::Done)
 }

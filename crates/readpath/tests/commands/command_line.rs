@@ -412,9 +412,18 @@ fn a_corrupt_file_in_the_store_is_named_and_hides_nothing() {
     assert!(list.contains("null") && list.contains("warning:"), "{list}");
     assert_eq!(kept(&user).len(), 1);
     assert!(user.ok("show last").contains("clock_read"));
+    let passed_over = "corrupt.json is not read, and `last` does not count it: it is not whole JSON";
+    for words in
+        ["show last", "show last --job", "compare last last", "report last -o -", "export --runs last -o a.csv"]
+    {
+        let said = complaint(&user.run(words));
+        assert_eq!(said.matches(passed_over).count(), 1, "{words}: {said}");
+    }
+    assert!(!complaint(&user.run(&format!("show {}", kept(&user)[0]))).contains("corrupt.json"));
     assert!(user.refused("show corrupt", 3).contains("corrupt.json"));
     // The good one is gone.
-    user.ok("runs rm last");
+    let said = complaint(&user.run("runs rm last"));
+    assert!(said.contains(passed_over), "{said}");
     let list = user.ok("runs").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(list.contains("No run can be read.") && list.contains("corrupt.json is not read"), "{list}");
     assert!(!list.contains("No runs are kept"), "{list}");

@@ -188,6 +188,11 @@ fn conditions_leave_the_time_that_passes_them_and_all_executions() {
     let whole = user.document(&format!("compare {SHOP} {SHOP}"));
     let nothing = user.document(&format!("compare {SHOP} {SHOP} --where event=none"));
     assert_eq!(nothing["response_time"]["before"]["total_us"], 0.0);
+    let nothing = page(&user, &format!("compare {SHOP} {SHOP} --where class=foo"));
+    let is_said = nothing.contains("No call and no wait passes the filter.");
+    assert!(is_said && !nothing.contains("Nothing changed"), "{nothing}");
+    let same = page(&user, &format!("compare {SHOP} {SHOP} --where class=cpu"));
+    assert!(same.contains("Nothing changed") && !same.contains("passes the filter"), "{same}");
     let condition = "class=cpu";
     let document = user.document(&format!("compare {SHOP} {SHOP} --where {condition}"));
     let times = [&document, &whole].map(|document| named(&document["classes"], "cpu")["before"]["total_us"].as_f64());

@@ -328,10 +328,35 @@ fn the_command_line_names_jobs_and_sets_parameters_of_all_or_of_one() {
 }
 
 #[test]
+fn a_file_or_folder_that_a_later_run_would_lack_is_named_before_the_first_one_is_made() {
+    let user = User::new();
+    user.file("tiny", &[7; 5000]);
+    for (text, line, words) in [
+        ("[profile]\nfiles = 'k/*.trx'\n", 2, ["'files' names what cannot be read", "no file matches k/*.trx"]),
+        ("[disk]\npaths = 'tiny'\nbuffered = true\n", 1, ["blocks of 8 KiB do not fit into", "tiny, which holds"]),
+        (
+            "[disk]\npaths = 'tiny'\nbuffered = true\nblock-size = '1KiB'\noffset = '1MiB'\n",
+            5,
+            ["tiny holds", "are not in it"],
+        ),
+        ("[ladder]\ndir = 'nodir'\n", 2, ["'dir' names no directory", "nodir: No such file"]),
+        ("[ladder]\ndir = 'tiny'\n", 2, ["'dir' names no directory", "tiny: not a directory"]),
+    ] {
+        let said = refusal(&user, &format!("{text}\n[sound]\nexperiment = 'null'\n"));
+        assert!(said.starts_with(&format!("readpath: a.toml:{line}: ")), "{text}: {said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{text}: {said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{text}: {said}");
+    }
+    user.file("k.trx", b"abc");
+    user.file("a.toml", b"[profile]\nfiles = '*.trx'\n\n[ladder]\ndir = '.'\n");
+    assert_eq!(user.ok("run a.toml --dry-run").lines().count(), 2);
+}
+
+#[test]
 fn a_run_that_fails_leaves_the_others_kept_and_the_exit_code_says_so() {
     let user = User::new();
-    user.file("data", &[7; 1 << 16]);
-    let text = "[before]\nexperiment = 'null'\n\n[fails]\nexperiment = 'disk'\npaths = 'data'\noffset = '1GiB'\n\n\
+    user.file("data", b"abc");
+    let text = "[before]\nexperiment = 'null'\n\n[fails]\nexperiment = 'profile'\nfiles = 'data'\n\n\
                 [killed]\nexperiment = 'counters'\ncommand = ['sh', '-c', 'kill -9 $PPID']\n\n\
                 [after]\nexperiment = 'null'\n";
     user.file("a.toml", text.as_bytes());

@@ -203,6 +203,29 @@ fn with_too_few_threads_every_experiment_ends_in_a_sentence_or_a_run() {
 }
 
 #[test]
+fn runs_of_a_job_file_that_cannot_be_started_are_listed_and_keep_no_other_from_being_tried() {
+    if !can_limit() {
+        return;
+    }
+    if !rustix::process::geteuid().is_root() {
+        return println!("skipped: the threads of a user's other programs come and go, and no limit is exact to one");
+    }
+    let user = User::new();
+    let text = "[first]\nexperiment = 'null'\n\n[second]\nexperiment = 'null'\n";
+    fs::write(user.home.path().join("jobs.toml"), text).unwrap();
+    let words = format!("run {}/jobs.toml -q --no-store", user.home.path().display());
+    // Besides the thread that waits for signals there is room for none, or for the one that starts the process.
+    for more in [2, 3] {
+        let output = ended(limited(&user, &thread_limit(more), &words));
+        let said = complaint(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("the process of run first could not be started: "), "{said}");
+        assert!(said.contains("2 of 2 runs failed: first (not started); second (not started)."), "{said}");
+    }
+    assert_tidy(&user);
+}
+
+#[test]
 fn a_name_that_no_thread_can_look_up_is_one_sentence() {
     if !can_limit() {
         return;

@@ -34,6 +34,18 @@ fn trace() -> String {
     trace
 }
 
+#[test]
+fn sessions_that_no_line_names_have_a_name_in_a_breakdown() {
+    let user = User::new();
+    for (name, time) in [("a.trc", 1_000_000), ("b.trc", 9_000_000)] {
+        let line = format!("EXEC #1:c=100,e=200,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,plh=0,tim={time}\n");
+        user.file(name, line.as_bytes());
+    }
+    let page = user.ok("profile a.trc b.trc --by session --no-store");
+    let (rest, count) = (page.replace("unnamed (2)", ""), page.matches("unnamed (2)").count());
+    assert!(count > 0 && rest.contains("unnamed"), "{page}");
+}
+
 /// A user with the trace in the home, which each command line profiles.
 fn user() -> User {
     let user = User::calling("profile shop.trc --no-store");

@@ -320,6 +320,7 @@ fn a_full_disk_is_said_sampling_goes_on_and_the_next_segments_are_written() {
     let said = complaint(&output);
     assert!(said.contains("there is no room in ") && said.contains("takes segments again"), "{said}");
     assert!(String::from_utf8_lossy(&output.stdout).contains(" could not be written"));
+    assert_eq!(output.status.code(), Some(1), "segments are lost: {said}");
     let page = user.ok(&format!("profile {}", folder.display()));
     assert!(page.contains("There are no samples of "), "the minutes that are missing are named: {page}");
 }

@@ -125,8 +125,12 @@ fn axes<'a>(table: Builder<'a, &'a Case>, names: &[&str]) -> Builder<'a, &'a Cas
 fn zone_label(case: &Case) -> String {
     let number = |one: Parameter| case.value(one.name).and_then(serde_json::Value::as_u64);
     let span = number(parameters::SPAN).map(|span| bytes(span as f64));
+    let offset = number(parameters::OFFSET).filter(|offset| *offset > 0).map(|offset| bytes(offset as f64));
     match (parameters::ZONE.in_case(case).as_deref(), span) {
-        (Some("outer"), Some(span)) => format!("outer (first {span})"),
+        (Some("outer"), Some(span)) => match offset {
+            Some(offset) => format!("outer ({span} from offset {offset} on)"),
+            None => format!("outer (first {span})"),
+        },
         (Some("inner"), Some(span)) => format!("inner (last {span})"),
         (Some("both"), _) if number(parameters::WORKERS).is_none_or(|workers| workers <= 2) => {
             "one worker in each".into()
@@ -236,6 +240,17 @@ mod tests {
         assert_eq!(label(3), "1 outer, 2 inner workers");
         assert_eq!(label(4), "half the workers in each");
         assert_eq!(label(5), "2 outer, 3 inner workers");
+    }
+
+    #[test]
+    fn a_zone_behind_an_offset_is_not_said_to_be_the_first_of_the_device() {
+        let label = |zone: &str, offset: u64| {
+            let given = [parameters::ZONE.of(zone), parameters::SPAN.of(2_u64 << 30), parameters::OFFSET.of(offset)];
+            zone_label(&Case::new(Parameters::from_iter(given)))
+        };
+        assert_eq!(label("outer", 0), "outer (first 2 GiB)");
+        assert_eq!(label("outer", 100 << 30), "outer (2 GiB from offset 100 GiB on)");
+        assert_eq!(label("inner", 198 << 30), "inner (last 2 GiB)");
     }
 
     #[test]

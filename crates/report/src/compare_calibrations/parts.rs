@@ -8,10 +8,6 @@ use crate::page::parameters::cell;
 /// The server's own constants among the sets.
 pub(super) const NOW: &str = "now";
 
-/// The set between the states, and its name where it harmed no query in any of them.
-const BETWEEN: &str = "between";
-const SAFE: &str = "safe";
-
 /// What tells a set from others in both runs: its state, and its name or its constants.
 pub(super) type Key = [String; 2];
 
@@ -29,8 +25,8 @@ pub(crate) fn is_ranked(name: &str) -> bool {
 pub(super) fn key(set: &Case) -> Key {
     let name = cell(set, plan::CONSTANTS.name);
     let values = if is_ranked(&name) { values(set, |value| value.to_string()) } else { String::new() };
-    let known_as = if name == SAFE {
-        BETWEEN.to_string()
+    let known_as = if name == calibrate::SAFE {
+        calibrate::BETWEEN.to_string()
     } else if values.is_empty() {
         name
     } else {

@@ -543,6 +543,28 @@ fn a_source_that_is_not_known_gets_no_words_of_a_trace_and_none_of_a_log() {
 }
 
 #[test]
+fn time_that_was_not_recorded_has_the_same_name_in_a_comparison_as_in_a_profile() {
+    let mut comparison = documents::profile_comparison();
+    for class in comparison.classes.iter_mut().filter(|class| class.name == "think-time") {
+        class.name = "unrecorded".into();
+    }
+    let (of_files, of_log) = ("not recorded, between files", "not in the log, between statements");
+    assert!(report::render(Shown::Profiles(&comparison), &WIDE).contains(of_files));
+    comparison.source = Some("PostgreSQL server log".into());
+    let page = report::render(Shown::Profiles(&comparison), &WIDE);
+    assert!(page.contains(of_log) && !page.contains(of_files), "{page}");
+}
+
+#[test]
+fn two_profiles_of_which_nothing_passes_the_filter_are_not_said_to_be_the_same() {
+    let nothing = measure::compare::ProfileComparison::default();
+    let comparison = measure::compare::ProfileComparison { passes_nothing: true, ..nothing };
+    let page = report::render(Shown::Profiles(&comparison), &WIDE);
+    assert!(page.contains("No call and no wait passes the filter."), "{page}");
+    assert!(!page.contains("Nothing changed"), "{page}");
+}
+
+#[test]
 fn a_level_beyond_all_memory_does_no_harm_to_the_tree_of_who_waits_for_whom() {
     let mut run = documents::profile_sampled();
     for case in run.cases.iter_mut().filter(|case| case.is("table", "blocker")) {

@@ -192,6 +192,13 @@ impl Database {
         self.number(&format!("SELECT count(*) FROM dbstat WHERE name = {}", literal(name)))
     }
 
+    /// Whether one page holds all rows of a table, because none lies below its root. `dbstat` gives the root first, and
+    /// the limit keeps it from walking the rest.
+    pub(super) fn has_one_page(&self, name: &str) -> Result<bool, SubjectError> {
+        let root = format!("SELECT pagetype FROM dbstat WHERE name = {} LIMIT 1", literal(name));
+        Ok(self.number(&format!("SELECT count(*) FROM ({root}) WHERE pagetype = 'leaf'"))? > 0)
+    }
+
     /// Errors where the plan of a statement has other steps than these beginnings.
     pub(super) fn expect_plan(&self, statement: &str, steps: &[String]) -> Result<(), SubjectError> {
         let found = self.texts(&format!("EXPLAIN QUERY PLAN {statement}"), 3)?;

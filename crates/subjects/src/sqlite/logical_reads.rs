@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use dataset::DataSet;
 use dataset::uniform::RowShape;
-use measure::quantity::grouped;
+use measure::quantity::{counted, grouped};
 use measure::random::{Permutation, SplitMix64};
 use measure::schema::subjects::findings as row;
 use measure::sorting;
@@ -234,7 +234,12 @@ impl SqliteReads {
             return Ok(Some(row::ABSENT_ACCESS.named("index", reason)));
         }
         let accesses = table.accesses.iter().map(|(access, _)| *access);
-        Ok(BY_STATEMENTS.absence(&self.name, pass, accesses))
+        let absence = BY_STATEMENTS.absence(&self.name, pass, accesses);
+        if absence.is_some() || pass.access != Access::FullScan || !self.database.has_one_page(&table.name)? {
+            return Ok(absence);
+        }
+        let rows = counted(table.rows, "row", "rows");
+        Ok(Some(absent_gets(&format!("A table of {rows} of {} was", self.name))))
     }
 
     /// Looks rows up by their keys, and notes how many there are: each key leads to one at least.
@@ -327,14 +332,27 @@ impl LogicalReads for SqliteReads {
             tables.extend(self.database.number_or_null(&last)?.map(|last| (last, name)));
         }
         sorting::by(&mut tables, |one, other| other.cmp(one));
-        tables.truncate(FOUND_TABLES_MAX);
-        if tables.is_empty() {
+        let (mut read, mut left_out) = (Vec::new(), Vec::new());
+        for (_, name) in tables {
+            if read.len() == FOUND_TABLES_MAX {
+                break;
+            }
+            match self.database.has_one_page(&name)? {
+                true => left_out.push(name),
+                false => read.push(Table::Found(name)),
+            }
+        }
+        if read.is_empty() {
             let path = self.database.path().display();
-            let reason =
-                format!("{path} holds no table with rows that have numbers: name the file of another database");
+            let lacks = match left_out.is_empty() {
+                true => "with rows that have numbers",
+                false => "that takes more than one page, and SQLite counts no gets of a smaller one",
+            };
+            let reason = format!("{path} holds no table {lacks}: name the file of another database");
             return Err(SubjectError::Parameters(reason));
         }
-        Ok(tables.into_iter().map(|(_, name)| Table::Found(name)).collect())
+        self.findings.extend(tables_left_out(&self.name, &left_out));
+        Ok(read)
     }
 
     fn prepare(&mut self, table: &Table, progress: &mut Progress<'_>) -> Result<TableFacts, SubjectError> {
@@ -413,6 +431,29 @@ impl LogicalReads for SqliteReads {
         );
         Ok(Err(row::ABSENT_PHYSICAL.of(reason)))
     }
+}
+
+/// The tables of a given file that one page each holds; `None` where there are none.
+fn tables_left_out(subject: &str, names: &[String]) -> Option<Finding> {
+    let shown = names.get(..FOUND_TABLES_MAX).unwrap_or(names).join(", ");
+    let what = match names.len() {
+        0 => return None,
+        1 => format!("Table {shown} of {subject} was"),
+        all if all > FOUND_TABLES_MAX => {
+            format!("Tables {shown} and {} more of {subject} were", all - FOUND_TABLES_MAX)
+        }
+        _ => format!("Tables {shown} of {subject} were"),
+    };
+    Some(absent_gets(&what))
+}
+
+/// That no gets are left of a scan, whose cost would have to be divided by them. `what` is the subject of the sentence
+/// with its verb.
+fn absent_gets(what: &str) -> Finding {
+    row::ABSENT_GETS.of(format!(
+        "{what} not scanned: where one page holds all rows, SQLite counts no more gets than for the empty table whose \
+         scan is subtracted, so that a logical I/O has no cost there."
+    ))
 }
 
 /// The rows of a cell, the same as the engine's.

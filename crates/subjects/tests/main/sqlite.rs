@@ -183,7 +183,8 @@ fn a_given_file_is_read_and_stays_as_it_was() {
 fn a_table_without_rows_is_not_read() {
     let bench = Bench::new();
     let path = bench.given("shop.db");
-    let more = "CREATE TABLE vacant (a); CREATE TABLE below (id INTEGER PRIMARY KEY); INSERT INTO below VALUES (-7)";
+    let more = "CREATE TABLE vacant (a); CREATE TABLE below (id INTEGER PRIMARY KEY, text); INSERT INTO below SELECT \
+                -id, text FROM orders";
     Connection::open(&path).unwrap().execute_batch(more).unwrap();
     let tables = bench.reads(&format!("sqlite:{}", path.display()), &asked(&[CELL])).unwrap().tables().unwrap();
     assert_eq!(tables, ["orders", "odd \"name", "below"].map(|name| Table::Found(name.into())));
@@ -191,6 +192,44 @@ fn a_table_without_rows_is_not_read() {
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE vacant (a)").unwrap();
     let refused = bench.reads(&format!("sqlite:{}", path.display()), &asked(&[CELL])).unwrap().tables().unwrap_err();
     assert!(refused.to_string().contains("holds no table with rows"), "{refused}");
+}
+
+#[test]
+fn a_scan_of_which_no_gets_are_counted_has_no_cost_and_no_rows_of_a_block() {
+    let bench = Bench::new();
+    let rows = |count: u64, text: &str| {
+        format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) INSERT INTO {text} \
+             FROM n;"
+        )
+    };
+    let path = bench.folder.path().join("small.db");
+    let make = format!("CREATE TABLE t (x INT, y TEXT); {}", rows(100, "t SELECT i, 'text'"));
+    Connection::open(&path).unwrap().execute_batch(&make).unwrap();
+    let word = format!("sqlite:{}", path.display());
+    let refused = bench.reads(&word, &asked(&[CELL])).unwrap().tables().unwrap_err().to_string();
+    assert!(refused.contains("holds no table that takes more than one page"), "{refused}");
+    // Long rows whose rest lies on other pages, which a scan does not get; and the least table that it does get.
+    let more = [
+        "CREATE TABLE long (y); INSERT INTO long VALUES (zeroblob(90000)); CREATE TABLE two (x INT, y TEXT);"
+            .to_string(),
+        rows(400, "two SELECT i, 'text'"),
+    ];
+    Connection::open(&path).unwrap().execute_batch(&more.concat()).unwrap();
+    let mut subject = bench.reads(&word, &asked(&[CELL])).unwrap();
+    assert_eq!(subject.tables().unwrap(), [Table::Found("two".into())]);
+    let found = subject.findings();
+    assert_eq!(found.iter().map(|finding| finding.id.as_str()).collect::<Vec<_>>(), ["absent-gets"]);
+    assert!(found[0].message.starts_with("Tables t, long of sqlite "), "{found:?}");
+    let facts = subject.prepare(&Table::Found("two".into()), &mut |_, _| {}).unwrap();
+    let counted = subject.count(&pass(Access::FullScan, Touch::Rows)).unwrap().unwrap();
+    assert_eq!((counted.counts.gets, facts.pages), (2, 3), "all pages but the root");
+    let tiny = Cell { payload: 1000, ..CELL };
+    let mut subject = bench.reads("sqlite", &asked(&[tiny])).unwrap();
+    subject.prepare(&Table::Made(tiny), &mut |_, _| {}).unwrap();
+    let absent = subject.count(&pass(Access::FullScan, Touch::Rows)).unwrap().unwrap_err();
+    assert!(absent.message.starts_with("A table of 4 rows of sqlite ") && absent.id == "absent-gets", "{absent:?}");
+    assert!(subject.count(&pass(Access::Rowid, Touch::Rows)).unwrap().is_ok());
 }
 
 #[test]

@@ -26,7 +26,7 @@ use crate::calibrate::screening::{leave_best, screen};
 use crate::calibrate::sets::{BETWEEN, CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::tablespaces::SpaceCost;
 use crate::calibrate::told_state::Unseen;
-use crate::calibrate::turn::{self, Planned, Switch, Tried, Turn};
+use crate::calibrate::turn::{self, By, Planned, Switch, Tried, Turn};
 use crate::calibrate::{
     absent_constants, absent_remedies, compared_alone, crossover, listed_hidden, listed_lost, listed_without_tables,
     repeats, tablespaces, told_state, verification, zero_costs,
@@ -502,6 +502,37 @@ fn too_few_queries_for_a_verdict_are_said_to_be_timed_for_the_harm_that_one_can_
         "Even fewer than 4 queries are timed, because one query that certainly takes much longer is reason enough";
     assert!([1, 3].iter().all(|count| said(*count, 9.0).contains(why)), "{}", said(1, 9.0));
     assert!(!said(4, 9.0).contains(why) && !said(1, 30.0).contains(why), "{}", said(1, 30.0));
+}
+
+#[test]
+fn a_query_that_was_timed_by_another_set_than_that_of_the_caches_is_not_said_to_be_untimed() {
+    let said = |[by_usual, by_memory]: [usize; 2]| {
+        let sets = vec![set("now"), set("cached"), set("random-1.1"), set("in-memory")];
+        let of = |same: [usize; 3], other: usize| {
+            Compared::of("q", vec![Variant::of(&same, &[10.0; 3]), Variant::of(&[other], &[10.9; 3])])
+        };
+        let usual = (0..by_usual).map(|_| of([0, 1, 3], 2));
+        let memory = (0..by_memory).map(|_| of([0, 1, 2], 3));
+        let same = [Compared::of("same", vec![Variant::of(&[0, 1, 2, 3], &[])])];
+        let comparison = Comparison::timed(State::AsFound, sets, usual.chain(memory).chain(same).collect());
+        whole(&comparison, &Advice::of(&comparison.sets, &comparison.judged, "cached"))
+    };
+    for (timed, why, of) in [
+        ([1, 0], "only 1 query with a different plan was timed, and a verdict needs at least 4", "the plan of 1 of"),
+        (
+            [1, 2],
+            "only 3 queries with a different plan were timed, and a verdict needs at least 4",
+            "the plans of 3 of",
+        ),
+        (
+            [3, 3],
+            "no set changes the plans of 4 queries that were timed, and a verdict needs as many",
+            "the plans of 6 of",
+        ),
+    ] {
+        let said = said(timed);
+        assert!(said.contains(&format!("undecided, because {why}. Some set of constants changes {of} your")), "{said}");
+    }
 }
 
 #[test]
@@ -1481,7 +1512,7 @@ fn crossovers() -> [Reading; 2] {
             before: [10.0, 50_000.0].map(|rows| (rows, rows * 20.0 / timed as f64)).into(),
             after: vec![(10.0, 20.0), (50_000.0, 20.0)],
             timed: Crossing::From(timed as f64),
-            planned: vec![("now", Planned::From(planned))],
+            planned: vec![By { set: "now", planned: Planned::From(planned), taken: Vec::new() }],
         };
         let turns: Vec<Turn> = rows.map(of).into_iter().collect();
         turn::finding(order(*is_scattered), &turns, Tried { least: 10.0, most: 50_000.0, total: 100_000.0 })

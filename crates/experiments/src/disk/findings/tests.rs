@@ -128,7 +128,8 @@ fn against() -> Vec<Reading> {
         (!others.is_empty()).then(|| others.iter().zip(["second", "third"]).map(times).collect())
     });
     let spread_of = |(what, arm, medians): &(&'static str, Arm, Vec<f64>)| {
-        spread(what, *arm, &medians.iter().map(|median| measured(*median, None, None)).collect::<Vec<_>>())
+        let measured: Vec<Measured> = medians.iter().map(|median| measured(*median, None, None)).collect();
+        spread(what, *arm, Extent::Device, &measured)
     };
     let arms = select(vec![Arm::Modelled, Arm::NotModelled, Arm::Unknown]);
     let values = (select(&["place", "distance"][..]), arms, vec(10.0..13.0, 0..4));
@@ -165,7 +166,7 @@ fn reads_of_another_kind_are_not_held_against_the_published_disk() {
     let is_beside = |workload: &Workload| {
         let of_model = model_against_published(workload, &times).is_some();
         let says = |finding: Finding| finding.message.contains("the disk of 2005: 1.5");
-        [zones(workload, &times).is_some_and(says), of_model]
+        [zones(workload, Extent::Device, &times).is_some_and(says), of_model]
     };
     assert_eq!(is_beside(&published), [true; 2]);
     for other in [
@@ -184,13 +185,13 @@ fn zones_that_both_give_the_rate_asked_for_are_not_said_to_cost_the_same() {
     // The inner zone's reads take half as long again; there is time for all of them.
     let read = |(zone, micros): (Zone, f64)| (zone, measured(micros, Some(50.0), None));
     let held = [(Zone::Outer, 8e3), (Zone::Inner, 12e3)].map(read);
-    assert_eq!(zones(&Workload { rate: Some(50.0), ..published_with(2) }, &held), None);
-    assert!(zones(&published_with(2), &held).is_some());
+    assert_eq!(zones(&Workload { rate: Some(50.0), ..published_with(2) }, Extent::Device, &held), None);
+    assert!(zones(&published_with(2), Extent::Device, &held).is_some());
 }
 
 #[test]
 fn place_is_not_said_to_matter_for_a_twentieth_or_for_what_the_windows_of_a_zone_vary_by() {
-    let said = |measured: &[(Zone, Measured)]| zones(&published_with(2), measured).unwrap().message;
+    let said = |measured: &[(Zone, Measured)]| zones(&published_with(2), Extent::Device, measured).unwrap().message;
     let near = said(&in_zones([(5.0, 5.0), (5.2, 5.2), (15.0, 15.0)].map(Some)));
     assert!(near.starts_with("Where a zone lies makes no difference on this device, but the way"), "{near}");
     let with_windows = |outer: [f64; 6], inner: [f64; 6]| {
@@ -211,7 +212,8 @@ fn place_is_not_said_to_matter_for_a_twentieth_or_for_what_the_windows_of_a_zone
 fn few_reads_of_a_machines_device_are_no_difference_between_its_zones() {
     let said = |times: [f64; 2], tier: Option<Tier>| {
         let read = |(zone, time): (Zone, f64)| (zone, measured(time * 1e3, Some(1e3 / time), tier));
-        zones(&published_with(2), &[(Zone::Outer, times[0]), (Zone::Inner, times[1])].map(read)).unwrap().message
+        let times = [(Zone::Outer, times[0]), (Zone::Inner, times[1])].map(read);
+        zones(&published_with(2), Extent::Device, &times).unwrap().message
     };
     let of_model = said([5.0, 8.0], None);
     assert!(of_model.starts_with("Place matters on this device"), "a model has no noise: {of_model}");
@@ -221,12 +223,30 @@ fn few_reads_of_a_machines_device_are_no_difference_between_its_zones() {
     }
 }
 
+#[test]
+fn what_holds_in_a_part_of_a_device_is_not_said_of_all_of_it() {
+    for (inner, both) in [(5.0, 5.0), (5.0, 15.0), (8.0, 15.0)] {
+        let times = in_zones([5.0, inner, both].map(|time| Some((time, time))));
+        let said = |extent| zones(&published_with(2), extent, &times).unwrap().message;
+        let of_part = said(Extent::Part).replace("within the part of this device that was read", "on this device");
+        assert_eq!(of_part, said(Extent::Device));
+        assert!(!said(Extent::Part).contains("on this device"), "{}", said(Extent::Part));
+    }
+    let over = |last: f64, extent| {
+        let measured = [10.0, last].map(|median| measured(median, None, None));
+        spread("place", Arm::Unknown, extent, &measured).unwrap().message
+    };
+    assert!(over(10.0, Extent::Part).contains("at every place within the part that was read:"));
+    assert!(over(20.0, Extent::Part).contains("over all places within the part that was read, a factor"));
+    assert!(!over(20.0, Extent::Device).contains("within the part"));
+}
+
 /// Zones, those of a model beside the published ones, and the outer half of the model's disk.
 fn places() -> Vec<Reading> {
     let zones = reading(
         row::ANSWER_ZONES,
         (2..5_usize, [zone(), zone(), zone()]),
-        |(workers, times)| zones(&published_with(*workers), &in_zones(*times)),
+        |(workers, times)| zones(&published_with(*workers), Extent::Device, &in_zones(*times)),
         |(workers, times)| {
             let [outer, inner, both] = *times;
             let workers = match workers {

@@ -327,8 +327,15 @@ fn of_server() -> Vec<Reading> {
         let named = || costs.iter().copied().zip(["pg_proc", "pg_depend", "pg_class"]);
         let (least, least_name) = named().min_by(|one, other| one.0.total_cmp(&other.0))?;
         let (most, most_name) = named().max_by(|one, other| one.0.total_cmp(&other.0))?;
-        let range = format!("{} ({least_name}) to {} ({most_name})", format_nanos(least), format_nanos(most));
-        Some(says!["the tables that postgres 18.6 has costs", range])
+        let least = format!("{} ({least_name})", format_nanos(least));
+        Some(match costs.len() {
+            // A range from a cost to itself is none.
+            1 => says![format!("of the table that postgres 18.6 has costs {least}: this is a cost of this processor")],
+            _ => says![
+                format!("of the tables that postgres 18.6 has costs {least} to {} ({most_name})", format_nanos(most)),
+                "these are costs of this processor"
+            ],
+        })
     });
     let spread = |(is_difference, spreads): &(bool, Vec<(f64, bool)>)| {
         let case = |((spread, is_first), cell): (&(f64, bool), (u32, u32))| Measured {
@@ -420,7 +427,10 @@ fn small_tables() -> Reading {
         let (payload, usable) = (payload << 20, claimed / part);
         let [table, cache, counted_on] = [payload, claimed, usable].map(size_in_words);
         let of_it = if *part > 1 { format!(", of which {counted_on} can be counted on") } else { String::new() };
-        let fit = format!("Tables of {table} fit into the processor's level-{} cache ({cache}{of_it})", caches.len());
+        let level = caches.len();
+        let fit = format!(
+            "have a payload of {table} each, which fits into the processor's level-{level} cache ({cache}{of_it})"
+        );
         let enough = format_size((usable * 8).next_power_of_two().max(256 << 20));
         (payload <= usable).then(|| says![fit, format!("Give --payload {enough} or more.")])
     })

@@ -32,12 +32,12 @@ type Again = (Option<f64>, Option<f64>, Option<Tier>, Tier);
 
 /// What is said of a block that was read again, of one in the page cache, and of the published ones.
 fn again() -> Vec<Reading> {
-    let by = || select(vec![Tier::PageCache, Tier::Storage, Tier::Mixed { from_storage: 0.5 }]);
+    let by = || select(vec![Tier::PageCache, Tier::Storage, Tier::Mixed { from_storage: 0.5 }, Tier::Unknown]);
     let values = move || (option::weighted(0.7, 10.0..1e4), option::of(1.0..50.0), tiers(), by());
     let of = |(again, cached, tier, by): &Again| {
         let of = |pass, time: &Option<f64>, tier| Some((pass, 1, measured(1, ((*time)?, (*time)?), None, tier)));
         let passes = [of(Pass::StorageCached, again, *tier), of(Pass::PageCached, cached, Some(*by))];
-        report("a.dat", &passes.into_iter().flatten().collect::<Vec<_>>())
+        report("a.dat", false, &passes.into_iter().flatten().collect::<Vec<_>>())
     };
     let answer = reading(row::ANSWER_ROUNDTRIP, values(), of, |(again, cached, tier, by)| {
         let Some(again) = again else {
@@ -45,6 +45,10 @@ fn again() -> Vec<Reading> {
             return match by {
                 Tier::Storage => None,
                 Tier::PageCache => Some(says![format!("One block of a.dat from the page cache takes {takes}: memory")]),
+                Tier::Unknown => Some(says![format!(
+                    "One block of a.dat in the page-cached pass takes {takes}, and which level served the reads is not \
+                     clear."
+                )]),
                 _ => Some(says![format!(
                     "One block of a.dat in the page-cached pass takes {takes}, mixed: storage served only some of the \
                      reads."
@@ -63,6 +67,7 @@ fn again() -> Vec<Reading> {
         let times = |published: f64, again: f64| three_digits(published / again);
         let beside = cached.filter(|_| *by != Tier::Storage).map_or(" times.".into(), |cached| match by {
             Tier::PageCache => format!(" times; the published page cache took 40 µs, this one {}.", micros(cached)),
+            Tier::Unknown => format!(" times; a block in the page-cached pass took {}, and which", micros(cached)),
             _ => format!(" times; a block in the page-cached pass took {}, mixed: storage", micros(cached)),
         });
         let said = |again| {
@@ -83,7 +88,7 @@ fn first() -> Vec<Reading> {
         let p99 = |scale: f64| tail.map(|tail| 100.0 * (tail * scale - scale + 1.0));
         let first = measured(*reads, (100.0 * median, 100.0 * mean), p99(1.0), *tier);
         let again = measured(*reads, (100.0, 100.0), p99(0.0), *tier);
-        report("a.dat", &[(Pass::FirstTouch, 1, first), (Pass::StorageCached, 1, again)])
+        report("a.dat", false, &[(Pass::FirstTouch, 1, first), (Pass::StorageCached, 1, again)])
     };
     let is_judged = |reads: u64, tier: Option<Tier>| reads >= 16 && matches!(tier, None | Some(Tier::Storage));
     let is_lazy =
@@ -101,6 +106,24 @@ fn first() -> Vec<Reading> {
             .then(|| says![times(*median, *mean), "No lazy loading"])
     });
     vec![lazy, even]
+}
+
+#[test]
+fn each_sentence_about_one_of_several_paths_names_it() {
+    let pass = |pass, micros| (pass, 1, measured(16, (micros, micros), None, Some(Tier::Storage)));
+    let passes = [pass(Pass::FirstTouch, 200.0), pass(Pass::StorageCached, 100.0)];
+    let said = |is_one_of_several| {
+        let messages = report("a.dat", is_one_of_several, &passes).into_iter().map(|finding| finding.message);
+        messages.collect::<Vec<String>>()
+    };
+    let several = said(true);
+    assert_eq!(several.len(), 3, "{several:?}");
+    assert!(several.iter().all(|message| message.contains("a.dat")), "{several:?}");
+    assert!(several[1].starts_with("The published SAN took 4.78 times as long as a block of a.dat"), "{several:?}");
+    assert!(several[2].starts_with("On a.dat, the first read of a block takes 200"), "{several:?}");
+    let alone = said(false);
+    assert!(alone[1].starts_with("The published SAN took 4.78 times that, the published NFS"), "{alone:?}");
+    assert!(alone[2].starts_with("The first read of a block takes"), "{alone:?}");
 }
 
 /// What a path lacks.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use measure::quantity::QuantityError;
 use measure::schema::Parameter;
-use measure::schema::profile::parameters as named;
+use measure::schema::profile::{UNNAMED_SESSION, parameters as named};
 use thiserror::Error;
 
 use crate::event::block_wait::{BlockAddress, block_class};
@@ -131,7 +131,8 @@ static DIMENSIONS: [Row; 24] = [
     }),
     row(named::USER, Kind::Number, |context, item| context.statement(item.statement)?.user.map(Value::Number)),
     row(named::SESSION, Kind::Text, |context, item| {
-        Some(Value::Text(&context.sessions.get(item.session.0 as usize)?.id))
+        let id = context.sessions.get(item.session.0 as usize)?.id.as_str();
+        Some(Value::Text(if id.is_empty() { UNNAMED_SESSION } else { id }))
     }),
     row(named::MODULE, Kind::Text, |context, item| scope(context, item, |scope| &scope.module)),
     row(named::ACTION, Kind::Text, |context, item| scope(context, item, |scope| &scope.action)),

@@ -13,7 +13,7 @@ pub(super) mod wall_clock;
 
 use std::ops::Range;
 
-use measure::schema::profile::OTHER_SESSIONS;
+use measure::schema::profile::{OTHER_SESSIONS, UNNAMED_SESSION};
 
 use crate::event::{
     Accounted, Call, Child, Cost, Observer, Problem, ProblemKind, Root, Session, SessionIndex, StatementIndex,
@@ -284,7 +284,8 @@ impl Accounting {
             let uses = self.names.entry(key.to_owned()).or_default();
             *uses += 1;
             // The same identifier in another file is another session.
-            let id = if *uses == 1 { key.to_owned() } else { format!("{key} ({uses})").trim_start().to_owned() };
+            let name = if key.is_empty() { UNNAMED_SESSION } else { key };
+            let id = if *uses == 1 { key.to_owned() } else { format!("{name} ({uses})") };
             self.context.sessions.push(Session { id });
             self.known.insert(key.to_owned(), index);
             index

@@ -11,6 +11,7 @@ use measure::quantity::three_digits;
 use measure::sorting;
 use recording::{Segment, SegmentName};
 
+use super::answers::{Answered, Answers};
 use super::read_sums::SLICE_SECONDS;
 use super::replay::replay;
 use crate::event::Ticks;
@@ -61,6 +62,13 @@ const UNACCOUNTED_PART_MAX: f64 = 0.01;
 /// divided by what the server counted, which is of whole segments.
 const IN_PART_MAX: f64 = 0.02;
 
+/// Why there is no account of a time that begins or ends where segments have one answer of the server.
+const AMONG_SEGMENTS: &str = "the time begins or ends among segments that have one account together, because the \
+                              server was slow to answer";
+
+/// What the level of a recording ends with where running was told from waiting for a processor.
+const WITH_PROCESSORS: &str = " and /proc";
+
 /// Times of the wall clock that are read, in microseconds since 1970: the years to 2199. No recorder ran at others, and
 /// the accounting has no room for most of them.
 const CLOCKS: Range<i64> = 0..7_258_118_400_000_000;
@@ -92,6 +100,9 @@ struct RecordedSource {
     account: Result<Ticks, String>,
     /// Microseconds of segments without one, and of all.
     unaccounted: (i64, i64),
+    answers: Answers,
+    /// By the first segments of the time, those ahead of them in their folders: the answer may be of both.
+    ahead: BTreeMap<PathBuf, PathBuf>,
     /// What the recorder took of the time of the segments that say so.
     own: OwnTime,
     /// Why reads were not traced, as far as that is known.
@@ -102,6 +113,8 @@ struct RecordedSource {
     /// Samples that were to be taken, times microseconds a second; whether any were of the shared memory, and of SQL.
     samples_asked: f64,
     is_from: (bool, bool),
+    /// Whether running was told from waiting for a processor in some of the time, and whether it was not in some.
+    is_divided: (bool, bool),
     /// The folder of the last segment with its times so far, and those of the folders before it: ends by begins.
     folder: Option<PathBuf>,
     here: Vec<(i64, i64)>,
@@ -162,12 +175,15 @@ impl RecordedSource {
             reads: Reads::default(),
             account: Ok(Ticks::ZERO),
             unaccounted: (0, 0),
+            answers: Answers::default(),
+            ahead: BTreeMap::new(),
             own: OwnTime::default(),
             untraced: None,
             last: None,
             subject: Parameters::new(),
             samples_asked: 0.0,
             is_from: (false, false),
+            is_divided: (false, false),
             folder: None,
             here: Vec::new(),
             covered: BTreeMap::new(),
@@ -218,15 +234,17 @@ impl RecordedSource {
         let time = end.saturating_sub(begin).max(0);
         self.in_part.1 = self.in_part.1.saturating_add(time);
         self.note_samples(&head.subject, time);
-        match is_whole {
-            true if is_uncounted(segment) => self.uncounted = self.uncounted.saturating_add(time),
-            true => self.count(segment),
-            false => {
+        let answered = self.answers.take(segment, is_whole, time);
+        match answered {
+            Answered::Later => {}
+            Answered::Whole if is_uncounted(segment) => self.uncounted = self.uncounted.saturating_add(time),
+            Answered::Whole => self.count(segment),
+            Answered::InPart(time) => {
                 self.in_part.0 = self.in_part.0.saturating_add(time);
                 self.has_counters_in_part |= segment.statements.iter().any(|one| one.counted.is_some());
             }
         }
-        self.account_for(segment, is_whole);
+        self.account_for(segment, is_whole, answered);
         self.own.add(segment);
         rows
     }
@@ -236,6 +254,8 @@ impl RecordedSource {
         self.samples_asked += rate_of(subject) * time as f64;
         let is_of_memory = is_of_memory(subject);
         self.is_from = (self.is_from.0 || is_of_memory, self.is_from.1 || !is_of_memory);
+        let is_divided = text_of(subject, "level").ends_with(WITH_PROCESSORS);
+        self.is_divided = (self.is_divided.0 || is_divided, self.is_divided.1 || !is_divided);
     }
 
     /// Samples a second that were to be taken, on average of the time that is read.
@@ -247,14 +267,24 @@ impl RecordedSource {
     }
 
     /// Adds the server's own account of a segment's time. One that ended with the recorder has none.
-    fn account_for(&mut self, segment: &Segment, is_whole: bool) {
+    fn account_for(&mut self, segment: &Segment, is_whole: bool, answered: Answered) {
         let time = segment.head.end.saturating_sub(segment.head.begin).max(0);
         self.unaccounted.1 = self.unaccounted.1.saturating_add(time);
         let Ok(account) = &mut self.account else { return };
         match segment.account {
+            Some(_) if is_whole && matches!(answered, Answered::InPart(_)) => self.account = Err(AMONG_SEGMENTS.into()),
             Some(time) if is_whole => *account += Ticks::from_nanos(time.max(0).unsigned_abs()),
             Some(_) => self.account = Err("the time begins or ends within a segment, which has one account".into()),
             None => self.unaccounted.0 = self.unaccounted.0.saturating_add(time),
+        }
+    }
+
+    /// Ends with the last segment, or with the last one of a folder: an answer that is still to come was not read.
+    fn end_answers(&mut self) {
+        let open = self.answers.end();
+        self.in_part.0 = self.in_part.0.saturating_add(open);
+        if open > 0 && self.account.is_ok() {
+            self.account = Err(AMONG_SEGMENTS.into());
         }
     }
 
@@ -323,6 +353,7 @@ impl RecordedSource {
             let RecordedSource { here, covered, .. } = self;
             here.drain(..).for_each(|one| cover(covered, one));
             self.folder = Some(folder.clone());
+            self.end_answers();
         }
         let all = segment.head.begin.max(span.start)..segment.head.end.min(span.end);
         let mut left = all.clone();
@@ -346,25 +377,31 @@ impl RecordedSource {
     }
 
     fn observed(&mut self) -> Observed {
+        let (without, all) = self.unaccounted;
+        if self.account.is_ok() && without as f64 > UNACCOUNTED_PART_MAX * all as f64 {
+            self.account = Err("a part of the time was recorded without it".into());
+        }
+        self.end_answers();
         let text = |key: &str| text_of(&self.subject, key).to_string();
         let rate = self.rate();
         let number = |key: &str| self.subject.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
         let (block_bytes, buffer_bytes) = (number("block_bytes"), number("shared_buffers"));
         let counters = self.has_counters.then(|| std::mem::take(&mut self.counted));
-        let (without, all) = self.unaccounted;
-        if self.account.is_ok() && without as f64 > UNACCOUNTED_PART_MAX * all as f64 {
-            self.account = Err("a part of the time was recorded without it".into());
+        let mut subject: Parameters = self.subject.clone().into_iter().filter(|(key, _)| key != MACHINE).collect();
+        if self.is_divided.1 && subject.contains_key("level") {
+            // CPU time holds the wait for a processor where it does so in a part of the time.
+            subject.insert("level".into(), text("level").trim_end_matches(WITH_PROCESSORS).into());
         }
         Observed {
             server: text("server"),
             version: text("version"),
             rate,
-            level: self.level(&text("level"), rate, counters.is_some()),
+            level: self.level(rate, counters.is_some()),
             db_time: Some(std::mem::replace(&mut self.account, Ok(Ticks::ZERO))),
             counters,
             block_bytes,
             buffer_bytes,
-            subject: self.subject.clone().into_iter().filter(|(key, _)| key != MACHINE).collect(),
+            subject,
             own: self.own.cost(),
             away: std::mem::take(&mut self.away),
             ..Observed::default()
@@ -374,7 +411,7 @@ impl RecordedSource {
 
 impl RecordedSource {
     /// What the profile is made from, and what is not in it.
-    fn level(&self, word: &str, rate: f64, has_counters: bool) -> Vec<String> {
+    fn level(&self, rate: f64, has_counters: bool) -> Vec<String> {
         let from = match self.is_from {
             (true, true) => "the server's shared memory and of pg_stat_activity",
             (true, false) => "the server's shared memory",
@@ -385,14 +422,22 @@ impl RecordedSource {
             "Made from a recording: samples of {from}, {rate} a second, as sums by second, session, statement and \
              event."
         )];
-        if !word.contains("/proc") {
-            said.push("Running was not distinguished from waiting for a processor.".into());
+        match self.is_divided {
+            (true, false) => {}
+            (false, _) => said.push("Running was not distinguished from waiting for a processor.".into()),
+            (true, true) => {
+                said.push("In a part of the time, running was not distinguished from waiting for a processor.".into());
+            }
         }
         let of_counters = match (has_counters, self.is_counted_in_part()) {
             (true, false) => "pg_stat_statements gave executions, rows and reads of statements, of whole minutes.",
             (true, true) if self.uncounted > self.in_part.0 => {
                 "pg_stat_statements gave executions, rows and reads of statements, of a part of the time: segments \
                  that ended with their recorder or before a gap have none, so that no time is divided by them."
+            }
+            (true, true) if self.answers.is_any_cut() => {
+                "pg_stat_statements gave executions, rows and reads of statements, of several segments together: the \
+                 profile's time begins or ends among them, so that no time is divided by them."
             }
             (true, true) => {
                 "pg_stat_statements gave executions, rows and reads of statements, of whole minutes: the profile's \
@@ -504,6 +549,20 @@ fn cover(covered: &mut BTreeMap<i64, i64>, (mut begin, mut end): (i64, i64)) {
     covered.insert(begin, end);
 }
 
+/// By each input that has a part of the time, the one ahead of it in its folder, where that has none.
+fn ahead(named: &[Named], has_part: impl Fn(&Option<SegmentName>) -> bool) -> BTreeMap<PathBuf, PathBuf> {
+    let path = |(_, input): &Named| match &input.given {
+        Given::File(path) => Some(path.clone()),
+        Given::StandardInput => None,
+    };
+    let is_border = |pair: &&[Named]| {
+        let [before, first] = [&pair[0], &pair[1]];
+        !has_part(&before.0) && has_part(&first.0) && folder_of(&before.1.given) == folder_of(&first.1.given)
+    };
+    let pairs = named.windows(2).filter(is_border);
+    pairs.filter_map(|pair| Some((path(&pair[1])?, path(&pair[0])?))).collect()
+}
+
 /// The folder of an input; standard input is in none.
 fn folder_of(given: &Given) -> Option<PathBuf> {
     match given {
@@ -581,6 +640,7 @@ impl Source for RecordedSource {
             named.truncate(1);
             return named.into_iter().map(|(_, input)| input).collect();
         }
+        self.ahead = ahead(&named, has_part);
         named.retain(|(name, _)| has_part(name));
         self.span = Ok(span);
         named.into_iter().map(|(_, input)| input).collect()
@@ -618,6 +678,11 @@ impl Source for RecordedSource {
         }
         let Some(span) = self.left_of(path, &segment, &span)? else { return Ok(Vec::new()) };
         self.known.extend(key.map(|key| (key, name.clone())));
+        if let Some(before) = self.ahead.remove(path)
+            && let Ok((unread, _)) = recording::read(&before)
+        {
+            self.answers.begin_behind(&unread);
+        }
         let timed_records = self.add(&name, &segment, &span, reading);
         Ok(vec![SourceFile { name, bytes, timed_records, ..SourceFile::default() }])
     }

@@ -20,6 +20,11 @@ use crate::tables::{Profile, StatementProfile};
 /// The number of the only name of calls.
 const CALL_NAME: u16 = 0;
 
+/// Why there is no account where sessions may not be seen: of statements under way it lacks theirs, so that one that
+/// was begun long before has all of its time in the account when it ends.
+const BEGUN_BEFORE: &str = "it has more than sessions that may not be seen can have worked in that time, as where one \
+                            of their statements began before it";
+
 /// What a profile has of samples besides their calls and waits, when all of these were heard.
 #[derive(Debug)]
 pub struct Ending {
@@ -60,6 +65,10 @@ impl Ending {
             merge_event(profile, *from, *to);
         }
         let mut sampled = sampled(accounting, observed);
+        let hidden = accounting.hidden.max(observed.hidden);
+        if hidden > 0 && sampled.db_time_of_server.is_some_and(|account| account > sampled.account_max(hidden)) {
+            (sampled.db_time_of_server, observed.db_time) = (None, Some(Err(BEGUN_BEFORE.into())));
+        }
         if let Some(counters) = counters {
             add_counters(profile, counters);
         }
@@ -174,6 +183,7 @@ fn sampled(accounting: &Accounting, observed: &Observed) -> Sampled {
         counters: None,
         is_counted_in_part: false,
         own: observed.own,
+        own_before: observed.own_before,
         stolen: observed.stolen,
         cores: observed.cores,
         reads: None,

@@ -67,9 +67,10 @@ impl Judged<'_> {
     /// The session for which others waited most.
     fn blockers(&self) -> Option<Finding> {
         let root = self.sampled.blockers.first()?;
-        let below = self.sampled.blockers[1..].iter().take_while(|one| one.level > 0).count() as u64;
+        // Samples do not show how many waits there were.
+        let waits = self.sampled.is_exact.then_some(root.samples);
         let unknown = self.accounting.blockers.unknown();
-        Some(row::BLOCKERS.of(blocked(root, below, self.context.statement_id(root.statement), unknown)))
+        Some(row::BLOCKERS.of(blocked(root, waits, self.context.statement_id(root.statement), unknown)))
     }
 
     /// Whether by the server's own account no session was at work.
@@ -104,7 +105,13 @@ fn agreement(sampled: &Sampled, of_server: Ticks) -> Finding {
     let explained = match sampled.is_exact {
         true => Some("its account leaves out the receipt of a request and the sending of its last rows".to_string()),
         false if error <= Ticks::ZERO => None,
-        false => Some(format!("sampling and the account's delay explain up to {}", shown(error))),
+        false => {
+            let causes = match sampled.own_error() > Ticks::ZERO {
+                true => "sampling, the account's delay and readpath's own session",
+                false => "sampling and the account's delay",
+            };
+            Some(format!("{causes} explain up to {}", shown(error)))
+        }
     };
     // No part of nothing.
     let share = (of_server > Ticks::ZERO && samples > Ticks::ZERO)
@@ -134,8 +141,8 @@ fn time_at_work(time: Ticks) -> String {
     if time <= Ticks::ZERO { "no time".into() } else { shown(time) }
 }
 
-fn blocked(root: &BlockerRow, below: u64, statement: &str, unknown: Ticks) -> String {
-    let waits = counted(below, "wait", "waits");
+fn blocked(root: &BlockerRow, waits: Option<u64>, statement: &str, unknown: Ticks) -> String {
+    let waits = waits.map_or_else(String::new, |count| format!(" ({})", counted(count, "wait", "waits")));
     let state = if root.state.is_empty() { String::new() } else { format!(" ({})", root.state) };
     let last = if root.statement.0 == 0 { String::new() } else { format!(", with statement {statement}") };
     let rest = if unknown > Ticks::ZERO {
@@ -146,7 +153,7 @@ fn blocked(root: &BlockerRow, below: u64, statement: &str, unknown: Ticks) -> St
     } else {
         String::new()
     };
-    format!("Session {}{state}{last} blocked others for {} ({waits}).{rest}", root.process, shown(root.time))
+    format!("Session {}{state}{last} blocked others for {}{waits}.{rest}", root.process, shown(root.time))
 }
 
 /// Whether sessions were at work, and found there often enough; `is_idle` says that the server's own account has none.

@@ -22,10 +22,14 @@ pub struct Observed {
     pub rate_asked: Option<f64>,
     /// Time of the sessions at work by the server's own account, or why there is none; `None` before it was asked.
     pub db_time: Option<Result<Ticks, String>>,
+    /// Most sessions at one time of which the server shows only that they are there, also where its memory shows more.
+    pub hidden: u64,
     /// What the server counted of statements meanwhile, by their identifiers, each with its text.
     pub counters: Option<BTreeMap<i64, (Counters, String)>>,
     /// What sampling took.
     pub own: OwnCost,
+    /// Most that the server had worked for our session before the samples, and may have added to its account later.
+    pub own_before: Ticks,
     /// Share of the processors' busy time that the hypervisor took.
     pub stolen: Option<f64>,
     /// How many processors of the server's machine this process may use, where it is this one.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use measure::quantity::three_digits;
-use measure::schema::sampled::findings::SCARCE_SAMPLES;
+use measure::schema::sampled::findings::{DB_TIME_DIFFERS, NO_DB_TIME, SCARCE_SAMPLES};
 use measure::wait_class::Class;
 
 use super::*;
@@ -14,7 +14,7 @@ use crate::observe::instruments::Instruments;
 use crate::outcome::{Outcome, outcome};
 use crate::tables::active_over_time::ActiveOverTime;
 use crate::tables::class_sums::class_sums;
-use crate::tables::sampled::{BlockerRow, Counters};
+use crate::tables::sampled::{BlockerRow, Counters, OwnCost};
 
 const LOOK: Ticks = Ticks::from_micros(10_000);
 
@@ -213,6 +213,44 @@ fn an_account_that_is_late_takes_no_time_off_that_samples_met() {
 }
 
 #[test]
+fn what_the_server_worked_for_readpath_itself_is_no_unaccounted_time_of_an_idle_server() {
+    let missed = |sessions: u32, (session, before): (f64, i64), of_server: i64| {
+        let looks = (0..800).map(|_| (1..=sessions).map(|pid| active(pid, 7, None)).collect::<Vec<Sample>>());
+        let observed = Observed {
+            db_time: Some(Ok(Ticks::from_micros(of_server))),
+            own: OwnCost { session: Some(session), ..OwnCost::default() },
+            own_before: Ticks::from_micros(before),
+            ..Observed::default()
+        };
+        let (ingested, _) = sampled(looks).snapshot(&observed);
+        let differs = ingested.findings.iter().any(|one| DB_TIME_DIFFERS.made(one));
+        (ingested.profile.whole.unaccounted_between, differs)
+    };
+    // Eight seconds, of which its looks took 120 ms.
+    assert_eq!(missed(0, (0.015, 0), 14_500), (Ticks::ZERO, false), "less than its looks took");
+    assert_eq!(missed(0, (0.0, 30_000), 8_260), (Ticks::ZERO, false), "its opening was added up later");
+    assert_eq!(missed(0, (0.015, 30_000), 300_000), (Ticks::from_micros(300_000), true), "more than it worked");
+    assert_eq!(missed(1, (0.015, 30_000), 8_100_000), (Ticks::from_micros(100_000), false), "beside a session at work");
+}
+
+#[test]
+fn a_statement_of_an_hour_of_a_session_that_may_not_be_seen_is_no_unaccounted_time_of_a_few_seconds() {
+    let interval = |others: &[State], hidden: u64, of_server: i64| {
+        let others = || others.iter().map(|state| silent(9, *state));
+        let looks = (0..300).map(|_| [active(1, 7, None)].into_iter().chain(others()).collect::<Vec<Sample>>());
+        let observed = Observed { db_time: Some(Ok(Ticks::from_micros(of_server))), hidden, ..Observed::default() };
+        let outcome = document(&sampled(looks), &observed);
+        let is_refused = outcome.findings.iter().any(|one| NO_DB_TIME.made(one));
+        (value(&outcome, "summary", ("", ""), "interval"), is_refused)
+    };
+    let (seconds, hour) = (6_000_000, 3_600_000_000);
+    assert_eq!(interval(&[State::Hidden], 0, seconds), (Some(6_000_000.0), false), "it may have worked all the time");
+    assert_eq!(interval(&[State::Hidden], 0, hour), (Some(3_000_000.0), true));
+    assert!(interval(&[State::Idle], 1, hour).1, "the server's memory shows it, its account does not");
+    assert_eq!(interval(&[], 0, hour), (Some(3_600_000_000.0), false), "all are seen");
+}
+
+#[test]
 fn a_process_that_is_ready_and_does_not_run_waits_for_a_processor() {
     let ready = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100), ..ProcessorTime::default() });
     let looks = (0..100).map(|_| vec![Sample { processor: ready, ..active(1, 7, None) }]);
@@ -345,7 +383,7 @@ fn the_time_of_waits_for_locks_is_charged_to_who_holds_them_down_the_tree() {
     assert_eq!(lines, [(0, 0, "1 shop@db", 400.0), (1, 1, "2 shop@db", 200.0), (2, 2, "3 shop@db", 200.0)]);
     assert_eq!((tree[0].state.as_str(), tree[1].event.as_str()), ("idle in transaction", "Lock:transactionid"));
     let said = &ingested.findings.iter().find(|found| found.id == "answer-blockers").unwrap().message;
-    assert!(said.contains("for 400 ms (2 waits)") && said.contains("locks of 10.0 ms more is not known"), "{said}");
+    assert!(said.contains("for 400 ms. Who") && said.contains("locks of 10.0 ms more is not known"), "{said}");
 }
 
 /// The lines of the tree of sessions that wait for each other: level, process, and time in ms.

@@ -121,7 +121,7 @@ fn side(
     }
     refuse_nothing(&ingested)?;
     if is_whole {
-        return Ok(Some(Side { name, ingested, executions }));
+        return Ok(Some(Side { name, ingested, executions, accepted: None }));
     }
     let side = cut.finish(&name, ingested);
     side.map(Some).map_err(|sentence| Failure::new(Exit::Failed, format!("{sentence}.")))

@@ -11,6 +11,7 @@ use ::measure::store::Unreadable;
 use clap::ArgMatches;
 
 use crate::commands::measure::interrupted;
+use crate::commands::named::load;
 use crate::commands::show::refuse_store_of_files;
 use crate::commands::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
@@ -39,7 +40,7 @@ pub(super) fn export(
         if let Some(signal) = signals.received() {
             return Err(interrupted(signal));
         }
-        match context.load(reference) {
+        match load(reference, context) {
             Ok(run) if written.contains(&run.id) => {
                 let sentence = format!("{reference} is the run {}, which is written already.", run.id);
                 failures.push(Failure::new(Exit::Failed, sentence));

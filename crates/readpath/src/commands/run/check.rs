@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{self, Path};
 
+use ::profile::input;
 use clap::Command;
 use subjects::postgres::calibration::own_queries::QuerySource;
 use sys::file::Caching;
@@ -17,9 +18,15 @@ use crate::job::problem::Place;
 use crate::job::{PlannedRun, Problem, in_keys, is_of_the_whole, refusal};
 use crate::options::{Context, Purpose};
 
-/// Parameters that name what is read and has to be there.
-const READ: [(&str, &str); 5] =
-    [("disk", "paths"), ("roundtrip", "paths"), ("ladder", "on"), ("profile", "files"), ("calibrate", "queries")];
+/// Parameters that name what has to be there: what is read, and the folder of a file that a run makes.
+const READ: [(&str, &str); 6] = [
+    ("disk", "paths"),
+    ("roundtrip", "paths"),
+    ("ladder", "on"),
+    ("ladder", "dir"),
+    ("profile", "files"),
+    ("calibrate", "queries"),
+];
 
 /// Parameters that name a file that is written, with the option by which it replaces one that is there.
 const WRITTEN: [(&str, &str, &str); 1] = [("lio", "flamegraph", "--force")];
@@ -126,18 +133,20 @@ fn words(run: &PlannedRun) -> Result<Vec<OsString>, Problem> {
     Ok(["readpath".to_string()].into_iter().chain(run.words()?).map(Into::into).collect())
 }
 
-/// Refuses files and devices that cannot be read.
+/// Refuses files and devices that cannot be read, and folders that are not there.
 fn read(run: &PlannedRun, name: &str) -> Result<(), Problem> {
     let Some((words, place)) = run.given(name) else { return Ok(()) };
     for word in words {
         let reason = match name {
             "files" => unreadable_trace(&word),
             "queries" => unreadable_queries(&word),
+            "dir" => no_directory(&word),
             _ => unreadable(&word),
         };
+        let what = if name == "dir" { "no directory" } else { "what cannot be read" };
         if let Some(reason) = reason {
             let reason = run.without_passwords(&reason);
-            return Err(Problem::new(place, format!("'{name}' names what cannot be read: {reason}")));
+            return Err(Problem::new(place, format!("'{name}' names {what}: {reason}")));
         }
     }
     Ok(())
@@ -161,7 +170,12 @@ fn unreadable_trace(word: &str) -> Option<String> {
         return Some("standard input belongs to no run of a job".into());
     }
     let is_pattern = !path.exists() && word.contains(['*', '?', '[']);
-    if is_pattern { None } else { unreadable_file_or_folder(word, path) }
+    if !is_pattern {
+        return unreadable_file_or_folder(word, path);
+    }
+    let found = input::expand(&[path.to_path_buf()]);
+    let is_without = |problem: &&input::Problem| matches!(problem, input::Problem::NoMatch { .. });
+    found.problems.iter().find(is_without).map(ToString::to_string)
 }
 
 /// The same of queries. Those that a server lists are in no file, and what is no such word is said elsewhere.
@@ -174,6 +188,16 @@ fn unreadable_queries(word: &str) -> Option<String> {
 fn unreadable_file_or_folder(word: &str, path: &Path) -> Option<String> {
     let is_there = if path.is_dir() { Ok(()) } else { opened(path) };
     is_there.err().map(|error| format!("{word}: {error}"))
+}
+
+/// Why there is no directory of this name; `None` where there is one.
+fn no_directory(word: &str) -> Option<String> {
+    let error = match fs::metadata(word) {
+        Ok(data) if data.is_dir() => return None,
+        Ok(_) => ErrorKind::NotADirectory.into(),
+        Err(error) => error,
+    };
+    Some(format!("{word}: {error}"))
 }
 
 /// Opens a file or a block device for reading. What would wait for a writer is left to the run.

@@ -92,7 +92,15 @@ impl<'a> Making<'a> {
         let not_started = |error: io::Error| {
             Failure::new(Exit::Failed, format!("the process of run {} could not be started: {error}", run.name))
         };
-        let (child, mut sheet) = self.order(run).and_then(|order| start(&order)).map_err(not_started)?;
+        let order = self.order(run).map_err(not_started)?;
+        let (child, mut sheet) = match start(&order) {
+            Ok(started) => started,
+            // There may be room for the next run's process.
+            Err(error) => {
+                output::complain(&not_started(error).message);
+                return Ok(Ended::Failed("(not started)".into()));
+            }
+        };
         let mut sent = None;
         loop {
             if let Some(status) = child.wait(NAP) {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{path_among, zone_label};
 use crate::body::drawing::{Drawing, extremes, figure, median, ratio, rows};
 use crate::body::subjects::values;
+use crate::page::number::bytes;
 use crate::page::parameters::{described, varying};
 use crate::page::{Axis, Chart, Datum, HeatColumn, Key, Line, Place, Plot, Row, Shape};
 
@@ -136,6 +137,14 @@ fn place_of(value: &Value) -> Option<(f64, Axis)> {
     })
 }
 
+/// The axis of positions in a part of the device that does not begin with its first byte.
+fn behind_offset(cases: &[&Case]) -> Option<Axis> {
+    let offsets = cases.iter().filter_map(|case| case.value(parameters::OFFSET.name)?.as_u64());
+    let first = offsets.min().filter(|first| *first > 0)?;
+    let label = format!("position (0 % is at offset {})", bytes(first as f64));
+    Some(Axis::linear(label, Unit::Percent))
+}
+
 /// Latency and bandwidth against a place. Of several paths each has a line of its own, and none for its tail.
 fn along(cases: &[&Case], parameter: Parameter) -> Vec<Chart> {
     let is_sweep = parameter == parameters::POSITION;
@@ -143,6 +152,7 @@ fn along(cases: &[&Case], parameter: Parameter) -> Vec<Chart> {
     let mut placed: Vec<(f64, &Case)> = cases.iter().filter_map(|case| Some((place(case)?.0, *case))).collect();
     sorting::by(&mut placed, |one, other| one.0.total_cmp(&other.0));
     let Some(axis) = cases.iter().rev().find_map(|case| Some(place(case)?.1)) else { return Vec::new() };
+    let axis = behind_offset(cases).filter(|_| is_sweep).unwrap_or(axis);
     let path = path_among(cases);
     let paths = values(cases, &path);
     let is_one = paths.len() == 1;
@@ -300,4 +310,22 @@ fn cells(metric: &Metric) -> Vec<(f64, f64, u64)> {
     }
     let edge = |index: i64| 10_f64.powf(index as f64 / CELLS_PER_DECADE);
     cells.into_iter().map(|(index, count)| (edge(index), edge(index + 1), count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Parameters;
+
+    use super::*;
+
+    #[test]
+    fn the_first_place_behind_an_offset_is_not_said_to_be_the_first_byte() {
+        let label = |offset: u64| {
+            let place = |behind: u64| Case::new(Parameters::from_iter([parameters::OFFSET.of(offset + behind)]));
+            let cases = [0, 1 << 30].map(place);
+            behind_offset(&cases.iter().collect::<Vec<_>>()).map(|axis| axis.label)
+        };
+        assert_eq!(label(0), None);
+        assert_eq!(label(100 << 30).as_deref(), Some("position (0 % is at offset 100 GiB)"));
+    }
 }

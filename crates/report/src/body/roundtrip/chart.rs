@@ -7,7 +7,7 @@ use measure::{Case, Run, Unit};
 
 use crate::body::drawing::{Beside, Drawing, figure, median, published};
 use crate::body::subjects::subject;
-use crate::page::parameters::cell;
+use crate::page::parameters::{cell, varying};
 use crate::page::{Axis, Datum};
 
 /// The pass that reads the blocks of the first touch again, past the page cache.
@@ -29,9 +29,14 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         }
         if pass.starts_with(&tier) { tier } else { format!("{pass}: {tier}") }
     };
-    let group = |case: &Case| match cell(case, parameters::BLOCKS_PER_READ.name).as_str() {
-        "1" | "" => format!("one block a read{}", reads(case)),
-        count => format!("{count} blocks a read{}", reads(case)),
+    let is_one = !varying(&cases).contains(&parameters::PATH.name);
+    let path = |case: &Case| if is_one { String::new() } else { cell(case, parameters::PATH.name) };
+    let group = |case: &Case| {
+        let requests = match cell(case, parameters::BLOCKS_PER_READ.name).as_str() {
+            "1" | "" => format!("one block a read{}", reads(case)),
+            count => format!("{count} blocks a read{}", reads(case)),
+        };
+        joined([path(case), requests])
     };
     let latency = |case: &Case| median(case, &reads::READ_LATENCY).or(median(case, &roundtrip::READ_LATENCY_AT_MOST));
     let beside = Beside {
@@ -62,9 +67,15 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
             .concerning(&["answer-*", "tier-unknown", "absent-*", "lazily-loaded"])
     });
     let one = |case: &&&Case| ["1", ""].contains(&cell(case, parameters::BLOCKS_PER_READ.name).as_str());
-    let figures = cases.iter().filter(one).map(|case| Some(figure(label(case), &value, &latency(case)?)));
+    let named = |case: &Case| joined([label(case), path(case)]);
+    let figures = cases.iter().filter(one).map(|case| Some(figure(named(case), &value, &latency(case)?)));
     let figures: Vec<_> = figures.collect();
     Drawing::new(figures, chart.into_iter().collect())
+}
+
+/// The parts of a name that are there.
+fn joined(parts: [String; 2]) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// The tier that served a case's reads; empty where it is not known.
@@ -122,6 +133,7 @@ mod tests {
     use measure::Parameters;
 
     use super::*;
+    use crate::page::Plot;
 
     /// The chart of two passes that this tier served.
     fn drawn(tier: &str) -> (String, String, Vec<String>) {
@@ -135,6 +147,34 @@ mod tests {
         let chart = drawing.charts.into_iter().next().expect("two passes make a chart");
         let labels = drawing.figures.into_iter().map(|figure| figure.what);
         (chart.title, chart.note.unwrap_or_default(), labels.collect())
+    }
+
+    #[test]
+    fn rows_of_several_paths_are_told_apart() {
+        let case = |path: &str| {
+            let given = [
+                parameters::PATH.of(path),
+                parameters::PASS.of("first-touch"),
+                parameters::TIER.of("storage"),
+                parameters::BLOCKS_PER_READ.of(1),
+            ];
+            let metrics = reads::READ_LATENCY.of_samples("clock", &[20.0, 30.0]).into_iter().collect();
+            Case { metrics, ..Case::new(Parameters::from_iter(given)) }
+        };
+        let drawn = |paths: &[&str]| {
+            let drawing = drawing(&Run { cases: paths.iter().map(|path| case(path)).collect(), ..Run::default() });
+            let Some(Plot::Rows(rows)) = drawing.charts.into_iter().next().map(|chart| chart.plot) else {
+                panic!("passes make rows")
+            };
+            let groups: Vec<String> = rows.into_iter().map(|row| row.group).collect();
+            let figures: Vec<String> = drawing.figures.into_iter().map(|figure| figure.what).collect();
+            (groups, figures)
+        };
+        let (groups, figures) = drawn(&["/data/a", "/data/b"]);
+        assert_eq!(groups, ["/data/a, one block a read", "/data/b, one block a read"]);
+        assert_eq!(figures, ["first touch: storage, /data/a", "first touch: storage, /data/b"]);
+        let (groups, figures) = drawn(&["/data/a"]);
+        assert_eq!((groups, figures), (vec!["one block a read".into()], vec!["first touch: storage".into()]));
     }
 
     #[test]

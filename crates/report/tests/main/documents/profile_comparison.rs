@@ -65,6 +65,8 @@ pub(crate) fn profile_comparison() -> ProfileComparison {
     let warning = WAITS_NOT_TRACED.of("The trace has no line of a wait.");
     ProfileComparison {
         lacks_spread: false,
+        source: None,
+        passes_nothing: false,
         before: side("traces/monday.trc", 3_402_000.0, 120, 4_000),
         after: side("traces/tuesday.trc", 5_116_000.0, 118, 3_950),
         response_time: change("", 1_102_000.0, 2_816_000.0, Spread::Beyond),

@@ -191,8 +191,7 @@ pub(crate) fn profile_sampled() -> Run {
     run.findings = vec![
         row::ANSWER_CLASS.of("Largest class: single-block reads, 38.8 % of the response time of 206 s."),
         own::BLOCKERS
-            .of("Session 4711 shop@shop batch (idle in transaction), with statement -77 blocked others for 44.0 s \
-                          (2 waits)."),
+            .of("Session 4711 shop@shop batch (idle in transaction), with statement -77 blocked others for 44.0 s."),
         tiers::READ_TIERS
             .of("Of 812 300 reads of files, the page cache 98.5 % in 4.10 µs each and the device 1.48 % in \
                               1.25 ms each answered."),

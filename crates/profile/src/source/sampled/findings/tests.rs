@@ -51,23 +51,30 @@ fn of_sessions() -> Vec<Reading> {
     );
     let blockers = reading(
         row::BLOCKERS,
-        0..3_usize,
-        |waiters| {
+        // How often it was found that a session waits, and whether every wait was seen: 0 is no.
+        (0..3_u64, 0..2_u8),
+        |(found, exact)| {
             judged(&|_, sampled, _| {
                 let row = |level: usize| BlockerRow {
                     level,
                     process: "4711 shop".into(),
                     statement: StatementIndex(0),
+                    samples: *found,
                     time: micros(2_000_000),
                     ..BlockerRow::default()
                 };
-                sampled.blockers = (0..*waiters + 1).map(|line| row(line.min(1))).collect();
-                sampled.blockers.truncate(if *waiters == 0 { 0 } else { waiters + 1 });
+                // All of them are of one session.
+                sampled.blockers = if *found > 0 { vec![row(0), row(1)] } else { Vec::new() };
+                sampled.is_exact = *exact == 1;
             })
         },
-        |waiters| {
-            let waits = if *waiters == 1 { "(1 wait)".to_string() } else { format!("({waiters} waits)") };
-            (*waiters > 0).then(|| says!["Session 4711 shop blocked others", "2.00 s", waits])
+        |(found, exact)| {
+            let time = match (exact, found) {
+                (0, _) => "blocked others for 2.00 s.".to_string(),
+                (_, 1) => "blocked others for 2.00 s (1 wait).".to_string(),
+                _ => format!("blocked others for 2.00 s ({found} waits)."),
+            };
+            (*found > 0).then(|| says!["Session 4711 shop", time])
         },
     );
     vec![hidden, disabled, scarce(), in_transaction, blockers]

@@ -159,6 +159,40 @@ fn a_read_between_two_samples_goes_to_the_statement_before_it_that_is_known_to_r
 }
 
 #[test]
+fn reads_of_short_statements_that_no_sample_met_are_not_charged_to_the_long_ones_between_them_that_read_nothing() {
+    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::new());
+    all.count(1, 0);
+    let read = |begun| read(1, begun, ReadTier::PageCache, "base/5/7", 1);
+    let at_work = |number, begun| Sample { query_start: Some(begun), ..sample(1, CLIENT, number, None) };
+    let mut look = |at, seen: Sample, reads| {
+        charging.take((at, &[seen]), Traced { reads, ..Traced::default() }, &mut names, &mut all);
+    };
+    // In each round, a statement reads for 0.3 ms, and one that reads nothing begins 60 µs behind its last read. Only
+    // in the first round, a sample meets the former.
+    look(100_050, at_work(77, 100_000), vec![read(100_040)]);
+    for round in 0..50 {
+        let begun = 100_000 + round * 11_000;
+        let reads = vec![read(begun + 100), read(begun + 300)];
+        look(begun + 1_000, at_work(78, begun + 360), reads);
+        (2..11).for_each(|later| look(begun + 1_000 * later, at_work(78, begun + 360), Vec::new()));
+    }
+    charging.end(&mut all);
+    let rows = tables(&all).readers;
+    let readers: Vec<(Option<&str>, u64, u64)> = rows
+        .iter()
+        .map(|row| {
+            let statement = match &row.reader {
+                Reader::Statement(index) => Some(names.context.statement_id(*index)),
+                _ => None,
+            };
+            (statement, row.tiers.all().reads, row.estimated)
+        })
+        .collect();
+    // Two reads of the first round are behind the sample that met their statement at work.
+    assert_eq!(readers, [(None, 98, 0), (Some("77"), 3, 2)]);
+}
+
+#[test]
 fn a_read_waits_for_a_sample_of_its_process_and_not_forever() {
     let mut names = Names::new();
     let one = vec![read(1, 2_000, ReadTier::PageCache, "base/5/7", 1)];
