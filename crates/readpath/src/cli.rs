@@ -15,6 +15,7 @@ use report::Style;
 use crate::commands::{COMMANDS, HIDDEN, without_effect};
 use crate::exit::{EXIT_CODES, Exit};
 use crate::job::experiment::LISTED;
+use crate::job::spelling::on_one_line;
 use crate::options::{CommandRow, Globals};
 use crate::output;
 use crate::secrets::without_secrets;
@@ -165,16 +166,7 @@ pub(crate) fn matches(command_line: &[OsString], width: usize) -> Result<ArgMatc
 
 /// The words as a message quotes them: each in one line, with an escape for a control character.
 fn quotable(command_line: &[OsString]) -> Vec<OsString> {
-    let escaped = |word: &str| {
-        let mut shown = String::new();
-        for letter in word.chars() {
-            match letter.is_control() {
-                true => shown.extend(letter.escape_default()),
-                false => shown.push(letter),
-            }
-        }
-        OsString::from(shown)
-    };
+    let escaped = |word: &str| OsString::from(on_one_line(word));
     command_line.iter().map(|word| word.to_str().map_or_else(|| word.clone(), escaped)).collect()
 }
 

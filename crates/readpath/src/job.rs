@@ -11,7 +11,7 @@ pub(crate) mod repeat;
 mod set;
 mod sheet;
 pub(crate) mod source;
-mod spelling;
+pub(crate) mod spelling;
 mod value;
 pub(crate) mod words;
 

@@ -4,7 +4,7 @@
 //! costs, the limits of compilation, the costs of functions. A constant that does not repeat itself is withheld, and
 //! what takes its place keeps the server's own ratio to its neighbour.
 
-pub(super) use measure::schema::calibrate::SET_CONSTANTS as CONSTANTS;
+pub(super) use measure::schema::calibrate::{BETWEEN, SAFE, SET_CONSTANTS as CONSTANTS};
 use measure::sorting;
 use measure::statistics::median;
 
@@ -79,11 +79,6 @@ const EIGHTH_PAGES: &str = "eighth-pages";
 const RANDOM_2: &str = "random-2";
 const HALF_PAGES: &str = "half-pages";
 const DOUBLE_PAGES: &str = "double-pages";
-
-/// The names of the set between those of several states: before it was tried in all of them, and where it harmed no
-/// query in any.
-pub(super) const BETWEEN: &str = "between";
-pub(super) const SAFE: &str = "safe";
 
 /// The name of a set that is one of many.
 pub(super) const TRIED: &str = "tried";

@@ -38,7 +38,7 @@ pub(super) fn shortened(word: &str) -> String {
 
 /// A sentence on one line, with an escape for each control character in what it quotes, as what is wrong with a command
 /// line has it.
-pub(super) fn on_one_line(sentence: &str) -> String {
+pub(crate) fn on_one_line(sentence: &str) -> String {
     let mut shown = String::new();
     for letter in sentence.chars() {
         match letter.is_control() {

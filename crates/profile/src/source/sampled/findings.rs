@@ -67,10 +67,8 @@ impl Judged<'_> {
     /// The session for which others waited most.
     fn blockers(&self) -> Option<Finding> {
         let root = self.sampled.blockers.first()?;
-        // Samples do not show how many waits there were.
-        let waits = self.sampled.is_exact.then_some(root.samples);
         let unknown = self.accounting.blockers.unknown();
-        Some(row::BLOCKERS.of(blocked(root, waits, self.context.statement_id(root.statement), unknown)))
+        Some(row::BLOCKERS.of(blocked(root, self.context.statement_id(root.statement), unknown)))
     }
 
     /// Whether by the server's own account no session was at work.
@@ -141,8 +139,8 @@ fn time_at_work(time: Ticks) -> String {
     if time <= Ticks::ZERO { "no time".into() } else { shown(time) }
 }
 
-fn blocked(root: &BlockerRow, waits: Option<u64>, statement: &str, unknown: Ticks) -> String {
-    let waits = waits.map_or_else(String::new, |count| format!(" ({})", counted(count, "wait", "waits")));
+/// How long it blocked others: samples do not show in how many waits.
+fn blocked(root: &BlockerRow, statement: &str, unknown: Ticks) -> String {
     let state = if root.state.is_empty() { String::new() } else { format!(" ({})", root.state) };
     let last = if root.statement.0 == 0 { String::new() } else { format!(", with statement {statement}") };
     let rest = if unknown > Ticks::ZERO {
@@ -153,7 +151,7 @@ fn blocked(root: &BlockerRow, waits: Option<u64>, statement: &str, unknown: Tick
     } else {
         String::new()
     };
-    format!("Session {}{state}{last} blocked others for {}{waits}.{rest}", root.process, shown(root.time))
+    format!("Session {}{state}{last} blocked others for {}.{rest}", root.process, shown(root.time))
 }
 
 /// Whether sessions were at work, and found there often enough; `is_idle` says that the server's own account has none.

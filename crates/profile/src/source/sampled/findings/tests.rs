@@ -51,9 +51,9 @@ fn of_sessions() -> Vec<Reading> {
     );
     let blockers = reading(
         row::BLOCKERS,
-        // How often it was found that a session waits, and whether every wait was seen: 0 is no.
-        (0..3_u64, 0..2_u8),
-        |(found, exact)| {
+        // How often it was found that a session waits.
+        0..3_u64,
+        |found| {
             judged(&|_, sampled, _| {
                 let row = |level: usize| BlockerRow {
                     level,
@@ -65,17 +65,9 @@ fn of_sessions() -> Vec<Reading> {
                 };
                 // All of them are of one session.
                 sampled.blockers = if *found > 0 { vec![row(0), row(1)] } else { Vec::new() };
-                sampled.is_exact = *exact == 1;
             })
         },
-        |(found, exact)| {
-            let time = match (exact, found) {
-                (0, _) => "blocked others for 2.00 s.".to_string(),
-                (_, 1) => "blocked others for 2.00 s (1 wait).".to_string(),
-                _ => format!("blocked others for 2.00 s ({found} waits)."),
-            };
-            (*found > 0).then(|| says!["Session 4711 shop", time])
-        },
+        |found| (*found > 0).then(|| says!["Session 4711 shop", "blocked others for 2.00 s."]),
     );
     vec![hidden, disabled, scarce(), in_transaction, blockers]
 }
