@@ -9,8 +9,9 @@
 //! of each private PostgreSQL server, row by row in the same blocks. In every pair each contender has its turn; the
 //! order turns around from pair to pair, and only ratios within a pair count.
 //!
-//! - fio reads random blocks of the engine's file at several depths; its best setting by the median over all pairs is
-//!   the device's rate. The engine's joins are held against it by blocks of the table over the whole time of the join.
+//! - fio reads random blocks of the engine's file at several depths; its best setting by the median over the other
+//!   pairs is the device's rate. The engine's joins are held against it by blocks of the table over the whole time of
+//!   the join.
 //! - PostgreSQL joins the same keys by an index nested loop, and finds the same rows by bitmap heap scans with several
 //!   settings of effective_io_concurrency. Before each statement the server is restarted and its files leave the page
 //!   cache; the engine's pool is new for each join, and its reads are direct.

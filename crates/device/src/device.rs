@@ -126,7 +126,8 @@ impl<'a> Witnesses<'a> {
         }
     }
 
-    /// The layer between the target and the devices that hold the data, where there is one.
+    /// The layer between the target and the devices that hold the data, where there is one, or a device that may serve
+    /// reads from this host's memory.
     pub fn layer(&self) -> Option<Layer> {
         if let Some(reason) = self.target().and_then(uncounted) {
             return Some(Layer::Hidden(reason));
@@ -135,7 +136,10 @@ impl<'a> Witnesses<'a> {
             Witnesses::Kernel { storage: Err(reason), layer: Some(layer), .. } => {
                 Some(Layer::Hidden(format!("it is not known what {layer} reads: {reason}")))
             }
-            Witnesses::Kernel { layer, .. } => layer.as_ref().map(|_| Layer::Followed),
+            Witnesses::Kernel { layer, .. } => {
+                let reason = self.storage().iter().find_map(|device| in_memory(&device.name));
+                reason.map(Layer::InMemory).or(layer.as_ref().map(|_| Layer::Followed))
+            }
             Witnesses::Absent(_) => None,
         }
     }
@@ -165,6 +169,22 @@ fn uncharged(filesystem: &str) -> Option<String> {
     let is_uncharged = UNCHARGED.contains(&filesystem);
     (is_uncharged || filesystem.starts_with("fuse."))
         .then(|| format!("the kernel does not count what a process reads from a file system of type {filesystem}"))
+}
+
+/// Why reads that reached a device of this name may not have left this host's memory; `None` where they have.
+///
+/// The kernel counts the reads of a RAM disk (brd, zram) as those of any disk, and the reads of a volume of zfs ahead
+/// of the cache that zfs keeps in memory.
+fn in_memory(device: &str) -> Option<String> {
+    let is_one_of = |driver: &str| {
+        let number = device.strip_prefix(driver);
+        number.is_some_and(|number| number.starts_with(|letter: char| letter.is_ascii_digit()))
+    };
+    match ["ram", "zram", "zd"].map(is_one_of) {
+        [true, ..] | [_, true, _] => Some(format!("{device} is memory, whose reads the kernel counts like a disk's")),
+        [.., true] => Some(format!("{device} is a volume of zfs, whose cache in memory the kernel does not count")),
+        _ => None,
+    }
 }
 
 /// Says whether blocks of `block` bytes at multiples of their size can be read.
@@ -200,6 +220,15 @@ pub enum DeviceError {
     Word(String),
 }
 
+impl DeviceError {
+    /// Whether it says what the named thing is: no file or block device, an empty one, or one without direct I/O. A
+    /// later try ends the same way, while a file that is missing may come, and one may be given the right to read it.
+    pub fn is_of_what_is_there(&self) -> bool {
+        use TargetError::{DirectRefused, Empty, WrongKind};
+        matches!(self, DeviceError::Target(WrongKind { .. } | Empty { .. } | DirectRefused { .. }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +240,16 @@ mod tests {
         }
         for missed in ["zfs", "virtiofs", "fuse.sshfs", "fuseblk", "9p", "cifs", "smb3", "ceph", "vboxsf"] {
             assert!(uncharged(missed).unwrap().ends_with(missed), "{missed}");
+        }
+    }
+
+    #[test]
+    fn reads_of_a_disk_that_is_memory_or_behind_a_cache_in_memory_are_not_called_storage() {
+        for disk in ["sda", "vda1", "nvme0n1", "dm-0", "loop0", "md0", "zd", "ramp1", "zramdisk", "sdram0"] {
+            assert_eq!(in_memory(disk), None, "{disk}");
+        }
+        for (memory, reason) in [("ram0", "is memory"), ("zram1", "is memory"), ("zd16p1", "is a volume of zfs")] {
+            assert!(in_memory(memory).unwrap().starts_with(&format!("{memory} {reason}")), "{memory}");
         }
     }
 }

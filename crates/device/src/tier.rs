@@ -70,6 +70,8 @@ pub enum Layer {
     Followed,
     /// Why what it reads cannot be known.
     Hidden(String),
+    /// Why what was fetched from it may have come from this host's memory.
+    InMemory(String),
 }
 
 /// A verdict and how it was reached.
@@ -105,6 +107,11 @@ impl Evidence {
             return unknown("nothing was read");
         }
         if let Some(Layer::Hidden(reason)) = &self.layer {
+            return unknown(reason);
+        }
+        // Where nothing was fetched, the page cache above it served the reads.
+        let is_fetched = fetched.is_none_or(|fetched| fetched as f64 >= self.issued as f64 * TOLERANCE);
+        if let Some(Layer::InMemory(reason)) = self.layer.as_ref().filter(|_| is_fetched) {
             return unknown(reason);
         }
         // Blocks smaller than a page make the kernel fetch whole pages: that is this process's own.
@@ -273,8 +280,16 @@ mod tests {
             evidence.verdict().tier
         };
         assert_eq!(under(Layer::Hidden("its file is gone".into()), None), Tier::Unknown);
+        assert_eq!(under(Layer::InMemory("it is a RAM disk".into()), Some(1_000_000)), Tier::Unknown);
         assert_eq!(under(Layer::Followed, Some(1_000_000)), Tier::Storage);
         assert_eq!(under(Layer::Followed, Some(1_200_000)), Tier::Unknown, "others read meanwhile");
+    }
+
+    #[test]
+    fn a_page_cache_above_a_disk_that_is_memory_is_still_known() {
+        let layer = Some(Layer::InMemory("it is a RAM disk".into()));
+        let buffered = |fetched| Evidence { layer: layer.clone(), ..evidence(Caching::Buffered, Some(fetched)) };
+        assert_eq!([0, 1_000_000].map(|fetched| buffered(fetched).verdict().tier), [Tier::PageCache, Tier::Unknown]);
     }
 
     #[test]

@@ -70,12 +70,14 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
     Ok(())
 }
 
-/// Refuses what a run would refuse of its paths, such as a file that holds no block. What cannot be opened has no
-/// region.
+/// Refuses what a run would refuse of its paths, such as a file that holds no block or has no direct I/O. Of what is
+/// not there or may not be read nothing is known.
 pub fn check_paths(parameters: &DiskParameters) -> Result<(), ExperimentError> {
     for path in &parameters.paths {
-        if device::open(path, parameters.caching()).is_ok() {
-            Setting::open(path, parameters)?;
+        match device::open(path, parameters.caching()) {
+            Ok(_) => drop(Setting::open(path, parameters)?),
+            Err(error) if error.is_of_what_is_there() => return Err(error.into()),
+            Err(_) => {}
         }
     }
     Ok(())

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use subjects::{Environment, NestedLoops, Opener};
 
+use crate::disk;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
@@ -94,16 +95,16 @@ fn measure_subject(
         for (number, group) in facts.groups.iter().enumerate() {
             match bench.subject.turn_to(number)? {
                 Ok(()) => measured.extend(measuring::cases(bench, (table, &facts), group, costs, journal)?),
-                Err(absence) => journal.find(absence),
+                Err(absence) => journal.find(disk::on(bench.name_among_several(), absence)),
             }
             subject_run::keep_findings(bench.subject, journal);
         }
         bench.machine.stop.check()?;
         journal.step("reading random blocks by themselves", Duration::from_secs(1));
-        planner::report((rand, facts.is_virtual), &measured, costs, journal);
+        planner::report((rand, facts.is_virtual), bench.name_among_several(), &measured, costs, journal);
         own.extend(Gain::best(&bench.name, rand, &measured));
         match bench.subject.read_alone()? {
-            Some(device) => findings::report(rand, &measured, &device, journal),
+            Some(device) => findings::report((rand, bench.name_among_several()), &measured, &device, journal),
             None => apart.extend(measured),
         }
     }

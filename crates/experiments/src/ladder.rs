@@ -41,3 +41,14 @@ pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn J
     machine.report_disturbances(journal);
     Ok(())
 }
+
+/// Refuses what a run would refuse of the device that `--on` names, such as a file that is too small. Of what is not
+/// there or may not be read nothing is known.
+pub fn check_device(parameters: &LadderParameters) -> Result<(), ExperimentError> {
+    let Some(path) = &parameters.on else { return Ok(()) };
+    match device::open_direct_or_buffered(path) {
+        Ok(_) => storage::open(path).map(drop),
+        Err(error) if error.is_of_what_is_there() => Err(error.into()),
+        Err(_) => Ok(()),
+    }
+}

@@ -6,9 +6,13 @@ mod job;
 
 use device::Witnesses;
 use device::audit::{Audit, AuditCounts};
+use device::pattern::{Pattern, Span};
 use device::read_loop::LoopOutcome;
-use device::tier::Evidence;
+use device::tier::{Evidence, Tier, Verdict};
 use device::workers::Team;
+use measure::quantity::size_in_words;
+use sys::file::Caching;
+use sys::host::page_bytes;
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -40,7 +44,8 @@ pub fn run(machine: &Machine, job: Job<'_>, journal: &mut dyn Journal) -> Result
         return Err(ExperimentError::NothingRead { what: job.what });
     }
     let evidence = evidence(&witnesses, &job, &reading.outcome, around.as_ref());
-    let verdict = evidence.as_ref().map(Evidence::verdict);
+    let (pattern, region) = (job.plans[0].pattern, job.plans[0].span);
+    let verdict = evidence.as_ref().map(|evidence| verdict(evidence, pattern, region));
     let segments = reading.outcome.segments();
     let counted = around.as_ref().map(|around| (around.counts, &around.change));
     let cases = cases::of(&reading, &segments, (&job, &source), counted);
@@ -71,4 +76,57 @@ fn evidence(
         stored: job.stored,
         layer: witnesses.layer(),
     })
+}
+
+/// Which level served the reads of a region. What was fetched does not tell where buffered reads may find all of their
+/// bytes in pages that were fetched for their neighbours: blocks of less than two pages that begin or end within one.
+/// In sequence each of a page or more comes to a new one. Blocks of less than a page the evidence knows itself.
+fn verdict(evidence: &Evidence, pattern: Pattern, region: Span) -> Verdict {
+    let (verdict, page) = (evidence.verdict(), page_bytes());
+    let may_share = evidence.caching == Caching::Buffered && pattern != Pattern::Sequential;
+    let is_whole = |block: u64| block.is_multiple_of(page) && region.offset.is_multiple_of(page);
+    let sharing = evidence.block_size.filter(|block| may_share && *block < 2 * page && !is_whole(*block));
+    match (sharing, verdict.tier) {
+        (Some(block), Tier::Storage | Tier::Mixed { .. }) => {
+            let proof = format!(
+                "{}, in whole pages of {}, which blocks of {} at these offsets share with their neighbours, so that \
+                 memory may have served some of the reads",
+                verdict.proof,
+                size_in_words(page),
+                size_in_words(block)
+            );
+            Verdict { tier: Tier::Unknown, proof, ..verdict }
+        }
+        _ => verdict,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use device::tier::Stored;
+
+    use super::*;
+
+    #[test]
+    fn blocks_of_one_to_two_pages_that_share_them_with_their_neighbours_are_not_all_called_storage() {
+        let page = page_bytes();
+        let of = |caching, pattern, (block, offset): (u64, u64), fetched: u64| {
+            let counts = AuditCounts { fetched_by_process: Some(fetched), ..AuditCounts::default() };
+            let (block_size, stored) = (Some(block), Stored::default());
+            let evidence = Evidence { caching, issued: 1_000_000, block_size, counts, stored, layer: None };
+            verdict(&evidence, pattern, Span { offset, length: 1 << 30 })
+        };
+        let random = |blocks, fetched| of(Caching::Buffered, Pattern::Random, blocks, fetched);
+        let (uneven, all) = ((page + 512, 0), 1_000_000);
+        assert_eq!([600_000, all].map(|fetched| random(uneven, fetched).tier), [Tier::Unknown; 2]);
+        assert_eq!(random((page, 512), all).tier, Tier::Unknown, "each lies in two pages");
+        let proof = random(uneven, all).proof;
+        assert!(proof.starts_with("the kernel counted all") && proof.contains(" share with their "), "{proof}");
+        assert_eq!(random(uneven, 0).tier, Tier::PageCache);
+        for blocks in [(page, 0), (2 * page, page), (2 * page + 512, 512)] {
+            assert_eq!(random(blocks, all).tier, Tier::Storage, "each has a page of its own: {blocks:?}");
+        }
+        assert_eq!(of(Caching::Buffered, Pattern::Sequential, uneven, all).tier, Tier::Storage);
+        assert_eq!(of(Caching::Direct, Pattern::Random, uneven, all).tier, Tier::Storage);
+    }
 }

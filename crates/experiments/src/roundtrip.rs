@@ -16,6 +16,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
+use layout::Layout;
 pub use on_subjects::{SubjectTripParameters, run_on};
 pub use parameters::RoundtripParameters;
 use trip::Trip;
@@ -30,10 +31,7 @@ pub fn run(
     refuse_repeated(&parameters.paths)?;
     let trips =
         parameters.paths.iter().map(|path| Trip::open(path, parameters, machine)).collect::<Result<Vec<_>, _>>()?;
-    if parameters.evict && !trips.iter().any(Trip::is_buffered) {
-        let sentence = "--evict has no effect here: the blocks are read past the page cache";
-        return Err(ExperimentError::Parameters(sentence.into()));
-    }
+    refuse_idle_eviction(parameters, trips.iter().any(Trip::is_buffered))?;
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let mut later = 0;
@@ -63,6 +61,33 @@ pub fn run(
     }
     machine.report_disturbances(journal);
     Ok(())
+}
+
+/// Refuses what a run would refuse of its paths, such as a file that is too small. Of what is not there or may not be
+/// read nothing is known.
+pub fn check_paths(parameters: &RoundtripParameters) -> Result<(), ExperimentError> {
+    refuse_repeated(&parameters.paths)?;
+    let mut may_evict = false;
+    for path in &parameters.paths {
+        match device::open_direct_or_buffered(path) {
+            Ok(device) => {
+                Layout::of(path, parameters, device.as_ref())?;
+                may_evict |= trip::is_buffered(device.as_ref());
+            }
+            Err(error) if error.is_of_what_is_there() => return Err(error.into()),
+            Err(_) => may_evict = true,
+        }
+    }
+    refuse_idle_eviction(parameters, may_evict)
+}
+
+/// Refuses `--evict` where no block comes by way of the page cache.
+fn refuse_idle_eviction(parameters: &RoundtripParameters, may_evict: bool) -> Result<(), ExperimentError> {
+    let sentence = "--evict has no effect here: the blocks are read past the page cache";
+    match parameters.evict && !may_evict {
+        true => Err(ExperimentError::Parameters(sentence.into())),
+        false => Ok(()),
+    }
 }
 
 /// Refuses a file or a device that is named twice. The passes over the first name would have touched its blocks before

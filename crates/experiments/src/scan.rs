@@ -24,7 +24,7 @@ use sys::counters as machine_counters;
 use sys::host;
 
 use crate::error::ExperimentError;
-use crate::journal::Journal;
+use crate::journal::{Journal, NullJournal};
 use crate::machine::Machine;
 use crate::own_cost;
 use crate::subject_run::{self, Descriptions};
@@ -58,6 +58,12 @@ pub fn run(
         Err(ExperimentError::Stopped) => Ok(()),
         outcome => outcome,
     }
+}
+
+/// Refuses what a run would refuse of its subjects, such as too few rows for a server.
+pub fn check_subjects(parameters: &ScanParameters) -> Result<(), ExperimentError> {
+    let (settings, journal) = (parameters.settings(None), &mut NullJournal::default());
+    subject_run::openers(&parameters.on, |place| place.access_paths(&settings), journal).map(drop)
 }
 
 /// Measures the subjects one after the other.

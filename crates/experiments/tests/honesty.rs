@@ -78,15 +78,20 @@ fn folder() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
+/// Numbers that never repeat, eight bytes at a time: byte by byte, in code that nothing optimises, making them took
+/// seconds.
+fn random_data(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut random = SplitMix64::new(seed);
+    let mut data = vec![0_u8; bytes];
+    data.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&random.next_u64().to_le_bytes()));
+    data
+}
+
 /// A file of `mebibytes` of numbers that never repeat, on the disk.
-fn file_of_random_data(folder: &TempDir, mebibytes: u64) -> PathBuf {
+fn file_of_random_data(folder: &TempDir, mebibytes: usize) -> PathBuf {
     let path = folder.path().join("random");
     let mut file = File::create(&path).unwrap();
-    let mut random = SplitMix64::new(mebibytes);
-    for _ in 0..mebibytes {
-        let words: Vec<u8> = (0..1 << 17).flat_map(|_| random.next_u64().to_le_bytes()).collect();
-        file.write_all(&words).unwrap();
-    }
+    file.write_all(&random_data(mebibytes as u64, mebibytes << 20)).unwrap();
     file.sync_all().unwrap();
     path
 }
@@ -545,7 +550,7 @@ fn a_model_with_room_for_fewer_blocks_than_were_asked_for_says_so() {
 }
 
 /// A loop device whose file lies in the page cache of this host, as it does unless the loop reads it directly.
-fn cached_loop(folder: &TempDir, mebibytes: u64) -> Result<LoopDevice, String> {
+fn cached_loop(folder: &TempDir, mebibytes: usize) -> Result<LoopDevice, String> {
     let path = file_of_random_data(folder, mebibytes);
     let device = LoopDevice::new(&path)?;
     fs::read(&path).map_err(|error| error.to_string())?;
@@ -665,9 +670,7 @@ fn a_file_system_that_takes_direct_io_and_does_none_is_found_out() {
         Ok(overlay) => overlay,
         Err(reason) => return println!("skipped: an overlay over memory cannot be mounted: {reason}"),
     };
-    let mut random = SplitMix64::new(3);
-    let words: Vec<u8> = (0..1 << 20).flat_map(|_| random.next_u64().to_le_bytes()).collect();
-    fs::write(overlay.memory.path().join("lower/data"), words).unwrap();
+    fs::write(overlay.memory.path().join("lower/data"), random_data(3, 8 << 20)).unwrap();
     let (notebook, outcome) = read(&parameters(&overlay.mount.path().join("data")));
     outcome.unwrap();
     let message = notebook.found("direct-io-ignored").unwrap_or_else(|| panic!("{:?}", notebook.ids()));

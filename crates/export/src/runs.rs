@@ -13,7 +13,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use measure::Run;
-use measure::atomic_file::{self, Draft};
+use measure::atomic_file::Draft;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
@@ -83,9 +83,6 @@ impl RunWriter {
             _ => {}
         }
         let failed = |source| failure(place, source);
-        // What a killed export left goes with the next one; what cannot be removed does no harm.
-        let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let _ = atomic_file::sweep(folder);
         let draft = Draft::beside(place).map_err(failed)?;
         let sink = Sink::new(ending, draft.file().try_clone().map_err(failed)?).map_err(failed)?;
         Ok(RunWriter { place: place.into(), draft, existing, sink, rows: 0 })

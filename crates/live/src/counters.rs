@@ -77,7 +77,9 @@ impl CounterSource {
             return Ok(Err("the database does not have the extension".into()));
         }
         let has_toplevel = version.is_none_or(|version| number(&version) >= WITH_TOPLEVEL);
-        let schema = session.text(COUNTERS_PLACE, Some("public"))?.unwrap_or_else(|| "public".into());
+        let Some(schema) = session.text(COUNTERS_PLACE, Some("public"))? else {
+            return Ok(Err("the server was started without its library (shared_preload_libraries)".into()));
+        };
         let (before, own) = (BTreeMap::new(), None);
         let mut source = CounterSource { schema, has_toplevel, before, own, is_stale: false };
         match source.read(session, Texts::Left) {
@@ -85,7 +87,7 @@ impl CounterSource {
                 source.before = without_texts(rows);
                 Ok(Ok(source))
             }
-            // It counts nothing where the server was started without its library.
+            // Such as where the role may not call it.
             Err(error) if error.is_of_statement() => Ok(Err(why(&error))),
             Err(error) => Err(error),
         }
@@ -146,7 +148,7 @@ impl CounterSource {
     }
 
     fn read(&self, session: &mut Session, texts: Texts) -> Result<Rows, ServerError> {
-        let rows = session.rows(&counters(&self.schema, self.has_toplevel, texts))?;
+        let rows = session.rows_of_all_databases(&counters(&self.schema, self.has_toplevel, texts))?;
         Ok(sorting::map(rows.iter().filter_map(counted)))
     }
 }

@@ -90,12 +90,13 @@ impl Questions {
     }
 }
 
-/// What comes of a question, and how long the server worked for it, as far as the way there and back is known. The
-/// server counts that among its sessions' time.
+/// What comes of a question, and how long the server worked for it, as far as the way there and back is known, which
+/// each of its statements takes. The server counts that work among its sessions' time.
 fn timed<T>(sampler: &mut SqlSampler, ask: impl FnOnce(&mut SqlSampler) -> T) -> (T, Duration) {
-    let begun = Instant::now();
+    let (begun, before) = (Instant::now(), sampler.session().answered());
     let answer = ask(sampler);
-    let worked = begun.elapsed().saturating_sub(sampler.way());
+    let ways = sampler.way() * sampler.session().answered().wrapping_sub(before);
+    let worked = begun.elapsed().saturating_sub(ways);
     sampler.further_time += worked;
     (answer, worked)
 }
@@ -165,6 +166,21 @@ mod tests {
         let worked = [asked(20), asked(30)];
         assert!(worked[0] >= Duration::from_millis(20) && sampler.further_time == worked[0] + worked[1]);
         assert_eq!(sampler.server_time, Duration::ZERO, "looks took none");
+    }
+
+    #[test]
+    fn the_way_to_a_distant_server_is_no_work_of_it_however_many_statements_a_question_takes() {
+        let address = Address::parse("postgres://me@localhost/shop").unwrap();
+        let mut sampler = SqlSampler::rehearsal(&address, (Statements::default(), 18)).unwrap();
+        sampler.answer_time = Duration::from_millis(30);
+        let begun = Instant::now();
+        let (_, worked) = timed(&mut sampler, |sampler| {
+            for statement in ["SELECT 1", "SELECT 2"] {
+                sampler.session().run(statement).unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        });
+        assert!(worked + 2 * Duration::from_millis(30) <= begun.elapsed(), "{worked:?}");
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub trait Listener {
     /// may come some looks later, is of the time until now.
     fn wants_counters(&mut self) -> bool;
 
+    /// How many sessions there are of which the server shows only that they are there; its memory may show more.
+    fn hidden(&mut self, sessions: u64);
+
     /// What the server has counted since it was asked last, by the statements' identifiers; nothing where it counts
     /// nothing; the active time of its sessions since then, by its own account; and how long it worked for our session.
     fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>, own: Duration);

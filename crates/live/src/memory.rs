@@ -175,11 +175,13 @@ impl MemorySampler {
             let number = sample.backend.pid;
             if let Some(at) = places.get(&number).copied() {
                 let entry = Entry::new(self.spans.entry(at));
-                // Of a session that the server hides, memory shows more.
-                if entry.is_of(sample) {
-                    self.processes[at].backend = Some(Arc::clone(&sample.backend));
-                }
                 self.names.learn(entry, &sample.backend);
+                let (known, hidden) = (&mut self.processes[at].backend, self.names.hidden(entry, sample));
+                if entry.is_of(sample) {
+                    *known = Some(Arc::clone(&sample.backend));
+                } else if hidden.is_some() && hidden.as_ref() != known.as_deref() {
+                    *known = hidden.map(Arc::new);
+                }
             }
             let wait = after.get(&number).copied().filter(|wait| before.get(&number) == Some(wait));
             if let (Some(wait), Some(name)) = (wait, &sample.event) {

@@ -62,6 +62,8 @@ pub struct Recorder {
     is_unreached: bool,
     /// Whether anything was sampled since the server's last answer, and since the last time without samples.
     is_sampled: bool,
+    /// How many sessions the server did not show last, and most since the last segment was cut.
+    hidden: (u64, u64),
     /// The names of relations by the paths of their files.
     names: BTreeMap<String, String>,
     /// The CPU time of this process when the last segment was cut.
@@ -95,6 +97,7 @@ impl Recorder {
             away: None,
             is_unreached: false,
             is_sampled: false,
+            hidden: (0, 0),
             names: BTreeMap::new(),
             cpu: process_cpu(),
             settings,
@@ -119,6 +122,7 @@ impl Recorder {
         let now = process_cpu();
         let cpu = now.since(std::mem::replace(&mut self.cpu, now));
         segment.own = Some(Own { cpu: i64::try_from(cpu.0).unwrap_or(i64::MAX), session: None });
+        segment.hidden = std::mem::replace(&mut self.hidden.1, self.hidden.0);
         Some(segment)
     }
 
@@ -200,6 +204,10 @@ impl Listener for Recorder {
     fn wants_counters(&mut self) -> bool {
         self.asked = self.over.len();
         self.asked > 0
+    }
+
+    fn hidden(&mut self, sessions: u64) {
+        self.hidden = (sessions, self.hidden.1.max(sessions));
     }
 
     fn counted(&mut self, counted: &BTreeMap<i64, (Counters, String)>, account: Option<Ticks>, own: Duration) {
@@ -317,6 +325,20 @@ mod tests {
         assert!(lose(&mut recorder), "a pause of another reason");
         drop(recorder);
         assert_eq!(segments(place.path()).unwrap().len(), 5, "all of them are written");
+    }
+
+    #[test]
+    fn each_segment_says_how_many_sessions_of_its_time_the_server_did_not_show() {
+        let place = tempfile::tempdir().unwrap();
+        let limits = Limits { age: None, bytes: None };
+        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
+        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let mut cut = |counts: &[u64]| {
+            counts.iter().for_each(|sessions| recorder.hidden(*sessions));
+            recorder.cut(Some(Segment::default())).map(|segment| segment.hidden)
+        };
+        // Until the server is asked again, those of the last answer are still there.
+        assert_eq!([cut(&[3, 9, 2]), cut(&[]), cut(&[0]), cut(&[])], [Some(9), Some(2), Some(2), Some(0)]);
     }
 
     #[test]

@@ -56,8 +56,10 @@ pub(crate) const ACTIVE_TIME: &str = "SELECT datid, coalesce(active_time, 0)::fl
 /// Blocks that sessions of all databases found in the buffers.
 pub(crate) const HITS: &str = "SELECT coalesce(sum(blks_hit), 0)::int8 FROM pg_stat_database";
 
-/// Where the extension that counts statements has its function, quoted.
-pub(crate) const COUNTERS_PLACE: &str = "SELECT quote_ident(nspname) FROM pg_extension \
+/// Where the extension that counts statements has its function, quoted; null where the server was started without its
+/// library, whose settings are missing then: to call the function would be an error in the server's log.
+pub(crate) const COUNTERS_PLACE: &str = "SELECT CASE WHEN current_setting('pg_stat_statements.max', true) <> '' \
+    THEN quote_ident(nspname) END FROM pg_extension \
     JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_stat_statements'";
 
 /// The counters of all statements, a row for each with its role and its database, with their texts or without.

@@ -46,7 +46,7 @@ use crate::sleeps::Sleeps;
 use crate::sql::SqlSampler;
 use crate::tracing::TracedServer;
 use lost_memory::LostMemory;
-use settings::{BLOCKING_EVERY, CLOSED_WITHIN};
+use settings::{ASK_EVERY, BLOCKING_EVERY, CLOSED_WITHIN};
 pub use settings::{EXACT_NAP, Settings, WatchedFor};
 use setup::{memory, trace, with_processors};
 
@@ -156,8 +156,7 @@ struct Begun {
     account: Result<ActiveTime, String>,
     /// What the server had worked for us when its account was read.
     own: Duration,
-    /// Most that it had worked for our session by then in all, and has worked to open further ones: it adds that up
-    /// later, and how much of it is not known.
+    /// Most that it had worked for our session by then and had still to add up, and has worked to open further ones.
     own_before: Duration,
     counters: Result<CounterSource, String>,
 }
@@ -287,7 +286,8 @@ impl Watch {
     fn begin_account(&mut self, account: Result<ActiveTime, String>) {
         let own = self.own_time();
         (self.begun.account, self.begun.own) = (account.clone(), own);
-        self.begun.own_before = self.sampler.as_mut().map_or(Duration::ZERO, |sampler| sampler.session().waited());
+        let sampler = self.sampler.as_mut();
+        self.begun.own_before = sampler.map_or(Duration::ZERO, |sampler| sampler.session().still_to_account());
         self.accounted = ActiveTimeMeter::begin(account, own);
     }
 
@@ -295,6 +295,14 @@ impl Watch {
     pub fn tell(&mut self, listener: Box<dyn Listener>) {
         self.listener = Some(listener);
         self.begin_listener();
+        if self.facts.logs_each() {
+            let each = if self.reads_memory() { 1.0 / ASK_EVERY.as_secs_f64() } else { self.rate() };
+            self.say(format!(
+                "the server writes each statement to its log (log_statement, log_min_duration_statement, log_duration, \
+                 auto_explain): readpath adds some {each} lines a second, and fewer with a smaller --rate where each \
+                 sample is a query."
+            ));
+        }
     }
 
     /// Has this called again and again while the server is away: there are no looks then, and [`Watch::run`] does not
@@ -391,9 +399,9 @@ impl Watch {
         (&self.blocking, self.answered)
     }
 
-    /// Asks the server for its hits in buffers from now on.
+    /// Asks the server for its hits in buffers from now on, unless it counts none (`track_counts`).
     pub fn count_hits(&mut self) {
-        self.hits.get_or_insert_default();
+        self.hits = self.facts.counts_blocks.then(BufferHits::default);
     }
 
     /// Blocks that sessions found in the server's buffers since its counters were begun, where that is asked for.

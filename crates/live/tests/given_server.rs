@@ -398,9 +398,61 @@ fn nothing_is_written_and_each_statement_has_a_limit() {
     let log = trial.log();
     let sent = |text: &str| log.lines().filter(|line| line.contains(text)).count();
     assert!(sent("default_transaction_read_only = 'on'") == 1 && sent("statement_timeout = '5000'") >= 1);
+    assert_eq!(sent("SET statement_timeout"), sent("SET statement_timeout = '5000'"), "to the end: {log}");
     // Memory is looked at without a statement, which is sent some times a second.
     assert!((2..asked_most).contains(&sent("EXECUTE readpath_sample")) && sent("DISCARD ALL") == 1, "{log}");
     assert_eq!(sent("statement: CREATE") + sent("statement: INSERT") + sent("statement: UPDATE"), 0);
+}
+
+#[test]
+fn a_server_that_logs_how_long_each_statement_takes_has_lines_of_ours_in_its_log_and_that_is_said() {
+    for setting in ["log_min_duration_statement=0", "log_duration=on", "log_min_duration_statement=5min"] {
+        let Some(trial) = Trial::start(&[setting]) else { return };
+        let found = watched(&trial.url(), 1.0);
+        let is_said = said(&found, "sampled-level").unwrap().contains("how long each statement takes");
+        assert_eq!(is_said, trial.log().contains("duration: "), "{setting}: {}", trial.log());
+    }
+}
+
+#[test]
+fn an_extension_without_its_library_is_no_error_in_the_servers_log() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE EXTENSION pg_stat_statements");
+    let found = watched(&trial.url(), 0.5);
+    assert!(said(&found, "sampled-level").unwrap().contains("without its library (shared_preload_libraries)"));
+    assert!(!trial.log().contains("ERROR"), "{}", trial.log());
+}
+
+#[test]
+fn looks_at_sessions_with_long_statements_are_no_temporary_files_of_the_server() {
+    let settings = ["work_mem=1MB", "log_temp_files=0", "track_activity_query_size=131072"];
+    let Some(trial) = Trial::start(&settings) else { return };
+    // All of them are more than that. A session that rests still shows its last statement.
+    let long = format!("SELECT 1 /* {} */", "x".repeat(120_000));
+    let mut sessions: Vec<postgres::Client> = (0..12).map(|_| trial.client()).collect();
+    sessions.iter_mut().for_each(|session| drop(session.simple_query(&long).unwrap()));
+    let found = watched_with(&trial.url(), Settings { reads_memory: false, ..SETTINGS });
+    drop(sessions);
+    assert!(found.profile.sampled.unwrap().looks > 10);
+    assert!(!trial.log().contains("temporary file"), "{}", trial.log());
+}
+
+#[test]
+fn a_statement_of_another_database_that_the_encoding_of_ours_does_not_have_ends_no_watch() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    for (name, encoding) in [("west", "WIN1252"), ("utf", "UTF8")] {
+        trial.run(&format!("CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"));
+    }
+    let url = trial.url();
+    let database = |name: &str| format!("{}{name}", url.strip_suffix("postgres").unwrap());
+    let mut other = postgres::Client::connect(&database("utf"), postgres::NoTls).unwrap();
+    // The second byte of this letter in UTF-8 is none in WIN1252.
+    other.simple_query("BEGIN; SELECT '\u{c1}'").unwrap();
+    let found = watched_with(&database("west"), Settings { reads_memory: false, ..SETTINGS });
+    drop(other);
+    assert_eq!(said(&found, "sampling-ended"), None);
+    assert!(found.profile.sampled.unwrap().looks > 10);
+    assert_eq!(trial.log().matches("has no equivalent in encoding").count(), 1, "{}", trial.log());
 }
 
 /// Watches a server as these settings say.

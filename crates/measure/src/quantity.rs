@@ -209,10 +209,10 @@ pub fn whole_mebibytes(bytes: u64) -> String {
 
 /// Nanoseconds at three significant digits in the unit that suits them: `1.13 ns`, `79.1 µs`, `2.70 ms`, `1.20 s`.
 pub fn format_nanos(nanos: f64) -> String {
-    let (value, unit) = match nanos.abs() {
-        size if size < 999.5 => (nanos, "ns"),
-        size if size < 999.5e3 => (nanos / 1e3, "µs"),
-        size if size < 999.5e6 => (nanos / 1e6, "ms"),
+    let (value, unit) = match rounded(nanos).abs() {
+        size if size < 1e3 => (nanos, "ns"),
+        size if size < 1e6 => (nanos / 1e3, "µs"),
+        size if size < 1e9 => (nanos / 1e6, "ms"),
         _ => (nanos / 1e9, "s"),
     };
     format!("{} {unit}", three_digits(value))
@@ -220,13 +220,10 @@ pub fn format_nanos(nanos: f64) -> String {
 
 /// A number at three significant digits, never in exponents: `0.0123`, `1.13`, `79.1`, `478`, `16 900`.
 pub fn three_digits(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
+    let rounded = rounded(value);
+    if rounded == 0.0 || !rounded.is_finite() {
+        return format!("{rounded}");
     }
-    let exponent = value.abs().log10().floor() as i32;
-    let step = 10f64.powi(exponent - 2);
-    let rounded = (value / step).round() * step;
-    // Rounding may have carried into the next power of ten: 99.96 becomes 100.
     let exponent = rounded.abs().log10().floor() as i32;
     let text = format!("{rounded:.*}", (2 - exponent).max(0) as usize);
     let (sign, digits) = text.split_at(usize::from(rounded < 0.0));
@@ -234,6 +231,12 @@ pub fn three_digits(value: f64) -> String {
         Ok(whole) => format!("{sign}{}", grouped(whole)),
         Err(_) => text,
     }
+}
+
+/// A number to three significant digits. Tables and sentences both round by it, so that one number reads the same in
+/// both.
+pub fn rounded(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
 }
 
 /// Separator of thousands: narrow, and no line breaks at it.

@@ -163,6 +163,15 @@ impl Store {
         read_run(&self.file_of(&self.resolve(reference, passed)?))
     }
 
+    /// The run of an identifier that [`Store::list`] gave; `None` where another process has removed it since.
+    pub fn load_listed(&self, id: &str) -> Result<Option<Run>, StoreError> {
+        let path = self.file_of(id);
+        match read_run(&path) {
+            Err(StoreError::Unreadable { .. }) if is_gone(&path) => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
     /// Whether the run of this very identifier is in the store.
     pub fn holds(&self, id: &str) -> bool {
         self.path_of(id).is_some_and(|path| path.is_file())
@@ -441,6 +450,9 @@ mod tests {
         store.save(&run("aa-2")).unwrap();
         let listing = listing_of(vec![path, store.dir().join("aa-2.json")]).unwrap();
         assert!(listing.runs.len() == 1 && listing.unreadable.is_empty(), "{listing:?}");
+        assert!(store.load_listed("aa-1").unwrap().is_none());
+        fs::write(store.dir().join("aa-3.json"), "{").unwrap();
+        assert!(store.load_listed("aa-2").unwrap().is_some() && store.load_listed("aa-3").is_err());
         let refused = remove_file(store.dir());
         assert!(matches!(refused, Err(StoreError::NotRemoved { .. })), "a folder is not removed: {refused:?}");
     }

@@ -169,6 +169,51 @@ mod tests {
     }
 
     #[test]
+    fn an_event_that_another_version_of_the_server_names_otherwise_stays_in_its_class() {
+        let same = [
+            // 13 has a lock where later versions have a signal of another process.
+            ["LWLock:BufferIO", "IPC:BufferIO"],
+            // 18 waits for the process that waits for the read.
+            ["LWLock:AioUringCompletion", "IO:AioIoUringExecution"],
+            // 17.0 to 17.2.
+            ["LWLock:WALWriteLock", "LWLock:WALWrite"],
+            ["LWLock:WALBufMappingLock", "LWLock:WALBufMapping"],
+        ];
+        same.iter().for_each(|[one, other]| assert_eq!(class_of(one), class_of(other), "{one}"));
+    }
+
+    #[test]
+    fn a_wait_for_another_process_at_the_end_of_a_transaction_is_not_laid_to_parallel_workers() {
+        for event in ["IPC:ProcArrayGroupUpdate", "IPC:XactGroupUpdate", "IPC:MultixactCreation"] {
+            assert_eq!(class_of(event), Class::Concurrency, "{event}");
+        }
+        for event in ["IPC:HashBuildHashInner", "IPC:LogicalSyncData", "IPC:MessageQueueSend", "IPC:ParallelFinish"] {
+            assert_eq!(class_of(event), Class::Parallel, "{event}");
+        }
+        assert_eq!(class_of("IPC:SafeSnapshot"), Class::Other);
+    }
+
+    #[test]
+    fn a_wait_to_extend_a_table_is_no_lock_that_the_application_could_hold_for_less_time() {
+        assert_eq!(class_of("Lock:extend"), Class::Concurrency);
+        assert!(advice("Lock:extend").unwrap().contains("partitions"));
+        assert_eq!(class_of("Lock:transactionid"), Class::Application);
+    }
+
+    #[test]
+    fn a_new_file_of_the_log_that_a_session_fills_is_no_work_of_the_background() {
+        for event in ["IO:WALInitWrite", "IO:WALInitSync", "IO:WAL_INIT_SYNC"] {
+            assert_eq!(class_of(event), Class::Configuration, "{event}");
+        }
+        assert_eq!(class_of("IO:WALRead"), Class::SystemIo);
+    }
+
+    #[test]
+    fn a_delay_before_the_log_is_flushed_is_part_of_the_commit_and_not_an_unknown_timeout() {
+        assert_eq!(class_of("Timeout:CommitDelay"), Class::Commit);
+    }
+
+    #[test]
     fn spelling_and_spaces_do_not_change_a_class() {
         assert_eq!(class_of("DB FILE  sequential read "), Class::SingleBlockReads);
         assert_eq!(class_of("IO:DataFileRead"), class_of("io: data file read"));

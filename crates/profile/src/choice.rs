@@ -13,7 +13,7 @@ use glob::Pattern;
 
 pub use crate::source::period::{Period, RecordingTime, WallClock};
 
-use crate::input::{Expansion, Given, Problem};
+use crate::input::{self, Expansion, Given, Problem};
 use crate::source::oracle::probe::{Probe, probe};
 use crate::source::oracle::record::{Batch, Body};
 
@@ -121,7 +121,9 @@ impl FileChoice {
         let (first, last) = (first_stamp(&ends), last_stamp(&ends));
         let is_late = self.since.zip(last).is_some_and(|(since, last)| last < since.micros());
         let is_early = self.until.zip(first).is_some_and(|(until, first)| first > until.micros());
-        !is_late && !is_early
+        // The traces in an archive have times of their own, in any order, and all of them are read.
+        let is_archive = || input::open(&Given::File(path.into())).is_ok_and(|bytes| bytes.contents().is_some());
+        (!is_late && !is_early) || is_archive()
     }
 }
 
@@ -206,6 +208,22 @@ mod tests {
         assert_eq!(left_out(&late), 0);
         let of_log = FileChoice { name: Some("*.log".parse().unwrap()), ..until };
         assert_eq!(left_out(&of_log), 1, "the log is what was named, and its times are refused");
+    }
+
+    #[test]
+    fn an_archive_is_not_left_out_by_the_time_of_its_first_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, hours) in [("b.trc", [13]), ("c.trc", [8])] {
+            let (text, mut header) = (trace(&hours), tar::Header::new_ustar());
+            header.set_size(text.len() as u64);
+            archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+        }
+        let path = folder.path().join("a.tar");
+        fs::write(&path, archive.into_inner().unwrap()).unwrap();
+        let choice = FileChoice { until: clock("2026-11-22 12:30"), ..FileChoice::default() };
+        let mut expansion = expand(std::slice::from_ref(&path));
+        assert_eq!((choice.apply(&mut expansion), expansion.given), (0, vec![Given::File(path)]));
     }
 
     #[test]

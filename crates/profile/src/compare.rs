@@ -32,7 +32,7 @@ pub use executions::Executions;
 pub use interval::{Cut, Interval};
 pub use kept::compare_kept;
 pub use side::Side;
-use statements::{Measured, measured, pairs};
+use statements::{Measured, has_own_plans, measured, pairs};
 
 /// Characters of a statement's text.
 const TEXT_HEAD: usize = 200;
@@ -179,7 +179,7 @@ fn add_statements(found: &mut ProfileComparison, before: &Side, after: &Side, se
     let mut both: Vec<(TimeChange, Option<PlanChange>)> = Vec::with_capacity(paired.both.len());
     for (first, second) in &paired.both {
         let change = change(second.id, (first.amount, first.sample), (second.amount, second.sample));
-        let plans = plans::plan_change(second.id, &first.plans, &second.plans);
+        let plans = plans::plan_change(second.id, &first.plans, &second.plans).filter(|_| has_own_plans(second.id));
         both.push((TimeChange { text: text(second.text), ..change }, plans));
     }
     sorting::by(&mut both, |(one, _), (other, _)| by_difference(one, other));

@@ -41,7 +41,7 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    the measurement failed or was refused (device, file, server or its directory, permission, disk full), or a \
-given file could not be read: of several traces or logs, the others are shown
+given file could not be read: of several traces or logs, the others are shown; or the profile of a server ended early
   2    the command line is wrong, or names a run that does not exist
   3    the run was measured but could not be kept, or a store or a run in it cannot be used
   130  interrupted by ^C; the cases finished so far are kept. A command that runs until ^C (record, top, profile --on \

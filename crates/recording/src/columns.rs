@@ -122,6 +122,7 @@ pub(crate) const STATEMENT: &str = "statement";
 pub(crate) const BLOCKED: &str = "blocked";
 pub(crate) const LOST: &str = "lost";
 pub(crate) const ACCOUNT: &str = "account";
+pub(crate) const HIDDEN: &str = "hidden";
 pub(crate) const OWN: &str = "own";
 pub(crate) const READ: &str = "read";
 pub(crate) const REQUEST: &str = "request";
@@ -205,6 +206,12 @@ fn reads(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
         time: Some(*time),
         ..Line::default()
     });
+    let hidden = (segment.hidden > 0).then(|| Line {
+        record: HIDDEN,
+        at: begin,
+        looks: count(segment.hidden),
+        ..Line::default()
+    });
     let own = segment.own.into_iter().flat_map(move |own| {
         let row = |process, time| Line { record: OWN, at: begin, process, time: Some(time), ..Line::default() };
         [Some(row(RECORDER, own.cpu)), own.session.map(|time| row(OWN_SESSION, time))].into_iter().flatten()
@@ -243,7 +250,7 @@ fn reads(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
         sketch: &one.sketch,
         ..reader(segment, one.reader)
     });
-    account.chain(own).chain(tracing).chain(reads).chain(requests).chain(blocks)
+    account.chain(hidden).chain(own).chain(tracing).chain(reads).chain(requests).chain(blocks)
 }
 
 /// A row with what reads and requests have in common.

@@ -17,8 +17,8 @@ use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::columns::{
-    ACCOUNT, BLOCKED, BLOCKS, COLUMNS, COLUMNS_WITHOUT_READS, Column, Get, LOOKS, LOST, Line, OWN, OWN_SESSION, READ,
-    RECORDER, REQUEST, SAMPLE, STATEMENT, TRACING,
+    ACCOUNT, BLOCKED, BLOCKS, COLUMNS, COLUMNS_WITHOUT_READS, Column, Get, HIDDEN, LOOKS, LOST, Line, OWN, OWN_SESSION,
+    READ, RECORDER, REQUEST, SAMPLE, STATEMENT, TRACING,
 };
 use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of, shape};
 use crate::named_columns::{self, END_MAX, end_of};
@@ -445,6 +445,7 @@ impl Build {
                 self.segment.lost.push(Lost { at: line.at, time, reason: line.text.into() });
             }
             ACCOUNT => self.segment.account = Some(up_to(SUM_MAX, line.time)?),
+            HIDDEN => self.segment.hidden = count(line.looks)?,
             OWN => self.own(line)?,
             READ => self.read(line)?,
             REQUEST => {

@@ -46,6 +46,9 @@ pub struct Segment {
     pub lost: Vec<Lost>,
     /// Active time of the sessions by the server's own account, in nanoseconds; `None` where it gave none.
     pub account: Option<i64>,
+    /// Most sessions at one time of which the server showed only that they are there, also where its memory shows more:
+    /// of statements under way, its account lacks theirs.
+    pub hidden: u64,
     /// What the recording itself took meanwhile; `None` where that is not known.
     pub own: Option<Own>,
     /// Who read files.
@@ -307,7 +310,8 @@ impl Segment {
         let of_sessions = self.looks.len() + self.samples.len() + self.statements.len();
         let of_reads = self.reads.len() + self.requests.len() + self.blocks.len();
         let of_own = self.own.map_or(0, |own| 1 + usize::from(own.session.is_some()));
-        let single = usize::from(self.account.is_some()) + usize::from(self.tracing.is_some()) + of_own;
+        let of_account = usize::from(self.account.is_some()) + usize::from(self.hidden > 0);
+        let single = of_account + usize::from(self.tracing.is_some()) + of_own;
         of_sessions + self.blocked.len() + self.lost.len() + of_reads + single
     }
 }

@@ -64,6 +64,7 @@ fn segment(number: u64, sessions: u32) -> Segment {
         blocked: vec![Blocked { at: BEGIN, pid: 1, blocker: 2 }, Blocked { at: BEGIN, pid: 2, blocker: 0 }],
         lost: vec![Lost { at: BEGIN, time: 7 << 30, reason: "the server went away".into() }],
         account: Some(123_456_789_012),
+        hidden: 12,
         own: Some(Own { cpu: 1_234_567_890, session: Some(98_765_432) }),
         ..reads()
     }

@@ -12,7 +12,7 @@ use measure::sorting;
 use measure::{Finding, Run};
 use serde_json::Value;
 
-use crate::body::{self, UNSAID, place};
+use crate::body::{self, RANGE, UNSAID, place};
 use crate::compare_calibrations::is_ranked;
 use crate::differences::{differing, shown_metrics};
 use crate::page::parameters::{constant, described};
@@ -255,15 +255,26 @@ fn together(found: &[(usize, Chart)], keys: &[Key]) -> Option<Chart> {
     let of = if found.iter().all(|(_, chart)| chart.of == first.of) { first.of.clone() } else { String::new() };
     let beside = said(found, keys);
     let chart = Chart { of, beside, ..Chart::new(first.name, title, first.value.clone(), plot).keyed(keys.to_vec()) };
-    let note = first.note_for(&chart);
-    let about_ranges = if first.about_ranges.is_empty() { about_ranges(found, &chart) } else { String::new() };
-    chart.noted(note).noted(about_ranges).with_at_least(2)
+    let (note, about_ranges) = (first.note_for(&chart), about_ranges(found, &chart));
+    let chart = match first.about_ranges.as_str() {
+        "" => chart.noted(note).noted(about_ranges),
+        own => chart.noted(note.replace(own, &about_ranges)),
+    };
+    chart.with_at_least(2)
 }
 
-/// What thin lines are in a chart of several, where one can be seen: one of these alone may have none.
+/// What thin lines are in a chart of several, where one can be seen: one of these alone may have none, and those of two
+/// may end at something else.
 fn about_ranges(found: &[(usize, Chart)], together: &Chart) -> String {
-    let said = found.iter().map(|(_, chart)| &chart.about_ranges).find(|said| !said.is_empty());
-    said.filter(|_| together.has_thin_lines()).cloned().unwrap_or_default()
+    if !together.has_thin_lines() {
+        return String::new();
+    }
+    let said = found.iter().map(|(_, chart)| chart.about_ranges.as_str()).filter(|said| !said.is_empty());
+    let said = sorting::set(said);
+    match said.len() {
+        0 | 1 => said.into_iter().collect(),
+        _ => format!("Thin line: {RANGE}."),
+    }
 }
 
 /// The first line that two of the charts have, in each of those that have it, and its name.

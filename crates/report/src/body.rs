@@ -20,6 +20,7 @@ mod subjects;
 pub(crate) use calibrate::{Bounds, Ended, InSets, is_excepted, whose_queries};
 pub(crate) use cases::numbers;
 use drawing::Drawing;
+pub(crate) use drawing::RANGE;
 pub use head::place;
 pub(crate) use head::{UNSAID, database, machine, path, processor, subject, without_storage};
 use measure::{Run, schema};

@@ -57,15 +57,15 @@ pub(crate) fn page(comparison: &ProfileComparison) -> Page {
             false => "Nothing changed: both have the same times, statements and plans.",
         };
         sections.push(Section::Text(sentence.into()));
+        // What was executed does not depend on the filter, and neither do its plans.
+        sections.extend(of_one_side_and_plans(comparison));
         sections.extend(warnings(comparison));
         return Page { sections };
     }
     sections.push(Section::lines(answers(comparison)));
     sections.extend(tables(&times(comparison), "where the time went", "an execution by the client"));
     sections.extend(statements(comparison));
-    sections.extend(alone("new statements", &comparison.new, comparison.top));
-    sections.extend(alone("statements that vanished", &comparison.vanished, comparison.top));
-    sections.extend(plans(comparison));
+    sections.extend(of_one_side_and_plans(comparison));
     let legend = legend(comparison, sections.iter().any(has_spread));
     sections.push(Section::Note(legend));
     let is_sampled = [&comparison.before, &comparison.after].iter().any(|side| side.sampled_us.is_some());
@@ -360,6 +360,13 @@ fn statements(comparison: &ProfileComparison) -> Vec<Section> {
     let slower = lines("slower:", |one| one.change_us() > 0.0);
     let lines: Vec<Line> = slower.chain(lines("faster:", |one| one.change_us() < 0.0)).collect();
     if lines.is_empty() { Vec::new() } else { tables(&lines, "statement", "an execution") }
+}
+
+/// The statements that one side alone has, and those of both whose plan is another one.
+fn of_one_side_and_plans(comparison: &ProfileComparison) -> Vec<Section> {
+    let new = alone("new statements", &comparison.new, comparison.top);
+    let vanished = alone("statements that vanished", &comparison.vanished, comparison.top);
+    new.into_iter().chain(vanished).chain(plans(comparison)).collect()
 }
 
 /// The statements of one side alone.

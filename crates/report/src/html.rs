@@ -214,7 +214,7 @@ fn contents(main: &mut Markup, runs: &[Run], entries: &[Entry]) {
     main.around("nav", &[("aria-label", &"Runs")], |nav| {
         nav.around("details", &[("open", &"open")], |details| {
             details.element("summary", &[], &format!("The {} runs of this page", runs.len()));
-            table::table(details, &beside::list(runs), "runs");
+            table::of_runs(details, &beside::list(runs));
             details.around("p", &[], |links| {
                 links.text("In full: ");
                 for (index, one) in entries.iter().enumerate() {

@@ -22,6 +22,9 @@ const UNMET: [(&str, &str); 3] = [
     ("server did not use channel binding", "channel_binding asks for it"),
 ];
 
+/// How a server says that it refuses a session because that is not encrypted: from 14 on, and before.
+const UNENCRYPTED: [&str; 2] = ["no encryption", "SSL off"];
+
 /// How the driver begins to say that bytes are none of PostgreSQL's messages.
 const NO_MESSAGES: [&str; 6] = [
     "bytes remaining on stream",
@@ -263,6 +266,12 @@ impl ServerError {
         matches!(self, Statement { .. } | TooLong { .. } | Locked { .. } | Cancelled { .. })
     }
 
+    /// Whether the server refuses because it cannot convert a text to UTF-8, as its own encoding does not have it.
+    pub(crate) fn is_of_encoding(&self) -> bool {
+        let codes = [SqlState::UNTRANSLATABLE_CHARACTER, SqlState::CHARACTER_NOT_IN_REPERTOIRE];
+        matches!(self, ServerError::Statement { code, .. } if codes.iter().any(|known| known.code() == code))
+    }
+
     /// The sentence for a command that measures nothing: it has no option by which a statement gets more time or less
     /// work.
     pub fn without_options(&self) -> String {
@@ -308,6 +317,7 @@ impl ServerError {
                         None => "; write it into ~/.pgpass or into the address, or set PGPASSWORD".into(),
                     },
                 },
+                _ if is_foreign(error, &reason) => ServerError::Foreign { server },
                 _ if error.to_string().starts_with("error performing TLS handshake") => {
                     let reason = match reason.contains("UnknownIssuer") {
                         true => UNKNOWN_ISSUER.into(),
@@ -315,7 +325,6 @@ impl ServerError {
                     };
                     ServerError::Encryption { server, reason }
                 }
-                _ if is_foreign(error, &reason) => ServerError::Foreign { server },
                 _ => ServerError::Unreachable { server, reason },
             };
         };
@@ -329,7 +338,8 @@ impl ServerError {
             SqlState::INVALID_AUTHORIZATION_SPECIFICATION => "; check the user of the address and pg_hba.conf",
             _ => "",
         };
-        if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION && reason.contains("no encryption") {
+        let is_plain = UNENCRYPTED.iter().any(|words| reason.contains(words));
+        if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION && is_plain {
             return ServerError::Encryption { server, reason };
         }
         ServerError::Refused { server, reason, advice: advice.into() }
@@ -380,6 +390,8 @@ fn is_foreign(error: &tokio_postgres::Error, reason: &str) -> bool {
     match error.to_string().as_str() {
         "unexpected message from server" | "error parsing response from server" => true,
         "error communicating with the server" => NO_MESSAGES.iter().any(|begin| reason.starts_with(begin)),
+        // What agreed to encrypt sends no records of TLS.
+        "error performing TLS handshake" => reason.contains("InvalidContentType"),
         _ => false,
     }
 }

@@ -16,14 +16,15 @@ pub const ASSUMED_BUFFERS: u64 = 128 << 20;
 /// The major versions that differ in what is sent: a later one is sent what the last of these is.
 pub const MAJORS: RangeInclusive<u32> = 13..=ASSUMED_MAJOR;
 
-/// One row with what every version since 13 shows to all users.
+/// One row with what every version since 13 shows to all users. The view of encryption would be made of all sessions,
+/// with the texts of their statements.
 pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
     current_database(), current_user, pg_backend_pid(), current_setting('block_size'), \
     pg_size_bytes(current_setting('shared_buffers')), pg_is_in_recovery(), \
     has_database_privilege(current_database(), 'CREATE'), pg_has_role('pg_read_all_stats', 'USAGE'), \
     (SELECT rolsuper FROM pg_roles WHERE rolname = current_user), \
     CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE') THEN current_setting('data_directory') END, \
-    (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()), \
+    (SELECT sslversion FROM pg_stat_get_activity(pg_backend_pid())), \
     (SELECT string_agg(extname || ' ' || extversion, ',') FROM pg_extension), \
     current_setting('default_transaction_read_only'), current_setting('log_statement'), \
     pg_size_bytes(current_setting('temp_file_limit')), \
@@ -33,7 +34,9 @@ pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'),
     (SELECT string_agg(evtname, ', ' ORDER BY evtname) FROM pg_event_trigger WHERE evtenabled IN ('O', 'A') \
     AND evtevent IN ('ddl_command_start', 'ddl_command_end', 'sql_drop') AND coalesce(evttags && \
     '{CREATE SCHEMA,CREATE TABLE,CREATE INDEX,COMMENT,ALTER TABLE,DROP TABLE,DROP SCHEMA}', true) \
-    AND coalesce(current_setting('event_triggers', true), 'on') = 'on')";
+    AND coalesce(current_setting('event_triggers', true), 'on') = 'on'), \
+    current_setting('log_duration') = 'on' OR '0' IN (current_setting('log_min_duration_statement'), \
+    coalesce(current_setting('auto_explain.log_min_duration', true), '-1'))";
 
 /// The encoding of a database that has none.
 pub(crate) const NO_ENCODING: &str = "SQL_ASCII";
@@ -63,6 +66,8 @@ pub struct ServerFacts {
     pub is_read_only: bool,
     /// Which statements the server writes to its log: `none`, `ddl`, `mod` or `all`.
     pub log_statement: String,
+    /// Whether it writes there how long each statement takes, however short that is.
+    pub logs_durations: bool,
     /// Bytes of temporary files that one of our processes may have; `None` where there is no limit.
     pub temporary_bytes_max: Option<u64>,
     /// Whether sessions count the blocks of relations that they ask for.
@@ -100,6 +105,7 @@ impl ServerFacts {
             may_create: true,
             is_read_only: false,
             log_statement: "none".into(),
+            logs_durations: false,
             temporary_bytes_max: None,
             counts_blocks: true,
             has_no_encoding: false,
@@ -121,6 +127,11 @@ impl ServerFacts {
     /// `postgres 15.18`.
     pub fn name(&self) -> String {
         format!("postgres {}", self.version)
+    }
+
+    /// Whether it writes a line or more to its log for each statement.
+    pub fn logs_each(&self) -> bool {
+        self.log_statement == "all" || self.logs_durations
     }
 
     /// The version of an extension's script, where the database has the extension.
@@ -146,6 +157,7 @@ pub(crate) fn of_row(row: &Row) -> Option<ServerFacts> {
         may_create: truth(8)?,
         is_read_only: text(14)? == "on",
         log_statement: text(15)?,
+        logs_durations: truth(21).unwrap_or(false),
         // Minus one is no limit.
         temporary_bytes_max: text(16)?.parse().ok(),
         counts_blocks: text(18).is_none_or(|setting| setting == "on"),

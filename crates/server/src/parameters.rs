@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
+use std::net::Ipv6Addr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -244,8 +245,18 @@ impl Parameters {
             Some("prefer-standby") => self.set("target_session_attrs", "any"),
             _ => {}
         }
+        if self.has_zone() {
+            return Err("readpath connects to no IPv6 address with a zone, as fe80::1%eth0: give another one".into());
+        }
         self.name_addressed_folders();
         Ok(())
+    }
+
+    /// Whether the number of a host holds within one network of this machine alone. The driver leaves out which one.
+    fn has_zone(&self) -> bool {
+        let hosts = ["host", "hostaddr"].into_iter().filter_map(|keyword| self.get(keyword));
+        let is_number = |(number, _): (&str, &str)| number.parse::<Ipv6Addr>().is_ok();
+        hosts.flat_map(|hosts| hosts.split(',')).any(|host| host.split_once('%').is_some_and(is_number))
     }
 
     /// Whether any host will do, and a standby among them is tried first.

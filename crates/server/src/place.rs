@@ -439,6 +439,20 @@ mod tests {
     }
 
     #[test]
+    fn an_address_with_a_zone_which_the_driver_leaves_out_is_refused_before_it_is_connected_to() {
+        for zoned in ["[fe80::1%25eth0]/shop", "db,[fe80::1%eth0]:5433/shop", "db/shop?hostaddr=fe80::1%252"] {
+            let refused = refusal(&format!("postgres://me@{zoned}"));
+            assert!(refused.contains("IPv6 address with a zone"), "{refused}");
+        }
+        for other in ["[fe80::1]/shop", "%2Frun%2Fa%25b/shop"] {
+            assert!(Address::parse(&format!("postgres://me@{other}")).is_ok(), "{other}");
+        }
+        let variable = |name: &str| (name == "PGHOST").then(|| "fe80::1%eth0".to_string());
+        let completed = Address::parse("postgres://me@/shop").unwrap().completed(&Defaults::new(variable, None));
+        assert!(completed.unwrap_err().to_string().contains("IPv6 address with a zone"));
+    }
+
+    #[test]
     fn a_preferred_standby_is_tried_first_and_any_host_after_it() {
         let of = |query: &str| Address::parse(&format!("postgres://me@a,b/shop?{query}")).unwrap();
         let standby = of("target_session_attrs=prefer-standby&connect_timeout=5");

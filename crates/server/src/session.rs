@@ -23,13 +23,26 @@ use crate::wire::{OnStop, Row};
 const SLACK: Duration = Duration::from_secs(5);
 
 /// Milliseconds that the role and the database allow for a lock, for a statement, for a transaction and for a session
-/// that waits; 0 is no limit. Older versions lack some of them.
+/// that waits; 0 is no limit. Older versions lack some of them. And the seconds of the limit below.
 const OWN_LIMITS: &str = "SELECT name, setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout', \
-    'transaction_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout')";
+    'transaction_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout', 'tcp_keepalives_idle')";
+
+/// After how many seconds of silence the server asks whether its client is still there, and then every 10 s for a
+/// minute: usual are two hours, in which the session of a machine that lost its network would keep its locks. Over a
+/// socket it is 0, and the kernel ends the connection with the client.
+const SILENT_SECONDS: u128 = 60;
+const ASKS_WHETHER_THERE: &str =
+    "SET tcp_keepalives_idle = '60'; SET tcp_keepalives_interval = '10'; SET tcp_keepalives_count = '6'";
 
 /// Those at whose end the server ends the session, which may wait long between two steps of a run.
 const ENDING_SESSIONS: [&str; 3] =
     ["transaction_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout"];
+
+/// How often at most a session's process adds its time to the server's account, when a statement ends.
+///
+/// Source: PGSTAT_MIN_INTERVAL in PostgreSQL 18, src/backend/utils/activity/pgstat.c. Before 15, the process and the
+/// collector of all statistics wait half a second each.
+const ADDED_UP_EVERY: Duration = Duration::from_secs(1);
 
 /// Part of the limit of a statement for which it may wait for a lock.
 const LOCK_PART: f64 = 0.8;
@@ -81,8 +94,11 @@ pub struct Session {
     /// When the session has to be there, until it is.
     opening: Option<Instant>,
     in_transaction: bool,
-    /// Time that passed until all statements so far were answered.
+    /// Time that passed until all statements so far were answered, and until the slowest of them was.
     waited: Duration,
+    longest: Duration,
+    /// How many they are.
+    answered: u32,
 }
 
 impl Session {
@@ -132,6 +148,8 @@ impl Session {
             opening: None,
             in_transaction: false,
             waited: Duration::ZERO,
+            longest: Duration::ZERO,
+            answered: 0,
         }
     }
 
@@ -147,13 +165,17 @@ impl Session {
         if self.facts.has_no_encoding {
             // The server converts nothing there, but refuses an answer with a text that is no UTF-8, such as that of
             // another session's statement. This way it sends each text as it is.
-            self.set("client_encoding", facts::NO_ENCODING)?;
+            self.take_texts_as_they_are()?;
         }
         self.opening = None;
         if on_stop == OnStop::Leave {
             self.set_on_stop(OnStop::Cancel);
         }
         Ok(self)
+    }
+
+    fn take_texts_as_they_are(&mut self) -> Result<(), ServerError> {
+        self.set("client_encoding", facts::NO_ENCODING)
     }
 
     fn ask_own_limits(&mut self) -> Result<Limits, ServerError> {
@@ -167,6 +189,10 @@ impl Session {
             if !limit(name).is_zero() {
                 self.set(name, "0")?;
             }
+        }
+        if limit("tcp_keepalives_idle").as_millis() > SILENT_SECONDS {
+            // One that refuses keeps to its own time.
+            self.run(ASKS_WHETHER_THERE).or_else(|error| if error.is_of_statement() { Ok(()) } else { Err(error) })?;
         }
         // That of a transaction limits each statement instead.
         let statements = [limit("statement_timeout"), limit("transaction_timeout")];
@@ -300,15 +326,19 @@ impl Session {
         Ok(())
     }
 
-    /// Stops ^C from ending statements of this session and closes an open transaction, before the removal of what was
-    /// made. After ^C each statement has a few seconds more.
-    pub fn abandon(&mut self) -> Result<(), ServerError> {
+    /// Stops ^C from ending statements of this session: after it, each of them has a few seconds more.
+    pub fn outlast_stop(&mut self) {
         self.set_on_stop(OnStop::Finish);
+    }
+
+    /// The same before the removal of what was made, which may take longer than the user's limit for a statement: an
+    /// open transaction is closed, and the limit is the usual one.
+    pub fn abandon(&mut self) -> Result<(), ServerError> {
+        self.outlast_stop();
         // A late wish to cancel ends this statement too: the transaction stays open then, and is known to be.
         if self.in_transaction {
             self.roll_back()?;
         }
-        // The removal may take longer than the user's limit.
         self.set_limits(Limits { lock: self.limits.lock, ..Limits::default() })
     }
 
@@ -332,6 +362,18 @@ impl Session {
         self.bounded(|link, limit| link.send(statement, limit))
     }
 
+    /// The same of a statement of ours that gives texts of all databases. One that the encoding of this database does
+    /// not have makes the server refuse the answer: from then on it sends each text as it is.
+    pub fn rows_of_all_databases(&mut self, statement: &str) -> Result<Vec<Row>, ServerError> {
+        match self.rows(statement) {
+            Err(error) if error.is_of_encoding() => {
+                self.take_texts_as_they_are()?;
+                self.rows(statement)
+            }
+            answered => answered,
+        }
+    }
+
     /// Sends something that the server ends at the limit for statements, and waits no longer than that and a little.
     fn bounded<T>(
         &mut self,
@@ -341,7 +383,9 @@ impl Session {
         let (started, limit) = (Instant::now(), self.limits.statement);
         let wait = self.opening.map_or(limit + SLACK, |end| end.saturating_duration_since(started));
         let outcome = send(&mut *self.link, wait);
-        self.waited += started.elapsed();
+        let took = started.elapsed();
+        (self.waited, self.longest) = (self.waited + took, self.longest.max(took));
+        self.answered = self.answered.wrapping_add(1);
         match outcome {
             // The server has one code for its limit and for a cancellation by others, and says which in its language.
             Err(ServerError::Cancelled { statement }) if started.elapsed() >= limit => {
@@ -351,9 +395,21 @@ impl Session {
         }
     }
 
+    /// How many statements were answered; beyond 32 bits the count begins anew.
+    pub fn answered(&self) -> u32 {
+        self.answered
+    }
+
     /// How long the answers to all statements so far took: the server has worked no longer for this session.
     pub fn waited(&self) -> Duration {
         self.waited
+    }
+
+    /// Most of the time that the server has worked for this session and has still to add to its account. It adds up
+    /// where a statement ends a second or more after it last did so, without that statement: this one, what came within
+    /// a second after it, and the last one are still to come.
+    pub fn still_to_account(&self) -> Duration {
+        self.waited.min(ADDED_UP_EVERY + 2 * self.longest)
     }
 
     /// The single value that a statement gives as text, `None` where it is null; in a dry run `assumed`.
@@ -441,6 +497,19 @@ pub fn is_serving(process: u32, user: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_slow_server_worked_long_ago_is_in_its_account_by_now() {
+        let address = Address::parse("postgres://me@localhost/shop").unwrap();
+        let recorder = (Statements::default(), 18);
+        let mut session = Session::rehearsal(&address, Limits::default(), Arc::default(), recorder).unwrap();
+        let mut left = |millis: [u64; 2]| {
+            [session.waited, session.longest] = millis.map(Duration::from_millis);
+            session.still_to_account().as_millis()
+        };
+        assert_eq!(left([60_000, 4_000]), 9_000, "a minute in all");
+        assert_eq!(left([900, 300]), 900, "no more than in all");
+    }
 
     #[test]
     fn what_a_text_holds_does_not_end_it() {

@@ -4,8 +4,8 @@
 //! server that has stopped could not be left.
 
 use std::future::{self, Future};
-use std::io::Cursor;
-use std::net::IpAddr;
+use std::io::{Cursor, Read};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
@@ -17,7 +17,7 @@ use sys::threads::NotStarted;
 use tokio::net::lookup_host;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -31,6 +31,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How long the server may take to accept a cancellation, or the end of a session.
 const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long what is no PostgreSQL server may take to speak first.
+const SPEAKS_WITHIN: Duration = Duration::from_secs(1);
+
+/// The port of a server whose address names none.
+const USUAL_PORT: u16 = 5432;
 
 /// A row: the columns as text, `None` where one is null.
 pub type Row = Vec<Option<String>>;
@@ -314,21 +320,32 @@ impl Search<'_> {
                 Ok(Wire { runtime, open: Some((client, driver)), place, connector, server, opening_end })
             }
             Some(Err(error)) => {
-                let mut is_final = hosts::is_refusal(&error);
-                if hosts::may_do_without_encryption(&place, &error) {
-                    let mut plain = place;
-                    plain.ssl_mode(SslMode::Disable);
-                    match self.until(opening_end).connect(plain) {
-                        // What is in the way of encryption says more than that there is no session without it.
-                        Err(Failure { error: ServerError::Encryption { .. }, .. }) => is_final = true,
-                        Err(failure) if !failure.is_final => {}
-                        outcome => return outcome,
-                    }
-                }
+                let is_final = hosts::is_refusal(&error);
+                let may_be_plain = hosts::may_do_without_encryption(&place, &error);
                 let error = ServerError::connecting(server, self.address.file_refused(), &error);
-                Err(Failure { error, is_final })
+                let failure = Failure { error, is_final };
+                if may_be_plain { self.until(opening_end).connect_plainly(place, failure) } else { Err(failure) }
             }
             None => Err(self.silence()),
+        }
+    }
+
+    /// Connects without encryption, after it failed with it.
+    fn connect_plainly(&self, mut place: Config, encrypted: Failure) -> Result<Wire, Failure> {
+        place.ssl_mode(SslMode::Disable);
+        match self.connect(place.clone()) {
+            // What is in the way of encryption says more than that there is no session without it.
+            Err(Failure { error: ServerError::Encryption { .. }, .. }) => Err(Failure { is_final: true, ..encrypted }),
+            Err(failure) if failure.is_final || matches!(failure.error, ServerError::Foreign { .. }) => Err(failure),
+            // One that has said anything in PostgreSQL's words is not asked in another way.
+            Err(Failure { error: ServerError::Unreachable { .. }, .. })
+                if is_closed_to_encryption(&encrypted) && speaks_first(&place) =>
+            {
+                let error = ServerError::Foreign { server: self.address.shown() };
+                Err(Failure { error, ..encrypted })
+            }
+            Err(_) => Err(encrypted),
+            outcome => outcome,
         }
     }
 
@@ -344,6 +361,28 @@ impl Search<'_> {
         let error = given_up(&self.deadline, self.address.shown(), "while connecting".into(), self.started.elapsed());
         Failure { error, is_final: self.deadline.stop.load(Ordering::Relaxed) }
     }
+}
+
+/// Whether what agreed to encrypt could not, and said nothing in PostgreSQL's words: what those say is final.
+fn is_closed_to_encryption(failure: &Failure) -> bool {
+    !failure.is_final && matches!(failure.error, ServerError::Encryption { .. })
+}
+
+/// Whether what listens at a place speaks before it is spoken to, as an SSH server does and no PostgreSQL server. Many
+/// of those hang up at what they do not understand, so that nothing of what they said is read. A PostgreSQL server that
+/// is asked all the same, as it was just started again, notes nothing of a connection on which nothing is sent.
+fn speaks_first(place: &Config) -> bool {
+    let number = match (place.get_hostaddrs(), place.get_hosts()) {
+        ([number, ..], _) => Some(*number),
+        ([], [Host::Tcp(name)]) => name.parse().ok(),
+        _ => None,
+    };
+    let Some(number) = number else { return false };
+    let port = place.get_ports().first().copied().unwrap_or(USUAL_PORT);
+    let stream = TcpStream::connect_timeout(&SocketAddr::new(number, port), SPEAKS_WITHIN);
+    stream.is_ok_and(|mut stream| {
+        stream.set_read_timeout(Some(SPEAKS_WITHIN)).is_ok() && stream.read_exact(&mut [0]).is_ok()
+    })
 }
 
 fn runtime() -> Result<Runtime, ServerError> {
@@ -367,8 +406,8 @@ fn given_up(deadline: &Deadline<'_>, server: String, doing: String, waited: Dura
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
-    use std::net::{Shutdown, TcpListener, TcpStream};
+    use std::io::Write;
+    use std::net::{Shutdown, TcpListener};
 
     use super::*;
 
@@ -417,9 +456,18 @@ mod tests {
         take_first(&mut stream);
         stream.write_all(b"N").unwrap();
         take_first(&mut stream);
-        let fields = format!("SFATAL\0C28000\0Mnot from here\0R{routine}\0\0");
+        send_error(&mut stream, &format!("SFATAL\0C28000\0Mnot from here\0R{routine}\0\0"));
+    }
+
+    fn send_error(stream: &mut TcpStream, fields: &str) {
         let length = u32::try_from(fields.len() + 4).unwrap().to_be_bytes();
         stream.write_all(&[&b"E"[..], &length[..], fields.as_bytes()].concat()).unwrap();
+    }
+
+    /// Refuses a session without encryption in the words of version 13.
+    fn refusing_as_13_does(mut stream: TcpStream) {
+        take_first(&mut stream);
+        send_error(&mut stream, "SFATAL\0C28000\0Mno pg_hba.conf entry for host \"h\", user \"me\", SSL off\0\0");
     }
 
     /// Answers as a server of web pages does.
@@ -428,6 +476,12 @@ mod tests {
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
+    }
+
+    /// Says what it is, and hangs up at what it does not understand, as an SSH server does.
+    fn speaking_first(mut stream: TcpStream) {
+        let _ = stream.write_all(b"SSH-2.0-other\r\n");
+        let _ = stream.read_exact(&mut [0]);
     }
 
     /// Answers with a message that belongs elsewhere.
@@ -506,6 +560,37 @@ mod tests {
             assert!(failure.contains(part), "{asked}: {failure}");
             serving.join().unwrap();
         }
+    }
+
+    #[test]
+    fn a_server_of_13_that_takes_encrypted_sessions_alone_is_said_to_require_encryption() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        let serving = thread::spawn(move || refusing_as_13_does(server.accept().unwrap().0));
+        let failure = failure_at(&format!("me@{address}/shop?sslmode=disable")).unwrap();
+        assert!(failure.contains("cannot be reached with the encryption"), "{failure}");
+        serving.join().unwrap();
+    }
+
+    #[test]
+    fn what_speaks_first_and_hangs_up_is_no_postgresql_server_and_none_that_encrypts_in_another_way() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        thread::spawn(move || server.incoming().flatten().for_each(speaking_first));
+        for _ in 0..5 {
+            let failure = failure_at(&format!("me@{address}/shop")).unwrap();
+            assert!(failure.contains("is no PostgreSQL server"), "{failure}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_none_of_tls_are_no_reason_to_change_what_encryption_is_asked_for() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        let serving = thread::spawn(move || encrypting_badly(server.accept().unwrap().0));
+        let failure = failure_at(&format!("me@{address}/shop?sslmode=require")).unwrap();
+        assert!(failure.contains("is no PostgreSQL server"), "{failure}");
+        serving.join().unwrap();
     }
 
     #[test]

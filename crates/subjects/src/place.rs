@@ -80,6 +80,12 @@ pub trait Place: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Refuses a file or a directory that is not there or holds something else, as opening the subject would. Asks no
+    /// server.
+    fn check_files(&self) -> Result<(), SubjectError> {
+        Ok(())
+    }
+
     /// The experiment on logical I/O.
     fn logical_reads(&self, _asked: &logical_reads::Asked) -> Offer<'_, dyn LogicalReads> {
         Err(self.without("logical reads"))

@@ -121,6 +121,7 @@ pub fn hardware_absence() -> Option<Absence> {
     CycleCounter::of_this_thread().err().map(|reason| match reason {
         NoCycles::Forbidden => Absence::Forbidden,
         NoCycles::Hidden => Absence::Hidden,
+        NoCycles::Busy => Absence::NeverRan,
         NoCycles::Refused(errno) => Absence::of(errno),
     })
 }

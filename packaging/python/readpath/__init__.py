@@ -28,6 +28,9 @@ REAL = "core_ghz position value low high min median mean stddev p90 p99 p999 max
 TRUTH = ["direct"]
 TIMES = ["started", "finished"]
 
+# Options that do something where they are left out: the words by which they do not, and by which they do.
+SWITCHES = {"huge_pages": ("off", "on"), "fold_literals": ("never", "always")}
+
 # The findings of a run whose own command failed, and those of a run that failed itself: docs/run-document.md.
 COMMAND_FAILED = {"command-failed", "load-failed"}
 RUN_FAILED = {"failed", "interrupted", "not-kept"}
@@ -66,7 +69,8 @@ def run(experiment, *arguments, **options):
     """Makes a run, which is kept as on the command line, and returns its rows.
 
     ``arguments`` and ``options`` are those of the command line: ``run("disk", "/dev/nvme0n1", block_size="16KiB")``.
-    An option that is ``True`` has no value; a list is joined with commas. The run's progress is on standard error.
+    An option that is ``True`` has no value, and one that is ``False`` is left out; ``huge_pages`` and ``fold_literals``
+    are turned on and off by these. A list is joined with commas. The run's progress is on standard error.
 
     A run that fails raises ``ReadpathError``. One whose own command fails, such as that of ``counters``, does not: its
     counts are there, and the ``code`` of the rows is the command's exit code.
@@ -120,6 +124,8 @@ def _columns(table):
 
 def _words(options):
     for name, value in options.items():
+        if isinstance(value, bool) and name in SWITCHES:
+            value = SWITCHES[name][value]
         name = "--" + name.replace("_", "-")
         if value is True:
             yield name

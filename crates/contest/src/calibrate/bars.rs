@@ -162,6 +162,8 @@ fn timed(question: &str, what: &str, (most, verdict): (f64, &'static str), sampl
 mod tests {
     use super::*;
     use crate::bars::Outcome;
+    use crate::calibrate::command::plans_ended;
+    use crate::calibrate::plans::at_least;
 
     /// The bars where queries take so long by the server's own, 1.1, all measured and the advice.
     fn outcomes(queries: &[[f64; 4]]) -> Vec<Outcome> {
@@ -234,5 +236,15 @@ mod tests {
         assert!(matches!(kept[..], [Outcome::Missed(_), Outcome::Missed(_), Outcome::Met]), "{kept:?}");
         let harmful = outcomes(&[[100.0, 50.0, 40.0, 40.0], [10.0, 10.0, 20.0, 20.0]]);
         assert!(matches!(harmful[2], Outcome::Missed(_)), "{harmful:?}");
+    }
+
+    #[test]
+    fn advice_whose_plan_was_ended_is_harmful_and_does_not_go_unjudged() {
+        let ended = at_least(f64::INFINITY);
+        let outcomes = outcomes(&[[100.0, 50.0, 40.0, 40.0], [10.0, 10.0, 9.0, ended]]);
+        assert!(matches!(outcomes[..], [_, Outcome::Missed(_), Outcome::Missed(_)]), "{outcomes:?}");
+        let times = |by: f64| plans_ended("orders", &[of_times(&[10.0, by], &[])]);
+        assert!(times(ended).is_some_and(|said| said.contains("1 plan of contenders took longer than 600 s")));
+        assert_eq!(times(ended / 2.0), None);
     }
 }

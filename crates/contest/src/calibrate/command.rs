@@ -15,7 +15,7 @@ use measure::statistics::median;
 
 use super::bars;
 use super::data::Data;
-use super::plans::{self, Caches};
+use super::plans::{self, Caches, LIMIT_OF_PICKED};
 use super::sets::{self, ADVISED, ALONE, Advised, BEFORE, MEASURED, OWN, Set, USUAL};
 use crate::conductor::Conductor;
 use crate::installed;
@@ -247,6 +247,14 @@ pub(crate) fn plans_timed(question: &str, plans: u64) -> String {
     format!("{question}: {} {were} timed.", counted(plans, "plan", "plans"))
 }
 
+/// That times of contenders are the limit at which their plans were ended.
+pub(crate) fn plans_ended(question: &str, timed: &[plans::Timed]) -> Option<String> {
+    let ended = timed.iter().flat_map(|one| &one.by).filter(|millis| **millis >= LIMIT_OF_PICKED).count();
+    let (of, seconds) = (counted(ended as u64, "plan", "plans"), LIMIT_OF_PICKED / 1e3);
+    let sentence = || format!("{question}: {of} of contenders took longer than {seconds} s, which is the time given.");
+    (ended > 0).then(sentence)
+}
+
 /// How far the turns of a plan differ, of short plans and of long ones.
 pub(crate) fn turns_differ(question: &str, timed: &[plans::Timed]) -> String {
     let each: Vec<(f64, f64)> = timed.iter().flat_map(|one| &one.turns).filter_map(|turns| spread(turns)).collect();
@@ -304,6 +312,9 @@ fn compare(
         timed.push(one);
     }
     conductor.note("plans", plans_timed(&question, timed.iter().map(|one| one.plans as u64).sum()));
+    if let Some(ended) = plans_ended(&question, &timed) {
+        conductor.note("plans", ended);
+    }
     conductor.note("turns", turns_differ(&question, &timed));
     for run in others..alone {
         let chosen: Vec<usize> = (0..others).chain([run]).collect();

@@ -45,8 +45,8 @@ const TIMES_MAX_COLD: f64 = CLOSE;
 /// more than the best so far: it can be safe although it is not the best.
 const PART_OF_OWN: f64 = 0.75;
 
-/// A plan that a contender picked has this long.
-const LIMIT_OF_PICKED: f64 = 600_000.0;
+/// A plan that a contender picked has this number of milliseconds.
+pub(crate) const LIMIT_OF_PICKED: f64 = 600_000.0;
 
 /// Plans that take at most this many times as long as the fastest, or by the server's own constants, are timed again in
 /// turns, no more than this number of them: a tenth decides whether a plan is right, and a machine can be a tenth
@@ -88,6 +88,7 @@ struct Reached {
 /// The milliseconds of a query by each contender's plan, and those of the fastest plan that is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Timed {
+    /// The limit, where it was ended.
     pub(crate) by: Vec<f64>,
     /// The same by each set of the grid; infinite where it was ended.
     pub(crate) by_grid: Vec<f64>,
@@ -162,14 +163,22 @@ pub(crate) fn time(
         Caches::Warm { .. } => plans.values().map(|plan| plan.millis).fold(f64::INFINITY, f64::min),
         Caches::Cold => fastest_by_halves(&again),
     };
-    let [by, by_grid] = [picked, of_grid].map(|all| all.iter().map(|outline| plans[outline].millis).collect());
+    let by = picked.iter().map(|outline| at_least(plans[outline].millis)).collect();
+    let by_grid = of_grid.iter().map(|outline| plans[outline].millis).collect();
     Ok(Timed { by, by_grid, best, plans: plans.len(), turns: again })
 }
 
+/// What the plan of a contender takes at least. One that was ended is the worst of all, and must not go unjudged.
+pub(crate) fn at_least(millis: f64) -> f64 {
+    millis.min(LIMIT_OF_PICKED)
+}
+
 /// The plans whose order a little noise would turn: those of the contenders that are short or not much slower than the
-/// one by the server's own constants, and the fastest.
+/// one by the server's own constants, and the fastest. One that was ended is none of them: it would take its limit in
+/// each turn, and those without a limit have no end.
 fn close(plans: &BTreeMap<String, Reached>, picked: &[String], own: f64) -> Vec<String> {
-    let mut fastest: Vec<(&String, f64)> = plans.iter().map(|(outline, plan)| (outline, plan.millis)).collect();
+    let ran = plans.iter().filter(|(_, plan)| plan.millis.is_finite());
+    let mut fastest: Vec<(&String, f64)> = ran.map(|(outline, plan)| (outline, plan.millis)).collect();
     fastest.sort_by(|one, other| one.1.total_cmp(&other.1));
     let best = fastest.first().map_or(f64::INFINITY, |one| one.1);
     let is_picked = |outline: &String, millis: f64| picked.contains(outline) && millis <= SHORT.max(own * CLOSE);
@@ -403,6 +412,7 @@ mod tests {
         let all = [&times[..], &others].concat();
         assert_eq!(timed(&all, &["own", "usual", "slow"]), ["own", "usual", "best", "near"]);
         assert_eq!(timed(&[("own", 0.2), ("held up", 0.9)], &["own", "held up"]), ["own", "held up"]);
+        assert_eq!(timed(&[("own", f64::INFINITY), ("usual", 9e5)], &["own", "usual"]), ["usual"], "own was ended");
         let many: Vec<(String, f64)> =
             (0..9).map(|number| (format!("plan{number}"), 10.0 + f64::from(number) / 10.0)).collect();
         let many: Vec<(&str, f64)> = many.iter().map(|(name, millis)| (name.as_str(), *millis)).collect();

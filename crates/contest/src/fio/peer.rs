@@ -72,6 +72,11 @@ pub(crate) fn engines(depth: u64) -> Vec<Engine> {
     engines
 }
 
+/// The option that names a file. A colon would part the names of two, as in those of `/dev/disk/by-path`.
+pub(crate) fn filename(file: &Path) -> String {
+    format!("--filename={}", file.display().to_string().replace(':', "\\:"))
+}
+
 /// fio's command line for one turn.
 fn command(engine: Engine, workload: &Workload, file: &Path, turn: Turn) -> Vec<String> {
     let pattern = match workload.pattern {
@@ -82,7 +87,7 @@ fn command(engine: Engine, workload: &Workload, file: &Path, turn: Turn) -> Vec<
     command.extend(argv(ALWAYS));
     command.extend(argv(engine.options));
     command.extend([
-        format!("--filename={}", file.display()),
+        filename(file),
         "--direct=1".into(),
         format!("--rw={pattern}"),
         format!("--bs={}", workload.block_bytes),
@@ -96,7 +101,7 @@ fn command(engine: Engine, workload: &Workload, file: &Path, turn: Turn) -> Vec<
 /// Reads the whole file once, untimed: pages that writing it left in the page cache go, and a lazily loaded volume
 /// loads. Both would be charged to the contender that comes first.
 pub(crate) fn warm_up(file: &Path) -> Result<(), String> {
-    let name = format!("--filename={}", file.display());
+    let name = filename(file);
     let rest = ["--direct=1", "--rw=read", "--bs=1m", "--ioengine=libaio", "--iodepth=4", "--readonly"];
     let mut command = argv(["fio", "--name=warm-up", name.as_str()]);
     command.extend(argv(rest));
@@ -183,6 +188,12 @@ mod tests {
         let names = |depth| engines(depth).iter().map(|engine| engine.name).collect::<Vec<_>>();
         assert!(names(1).contains(&"psync") && !names(1).contains(&"io_uring batches"));
         assert!(!names(32).contains(&"psync") && names(32).contains(&"io_uring batches"));
+    }
+
+    #[test]
+    fn a_colon_in_the_name_of_a_device_parts_no_files() {
+        let device = Path::new("/dev/disk/by-path/pci-0000:00:1f.2");
+        assert_eq!(filename(device), "--filename=/dev/disk/by-path/pci-0000\\:00\\:1f.2");
     }
 
     #[test]

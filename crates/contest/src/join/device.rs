@@ -5,7 +5,7 @@ use std::path::Path;
 use measure::schema::contest::BLOCKS_PER_SECOND;
 use serde_json::Value;
 
-use crate::fio::peer::job;
+use crate::fio::peer::{filename, job};
 use crate::join::question::READS;
 use crate::ledger::Ledger;
 use crate::program::{argv, output_of};
@@ -42,21 +42,27 @@ const ALWAYS: [&str; 11] = [
 /// Reads at every depth in every way, and adds the rates.
 pub(crate) fn take_turn(file: &Path, milliseconds: u64, seed: u64, ledger: &mut Ledger) -> Result<(), String> {
     for depth in DEPTHS {
-        for (name, options) in ENGINES {
+        for (engine, (name, options)) in (0..).zip(ENGINES) {
             let mut command = argv(["fio"]);
             command.extend(argv(ALWAYS));
             command.extend(argv(options));
             command.extend([
-                format!("--filename={}", file.display()),
+                filename(file),
                 format!("--iodepth={depth}"),
                 format!("--runtime={milliseconds}ms"),
-                format!("--randseed={}", seed * 1000 + u64::from(depth)),
+                format!("--randseed={}", places(seed, depth, engine)),
             ]);
             let contender = format!("{FIO}{name}, depth {depth}");
             ledger.add(READS, &contender, &BLOCKS_PER_SECOND, rate(&output_of(&command)?)?);
         }
     }
     Ok(())
+}
+
+/// The seed of the places that an engine reads at a depth. One that read those of the engine before it would find them
+/// in the storage's cache.
+fn places(seed: u64, depth: u32, engine: u64) -> u64 {
+    (seed * 1000 + u64::from(depth)) * ENGINES.len() as u64 + engine
 }
 
 /// Reads per second in fio's JSON.
@@ -66,7 +72,18 @@ fn rate(output: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+
+    #[test]
+    fn no_engine_reads_the_places_of_another_one() {
+        let engines = || 0..ENGINES.len() as u64;
+        let of_depth = |depth: u32| engines().map(move |engine| (1..4).map(move |seed| places(seed, depth, engine)));
+        let all: Vec<u64> = DEPTHS.into_iter().flat_map(of_depth).flatten().collect();
+        let different: HashSet<&u64> = all.iter().collect();
+        assert_eq!((all.len(), different.len()), (45, 45));
+    }
 
     #[test]
     fn a_failed_job_is_no_rate() {

@@ -28,6 +28,9 @@ const IN_ORDER_NS: Judged = Judged { wanted: Wanted::AtMost(25.0), word: "dearer
 /// Two threads on distinct pages, in one.
 const TWO_THREADS: Judged = Judged::ratio(Wanted::AtLeast(1.8), "slower");
 
+/// Why a bar of a pool that was measured has no figure.
+const NO_NUMBER: &str = "a round gave no number";
+
 /// The question that all cases of the pool answer.
 const QUESTION: &str = "the pool alone";
 
@@ -51,15 +54,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let what = format!("Gets of a pool of {mib} MiB and dependent loads of as much memory, {rounds} rounds in turn.");
     let mut conductor = Conductor::begin("pool", *rounds as u64, what)?;
     measure_cases(*mib, *rounds, directory, &mut conductor)?;
-    let bars = bars(&conductor.ledger);
+    let bars = bars(&conductor.ledger, NO_NUMBER);
     conductor.judge(bars);
     conductor.show(out)
 }
 
-/// Measures the pool with a file in `directory`; its bars.
-pub(crate) fn measure_and_judge(directory: &Path, conductor: &mut Conductor) -> Result<Vec<Bar>, String> {
-    measure_cases(POOL_MIB, ROUNDS, directory, conductor)?;
-    Ok(bars(&conductor.ledger))
+/// Measures the pool with a file in `directory`; its bars. Where that cannot be, as on a disk that is full, they say
+/// so: what was measured before took minutes.
+pub(crate) fn measure_and_judge(directory: &Path, conductor: &mut Conductor) -> Vec<Bar> {
+    let measured = measure_cases(POOL_MIB, ROUNDS, directory, conductor);
+    let reason = measured.err().unwrap_or_else(|| NO_NUMBER.into());
+    bars(&conductor.ledger, &reason)
 }
 
 fn measure_cases(mib: usize, rounds: usize, directory: &Path, conductor: &mut Conductor) -> Result<(), String> {
@@ -78,8 +83,8 @@ pub(crate) fn huge_pages(mib: usize, pool: Option<u64>, chase: Option<u64>) -> S
     format!("Huge pages hold {} of the pool of {mib} MiB and {} of the chase.", held(pool), held(chase))
 }
 
-fn bars(ledger: &Ledger) -> Vec<Bar> {
-    let no_number = "a round gave no number";
+/// The bars of what stands in the ledger; where nothing does, with the reason.
+fn bars(ledger: &Ledger, no_number: &str) -> Vec<Bar> {
     let ratios = |case, other| ledger.ratios(QUESTION, (case, &GET_TIME), (other, &GET_TIME));
     let random = [RANDOM, RANDOM_TOUCHED, RANDOM_DEPENDENT].map(|case| {
         let name = format!("pool, {case}: a get in a dependent load");
@@ -95,4 +100,20 @@ fn bars(ledger: &Ledger) -> Vec<Bar> {
     let name = "pool, gets of two threads in those of one";
     let threads = Bar::of_samples(name, TWO_THREADS, &ratios(ONE_WALL, TWO_WALL), no_number);
     random.into_iter().chain(in_order).chain([threads.from(format!("{by_cpu} by CPU time"))]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bars::Outcome;
+
+    #[test]
+    fn a_pool_that_could_not_be_measured_says_why_in_all_its_bars() {
+        let bars = bars(&Ledger::default(), "the disk is full");
+        assert_eq!(bars.len(), 6);
+        for bar in bars {
+            assert_eq!(bar.outcome(), Outcome::NotJudged);
+            assert!(bar.sentence().ends_with(": not judged, the disk is full."), "{}", bar.sentence());
+        }
+    }
 }

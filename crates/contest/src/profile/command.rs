@@ -9,13 +9,14 @@ use measure::quantity::{parse_size, size_in_words, three_digits};
 use measure::schema::contest::{ELAPSED, PEAK_MEMORY};
 use measure::schema::{Spec, profile};
 use measure::{Run, Statistics};
+use sys::host::allowed_cpus;
 
 use crate::bars::{Bar, Judged, Wanted};
 use crate::conductor::Conductor;
 use crate::kept_run::run_of;
 use crate::ledger::Ledger;
 use crate::options::Options;
-use crate::profile::compressed::PACKINGS;
+use crate::profile::compressed::{PACKINGS, Packing};
 use crate::profile::trace_file::TraceFile;
 use crate::profile::{cpu_profile, scanner};
 use crate::program::{argv, needed_by, output_of, scratch_folder};
@@ -119,20 +120,31 @@ fn profile_command(options: &Options, path: &Path, workers: Option<u32>) -> Vec<
     command
 }
 
-/// Ties a command to the first `cores` processors, where `taskset` is there to do it.
-fn on_cores(cores: u32, command: Vec<String>) -> Vec<String> {
+/// Ties a command to these processors, where `taskset` is there to do it.
+fn on_cores(cores: &[usize], command: Vec<String>) -> Vec<String> {
     if output_of(&argv(["taskset", "-V"])).is_err() {
         return command;
     }
-    [argv(["taskset".into(), "-c".into(), format!("0-{}", cores - 1)]), command].concat()
+    [argv(["taskset".into(), "-c".into(), list_of(cores)]), command].concat()
 }
 
-/// All contenders on the uncompressed file, which is cached: three programs, and the scanner in this process.
+/// Processors as `taskset` takes them.
+fn list_of(cores: &[usize]) -> String {
+    cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// All contenders on the uncompressed file, which is cached: three programs, and the scanner in this process. They have
+/// the first processors that this process may use, which need not be those of the machine.
 fn plain_pairs(options: &Options, trace: &TraceFile, conductor: &mut Conductor) -> Result<(), String> {
     let path = trace.path().display().to_string();
-    let on = |cores| on_cores(cores, profile_command(options, trace.path(), Some(cores)));
-    let programs =
-        [(LINES, on_cores(1, argv(["wc", "-l", path.as_str()]))), (ON_CORES[0], on(1)), (ON_CORES[1], on(2))];
+    let allowed = allowed_cpus();
+    let on = |cores: &[usize]| on_cores(cores, profile_command(options, trace.path(), Some(cores.len() as u32)));
+    let one = allowed.get(..1).ok_or("this process may use no processor")?;
+    let mut programs = vec![(LINES, on_cores(one, argv(["wc", "-l", path.as_str()]))), (ON_CORES[0], on(one))];
+    match allowed.get(..2) {
+        Some(two) => programs.push((ON_CORES[1], on(two))),
+        None => conductor.absent(ON_CORES[1], "this process may use one processor alone"),
+    }
     conductor.pairs(WHOLE, programs.len() + 1, |turn, ledger| match programs.get(turn.contender) {
         Some((name, command)) => add_turn(ledger, WHOLE, name, command),
         None => {
@@ -181,7 +193,7 @@ pub(crate) fn of_limit(measured: &Result<Statistics, String>) -> String {
     }
 }
 
-/// For each packing two contenders: the decompressor alone, and the profile of the packed file.
+/// A bar for each packing. A packer that is not there takes nothing from what was measured before it.
 fn compressed_pairs(
     arguments: &Arguments,
     trace: &TraceFile,
@@ -192,23 +204,53 @@ fn compressed_pairs(
     conductor.describe("compressed_bytes", bytes);
     for packing in PACKINGS {
         progress(&format!("compressing: {}", packing.name));
-        let path = packing.pack(trace.path(), bytes, folder)?;
-        // Read once, so that it is cached.
-        fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let shown = path.display().to_string();
-        let (alone, ours) = (format!("{} -dc", packing.program), format!("readpath profile of {}", packing.name));
-        let contenders = [
-            (&alone, argv([packing.program, "-dc", shown.as_str()])),
-            (&ours, profile_command(&arguments.options, &path, None)),
-        ];
-        let question = format!("the trace in {}", packing.name);
-        conductor.pairs(&question, 2, |turn, ledger| {
-            let (name, command) = &contenders[turn.contender];
-            add_turn(ledger, &question, name, command)
-        })?;
-        let ratios = conductor.ledger.ratios(&question, (&alone, &ELAPSED), (&ours, &ELAPSED));
+        let ours = format!("readpath profile of {}", packing.name);
         let name = format!("{ours} in the decompressor's speed");
-        conductor.judge([Bar::of_samples(name, DECOMPRESSED, &ratios, NO_PAIR)]);
+        let bar = match packing.pack(trace.path(), bytes, folder) {
+            Err(reason) => {
+                // ^C ends a packer too.
+                conductor.interruption.check()?;
+                Bar::new(name, DECOMPRESSED, Err(reason))
+            }
+            Ok(path) => {
+                let ratios = packed_pairs(&arguments.options, packing, &path, &ours, conductor)?;
+                Bar::of_samples(name, DECOMPRESSED, &ratios, NO_PAIR)
+            }
+        };
+        conductor.judge([bar]);
     }
     Ok(())
+}
+
+/// Two contenders: the decompressor alone, and the profile of the packed file; the latter's speed in the former's.
+fn packed_pairs(
+    options: &Options,
+    packing: Packing,
+    path: &Path,
+    ours: &str,
+    conductor: &mut Conductor,
+) -> Result<Vec<f64>, String> {
+    // Read once, so that it is cached.
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let (alone, shown) = (format!("{} -dc", packing.program), path.display().to_string());
+    let contenders = [
+        (alone.as_str(), argv([packing.program, "-dc", shown.as_str()])),
+        (ours, profile_command(options, path, None)),
+    ];
+    let question = format!("the trace in {}", packing.name);
+    conductor.pairs(&question, 2, |turn, ledger| {
+        let (name, command) = &contenders[turn.contender];
+        add_turn(ledger, &question, name, command)
+    })?;
+    Ok(conductor.ledger.ratios(&question, (&alone, &ELAPSED), (ours, &ELAPSED)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_tied_to_processors_that_the_process_may_use_and_not_to_the_first_of_the_machine() {
+        assert_eq!([list_of(&[2]), list_of(&[2, 6])], ["2", "2,6"]);
+    }
 }

@@ -1,5 +1,6 @@
 //! The contest from its arguments to its bars.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -45,6 +46,9 @@ pub(crate) struct Arguments {
     options: Options,
     #[command(flatten)]
     server: ServerOptions,
+    /// Rows of pgbench's table in 100,000s, each 15 MB, which shared buffers of 512 MB hold.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=30))]
+    scale: u64,
     /// Clients of pgbench at full speed.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1000))]
     clients: u64,
@@ -95,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let postgres = PrivatePostgres::start(&installation, &server.directory(), BUFFERS, &conductor.interruption)?;
     let load = Load::new(installation.programs(), &postgres)?;
     progress("pgbench's tables");
-    load.make_tables()?;
+    load.make_tables(arguments.scale)?;
     let mut trial = Trial { postgres, load, seconds: *seconds };
     let [readpath, with_tiers] =
         [Tiers::LeftOut, Tiers::Traced].map(|tiers| Readpath { program: options.readpath(), tiers });
@@ -111,12 +115,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     profilers.extend(trial.present(others, &mut conductor)?);
     let contenders: Vec<Option<&dyn Profiler>> =
         [None, Some(&Timer as &dyn Profiler)].into_iter().chain(profilers.iter().map(|one| Some(&**one))).collect();
-    conductor.pairs(FULL_SPEED, contenders.len(), |turn, ledger| {
-        let profiler = contenders[turn.contender];
-        let rate = trial.at_full_speed(*clients, profiler)?;
-        ledger.add(FULL_SPEED, profiler.map_or(ALONE, Profiler::name), &TRANSACTIONS, rate);
-        Ok(())
-    })?;
+    in_turn(&contenders, &mut conductor, |profiler| trial.at_full_speed(*clients, profiler))?;
     trial.read_from_device(arguments, &profilers, &mut conductor)?;
     let names = contenders.iter().flatten().map(|one| one.name());
     for (question, name) in names.flat_map(|name| [(FULL_SPEED, name), (FROM_DEVICE, name)]) {
@@ -133,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             progress(&format!("{} with {sessions} sessions", profiler.name()));
             let measured = trial.with_backends(*sessions, profiler.as_ref());
             match measured {
-                Err(reason) if ![READPATH, WITH_TIERS].contains(&profiler.name()) => {
+                Err(reason) if is_peer(profiler.name()) => {
                     // That another one fails at them is a result.
                     let whose = format!("{}, with {},", profiler.name(), with_sessions(*sessions));
                     conductor.absent(&whose, &reason);
@@ -149,6 +148,37 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let bars = bars::all(&conductor.ledger);
     conductor.judge(bars);
     conductor.conclude(options, out)
+}
+
+/// Whether a contender of this name is neither readpath nor what it is held against besides.
+fn is_peer(name: &str) -> bool {
+    ![ALONE, TIMER, READPATH, WITH_TIERS].contains(&name)
+}
+
+/// What all contenders leave of the load's full speed, in turn. That a peer fails beside it is a result: the peer has
+/// no further turn, and why is recorded.
+fn in_turn(
+    contenders: &[Option<&dyn Profiler>],
+    conductor: &mut Conductor,
+    mut measure: impl FnMut(Option<&dyn Profiler>) -> Result<f64, String>,
+) -> Result<(), String> {
+    let mut failed: BTreeMap<&str, String> = BTreeMap::new();
+    conductor.pairs(FULL_SPEED, contenders.len(), |turn, ledger| {
+        let profiler = contenders[turn.contender];
+        let name = profiler.map_or(ALONE, Profiler::name);
+        if failed.contains_key(name) {
+            return Ok(());
+        }
+        match measure(profiler) {
+            Err(reason) if is_peer(name) => drop(failed.insert(name, reason)),
+            rate => ledger.add(FULL_SPEED, name, &TRANSACTIONS, rate?),
+        }
+        Ok(())
+    })?;
+    for (name, reason) in failed {
+        conductor.absent(&format!("{name}, beside {FULL_SPEED},"), &reason);
+    }
+    Ok(())
 }
 
 /// Takes down what a profiler took with this many sessions.
@@ -297,5 +327,61 @@ impl Trial {
             thread::sleep(Duration::from_millis(100));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::profiler::UnderWay;
+
+    const PEER: &str = "a peer";
+
+    /// A profiler that has a name alone.
+    struct Named(&'static str);
+
+    impl Profiler for Named {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+
+        fn version(&self, _: &PrivatePostgres) -> Result<Option<String>, String> {
+            Ok(None)
+        }
+
+        fn is_there(&self) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn begin(&self, _: &PrivatePostgres, _: u64) -> Result<Box<dyn UnderWay>, String> {
+            Err("there is none".into())
+        }
+    }
+
+    #[test]
+    fn a_peer_that_fails_beside_the_load_has_no_further_turn_and_the_others_go_on() {
+        let (own, peer) = (Named(READPATH), Named(PEER));
+        let contenders: [Option<&dyn Profiler>; 3] = [None, Some(&own), Some(&peer)];
+        let mut conductor = Conductor::begin("sampling", 3, "a load".into()).unwrap();
+        let mut turns = 0;
+        let measured = in_turn(&contenders, &mut conductor, |profiler| {
+            turns += 1;
+            let fails = turns > 3 && profiler.is_some_and(|one| one.name() == PEER);
+            if fails { Err("it ended too early".into()) } else { Ok(1000.0) }
+        });
+        assert_eq!((measured, turns), (Ok(()), 8));
+        let samples = |name| conductor.ledger.samples(FULL_SPEED, name, &TRANSACTIONS).len();
+        assert_eq!([ALONE, READPATH, PEER].map(samples), [3, 3, 1]);
+        let findings = conductor.finish().findings;
+        assert!(findings.iter().any(|finding| finding.message.contains("it ended too early")), "{findings:?}");
+    }
+
+    #[test]
+    fn readpath_that_fails_beside_the_load_is_an_error() {
+        let own = Named(READPATH);
+        let mut conductor = Conductor::begin("sampling", 1, "a load".into()).unwrap();
+        let contenders: [Option<&dyn Profiler>; 1] = [Some(&own)];
+        let measured = in_turn(&contenders, &mut conductor, |_| Err("it ended too early".into()));
+        assert_eq!(measured, Err("it ended too early".into()));
     }
 }

@@ -7,9 +7,6 @@ use crate::installed;
 use crate::private_postgres::PrivatePostgres;
 use crate::program::{argv, output_of};
 
-/// Rows of pgbench's table in 100,000s: 150 MB, which shared buffers hold.
-const SCALE: u64 = 10;
-
 /// Threads of pgbench itself.
 const THREADS: u64 = 2;
 
@@ -44,9 +41,9 @@ impl Load {
         Ok(Load { program, url: server.url() })
     }
 
-    /// Makes the tables.
-    pub(crate) fn make_tables(&self) -> Result<(), String> {
-        let scale = format!("--scale={SCALE}");
+    /// Makes the tables, the largest of this many 100,000 rows.
+    pub(crate) fn make_tables(&self, scale: u64) -> Result<(), String> {
+        let scale = format!("--scale={scale}");
         self.pgbench(&["--initialize", "--quiet", &scale].map(String::from)).map(drop)
     }
 

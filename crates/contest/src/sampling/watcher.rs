@@ -14,6 +14,7 @@ use super::bars::{READPATH, WITH_TIERS};
 use super::profiler::{Profiler, Seen, UnderWay};
 use crate::kept_run::{parse, statistics};
 use crate::private_postgres::PrivatePostgres;
+use crate::program::{argv, output_of};
 
 /// Until it samples, and how long it goes on after the load.
 const BEFORE: Duration = Duration::from_millis(1500);
@@ -51,7 +52,7 @@ impl Profiler for Readpath {
     }
 
     fn version(&self, _: &PrivatePostgres) -> Result<Option<String>, String> {
-        Ok(Some(env!("CARGO_PKG_VERSION").into()))
+        output_of(&argv([self.program.as_str(), "--version"])).map(|version| Some(version.trim().into()))
     }
 
     fn is_there(&self) -> Result<(), String> {

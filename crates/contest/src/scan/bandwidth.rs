@@ -26,6 +26,9 @@ const STREAM_TIME: Nanos = Nanos(300_000_000);
 /// cannot be quicker.
 const OF_BANDWIDTH: f64 = 0.7;
 
+/// A scan's rate, in the memory's.
+const IN_BANDWIDTH: Judged = Judged::ratio(Wanted::AtLeast(OF_BANDWIDTH), "slower");
+
 /// Bytes of a MiB, and MiB/s in a GB/s.
 const MEBIBYTE: f64 = 1_048_576.0;
 const MEBIBYTES_OF_GB: f64 = 1e9 / MEBIBYTE;
@@ -46,22 +49,51 @@ impl Setting {
     fn question(self) -> String {
         format!("{} of all rows, threads {}", self.asked.name(), self.threads)
     }
+
+    /// What is compared, and how it is judged where the memory is no limit to two threads.
+    fn bar(self, rows: u64) -> (String, Judged) {
+        let compared = if self.threads == 1 {
+            ("one thread in the memory's bandwidth", IN_BANDWIDTH)
+        } else {
+            ("two threads in one, by the clock", TWO_THREADS_JUDGED)
+        };
+        (format!("{}: {}", self.place(rows), compared.0), compared.1)
+    }
+
+    fn place(self, rows: u64) -> String {
+        format!("column-scan of {rows} rows, {}", in_words(self.asked))
+    }
 }
 
-/// Makes the columns of this many rows, compares pair by pair, and judges.
+/// Makes the columns of this many rows, compares pair by pair, and judges. Where that cannot be, as in too little
+/// memory, its bars say so: what was measured before it took minutes.
 pub(crate) fn compare(rows: u64, conductor: &mut Conductor) -> Result<(), String> {
+    let setting = |(asked, threads)| Setting { asked, threads, is_cached: false };
+    let mut settings =
+        [(Asked::AllPass, 1), (Asked::HalfPass, 1), (Asked::AllPass, 2), (Asked::HalfPass, 2)].map(setting);
+    let measured = take_turns(rows, &mut settings, conductor);
+    conductor.interruption.check()?;
+    let bars = settings.map(|setting| match &measured {
+        Ok(()) => bar(setting, rows, &conductor.ledger),
+        Err(reason) => {
+            let (name, judged) = setting.bar(rows);
+            Bar::new(name, judged, Err(reason.clone()))
+        }
+    });
+    conductor.judge(bars);
+    Ok(())
+}
+
+fn take_turns(rows: u64, settings: &mut [Setting], conductor: &mut Conductor) -> Result<(), String> {
     progress(&format!("making the columns of {rows} rows"));
     let clock = Clock::calibrate();
     let mut engine = access_engine(rows, &[AccessPath::ColumnScan], clock)?;
     let stream = Stream::new(STREAM_BYTES, Pages::Huge).map_err(|error| format!("no memory to read: {error}"))?;
     let cache = sys::host::describe().caches.iter().map(|cache| cache.bytes).max().unwrap_or(0) as f64;
-    let setting = |(asked, threads)| Setting { asked, threads, is_cached: false };
-    let mut settings =
-        [(Asked::AllPass, 1), (Asked::HalfPass, 1), (Asked::AllPass, 2), (Asked::HalfPass, 2)].map(setting);
     let interruption = conductor.interruption.clone();
     // In each pair the settings come one after the other, and in each of them both contenders.
     conductor.pairs("bandwidth", 1, |turn, ledger| {
-        for setting in &mut settings {
+        for setting in settings.iter_mut() {
             interruption.check()?;
             for contender in order(turn.pair, 2) {
                 if contender == 0 {
@@ -79,25 +111,18 @@ pub(crate) fn compare(rows: u64, conductor: &mut Conductor) -> Result<(), String
             }
         }
         Ok(())
-    })?;
-    let bars: Vec<Bar> = settings.iter().map(|setting| bar(*setting, rows, &conductor.ledger)).collect();
-    conductor.judge(bars);
-    Ok(())
+    })
 }
 
 /// One thread in the bandwidth, and two threads in one or in the bandwidth.
 fn bar(setting: Setting, rows: u64, ledger: &Ledger) -> Bar {
-    let place = format!("column-scan of {rows} rows, {}", in_words(setting.asked));
+    let (name, judged) = setting.bar(rows);
     let question = setting.question();
     let scans = ledger.samples(&question, COLUMN_SCAN, &SCANNED);
     let rate = median(scans).map_or("?".into(), |rate| three_digits(rate / MEBIBYTES_OF_GB));
     let shares = ledger.ratios(&question, (COLUMN_SCAN, &SCANNED), (MEMORY, &STREAMED));
-    let of_shares = |name: String| {
-        let judged = Judged::ratio(Wanted::AtLeast(OF_BANDWIDTH), "slower");
-        Bar::of_samples(name, judged, &shares, "no pair")
-    };
     if setting.threads == 1 {
-        return of_shares(format!("{place}: one thread in the memory's bandwidth")).from(format!("{rate} GB/s"));
+        return Bar::of_samples(name, judged, &shares, "no pair").from(format!("{rate} GB/s"));
     }
     let alone = Setting { threads: 1, ..setting }.question();
     let alone = ledger.samples(&alone, COLUMN_SCAN, &SCANNED);
@@ -107,9 +132,10 @@ fn bar(setting: Setting, rows: u64, ledger: &Ledger) -> Bar {
     if gain < TWO_THREADS && is_bound {
         let gain = three_digits(gain);
         let limit = format!("{rate} GB/s; two threads are {gain} times one, and the memory is the limit");
-        return of_shares(format!("{place}: two threads in the memory's bandwidth")).from(limit);
+        let name = format!("{}: two threads in the memory's bandwidth", setting.place(rows));
+        return Bar::of_samples(name, IN_BANDWIDTH, &shares, "no pair").from(limit);
     }
-    Bar::of_samples(format!("{place}: two threads in one, by the clock"), TWO_THREADS_JUDGED, &gains, "no pair")
+    Bar::of_samples(name, judged, &gains, "no pair")
 }
 
 #[cfg(test)]
@@ -126,6 +152,17 @@ mod tests {
             ledger.add(&setting.question(), MEMORY, &STREAMED, stream);
         }
         bar(setting(2), 7, &ledger)
+    }
+
+    #[test]
+    fn a_size_that_cannot_be_leaves_its_bars_unjudged_and_what_was_measured_is_kept() {
+        let mut conductor = Conductor::begin("scan", 1, "scans".into()).unwrap();
+        conductor.ledger.add("before", COLUMN_SCAN, &SCANNED, 1.0);
+        compare(u64::MAX, &mut conductor).unwrap();
+        let run = conductor.finish();
+        let sentences: Vec<&str> = run.findings.iter().map(|finding| finding.message.as_str()).collect();
+        let unjudged = sentences.iter().filter(|sentence| sentence.contains(": not judged, ")).count();
+        assert_eq!((unjudged, SCANNED.median(&run.cases[0])), (4, Some(1.0)), "{sentences:?}");
     }
 
     #[test]

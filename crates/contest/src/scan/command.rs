@@ -37,7 +37,13 @@ pub(crate) struct Arguments {
     rows: u64,
     /// Compare the column scan of this many rows with the bandwidth of the memory; without a number, of the published
     /// size.
-    #[arg(long, value_name = "ROWS", num_args = 0..=1, default_missing_value = "69642625")]
+    #[arg(
+        long,
+        value_name = "ROWS",
+        num_args = 0..=1,
+        default_missing_value = "69642625",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
     large: Option<u64>,
     /// The Python that has the libraries.
     #[arg(long, default_value = "python3")]

@@ -21,7 +21,7 @@ fn a_small_trial_times_the_plans_of_every_query_and_judges_the_advice() {
     fs::create_dir(&directory).expect("a folder");
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).expect("an open folder");
     let directory = format!("--directory={}", directory.display());
-    let words = ["calibrate", "--data=events", "--mebibytes=6", "--runs=1", "--pairs=2", &program, &directory];
+    let words = ["calibrate", "--data=events", "--mebibytes=2", "--runs=1", "--pairs=2", &program, &directory];
     let more = ["--payload=1MiB", "--repeat=2", "--passes=2", "--rounds=3"].map(|word| format!("--calibrate={word}"));
     let words = words.into_iter().chain(more.iter().map(String::as_str));
     let Some(Outcome { page, complaint, status }) = contest(words).unless_a_peer_is_missing() else { return };

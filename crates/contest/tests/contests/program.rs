@@ -10,6 +10,9 @@ use measure::schema::check;
 use measure::store::read_run;
 use measure::{Case, Run};
 
+/// The contests' program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_readpath-contest");
+
 /// What a run of the program came to.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
@@ -37,7 +40,17 @@ impl Outcome {
 
 /// Runs `readpath-contest` with these words.
 pub(crate) fn contest<Word: AsRef<str>>(words: impl IntoIterator<Item = Word>) -> Outcome {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_readpath-contest"));
+    outcome(Command::new(PROGRAM), words)
+}
+
+/// The same where there are no programs but those of a folder.
+pub(crate) fn contest_with<Word: AsRef<str>>(programs: &Path, words: impl IntoIterator<Item = Word>) -> Outcome {
+    let mut command = Command::new(PROGRAM);
+    command.env("PATH", programs);
+    outcome(command, words)
+}
+
+fn outcome<Word: AsRef<str>>(mut command: Command, words: impl IntoIterator<Item = Word>) -> Outcome {
     // Programs that all tests of this build fetch once.
     command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
     for word in words {
@@ -52,7 +65,7 @@ pub(crate) fn contest<Word: AsRef<str>>(words: impl IntoIterator<Item = Word>) -
 
 /// The binary that cargo built next to the contests' program; `cargo test -p contest` alone does not build it.
 pub(crate) fn readpath() -> Option<PathBuf> {
-    let program = Path::new(env!("CARGO_BIN_EXE_readpath-contest")).with_file_name("readpath");
+    let program = Path::new(PROGRAM).with_file_name("readpath");
     program.is_file().then_some(program)
 }
 

@@ -27,6 +27,7 @@ fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
     let words = [
         "sampling".into(),
         "--pairs=1".into(),
+        "--scale=1".into(),
         "--clients=2".into(),
         "--seconds=1".into(),
         "--cold-mebibytes=48".into(),
@@ -52,6 +53,9 @@ fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
     assert!(of("readpath, 1000 a second", "own_cpu").is_some_and(|cpu| cpu > 0.0), "{run:?}");
     let with_tiers = "readpath, with the tier of every read";
     assert_eq!(of(with_tiers, "throughput_left").is_some(), of(with_tiers, "own_cpu").is_some(), "{run:?}");
+    // Where it is there, it is the same program.
+    let versions = [run.subject.get(with_tiers), run.subject.get("readpath")];
+    assert!(versions[0].is_none() || versions[0] == versions[1], "{versions:?}");
     let peers =
         [with_tiers, "pg_wait_sampling, 100", "pg_wait_tracer, 10", "pg_wait_tracer, every", "pg_activity", "pgcenter"];
     for peer in peers {
@@ -76,6 +80,7 @@ fn growth_measures_readpath_alone_with_each_number_of_sessions() {
     let words = [
         "sampling".into(),
         "--pairs=1".into(),
+        "--scale=1".into(),
         "--seconds=1".into(),
         "--growth=3,12".into(),
         format!("--readpath={}", readpath.display()),

@@ -1,7 +1,11 @@
 //! The scans against databases and column libraries: all count alike, and an absent contender is named.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
+
+use measure::Run;
 
 use crate::program::{Outcome, contest, kept, kept_file, readpath, script};
 
@@ -10,6 +14,18 @@ const SHORT: [&str; 5] = ["scan", "--rows=20000", "--pairs=1", "--without-valgri
 
 fn short_with(more: &[&str]) -> Outcome {
     contest(SHORT.iter().chain(more))
+}
+
+/// A contest of the engine alone, which several tests look at: what it came to, its run, and the document of that.
+fn alone() -> &'static (Outcome, Run, Vec<u8>) {
+    static ALONE: OnceLock<(Outcome, Run, Vec<u8>)> = OnceLock::new();
+    ALONE.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let results = format!("--results={}", folder.path().display());
+        let outcome = short_with(&["--without-postgres", "--python=/no/such/python", &results]);
+        let document = fs::read(kept_file(folder.path(), "scan")).expect("a document");
+        (outcome, kept(folder.path(), "scan"), document)
+    })
 }
 
 /// A Python that says that it has one library, whose answer is this.
@@ -23,14 +39,11 @@ fn python_that_counts(folder: &Path, count: u64) -> String {
 
 #[test]
 fn who_is_absent_is_named_and_its_bars_are_not_judged() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let results = format!("--results={}", folder.path().display());
-    let Outcome { page, status, .. } = short_with(&["--without-postgres", "--python=/no/such/python", &results]);
-    assert_eq!(status, 1, "{page}");
+    let (Outcome { page, status, .. }, run, _) = alone();
+    assert_eq!(*status, 1, "{page}");
     assert!(page.contains("PostgreSQL was absent: it was left out"), "{page}");
     assert!(page.contains("Python with its libraries was absent: /no/such/python could not be started"), "{page}");
     assert!(page.contains("column-count: a row in the time of Polars: not judged"), "{page}");
-    let run = kept(folder.path(), "scan");
     assert!(run.findings.iter().any(|finding| finding.message.starts_with("PostgreSQL was absent: ")), "{run:?}");
     assert!(run.cases.iter().filter(|case| case.metric("row_time").is_some()).count() > 5, "{run:?}");
 }
@@ -47,12 +60,7 @@ fn a_library_that_counts_otherwise_ends_the_comparison() {
 #[test]
 fn a_slow_library_is_beaten_and_one_that_is_missing_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
-    let expected = {
-        let results = format!("--results={}", folder.path().join("results").display());
-        short_with(&["--without-postgres", "--python=/no/such/python", &results]);
-        let run = kept(&folder.path().join("results"), "scan");
-        run.subject["answer_all-pass"].as_u64().expect("an answer")
-    };
+    let expected = alone().1.subject["answer_all-pass"].as_u64().expect("an answer");
     let page = short_with(&["--without-postgres", &python_that_counts(folder.path(), expected)]).page;
     assert!(page.contains("against `Polars, query`"), "{page}");
     assert!(!page.contains("id > 0: times as fast as the quickest library: "), "a finding of a missed bar: {page}");
@@ -86,12 +94,12 @@ fn readpath_shows_and_compares_two_kept_results() {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let files = ["before", "after"].map(|name| {
-        let results = folder.path().join(name);
-        let option = format!("--results={}", results.display());
-        short_with(&["--without-postgres", "--python=/no/such/python", &option]);
-        kept_file(&results, "scan").display().to_string()
-    });
+    let before = folder.path().join("before.json");
+    fs::write(&before, &alone().2).expect("room for a document");
+    let results = folder.path().join("after");
+    let option = format!("--results={}", results.display());
+    short_with(&["--without-postgres", "--python=/no/such/python", &option]);
+    let files = [before, kept_file(&results, "scan")].map(|file| file.display().to_string());
     let say = |words: &[&str]| {
         let output = Command::new(&readpath).args(words).env("HOME", folder.path()).output().expect("readpath");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

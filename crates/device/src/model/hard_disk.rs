@@ -179,7 +179,7 @@ impl HardDisk {
         let (_, request) = self.queue.remove(index);
         let (first, end) = HardDisk::sectors(&request);
         if access.from_buffer {
-            self.buffer.consume(&self.geometry, end, access.ends);
+            self.buffer.consume(&self.geometry, (first, end), access.ends);
         } else {
             self.buffer.interrupt(&self.geometry, now.0 as f64);
             self.buffer.read(first, end, access.ends);

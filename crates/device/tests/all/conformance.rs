@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use device::{DEVICES, Device, Slots, Witnesses};
 use measure::random::SplitMix64;
-use sys::file::Caching;
+use sys::file::{Caching, Target};
 use sys::read::{ReadMethod, ReadRequest, Wait};
 use tempfile::NamedTempFile;
 
@@ -107,6 +107,24 @@ fn a_device_says_what_it_is_and_what_can_prove_which_level_served_a_read() {
             }
         }
     }
+}
+
+#[test]
+fn a_block_size_that_direct_reads_refuse_is_named_with_the_right_multiple() {
+    let file = NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file.as_file().set_len(65_536).unwrap();
+    let target = match Target::open(file.path(), Caching::Direct) {
+        Ok(target) => target,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let check = |block| device::check_block_size(&target, block).map_err(|error| error.to_string());
+    let multiple = u64::from(target.alignment().offset);
+    assert_eq!([check(multiple), check(8192)], [Ok(()), Ok(())]);
+    let refused = check(multiple + 1).unwrap_err();
+    assert!(refused.contains(&format!("a multiple of {multiple}, or --buffered")), "{refused}");
+    assert!(check(0).is_err() && check(1 << 20).unwrap_err().contains("do not fit"));
+    let buffered = target.reopen(Caching::Buffered).unwrap();
+    assert!(device::check_block_size(&buffered, 100).is_ok());
 }
 
 #[test]

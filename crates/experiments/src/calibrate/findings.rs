@@ -197,7 +197,8 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
         Decision::Undecided => match (&advice.withheld, judged) {
             (Some(reason), _) => format!("{name}, {}: undecided, because {reason}", state.introduced()),
             (None, Some(judged)) if judged.changed >= CHANGED_MIN => {
-                format!("{name}, {}: undecided, because {}", state.introduced(), unclear(judged, comparison))
+                let why = unclear(judged, comparison, advice.set);
+                format!("{name}, {}: undecided, because {why}", state.introduced())
             }
             (None, Some(judged)) => {
                 format!("{name}, {}: undecided, because {}", state.introduced(), few_timed(comparison, judged))
@@ -255,9 +256,8 @@ pub(super) fn notes(comparison: &Comparison, advice: &Advice) -> Option<Finding>
         sentences.extend(few_show_harm(judged, advice));
         sentences.extend(excepted(comparison, advice));
         sentences.extend(failing(comparison, advice.set));
-        let too_long = too_long(comparison, judged, advice);
-        sentences.extend(not_timed(comparison, advice.set, too_long.is_some()));
-        sentences.extend(too_long);
+        sentences.extend(not_timed(comparison, advice.set));
+        sentences.extend(too_long(comparison, judged, advice));
     }
     sentences.extend(refused(comparison));
     sentences.extend(repeated(comparison));
@@ -508,7 +508,7 @@ fn too_few(timed: usize) -> String {
 }
 
 /// What keeps times from giving a verdict, as a clause.
-fn unclear(judged: &Judged, comparison: &Comparison) -> String {
+fn unclear(judged: &Judged, comparison: &Comparison, set: usize) -> String {
     let queries = |count: usize| counted(count as u64, "query", "queries");
     if judged.few > 0 {
         let option = if comparison.state.is_cold() { "--cold-rounds" } else { "--rounds" };
@@ -518,8 +518,8 @@ fn unclear(judged: &Judged, comparison: &Comparison) -> String {
         );
     }
     if judged.ended > 0 {
-        let longer = longer(comparison.ended_by);
-        return format!("{} reached the time limit and may take any time beyond it: {longer}", queries(judged.ended));
+        let (ended, longer) = (queries(undecided_by_limit(comparison, set).count()), longer(comparison.ended_by));
+        return format!("{ended} reached the time limit and may take any time beyond it: {longer}");
     }
     if judged.now_ended > 0 && (judged.ratio.high >= 1.0 || judged.then > judged.now) {
         let (ended, longer) = (queries(judged.now_ended), longer(comparison.ended_by));
@@ -553,6 +553,11 @@ fn longer(ended_by: EndedBy) -> &'static str {
     }
 }
 
+/// The queries of which only the time limit keeps it open whether the set makes them faster.
+fn undecided_by_limit(comparison: &Comparison, set: usize) -> impl Iterator<Item = &Compared> {
+    comparison.changed(set).filter(move |one| one.is_undecided_by_limit(set))
+}
+
 /// That the time limit leaves it open what becomes of some queries, and what would tell, as a sentence; where they are
 /// no exceptions, and it was not said as the reason. What the other queries decide leaves these undecided.
 fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option<String> {
@@ -562,7 +567,7 @@ fn too_long(comparison: &Comparison, judged: &Judged, advice: &Advice) -> Option
         Decision::Keep => false,
         Decision::Undecided => is_reason || advice.withheld.is_some(),
     };
-    let open = || comparison.changed(advice.set).filter(|one| one.is_undecided_by_limit(advice.set));
+    let open = || undecided_by_limit(comparison, advice.set);
     let count = open().count();
     if is_said || count == 0 {
         return None;
@@ -615,11 +620,11 @@ fn timed(comparison: &Comparison, set: usize) -> impl Iterator<Item = Pair> {
     pairs.filter(move |(at, pair)| !pair.is_failed && !is_excepted(*at)).map(|(_, pair)| pair)
 }
 
-/// Queries that get a different plan with a set and were not timed, or whose times say nothing, as a sentence; without
-/// those that took too long where that was said.
-fn not_timed(comparison: &Comparison, set: usize, is_too_long_said: bool) -> Option<String> {
-    let is_said = |one: &Compared| comparison.is_excepted(set, one) || (is_too_long_said && one.is_too_long(set));
-    let is_untimed = |one: &&Compared| one.pair(set).is_none() && !is_said(one);
+/// Queries that get a different plan with a set and were not timed, as a sentence; without those that reached the time
+/// limit.
+fn not_timed(comparison: &Comparison, set: usize) -> Option<String> {
+    let is_untimed =
+        |one: &&Compared| one.pair(set).is_none() && !one.is_too_long(set) && !comparison.is_excepted(set, one);
     let count = comparison.changed(set).filter(is_untimed).count();
     let (gets, was, it) = if count == 1 { ("gets", "was", "it") } else { ("get", "were", "them") };
     let name = comparison.sets[set].name;
@@ -812,7 +817,8 @@ impl BlockCost {
     }
 
     fn clause(&self) -> String {
-        let ratio = if self.is_given { three_digits(self.ratio) } else { "no ratio, which is withheld".into() };
+        let without = "no ratio, because a cost is withheld";
+        let ratio = if self.is_given { three_digits(self.ratio) } else { without.into() };
         format!(
             "{} {ratio} ({} against {})",
             self.state.in_words(),

@@ -266,7 +266,7 @@ pub(super) fn answer(costs: &[SpaceCost]) -> Option<Finding> {
         (true, _) if home.state != State::Cold => {
             "these times are those of the page cache, and do not show which constants fit the storage".into()
         }
-        (true, _) => "rounds differ too much to give a tablespace constants of its own".into(),
+        (true, _) => "rounds differ too much, or are too few, to give a tablespace constants of its own".into(),
     };
     let message = format!(
         "A random block in {} takes, {}, {}: {conclusion}.",
@@ -333,6 +333,8 @@ mod tests {
         assert!(both.starts_with("A random block in 2 tablespaces takes, "), "{both}");
         let filled_up = said(other("seq_page_cost"));
         assert!(filled_up.starts_with("A random block in 1 tablespace takes, "), "{filled_up}");
+        let in_the_second_round = said(SpaceCost { micros: vec![10.0], ..other("random_page_cost") });
+        assert!(in_the_second_round.contains("rounds differ too much, or are too few, to"), "{in_the_second_round}");
     }
 
     #[test]

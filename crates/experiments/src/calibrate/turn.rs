@@ -134,14 +134,15 @@ impl Turn {
 
     /// How many times as long as a path on one side of the switch a path on the other takes at most between two numbers
     /// of rows: one after it where the planner changes too early. The planner's path there takes at least as long as
-    /// the fastest of that side.
+    /// the fastest of that side. Where two times count as equal, it is 1.
     fn times(&self, by: &By, is_after: bool, (low, high): (f64, f64)) -> f64 {
         let (wrong, right) = if is_after { (&self.after, &self.before) } else { (&self.before, &self.after) };
         let between = self.before.iter().map(|(rows, _)| *rows).filter(|rows| (low..=high).contains(rows));
-        let ratio = |rows: f64| Some(at(wrong, rows)? / at(right, rows)?);
         let taken = by.taken.iter().filter(|one| one.is_after == is_after && (low..=high).contains(&one.rows));
-        let of_taken = taken.filter_map(|one| Some(one.millis / at(right, one.rows)?));
-        [low, high].into_iter().chain(between).filter_map(ratio).chain(of_taken).fold(1.0, f64::max)
+        let of_taken = taken.map(|one| (one.rows, Some(one.millis)));
+        let all = [low, high].into_iter().chain(between).map(|rows| (rows, at(wrong, rows))).chain(of_taken);
+        let times = all.filter_map(|(rows, millis)| Some((millis?, at(right, rows)?)));
+        times.filter(|(wrong, right)| !is_even(*wrong, *right)).map(|(wrong, right)| wrong / right).fold(1.0, f64::max)
     }
 
     /// The number of rows that was tried at which the planner's path loses most against the fastest one on the other
@@ -332,6 +333,19 @@ mod tests {
             (Verdict::TooEarly, "2.34"),
             "the most between both places"
         );
+    }
+
+    #[test]
+    fn a_choice_that_loses_no_more_than_what_counts_as_equal_is_about_right_however_many_times_that_is() {
+        let judged = |times: f64| {
+            let scaled = |line: [(f64, f64); 3]| line.map(|(rows, millis)| (rows, millis * times)).to_vec();
+            let mut turn = turn(Crossing::From(30_000.0));
+            turn.before = scaled([(10.0, 0.02), (1000.0, 0.04), (50_000.0, 0.3)]);
+            turn.after = scaled([(10.0, 0.06), (1000.0, 0.08), (50_000.0, 0.1)]);
+            verdict(&turn, Planned::From(100)).map(|(verdict, _)| verdict)
+        };
+        assert_eq!(judged(1.0), Some(Verdict::AboutRight), "0.04 ms less than twice as long");
+        assert_eq!(judged(2.0), Some(Verdict::TooEarly));
     }
 
     #[test]

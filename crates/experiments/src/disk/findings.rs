@@ -79,15 +79,17 @@ fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured) -> O
 /// How many reads wait at once: at most that many where reads begin at times of their own, or are too few.
 fn in_flight(workload: &Workload) -> String {
     let slots = (workload.depth * workload.workers) as u64;
-    let are_few = matches!(workload.stop_after, StopAfter::Reads(reads) if reads < slots);
+    // Each worker has as many reads.
+    let are_few = matches!(workload.stop_after, StopAfter::Reads(reads) if reads < workload.depth as u64);
     let bound = if workload.rate.is_some() || are_few { "at most " } else { "" };
     format!("{bound}{}", grouped(slots))
 }
 
-/// Whether the reads are those of the published disk: random ones of 8 KiB by two workers, each with one in flight.
-fn is_published(workload: &Workload) -> bool {
+/// Whether the reads are those of the published disk: random ones of 8 KiB by two workers, each with one in flight, in
+/// zones at the two ends of all of it.
+fn is_published(workload: &Workload, extent: Extent) -> bool {
     let Workload { pattern, block_size, workers, depth, rate, .. } = *workload;
-    (pattern, block_size, workers, depth, rate) == (Pattern::Random, 8192, 2, 1, None)
+    extent == Extent::Device && (pattern, block_size, workers, depth, rate) == (Pattern::Random, 8192, 2, 1, None)
 }
 
 /// A finding about a path, which its sentence names where there are several.
@@ -98,6 +100,11 @@ pub(crate) fn on(path: Option<&str>, mut finding: Finding) -> Finding {
         finding.message = format!("On {path}, {first}{}", letters.as_str());
     }
     finding
+}
+
+/// Whether it is not proved that the device served all reads: their times need not be those of a place on it then.
+fn is_unproved(measured: &Measured) -> bool {
+    measured.verdict.as_ref().is_some_and(|verdict| verdict.tier != Tier::Storage)
 }
 
 /// What a zone is against the outer one.
@@ -195,7 +202,8 @@ pub(super) fn zones(workload: &Workload, extent: Extent, measured: &[(Zone, Meas
     if ratios.is_empty() {
         return None;
     }
-    let is_published = is_published(workload);
+    let are_of_device = !measured.iter().any(|(_, one)| is_unproved(one));
+    let is_published = are_of_device && is_published(workload, extent);
     let clause = |(zone, ratio, published): &(Zone, f64, f64)| {
         let both = match workload.workers {
             2 => "with one worker in each zone".into(),
@@ -208,7 +216,13 @@ pub(super) fn zones(workload: &Workload, extent: Extent, measured: &[(Zone, Meas
     };
     let clauses = ratios.iter().map(clause).collect::<Vec<_>>().join(" and ");
     let [inner, both] = [Zone::Inner, Zone::Both].map(|zone| against(zone).map(|(_, difference)| difference));
-    let says = verdict(inner, both, extent);
+    let says = match are_of_device {
+        true => verdict(inner, both, extent),
+        false => {
+            "It is not proved that the device served all of these reads, so they do not show whether place matters"
+                .into()
+        }
+    };
     let finding = row::ANSWER_ZONES.of(format!("{says}: relative to the outer zone, a read costs {clauses}."));
     let with = |finding: Finding, (zone, ratio, _): &(Zone, f64, f64)| finding.with(zone.name(), *ratio, Unit::Ratio);
     Some(ratios.iter().fold(finding, with))
@@ -216,7 +230,11 @@ pub(super) fn zones(workload: &Workload, extent: Extent, measured: &[(Zone, Meas
 
 /// The model's zones next to the published ones, where the reads are the same, and what the model lacks: nothing of it
 /// was fitted to them.
-pub(super) fn model_against_published(workload: &Workload, measured: &[(Zone, Measured)]) -> Option<Finding> {
+pub(super) fn model_against_published(
+    workload: &Workload,
+    extent: Extent,
+    measured: &[(Zone, Measured)],
+) -> Option<Finding> {
     let published = [(Zone::Outer, disk::OUTER), (Zone::Inner, disk::INNER), (Zone::Both, disk::BOTH)];
     let figures = published.into_iter().filter_map(|(zone, published): (Zone, Published)| {
         let (_, one) = measured.iter().find(|(known, _)| *known == zone)?;
@@ -224,7 +242,7 @@ pub(super) fn model_against_published(workload: &Workload, measured: &[(Zone, Me
         Some((zone, 1e3 / rate, published.value))
     });
     let figures: Vec<(Zone, f64, f64)> = figures.collect();
-    if figures.is_empty() || !is_published(workload) {
+    if figures.is_empty() || !is_published(workload, extent) {
         return None;
     }
     let clause = |(zone, millis, published): &(Zone, f64, f64)| {
@@ -299,6 +317,9 @@ pub(super) fn spread(what: &str, arm: Arm, extent: Extent, measured: &[Measured]
     let (least, most) = (*medians.first()?, *medians.last()?);
     let ratio = most / least.max(f64::MIN_POSITIVE);
     let says = match (ratio < PLACE_MATTERS, arm) {
+        _ if measured.iter().any(is_unproved) => {
+            "it is not proved that the device served all of these reads, so they do not show its seeks".to_string()
+        }
         (true, _) => arm.without_spread(what).to_string(),
         (false, Arm::Modelled | Arm::NotModelled) => {
             format!("a model has no noise, so the difference comes from the {what} and from the blocks drawn there")

@@ -127,7 +127,7 @@ fn zones(
     }
     let mut found: Vec<Finding> = findings::zones(workload, setting.extent(), &measured).into_iter().collect();
     if let Some(disk) = setting.device.describe().disk {
-        found.extend(findings::model_against_published(workload, &measured));
+        found.extend(findings::model_against_published(workload, setting.extent(), &measured));
         found.extend(findings::outer_half(disk.outer_part(0.5, block)));
     }
     report(setting, found, journal);
@@ -145,8 +145,7 @@ fn sweep(
     let (block, length) = (random.block_size as u64, place_length(setting, count));
     let mut measured = Vec::new();
     for index in 0..count {
-        let travel = (whole.length - length) / u64::from(count - 1) * u64::from(index) / block * block;
-        let span = Span { offset: whole.offset + travel, length };
+        let span = Span { offset: whole.offset + travel(whole.length - length, block, (index, count)), length };
         let what = format!("place {} of {count} of {}", index + 1, setting.name());
         journal.step_of_run(&what, setting.expected(&random, 2 * (count - index)));
         let mut case = setting.case(&random, span);
@@ -166,6 +165,11 @@ fn sweep(
     let arm = Arm::of(&setting.device.describe());
     report(setting, findings::spread("place", arm, setting.extent(), &measured), journal);
     Ok(true)
+}
+
+/// How far behind the first of `count` places this one begins, in whole blocks: the last one `most` bytes behind it.
+fn travel(most: u64, block: u64, (index, count): (u32, u32)) -> u64 {
+    most / block * u64::from(index) / u64::from(count - 1) * block
 }
 
 /// Reads the place once more in sequence and puts that bandwidth in the place of the random reads' own.
@@ -256,6 +260,15 @@ mod tests {
         };
         assert!(check(64 << 10).is_ok());
         assert!(check(64 << 20).is_err_and(|error| error.to_string().contains("more than a quarter")));
+    }
+
+    #[test]
+    fn the_last_place_of_a_sweep_ends_with_the_last_block_whatever_the_number_of_places() {
+        let last = |blocks: u64, count: u32| travel(blocks * 8192, 8192, (count - 1, count));
+        for (blocks, count) in [(1000, 4), (999, 32), (7, 1000), (1 << 40, 1000)] {
+            assert_eq!(last(blocks, count), blocks * 8192, "{count} places");
+        }
+        assert_eq!([0, 1, 2].map(|index| travel(10 * 512, 512, (index, 3))), [0, 2560, 5120]);
     }
 
     /// The distances in a region that no block of 8 KiB divides.

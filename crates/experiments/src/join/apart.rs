@@ -3,12 +3,13 @@
 
 use std::cmp::Reverse;
 
-use measure::Unit;
 use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::join;
 use measure::schema::join::findings as row;
+use measure::{Finding, Unit};
 
 use super::bench::{Gain, Measured, absent_gain};
+use crate::disk::on;
 use crate::journal::Journal;
 
 /// Waits below this many microseconds a block are a copy from memory: a device takes longer.
@@ -30,9 +31,8 @@ pub(super) fn report(name: &str, found: &[Measured], before: &[Gain], journal: &
             report_gathering(found, setting, name, before, journal);
         }
     }
-    report_serialized(found, journal);
-    report_storage(found, journal);
-    report_not_cold(found, journal);
+    let others = serialized(found).into_iter().chain(storage(found)).chain(not_cold(found));
+    journal.find_all(others.map(|finding| on(Some(name), finding)));
 }
 
 /// The group of a case, in words.
@@ -52,12 +52,12 @@ fn report_gathering(
     let gains = of_setting.filter_map(|case| Some((case, case.gain(found)?)));
     let Some((best, gain)) = gains.max_by(|one, other| one.1.total_cmp(&other.1)) else { return };
     let Some(alone) = found.iter().find(|case| !case.variant.is_gathered && case.is_beside(best)) else { return };
-    // What was found in memory was not read: `report_not_cold` says so, and a gain would be none of gathering's.
+    // What was found in memory was not read: `not_cold` says so, and a gain would be none of gathering's.
     if cached_part(best) > HITS_MAX {
         return;
     }
     if let Some(absence) = absent_gain(rand, [best, alone].into_iter()) {
-        return journal.find(absence);
+        return journal.find(on(Some(name), absence));
     }
     if let Some(absence) = &best.group.gathers_nothing {
         return journal.find(absence.clone());
@@ -84,33 +84,34 @@ fn report_gathering(
 }
 
 /// Where gathering gains nothing, because reads are submitted one after the other.
-fn report_serialized(found: &[Measured], journal: &mut dyn Journal) {
-    for alone in found.iter().filter(|case| case.group.is_direct && !case.variant.is_gathered) {
+fn serialized(found: &[Measured]) -> Vec<Finding> {
+    let finding = |alone: &Measured| {
         let beside = || found.iter().filter(|case| case.is_beside(alone));
         if beside().any(Measured::has_few_blocks) {
-            continue;
+            return None;
         }
         let gains = beside().filter_map(|case| case.gain(found));
-        let Some(best) = gains.max_by(f64::total_cmp).filter(|best| *best < SAME) else { continue };
+        let best = gains.max_by(f64::total_cmp).filter(|best| *best < SAME)?;
         let group = if alone.group.name.is_empty() { String::new() } else { format!(", {}", alone.group.name) };
-        let message = format!(
+        Some(row::ANSWER_SERVER_SERIALIZED.of(format!(
             "With direct reads{group} and {} % of the rows out of order, batching or prefetching gains nothing ({} \
              times at best): blocks are known ahead and read one after the other all the same.",
             alone.rand,
             three_digits(best)
-        );
-        journal.find(row::ANSWER_SERVER_SERIALIZED.of(message));
-    }
+        )))
+    };
+    let alone = found.iter().filter(|case| case.group.is_direct && !case.variant.is_gathered);
+    alone.filter_map(finding).collect()
 }
 
 /// Whether the storage answered reads that come one at a time: a join waits for each of them. Blocks in order are read
 /// ahead by the kernel, so that a short wait for them says nothing.
-fn report_storage(found: &[Measured], journal: &mut dyn Journal) {
+fn storage(found: &[Measured]) -> Option<Finding> {
     let buffered = found.iter().filter(|case| !case.variant.is_gathered && !case.group.is_direct);
     let blocks = buffered.filter_map(|case| Some((case, join::RANDOM_BLOCK.median(&case.case)?)));
-    let Some((case, block)) = blocks.min_by_key(|(case, _)| Reverse(case.rand)) else { return };
+    let (case, block) = blocks.min_by_key(|(case, _)| Reverse(case.rand))?;
     if case.rand == 0 && block < PAGE_CACHE_MICROS {
-        return;
+        return None;
     }
     let takes = format!(
         "A block that the {}{} reads through the page cache takes {}",
@@ -118,14 +119,14 @@ fn report_storage(found: &[Measured], journal: &mut dyn Journal) {
         with(case),
         format_nanos(block * 1e3)
     );
-    journal.find(if block < PAGE_CACHE_MICROS {
+    Some(if block < PAGE_CACHE_MICROS {
         row::ANSWERED_BY_PAGE_CACHE.of(format!(
             "{takes}: the page cache answered, not the storage, and what batching or prefetching gains there is not \
                  what it gains on a device. Take a larger table with --rows, or a private server."
         ))
     } else {
         row::ANSWERED_BY_STORAGE.of(format!("{takes}: the storage answered."))
-    });
+    })
 }
 
 /// The part of a join's blocks of the table that was in memory.
@@ -136,14 +137,14 @@ fn cached_part(case: &Measured) -> f64 {
 }
 
 /// Joins whose blocks were in memory to a part that counts.
-fn report_not_cold(found: &[Measured], journal: &mut dyn Journal) {
+fn not_cold(found: &[Measured]) -> Option<Finding> {
     // One at a time comes to a block again for another row; gathering comes to each block once.
     let gathered = found.iter().filter(|case| case.variant.is_gathered);
-    let Some(worst) = gathered.map(cached_part).max_by(f64::total_cmp).filter(|part| *part > HITS_MAX) else { return };
+    let worst = gathered.map(cached_part).max_by(f64::total_cmp).filter(|part| *part > HITS_MAX)?;
     let message = format!(
         "Up to {} % of the blocks of a join were in the server's buffers already: compare times a block, or ask for \
          more --rows, for fewer --outer-rows or a smaller --repeat.",
         three_digits(worst * 100.0)
     );
-    journal.find(row::NOT_ALL_COLD.of(message).with("cached", worst * 100.0, Unit::Percent));
+    Some(row::NOT_ALL_COLD.of(message).with("cached", worst * 100.0, Unit::Percent))
 }

@@ -32,6 +32,11 @@ impl<'a> Bench<'a> {
         Bench { parameters, machine, subject, name, names_subject, turn: 0 }
     }
 
+    /// The subject's name where its cases have it, so that a sentence has to say of which it is.
+    pub(super) fn name_among_several(&self) -> Option<&str> {
+        self.names_subject.then_some(self.name.as_str())
+    }
+
     pub(super) fn table(&self, rand: u8) -> InnerTable {
         self.parameters.asked.table(rand)
     }

@@ -9,6 +9,7 @@ use measure::{Finding, Unit};
 use subjects::nested_loops::{DeviceReads, JoinMethod};
 
 use super::bench::{Measured, absent_gain};
+use crate::disk::on;
 use crate::journal::Journal;
 
 /// Times within this ratio are the same: what four cases of the same reads differ by.
@@ -17,8 +18,13 @@ const SAME: f64 = 1.1;
 /// A batch that is larger and gains less than this gains nothing.
 const SATURATED: f64 = 1.05;
 
-/// Says what the cases of one table mean.
-pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, journal: &mut dyn Journal) {
+/// Says what the cases of one table mean; `name` is the subject's where there are several.
+pub(super) fn report(
+    (rand, name): (u8, Option<&str>),
+    measured: &[Measured],
+    device: &DeviceReads,
+    journal: &mut dyn Journal,
+) {
     let alone = measured.iter().find(|case| !case.variant.is_gathered);
     let Some(alone) = alone.filter(|alone| alone.io_time() > 0.0) else { return };
     let mut methods: Vec<&str> =
@@ -33,7 +39,7 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
         return;
     }
     if let Some(absence) = absent_gain(rand, gathered.iter().copied().chain([alone])) {
-        return journal.find(absence);
+        return journal.find(on(name, absence));
     }
     let ratios = |time: fn(&Measured) -> f64| {
         let ratio = |case: &&Measured| (case.variant.method, time(alone) / time(case));
@@ -65,7 +71,7 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
         in_words(&whole)
     ));
     let with = |finding: Finding, (name, ratio): &(&str, f64)| finding.with(name, *ratio, Unit::Ratio);
-    journal.find(waits.iter().fold(finding, with));
+    journal.find(on(name, waits.iter().fold(finding, with)));
     // The mistake to make: rows are gathered, and their blocks read one after the other all the same.
     if device.depth == 1 && waits.iter().all(|(_, ratio)| (1.0 / SAME..SAME).contains(ratio)) {
         let message = format!(
@@ -73,23 +79,24 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
              submitted one after the other, batching them gains nothing. Batching pays only with asynchronous reads: \
              leave out --io sync, and give a --depth above 1."
         );
-        journal.find(row::ANSWER_SERIALIZED.of(message));
+        journal.find(on(name, row::ANSWER_SERIALIZED.of(message)));
     }
-    methods.iter().for_each(|method| report_saturation(rand, &of(method), journal));
+    let saturated = methods.iter().filter_map(|method| saturation(rand, &of(method)));
+    journal.find_all(saturated.map(|finding| on(name, finding)));
 }
 
 /// The size of a batch from which on a larger one gains nothing.
-fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
+fn saturation(rand: u8, cases: &[&Measured]) -> Option<Finding> {
     let mut sized: Vec<(u64, &Measured)> = cases.iter().filter_map(|case| Some((case.variant.size?, *case))).collect();
     sorting::by_key(&mut sized, |(size, _)| *size);
     if sized.len() < 3 {
-        return;
+        return None;
     }
     let gains_no_more = |from: &(u64, &Measured)| {
         let larger = sized.iter().filter(|(size, _)| *size > from.0);
         larger.clone().count() > 0 && larger.clone().all(|(_, case)| from.1.io_time() < case.io_time() * SATURATED)
     };
-    let Some(at) = sized.iter().position(gains_no_more) else { return };
+    let at = sized.iter().position(gains_no_more)?;
     let (rows, case) = &sized[at];
     let (size, method) = (grouped(*rows), case.variant.method);
     let blocks = join::BLOCKS_PER_REQUEST.median(&case.case).map_or("no".into(), three_digits);
@@ -109,7 +116,7 @@ fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
              which are {blocks} blocks a request."
         ),
     };
-    journal.find(row::ANSWER_SATURATION.of(message).with("rows", *rows as f64, Unit::Count));
+    Some(row::ANSWER_SATURATION.of(message).with("rows", *rows as f64, Unit::Count))
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use measure::schema::join::findings as row;
 use measure::schema::join::{self, parameters};
-use measure::{Case, Metric, Nanos};
+use measure::{Case, Finding, Metric, Nanos};
 use subjects::nested_loops::{BlockCost, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass};
 
 use super::bench::{Bench, Measured};
 use super::planner::Costs;
+use crate::disk::on;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Conditions, Sensitivity};
@@ -52,7 +53,8 @@ pub(super) fn cases(
         measured.push(Measured { rand: table.rand, group: group.clone(), variant: variant.clone(), case });
     }
     if samples.iter().flatten().all(|cost| cost.table.waiting.is_some()) {
-        report_scatter(table.rand, &measured, journal);
+        let scattered = scatter(table.rand, &measured);
+        journal.find_all(scattered.map(|finding| on(bench.name_among_several(), finding)));
     }
     Ok(measured)
 }
@@ -91,20 +93,18 @@ fn have_few_blocks(samples: &[JoinCost]) -> bool {
 }
 
 /// Names the methods whose joins differ so much that their gains say little.
-fn report_scatter(rand: u8, measured: &[Measured], journal: &mut dyn Journal) {
+fn scatter(rand: u8, measured: &[Measured]) -> Option<Finding> {
     let scatters =
         |metric: &Metric| metric.statistics.stddev.is_some_and(|stddev| stddev > SCATTER_MAX * metric.median());
     let scattered = measured.iter().filter(|case| join::ELAPSED.in_case(&case.case).is_some_and(scatters));
     let methods: Vec<&str> = scattered.map(|case| case.variant.method).collect();
-    if methods.is_empty() {
-        return;
-    }
-    journal.find(row::JOINS_SCATTER.of(format!(
-        "With {rand} % of the rows out of order, the joins by {} differ among themselves by more than half of \
-             their median: gains between them say little. Something else uses this storage, or it is slower with \
-             blocks that were not read for a long time: run again, with a larger --repeat.",
+    let message = format!(
+        "With {rand} % of the rows out of order, the joins by {} differ among themselves by more than half of their \
+         median: gains between them say little. Something else uses this storage, or it is slower with blocks that \
+         were not read for a long time: run again, with a larger --repeat.",
         methods.join(", ")
-    )));
+    );
+    (!methods.is_empty()).then(|| row::JOINS_SCATTER.of(message))
 }
 
 /// What a case says.

@@ -10,6 +10,7 @@ use measure::{Case, Metric, Unit};
 use subjects::nested_loops::{InnerFacts, InnerTable};
 
 use super::bench::{Bench, Measured};
+use crate::disk::on;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::sampling::{each, time_left};
@@ -114,9 +115,10 @@ fn in_words(metric: &Metric, unit: &str) -> String {
     if min == max { format!("{median} {unit}") } else { format!("{median} {unit} ({min} to {max})") }
 }
 
-/// What a planner that knows nothing of gathering gets wrong here.
+/// What a planner that knows nothing of gathering gets wrong here; `name` is the subject's where there are several.
 pub(super) fn report(
     (rand, is_virtual): (u8, bool),
+    name: Option<&str>,
     measured: &[Measured],
     costs: Option<Costs>,
     journal: &mut dyn Journal,
@@ -130,7 +132,7 @@ pub(super) fn report(
             "The table has {}; fewer than {BLOCKS_MIN} are too few to derive a planner cost: ask for more --rows.",
             counted(costs.blocks, "block", "blocks")
         );
-        return journal.find(row::ABSENT_PLANNER_VIEW.of(message));
+        return journal.find(on(name, row::ABSENT_PLANNER_VIEW.of(message)));
     }
     // Of such joins no gain is given either.
     if alone.has_few_blocks() || best.has_few_blocks() {
@@ -141,8 +143,12 @@ pub(super) fn report(
     else {
         return;
     };
-    let name = best.variant.method;
-    let place = if is_virtual { "On this model" } else { "Here" };
+    let method = best.variant.method;
+    let place = match (name, is_virtual) {
+        (Some(name), _) => format!("On {name}"),
+        (None, true) => "On this model".into(),
+        (None, false) => "Here".into(),
+    };
     // Beyond all rows there is nothing that a scan could win.
     let is_part = |even: &Metric| even.median() < ALL_ROWS;
     let from = |even: &Metric| match is_part(even) {
@@ -152,14 +158,14 @@ pub(super) fn report(
     let factor = alone.elapsed() / best.elapsed().max(f64::MIN_POSITIVE);
     let message = format!(
         "{place}, with {rand} % of the rows out of order, a random block of the inner table takes {} one at a time and \
-         {} by {name}; medians, with their ranges. A full scan is faster {} when look-ups come one at a time, and {} \
-         by {name}. {}{}",
+         {} by {method}; medians, with their ranges. A full scan is faster {} when look-ups come one at a time, and {} \
+         by {method}. {}{}",
         in_words(block, "µs"),
         in_words(gathered, "µs"),
         from(even),
         from(even_gathered),
-        single_reads(factor, name),
-        random_page_cost(block.median(), gathered.median(), costs.block, name)
+        single_reads(factor, method),
+        random_page_cost(block.median(), gathered.median(), costs.block, method)
     );
     let parts = [("break_even", even), ("break_even_gathered", even_gathered)];
     let parts = parts.into_iter().filter(|(_, even)| is_part(even));

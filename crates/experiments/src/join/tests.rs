@@ -233,6 +233,24 @@ fn subjects_follow_one_another_and_the_later_ones_are_compared_with_those_before
 }
 
 #[test]
+fn each_sentence_of_a_run_on_several_subjects_names_the_one_that_it_is_about() {
+    let log = Log::default();
+    let there = Fake { is_apart: true, ..Fake::new("there", &log) };
+    let (outcome, kept) = run(JoinParameters::default(), vec![Fake::new("here", &log), there], Stop::default());
+    outcome.unwrap();
+    let about = [
+        ("answer-gain", "here"),
+        ("planner-view", "here"),
+        ("answer-server-gain", "there"),
+        ("answered-by-storage", "there"),
+    ];
+    for (id, name) in about {
+        let message = kept.message(id).unwrap();
+        assert!(message.starts_with(&format!("On {name}, ")), "{message}");
+    }
+}
+
+#[test]
 fn a_nested_loop_gains_nothing_over_itself_however_its_joins_scatter() {
     let log = Log::default();
     let there = Fake { is_apart: true, spreads: [0.9, 0.0], ..Fake::new("there", &log) };

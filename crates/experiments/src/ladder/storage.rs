@@ -68,7 +68,7 @@ impl Storage {
     }
 }
 
-fn open(path: &Path) -> Result<Box<dyn Device>, ExperimentError> {
+pub(super) fn open(path: &Path) -> Result<Box<dyn Device>, ExperimentError> {
     let device = device::open_direct_or_buffered(path)?;
     let least = SEQUENTIAL_BLOCKS * BLOCK as u64;
     if device.size() < least {

@@ -19,7 +19,7 @@ pub(super) fn report(subjects: &[Found], journal: &mut dyn Journal) {
     let engine = subjects.iter().find(|found| found.name == ENGINE);
     for found in subjects {
         random(found, journal);
-        first_scans(&found.cases, journal);
+        first_scans(found, journal);
         found_tables(found, journal);
         // A difference of two costs has the spread of both.
         if found.is_difference {
@@ -37,7 +37,7 @@ fn case<'a>(found: &'a [Measured], table: &Table, access: Access) -> Option<&'a 
 }
 
 /// What noting down the rows' visibility costs, where it costs most.
-fn first_scans(found: &[Measured], journal: &mut dyn Journal) {
+fn first_scans(Found { name, cases: found, .. }: &Found, journal: &mut dyn Journal) {
     let pairs = found.iter().filter(|one| one.is_first).filter_map(|first| {
         let settled = case(found, &first.table, Access::FullScan)?;
         Some((first, settled, first.lio / settled.lio))
@@ -51,7 +51,8 @@ fn first_scans(found: &[Measured], journal: &mut dyn Journal) {
         false => "looking up each row's transaction costs nothing that can be seen here.",
     };
     let message = format!(
-        "The first scan after a load costs up to {} times the later ones, {} a block against {} ({}): {meaning}",
+        "The first scan after a load on {name} costs up to {} times the later ones, {} a block against {} ({}): \
+         {meaning}",
         three_digits(ratio),
         format_nanos(first.lio),
         format_nanos(settled.lio),
@@ -83,9 +84,11 @@ fn found_tables(found: &Found, journal: &mut dyn Journal) {
     let scans = || found.cases.iter().filter(|one| matches!(one.table, Table::Found(_)));
     let by_cost = |one: &&Measured, other: &&Measured| one.lio.total_cmp(&other.lio);
     let (Some(least), Some(most)) = (scans().min_by(by_cost), scans().max_by(by_cost)) else { return };
-    let (tables, costs, these) = match scans().count() {
-        1 => ("the table", String::new(), "this is a cost"),
-        _ => ("the tables", format!(" to {} ({})", format_nanos(most.lio), most.table), "these are costs"),
+    // A table can have several cases.
+    let tables = if scans().all(|one| one.table == least.table) { "the table" } else { "the tables" };
+    let (costs, these) = match scans().count() {
+        1 => (String::new(), "this is a cost"),
+        _ => (format!(" to {} ({})", format_nanos(most.lio), most.table), "these are costs"),
     };
     journal.find(row::ANSWER_STANDBY.of(format!(
         "A logical I/O of a full scan of {tables} that {} has costs {} ({}){costs}: {these} of this processor, memory \

@@ -159,7 +159,7 @@ pub(super) fn case(
     let beside = before.physical_reads.min(samples.counted.physical_reads);
     let misses = counted_in_samples.unwrap_or(beside);
     journal.find_all(sampling::missing(&row::NOT_ALL_CACHED, &what, misses, setting.facts.sources.cache));
-    let measured = measured(&case, &setting, &plan, bench);
+    let measured = measured(&case, &setting, &plan);
     journal.find_all(lost_in_overhead(&samples, &setting.facts.sources, &what).filter(|_| measured.is_none()));
     journal.keep(case)?;
     Ok(measured)
@@ -206,7 +206,7 @@ pub(super) fn first_scans(
     case.metrics.extend(counted(schema::GETS, sources.gets, |counts| counts.gets));
     case.metrics.extend(counted(schema::PHYSICAL_READS, sources.physical_reads, |counts| counts.physical_reads));
     case.metrics.push(schema::ROWS.count(sources.rows, facts.rows));
-    let measured = measured(&case, &setting, &Plan::SCAN, bench).map(|one| Measured { is_first: true, ..one });
+    let measured = measured(&case, &setting, &Plan::SCAN).map(|one| Measured { is_first: true, ..one });
     journal.keep(case)?;
     Ok(measured)
 }
@@ -318,10 +318,7 @@ fn metrics(samples: &Samples, setting: &Setting<'_>, plan: &Plan, bench: &Bench<
         let source = "gets of all threads over elapsed";
         metrics.push(schema::GETS_PER_SECOND.of_samples(source, &rates));
     }
-    if let (Some(cycles), Some(ghz)) = (cycles(samples), bench.machine.host.core_ghz) {
-        let source = format!("processor's cycle counter, user mode, over gets at {ghz:.3} GHz");
-        metrics.push(schema::LIO_BY_CYCLES.of_samples(&source, &cycles));
-    }
+    metrics.push(bench.machine.host.core_ghz.and_then(|ghz| lio_by_cycles(samples, sources, ghz)));
     metrics.into_iter().flatten().collect()
 }
 
@@ -397,16 +394,27 @@ fn counts(samples: &Samples, sources: &Sources) -> Vec<Metric> {
     counts
 }
 
-/// Cycles a get of each sample; `None` where the machine hides them.
-fn cycles(samples: &Samples) -> Option<Vec<f64>> {
-    samples.costs.iter().map(|cost| Some(cost.cycles? as f64 / samples.gets(cost))).collect()
+/// The cost of a get by core cycles, in nanoseconds of a core that runs at `ghz`, as `lio` has it by the CPU clock;
+/// `None` where the machine hides the cycles.
+fn lio_by_cycles(samples: &Samples, sources: &Sources, ghz: f64) -> Option<Metric> {
+    let less = match sources.baseline {
+        Baseline::Overhead(beside) => Some(format!(", less that of {beside}")),
+        Baseline::Gets => None,
+    };
+    let nanos = |(cost, beside): (&Cost, &Cost)| {
+        let overhead = if less.is_some() { beside.cycles? } else { 0 };
+        Some((cost.cycles? as f64 - overhead as f64) / samples.gets(cost) / ghz)
+    };
+    let nanos: Option<Vec<f64>> = samples.pairs().map(nanos).collect();
+    let less = less.as_deref().unwrap_or_default();
+    let source = format!("processor's cycle counter, user mode{less}, over gets at {ghz:.3} GHz");
+    schema::LIO_BY_CYCLES.of_samples(&source, &nanos?).filter(|by_cycles| by_cycles.median() > 0.0)
 }
 
-fn measured(case: &Case, setting: &Setting<'_>, plan: &Plan, bench: &Bench<'_>) -> Option<Measured> {
+fn measured(case: &Case, setting: &Setting<'_>, plan: &Plan) -> Option<Measured> {
     let median = |spec: Spec| spec.median(case);
     let (lio, gets, cpu) = (schema::LIO.in_case(case)?, median(schema::GETS)?.max(1.0), median(schema::CPU)?);
     let blocks = (gets - median(schema::UNDO_GETS).unwrap_or(0.0)).max(1.0);
-    let ghz = bench.machine.host.core_ghz;
     let statistics = &lio.statistics;
     Some(Measured {
         table: setting.table.clone(),
@@ -417,7 +425,7 @@ fn measured(case: &Case, setting: &Setting<'_>, plan: &Plan, bench: &Bench<'_>) 
         spread: (statistics.max - statistics.min) / 2.0 / statistics.median.max(f64::MIN_POSITIVE),
         get: median(schema::GET),
         elapsed: median(schema::ELAPSED)? * 1e9 / gets,
-        by_cycles: median(schema::LIO_BY_CYCLES).zip(ghz).map(|(cycles, ghz)| cycles / ghz),
+        by_cycles: median(schema::LIO_BY_CYCLES),
         block: cpu * 1e9 / blocks,
         rows_per_get: median(schema::ROWS)? / gets,
         rebuilt: median(schema::REBUILT_BLOCKS).unwrap_or(0.0) / blocks,

@@ -33,6 +33,8 @@ struct Fake {
     lap: Nanos,
     /// What a pass takes that touches nothing.
     overhead: Nanos,
+    /// Core cycles of a nanosecond, where it counts them.
+    cycles_per_nano: Option<u64>,
     /// Raises the flag at this read.
     stops_at: Option<(usize, Stop)>,
     reads: usize,
@@ -53,6 +55,7 @@ impl Fake {
             log: Rc::clone(log),
             lap: Nanos::from_millis(5),
             overhead: Nanos::from_micros(500),
+            cycles_per_nano: None,
             stops_at: None,
             reads: 0,
             missed: [0, 0],
@@ -133,7 +136,8 @@ impl LogicalReads for Fake {
         // The first read only finds out how long a sample must be.
         let missed =
             |missed| Counts { gets: 10, physical_reads: if self.reads == 2 { missed } else { 0 }, ..Counts::default() };
-        Ok(Cost { cpu, elapsed: cpu, counts: self.missed_in_sample.map(missed), ..Cost::default() })
+        let cycles = self.cycles_per_nano.map(|cycles| cycles * cpu.0);
+        Ok(Cost { cpu, elapsed: cpu, cycles, counts: self.missed_in_sample.map(missed), ..Cost::default() })
     }
 
     fn read_cold(&mut self, how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {
@@ -242,6 +246,21 @@ fn a_sample_has_laps_for_20_ms_and_the_overhead_beside_it_as_many() {
     // 5 ms for 10 gets, less a tenth for the pass that touches nothing.
     assert_eq!((case.metric("lio").unwrap().median(), case.metric("laps").unwrap().median()), (450.0, 4.0));
     assert!(case.metric("statement_beside").unwrap().source.contains("SELECT nothing"));
+}
+
+#[test]
+fn a_get_by_cycles_is_in_nanoseconds_and_costs_what_it_does_by_the_cpu_clock() {
+    let parameters = &LioParameters { repeat: 2, on: "sqlite".parse().unwrap(), ..LioParameters::default() };
+    let mut machine = Machine::observe(Stop::default());
+    machine.host.core_ghz = Some(4.0);
+    let subject = &mut Fake { cycles_per_nano: Some(4), ..Fake::new(&Log::default()) };
+    let mut bench = Bench { parameters, machine: &machine, subject, sampler: None, names_subject: false };
+    let mut kept = Kept::default();
+    let found = measure_subject(&mut bench, &mut kept).unwrap();
+    // 5 ms for 10 gets, less a tenth for the pass that touches nothing.
+    let by_cycles = kept.cases[0].metric("lio_by_cycles").unwrap();
+    assert_eq!(by_cycles.samples, [450_000.0; 2], "{}", by_cycles.source);
+    assert_eq!((found.cases[0].lio, found.cases[0].by_cycles), (450_000.0, Some(450_000.0)));
 }
 
 #[test]

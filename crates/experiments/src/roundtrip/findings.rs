@@ -1,5 +1,7 @@
 //! What the round trip's numbers say, in sentences, next to the published ones.
 
+use std::ops::RangeInclusive;
+
 use device::tier::Tier;
 use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::roundtrip::findings as row;
@@ -19,32 +21,33 @@ const LAZY_TAIL: f64 = 10.0;
 /// Fewest first reads from which anything is concluded: below, one slow read is the whole result.
 const FIRST_READS_MIN: u64 = 16;
 
+/// Sizes of a block that the published times can be of: those that Oracle has. The source does not say which it was.
+const PUBLISHED_BLOCK: RangeInclusive<u64> = 2 << 10..=32 << 10;
+
 /// Which levels served reads whose tier is mixed, and reads whose tier is unknown.
 const MIXED: &str = "mixed: storage served only some of the reads";
 const UNCLEAR: &str = "and which level served the reads is not clear";
 
-/// The sentences for one path, each of which names it where it is one of several.
-pub(super) fn report(path: &str, is_one_of_several: bool, measured: &[(Pass, u64, Measured)]) -> Vec<Finding> {
+/// The sentences for one path, each of which names it where it is one of several; a block of it has `block_size` bytes.
+pub(super) fn report(
+    (path, block_size): (&str, u64),
+    is_one_of_several: bool,
+    measured: &[(Pass, u64, Measured)],
+) -> Vec<Finding> {
     let among = is_one_of_several.then_some(path);
-    let of =
-        |pass: Pass| measured.iter().find(|(this, blocks, _)| *this == pass && *blocks == 1).map(|(_, _, one)| one);
-    let latency = |pass: Pass| of(pass)?.metric(&reads::READ_LATENCY).map(|metric| metric.statistics);
-    // Blocks that the page cache could not hold came from storage in its pass too: their time is not that of the cache.
-    let cached = latency(Pass::PageCached).filter(|_| !of(Pass::PageCached).is_some_and(Measured::is_of_device));
-    let verdict = of(Pass::PageCached).and_then(|pass| pass.verdict.as_ref());
-    let cached = cached.map(|latency| Cached {
-        median: latency.median,
-        doubt: verdict.and_then(|verdict| match verdict.tier {
-            Tier::Mixed { .. } => Some(MIXED),
-            Tier::Unknown => Some(UNCLEAR),
-            Tier::PageCache | Tier::Storage | Tier::NeverWritten => None,
-        }),
-    });
-    if let (Some(again), Some(hot)) = (of(Pass::StorageCached), latency(Pass::StorageCached)) {
+    let of = |pass: Pass, blocks: u64| {
+        let (_, _, one) = measured.iter().find(|(this, of_read, _)| *this == pass && *of_read == blocks)?;
+        Some(one)
+    };
+    let cached = of(Pass::PageCached, 1).and_then(Cached::of);
+    if let Some((again, hot)) = of(Pass::StorageCached, 1).and_then(|again| Some((again, latency(again)?))) {
         // Where a cache of this host answered the second time, the first says nothing of the storage.
-        let first = latency(Pass::FirstTouch).filter(|_| again.is_of_device());
+        let first = of(Pass::FirstTouch, 1).and_then(latency).filter(|_| again.is_of_device());
         let first = first.and_then(|first| first_touch(first, hot)).map(|finding| disk::on(among, finding));
-        let all = [tier(path, again, hot), published(among, hot, cached, again), first];
+        let several = |pass| of(pass, roundtrip::PUBLISHED_BLOCKS).filter(|_| PUBLISHED_BLOCK.contains(&block_size));
+        let cached = several(Pass::PageCached).and_then(Cached::of);
+        let published = several(Pass::StorageCached).and_then(|again| published(among, again, cached));
+        let all = [tier(path, again, hot), published, first];
         all.into_iter().flatten().collect()
     } else if let Some(Cached { median, doubt }) = cached {
         let takes = micros(median);
@@ -57,11 +60,28 @@ pub(super) fn report(path: &str, is_one_of_several: bool, measured: &[(Pass, u64
     }
 }
 
-/// What a block takes in the page-cached pass, in µs, and why that is not the time of the page cache alone.
+/// What a read takes in the page-cached pass, in µs, and why that is not the time of the page cache alone.
 #[derive(Clone, Copy)]
 struct Cached {
     median: f64,
     doubt: Option<&'static str>,
+}
+
+impl Cached {
+    /// Nothing where the page cache could not hold the blocks: they came from storage in its pass too.
+    fn of(pass: &Measured) -> Option<Cached> {
+        let median = latency(pass).filter(|_| !pass.is_of_device())?.median;
+        let doubt = pass.verdict.as_ref().and_then(|verdict| match verdict.tier {
+            Tier::Mixed { .. } => Some(MIXED),
+            Tier::Unknown => Some(UNCLEAR),
+            Tier::PageCache | Tier::Storage | Tier::NeverWritten => None,
+        });
+        Some(Cached { median, doubt })
+    }
+}
+
+fn latency(pass: &Measured) -> Option<Statistics> {
+    pass.metric(&reads::READ_LATENCY).map(|metric| metric.statistics)
 }
 
 fn micros(value: f64) -> String {
@@ -89,19 +109,24 @@ fn tier(path: &str, again: &Measured, hot: Statistics) -> Option<Finding> {
     Some(row::ANSWER_ROUNDTRIP.of(message))
 }
 
-fn published(among: Option<&str>, hot: Statistics, cached: Option<Cached>, again: &Measured) -> Option<Finding> {
+/// Reads of several blocks next to the published ones, which are of several too.
+fn published(among: Option<&str>, again: &Measured, cached: Option<Cached>) -> Option<Finding> {
     if again.verdict.as_ref().is_none_or(|verdict| verdict.tier != Tier::Storage) {
         return None;
     }
+    let hot = latency(again)?.median;
+    let blocks = counted(roundtrip::PUBLISHED_BLOCKS, "block", "blocks");
     let published = roundtrip::PAGE_CACHE.value;
     let cached = cached.map_or(String::new(), |Cached { median, doubt }| match doubt {
-        Some(doubt) => format!("; a block in the page-cached pass took {}, {doubt}", micros(median)),
+        Some(doubt) => format!("; {blocks} in the page-cached pass took {}, {doubt}", micros(median)),
         None => format!("; the published page cache took {published} µs, this one {}", micros(median)),
     });
-    let that = among.map_or("that".into(), |path| format!("as long as a block of {path} read again"));
-    let (san, nfs) = (roundtrip::SAN.value / hot.median, roundtrip::NFS.value / hot.median);
+    let of_path = among.map_or(String::new(), |path| format!(" of {path}"));
+    let (san, nfs) = (roundtrip::SAN.value / hot, roundtrip::NFS.value / hot);
     let message = format!(
-        "The published SAN took {} times {that}, the published NFS {} times{cached}.",
+        "{blocks}{of_path} read again take {}. For several blocks, the published SAN took {} times that, the published \
+         NFS {} times{cached}.",
+        micros(hot),
         three_digits(san),
         three_digits(nfs)
     );

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use device::Device;
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
 use measure::Parameters;
@@ -34,7 +35,18 @@ pub(super) struct Layout<'a> {
     pub(super) size: u64,
 }
 
-impl Layout<'_> {
+impl<'a> Layout<'a> {
+    /// The layout of a device that is open. Refuses blocks and devices that the passes cannot have.
+    pub(super) fn of(
+        path: &'a Path,
+        parameters: &'a RoundtripParameters,
+        device: &dyn Device,
+    ) -> Result<Layout<'a>, ExperimentError> {
+        let layout = Layout { path, parameters, size: device.size() };
+        layout.check(device.alignment().offset)?;
+        Ok(layout)
+    }
+
     /// The requests of every size.
     pub(super) fn all_requests(&self) -> impl Iterator<Item = Requests> {
         BLOCKS_PER_READ.into_iter().enumerate().map(|(index, blocks)| self.requests(index, blocks))
@@ -101,7 +113,7 @@ impl Layout<'_> {
 
     /// Refuses blocks that direct reads of multiples of `multiple` bytes cannot have, and devices with too few blocks
     /// for passes that do not disturb each other.
-    pub(super) fn check(&self, multiple: u32) -> Result<(), ExperimentError> {
+    fn check(&self, multiple: u32) -> Result<(), ExperimentError> {
         let (path, block_size) = (self.path.display(), self.block_size() as u64);
         if !block_size.is_multiple_of(u64::from(multiple.max(1))) {
             return Err(ExperimentError::Parameters(format!(

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use subjects::round_trip::{Asked, Pass, PassOffer, RoundTrip, SingleReads, Sources};
 use subjects::{Environment, Opener, Places};
 
+use crate::disk;
 use crate::error::ExperimentError;
 use crate::journal::{Journal, NullJournal};
 use crate::machine::Machine;
@@ -104,7 +105,7 @@ fn measure(
                 machine.stop.check()?;
                 match subject.turn_to(offer, &mut |what, expected| journal.step(what, expected))? {
                     Ok(()) => pass(parameters, subject, (name.as_deref(), offer, &sources), journal)?,
-                    Err(absence) => journal.find(absence),
+                    Err(absence) => journal.find(disk::on(name.as_deref(), absence)),
                 }
                 subject_run::keep_findings(subject, journal);
             }
@@ -114,7 +115,7 @@ fn measure(
     Ok(())
 }
 
-/// Readings of single blocks, and what they say.
+/// Readings of single blocks, and what they say; `name` is the subject's where there are several.
 fn pass(
     parameters: &SubjectTripParameters,
     subject: &mut dyn RoundTrip,
@@ -126,7 +127,7 @@ fn pass(
     let read = |number| subject.read(&parameters.blocks_of(number));
     let reads = (0..REPEAT).map(read).collect::<Result<Vec<SingleReads>, _>>()?;
     // In a dry run blocks are neither read nor found.
-    journal.find_all(nothing_read(pass, &reads, sources.cache));
+    journal.find_all(nothing_read(pass, &reads, sources.cache).map(|finding| disk::on(name, finding)));
     let mut case = Case::new(name.map(|name| parameters::SUBJECT.of(name)).into_iter().collect::<Parameters>());
     case.parameters.extend([
         parameters::PASS.of(pass.name()),
@@ -146,12 +147,12 @@ fn pass(
     if let Some(wait) = reads::READ_LATENCY.median(&case) {
         let tier = tier(&reads, is_direct, wait);
         case.parameters.extend([parameters::TIER.of(tier)]);
-        journal.find(finding(offer, wait, tier));
+        journal.find(disk::on(name, finding(offer, wait, tier)));
     } else if let Some(most) = roundtrip::READ_LATENCY_AT_MOST.median(&case) {
         // What is faster than any device is known; what may have been waiting for one is not.
         let tier = tier(&reads, is_direct, most);
         case.parameters.extend([parameters::TIER.of(tier)]);
-        journal.find(bound(offer, most, tier));
+        journal.find(disk::on(name, bound(offer, most, tier)));
     }
     Ok(journal.keep(case)?)
 }
@@ -184,14 +185,15 @@ pub(super) fn finding(PassOffer { pass, is_direct }: PassOffer, wait: f64, tier:
     let message = match tier {
         "page-cache" => format!(
             "{takes}: the operating system's page cache answered and not the storage, as in the first published run, \
-             where it took {} µs.",
+             where several took {} µs.",
             roundtrip::PAGE_CACHE.value
         ),
         "mixed" | "unknown" => {
             format!("{takes}; which tier answered is not clear: the page cache of a busy machine, or the storage.")
         }
         _ => format!(
-            "{takes}: the storage answered. The published SAN took {} times that, the published NFS {} times.",
+            "{takes}: the storage answered. For several blocks, the published SAN took {} times that, the published \
+             NFS {} times.",
             three_digits(roundtrip::SAN.value / wait),
             three_digits(roundtrip::NFS.value / wait)
         ),
@@ -215,7 +217,68 @@ pub(super) fn bound(PassOffer { pass, .. }: PassOffer, most: f64, tier: &str) ->
 
 #[cfg(test)]
 mod tests {
+    use subjects::{Closing, Progress, Subject, SubjectError};
+
     use super::*;
+    use crate::journal::Kept;
+
+    /// A subject whose readings are all the same.
+    struct Fake(SingleReads);
+
+    impl Subject for Fake {
+        fn name(&self) -> &str {
+            "fake 1.0"
+        }
+
+        fn description(&self) -> Parameters {
+            Parameters::new()
+        }
+
+        fn findings(&mut self) -> Vec<Finding> {
+            Vec::new()
+        }
+
+        fn finish(self: Box<Self>) -> Closing {
+            Closing::quiet()
+        }
+    }
+
+    impl RoundTrip for Fake {
+        fn prepare(&mut self, _progress: &mut Progress<'_>) -> Result<(Vec<PassOffer>, Sources), SubjectError> {
+            unreachable!("a pass finds its table prepared")
+        }
+
+        fn turn_to(&mut self, _: PassOffer, _: &mut Progress<'_>) -> Result<Result<(), Finding>, SubjectError> {
+            Ok(Ok(()))
+        }
+
+        fn read(&mut self, _blocks: &[u64]) -> Result<SingleReads, SubjectError> {
+            Ok(self.0)
+        }
+    }
+
+    #[test]
+    fn each_sentence_about_one_of_several_servers_names_it() {
+        let (clock, blocks, cache) = ("a clock", "a counter", "shared buffers");
+        let sources = Sources { wait: clock, at_most: clock, wait_of_all: clock, blocks, cache };
+        let said = |name: Option<&str>, read: SingleReads| {
+            let offer = PassOffer { pass: Pass::FirstTouch, is_direct: false };
+            let mut kept = Kept::default();
+            pass(&SubjectTripParameters::default(), &mut Fake(read), (name, offer, &sources), &mut kept).unwrap();
+            kept.findings.remove(0).message
+        };
+        let none = SingleReads::default();
+        let readings = [
+            SingleReads { read: 1, wait: Some(90.0), ..none },
+            SingleReads { read: 1, at_most: Some(9.0), ..none },
+            SingleReads { hits: 1, ..none },
+        ];
+        for read in readings {
+            let [alone, named] = [None, Some("postgres 17.6")].map(|name| said(name, read));
+            let behind = named.strip_prefix("On postgres 17.6, a");
+            assert!(alone.starts_with('A') && behind == Some(&alone[1..]), "{alone} {named}");
+        }
+    }
 
     #[test]
     fn a_file_that_names_some_parameters_leaves_the_others_at_their_defaults() {

@@ -36,6 +36,11 @@ const PASS_TIME: Duration = Duration::from_secs(1);
 /// What helps where the page cache kept blocks that were evicted. The experiment reads past it wherever it can.
 const OTHER_PLACE: &str = "use a file system that does direct I/O, or a block device";
 
+/// Whether there is no direct I/O, so that blocks come by way of the page cache.
+pub(super) fn is_buffered(device: &dyn Device) -> bool {
+    device.witnesses().target().is_some_and(|target| target.caching() == Caching::Buffered)
+}
+
 /// The experiment on one path.
 pub(super) struct Trip<'a> {
     layout: Layout<'a>,
@@ -55,8 +60,7 @@ impl<'a> Trip<'a> {
         machine: &'a Machine,
     ) -> Result<Trip<'a>, ExperimentError> {
         let device = device::open_direct_or_buffered(path)?;
-        let layout = Layout { path, parameters, size: device.size() };
-        layout.check(device.alignment().offset)?;
+        let layout = Layout::of(path, parameters, device.as_ref())?;
         let method = method("sync").expect("the plainest method is always in the table");
         let (stored, passes_left) = (Cell::new(Stored::default()), Cell::new(0));
         Ok(Trip { layout, machine, device, method, stored, passes_left })
@@ -73,9 +77,9 @@ impl<'a> Trip<'a> {
         self.passes_left.get()
     }
 
-    /// Whether there is no direct I/O, so that blocks come by way of the page cache.
+    /// Whether its blocks come by way of the page cache.
     pub(super) fn is_buffered(&self) -> bool {
-        self.device.witnesses().target().is_some_and(|target| target.caching() == Caching::Buffered)
+        is_buffered(self.device.as_ref())
     }
 
     /// Describes the device in the run.
@@ -111,7 +115,8 @@ impl<'a> Trip<'a> {
         if let Some(target) = witnesses.target() {
             self.check_content(target, journal)?;
         }
-        journal.find_all(findings::report(&self.path(), is_one_of_several, &measured));
+        let block_size = self.layout.parameters.block_size.0;
+        journal.find_all(findings::report((self.path().as_str(), block_size), is_one_of_several, &measured));
         Ok(true)
     }
 

@@ -212,7 +212,7 @@ impl Report<'_, '_> {
             "{} {meaning}: {} instructions a cycle{}; {} {}{}.",
             slow.path.name(),
             three_digits(low),
-            memory(slow, " reads of memory a row"),
+            memory(slow, " accesses to memory a row"),
             other.path.name(),
             three_digits(ipc),
             memory(other, "")

@@ -9,6 +9,7 @@ mod findings;
 mod length;
 mod manifest;
 mod pages;
+mod test_command;
 mod text;
 mod tree;
 

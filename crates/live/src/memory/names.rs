@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use profile::source::sampled::{Backend, CLIENT};
+use profile::source::sampled::{Backend, CLIENT, Sample, State};
 
 use super::entry::Entry;
 
@@ -55,6 +55,14 @@ impl Names {
                 names.entry(number).or_insert_with(|| name.clone());
             }
         }
+    }
+
+    /// A process whose state the server hides, by its names, which it shows, and by what memory shows; `None` of any
+    /// other process, and where its kind is not known.
+    pub(super) fn hidden(&self, entry: Entry<'_>, sample: &Sample) -> Option<Backend> {
+        let is_it = sample.state == State::Hidden && entry.process() == sample.backend.pid;
+        let kind = self.kinds.get(&entry.kind()).filter(|_| is_it)?.clone();
+        Some(Backend { start: entry.start(), kind, ..(*sample.backend).clone() })
     }
 
     /// A process of which the server has not yet told, as far as its numbers say; `None` where not even its kind.

@@ -174,6 +174,12 @@ fn sessions_that_the_server_hides_are_known_by_memory_and_not_asked_for_again_an
     let found: Vec<(u32, State)> = seen.iter().map(|one| (one.backend.pid, one.state)).collect();
     assert_eq!(found, [(11, State::Active), (12, State::Active)]);
     assert!(!sampler.lacks_names(), "the server has told all that it tells");
+    let named = Backend { pid: 12, start, kind: CLIENT.into(), user: "other".into(), ..Backend::default() };
+    assert_eq!(*seen[1].backend, named, "of whom it is, the server does not hide");
+    let before = Arc::clone(&seen[1].backend);
+    sampler.learn(&HashMap::new(), &shown);
+    sampler.look(Texts::New, &mut seen).unwrap();
+    assert!(Arc::ptr_eq(&before, &seen[1].backend), "it is the same session");
 }
 
 #[test]

@@ -149,7 +149,7 @@ struct Databases {
 impl Databases {
     fn ask(session: &mut Session) -> Result<Databases, ServerError> {
         let mut databases = Databases::default();
-        for row in session.rows(DATABASES)? {
+        for row in session.rows_of_all_databases(DATABASES)? {
             let Some(number) = text(&row, 0).and_then(|number| number.parse().ok()) else { continue };
             if text(&row, 2) == Some("t") {
                 databases.own = Some(number);

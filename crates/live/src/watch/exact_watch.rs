@@ -8,7 +8,7 @@ use profile::event::Ticks;
 use sys::watchpoint;
 
 use super::Watch;
-use super::settings::EXACT_NAP;
+use super::settings::{ASK_EVERY, EXACT_NAP};
 use crate::active_time::ActiveTime;
 use crate::exact::{Chosen, Exact, TracedReads, Watching};
 use crate::refusal::why;
@@ -97,7 +97,7 @@ impl Watch {
         // The session may be with a question.
         let _ = self.take_late_answer(ACCOUNTED_WITHIN);
         let session = self.sampler.as_mut()?.session();
-        session.abandon().ok()?;
+        session.outlast_stop();
         ActiveTime::now(session).ok()
     }
 
@@ -119,7 +119,8 @@ impl Watch {
         let is_seen = self.take_late_answer(Duration::ZERO).is_ok()
             && (self.look_at_memory(Texts::New).is_some() || self.ask(Texts::New).is_ok());
         if !is_seen {
-            self.looked = Some(Instant::now());
+            // It may be refused again, which is an error in the server's log: not as often as names are asked for.
+            self.looked = Some(Instant::now() + ASK_EVERY);
         }
         is_seen
     }
@@ -129,11 +130,12 @@ impl Watch {
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use server::ServerError;
+    use server::{ServerError, Statements};
 
     use super::*;
     use crate::memory::MemorySampler;
     use crate::question::{Looked, Question};
+    use crate::sql::SqlSampler;
     use crate::watch::tests::{ago, watch};
 
     #[test]
@@ -147,7 +149,7 @@ mod tests {
         while watch.question.is_some() {
             is_seen = watch.look_for_sessions();
         }
-        assert!(!is_seen && watch.looked >= Some(before), "it would be asked in vain again and again");
+        assert!(!is_seen && watch.looked >= Some(before + ASK_EVERY), "it would be asked in vain again and again");
     }
 
     #[test]
@@ -157,5 +159,15 @@ mod tests {
         session.stop_flag().store(true, Ordering::Relaxed);
         assert!(ActiveTime::now(session).is_err_and(|error| error.is_stop()), "it ends other questions");
         assert!(watch.account_now().is_some() && watch.counters_now().is_some_and(|counters| counters.is_ok()));
+    }
+
+    #[test]
+    fn a_server_may_work_no_longer_for_the_last_questions_of_a_watch_than_for_others() {
+        let (mut watch, statements) = (watch(), Statements::default());
+        watch.sampler = Some(SqlSampler::rehearsal(&watch.address, (statements.clone(), 18)).unwrap());
+        watch.account_now();
+        watch.close();
+        let script = statements.script();
+        assert_eq!(script.matches("SET statement_timeout").count(), 1, "{script}");
     }
 }

@@ -34,9 +34,7 @@ impl Watch {
         self.try_memory_again();
         let mut of_memory = self.look_at_memory(texts);
         let of_server = if of_memory.is_none() { self.ask(texts)? } else { None };
-        let hidden = of_server.as_ref().map_or(0, |_| count_hidden(&self.samples));
-        self.hidden = self.hidden.max(hidden);
-        if hidden > 0 && self.memory.is_ok() {
+        if of_server.is_some() && count_hidden(&self.samples) > 0 && self.memory.is_ok() {
             // Memory shows what the server hides from our role.
             of_memory = self.look_at_memory(texts);
             if of_memory.is_none() {
@@ -103,7 +101,7 @@ impl Watch {
 }
 
 /// How many sessions there are of which the server shows only that they are there.
-fn count_hidden(samples: &[Sample]) -> u64 {
+pub(super) fn count_hidden(samples: &[Sample]) -> u64 {
     samples.iter().filter(|sample| sample.state == State::Hidden).count() as u64
 }
 

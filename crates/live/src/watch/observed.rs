@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use measure::Parameters;
+use measure::{Parameters, quantity};
 use profile::event::Ticks;
 use profile::ingest::Ingested;
 use profile::observe::instruments::Instruments;
@@ -61,16 +61,12 @@ impl Watch {
             Some(watching) => (watching.account.take(), watching.counters.take()),
             None => (None, None),
         };
-        let mut now = None;
-        if let Some(sampler) = &mut self.sampler {
-            let session = sampler.session();
-            let is_there = session.is_rehearsal() || session.abandon().is_ok();
-            let ask = || ActiveTime::now(session).unwrap_or_else(|_| Err(gone()));
-            now = is_there.then(|| at_end.unwrap_or_else(ask));
-        }
-        let is_there = now.is_some();
+        let now = self.sampler.as_mut().map(|sampler| {
+            sampler.session().outlast_stop();
+            at_end.unwrap_or_else(|| ActiveTime::now(sampler.session()).unwrap_or_else(|_| Err(gone())))
+        });
         // Before what takes longer: nothing is sampled meanwhile, and the server counts on.
-        let counted = counted.or_else(|| if is_there { self.counters_now() } else { None });
+        let counted = counted.or_else(|| self.counters_now());
         let unwatched = self.watching.as_ref().and_then(Watching::unwatched);
         let is_same = matches!((&account, &now), (Ok(before), Some(Ok(now))) if now.has_gone_on_since(before));
         let counters = match (&self.begun.counters, unwatched) {
@@ -86,7 +82,7 @@ impl Watch {
             None => account.and(Err(gone())),
         };
         self.hear_rest();
-        if let Some(sampler) = self.sampler.as_mut().filter(|_| is_there) {
+        if let Some(sampler) = &mut self.sampler {
             // A relation without a name has its path.
             let _ = self.tracing.ask(sampler.session());
         }
@@ -203,7 +199,7 @@ impl Watch {
     pub(super) fn level(&self, counters: Option<&Result<Counted, String>>) -> Vec<String> {
         // Those that were taken, and not those that were wanted.
         let taken = self.profile.looks() as f64 / self.begun.at.elapsed().as_secs_f64().max(1e-6);
-        let rate = measure::quantity::three_digits(taken);
+        let rate = quantity::three_digits(taken);
         let mut said = vec![match (&self.watching, &self.memory) {
             (Some(watching), _) => watching.sentence(),
             (None, Ok(_)) => format!(
@@ -251,6 +247,14 @@ impl Watch {
         said.push(self.tracing.level());
         said.extend(self.tracing.limit());
         said.extend(self.unnamed.clone());
+        // Of all statements as such there is a finding.
+        said.extend((self.facts.log_statement != "all" && self.facts.logs_durations).then(|| {
+            format!(
+                "The server writes to its log how long each statement takes (log_min_duration_statement, log_duration, \
+                 auto_explain): readpath has added at least {}.",
+                quantity::counted(self.asks, "line", "lines")
+            )
+        }));
         said
     }
 }
@@ -291,9 +295,9 @@ mod tests {
     fn what_the_server_worked_for_our_session_before_its_account_was_read_is_known_to_come_into_it_later() {
         let mut watch = watch();
         watch.begin(Ok(ActiveTime::sample(10.0)));
-        let waited = watch.sampler.as_mut().unwrap().session().waited();
-        assert!(waited > Duration::ZERO);
-        assert_eq!(watch.observed(Closing::default()).own_before, ticks(waited));
+        let left = watch.sampler.as_mut().unwrap().session().still_to_account();
+        assert!(left > Duration::ZERO);
+        assert_eq!(watch.observed(Closing::default()).own_before, ticks(left));
     }
 
     #[test]

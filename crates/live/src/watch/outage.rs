@@ -66,11 +66,11 @@ impl Watch {
     /// Asks the server for a session until it grants one. It went away when the last look was, for this reason.
     fn knock(&mut self, left: Instant, end: Instant, reason: &str) {
         // Where each session ends at once, no two of them follow each other faster.
-        let (mut next, mut is_said) = (self.opened + KNOCK_EVERY, false);
+        let (mut next, mut is_said, mut reason) = (self.opened + KNOCK_EVERY, false, reason.to_string());
         while !self.is_stopped() && Instant::now() < end {
             if !is_said && left.elapsed() >= UNREACHED_FOR {
                 is_said = true;
-                self.listener.iter_mut().for_each(|listener| listener.unreached(reason));
+                self.listener.iter_mut().for_each(|listener| listener.unreached(&reason));
             }
             self.meanwhile.iter_mut().for_each(|call| call());
             let wait = next.min(end).saturating_duration_since(Instant::now());
@@ -80,7 +80,11 @@ impl Watch {
             }
             match SqlSampler::open(&self.address, Arc::clone(&self.stop)) {
                 Ok(sampler) => return self.take_session(sampler),
-                Err(_) => next = Instant::now() + knock_after(left.elapsed()),
+                Err(error) => {
+                    // It may be back, and refuse a password that was changed meanwhile.
+                    reason = why(&error);
+                    next = Instant::now() + knock_after(left.elapsed());
+                }
             }
         }
     }
@@ -117,14 +121,14 @@ impl Watch {
         {
             self.begun.counters = counters;
         }
-        // To open it took the server its time, which comes into the account as that of the session before did.
+        // To open it took the server its time, all of which comes into the account that was begun before.
         self.begun.own_before += sampler.session().waited();
         self.sampler = Some(sampler);
     }
 }
 
-/// How long a server is left alone that has been away for so long.
-fn knock_after(away: Duration) -> Duration {
+/// How long a server is left alone that has been away, or has refused, for so long.
+pub(super) fn knock_after(away: Duration) -> Duration {
     (away / KNOCK_PART).clamp(KNOCK_EVERY, KNOCK_EVERY_MAX)
 }
 
@@ -132,7 +136,7 @@ fn knock_after(away: Duration) -> Duration {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use server::Statements;
+    use server::{Address, Statements};
 
     use super::*;
     use crate::watch::tests::{Wanting, ago, watch};
@@ -148,6 +152,18 @@ mod tests {
             (watch.has_ended(), watch.away.len())
         };
         assert_eq!((ended(false), ended(true)), ((true, 1), (false, 1)));
+    }
+
+    #[test]
+    fn a_server_that_stays_away_is_said_to_be_for_the_reason_of_now_and_not_for_that_of_its_end() {
+        let (mut watch, wanting) = (watch(), Wanting::default());
+        let said = Arc::clone(&wanting.said);
+        watch.tell(Box::new(wanting));
+        watch.address = Address::parse("postgres://me@127.0.0.1:1/shop?sslmode=disable").unwrap();
+        watch.opened = ago(60);
+        watch.knock(ago(9), Instant::now() + Duration::from_secs(3), "the connection was closed");
+        let said = said.lock().unwrap().clone();
+        assert!(said.len() == 1 && said[0].contains("127.0.0.1:1/shop does not respond"), "{said:?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use server::ServerError;
 
 use super::Watch;
+use super::look::count_hidden;
 use super::settings::BLOCKING_EVERY;
 use crate::burden::{rest_after_look, until_asked_again};
 use crate::counters::CounterSource;
@@ -189,8 +190,11 @@ impl Watch {
         Ok(look)
     }
 
-    /// Notes that the server has shown what its sessions do.
+    /// Notes that the server has shown what its sessions do, or that they are there.
     pub(super) fn note_asked(&mut self) {
+        let hidden = count_hidden(&self.samples);
+        self.hidden = self.hidden.max(hidden);
+        self.listener.iter_mut().for_each(|listener| listener.hidden(hidden));
         let worked = self.sampler.as_ref().map_or(Duration::ZERO, |sampler| sampler.worked);
         self.rested = Instant::now() + rest_after_look(worked);
         self.looked = Some(Instant::now());
@@ -202,10 +206,31 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use profile::event::Ticks;
+    use profile::source::sampled::{Backend, Sample, State};
 
     use super::*;
     use crate::watch::tests::{Wanting, ago, watch};
+
+    #[test]
+    fn sessions_that_a_slow_server_does_not_show_are_counted_when_its_answer_comes_while_its_memory_is_read() {
+        let (mut watch, wanting) = (watch(), Wanting::default());
+        let noted = Arc::clone(&wanting.hidden);
+        watch.tell(Box::new(wanting));
+        watch.memory = Ok(MemorySampler::empty());
+        let backend = Arc::new(Backend { pid: 7, ..Backend::default() });
+        let (state, event, query_id, query_start, text, processor) = (State::Hidden, None, None, None, None, None);
+        let samples = vec![Sample { backend, state, event, query_id, query_start, text, processor }];
+        let look = Ok(Look { begun: Instant::now(), at: Instant::now() });
+        let sampler = watch.lend().unwrap();
+        watch.question = Some(Question::ask(sampler, move |_| Looked { look, samples }));
+        while watch.question.is_some() {
+            watch.take_late_answer(Duration::from_millis(1)).unwrap();
+        }
+        assert_eq!((watch.hidden, noted.load(Ordering::Relaxed)), (1, 1));
+    }
 
     #[test]
     fn a_server_that_works_long_to_say_who_blocks_whom_is_asked_less_often() {

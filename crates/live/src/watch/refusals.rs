@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use server::ServerError;
 
 use super::Watch;
+use super::outage::knock_after;
 use crate::refusal::why;
 
 /// Looks in a row that the server may end or refuse before the watch gives up, how long it must have done so, and how
-/// long it is left alone after each: what it lacks, such as memory, it may have a moment later.
+/// long it is left alone after each where its memory is not read: what it lacks, it may have a moment later.
 const REFUSALS_MAX: u32 = 5;
 const REFUSED_FOR: Duration = Duration::from_secs(5);
 const AFTER_REFUSAL: Duration = Duration::from_millis(500);
@@ -22,13 +23,13 @@ impl Watch {
     pub(super) fn take_refusal(&mut self, error: &ServerError, begun: Instant) {
         // The texts may be what took too long: the next look goes without those that it was to bring.
         self.wants_texts = false;
-        let next = Instant::now() + AFTER_REFUSAL;
         if self.memory.is_ok() {
-            // Its memory is read meanwhile, and lacks names at worst.
-            self.looked = Some(next);
-            return self.note_unshown(error, begun);
+            // Its memory is read meanwhile, and lacks names at worst. Each refusal is an error in the server's log.
+            let since = *self.unshown.get_or_insert(begun);
+            self.looked = Some(Instant::now() + knock_after(since.elapsed()));
+            return self.note_unshown(error, since);
         }
-        self.rested = next;
+        self.rested = Instant::now() + AFTER_REFUSAL;
         let (first, refusals) = self.refused.get_or_insert((begun, 0));
         *refusals += 1;
         if *refusals >= REFUSALS_MAX && first.elapsed() >= REFUSED_FOR {
@@ -36,10 +37,9 @@ impl Watch {
         }
     }
 
-    /// The server refused to show its sessions in a look that was begun then, while its memory is read: where it has
-    /// done so for a while, that is said, once.
-    fn note_unshown(&mut self, error: &ServerError, begun: Instant) {
-        let since = *self.unshown.get_or_insert(begun);
+    /// The server has refused to show its sessions since then, while its memory is read: where it has done so for a
+    /// while, that is said, once.
+    fn note_unshown(&mut self, error: &ServerError, since: Instant) {
         if self.unnamed.is_some() || since.elapsed() < UNSHOWN_FOR {
             return;
         }
@@ -99,5 +99,19 @@ mod tests {
         assert!(watch.lacks_names() && watch.ended.is_none());
         watch.note_asked();
         assert!(!watch.lacks_names() && watch.level(None).contains(&all[0]), "the page says what was missing");
+    }
+
+    #[test]
+    fn a_server_that_goes_on_to_refuse_to_show_its_sessions_has_fewer_and_fewer_errors_of_ours_in_its_log() {
+        let mut watch = watch();
+        watch.memory = Ok(MemorySampler::empty());
+        let (statement, reason) = ("EXECUTE readpath_sample".to_string(), "permission denied".to_string());
+        let refusal = ServerError::Statement { statement, reason, code: "42501".into() };
+        let left_alone = |seconds: u64| {
+            watch.unshown = Some(ago(seconds));
+            watch.take_refusal(&refusal, Instant::now());
+            watch.looked.unwrap().saturating_duration_since(Instant::now()).as_secs_f64().round()
+        };
+        assert_eq!([20, 60, 3_600].map(left_alone), [2.0, 6.0, 30.0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use measure::Parameters;
 use profile::source::sampled::Traced;
@@ -34,10 +34,12 @@ pub(super) fn ago(seconds: u64) -> Instant {
     Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap()
 }
 
-/// Wants what the server counts, and notes how often it was given that, and what it was to say.
+/// Wants what the server counts, and notes how often it was given that, how many sessions were not shown last, and what
+/// it was to say.
 #[derive(Default)]
 pub(super) struct Wanting {
     pub(super) counted: Arc<AtomicUsize>,
+    pub(super) hidden: Arc<AtomicU64>,
     pub(super) said: Arc<Mutex<Vec<String>>>,
     pub(super) takes_texts: bool,
 }
@@ -53,6 +55,10 @@ impl Listener for Wanting {
 
     fn wants_counters(&mut self) -> bool {
         true
+    }
+
+    fn hidden(&mut self, sessions: u64) {
+        self.hidden.store(sessions, Ordering::Relaxed);
     }
 
     fn counted(&mut self, _counted: &BTreeMap<i64, (Counters, String)>, _account: Option<Ticks>, _own: Duration) {
@@ -94,4 +100,31 @@ fn a_listener_is_given_away_with_the_answer_that_was_due_and_the_session_ends() 
     let (listener, ended) = watch.release();
     assert!(listener.is_some() && ended.as_deref() == Some("the server refuses"));
     assert_eq!((counted.load(Ordering::Relaxed), watch.sampler.is_none()), (1, true));
+}
+
+#[test]
+fn a_server_whose_log_grows_with_each_of_our_looks_is_no_surprise() {
+    let said = |logs_durations: bool| {
+        let (mut watch, wanting) = (watch(), Wanting::default());
+        let said = Arc::clone(&wanting.said);
+        watch.facts.logs_durations = logs_durations;
+        watch.tell(Box::new(wanting));
+        watch.asks = 9;
+        let level = watch.level(None).pop().unwrap();
+        (said.lock().unwrap().clone(), level.contains("readpath has added at least 9 lines"))
+    };
+    assert_eq!(said(false), (Vec::new(), false));
+    let (said, is_on_the_page) = said(true);
+    assert!(said.len() == 1 && said[0].contains("adds some 50 lines a second") && is_on_the_page, "{said:?}");
+}
+
+#[test]
+fn a_server_that_counts_no_blocks_is_not_said_to_find_none_in_its_buffers() {
+    let counts = |counts_blocks: bool| {
+        let mut watch = watch();
+        watch.facts.counts_blocks = counts_blocks;
+        watch.count_hits();
+        watch.hits.is_some()
+    };
+    assert_eq!([true, false].map(counts), [true, false]);
 }

@@ -63,7 +63,7 @@ findings! {
         "two ways to one number that differ by more than 10 %";
     READ_PATH_DIFFERS = Info "sources-differ-read-path", "the same gets by rowid cost over 10 % more or less than by \
         a scan";
-    SAMPLES_APART = Warning "samples-apart", "samples of a case of a server or SQLite lie over 10 % apart";
+    SAMPLES_APART = Warning "samples-apart", "samples of a case of a server or SQLite lie over ±10 % apart";
     ABSENT_LIO = Warning "absent-lio", "what is taken off, a pass that touches nothing, takes as long as the reads";
     ABSENT_CYCLES = Info "absent-cycles", "core cycles cannot be counted";
     TABLES_FIT_CACHE = Warning "tables-fit-cache", "the payload of the tables fits into a cache of the processor";

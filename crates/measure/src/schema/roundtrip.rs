@@ -30,7 +30,7 @@ metrics! {
 findings! {
     "roundtrip";
     ANSWER_ROUNDTRIP = Info "answer-roundtrip", "what a block takes that is read again, and which level served it";
-    ANSWER_PUBLISHED = Info "answer-published", "the published SAN and NFS over the storage measured";
+    ANSWER_PUBLISHED = Info "answer-published", "the published SAN and NFS over reads of 8 blocks of the storage";
     ANSWER_FIRST_TOUCH = Info "answer-first-touch", "first reads are no slower than later ones as lazy loading makes \
         them";
     LAZILY_LOADED = Warning "lazily-loaded", "the first touch takes 3 times the second on average, or 10 times at the \
@@ -53,13 +53,24 @@ const fn latency(what: &'static str, case: &'static [(&'static str, &'static str
     Published { metric, what, case, bound, value, unit, source: SOURCE }
 }
 
-/// A block from the page cache of the host.
-pub const PAGE_CACHE: Published =
-    latency("one block from the file-system cache of the host", &[("tier", "page-cache")], 40.0);
-/// A block over a SAN.
-pub const SAN: Published = latency("one block at best over a SAN with direct I/O", &[("tier", "storage")], 478.0);
-/// A block over NFS.
-pub const NFS: Published = latency("one block over a troubled NFS", &[("tier", "storage")], 1410.0);
+/// Blocks of the reads that compare with the published ones. Those are the average of `db file scattered read`, which
+/// reads several blocks: the source does not say how many, and extents of 64 KiB hold 8 of the usual 8 KiB.
+pub const PUBLISHED_BLOCKS: u64 = 8;
+/// Blocks from the page cache of the host.
+pub const PAGE_CACHE: Published = latency(
+    "several blocks from the file-system cache of the host",
+    &[("tier", "page-cache"), ("blocks_per_read", "8")],
+    40.0,
+);
+/// Blocks over a SAN.
+pub const SAN: Published = latency(
+    "several blocks at best over a SAN with direct I/O",
+    &[("tier", "storage"), ("blocks_per_read", "8")],
+    478.0,
+);
+/// Blocks over NFS.
+pub const NFS: Published =
+    latency("several blocks over a troubled NFS", &[("tier", "storage"), ("blocks_per_read", "8")], 1410.0);
 
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {

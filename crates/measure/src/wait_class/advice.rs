@@ -65,6 +65,11 @@ const ADVICE: &[(&[&str], &str)] = &[
     (&["enq: TX - allocate ITL entry"], "Give the blocks room for more transactions (INITRANS)."),
     (&["enq: SQ - contention"], "Enlarge the cache of the sequence."),
     (&["enq: HW - contention"], "Allocate space ahead of the load, or spread the inserts over partitions."),
+    (
+        &["Lock:extend"],
+        "Sessions add blocks to the same table or index: let fewer of them insert at a time, with COPY or several rows \
+         a statement, or spread the inserts over partitions.",
+    ),
     (&["log file switch*"], "Enlarge the log files, and see that they are archived and checkpointed in time."),
     (&["log buffer space"], "Give the log a faster device, or the log buffer more room."),
     (

@@ -126,6 +126,7 @@ wait_classes! {
             "cell list of blocks read request", "cell single block read request", "cell physical read no I/O",
             "db flash cache single block physical read", "cell interconnect retransmit during physical read",
             "IO:DataFileRead", "IO:AioIoCompletion", "IO:AioIoUringSubmit", "IO:AioIoUringExecution", "IPC:BufferIO",
+            "LWLock:BufferIO", "LWLock:AioUringCompletion",
         ],
     }
     /// Reads of neighbouring blocks in one request, into the buffer cache or past it.
@@ -190,7 +191,8 @@ wait_classes! {
         ],
         events: [
             "log file sync", "log file sync: SCN ordering", "nologging standby *", "remote log force - commit",
-            "enq: BB - 2PC across RAC instances", "IO:WALSync*", "IO:WALWrite", "LWLock:WALWrite", "IPC:SyncRep",
+            "enq: BB - 2PC across RAC instances", "IO:WALSync*", "IO:WALWrite", "LWLock:WALWrite*", "IPC:SyncRep",
+            "Timeout:CommitDelay",
         ],
     }
     /// Waiting because a buffer, a log or a queue is too small or is not emptied fast enough.
@@ -209,9 +211,9 @@ wait_classes! {
             "enq: SQ - contention", "enq: SS - contention", "enq: ST - contention", "enq: TX - allocate ITL entry",
             "enq: SV -  contention", "statement suspended, wait error to be cleared",
             "Global transaction acquire instance locks", "Streams AQ: enqueue blocked*", "Streams capture: *",
-            "Wait for EMON to process ntfns", "flashback buf free by RVWR", "LWLock:WALInsert", "LWLock:WALBufMapping",
+            "Wait for EMON to process ntfns", "flashback buf free by RVWR", "LWLock:WALInsert", "LWLock:WALBufMapping*",
             "IPC:Checkpoint*", "IO:DataFileWrite", "IO:DataFileExtend", "IO:DataFileFlush", "IO:DataFileSync",
-            "Timeout:RegisterSyncRequest",
+            "IO:WALInit*", "Timeout:RegisterSyncRequest",
         ],
     }
     /// Locks that the application asked for.
@@ -246,6 +248,7 @@ wait_classes! {
             "enq: WG - lock fso", "os thread creation", "os thread startup", "pipe put", "logout restrictor",
             "shared pool *", "resmgr:internal state change", "resmgr:sessions to exit", "SecureFile mutex",
             "In-Memory *", "securefile log file sync", "LWLock:*", "BufferPin:*", "Buffer:*", "Timeout:SpinDelay",
+            "IPC:ProcArrayGroupUpdate", "IPC:XactGroupUpdate", "IPC:MultixactCreation", "Lock:extend",
         ],
     }
     /// Blocks and locks that come from another node.
@@ -329,7 +332,9 @@ wait_classes! {
             "Look for skew: one worker with most rows keeps the others waiting.",
         ],
         events: [
-            "PX *", "PX Deq Credit: need buffer", "Parallel *", "parallel query *", "enq: PS - contention", "IPC:*",
+            "PX *", "PX Deq Credit: need buffer", "Parallel *", "parallel query *", "enq: PS - contention",
+            "IPC:BgWorker*", "IPC:BtreePage", "IPC:ExecuteGather", "IPC:Hash*", "IPC:Logical*", "IPC:MessageQueue*",
+            "IPC:Parallel*",
         ],
     }
     /// I/O of background processes.
@@ -362,7 +367,7 @@ wait_classes! {
             "alter system set *", "JS kgl get object wait", "JS coord start wait", "JS kill job wait",
             "multiple dbwriter suspend/resume for file offline", "buffer pool resize", "concurrent I/O completion",
             "enq: DB - contention", "enq: TW - contention", "enq: ZG - contention", "wait for possible quiesce finish",
-            "Timeout:Vacuum*", "Timeout:BaseBackupThrottle",
+            "Timeout:Vacuum*", "Timeout:BaseBackupThrottle", "IPC:Backup*",
         ],
     }
     /// Events without a class of their own.
@@ -385,7 +390,7 @@ wait_classes! {
             "cursor rebuild*", "CSS *", "CGS *", "DFS *", "DFS db file lock", "IPC send completion sync", "IPC *",
             "ges *", "gcs *", "OLAP *", "oradebug *", "rolling migration: cluster quiesce", "JS *", "ADR *", "AWR *",
             "Compression analysis", "Failed Logon Delay", "asynch descriptor resize", "ASM file metadata operation",
-            "ASM background *", "ASM *", "Wait for *", "wait active processes", "Timeout:*", "Extension:*",
+            "ASM background *", "ASM *", "Wait for *", "wait active processes", "Timeout:*", "Extension:*", "IPC:*",
             "ges1 *", "ges2 *",
         ],
     }

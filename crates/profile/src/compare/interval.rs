@@ -19,9 +19,13 @@ use crate::observe::collector::Collector;
 use crate::observe::skew::Filter;
 use crate::source::period::{Period, WallClock};
 
-/// Most calls and waits of a session that wait for the end of the client's call; a call that made more is divided by
-/// their own ends.
+/// Most calls, waits and lines of plans of a session that wait for the end of the client's call; a call that made more
+/// is divided by their own ends.
 const HELD_MAX: usize = 1 << 16;
+
+/// Problems that the tables count for themselves: those of the whole are not those of a part.
+const OF_TABLES: [ProblemKind; 4] =
+    [ProblemKind::FilesShared, ProblemKind::BlocksRefused, ProblemKind::PlansLeftOut, ProblemKind::SessionsFolded];
 
 /// How long before the client's call began a call has ended that is none of its children: a log may have its times in
 /// whole seconds.
@@ -81,8 +85,8 @@ pub struct Cut {
     collector: Collector,
     executions: Executions,
     sessions: Vec<CutSession>,
-    /// Where the last thing went, whichever session's: lines of plans name no session.
-    place: Place,
+    /// The session of the last thing: lines of plans name none.
+    latest: SessionIndex,
     kept: u64,
     /// The calls and waits among them for which the conditions hold.
     accepted: u64,
@@ -115,6 +119,7 @@ enum Held {
     Call(Box<Call>),
     Wait(Box<Wait>),
     Root(Root),
+    PlanLine(Box<PlanLine>),
 }
 
 impl Held {
@@ -123,7 +128,7 @@ impl Held {
         match self {
             Held::Call(call) => call.end,
             Held::Wait(wait) => wait.end,
-            Held::Root(_) => None,
+            Held::Root(_) | Held::PlanLine(_) => None,
         }
     }
 }
@@ -138,7 +143,7 @@ impl Cut {
             collector: Collector::new(think_time),
             executions: Executions::new(think_time),
             sessions: Vec::new(),
-            place: Place::default(),
+            latest: SessionIndex::default(),
             kept: 0,
             accepted: 0,
             unstamped: 0,
@@ -157,9 +162,10 @@ impl Cut {
         }
         let mut whole = std::mem::take(&mut ingested.profile);
         let unplaced = Problem::without_place(ProblemKind::PlacedByNeighbour, self.unstamped);
+        let problems = whole.problems.into_iter().filter(|problem| !OF_TABLES.contains(&problem.kind));
         let accounted = Accounted {
             context: whole.context,
-            problems: whole.problems.into_iter().chain(unplaced).collect(),
+            problems: problems.chain(unplaced).collect(),
             unread: whole.unread,
             clocks: whole.first_clock.zip(whole.last_clock),
         };
@@ -201,11 +207,12 @@ impl Cut {
             Place::In => known.last = known.last.max(end),
             Place::After => {}
         }
-        self.place = place;
+        self.latest = session;
         place
     }
 
     fn hold(&mut self, context: &Context, session: SessionIndex, held: Held) {
+        self.latest = session;
         let known = self.session(session);
         known.held.push(held);
         if known.held.len() >= HELD_MAX {
@@ -231,7 +238,8 @@ impl Cut {
         let Some(begin) = call.end.map(|end| end - call.inclusive.elapsed - AHEAD_MIN) else { return };
         let held = &mut self.session(call.session).held;
         let Some(last) = held.iter().rposition(|one| one.end().is_some_and(|end| end < begin)) else { return };
-        let inside = held.split_off(last + 1);
+        let plan_lines = held[last + 1..].iter().take_while(|one| matches!(one, Held::PlanLine(_))).count();
+        let inside = held.split_off(last + 1 + plan_lines);
         let before = std::mem::replace(held, inside);
         self.hand_on_by_time(context, call.session, before);
     }
@@ -248,7 +256,7 @@ impl Cut {
         for (held, end) in all.into_iter().zip(ends.into_iter().rev()) {
             let place = match &held {
                 Held::Call(_) | Held::Wait(_) => self.decide(context, session, end),
-                Held::Root(_) => self.session(session).place,
+                Held::Root(_) | Held::PlanLine(_) => self.session(session).place,
             };
             self.hand_on(context, held, place);
         }
@@ -258,7 +266,7 @@ impl Cut {
         if place != Place::In {
             return;
         }
-        self.kept += 1;
+        self.kept += u64::from(!matches!(held, Held::PlanLine(_)));
         let Some(mut held) = self.passing(context, held) else { return };
         if self.filter.is_none() {
             self.divide_roots(&mut held);
@@ -268,6 +276,7 @@ impl Cut {
             Held::Call(call) => both.call(context, &call),
             Held::Wait(wait) => both.wait(context, &wait),
             Held::Root(root) => both.root(context, &root),
+            Held::PlanLine(line) => both.plan_line(context, &line),
         }
     }
 
@@ -279,7 +288,7 @@ impl Cut {
             Held::Root(root) => {
                 root.inclusive.elapsed = std::mem::take(&mut self.session(root.session).passed.since_root);
             }
-            Held::Wait(_) => {}
+            Held::Wait(_) | Held::PlanLine(_) => {}
         }
     }
 
@@ -317,6 +326,7 @@ impl Cut {
                 root.inclusive.elapsed = std::mem::take(&mut self.session(root.session).passed.since_root);
                 Some(Held::Root(root))
             }
+            line @ Held::PlanLine(_) => Some(line),
         }
     }
 
@@ -369,14 +379,19 @@ impl Observer for Cut {
 
     /// It comes ahead of its caller, whose session the next call names.
     fn child(&mut self, context: &Context, child: &Child) {
-        if self.place == Place::In {
+        if self.session(self.latest).place == Place::In {
             self.collector.child(context, child);
         }
     }
 
+    /// Where calls wait, it is of one of them: a line of a plan stands behind its call.
     fn plan_line(&mut self, context: &Context, line: &PlanLine) {
-        if self.place == Place::In {
-            self.collector.plan_line(context, line);
+        let session = self.latest;
+        let known = self.session(session);
+        match (known.held.is_empty(), known.place) {
+            (false, _) => self.hold(context, session, Held::PlanLine(Box::new(line.clone()))),
+            (true, Place::In) => self.collector.plan_line(context, line),
+            (true, Place::Before | Place::After) => {}
         }
     }
 

@@ -14,7 +14,7 @@ use super::amount::amount;
 use super::change::{by_difference, change};
 use super::plans::{PlansOfSide, plan_change};
 use super::sample::Sample;
-use super::statements::{UNDECLARED, is_position};
+use super::statements::{has_own_plans, is_position, key_of};
 use crate::document::OTHERS;
 use crate::event::{CallKind, Ticks};
 use crate::tables::{Plan, PlanRow};
@@ -48,13 +48,6 @@ impl Statement {
     fn amount(&self) -> Amount {
         amount(self.time, self.executions, (self.executions.unwrap_or(0), self.rows))
     }
-}
-
-/// The identifier under which a statement is held against its partner: cursors that were not declared are one, because
-/// their numbers are those of one trace.
-fn key_of(id: &str) -> &str {
-    let is_undeclared = id.starts_with("undeclared-") || id == "other unknown cursors";
-    if is_undeclared { UNDECLARED } else { id }
 }
 
 /// Compares the profiles that two runs kept.
@@ -130,8 +123,8 @@ fn add_statements(found: &mut ProfileComparison, sides: &[Kept; 2]) {
         both.push(TimeChange { text: text(after, id).or_else(|| text(before, id)), ..change });
     }
     sorting::by(&mut both, |one, other| by_difference(one, other).then(one.name.cmp(&other.name)));
-    let plans = both.iter().filter_map(|one| plan_change(&one.name, &before.plans(&one.name), &after.plans(&one.name)));
-    found.plans = plans.collect();
+    let planned = both.iter().map(|one| &one.name).filter(|id| has_own_plans(id));
+    found.plans = planned.filter_map(|id| plan_change(id, &before.plans(id), &after.plans(id))).collect();
     found.statements = both;
     let alone = |side: &Kept, other: &Kept| {
         let is_paired = |id: &String| !is_position(id) && other.statements.contains_key(id);
@@ -275,6 +268,7 @@ mod tests {
     use measure::wait_class::CLASSES;
 
     use super::*;
+    use crate::compare::statements::UNDECLARED;
 
     /// A run with these statements: identifier, text, executions and µs.
     fn run(statements: &[(&str, &str, u64, f64)]) -> Run {
@@ -392,5 +386,23 @@ mod tests {
         let texts = |alone: &[StatementAlone]| alone.iter().filter_map(|one| one.text.clone()).collect::<Vec<_>>();
         assert_eq!(texts(&found.vanished), ["select ?", "selec"]);
         assert_eq!(texts(&found.new), ["delete ?", "delet"]);
+    }
+
+    #[test]
+    fn a_row_that_several_statements_share_has_no_plan_that_changed() {
+        let ids = ["undeclared-1", "other statements", "9qf3hs81ntb6d"];
+        let planned = |operation: &str| {
+            let plan = |id: &str| {
+                let line = [("table", "plan_line"), ("id", id), ("operation", operation)];
+                let named = line.iter().map(|(name, text)| ((*name).into(), (*text).into()));
+                Case::new(named.collect::<Parameters>())
+            };
+            let mut run = run(&ids.map(|id| (id, "", 1, 1.0)));
+            run.cases.extend(ids.map(plan));
+            run
+        };
+        let found = compare_kept(&planned("FAST DUAL"), &planned("INDEX FULL SCAN I"), 10);
+        let changed: Vec<&str> = found.plans.iter().map(|plan| plan.id.as_str()).collect();
+        assert_eq!((found.statements.len(), changed), (3, vec!["9qf3hs81ntb6d"]));
     }
 }

@@ -9,13 +9,29 @@ use super::executions::Executions;
 use super::plans::PlansOfSide;
 use super::sample::Sample;
 use crate::document::Order;
-use crate::event::{CallKind, Merge, StatementIndex, StatementKind, Ticks};
+use crate::event::{CallKind, Merge, StatementIndex, Ticks};
 use crate::ingest::Ingested;
 use crate::tables::folding::fold_text;
 use crate::tables::{CallSums, Profile, StatementProfile};
 
 /// The identifier of all cursors that were opened before a trace began: which is which, no trace says.
 pub(super) const UNDECLARED: &str = "(undeclared cursors)";
+
+/// The identifiers of rows that several statements share, in each profile other ones.
+const SHARED_ROWS: [&str; 3] = [UNDECLARED, "other statements", "unknown text"];
+
+/// The identifier under which a statement is held against its partner: cursors that were not declared are one, because
+/// their numbers are those of one trace.
+pub(super) fn key_of(id: &str) -> &str {
+    let is_undeclared = id.starts_with("undeclared-") || id == "other unknown cursors";
+    if is_undeclared { UNDECLARED } else { id }
+}
+
+/// Whether a row has plans of its own: one that several statements share has those of all of them, and that they differ
+/// in another profile is no change.
+pub(super) fn has_own_plans(id: &str) -> bool {
+    !SHARED_ROWS.contains(&id)
+}
 
 /// Whether an identifier is a position in one trace: another trace has another statement there.
 pub(super) fn is_position(id: &str) -> bool {
@@ -58,12 +74,12 @@ pub(super) fn measured<'a>(ingested: &'a Ingested, executions: &Executions) -> V
     let mut places: HashMap<StatementIndex, usize> = HashMap::new();
     for one in &profile.statements {
         let known = profile.context.statement(one.statement);
-        let is_undeclared = known.is_some_and(|known| known.kind == StatementKind::UnknownCursor);
+        let id = key_of(profile.context.statement_id(one.statement));
+        let is_undeclared = id == UNDECLARED;
         let next = found.len();
         let place = if is_undeclared { *undeclared.get_or_insert(next) } else { next };
         places.insert(one.statement, place);
         if place == next {
-            let id = if is_undeclared { UNDECLARED } else { profile.context.statement_id(one.statement) };
             let text = known.filter(|_| !is_undeclared).map_or("", |known| &known.text);
             found.push(Measured { id, text, ..Measured::default() });
         }
@@ -136,6 +152,20 @@ pub(super) fn pairs<'a>(before: Vec<Measured<'a>>, after: Vec<Measured<'a>>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Context, Statement, StatementKind};
+
+    #[test]
+    fn undeclared_cursors_are_one_row_and_what_statements_of_samples_share_keeps_its_name() {
+        let ids = ["unknown text", "undeclared-1", "other statements", "undeclared-2"];
+        let kind = StatementKind::UnknownCursor;
+        let statements = ids.map(|id| Statement { id: id.into(), kind, ..Statement::default() }).into();
+        let context = Context { statements, ..Context::default() };
+        let row = |place: u32| StatementProfile { statement: StatementIndex(place), ..StatementProfile::default() };
+        let ingested = Ingested::of(Profile { context, statements: (0..4).map(row).collect(), ..Profile::default() });
+        let found = measured(&ingested, &Executions::new(Ticks::ZERO));
+        let named: Vec<&str> = found.iter().map(|one| one.id).collect();
+        assert_eq!(named, ["unknown text", UNDECLARED, "other statements"]);
+    }
 
     #[test]
     fn numbers_of_one_trace_pair_no_statement_with_another_one_of_that_number() {

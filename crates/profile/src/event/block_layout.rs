@@ -42,7 +42,7 @@ impl BlockWaitKind {
         let kind = match event {
             "db file sequential read" => BlockWaitKind::SingleBlock,
             "db file scattered read" => BlockWaitKind::MultiBlock,
-            "db file parallel read" | "cell list of blocks physical read" => BlockWaitKind::ParallelRead,
+            "db file parallel read" => BlockWaitKind::ParallelRead,
             "direct path read" | "direct path read (lob)" => BlockWaitKind::DirectRead,
             "direct path read temp" => BlockWaitKind::DirectReadTemporary,
             "direct path write" | "direct path write (lob)" => BlockWaitKind::DirectWrite,
@@ -51,6 +51,7 @@ impl BlockWaitKind {
             // Later releases say after a colon which cache of the storage cell answered.
             _ if event.starts_with("cell single block physical read") => BlockWaitKind::SingleBlock,
             _ if event.starts_with("cell multiblock physical read") => BlockWaitKind::MultiBlock,
+            _ if event.starts_with("cell list of blocks physical read") => BlockWaitKind::ParallelRead,
             _ if event.starts_with("gc ") && event.contains(" grant") => BlockWaitKind::Grant,
             _ if ["gc cr ", "gc current ", "gc buffer busy"].iter().any(|start| event.starts_with(start)) => {
                 BlockWaitKind::Buffer

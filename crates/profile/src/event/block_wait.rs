@@ -121,6 +121,11 @@ mod tests {
     fn a_parallel_read_has_blocks_and_requests_and_no_address() {
         let parallel = read("db file parallel read", [2, 39, 39], &["files", "blocks", "requests"]).unwrap();
         assert_eq!((parallel.address, parallel.blocks, parallel.requests), (None, Some(39), Some(39)));
+        let of_cell = ["cell list of blocks physical read", "cell list of blocks physical read: flash cache"];
+        for event in of_cell {
+            let listed = read(event, [7, 8, 39], &["cellhash#", "diskhash#", "blocks"]).unwrap();
+            assert_eq!((listed.kind, listed.blocks), (BlockWaitKind::ParallelRead, Some(39)), "{event}");
+        }
         let ordered = read("db file parallel read", [2, 39, 37], &["p1", "p2", "p3"]).unwrap();
         assert_eq!((ordered.address, ordered.blocks, ordered.requests), (None, Some(39), Some(37)));
     }

@@ -95,9 +95,9 @@ pub struct Event {
     pub class: Class,
     /// Whether its waits are the client's time, and the long ones of them think time.
     pub is_client: bool,
-    /// The place of the parameter with the number of a file, by its name.
+    /// The place of the parameter with the number of a file.
     pub(crate) file: Option<u8>,
-    /// The place of the parameter with a number of blocks, by its name.
+    /// The place of the parameter with a number of blocks.
     pub(crate) blocks: Option<u8>,
     pub(crate) layout: Option<Layout>,
 }
@@ -105,13 +105,16 @@ pub struct Event {
 impl Event {
     /// The event of this name, whose waits have parameters of these names.
     pub fn new(name: &str, parameters: &[String]) -> Event {
+        let layout = layout(name, parameters);
+        // Old releases name no parameter: of a read the order says which one is which.
+        let of_read = layout.filter(|layout| layout.blocks.is_some());
         Event {
             name: name.into(),
             class: class_of(name),
             is_client: is_client(name),
-            file: place(parameters, &FILE),
-            blocks: place(parameters, &BLOCKS),
-            layout: layout(name, parameters),
+            file: place(parameters, &FILE).or(of_read.and_then(|layout| layout.file)),
+            blocks: place(parameters, &BLOCKS).or(of_read.and_then(|layout| layout.blocks)),
+            layout,
             parameters: parameters.into(),
         }
     }
@@ -146,6 +149,15 @@ const NO_OBJECTS: [&str; 14] = [
     "INMEMORY", "ACCESS",
 ];
 
+/// What stands behind the name of an object: its number, and from which partition to which it was accessed.
+const PLACES: [&str; 2] = [" (object id", " PARTITION: "];
+
+/// An operation up to the name of its object.
+fn without_place(operation: &str) -> &str {
+    let end = PLACES.iter().filter_map(|place| operation.find(*place)).min();
+    operation[..end.unwrap_or(operation.len())].trim_end()
+}
+
 impl Context {
     /// An event.
     #[inline]
@@ -170,6 +182,7 @@ impl Context {
 
     /// Learns the name of an object from a line of a plan: `TABLE ACCESS FULL PRODUCTS`.
     pub fn learn_object(&mut self, number: i64, operation: &str) {
+        let operation = without_place(operation);
         if number <= 0 || self.is_learnt(number, operation) {
             return;
         }
@@ -177,7 +190,7 @@ impl Context {
         if !is_access.clone().any(|beginning| operation.starts_with(beginning)) {
             return;
         }
-        let name = operation.split(" (object id").next().unwrap_or_default().trim_end().rsplit(' ').next();
+        let name = operation.rsplit(' ').next();
         let Some(name) = name.filter(|name| !NO_OBJECTS.contains(name) && !name.ends_with(')')) else { return };
         let has_room = self.objects.len() < OBJECTS;
         match self.objects.get_mut(&number) {
@@ -207,5 +220,26 @@ impl Context {
     /// The name of a call.
     pub fn call_name(&self, name: u16) -> &str {
         self.call_names.get(usize::from(name)).map_or("", String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_partitions_of_a_table_are_no_name_of_it() {
+        let mut context = Context::default();
+        for (number, operation) in [
+            (7, "TABLE ACCESS FULL SALES PARTITION: 1 28"),
+            (7, "TABLE ACCESS BY LOCAL INDEX ROWID SALES PARTITION: KEY KEY"),
+            (8, "INDEX RANGE SCAN SALES_I PARTITION: 3 3"),
+            (9, "INDEX UNIQUE SCAN ORDERS_PK (object id 9)"),
+            (10, "TABLE ACCESS FULL PARTITION: 1 28"),
+        ] {
+            context.learn_object(number, operation);
+        }
+        let names = [7, 8, 9, 10].map(|number| context.object_name(number));
+        assert_eq!(names, ["7 SALES", "8 SALES_I", "9 ORDERS_PK", "10"]);
     }
 }

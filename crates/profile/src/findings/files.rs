@@ -11,7 +11,7 @@ use measure::sorting;
 
 use crate::event::{Evidence, TimeScale, Unit};
 use crate::ingest::Ingested;
-use crate::input::{Duplicates, Kind, Problem};
+use crate::input::{Duplicates, Kind, Problem, last_of, stem_of};
 use crate::source::unread::LISTED_MAX;
 use crate::source::{SOURCES, SourceFile};
 
@@ -53,16 +53,14 @@ pub(crate) fn findings(ingested: &Ingested) -> Vec<Finding> {
 
 /// Files that the given ones come from, or go on in, and that were not given.
 fn missing(files: &[SourceFile]) -> Vec<Finding> {
-    let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).trim().to_owned();
-    let stem = |name: &str| name.split(".trc").next().unwrap_or(name).to_owned();
-    let given: HashSet<String> = files.iter().map(|file| stem(&last(&file.name))).collect();
+    let given: HashSet<&str> = files.iter().map(|file| stem_of(&file.name)).collect();
     let mut findings = Vec::new();
     for file in files {
         for (path, what) in [(&file.header.continued_from, "continues"), (&file.header.continues_in, "goes on in")] {
-            let Some(name) = path.as_deref().map(last).filter(|name| !given.contains(&stem(name))) else { continue };
+            let Some(path) = path.as_deref().filter(|path| !given.contains(stem_of(path))) else { continue };
             if findings.len() < NAMED_MAX {
-                let message =
-                    format!("{} {what} {name}, which was not given: its part of the time is not here.", file.name);
+                let (file, name) = (&file.name, last_of(path));
+                let message = format!("{file} {what} {name}, which was not given: its part of the time is not here.");
                 findings.push(row::OTHER_PART_MISSING.of(message));
             }
         }
@@ -159,11 +157,15 @@ fn unit_of(of: &str, files: &[&SourceFile]) -> Finding {
         [_] => first.name.clone(),
         _ => format!("{} files (the first is {})", grouped(files.len() as u64), first.name),
     };
-    let message = format!(
-        "Times in {what} are in units of {of} ({}) and were converted. CPU time has a clock of its own. \
-         TKPROF and TVD$XTAT do not convert; --time-scale 1 takes the times as they stand.",
-        evidence(&first.scale)
-    );
+    let of_cpu = match first.scale.calls {
+        Unit::Centisecond => "CPU time is in these units too.",
+        Unit::Microsecond | Unit::Shifted => {
+            "CPU time has a clock of its own. TKPROF and TVD$XTAT do not convert; --time-scale 1 takes the times as \
+             they stand."
+        }
+    };
+    let message =
+        format!("Times in {what} are in units of {of} ({}) and were converted. {of_cpu}", evidence(&first.scale));
     row::TIME_UNIT.of(message)
 }
 

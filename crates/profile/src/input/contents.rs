@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::input::expand::stem_of;
 use crate::input::foreign::{HEAD_BYTES, KINDS, Kind, TIMED_BYTES_MAX, hash_of_head, kind_of, may_be_timed};
 
 /// Most files of an archive that the files behind them are compared with.
@@ -214,6 +215,11 @@ impl SharedContents {
         let from = from.unwrap_or_default();
         let behind = found.files.iter().skip(from).take_while(|file| file.begin <= offset).count();
         (from + behind).checked_sub(1)
+    }
+
+    /// Whether a file has the name of this trace, as far as the files were read.
+    pub(crate) fn has_trace(&self, path: &str) -> bool {
+        self.lock().files.iter().any(|file| stem_of(&file.name) == stem_of(path))
     }
 
     /// Where the next file begins behind this place, as far as it was read.

@@ -208,6 +208,17 @@ fn is_address(path: &Path) -> bool {
     path.to_string_lossy().contains("://")
 }
 
+/// The last part of a path, as a system of either kind writes it.
+pub(crate) fn last_of(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path).trim()
+}
+
+/// The name of a trace wherever it lies and however it is packed: without its folders and its ending.
+pub(crate) fn stem_of(path: &str) -> &str {
+    let last = last_of(path);
+    last.split(TRACE_ENDING).next().unwrap_or(last)
+}
+
 fn is_trace_name(path: &Path) -> bool {
     unpacked_name(path).ends_with(TRACE_ENDING)
 }

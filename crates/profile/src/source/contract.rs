@@ -8,7 +8,7 @@ use measure::Finding;
 
 use crate::event::{Accounted, Observer, TimeScale, Unit, Unread};
 use crate::input::bytes::Bytes;
-use crate::input::{self, Contents, Given, Kind, Problem};
+use crate::input::{self, Contents, Given, Kind, Problem, SharedContents};
 use crate::observe::Listeners;
 use crate::source::period::Period;
 use crate::source::sampled::ending::Ending;
@@ -28,9 +28,10 @@ pub struct SourceRow {
     pub recognises: fn(&str, &[u8]) -> bool,
     /// Whether a file has a name that only this source's files have.
     pub names: fn(&Path) -> bool,
-    /// Whether an input that it recognises has anything to show, by its bytes from the first one on. Asked where other
-    /// sources' files were given too, as it may take all of the bytes.
-    pub shows: fn(&mut dyn Read) -> bool,
+    /// Whether an input that it recognises has anything to show, by its bytes from the first one on, and by what is
+    /// found of its files meanwhile where it is an archive. Asked where other sources' files were given too, as it may
+    /// take all of the bytes.
+    pub(crate) shows: fn(&mut dyn Read, Option<&SharedContents>) -> bool,
     /// What an input lacks of which there is nothing to show, as a part of a sentence.
     pub lacks: &'static str,
     /// Whether it is read from one time to another. Of others all is read, and what was read is divided.

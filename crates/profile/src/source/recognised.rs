@@ -1,6 +1,7 @@
 //! An input with the source that it belongs to, by its first bytes, and the choice of the source that all inputs get.
 
 use std::cell::OnceCell;
+use std::io::Read;
 use std::path::Path;
 
 use crate::input::bytes::Bytes;
@@ -108,9 +109,10 @@ impl Recognised {
             return Shows::Own;
         }
         let Ok(mut bytes) = input::open(&self.input.given) else { return Shows::Nothing };
-        match (SOURCES[place].shows)(&mut bytes) {
+        let contents = bytes.contents();
+        match (SOURCES[place].shows)(&mut bytes, contents.as_ref()) {
             true => Shows::Own,
-            false => besides(bytes.contents().as_ref()),
+            false => besides(contents.as_ref()),
         }
     }
 }
@@ -125,7 +127,8 @@ fn besides(contents: Option<&SharedContents>) -> Shows {
 /// show of it; `None` where it is too large to see that ahead.
 fn looked_through(bytes: Bytes, place: usize) -> (Bytes, Option<Shows>) {
     let contents = bytes.contents();
-    let (bytes, is_own, is_all) = look_ahead(bytes, AHEAD_MAX, SOURCES[place].shows);
+    let shows = |ahead: &mut dyn Read| (SOURCES[place].shows)(ahead, contents.as_ref());
+    let (bytes, is_own, is_all) = look_ahead(bytes, AHEAD_MAX, shows);
     let shows = match (is_own, is_all) {
         (true, _) => Some(Shows::Own),
         (false, true) => Some(besides(contents.as_ref())),
@@ -188,7 +191,7 @@ fn peeked(source: Bytes) -> Peeked<Bytes> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Read, Write};
+    use std::io::{self, Write};
     use std::os::fd::AsRawFd;
 
     use super::*;

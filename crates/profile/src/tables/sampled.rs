@@ -91,7 +91,9 @@ impl Sampled {
     /// have worked all the time.
     pub fn account_max(&self, hidden: u64) -> Ticks {
         let each = self.time + self.lost + LATE;
-        self.db_time + self.stated_error() + Ticks((hidden as f64 * each.0 as f64) as i64)
+        // The number is a recording's own, which may be damaged.
+        let of_hidden = (hidden as f64 * each.0 as f64) as i64;
+        Ticks(of_hidden.saturating_add((self.db_time + self.stated_error()).0))
     }
 
     /// What the server's account has more than the samples; `None` where it has none, is behind, or says nothing of so

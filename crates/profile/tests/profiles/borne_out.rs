@@ -401,6 +401,41 @@ fn the_header_names_what_was_traced_and_the_part_that_is_missing() {
     assert!(finding(&profile(&both, &Asked::default()), "other-part-missing").is_none());
 }
 
+#[test]
+fn parts_of_a_trace_in_one_archive_or_one_behind_the_other_are_not_said_to_be_missing() {
+    let part = |now: i64, begin: &str, end: &str| {
+        let mut trace = Trace::new();
+        trace.now = now;
+        trace.text += begin;
+        trace.query(1, "aaaaaaaaaaaaa");
+        trace.call(1, "EXEC", 0, [10, 10, 0, 0, 0]);
+        trace.text + end
+    };
+    let first = ("shop_ora_7.trc", part(1_000_000, "", "*** TRACE CONTINUES IN FILE /u01/shop_ora_7_1.trc ***\n"));
+    let second = ("b/shop_ora_7_1.trc", part(2_000_000, "*** TRACE CONTINUED FROM FILE /u01/shop_ora_7.trc ***\n", ""));
+    let archive = |files: &[&(&str, String)]| {
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, text) in files {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(text.len() as u64);
+            archive.append_data(&mut header, name, text.as_bytes()).expect("a file of the archive");
+        }
+        String::from_utf8(archive.into_inner().expect("an archive")).expect("an archive of texts")
+    };
+    let said = |name: &str, text: String| {
+        let outcome = profile(&[(name, text)], &Asked::default());
+        finding(&outcome, "other-part-missing").map(str::to_owned)
+    };
+    assert_eq!(said("both.tar", archive(&[&first, &second])), None);
+    assert_eq!(said("both.trc", first.1.clone() + &second.1), None);
+    let of_marks = Trace::new().text + "*** TRACE CONTINUES IN FILE /u01/shop_ora_7_1.trc ***\n";
+    assert_eq!(said("both.trc", of_marks + &second.1), None, "the first one has no line but marks");
+    for (name, text) in [("one.tar", archive(&[&first])), ("one.trc", first.1.clone())] {
+        let said = said(name, text).expect("the second part is missing");
+        assert!(said.contains("goes on in shop_ora_7_1.trc, which was not given"), "{said}");
+    }
+}
+
 /// The first value of each row of a breakdown.
 fn by(trace: &str, by: &str, filter: &str) -> Vec<String> {
     let outcome = profile(&[("a.trc", trace.into())], &Asked { by, filter, ..Asked::default() });

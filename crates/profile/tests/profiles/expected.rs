@@ -3,9 +3,8 @@
 //! The values are in the traces' own units, so the unit is given as true microseconds here.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use profile::event::{Cost, EventIndex, Merge, StatementKind, Ticks, Unit};
+use profile::event::{Cost, EventIndex, Merge, StatementKind, Ticks};
 use profile::tables::{CallSums, EventSums, Profile, StatementProfile};
 use serde_json::{Value, json};
 
@@ -66,8 +65,13 @@ fn events<'a>(
     by_name
 }
 
-/// Every trace of the folder that has values, with its profile and the values.
-fn check(folder: &Path, what: impl Fn(&str, &Profile, &Value)) {
+/// Every trace that has values, with its profile and the values.
+#[allow(clippy::print_stdout, reason = "a test that cannot run says so")]
+fn check(what: impl Fn(&str, &Profile, &Value)) {
+    let Some(folder) = crate::support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
     let mut names: Vec<_> = std::fs::read_dir(folder.join("expected"))
         .expect("as the report or the values have it")
         .map(|file| file.expect("as the report or the values have it").path())
@@ -79,18 +83,13 @@ fn check(folder: &Path, what: impl Fn(&str, &Profile, &Value)) {
             serde_json::from_slice(&std::fs::read(&path).expect("as the report or the values have it"))
                 .expect("as the report or the values have it");
         let name = expected["file"].as_str().expect("as the report or the values have it");
-        let profile = crate::support::profile_in(Unit::Microsecond, &[&crate::support::read(&folder.join(name))]);
-        what(name, &profile, &expected);
+        what(name, crate::support::real_profile(&folder.join(name)), &expected);
     }
 }
 
 #[test]
 fn calls_and_their_own_costs_are_those_of_the_script() {
-    let Some(folder) = crate::support::traces() else {
-        println!("skipped: no real traces on this machine");
-        return;
-    };
-    check(&folder, |file, profile, expected| {
+    check(|file, profile, expected| {
         let mut ours = serde_json::Map::new();
         for ((name, is_recursive), sums) in &profile.whole.calls {
             let prefix = if *is_recursive { "rec" } else { "nonrec" };
@@ -107,11 +106,7 @@ fn calls_and_their_own_costs_are_those_of_the_script() {
 
 #[test]
 fn waits_inside_and_between_calls_are_those_of_the_script() {
-    let Some(folder) = crate::support::traces() else {
-        println!("skipped: no real traces on this machine");
-        return;
-    };
-    check(&folder, |file, profile, expected| {
+    check(|file, profile, expected| {
         let ours: serde_json::Map<String, Value> = events(profile, profile.whole.events.iter())
             .iter()
             .map(|(name, sums)| (name.clone(), event(sums)))
@@ -122,11 +117,7 @@ fn waits_inside_and_between_calls_are_those_of_the_script() {
 
 #[test]
 fn every_session_closes_as_the_script_says() {
-    let Some(folder) = crate::support::traces() else {
-        println!("skipped: no real traces on this machine");
-        return;
-    };
-    check(&folder, |file, profile, expected| {
+    check(|file, profile, expected| {
         let mut ours = serde_json::Map::new();
         for session in &profile.sessions {
             let id =
@@ -153,11 +144,7 @@ fn every_session_closes_as_the_script_says() {
 
 #[test]
 fn blocks_by_file_are_those_of_the_script() {
-    let Some(folder) = crate::support::traces() else {
-        println!("skipped: no real traces on this machine");
-        return;
-    };
-    check(&folder, |file, profile, expected| {
+    check(|file, profile, expected| {
         let mut ours = serde_json::Map::new();
         for ((event, number), sums) in &profile.files {
             let values = json!({"n": sums.count, "us": micros(sums.total), "blocks": sums.blocks});
@@ -208,11 +195,7 @@ fn add(sums: &mut BTreeMap<String, [i64; 3]>, waits: &Value) {
 
 #[test]
 fn statements_are_those_of_the_script() {
-    let Some(folder) = crate::support::traces() else {
-        println!("skipped: no real traces on this machine");
-        return;
-    };
-    check(&folder, |file, profile, expected| {
+    check(|file, profile, expected| {
         let context = &profile.context;
         let (mut all_ours, mut all_expected) = (BTreeMap::new(), BTreeMap::new());
         let is_moved = WAITED_IN_PARSE.iter().any(|(moved, _)| *moved == file);

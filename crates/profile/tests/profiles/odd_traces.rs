@@ -146,6 +146,8 @@ fn before_9i_all_times_are_hundredths_of_a_second() {
     assert_eq!(profile.whole.cpu, micros(50_000));
     assert_eq!(profile.whole.interval, micros(250_000));
     assert_eq!(event(&profile, "db file scattered read").inside, micros(40_000));
+    assert_eq!(event(&profile, "db file scattered read").blocks, 8, "the parameters have no names, but an order");
+    assert_eq!(profile.files.keys().map(|(_, file)| *file).collect::<Vec<i64>>(), [4]);
     assert_eq!(profile.context.sessions[profile.sessions[0].session.expect("known").0 as usize].id, "8.15");
     let scopes: Vec<&str> =
         profile.scopes.keys().map(|scope| &*profile.context.scopes[scope.0 as usize].module).collect();
@@ -228,6 +230,47 @@ fn a_session_whose_file_goes_on_in_another_goes_on() {
     assert_eq!(profile.statements.len(), 1, "the cursor is still the declared one");
     let stranger = crate::support::profile_in(US, &[first.as_bytes(), &second.as_bytes()[56..]]);
     assert_eq!(stranger.sessions.len(), 2, "without the mark it is another session that has the same number");
+}
+
+#[test]
+fn a_file_does_not_go_on_in_that_of_another_process() {
+    let first = [
+        "Unix process pid: 7, image: oracle@db1\n*** SESSION ID:(1.1) 2020-02-02 02:02:02.000\n",
+        &*declare(1, 0, 11, "select 1 from dual"),
+        &line("EXEC", 1, 0, (10, 100), 1000),
+        "*** TRACE CONTINUES IN FILE /oracle/trace/a_ora_7_1.trc ***\n",
+    ]
+    .concat();
+    let statements = |process: u32, name: &str| {
+        let process = format!("Unix process pid: {process}, image: oracle@db1\n");
+        let mark = format!("*** TRACE CONTINUED FROM FILE {name} ***\n");
+        let second = process + &mark + &line("FETCH", 1, 0, (30, 2000), 4000);
+        let profile = crate::support::profile_in(US, &[first.as_bytes(), second.as_bytes()]);
+        (profile.sessions.len(), profile.statements.len())
+    };
+    assert_eq!(statements(7, "/oracle/trace/a_ora_7.trc"), (1, 1));
+    // Of both processes a file in between is missing, or was not chosen.
+    assert_eq!(statements(8, "/oracle/trace/a_ora_8_3.trc"), (2, 2), "its cursor 1 is another one");
+}
+
+#[test]
+fn a_file_of_marks_alone_makes_one_trace_of_no_files_and_parts_none() {
+    let of = |process: u32, rest: &str| format!("Unix process pid: {process}, image: oracle@db1\n{rest}");
+    let session = "*** SESSION ID:(1.1) 2020-02-02 02:02:02.000\n";
+    let on = "*** TRACE CONTINUES IN FILE /oracle/trace/on.trc ***\n";
+    let from = "*** TRACE CONTINUED FROM FILE /oracle/trace/from.trc ***\n";
+    let fetch = line("FETCH", 1, 0, (30, 2000), 4000);
+    let statements = |files: [String; 3]| {
+        let files = files.each_ref().map(|file| file.as_bytes());
+        crate::support::profile_in(US, &files).statements.len()
+    };
+    let exec = declare(1, 0, 11, "select 1 from dual") + &line("EXEC", 1, 0, (10, 100), 1000);
+    let first = of(7, session) + &exec;
+    // A process whose traces get a name of their own leaves a file that says no more than in which one it goes on.
+    let other = [first.clone(), of(8, on), of(8, &[from, session, &fetch].concat())];
+    assert_eq!(statements(other), 2, "cursor 1 of process 8 is another one");
+    let same = [first + on, of(9, ""), of(7, &[from, &fetch].concat())];
+    assert_eq!(statements(same), 1, "the file of process 9 has nothing to do with it");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Readings, miss curve and breakdowns of the real traces, against values that an independent script computed.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use profile::event::block_wait::{BlockWait, BlockWaitKind};
 use profile::event::{Accounted, Context, Observer, Ticks, TimeScale, Unit, Wait};
@@ -21,37 +22,48 @@ fn observe(path: &Path, observer: &mut dyn Observer) -> Accounted {
     accounting.finish(observer)
 }
 
-fn breakdown(path: &Path, by: &str, filter: &[&str]) -> Breakdown {
-    let by = Dimension::parse_list(by).expect("dimensions");
-    let mut skew = Skew::new(by, Filter::parse(filter).expect("a filter"), Ticks::from_micros(1_000_000));
-    let accounted = observe(path, &mut skew);
-    skew.breakdown(&accounted.context)
+/// A trace with its expected values, and its time by three sets of dimensions.
+struct Seen {
+    path: PathBuf,
+    values: Value,
+    by_file: Breakdown,
+    by_block: Breakdown,
+    by_event: Breakdown,
 }
 
-/// Every trace with its expected values.
-fn expected() -> Option<Vec<(std::path::PathBuf, Value)>> {
-    let folder = crate::support::traces()?;
+/// Every trace that has expected values. Each is read once for all tests.
+fn seen() -> Option<&'static [Seen]> {
+    static ALL: OnceLock<Option<Vec<Seen>>> = OnceLock::new();
+    ALL.get_or_init(|| crate::support::traces().map(|folder| all_seen(&folder))).as_deref()
+}
+
+fn all_seen(folder: &Path) -> Vec<Seen> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder.join("expected")).expect("a folder") {
         let path = entry.expect("an entry").path();
         let values = serde_json::from_slice(&std::fs::read(&path).expect("a file")).expect("JSON");
         let name = path.file_name().and_then(|name| name.to_str()).expect("a name").replace(".expected.json", "");
-        all.push((folder.join(name), values));
+        let path = folder.join(name);
+        let [mut by_file, mut by_block, mut by_event] = ["event,file", "event,block", "event"].map(|by| {
+            let by = Dimension::parse_list(by).expect("dimensions");
+            Skew::new(by, Filter::parse::<&str>(&[]).expect("a filter"), Ticks::from_micros(1_000_000))
+        });
+        let accounted = observe(&path, &mut (&mut by_file, &mut (&mut by_block, &mut by_event)));
+        let [by_file, by_block, by_event] =
+            [by_file, by_block, by_event].map(|skew| skew.breakdown(&accounted.context));
+        all.push(Seen { path, values, by_file, by_block, by_event });
     }
     assert!(!all.is_empty(), "no expected values");
-    Some(all)
+    all
 }
 
 #[test]
 fn reads_by_file_are_those_of_the_script() {
-    let Some(all) = expected() else { return println!("skipped: the real traces are not here") };
+    let Some(all) = seen() else { return println!("skipped: the real traces are not here") };
     let mut compared = 0;
-    for (path, values) in all {
-        let rows: BTreeMap<String, (u64, f64)> = breakdown(&path, "event,file", &[])
-            .rows
-            .iter()
-            .map(|row| (row.values.join("|"), (row.sums.count, row.sums.total.micros())))
-            .collect();
+    for Seen { path, values, by_file, .. } in all {
+        let rows: BTreeMap<String, (u64, f64)> =
+            by_file.rows.iter().map(|row| (row.values.join("|"), (row.sums.count, row.sums.total.micros()))).collect();
         for (key, file) in values["io_by_file"].as_object().into_iter().flatten() {
             let theirs = (file["n"].as_u64().expect("n"), file["us"].as_f64().expect("us"));
             assert_eq!(rows.get(key), Some(&theirs), "{}: {key}", path.display());
@@ -63,14 +75,11 @@ fn reads_by_file_are_those_of_the_script() {
 
 #[test]
 fn the_slowest_blocks_are_those_of_the_script() {
-    let Some(all) = expected() else { return println!("skipped: the real traces are not here") };
+    let Some(all) = seen() else { return println!("skipped: the real traces are not here") };
     let mut compared = 0;
-    for (path, values) in all {
-        let rows: BTreeMap<String, (u64, f64)> = breakdown(&path, "event,block", &[])
-            .rows
-            .iter()
-            .map(|row| (row.values.join("|"), (row.sums.count, row.sums.total.micros())))
-            .collect();
+    for Seen { path, values, by_block, .. } in all {
+        let rows: BTreeMap<String, (u64, f64)> =
+            by_block.rows.iter().map(|row| (row.values.join("|"), (row.sums.count, row.sums.total.micros()))).collect();
         for hot in values["hot_blocks_top10"].as_array().into_iter().flatten() {
             let key = format!("{}|{}:{}", hot["event"].as_str().expect("event"), hot["file"], hot["block"]);
             let theirs = (hot["n"].as_u64().expect("n"), hot["us"].as_f64().expect("us"));
@@ -83,9 +92,9 @@ fn the_slowest_blocks_are_those_of_the_script() {
 
 #[test]
 fn everything_by_event_is_the_cpu_and_the_waits_of_the_trace() {
-    let Some(all) = expected() else { return println!("skipped: the real traces are not here") };
-    for (path, values) in all {
-        let rows = breakdown(&path, "event", &[]).rows;
+    let Some(all) = seen() else { return println!("skipped: the real traces are not here") };
+    for Seen { path, values, by_event, .. } in all {
+        let rows = &by_event.rows;
         let total = |event: &str| {
             rows.iter()
                 .find(|row| row.values == [event])

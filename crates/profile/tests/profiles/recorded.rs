@@ -148,11 +148,14 @@ fn heard(folder: &Path, period: &str, instruments: &mut Instruments) -> Ingested
 }
 
 fn heard_of(folders: &[PathBuf], period: &str, instruments: &mut Instruments) -> Ingested {
+    heard_of_chosen(Chosen::of(folders), period, instruments)
+}
+
+fn heard_of_chosen(chosen: Chosen, period: &str, instruments: &mut Instruments) -> Ingested {
     let period = if period.is_empty() { Period::default() } else { period.parse().unwrap() };
     let source =
         SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped, period };
     let settings = IngestSettings { think_time: THINK_TIME, source };
-    let chosen = Chosen::of(folders);
     assert_eq!(chosen.row.noun, "a recording");
     ingest(chosen, &settings, instruments, &mut |_, _| ControlFlow::Continue(()))
 }
@@ -651,6 +654,20 @@ fn no_time_is_divided_by_what_the_server_counted_where_a_whole_segment_has_no_co
 }
 
 #[test]
+fn a_statement_of_an_hour_of_a_session_that_memory_shows_and_the_server_does_not_is_no_unaccounted_time() {
+    let refused = |hidden: u64| {
+        let folder = tempfile::tempdir().unwrap();
+        let segment = sums_doing(BEGIN, subject(), None).take(BEGIN + 3 * SECOND).unwrap();
+        write(folder.path(), [Segment { account: Some(3_600_000_000_000), hidden, ..segment }]);
+        let mut read = recorded(folder.path(), "");
+        let selection = Selection { order: Order::ResponseTime, top: 10, statement: None, hides_texts: false };
+        let found = outcome(&mut read, &Instruments::default(), &selection).findings;
+        said(&found, "no-db-time").iter().any(|one| one.contains("sessions that may not be seen"))
+    };
+    assert_eq!([0, 1].map(refused), [false, true]);
+}
+
+#[test]
 fn a_time_that_begins_or_ends_among_segments_with_one_answer_has_no_account_and_no_executions() {
     let folder = tempfile::tempdir().unwrap();
     // The server answered for the second and the third segment together.
@@ -728,6 +745,67 @@ fn a_recorder_that_was_started_anew_with_another_rate_is_not_said_to_have_missed
     let level = said(&findings, "sampled-level")[0];
     assert!(level.contains("samples of the server's shared memory and of pg_stat_activity, 875 a second"), "{level}");
     assert!(said(&findings, "sampling-rate-not-reached").is_empty(), "{findings:?}");
+}
+
+#[test]
+fn a_segment_that_its_recorder_removes_while_the_folder_is_read_is_no_failure() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = write_from(parent.path(), "shop", &[0, 3], "postgres://shop");
+    let oldest = recording::segments(&folder).unwrap()[0].0.to_string();
+    let chosen = Chosen::of(std::slice::from_ref(&folder));
+    fs::remove_file(folder.join(&oldest)).unwrap();
+    let read = heard_of_chosen(chosen, "", &mut Instruments::default());
+    assert!(read.files.len() == 1 && read.problems.is_empty(), "{:?}", read.problems);
+    // One that is named and was never there is another matter.
+    let read = heard_of(&[folder.join(&oldest), folder], "", &mut Instruments::default());
+    assert!(read.files.len() == 1 && read.problems.len() == 1, "{:?}", read.problems);
+}
+
+#[test]
+fn a_time_that_begins_or_ends_where_nothing_was_recorded_is_not_taken_for_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sums = sums_of("IO:DataFileRead");
+    let before = sums.lose(BEGIN + 13 * SECOND, Ticks::from_micros(10 * SECOND), "the server was away");
+    for look in 1..=3_000 {
+        assert!(sums.look(BEGIN + 13 * SECOND + look * 1_000, Ticks::from_micros(1_000), &[]).is_none());
+    }
+    write(folder.path(), before.into_iter().chain(sums.take(BEGIN + 16 * SECOND)));
+    let told = |period: &str| {
+        let read = recorded(folder.path(), period);
+        said(&read.findings, "server-went-away").into_iter().map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(told("10:15:01..10:15:03"), Vec::<String>::new(), "all of it is there");
+    let [ahead, behind] = <[String; 2]>::try_from(told("10:15:05..10:15:30")).unwrap();
+    assert!(ahead.starts_with("There are no samples of 8.00 s: the server was away."), "{ahead}");
+    assert!(behind.contains("14.0 s: the last part of the time asked for was not recorded."), "{behind}");
+    let early = told("10:14:50..10:15:03");
+    assert!(early.len() == 1 && early[0].contains("10.0 s: the first part of the time asked for was"), "{early:?}");
+    // The limits of the recorder have removed what came before the server was away.
+    let oldest = recording::segments(folder.path()).unwrap()[0].0.to_string();
+    fs::remove_file(folder.path().join(oldest)).unwrap();
+    let removed = told("10:14:50..10:15:16");
+    assert!(removed.len() == 1 && removed[0].contains("23.0 s: the first part of the time"), "{removed:?}");
+}
+
+#[test]
+fn a_server_that_was_upgraded_is_not_said_to_have_had_its_last_version_all_the_time() {
+    let level = |versions: [&str; 2]| {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |(seconds, version): (i64, &str)| {
+            let begin = BEGIN + seconds * SECOND;
+            let mut subject = subject();
+            subject.extend([("version".to_string(), version.into())]);
+            sums_at(begin, subject, "IO:DataFileRead").take(begin + 3 * SECOND).unwrap()
+        };
+        write(folder.path(), [(0, versions[0]), (3, versions[1])].map(of));
+        let mut read = recorded(folder.path(), "");
+        let selection = Selection { order: Order::ResponseTime, top: 10, statement: None, hides_texts: false };
+        let found = outcome(&mut read, &Instruments::default(), &selection).findings;
+        said(&found, "sampled-level")[0].to_string()
+    };
+    let upgraded = level(["17.4", "18.1"]);
+    assert!(upgraded.contains("of several versions: 17.4, then 18.1."), "{upgraded}");
+    assert!(!level(["18.1"; 2]).contains("several versions"));
 }
 
 /// The cost in the profile of a folder that has this segment alone.

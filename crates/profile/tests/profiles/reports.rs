@@ -39,8 +39,8 @@ fn text(path: &Path) -> String {
 }
 
 /// In the trace's own unit, as the others count.
-fn profile(trace: &Path) -> Profile {
-    crate::support::profile_in(Unit::Microsecond, &[&crate::support::read(trace)])
+fn profile(trace: &Path) -> &'static Profile {
+    crate::support::real_profile(trace)
 }
 
 /// Calls whose name starts with one of these, recursive or not.
@@ -79,7 +79,7 @@ fn call_totals_by_recursion_are_those_of_tkprof() {
                     .skip(1)
                     .map(|value| value.parse().expect("as the report or the values have it"))
                     .collect();
-                let ours = sums(&profile, names, is_recursive);
+                let ours = sums(profile, names, is_recursive);
                 let context = format!("{} {heading} {line} {ours:?}", trace.display());
                 assert_eq!(ours.calls as f64, theirs[0], "{context}");
                 // The rest of a hundredth is cut off, for each statement alone.
@@ -174,7 +174,7 @@ fn durations_and_waits_are_those_of_tvdxtat_and_its_cpu_lacks_what_is_known() {
         assert!((known + 2..=known + 3).contains(&rows.len()), "{file}: no row but waits, CPU, the rest and the total");
         assert!(close(profile.whole.interval.micros() / 1e6, find("Total").seconds), "{file}");
         // A recursive CLOSE is part of its parent, and that is not left out.
-        let closing = sums(&profile, &["CLOSE"], false).own.cpu.unwrap_or_default();
+        let closing = sums(profile, &["CLOSE"], false).own.cpu.unwrap_or_default();
         let cpu = (profile.whole.cpu - closing).micros() / 1e6;
         if !close(cpu, find("CPU").seconds) {
             with_less_cpu.push((file.to_string(), cpu, find("CPU").seconds, profile.whole.orphans));

@@ -1,8 +1,10 @@
 //! What the tests of the accounting share: traces read from start to end, and the place of the real ones.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use profile::event::{TimeScale, Unit};
 use profile::input::{self, Given};
@@ -50,6 +52,17 @@ pub(crate) fn profile(files: &[&[u8]]) -> Profile {
 /// The profile of some files whose unit is given.
 pub(crate) fn profile_in(unit: Unit, files: &[&[u8]]) -> Profile {
     account(files, |_| TimeScale::given(unit))
+}
+
+/// The profile of a real trace whose unit is the microsecond. It is made once for all tests that ask for it: that takes
+/// longer than what they do with it.
+pub(crate) fn real_profile(trace: &Path) -> &'static Profile {
+    static MADE: Mutex<BTreeMap<PathBuf, &'static OnceLock<Profile>>> = Mutex::new(BTreeMap::new());
+    let made: &'static OnceLock<Profile> = {
+        let mut all = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(trace.into()).or_insert_with(|| &*Box::leak(Box::new(OnceLock::new())))
+    };
+    made.get_or_init(|| profile_in(Unit::Microsecond, &[&read(trace)]))
 }
 
 /// The profile of a file that is read in parts of about this size by two workers.

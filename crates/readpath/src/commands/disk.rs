@@ -8,11 +8,11 @@ use clap::builder::BoolishValueParser;
 use clap::{ArgGroup, ArgMatches, Args, Command};
 use experiments::disk::{self, DURATION, DURATION_OF_MANY, DiskParameters, IoMethod, Order, WARM_UP_MAX, Zone};
 
-use super::measure::measure;
+use super::measure::{measure, refuse_ahead};
 use super::subjects::refuse_databases;
 use super::unused::{refuse_unread, refuse_unused};
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, Purpose, arguments, fresh_seed};
+use crate::options::{CommandRow, Context, arguments, fresh_seed};
 use crate::words::word;
 
 /// The row of the table of commands.
@@ -116,10 +116,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         ("pattern", !parameters.seek_distances, "--seek-distances sets the order of the reads"),
     ];
     refuse_unused(matches, &of_view)?;
-    if context.purpose == Purpose::Check {
-        // The run itself refuses them too, but behind others of its job file.
-        disk::check_paths(&parameters).map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    }
+    refuse_ahead(context, || disk::check_paths(&parameters))?;
     measure(context, COMMAND.name, |journal, machine| disk::run(&parameters, machine, journal))
 }
 

@@ -9,7 +9,7 @@ use clap::builder::BoolishValueParser;
 use clap::{ArgMatches, Args, Command};
 use experiments::ladder::{self, CACHED_PART, FILE, LadderParameters};
 
-use super::measure::measure;
+use super::measure::{measure, refuse_ahead};
 use super::subjects::refuse_databases;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
@@ -56,6 +56,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     refuse_databases(COMMAND.name, &arguments.on)?;
     let parameters = arguments.parameters(|given| test_dir(given, context))?;
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    refuse_ahead(context, || ladder::check_device(&parameters))?;
     measure(context, COMMAND.name, |journal, machine| ladder::run(&parameters, machine, journal))
 }
 

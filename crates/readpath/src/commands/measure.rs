@@ -48,6 +48,18 @@ pub(super) fn measure(
     finish(context, journal, outcome.map_err(|error| error.to_string()), &signals)
 }
 
+/// Of a run that is only checked, refuses what it would refuse before it measures: there that comes behind the other
+/// runs of its job file.
+pub(super) fn refuse_ahead(
+    context: &Context,
+    check: impl FnOnce() -> Result<(), ExperimentError>,
+) -> Result<(), Failure> {
+    match context.purpose {
+        Purpose::Run => Ok(()),
+        Purpose::Check => check().map_err(|error| Failure::new(Exit::WrongCommandLine, error)),
+    }
+}
+
 /// Examines something that is already there, such as a trace: makes the run, keeps it, prints it and gives the exit
 /// code. This machine has no part in what comes out, so nothing of it is measured or described.
 ///

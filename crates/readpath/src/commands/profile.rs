@@ -169,18 +169,18 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 
 /// Profiles a running server, or prints what would be sent to it.
 fn run_on_server(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
-    if context.purpose != Purpose::Check && arguments.running.rehearse(arguments.reading.think_time(), context)? {
+    if context.purpose == Purpose::Check {
+        return arguments.running.known(context).map(|_| Exit::Done);
+    }
+    if arguments.running.rehearse(arguments.reading.think_time(), context)? {
         return Ok(Exit::Done);
     }
-    let mut of_load = None;
+    let mut ending = running::Ending::default();
     let exit = examine(context, COMMAND.name, |journal, stop| {
-        of_load = running::profile(arguments, context, journal, stop)?;
+        ending = running::profile(arguments, context, journal, stop)?;
         Ok(())
     })?;
-    Ok(match of_load {
-        Some(code) if exit == Exit::Done => Exit::OfCommand { code },
-        _ => exit,
-    })
+    Ok(ending.exit(exit))
 }
 
 impl Arguments {

@@ -168,6 +168,7 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
     if let Some((asked, taken)) = watch.rate_cut() {
         output::warn(&format!("--rate {asked} is not followed: at most {taken} queries a second are sent"));
     }
+    let (mut opened, mut refused_from) = (Instant::now(), None);
     loop {
         watch.run(WATCH, &mut |_| {
             tell(&news);
@@ -179,9 +180,11 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
         if watch.has_ended() {
             let (listener, reason) = watch.release();
             let (Some(listener), reason) = (listener, reason.unwrap_or_default()) else { break };
-            match open_again((arguments, address), listener, &reason, &signals) {
+            let since = refused_since(refused_from, opened);
+            refused_from = Some(since);
+            match open_again((arguments, address), listener, (&reason, since), &signals) {
                 Some(again) => {
-                    watch = again;
+                    (watch, opened) = (again, Instant::now());
                     tell_meanwhile(&mut watch, &news);
                 }
                 None => return finish(arguments, &news),
@@ -198,32 +201,54 @@ fn open(arguments: &Arguments, address: &Address, signals: &Signals) -> Result<W
     Watch::open(address, settings, Instruments::default(), signals.stop().share())
 }
 
-/// Opens another watch for a listener when the server lets us; `None` where a signal comes before.
+/// Since when the server has refused to be watched: one that took our session and ended the watch soon after has
+/// refused since `before`.
+fn refused_since(before: Option<Instant>, opened: Instant) -> Instant {
+    before.filter(|_| opened.elapsed() < AGAIN_MAX).unwrap_or_else(Instant::now)
+}
+
+/// Opens another watch for a listener when the server lets us, which it has refused since then; `None` where a signal
+/// comes before.
 fn open_again(
     (arguments, address): (&Arguments, &Address),
     mut listener: Box<dyn Listener>,
-    reason: &str,
+    (reason, since): (&str, Instant),
     signals: &Signals,
 ) -> Option<Watch> {
     let left = Instant::now();
     listener.away();
-    output::complain(&format!("the server is not recorded: {}. It is tried again.", reason.trim_end_matches('.')));
+    let mut said = reason.trim_end_matches('.').to_string();
+    output::complain(&format!("the server is not recorded: {said}. It is tried again."));
     loop {
-        let (tried, pause) = (Instant::now(), again_after(left.elapsed()));
+        let (tried, pause) = (Instant::now(), again_after(since.elapsed()));
         while tried.elapsed() < pause {
             if signals.received().is_some() {
                 return None;
             }
             thread::sleep(NAP);
         }
-        if let Ok(mut watch) = open(arguments, address, signals) {
-            let lost = u64::try_from(left.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            listener.back();
-            listener.lose(Ticks::from_nanos(lost), reason.trim_end_matches('.'));
-            watch.tell(listener);
-            return Some(watch);
+        match open(arguments, address, signals) {
+            Ok(mut watch) => {
+                let lost = u64::try_from(left.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                listener.back();
+                listener.lose(Ticks::from_nanos(lost), reason.trim_end_matches('.'));
+                watch.tell(listener);
+                return Some(watch);
+            }
+            // A signal ends the next pause.
+            Err(error) if error.is_stop() => {}
+            Err(error) => why_still(&error, &mut said).iter().for_each(|sentence| output::complain(sentence)),
         }
     }
+}
+
+/// Why a server is still not recorded, where that is not what was said last.
+fn why_still(error: &ServerError, said: &mut String) -> Option<String> {
+    let reason = error.without_options().trim_end_matches('.').to_string();
+    (*said != reason).then(|| {
+        said.clone_from(&reason);
+        format!("the server is still not recorded: {reason}. It is tried again.")
+    })
 }
 
 /// How long a server is left alone that has not let us watch it for so long.
@@ -300,6 +325,25 @@ mod tests {
     fn a_server_that_goes_on_to_refuse_is_asked_less_and_less_often() {
         let after = [0, 19, 60, 86_400].map(|seconds| again_after(Duration::from_secs(seconds)));
         assert_eq!(after, [2, 2, 6, 30].map(Duration::from_secs));
+    }
+
+    #[test]
+    fn a_server_that_is_refused_for_another_reason_by_now_is_not_left_with_the_first_one_in_the_log() {
+        let mut said = "permission denied".to_string();
+        let is_said = ["no route", "no route", "the password is wrong", "no route"].map(|reason| {
+            let error = ServerError::Unreachable { server: "h:5432".into(), reason: reason.into() };
+            why_still(&error, &mut said).is_some_and(|sentence| sentence.contains(reason))
+        });
+        assert_eq!(is_said, [true, false, true, true]);
+    }
+
+    #[test]
+    fn a_server_that_takes_each_session_and_refuses_what_it_asks_is_asked_less_and_less_often_too() {
+        let ago = |time: Duration| Instant::now().checked_sub(time).unwrap();
+        let (soon, before) = (Duration::from_secs(6), ago(2 * AGAIN_MAX));
+        assert_eq!(refused_since(Some(before), ago(soon)), before);
+        assert!(refused_since(Some(before), ago(AGAIN_MAX)) > before, "it was recorded for a while");
+        assert!(refused_since(None, ago(soon)) > before);
     }
 
     #[test]

@@ -177,8 +177,8 @@ fn all(context: &Context) -> Result<(Vec<Run>, Vec<Failure>), Failure> {
     let mut failures: Vec<Failure> = listing.unreadable.iter().map(unread).collect();
     let mut runs = Vec::new();
     for summary in listing.runs.iter().rev() {
-        match store.load(&summary.id) {
-            Ok(run) => runs.push(run),
+        match store.load_listed(&summary.id) {
+            Ok(run) => runs.extend(run),
             // The store listed it: what is wrong with it is no mistake of the command line.
             Err(error) => failures.push(Failure::new(Exit::NotKept, error)),
         }

@@ -6,7 +6,7 @@ use ::measure::Size;
 use clap::{Arg, ArgMatches, Args, Command};
 use experiments::roundtrip::{self, RoundtripParameters, SubjectTripParameters};
 
-use super::measure::measure;
+use super::measure::{measure, refuse_ahead};
 use super::subjects::{SubjectArguments, measure_on, refuse_databases, servers};
 use super::unused::refuse_unread;
 use crate::exit::{Exit, Failure};
@@ -78,6 +78,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     }
     refuse_databases(COMMAND.name, &parameters.paths)?;
     refuse_unread(matches, &parameters.paths)?;
+    refuse_ahead(context, || roundtrip::check_paths(&parameters))?;
     measure(context, COMMAND.name, |journal, machine| roundtrip::run(&parameters, machine, journal))
 }
 

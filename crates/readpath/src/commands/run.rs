@@ -125,8 +125,7 @@ fn refuse_unknown(jobs: &[String], arguments: &Arguments) -> Result<(), Failure>
 fn listed(runs: &[PlannedRun]) -> String {
     let line = |run: &PlannedRun| {
         let words: Vec<String> = run.words().unwrap_or_default().iter().map(|word| without_password(word)).collect();
-        // A control character in a name from a file ends no comment and hides no line of a terminal.
-        format!("readpath {}  # {}\n", of_shell(&words), run.name.replace(char::is_control, "?"))
+        format!("readpath {}  # {}\n", of_shell(&words), run.name)
     };
     runs.iter().map(line).collect()
 }

@@ -4,7 +4,7 @@ use ::measure::store::Removed;
 use clap::{ArgMatches, Args, Command};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
-use report::Shown;
+use report::{Media, Shown};
 
 use super::clean::size;
 use super::named::say_passed;
@@ -74,6 +74,10 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     }
     let listing = context.store_to_read()?.list()?;
     output::print_result(Shown::Runs(&listing), context)?;
+    // A page and a document name them; a row has no place for one.
+    for file in listing.unreadable.iter().filter(|_| context.globals.format.media == Media::Rows) {
+        output::complain(&format!("{} is not read: {}.", file.path.display(), file.reason));
+    }
     Ok(Exit::Done)
 }
 

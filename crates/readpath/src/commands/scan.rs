@@ -10,6 +10,7 @@ use experiments::scan::{self, CountedChild, ScanParameters};
 use subjects::access_paths::{AccessPath, Asked, Level};
 use subjects::{Environment, Place, Places};
 
+use super::measure::refuse_ahead;
 use super::subjects::{EngineBeside, SubjectArguments, measure_on};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
@@ -112,6 +113,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
             ("valgrind_limit", simulates, nothing_simulated),
         ],
     )?;
+    refuse_ahead(context, || scan::check_subjects(&parameters))?;
     let child = if is_counted { Some(child(&parameters, limit)?) } else { None };
     measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
         let child = child.as_ref().filter(|_| !environment.is_dry_run());

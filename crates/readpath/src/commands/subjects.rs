@@ -17,7 +17,7 @@ use subjects::places::without_password;
 use subjects::subject::ENGINE;
 use subjects::{Environment, Forecast, Place, Places, Recorder};
 
-use super::measure::measure;
+use super::measure::{measure, refuse_ahead};
 use super::unused::refuse_unused;
 use crate::announcement::{Rehearsed, paragraph, screen};
 use crate::exit::{Exit, Failure};
@@ -291,6 +291,7 @@ pub(super) fn measure_on(
     mut procedure: impl FnMut(&Places, &Environment, &Machine, &mut dyn Journal) -> Result<(), ExperimentError>,
 ) -> Result<Exit, Failure> {
     refuse_incomplete(places, context)?;
+    refuse_ahead(context, || Ok(places.iter().try_for_each(Place::check_files)?))?;
     let environment = subjects.environment(context);
     if subjects.dry_run {
         let script = dry_run(&mut procedure, places, &environment, &Machine::observe(Stop::default()));

@@ -11,7 +11,7 @@ use super::experiment::{Experiment, LISTED, Parameter};
 use super::problem::{Place, Problem};
 use super::set::Set;
 use super::sheet::{self, EXPERIMENT, Entry, Job, Sheet};
-use super::spelling::{meant, shortened};
+use super::spelling::{meant, on_one_line, shortened};
 use super::value::Value;
 use super::words;
 
@@ -311,8 +311,9 @@ fn run(
         })
         .collect();
     chosen.reverse();
-    let varied: Vec<String> =
-        chosen.iter().map(|(_, entry)| format!("{}={}", entry.key, shortened(&entry.value.shown().plain()))).collect();
+    // A control character of a value ends no line that names the run, and hides none of a terminal.
+    let word = |value: &Value| on_one_line(&shortened(&value.shown().plain()));
+    let varied: Vec<String> = chosen.iter().map(|(_, entry)| format!("{}={}", entry.key, word(&entry.value))).collect();
     let name = if varied.is_empty() { job.name.clone() } else { format!("{}/{}", job.name, varied.join(",")) };
     let mut settings = [fixed, &chosen].concat();
     sorting::by_key(&mut settings, |(parameter, _)| {

@@ -172,6 +172,13 @@ fn a_job_that_makes_one_run_too_many_is_not_blamed_for_a_matrix() {
 }
 
 #[test]
+fn a_value_of_several_lines_adds_no_line_to_what_names_the_run() {
+    let text = "[profile]\n[profile.matrix]\nfiles = [\"a\\n b.trc\", 'c.trc']\n";
+    let names: Vec<String> = plan(text, &[], &[], &known()).runs.into_iter().map(|run| run.name).collect();
+    assert_eq!(names, ["profile/files=a\\n b.trc", "profile/files=c.trc"]);
+}
+
+#[test]
 fn every_parameter_of_every_experiment_can_be_set_in_a_job_file() {
     for experiment in known() {
         for parameter in &experiment.parameters {

@@ -410,6 +410,8 @@ fn a_corrupt_file_in_the_store_is_named_and_hides_nothing() {
     fs::write(user.store().join("corrupt.json"), "{\"schema\": \"readpath.run/1\"").unwrap();
     let list = user.ok("runs");
     assert!(list.contains("null") && list.contains("warning:"), "{list}");
+    let rows = user.run("runs --format csv");
+    assert!(complaint(&rows).contains("corrupt.json is not read: it is not whole JSON"), "{}", complaint(&rows));
     assert_eq!(kept(&user).len(), 1);
     assert!(user.ok("show last").contains("clock_read"));
     let passed_over = "corrupt.json is not read, and `last` does not count it: it is not whole JSON";

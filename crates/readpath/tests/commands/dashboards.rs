@@ -64,9 +64,21 @@ pub(crate) fn sql(panel: &Value) -> &str {
     panel["targets"][0]["rawSql"].as_str().unwrap()
 }
 
-/// SQL with what Grafana puts into it: any time, steps of a second, and all values of the variables.
-fn expanded(sql: &str, dashboard: &Value, trial: &Trial) -> String {
-    let mut text = sql.replace("$__interval_ms", "1000");
+/// What is chosen in Grafana: a time range, and how far apart the points of its width are.
+#[derive(Clone, Copy)]
+struct Shown {
+    from: &'static str,
+    to: &'static str,
+    step_ms: u32,
+}
+
+/// All that there is, second by second.
+const ALL: Shown = Shown { from: "2000-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z", step_ms: 1000 };
+
+/// SQL with what Grafana puts into it: the time range, the step, and all values of the variables.
+fn expanded(sql: &str, dashboard: &Value, trial: &Trial, Shown { from, to, step_ms }: Shown) -> String {
+    let mut text = sql.replace("$__interval_ms", &step_ms.to_string());
+    text = text.replace("$__timeFrom()", &format!("'{from}'")).replace("$__timeTo()", &format!("'{to}'"));
     for variable in dashboard["templating"]["list"].as_array().unwrap().iter().filter(|one| one["type"] == "query") {
         let all = format!(
             "SELECT string_agg(quote_literal(one::text), ', ') FROM ({}) AS v (one)",
@@ -76,7 +88,7 @@ fn expanded(sql: &str, dashboard: &Value, trial: &Trial) -> String {
     }
     while let Some(at) = text.find("$__timeFilter(") {
         let (column, rest) = text[at..].split_once('(').unwrap().1.split_once(')').unwrap();
-        text = format!("{}{column} BETWEEN '2000-01-01T00:00:00Z' AND '2100-01-01T00:00:00Z'{rest}", &text[..at]);
+        text = format!("{}{column} BETWEEN '{from}' AND '{to}'{rest}", &text[..at]);
     }
     assert!(!text.contains('$'), "{text}");
     text
@@ -84,9 +96,28 @@ fn expanded(sql: &str, dashboard: &Value, trial: &Trial) -> String {
 
 /// The rows that a panel's SQL gives.
 fn rows(panel: &Value, dashboard: &Value, trial: &Trial) -> Vec<Map<String, Value>> {
-    let text = expanded(sql(panel), dashboard, trial);
+    rows_of(panel, dashboard, trial, ALL)
+}
+
+/// Those of what is shown.
+fn rows_of(panel: &Value, dashboard: &Value, trial: &Trial, shown: Shown) -> Vec<Map<String, Value>> {
+    let text = expanded(sql(panel), dashboard, trial, shown);
     let all = trial.value(&format!("SELECT coalesce(json_agg(panel), '[]') FROM ({text}) AS panel"));
     serde_json::from_str(&all).unwrap()
+}
+
+/// What a column of the panel of this title has, in the order of the rows.
+fn column(title: &str, name: &str, dashboard: &Value, trial: &Trial, shown: Shown) -> Vec<Value> {
+    let panel = panels(dashboard).find(|panel| panel["title"] == title).unwrap();
+    rows_of(panel, dashboard, trial, shown).iter().map(|row| row[name].clone()).collect()
+}
+
+/// A server with the empty tables of a script.
+fn with_tables_of(script: &str) -> Option<Trial> {
+    let trial = Trial::start(&[])?;
+    let text = fs::read_to_string(Path::new(FOLDER).join(script)).unwrap();
+    trial.run(&text[text.find("CREATE TABLE").unwrap()..text.find("TRUNCATE").unwrap()]);
+    Some(trial)
 }
 
 /// Each panel has rows, and in them the columns that it names.
@@ -254,6 +285,102 @@ fn panels_of_reads_show_what_the_kernel_said_while_it_was_recorded() {
     let relations = panels(&dashboard).find(|panel| panel["title"] == "Reads by relation").unwrap();
     let rows = rows(relations, &dashboard, &trial);
     assert!(rows.iter().any(|row| row["relation"].as_str().unwrap().ends_with("large")), "{rows:?}");
+}
+
+/// Ten minutes in which a session waits for a lock and a process writes, in rows of a minute, and in which the device
+/// answers 100 reads a second, in rows of ten seconds.
+const RECORDING: &str = "\
+INSERT INTO readpath_recording (record, moment, looks, time_ns)
+    SELECT 'looks', timestamptz '2026-11-23T10:00:00Z' + n * interval '1 second', 100, 1000000000
+    FROM generate_series(0, 599) AS n;
+INSERT INTO readpath_recording
+    (record, moment, seconds, looks, time_ns, queued_ns, state, event, statement_id, pid, process, database)
+    SELECT 'sample', timestamptz '2026-11-23T10:00:00Z' + n * interval '1 minute', 60, 6000, 60000000000, 0, 'active',
+           event, '7', pid, process, 'shop'
+    FROM generate_series(0, 9) AS n,
+         (VALUES ('Lock:relation', 7, 'client backend'),
+                 ('IO:DataFileWrite', 9, 'checkpointer')) AS p (event, pid, process);
+INSERT INTO readpath_recording (record, moment, pid, blocker)
+    VALUES ('blocked', '2026-11-23T10:00:30Z', 7, 8);
+INSERT INTO readpath_recording (record, moment, seconds, tier, calls, read_time_ns)
+    SELECT 'read', timestamptz '2026-11-23T10:00:00Z' + n * interval '10 seconds', 10, 'device', 1000, 1000000
+    FROM generate_series(0, 59) AS n";
+
+#[test]
+fn what_began_before_the_time_that_is_shown_is_in_it_with_the_part_that_lies_in_it() {
+    let Some(trial) = with_tables_of("recordings.sql") else { return };
+    trial.run(RECORDING);
+    let dashboard = dashboard("recordings.json");
+    let shown = Shown { from: "2026-11-23T10:00:20Z", to: "2026-11-23T10:00:50Z", step_ms: 1000 };
+    let of = |title, name| column(title, name, &dashboard, &trial, shown);
+    let (half_a_minute, second) = (30_000_000_000_i64, 1_000_000_000_i64);
+    for (title, name) in
+        [("Events", "time"), ("Sessions", "at work"), ("Statements", "time"), ("Background processes", "I/O")]
+    {
+        assert_eq!(of(title, name), [half_a_minute], "{title}");
+    }
+    assert_eq!(of("Events", "samples"), [3000]);
+    assert_eq!(of("Who waited for whose lock", "waited"), [second]);
+    for title in ["Sessions at work on average, by what they did", "The ten largest events"] {
+        let at_work: Vec<f64> = of(title, "value").iter().map(|value| value.as_f64().unwrap()).collect();
+        assert_eq!(at_work, [1.0; 31], "{title}");
+    }
+}
+
+#[test]
+fn a_steady_rate_has_no_steps_and_no_edges() {
+    let Some(trial) = with_tables_of("recordings.sql") else { return };
+    trial.run(RECORDING);
+    let dashboard = dashboard("recordings.json");
+    let steady = [("Reads a second by the tier that answered", 100.0), ("How much of the time was sampled", 1.0)];
+    for (title, steady) in steady {
+        for step_ms in [15_000, 60_000] {
+            let shown = Shown { from: "2026-11-23T10:01:25Z", to: "2026-11-23T10:08:35Z", step_ms };
+            let values = column(title, "value", &dashboard, &trial, shown);
+            let differs = |value: &Value| (value.as_f64().unwrap() - steady).abs() > 1e-9;
+            assert!(values.len() > 5 && !values.iter().any(differs), "{title}, {step_ms} ms: {values:?}");
+        }
+    }
+}
+
+#[test]
+fn a_wait_of_a_power_of_two_lies_above_it() {
+    let Some(trial) = with_tables_of("events.sql") else { return };
+    trial.run(
+        "INSERT INTO readpath_sessions (session_number, session, interval_ns) VALUES (0, '7.1', 1); \
+         INSERT INTO readpath_waits (session, event, class, elapsed_ns) \
+         SELECT '7.1', 'db file sequential read', 'disk', ns FROM unnest(ARRAY[999, 1000, 7999, 8000]) AS ns",
+    );
+    let times = column("How long single waits took", "time", &dashboard("events.json"), &trial, ALL);
+    assert_eq!(times, ["under 1 µs", "under 2 µs", "under 8 µs", "under 16 µs"]);
+}
+
+#[test]
+fn reads_from_the_page_cache_and_those_at_a_given_rate_are_not_taken_for_the_devices() {
+    let Some(trial) = with_tables_of("rows.sql") else { return };
+    let run = |minute: u32, iops: u32, (depth, workers, method): (u32, u32, &str), direct: &str, rate: &str| {
+        trial.run(&format!(
+            "INSERT INTO readpath_rows (run, experiment, started, device, case_number, parameters, depth, block_size, \
+             pattern, io_method, direct, workers, metric, unit, value) VALUES ('{minute}', 'disk', \
+             '2026-11-23T10:{minute:02}:00Z', 'vda', 1, '{{\"path\": \"a.dat\"{rate}}}', {depth}, 8192, 'random', \
+             '{method}', {direct}, {workers}, 'iops', 'per_second', {iops})"
+        ));
+    };
+    run(0, 9_000, (4, 1, "io_uring"), "true", "");
+    run(1, 900_000, (4, 1, "io_uring"), "false", "");
+    run(2, 500, (4, 1, "io_uring"), "true", ", \"rate\": 500.0");
+    run(3, 4_000, (1, 1, "sync"), "true", "");
+    run(4, 8_000, (4, 1, "threads"), "true", "");
+    run(5, 15_000, (1, 8, "sync"), "true", "");
+    run(6, 100, (2, 1, "model"), "NULL", "");
+    let dashboard = dashboard("runs.json");
+    let of = |title, name| column(title, name, &dashboard, &trial, ALL);
+    let names = |title, name| -> BTreeSet<String> { of(title, name).iter().map(Value::to_string).collect() };
+    let bars = of("Reads a second by depth (disk)", "value");
+    assert_eq!(bars.iter().map(|value| value.as_f64().unwrap()).sum::<f64>(), 936_100.0, "{bars:?}");
+    let series = names("Reads a second by depth (disk)", "series");
+    assert_eq!(series.len(), 3, "each depth of a worker is read by the method that suits it: {series:?}");
+    assert_eq!(names("Reads a second over time (disk)", "metric").len(), 7);
 }
 
 #[test]

@@ -331,6 +331,8 @@ fn the_command_line_names_jobs_and_sets_parameters_of_all_or_of_one() {
 fn a_file_or_folder_that_a_later_run_would_lack_is_named_before_the_first_one_is_made() {
     let user = User::new();
     user.file("tiny", &[7; 5000]);
+    user.file("large", &vec![7_u8; 4 << 20]);
+    user.file("empty", b"");
     for (text, line, words) in [
         ("[profile]\nfiles = 'k/*.trx'\n", 2, ["'files' names what cannot be read", "no file matches k/*.trx"]),
         ("[disk]\npaths = 'tiny'\nbuffered = true\n", 1, ["blocks of 8 KiB do not fit into", "tiny, which holds"]),
@@ -338,6 +340,23 @@ fn a_file_or_folder_that_a_later_run_would_lack_is_named_before_the_first_one_is
             "[disk]\npaths = 'tiny'\nbuffered = true\nblock-size = '1KiB'\noffset = '1MiB'\n",
             5,
             ["tiny holds", "are not in it"],
+        ),
+        ("[roundtrip]\npaths = 'tiny'\n", 1, ["tiny is too small: a round trip reads", "and needs 3 MiB"]),
+        ("[roundtrip]\npaths = ['tiny', './tiny']\n", 1, ["./tiny is tiny, which was named before", "name it once"]),
+        ("[roundtrip]\npaths = 'large'\nevict = true\n", 3, ["'evict' has no effect here", "past the page cache"]),
+        ("[ladder]\non = 'tiny'\n", 1, ["tiny holds", "too small for a ladder"]),
+        ("[disk]\npaths = ['large', 'empty']\n", 1, ["empty is empty", "that holds data"]),
+        ("[roundtrip]\npaths = '/dev/null'\n", 1, ["/dev/null is a character device", "can be measured"]),
+        ("[ladder]\non = 'empty'\n", 1, ["empty is empty", "that holds data"]),
+        ("[lio]\non = 'sqlite:gone.db'\n", 2, ["sqlite:gone.db cannot be read", "No such file"]),
+        ("[join]\non = 'postgres:/nowhere'\n", 1, ["/nowhere", "no PostgreSQL server"]),
+        ("[profile]\non = 'postgres:/nowhere'\ncommand = ['true']\n", 1, ["/nowhere", "no PostgreSQL server"]),
+        ("[profile]\non = 'postgres://h/x?service=gone'\n", 1, ["cannot be completed", "the service gone"]),
+        ("[scan]\non = 'postgres:18'\nrows = 5000\n", 3, ["rows = 5000 is too few", "at least 10000"]),
+        (
+            "[calibrate]\non = 'postgres://me@h/db'\nqueries = 'tiny'\n",
+            3,
+            ["'queries' names none that can be taken: tiny", "is no text"],
         ),
         ("[ladder]\ndir = 'nodir'\n", 2, ["'dir' names no directory", "nodir: No such file"]),
         ("[ladder]\ndir = 'tiny'\n", 2, ["'dir' names no directory", "tiny: not a directory"]),
@@ -547,7 +566,7 @@ fn a_file_to_begin_with_has_every_option_and_every_default_is_taken() {
     for name in ["/data/old.dbf", "orcl_ora_4711.trc"] {
         let path = user.home.path().join(name.trim_start_matches('/'));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, [7; 1 << 16]).unwrap();
+        fs::write(path, vec![7; 4 << 20]).unwrap();
     }
     let mut wrong = Vec::new();
     for experiment in EXPERIMENTS {

@@ -88,10 +88,10 @@ fn assert_tidy(user: &User) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// A trace of many chunks, so that many workers read it.
+/// A trace of two dozen chunks, so that a dozen workers read it.
 fn traces(user: &User) -> PathBuf {
     let whole = include_str!("../traces/shop_ora_4711.trc");
-    let text = whole.repeat((24 << 20) / whole.len());
+    let text = whole.repeat((6 << 20) / whole.len());
     let path = user.home.path().join("shop_ora_1.trc");
     fs::write(&path, text).unwrap();
     path

@@ -1,7 +1,6 @@
 //! The measuring commands as a user calls them: real files, wrong words, ^C and kill at any moment.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,19 +9,14 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::user::{User, complaint, ids};
+use crate::user::{User, complaint, ids, random_data};
 use crate::waiting::{LIMIT, TRIES};
 
 /// A file of this many mebibytes of random data.
 fn file(user: &User, mebibytes: usize) -> PathBuf {
     let path = user.home.path().join("data");
-    let mut random = measure::random::SplitMix64::new(5);
-    let mut file = File::create(&path).unwrap();
-    for _ in 0..mebibytes {
-        let words: Vec<u8> = (0..1 << 17).flat_map(|_| random.next_u64().to_le_bytes()).collect();
-        file.write_all(&words).unwrap();
-    }
-    file.sync_all().unwrap();
+    fs::write(&path, random_data(5, mebibytes << 20)).unwrap();
+    File::open(&path).unwrap().sync_all().unwrap();
     path
 }
 

@@ -14,12 +14,17 @@ for cell in json.load(open(sys.argv[1]))['cells']:
         exec(compile(''.join(cell['source']), sys.argv[1], 'exec'), known)
 ";
 
-/// The rows of a ladder and of a disk by depth.
+/// The rows of a ladder, of a disk by depth, of its halves, and of reads at a rate that was asked for.
 fn user_with_rows() -> User {
     let user = User::new();
+    let disk = |more: &[&str]| {
+        user.ok(&[&["disk", "model:hdd-7200", "--count", "120", "--seed", "1", "-q"][..], more].concat());
+    };
     for depth in ["1", "4", "32"] {
-        user.ok(&["disk", "model:hdd-7200", "--count", "120", "--seed", "1", "--depth", depth, "-q"]);
+        disk(&["--depth", depth]);
     }
+    disk(&["--depth", "4", "--rate", "20"]);
+    disk(&["--depth", "4", "--zones", "outer,inner"]);
     let ladder = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/tests/runs/ladder.json");
     let mut files: Vec<String> = fs::read_dir(user.store())
         .unwrap()
@@ -58,7 +63,7 @@ fn run_with(packages: &[&str], user: &User) -> bool {
     command.env("MPLBACKEND", "agg").env("MPLCONFIGDIR", user.home.path());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{packages:?}: {}", complaint(&output));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("rows of 4 runs"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("rows of 6 runs"), "{output:?}");
     true
 }
 
@@ -72,6 +77,7 @@ fn assert_drawn(user: &User) {
         assert!(ladder.contains(&format!(">{rung}")), "{rung} is not in the chart: {ladder}");
     }
     assert!(ladder.contains("1 ns</text>") && ladder.contains("10 ns</text>"), "a log axis has its decades: {ladder}");
+    // Neither its halves nor reads at a given rate say what the disk does at a depth.
     assert_eq!(depths.matches("<circle").count(), 4, "three depths and the legend: {depths}");
     assert!(depths.contains("model:hdd-7200, random, 8 KiB"), "{depths}");
     for depth in ["1", "4", "32"] {

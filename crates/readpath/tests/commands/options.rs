@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::Instant;
 
-use crate::user::{DEBIAN, User, complaint};
+use crate::user::{DEBIAN, User, complaint, random_data};
 use crate::waiting::TRIES;
 use rusqlite::Connection;
 use table::{Run, Section, sections};
@@ -93,8 +93,7 @@ impl Place {
             // What is not on the disk yet cannot leave the page cache.
             fs::File::open(folder.path().join(name)).unwrap().sync_all().unwrap();
         };
-        let mut random = measure::random::SplitMix64::new(7);
-        let data: Vec<u8> = (0..1 << 19).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+        let data = random_data(7, 4 << 20);
         file("data", &data);
         file("alone", &data);
         file("shop.trc", include_bytes!("../traces/shop_ora_4711.trc"));
@@ -206,6 +205,11 @@ cases = 2
 /// What is run before, and the words.
 type CommandLine = (Option<String>, String);
 
+/// Whether a run has the server to itself: one at a time makes its schema in a database.
+fn takes_its_turn(words: &str) -> bool {
+    words.contains("SERVER") && !words.contains("--dry-run")
+}
+
 /// Runs the words in a home of their own, after what has to be there.
 fn outcome(place: &Place, (after, words): &CommandLine, witnesses: &[&Witness]) -> Outcome {
     let (after, words, user) = (after.as_deref(), words.as_str(), User::new());
@@ -229,9 +233,7 @@ fn outcome(place: &Place, (after, words): &CommandLine, witnesses: &[&Witness]) 
         fs::create_dir(user.home.path().join("tables")).unwrap();
         fs::write(user.home.path().join("tables/manifest.json"), "{ torn").unwrap();
     }
-    // One run at a time makes its schema in a database.
-    let is_alone = words.contains("SERVER") && !words.contains("--dry-run");
-    let _alone = is_alone.then(|| place.at_work.lock().unwrap());
+    let _alone = takes_its_turn(words).then(|| place.at_work.lock().unwrap());
     let before = witnesses.iter().map(|witness| witness.found(user.home.path())).collect();
     let start = Instant::now();
     let output = run(words);
@@ -300,14 +302,19 @@ fn every_option_has_an_effect_or_is_refused_with_the_reason() {
     let tried: Vec<(&Section, &Run)> = sections.iter().flat_map(runs).collect();
     let held = tried.iter().filter_map(|(section, run)| held_against(section, run));
     let plain: Plain = held.map(|line| (line, OnceLock::new())).collect();
-    let (next, found) = (Mutex::new(tried.iter()), Mutex::new(Vec::new()));
-    let work = || {
-        while let Some((section, run)) = { next.lock().unwrap().next() } {
-            let complaints = complaints((&place, &plain), section, run);
-            found.lock().unwrap().extend(complaints);
+    // One worker begins with those that take turns, so that the others need not wait for theirs.
+    let (in_turn, others): (Vec<_>, Vec<_>) = tried.iter().partition(|(_, run)| takes_its_turn(&run.words));
+    let queues = [in_turn, others].map(|runs| Mutex::new(runs.into_iter()));
+    let found = Mutex::new(Vec::new());
+    let work = |first: usize| {
+        for queue in [&queues[first], &queues[1 - first]] {
+            while let Some((section, run)) = { queue.lock().unwrap().next() } {
+                let complaints = complaints((&place, &plain), section, run);
+                found.lock().unwrap().extend(complaints);
+            }
         }
     };
-    thread::scope(|scope| (0..WORKERS).for_each(|_| drop(scope.spawn(work))));
+    thread::scope(|scope| (0..WORKERS).for_each(|worker| drop(scope.spawn(move || work(worker.min(1))))));
     let found = found.into_inner().unwrap();
     assert!(found.is_empty(), "{} of {} runs:\n{}", found.len(), tried.len(), found.join("\n"));
 }

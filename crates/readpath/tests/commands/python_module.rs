@@ -1,5 +1,6 @@
 //! `packaging/python`: the module runs the program that PATH names, and gives the columns of `docs/rows.md`.
 
+use std::collections::BTreeSet;
 use std::process::{Command, Output};
 
 use crate::user::{User, complaint};
@@ -81,6 +82,32 @@ except readpath.ReadpathError as error:
     let Some(output) = python(&user, program) else { return };
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.starts_with("1 ") && said.contains("does not exist"), "{said}");
+}
+
+#[test]
+fn an_option_that_is_false_is_not_on_because_it_was_left_out() {
+    let user = User::new();
+    let program = "
+import readpath
+print(*readpath._words({'huge_pages': False, 'evict': False, 'fold_literals': False, 'quiet': True}))
+print(*readpath._words({'huge_pages': True, 'fold_literals': True}))
+print(*sorted(name for name, words in readpath.SWITCHES.items() if 'off' in words))
+";
+    let Some(output) = python(&user, program) else { return };
+    let said = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(
+        lines[..2],
+        ["--huge-pages=off --fold-literals=never --quiet", "--huge-pages=on --fold-literals=always"]
+    );
+    // The module knows all options that are on or off.
+    let mut switches: BTreeSet<String> = BTreeSet::new();
+    for experiment in ["ladder", "disk", "roundtrip", "lio", "counters", "scan", "join", "calibrate", "profile"] {
+        let help = user.ok(&format!("{experiment} --help"));
+        let options = help.lines().filter_map(|line| line.trim().strip_prefix("--")?.split_once(" <on|off>"));
+        switches.extend(options.map(|(option, _)| option.replace('-', "_")));
+    }
+    assert_eq!(lines[2].split(' ').collect::<Vec<_>>(), switches.iter().collect::<Vec<_>>());
 }
 
 #[test]

@@ -387,6 +387,8 @@ fn the_unit_for_systemd_is_one_that_systemd_takes() {
     for line in ["NoNewPrivileges=yes", "ReadOnlyPaths=/", "User=postgres", "ProtectSystem=strict"] {
         assert!(text.lines().any(|found| found == line), "{line}");
     }
+    // A malformed address would be tried every 10 s without an end, and the service never called failed.
+    assert!(text.lines().any(|line| line == "RestartPreventExitStatus=2"), "what a wrong command line ends with");
     let place = tempfile::tempdir().unwrap();
     let copy = place.path().join("readpath-record.service");
     // The program need not be installed where it is verified.

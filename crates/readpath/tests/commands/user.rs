@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use measure::random::SplitMix64;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -132,6 +133,14 @@ impl User {
     pub(crate) fn store(&self) -> PathBuf {
         self.home.path().join(".local/share/readpath/runs")
     }
+}
+
+/// Random bytes, eight at a time: byte by byte, in code that nothing optimises, making them took seconds.
+pub(crate) fn random_data(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut random = SplitMix64::new(seed);
+    let mut data = vec![0_u8; bytes];
+    data.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&random.next_u64().to_le_bytes()));
+    data
 }
 
 /// Whether the tests run under `nohup`: readpath then outlives its terminal, as all programs do there.

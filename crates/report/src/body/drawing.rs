@@ -2,13 +2,39 @@
 
 use measure::schema::{Bound, Spec};
 use measure::sorting;
-use measure::{Case, Metric, Run};
+use measure::{Case, Metric, Run, Statistics};
 
 use crate::page::number::range_in_words;
 use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
 
 /// What the range of a datum is that was made of a metric.
-pub(super) const RANGE: &str = "smallest to 90th percentile, or to the largest of fewer than ten";
+pub(crate) const RANGE: &str = "smallest to 90th percentile, or to the largest of fewer than ten";
+
+/// The words for ranges of one kind: where each is of ten samples or more, where each is of fewer, and where both are
+/// there.
+pub(super) type Ranges = [&'static str; 3];
+
+/// Those of reads.
+pub(super) const OF_READS: Ranges = ["smallest to 90th percentile", "smallest to largest", RANGE];
+
+/// Those of rates by window.
+pub(super) const OF_WINDOWS: Ranges = [
+    "slowest window to 90th percentile",
+    "slowest to fastest window",
+    "slowest window to 90th percentile, or to the fastest of fewer than ten",
+];
+
+/// The words that are right for the ranges of these metrics.
+pub(super) fn range_of<'a>(words: Ranges, metrics: impl Iterator<Item = &'a Metric>) -> &'static str {
+    let several = metrics.map(|metric| metric.statistics).filter(|statistics| statistics.n > 1);
+    let (many, few): (Vec<Statistics>, Vec<Statistics>) = several.partition(|statistics| statistics.p90.is_some());
+    let [of_many, of_few, of_both] = words;
+    match (many.is_empty(), few.is_empty()) {
+        (_, true) => of_many,
+        (true, false) => of_few,
+        (false, false) => of_both,
+    }
+}
 
 /// The name of our own engine among subjects.
 const ENGINE: &str = "engine";
@@ -59,8 +85,8 @@ pub(super) fn ratio(what: impl Into<String>, part: f64, of: f64, how: &str) -> O
 /// A number of a finding of the run.
 pub(super) fn found(run: &Run, id: &str, name: &str, what: &str) -> Option<Figure> {
     let quantity = run.findings.iter().find(|finding| finding.id == id)?.values.get(name)?;
-    let value = quantity.value * quantity.unit.nanoseconds().unwrap_or(1.0);
-    Some(figure(what, &Axis::linear("", quantity.unit), &Datum::made(value, "as the sentence about it says")))
+    let datum = Datum::made(quantity.value, "as the sentence about it says");
+    Some(figure(what, &Axis::linear("", quantity.unit), &datum))
 }
 
 /// The median of a metric in a case.
@@ -160,7 +186,23 @@ pub(super) fn extremes<'a>(
 
 #[cfg(test)]
 mod tests {
+    use measure::schema::reads;
+
     use super::*;
+
+    #[test]
+    fn a_range_of_many_windows_is_not_said_to_end_at_the_fastest_one() {
+        let rates = |count: u32| {
+            let samples: Vec<f64> = (1..=count).map(f64::from).collect();
+            reads::IOPS.of_samples("windows", &samples).unwrap()
+        };
+        let [few, many] = [5, 20].map(rates);
+        let said = |metrics: &[&Metric]| range_of(OF_WINDOWS, metrics.iter().copied());
+        assert_eq!(said(&[&few]), "slowest to fastest window");
+        assert_eq!(said(&[&many]), "slowest window to 90th percentile");
+        assert_eq!(said(&[&few, &many]), "slowest window to 90th percentile, or to the fastest of fewer than ten");
+        assert_eq!(Datum::mean(&many).range, Some((1.0, 18.0)), "the fastest one has 20");
+    }
 
     #[test]
     fn what_is_cut_leaves_no_bracket_open() {

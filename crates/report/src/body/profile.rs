@@ -178,7 +178,9 @@ fn header(run: &Run) -> Option<String> {
         list("services").map(|names| format!("service {names}")),
         clock("first_clock").zip(clock("last_clock")).map(|(first, last)| {
             let of_one_day = first.get(..DAY_LENGTH).and_then(|day| last.strip_prefix(day));
-            format!("{first} to {}", of_one_day.unwrap_or(&last))
+            // Stamps of a trace or a log are in the server's time zone, whatever that is.
+            let zone = if sampled::sampling(run).is_some() { " UTC" } else { "" };
+            format!("{first} to {}{zone}", of_one_day.unwrap_or(&last))
         }),
     ];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");

@@ -22,8 +22,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 fn published() -> String {
     let micros = |published: Published| grouped(published.value.round() as u64);
     format!(
-        "Published for one block: {} µs over a troubled NFS; {} µs from the host's file system cache; {} µs \
-         at best over a SAN with direct I/O.",
+        "Published for a read of several blocks: {} µs over a troubled NFS; {} µs from the host's file system cache; \
+         {} µs at best over a SAN with direct I/O.",
         micros(roundtrip::NFS),
         micros(roundtrip::PAGE_CACHE),
         micros(roundtrip::SAN)

@@ -1,7 +1,7 @@
 //! Numbers as people read them: three significant digits, thin separators, a unit that keeps the digits few.
 
 use measure::Unit;
-pub(crate) use measure::quantity::grouped;
+pub(crate) use measure::quantity::{grouped, rounded};
 
 /// What stands where there is no number.
 pub(crate) const ABSENT: &str = "–";
@@ -137,15 +137,10 @@ fn joined(low: &str, sign: &str, high: &str) -> String {
     if low == high { low.into() } else { format!("{low}{sign}{high}") }
 }
 
-/// `value` to three significant digits.
-pub(crate) fn rounded(value: f64) -> f64 {
-    format!("{value:.2e}").parse().unwrap_or(value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::quantity::THIN_SPACE;
+    use measure::quantity::{THIN_SPACE, format_nanos};
     use proptest::prelude::*;
 
     #[test]
@@ -163,6 +158,12 @@ mod tests {
         assert_eq!(time(0.28), "0.280 ns");
         assert_eq!(time(63_100.0), "63.1 µs");
         assert_eq!(time(-4_090_000.0), "-4.09 ms");
+    }
+
+    #[test]
+    fn a_time_half_way_between_two_digits_reads_in_a_table_as_in_the_sentence_next_to_it() {
+        let half_way = (5..100_000_u32).step_by(10).map(f64::from);
+        half_way.for_each(|nanos| assert_eq!(time(nanos), format_nanos(nanos)));
     }
 
     #[test]

@@ -401,6 +401,13 @@ fn a_table_for_a_browser_has_its_sum_however_many_rows_are_left_out_above_it() {
 }
 
 #[test]
+fn a_page_of_hundreds_of_runs_names_the_command_that_lists_the_rest_of_them() {
+    let runs = vec![documents::ladder(); 402];
+    let page = html::report(&runs, &[]);
+    assert!(page.contains("2 more rows are listed by <code>readpath runs --format csv</code>."));
+}
+
+#[test]
 fn no_page_sends_a_reader_to_csv_for_the_windows_of_a_timeline() {
     let mut run = documents::disk_throttled();
     run.cases.truncate(1);
@@ -562,6 +569,15 @@ fn two_profiles_of_which_nothing_passes_the_filter_are_not_said_to_be_the_same()
     let page = report::render(Shown::Profiles(&comparison), &WIDE);
     assert!(page.contains("No call and no wait passes the filter."), "{page}");
     assert!(!page.contains("Nothing changed"), "{page}");
+}
+
+#[test]
+fn statements_of_one_side_and_changed_plans_are_on_the_page_also_where_nothing_passes_the_filter() {
+    let comparison = measure::compare::ProfileComparison { passes_nothing: true, ..documents::profile_comparison() };
+    let page = report::render(Shown::Profiles(&comparison), &WIDE);
+    let parts = ["passes the filter", "new statements", "statements that vanished", "plan of 4kz7x0w2mfu1q"];
+    let missing: Vec<&str> = parts.into_iter().filter(|part| !page.contains(part)).collect();
+    assert!(missing.is_empty(), "{missing:?}: {page}");
 }
 
 #[test]
@@ -1163,6 +1179,26 @@ fn no_dashed_line_is_explained_where_runs_are_drawn_without_them() {
     for about_places in ["Dashed", "Between the two", "Too early or too late"] {
         assert!(!beside.contains(about_places), "{about_places}: {beside}");
         assert!(page.contains(about_places), "{about_places}: each run has its own");
+    }
+}
+
+#[test]
+fn thin_lines_that_end_elsewhere_than_those_of_the_first_of_several_runs_are_not_explained_by_it() {
+    let with = |count: u32| {
+        let samples: Vec<f64> = (1..=count).map(f64::from).collect();
+        let mut run = documents::roundtrip();
+        for case in &mut run.cases {
+            let latency = documents::spec("read_latency", Unit::Microseconds);
+            case.metrics = vec![latency.of_samples("clock", &samples).unwrap()];
+        }
+        run
+    };
+    for counts in [[5, 20], [20, 5]] {
+        let page = html::report(&counts.map(with), &[]);
+        let beside = side_by_side(&page);
+        let both = "Thin line: smallest to 90th percentile, or to the largest of fewer than ten.";
+        let [said, right] = ["Thin line", both].map(|part| beside.matches(part).count());
+        assert!(right > 0 && said == right, "{beside}");
     }
 }
 

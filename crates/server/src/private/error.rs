@@ -117,7 +117,7 @@ pub enum PrivateServerError {
         /// The kernel's error.
         error: io::Error,
     },
-    /// The server ended before it accepted a connection.
+    /// The server ended before it accepted a connection, or ends every one.
     #[error("PostgreSQL {version} did not start: {log}")]
     NotStarted {
         /// Its version.

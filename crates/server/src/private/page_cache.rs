@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sys::file::witness::{Cached, WitnessError, cached, evict};
-use sys::file::{Caching, Target};
+use sys::file::{Caching, Target, TargetError};
 
 use super::error::PrivateServerError;
 use super::running::PrivateServer;
@@ -79,6 +79,13 @@ impl PrivateServer {
             left.push(drop_file(&path)?);
         }
         Ok(left)
+    }
+
+    /// Whether its files can be read past the page cache. Those in memory cannot, although the kernel may let a server
+    /// open them so.
+    pub fn takes_direct(&self) -> bool {
+        let file = self.data_directory().join("global/pg_control");
+        !matches!(Target::open(&file, Caching::Direct), Err(TargetError::DirectRefused { .. }))
     }
 
     /// The type of the file system that its files lie on, such as `ext4`; `None` where the kernel does not show it.

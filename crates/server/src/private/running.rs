@@ -265,11 +265,14 @@ impl PrivateServer {
         let start = Instant::now();
         while let Err(error) = self.ask("SELECT", stop) {
             if refuses_for_good(&error) {
-                self.end();
-                return Err(match self.copy() {
+                let refused = match self.copy() {
                     Some(copy) => copy.refusal(error),
-                    None => error,
-                });
+                    // Its user and its database are there: it does not work with these settings.
+                    None => self.not_started(),
+                };
+                // Not at once: tables that are not logged would be empty when it is started with others.
+                self.stop(stop)?;
+                return Err(refused);
             }
             let child = self.child.as_ref();
             let error = match child.and_then(|child| child.wait(ASKED_EVERY)) {

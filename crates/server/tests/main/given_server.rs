@@ -461,6 +461,17 @@ fn limits_of_the_role_for_waiting_sessions_do_not_end_a_session_between_two_step
 }
 
 #[test]
+fn a_server_notices_within_minutes_that_the_machine_of_a_session_is_gone() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER shop PASSWORD 'right'");
+    let after = |url: &str| open(url).unwrap().text("SHOW tcp_keepalives_idle", None).unwrap();
+    let by_network = trial.url_by_password("shop", "right");
+    assert_eq!((after(&trial.url()).as_deref(), after(&by_network).as_deref()), (Some("0"), Some("60")));
+    trial.run("ALTER ROLE shop SET tcp_keepalives_idle = 30");
+    assert_eq!(after(&by_network).as_deref(), Some("30"), "the role's own is shorter");
+}
+
+#[test]
 fn the_event_triggers_that_our_tables_would_fire_are_known_and_no_others() {
     let Some(trial) = Trial::start(&[]) else { return };
     let found = || open(&trial.url()).unwrap().facts().event_triggers.clone();

@@ -406,6 +406,22 @@ fn a_server_of_18_takes_its_io_method_and_direct_reads_from_its_settings() {
 }
 
 #[test]
+fn a_server_that_lets_no_one_in_with_its_settings_did_not_start_and_keeps_its_tables_for_others() {
+    let Some(installation) = debian() else { return };
+    let parent = folder();
+    let mut server = PrivateServer::start(&installation, parent.path(), small(), &GO_ON).unwrap();
+    let make = "CREATE UNLOGGED TABLE kept AS SELECT generate_series(1, 1000) AS i";
+    connect(&server).batch_execute(make).unwrap();
+    // It starts, and ends each session when that begins, as one whose disk refuses its way of reading.
+    let error = server.restart(small().with("session_preload_libraries", "no_such_library"), &GO_ON).unwrap_err();
+    let is_told = matches!(&error, PrivateServerError::NotStarted { log, .. } if log.contains("no_such_library"));
+    assert!(is_told && !server.is_running(), "{error}");
+    server.restart(small(), &GO_ON).unwrap();
+    let rows: i64 = connect(&server).query_one("SELECT count(*) FROM kept", &[]).unwrap().get(0);
+    assert_eq!(rows, 1000);
+}
+
+#[test]
 fn a_folder_closed_to_the_servers_user_is_named_and_nothing_stays() {
     if !geteuid().is_root() {
         return println!("skipped: only root starts a server as another user");

@@ -1,8 +1,8 @@
 //! Sorting entries in bounded memory.
 //!
 //! Entries gather in a buffer. When it is full it is sorted and written, as a *run*, to a file without a name in the
-//! data directory; in the end the runs are merged. 70 million numbers are five runs of 256 MiB and 1.3 GB of such a
-//! file. Where all entries fit into the buffer there is no file.
+//! data directory; in the end the runs are merged. 70 million numbers fill a buffer of 256 MiB seven times, the last
+//! time in part, and take 1.3 GB of such a file. Where all entries fit into the buffer there is no file.
 //!
 //! What is compared first is a number, the first eight bytes of the key; a key that is a number needs nothing else.
 

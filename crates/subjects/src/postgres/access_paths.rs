@@ -309,8 +309,12 @@ impl Subject for PostgresPaths {
     }
 
     fn finish(self: Box<Self>) -> Closing {
-        let PostgresPaths { schema, session, reached, notes, .. } = *self;
+        let PostgresPaths { mut schema, session, reached, notes, .. } = *self;
         drop(session);
+        // A private server goes with all it holds, and may have ended.
+        if reached.private.is_some() {
+            schema.iter_mut().for_each(Schema::forget);
+        }
         let closing = notes.close(schema);
         drop(reached);
         closing

@@ -460,7 +460,8 @@ pub(super) fn not_preloaded(libraries: &str) -> Option<Finding> {
 
 /// The finding that nothing is measured cold on a given server.
 pub(super) fn absent_cold(is_private: bool) -> Option<Finding> {
-    let message = "Nothing was measured cold, and no value of effective_io_concurrency and \
+    // What is measured in its tablespaces can be cold, and gives them proportions alone.
+    let message = "No set of constants was measured cold, and no value of effective_io_concurrency and \
                    maintenance_io_concurrency was tried, which takes cold reads: the caches of a given server are not \
                    emptied, because its other users would pay for it. --on postgres:VERSION measures all that on a \
                    private server on this machine's disk.";

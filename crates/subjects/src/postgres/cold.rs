@@ -154,6 +154,11 @@ impl Cold {
         if *wanted == self.running {
             return Ok(Ok(()));
         }
+        if wanted.direct
+            && let Some(reason) = self.without_direct()
+        {
+            return Ok(Err(reason));
+        }
         let refused = match self.restart(wanted) {
             Err(PrivateServerError::NotStarted { log, .. }) => {
                 self.restart(&self.running.clone()).map_err(SubjectError::from)?;
@@ -167,6 +172,14 @@ impl Cold {
         };
         schema.reopen()?;
         Ok(refused.map_or(Ok(()), Err))
+    }
+
+    /// Why a private server reads nothing past the page cache; `None` where it can. Where its files are in memory, the
+    /// kernel may let it open them so and copies all the same, which would look like a very fast storage.
+    fn without_direct(&self) -> Option<String> {
+        let private = self.private.as_ref().filter(|private| !private.takes_direct())?;
+        let files = private.filesystem().unwrap_or_else(|| "a file system".into());
+        Some(format!("its files lie on {files} without direct I/O; name a folder on a disk in TMPDIR"))
     }
 
     /// Empties what can be emptied of these relations, the page cache of a private server's files included; whether
@@ -283,7 +296,33 @@ fn running(session: &mut Session) -> Result<Startup, ServerError> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use server::private::Installation;
+    use server::{Address, Limits};
+
     use super::*;
+
+    #[test]
+    fn a_server_whose_files_are_in_memory_is_not_measured_as_if_it_read_from_storage() {
+        let (debian, memory) = (Path::new("/usr/lib/postgresql/15"), Path::new("/dev/shm"));
+        let stop: Arc<AtomicBool> = Arc::default();
+        let settings = ServerSettings::new(16 << 20);
+        let start = |programs: Installation| PrivateServer::start(&programs, memory, settings, &stop).ok();
+        let Some(private) = Installation::at(debian).ok().and_then(start).filter(|private| !private.takes_direct())
+        else {
+            return println!("skipped: Debian's PostgreSQL 15 is not installed, or /dev/shm has no room in memory");
+        };
+        let process = private.process();
+        let mut session = Session::open(&Address::of(private.config()), Limits::default(), Arc::clone(&stop)).unwrap();
+        let mut cold = Cold::of(&mut session, Some(private), Arc::clone(&stop)).unwrap();
+        let mut schema = Schema::create(session).unwrap();
+        let direct = Startup { direct: true, ..cold.running().clone() };
+        let reason = cold.start(&direct, &mut schema).unwrap().unwrap_err();
+        assert!(reason.starts_with("its files lie on ") && reason.contains("TMPDIR"), "{reason}");
+        assert_eq!(cold.private.as_ref().and_then(PrivateServer::process), process, "it was started anew");
+        assert!(schema.finish().is_ok());
+    }
 
     #[test]
     fn versions_of_a_script_are_compared_as_numbers() {

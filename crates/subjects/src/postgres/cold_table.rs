@@ -18,7 +18,7 @@ use super::inner_rows::InnerRows;
 use super::layout::whole_rows;
 use super::notes::Notes;
 use super::reached::Reached;
-use super::read_timing;
+use super::read_timing::{self, GRANTED_SINCE};
 use crate::error::SubjectError;
 use crate::opening::{Opening, Progress};
 use crate::progress::tenths;
@@ -71,18 +71,20 @@ pub(super) struct Ground {
 
 impl Ground {
     /// Connects and sees whether there is room for the largest table, which may depend on the bytes of the server's
-    /// blocks; makes nothing. `option` asks for a smaller one.
+    /// blocks; makes nothing. `check` refuses a server for another reason; `option` asks for a smaller table.
     pub(super) fn open(
         reached: Reached,
         largest: impl FnOnce(u64) -> InnerRows,
+        check: impl FnOnce(&mut Session) -> Result<(), SubjectError>,
         option: &str,
         opening: &mut Opening<'_>,
     ) -> Result<Ground, SubjectError> {
         // A wrong address is better known at once; the session is not kept idle until its turn.
-        let session = reached.connect(opening)?;
+        let mut session = reached.connect(opening)?;
         let block_bytes = session.facts().block_bytes;
         let largest = largest(block_bytes);
         largest.check(block_bytes).map_err(SubjectError::Parameters)?;
+        check(&mut session)?;
         let mut notes = Notes::of(&session, opening.clock);
         notes.check_space(&session, largest.bytes_needed(block_bytes), option)?;
         Ok(Ground { table: None, reached, notes, block_bytes })
@@ -106,8 +108,9 @@ impl Ground {
         let of_rows = |sent, of| format!("{} of {} rows", grouped(sent), grouped(of));
         let mut sent = tenths(progress, |sent, of| (format!("loading {what}, {}", of_rows(sent, of)), second));
         let blocks = table.load(rows, &mut sent)?;
-        let user = table.schema.session().facts().user.clone();
-        absent_io_time(table.untimed.as_deref(), &user).into_iter().for_each(|finding| self.notes.find(finding));
+        let facts = table.schema.session().facts();
+        let absence = absent_io_time(table.untimed.as_deref(), (facts.major(), facts.user.as_str()));
+        absence.into_iter().for_each(|finding| self.notes.find(finding));
         Ok(blocks)
     }
 
@@ -146,13 +149,19 @@ impl Ground {
     }
 }
 
-/// The finding where a server may not be made to time its reads, for this reason.
-pub(super) fn absent_io_time(untimed: Option<&str>, user: &str) -> Option<Finding> {
-    let reason = untimed?;
+/// The finding where a server of a major version may not be made to time its reads, for this reason. What a superuser
+/// sets for a role holds in its sessions, whatever the role may set.
+///
+/// Source: PostgreSQL, `process_settings` in src/backend/utils/init/postinit.c.
+pub(super) fn absent_io_time(untimed: Option<&str>, (major, user): (u32, &str)) -> Option<Finding> {
+    let (reason, user) = (untimed?, name_to_paste(user));
+    let remedy = match major >= GRANTED_SINCE {
+        true => format!("GRANT SET ON PARAMETER track_io_timing TO {user}"),
+        false => format!("ALTER ROLE {user} SET track_io_timing = on"),
+    };
     Some(row::ABSENT_IO_TIME.of(format!(
         "The server did not time its reads, because track_io_timing is off and may not be set ({reason}): how long it \
-         waited for them is not known. A superuser may allow it with GRANT SET ON PARAMETER track_io_timing TO {}.",
-        name_to_paste(user)
+         waited for them is not known. A superuser may allow it with {remedy}."
     )))
 }
 

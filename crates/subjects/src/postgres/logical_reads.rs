@@ -336,7 +336,11 @@ impl Subject for ServerReads {
     }
 
     fn finish(self: Box<Self>) -> Closing {
-        let ServerReads { mut schema, mut notes, asked, loaded, .. } = *self;
+        let ServerReads { mut schema, mut notes, asked, loaded, private, .. } = *self;
+        // A private server goes with all it holds, and may have ended.
+        if private.is_some() {
+            schema.forget();
+        }
         let facts = schema.session().facts();
         // ^C may end the run before the largest table is there: nothing is said of a table that was never made.
         let exceeding = exceeding(&Asked { cells: loaded, ..asked }, facts.block_bytes, facts.buffer_bytes);
@@ -568,6 +572,15 @@ mod tests {
         let scans = facts.first_scans.unwrap().costs;
         assert!(scans.iter().all(|cost| cost.counts.unwrap().gets >= facts.pages), "{scans:?} of {}", facts.pages);
         assert!(Box::new(subject).finish().outcome.is_ok());
+    }
+
+    #[test]
+    fn nothing_is_said_to_be_left_on_a_private_server_that_ended() {
+        let Some(mut subject) = opened(ServerSettings::new(1 << 20)) else { return };
+        subject.private.as_mut().unwrap().stop(&AtomicBool::new(false)).unwrap();
+        let closing = Box::new(subject).finish();
+        assert_eq!(closing.outcome, Ok(()));
+        assert!(!closing.findings.iter().any(|finding| row::SCHEMA_LEFT.has(&finding.id)), "{:?}", closing.findings);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use measure::schema::join::parameters;
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Nanos, Parameters};
 use serde_json::json;
-use server::{Buffers, Plan, ServerError};
+use server::{Buffers, Plan, ServerError, Session};
 
 use super::cold::{Emptying, Startup};
 use super::cold_table::{Ground, READ_TIME};
@@ -35,6 +35,27 @@ const IO_URING: &str = "io_uring";
 pub(super) fn check_concurrencies(asked: &Asked) -> Result<(), String> {
     let Some(value) = asked.concurrencies.iter().find(|value| **value > CONCURRENCY_MAX) else { return Ok(()) };
     Err(format!("--concurrency {value} cannot be: effective_io_concurrency is 0 to {CONCURRENCY_MAX}"))
+}
+
+/// The `effective_io_concurrency` that the tablespace of new tables has of its own, which goes before the session's.
+///
+/// Source: PostgreSQL, `get_tablespace_io_concurrency` in src/backend/utils/cache/spccache.c.
+const CONCURRENCY_OF_TABLESPACE: &str = "SELECT split_part(o, '=', 2) FROM pg_database d LEFT JOIN pg_tablespace s ON \
+    s.spcname = current_setting('default_tablespace') JOIN pg_tablespace t ON t.oid = coalesce(s.oid, \
+    d.dattablespace) CROSS JOIN unnest(t.spcoptions) o WHERE d.datname = current_database() AND split_part(o, '=', 1) \
+    = 'effective_io_concurrency'";
+
+/// Refuses numbers of reads in flight that would have no effect, all of whose cases would be of another one.
+fn check_tablespace(session: &mut Session, concurrencies: &[u32]) -> Result<(), SubjectError> {
+    let found = session.rows(CONCURRENCY_OF_TABLESPACE)?;
+    let Some(own) = found.into_iter().flatten().flatten().next() else { return Ok(()) };
+    match concurrencies.iter().all(|value| value.to_string() == own) {
+        true => Ok(()),
+        false => Err(SubjectError::Parameters(format!(
+            "the tablespace of the table has an effective_io_concurrency of its own, which goes before --concurrency: \
+             give --concurrency {own}"
+        ))),
+    }
 }
 
 /// The finding where a server's programs lack a method that the version has.
@@ -138,7 +159,8 @@ impl PostgresLoops {
         asked: Asked,
         opening: &mut Opening<'_>,
     ) -> Result<PostgresLoops, SubjectError> {
-        let ground = Ground::open(reached, |_| InnerRows::new(asked.table(0)), "--rows", opening)?;
+        let check = |session: &mut Session| check_tablespace(session, &asked.concurrencies);
+        let ground = Ground::open(reached, |_| InnerRows::new(asked.table(0)), check, "--rows", opening)?;
         let bitmaps =
             asked.concurrencies.iter().map(|concurrency| ServerJoin::BitmapScan { concurrency: *concurrency });
         let joins = std::iter::once(ServerJoin::NestedLoop).chain(bitmaps).collect();
@@ -283,7 +305,13 @@ fn number(statement: &str, sum: Option<String>) -> Result<i64, ServerError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use sys::time::Clock;
+
     use super::*;
+    use crate::opening::Environment;
+    use crate::postgres::reached::tests::private_server;
 
     #[test]
     fn both_ways_ask_for_the_same_keys() {
@@ -293,6 +321,26 @@ mod tests {
         let gathered = ServerJoin::BitmapScan { concurrency: 16 };
         assert!(gathered.statement(keys).ends_with("i.key >= 301 AND i.key < 601"));
         assert!(gathered.settings().contains(&("effective_io_concurrency", "16".into())));
+    }
+
+    #[test]
+    fn reads_in_flight_that_a_tablespace_sets_for_itself_are_not_named_by_another_number() {
+        let Some(reached) = private_server() else { return };
+        let (private, stop) = (reached.private.as_ref().unwrap(), Arc::clone(&reached.stop));
+        private.ask("ALTER TABLESPACE pg_default SET (effective_io_concurrency = 16)", &stop).unwrap();
+        let mut session = reached.session().unwrap();
+        assert_eq!(check_tablespace(&mut session, &[16]), Ok(()));
+        drop(session);
+        let mut opening = Opening {
+            environment: &Environment::new(std::env::temp_dir()),
+            clock: Clock::calibrate(),
+            stop,
+            progress: &mut |_, _| {},
+        };
+        let asked = Asked { rows: 1000, concurrencies: vec![0, 16], ..Asked::default() };
+        // Before the first subject of the run is measured.
+        let refused = PostgresLoops::open(reached, asked, &mut opening).err().unwrap().to_string();
+        assert!(refused.ends_with("give --concurrency 16"), "{refused}");
     }
 
     #[test]

@@ -150,6 +150,10 @@ impl Place for PostgresPlace {
         matches!(self.place, server::Place::Given(_) | server::Place::Copy(_))
     }
 
+    fn check_files(&self) -> Result<(), SubjectError> {
+        Ok(self.place.major().map(drop)?)
+    }
+
     fn logical_reads(&self, asked: &logical_reads::Asked) -> Offer<'_, dyn LogicalReads> {
         self.refuse_copy("logical reads")?;
         let asked = asked.clone();

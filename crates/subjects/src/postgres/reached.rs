@@ -45,3 +45,26 @@ impl Reached {
         })
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::path::Path;
+
+    use server::private::{Installation, ServerSettings};
+
+    use super::*;
+
+    /// A private server; `None`, and a line, where there is none.
+    pub(crate) fn private_server() -> Option<Reached> {
+        let debian = Path::new("/usr/lib/postgresql/15");
+        if !debian.exists() {
+            println!("skipped: Debian's PostgreSQL 15 is not installed");
+            return None;
+        }
+        let (programs, stop): (_, Arc<AtomicBool>) = (Installation::at(debian).unwrap(), Arc::default());
+        let settings = ServerSettings::new(16 << 20);
+        let private = PrivateServer::start(&programs, &std::env::temp_dir(), settings, &stop).unwrap();
+        let (address, limits) = (Address::of(private.config()), Limits::default());
+        Some(Reached { address, limits, private: Some(private), stop, recorder: None })
+    }
+}

@@ -74,7 +74,7 @@ impl PostgresTrip {
         asked: Asked,
         opening: &mut Opening<'_>,
     ) -> Result<PostgresTrip, SubjectError> {
-        let ground = Ground::open(reached, |block_bytes| rows(&asked, block_bytes), "--blocks", opening)?;
+        let ground = Ground::open(reached, |block_bytes| rows(&asked, block_bytes), |_| Ok(()), "--blocks", opening)?;
         let rows = rows(&asked, ground.block_bytes);
         Ok(PostgresTrip { ground, rows, empties_page_cache: false })
     }
@@ -126,17 +126,24 @@ impl RoundTrip for PostgresTrip {
     }
 
     fn turn_to(&mut self, offer: PassOffer, progress: &mut Progress<'_>) -> Result<Result<(), Finding>, SubjectError> {
-        self.empties_page_cache = offer.pass == Pass::StorageCached;
-        if offer.pass == Pass::PageCached {
-            progress("reading the table three times", Duration::from_secs(1));
-            let statement = format!("SELECT sum(value) FROM {}", InnerRows::relations()[0]);
-            for _ in 0..READS_BEFORE {
-                self.ground.table()?.session().text(&statement, None)?;
-            }
-        }
         let startup = Startup { direct: offer.is_direct, ..self.ground.table()?.cold.running().clone() };
         // Its method of reading is the usual one: what may be refused is to read past the page cache.
-        Ok(Startup { io_method: None, ..startup.clone() }.absence(self.ground.start(&startup)?))
+        let started = Startup { io_method: None, ..startup.clone() }.absence(self.ground.start(&startup)?);
+        self.empties_page_cache = offer.pass == Pass::StorageCached;
+        if started.is_err() || offer.pass == Pass::FirstTouch {
+            return Ok(started);
+        }
+        progress("reading the table three times", Duration::from_secs(1));
+        let statement = format!("SELECT sum(value) FROM {}", InnerRows::relations()[0]);
+        for _ in 0..READS_BEFORE {
+            let table = self.ground.table()?;
+            // What a cache of this machine answers, no cache of the storage hears of.
+            if self.empties_page_cache {
+                table.empty(true)?;
+            }
+            table.session().text(&statement, None)?;
+        }
+        Ok(started)
     }
 
     fn read(&mut self, blocks: &[u64]) -> Result<SingleReads, SubjectError> {
@@ -183,7 +190,39 @@ fn stat_io(session: &mut Session) -> Result<Option<(f64, f64)>, SubjectError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use sys::time::Clock;
+
     use super::*;
+    use crate::opening::Environment;
+    use crate::postgres::reached::tests::private_server;
+
+    #[test]
+    fn blocks_are_called_cached_by_the_storage_only_when_they_were_read_from_there() {
+        let Some(reached) = private_server() else { return };
+        let mut opening = Opening {
+            environment: &Environment::new(std::env::temp_dir()),
+            clock: Clock::calibrate(),
+            stop: Arc::clone(&reached.stop),
+            progress: &mut |_, _| {},
+        };
+        let asked = Asked { blocks: 8, table_blocks: 128 };
+        let mut trip = PostgresTrip::open(reached, asked, &mut opening).unwrap();
+        trip.prepare(&mut |_, _| {}).unwrap();
+        let read = |trip: &mut PostgresTrip| {
+            let session = trip.ground.table().unwrap().session();
+            session.rows("SELECT pg_stat_force_next_flush()").unwrap();
+            let count = |what: &str| format!("pg_stat_get_blocks_{what}('{}'::regclass)", InnerRows::relations()[0]);
+            session.number(&format!("SELECT {} - {}", count("fetched"), count("hit")), 0).unwrap()
+        };
+        let before = read(&mut trip);
+        let offer = PassOffer { pass: Pass::StorageCached, is_direct: false };
+        trip.turn_to(offer, &mut |_, _| {}).unwrap().unwrap();
+        let after = read(&mut trip);
+        assert!(after >= before + 3 * asked.table_blocks, "{before} blocks, then {after}");
+        assert!(Box::new(trip).finish().outcome.is_ok());
+    }
 
     #[test]
     fn a_table_on_a_server_with_larger_blocks_has_every_block_that_is_asked_for() {

@@ -296,9 +296,13 @@ fn caches() -> Vec<Reading> {
         (*pages as f64 <= *of as f64 * 0.01)
             .then(|| says![format!("which then {} at most (mincore).", held(*pages, *of))])
     });
-    let timing = |reason: &Option<&'static str>| absent_io_time(*reason, "shop");
-    let timing = reading(row::ABSENT_IO_TIME, option::of(Just("permission denied")), timing, |reason| {
-        reason.map(|reason| says![format!("and may not be set ({reason}): "), "track_io_timing TO shop."])
+    let refusals = (option::of(Just("permission denied")), 13..=18_u32);
+    let timing = |(reason, major): &(Option<&'static str>, u32)| absent_io_time(*reason, (*major, "shop"));
+    let timing = reading(row::ABSENT_IO_TIME, refusals, timing, |(reason, major)| {
+        // The right to set a parameter cannot be granted before 15.
+        let granted = "with GRANT SET ON PARAMETER track_io_timing TO shop.";
+        let remedy = if *major < 15 { "with ALTER ROLE shop SET track_io_timing = on." } else { granted };
+        reason.map(|reason| says![format!("and may not be set ({reason}): "), remedy])
     });
     let cold_run = reading(
         row::ABSENT_COLD,
@@ -307,7 +311,7 @@ fn caches() -> Vec<Reading> {
         |is_private| {
             (!is_private).then(|| {
                 says![
-                    "Nothing was measured cold, and no value of effective_io_concurrency",
+                    "No set of constants was measured cold, and no value of effective_io_concurrency",
                     "the caches of a given server are not emptied"
                 ]
             })

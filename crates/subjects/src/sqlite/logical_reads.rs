@@ -235,11 +235,11 @@ impl SqliteReads {
         }
         let accesses = table.accesses.iter().map(|(access, _)| *access);
         let absence = BY_STATEMENTS.absence(&self.name, pass, accesses);
-        if absence.is_some() || pass.access != Access::FullScan || !self.database.has_one_page(&table.name)? {
+        if absence.is_some() || !self.database.has_one_page(&table.name)? {
             return Ok(absence);
         }
         let rows = counted(table.rows, "row", "rows");
-        Ok(Some(absent_gets(&format!("A table of {rows} of {} was", self.name))))
+        Ok(Some(absent_gets(&format!("A table of {rows} of {} was not read by {}", self.name, pass.access))))
     }
 
     /// Looks rows up by their keys, and notes how many there are: each key leads to one at least.
@@ -438,21 +438,21 @@ fn tables_left_out(subject: &str, names: &[String]) -> Option<Finding> {
     let shown = names.get(..FOUND_TABLES_MAX).unwrap_or(names).join(", ");
     let what = match names.len() {
         0 => return None,
-        1 => format!("Table {shown} of {subject} was"),
+        1 => format!("Table {shown} of {subject} was not scanned"),
         all if all > FOUND_TABLES_MAX => {
-            format!("Tables {shown} and {} more of {subject} were", all - FOUND_TABLES_MAX)
+            format!("Tables {shown} and {} more of {subject} were not scanned", all - FOUND_TABLES_MAX)
         }
-        _ => format!("Tables {shown} of {subject} were"),
+        _ => format!("Tables {shown} of {subject} were not scanned"),
     };
     Some(absent_gets(&what))
 }
 
-/// That no gets are left of a scan, whose cost would have to be divided by them. `what` is the subject of the sentence
-/// with its verb.
+/// That there are no gets by which a cost could be divided: a cursor gets the root of its tree once and stays on it,
+/// whatever it looks up there. `what` is the sentence up to the reason.
 fn absent_gets(what: &str) -> Finding {
     row::ABSENT_GETS.of(format!(
-        "{what} not scanned: where one page holds all rows, SQLite counts no more gets than for the empty table whose \
-         scan is subtracted, so that a logical I/O has no cost there."
+        "{what}: where one page holds all rows, a statement of SQLite gets that page once, however many rows it reads, \
+         as it does the page of an empty table, so that a logical I/O has no cost there."
     ))
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::access_paths::{SqlitePaths, offers};
 use super::database::PAGE_BYTES;
+use super::given_file::GivenFile;
 use super::logical_reads::{SqliteReads, unfit};
 use super::nested_loops::SqliteLoops;
 use crate::access_paths::{self, AccessPaths, AccessSettings};
@@ -74,6 +75,13 @@ impl Place for SqlitePlace {
 
     fn makes_tables(&self) -> bool {
         matches!(self, SqlitePlace::Own(_))
+    }
+
+    fn check_files(&self) -> Result<(), SubjectError> {
+        match self {
+            SqlitePlace::Own(_) => Ok(()),
+            SqlitePlace::Given(path) => GivenFile::check(path).map(drop),
+        }
     }
 
     fn logical_reads(&self, asked: &Asked) -> Offer<'_, dyn LogicalReads> {

@@ -17,8 +17,8 @@ pub enum Absence {
     /// This processor lacks the event, or the kernel does not map it there.
     #[error("this processor has no such event")]
     Unsupported,
-    /// The counter never got its turn while the task ran.
-    #[error("it never got its turn: other programs held the processor's counters, or too little ran")]
+    /// The counter got no turn while the task ran, or none in threads that ran for too much of the time.
+    #[error("it got no turn, or none in some threads: other programs held the processor's counters, or too little ran")]
     NeverRan,
     /// The thread has ended.
     #[error("the thread had ended")]

@@ -7,8 +7,11 @@ use std::hint::black_box;
 use std::io;
 
 use perf_event::events::Hardware;
-use perf_event::{Builder, Counter};
+use perf_event::{Builder, CountAndTime, Counter};
 use thiserror::Error;
+
+/// The least part of its time, in per cent, that a counter has to run for its count to stand for all of it.
+const SHARE_MIN: u64 = 99;
 
 /// Why cycles are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -19,6 +22,9 @@ pub enum NoCycles {
     /// There is no counter, or it opens and stays at zero, as under some hypervisors.
     #[error("this machine hides the processor's counters, as most virtual machines do")]
     Hidden,
+    /// A counter opens and gets no turn.
+    #[error("other programs held the processor's counters")]
+    Busy,
     /// The kernel refused for another reason, such as too many open files.
     #[error("the kernel refused to open a counter: {}", io::Error::from_raw_os_error(*.0))]
     Refused(i32),
@@ -47,22 +53,35 @@ impl CycleCounter {
     pub fn of_this_thread() -> Result<CycleCounter, NoCycles> {
         // Of this thread in user mode, the crate's default, which needs the least permission.
         let opened = Builder::new(Hardware::CPU_CYCLES).enabled(true).build();
-        let counter = opened.map_err(|error| NoCycles::of(&error))?;
-        let counter = CycleCounter { counter: RefCell::new(counter) };
+        let mut counter = opened.map_err(|error| NoCycles::of(&error))?;
         let mut work = 0u64;
         for step in 0..10_000 {
             work = black_box(work.wrapping_add(step));
         }
-        match counter.read() {
-            Some(cycles) if cycles > 0 => Ok(counter),
-            _ => Err(NoCycles::Hidden),
-        }
+        prove(&counter.read_count_and_time().map_err(|_| NoCycles::Hidden)?)?;
+        Ok(CycleCounter { counter: RefCell::new(counter) })
     }
 
-    /// Cycles so far; a system call of about half a microsecond.
+    /// Cycles so far; a system call of about half a microsecond. `None` where others' counters took turns with this
+    /// one, so that it saw a part of them.
     pub fn read(&self) -> Option<u64> {
-        self.counter.borrow_mut().read().ok()
+        whole(&self.counter.borrow_mut().read_count_and_time().ok()?)
     }
+}
+
+/// Whether a counter has counted.
+fn prove(read: &CountAndTime) -> Result<(), NoCycles> {
+    match read {
+        CountAndTime { count: 1.., .. } => Ok(()),
+        CountAndTime { time_enabled: 1.., time_running: 0, .. } => Err(NoCycles::Busy),
+        CountAndTime { .. } => Err(NoCycles::Hidden),
+    }
+}
+
+/// The count, where it is that of all the time.
+fn whole(read: &CountAndTime) -> Option<u64> {
+    let is_whole = read.time_running.saturating_mul(100) >= read.time_enabled.saturating_mul(SHARE_MIN);
+    is_whole.then_some(read.count)
 }
 
 #[cfg(test)]
@@ -72,9 +91,26 @@ mod tests {
     #[test]
     fn cycles_grow_or_are_absent_with_a_reason() {
         match CycleCounter::of_this_thread() {
-            Ok(counter) => assert!(counter.read() < counter.read()),
+            Ok(counter) => assert!(counter.read().zip(counter.read()).is_none_or(|(one, next)| one < next)),
             Err(reason) => assert!(reason.to_string().len() > 20),
         }
+    }
+
+    fn read(count: u64, time_running: u64) -> CountAndTime {
+        CountAndTime { count, time_enabled: 1000, time_running }
+    }
+
+    #[test]
+    fn a_counter_that_took_turns_with_others_gives_no_cycles_rather_than_a_part_of_them() {
+        assert_eq!([1000, 990, 989, 0].map(|running| whole(&read(7, running))), [Some(7), Some(7), None, None]);
+    }
+
+    #[test]
+    fn counters_that_other_programs_hold_are_not_said_to_be_hidden_by_the_machine() {
+        assert_eq!((prove(&read(7, 500)), prove(&read(0, 1000))), (Ok(()), Err(NoCycles::Hidden)));
+        assert_eq!(prove(&read(0, 0)), Err(NoCycles::Busy));
+        let nothing = CountAndTime { count: 0, time_enabled: 0, time_running: 0 };
+        assert_eq!(prove(&nothing), Err(NoCycles::Hidden), "no time passes for it either");
     }
 
     #[test]

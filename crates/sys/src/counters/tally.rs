@@ -3,6 +3,10 @@
 use super::absence::Absence;
 use super::event::Event;
 
+/// Where the threads whose counter never got its turn ran for at most one in this many parts of the time, the others
+/// stand for them. The groups take turns at most once a millisecond: of a hundred threads, some run for less.
+const UNSEEN_PART: u64 = 100;
+
 /// One counter as the kernel returns it: the count, and the times in ns that it was enabled and ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Raw {
@@ -20,15 +24,26 @@ pub struct Count {
     value: f64,
     enabled: u64,
     running: u64,
+    /// The part of `enabled` that threads took whose counter never got its turn.
+    unseen: u64,
 }
 
 impl Count {
-    /// Events; if the counter took turns with others, what it saw divided by its share of the time.
+    /// Events; if the counter took turns with others, what it saw divided by its share of the time. Threads in which it
+    /// got no turn are taken to have done what the others did in as much time.
     ///
     /// Source: perf_event_open(2), "time_enabled and time_running". The scaled count is right if the program
     /// did the same throughout.
     pub fn value(&self) -> f64 {
-        self.value
+        match self.unseen {
+            0 => self.value,
+            unseen => self.value * self.enabled as f64 / self.enabled.saturating_sub(unseen).max(1) as f64,
+        }
+    }
+
+    /// Whether what was counted stands for all threads.
+    fn is_whole(&self) -> bool {
+        self.running > 0 && self.unseen.saturating_mul(UNSEEN_PART) <= self.enabled
     }
 
     /// Share of the time in which the event was counted: 1 for an exact count, above 0 otherwise.
@@ -53,7 +68,7 @@ impl Tally {
         let matters = |reason: Absence| reason != Absence::Gone || counted.is_none();
         match self.absent.iter().find(|(event, reason)| event.name == name && matters(*reason)) {
             Some((_, reason)) => Err(*reason),
-            None => counted.filter(|count| count.running > 0).ok_or(Absence::NeverRan),
+            None => counted.filter(Count::is_whole).ok_or(Absence::NeverRan),
         }
     }
 
@@ -65,12 +80,12 @@ impl Tally {
 
     /// Adds one thread's count. A thread that did not run while its counter was open rightly has none.
     pub fn add(&mut self, event: Event, raw: Raw) {
-        if raw.enabled > 0 && raw.running == 0 {
-            return self.add_absent(event, Absence::NeverRan);
-        }
-        let scale = if raw.running == 0 { 1.0 } else { raw.enabled.max(raw.running) as f64 / raw.running as f64 };
-        let count = Count { value: raw.value as f64 * scale, enabled: raw.enabled, running: raw.running };
-        self.add_count(event, count);
+        let Raw { value, enabled, running } = raw;
+        let (scale, unseen) = match running {
+            0 => (0.0, enabled),
+            _ => (enabled.max(running) as f64 / running as f64, 0),
+        };
+        self.add_count(event, Count { value: value as f64 * scale, enabled, running, unseen });
     }
 
     fn add_count(&mut self, event: Event, count: Count) {
@@ -79,6 +94,7 @@ impl Tally {
                 sum.value += count.value;
                 sum.enabled += count.enabled;
                 sum.running += count.running;
+                sum.unseen += count.unseen;
             }
             None => self.counts.push((event, count)),
         }
@@ -127,6 +143,20 @@ mod tests {
         tally.add_absent(cycles, Absence::Forbidden);
         assert_eq!(tally.of("cycles"), Err(Absence::Forbidden));
         assert_eq!(tally.of("instructions"), Err(Absence::NeverRan));
+    }
+
+    #[test]
+    fn a_thread_that_ran_too_shortly_for_a_turn_spoils_no_sum_and_is_not_left_out_of_it() {
+        let cycles = HARDWARE_EVENTS[0];
+        let beside_one_of = |unseen| {
+            let (mut long, mut short) = (Tally::default(), Tally::default());
+            long.add(cycles, Raw { value: 990, enabled: 990, running: 495 });
+            short.add(cycles, Raw { value: 0, enabled: unseen, running: 0 });
+            long.add_all(&short);
+            long.of("cycles").map(|count| (count.value(), count.share()))
+        };
+        assert_eq!(beside_one_of(10), Ok((2000.0, 0.495)));
+        assert_eq!(beside_one_of(11), Err(Absence::NeverRan), "it ran for over a hundredth of the time");
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use measure::Nanos;
 use rustix::fs::{FileType, Mode, OFlags};
 use thiserror::Error;
 
@@ -36,10 +35,6 @@ pub struct BlockDevice {
     pub scheduler: Option<String>,
     /// Read-ahead of buffered reads in KiB.
     pub read_ahead_kib: Option<u64>,
-    /// Requests that the kernel queues for it (`nr_requests`). The device itself may take fewer at once.
-    pub queue_depth: Option<u64>,
-    /// Bytes of a sector, below which nothing can be addressed.
-    pub logical_block_bytes: Option<u64>,
     /// Whether the kernel counts what the device does.
     counts: bool,
 }
@@ -49,25 +44,16 @@ pub struct BlockDevice {
 pub struct DeviceCounters {
     /// Reads completed.
     pub reads: u64,
-    /// Reads merged with a neighbouring one before they reached the device.
-    pub read_merges: u64,
     /// Bytes read.
     pub bytes_read: u64,
-    /// Time of all reads together, from queueing to completion; in steps of milliseconds.
-    pub read_time: Nanos,
-    /// Reads and writes in flight at the moment.
-    pub in_flight: u64,
 }
 
 impl DeviceCounters {
-    /// What was added since `earlier`; `in_flight` is that of `self`.
+    /// What was added since `earlier`.
     pub fn since(self, earlier: DeviceCounters) -> DeviceCounters {
         DeviceCounters {
             reads: self.reads.saturating_sub(earlier.reads),
-            read_merges: self.read_merges.saturating_sub(earlier.read_merges),
             bytes_read: self.bytes_read.saturating_sub(earlier.bytes_read),
-            read_time: self.read_time.since(earlier.read_time),
-            in_flight: self.in_flight,
         }
     }
 }
@@ -168,8 +154,6 @@ impl BlockDevice {
             rotational: value("rotational").map(|value| value != 0),
             scheduler: text("scheduler").map(|text| scheduler_in_use(&text)),
             read_ahead_kib: value("read_ahead_kb"),
-            queue_depth: value("nr_requests"),
-            logical_block_bytes: value("logical_block_size"),
             counts: value("iostats") != Some(0),
         })
     }
@@ -243,19 +227,11 @@ fn scheduler_in_use(text: &str) -> String {
     chosen.map_or(text.trim(), |(name, _)| name).to_string()
 }
 
-/// Reads the line of `stat`: reads, merges, sectors and milliseconds of reads, the same of writes, then in flight.
+/// Reads the line of `stat`, which begins with reads, merges and sectors of reads.
 fn parse_stat(line: &str) -> Option<DeviceCounters> {
-    let numbers: Vec<u64> = line.split_whitespace().map_while(|number| number.parse().ok()).collect();
-    let [reads, read_merges, sectors, milliseconds, _, _, _, _, in_flight, ..] = numbers.as_slice() else {
-        return None;
-    };
-    Some(DeviceCounters {
-        reads: *reads,
-        read_merges: *read_merges,
-        bytes_read: sectors.saturating_mul(SECTOR_BYTES),
-        read_time: Nanos(milliseconds.saturating_mul(1_000_000)),
-        in_flight: *in_flight,
-    })
+    let mut numbers = line.split_whitespace().map_while(|number| number.parse::<u64>().ok());
+    let (reads, _merges, sectors) = (numbers.next()?, numbers.next()?, numbers.next()?);
+    Some(DeviceCounters { reads, bytes_read: sectors.saturating_mul(SECTOR_BYTES) })
 }
 
 #[cfg(test)]
@@ -267,11 +243,10 @@ mod tests {
         let line =
             " 1558935    12441 33298579   883822    20439    33721 11282392    28083        3    51760   913419\n";
         let counters = parse_stat(line).unwrap();
-        assert_eq!((counters.reads, counters.read_merges, counters.in_flight), (1_558_935, 12_441, 3));
-        assert_eq!((counters.bytes_read, counters.read_time), (33_298_579 * 512, Nanos::from_millis(883_822)));
-        assert_eq!(parse_stat("1 2 3"), None);
-        let later = DeviceCounters { reads: counters.reads + 5, in_flight: 1, ..counters };
-        assert_eq!(later.since(counters), DeviceCounters { reads: 5, in_flight: 1, ..DeviceCounters::default() });
+        assert_eq!(counters, DeviceCounters { reads: 1_558_935, bytes_read: 33_298_579 * 512 });
+        assert_eq!([parse_stat("1 2 "), parse_stat("1 2 x 4")], [None; 2]);
+        let later = DeviceCounters { reads: counters.reads + 5, ..counters };
+        assert_eq!(later.since(counters), DeviceCounters { reads: 5, bytes_read: 0 });
     }
 
     #[test]

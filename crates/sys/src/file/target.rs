@@ -218,19 +218,6 @@ impl Target {
         self.mount().map(|mount| mount.filesystem)
     }
 
-    /// Says whether blocks of `block` bytes at multiples of their size can be read.
-    pub fn check_block_size(&self, block: u64) -> Result<(), TargetError> {
-        let multiple = self.alignment.offset;
-        if block == 0 || !block.is_multiple_of(u64::from(multiple)) {
-            let source_of_multiple = self.alignment.source;
-            return Err(TargetError::BlockSize { path: self.path.clone(), block, multiple, source_of_multiple });
-        }
-        if block > self.size {
-            return Err(TargetError::BlockTooLarge { path: self.path.clone(), block, size: self.size });
-        }
-        Ok(())
-    }
-
     /// The mount that a file is reached through.
     pub(crate) fn mount(&self) -> Option<Mount> {
         (self.kind == Kind::File).then(|| Mount::of(self.as_fd(), self.device)).flatten()

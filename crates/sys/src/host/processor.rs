@@ -85,11 +85,12 @@ fn hypervisor_name(signature: &[u8; 12]) -> String {
 /// Whether hardware counters answer: a counter of this thread's cycles is opened and has to count.
 ///
 /// `Some(false)` when there is no such counter, or when it opens and stays at zero, as some hypervisors have it;
-/// `None` when the kernel's settings or a sandbox forbid the question, or the kernel refuses it for another reason.
+/// `None` when the kernel's settings or a sandbox forbid the question, other programs hold the counters, or the kernel
+/// refuses it for another reason.
 pub(super) fn counters_answer() -> Option<bool> {
     match CycleCounter::of_this_thread() {
         Ok(_) => Some(true),
-        Err(NoCycles::Forbidden | NoCycles::Refused(_)) => None,
+        Err(NoCycles::Forbidden | NoCycles::Busy | NoCycles::Refused(_)) => None,
         Err(NoCycles::Hidden) => Some(false),
     }
 }

@@ -158,7 +158,8 @@ unsafe extern "C" {
 /// The names of the functions at an address, those inlined into others first.
 pub fn names(address: usize) -> Vec<String> {
     let mut names = Vec::new();
-    backtrace::resolve(address as *mut c_void, |symbol| {
+    // The crate takes an address for the one behind a call and looks up the byte before.
+    backtrace::resolve(address.wrapping_add(1) as *mut c_void, |symbol| {
         names.push(symbol.name().map_or_else(|| "unknown".into(), |name| format!("{name:#}")));
     });
     if names.is_empty() { vec!["unknown".into()] } else { names }
@@ -167,8 +168,7 @@ pub fn names(address: usize) -> Vec<String> {
 /// Whether this program has the names of its functions: one of a package is stripped of them.
 pub fn knows_names() -> bool {
     let own: fn(usize) -> Vec<String> = names;
-    // Addresses of a stack lie behind a call, so that the one before them is looked up.
-    names(own as usize + 1).iter().any(|name| name.ends_with("names"))
+    names(own as usize).iter().any(|name| name.ends_with("names"))
 }
 
 #[cfg(test)]
@@ -181,6 +181,12 @@ mod tests {
     #[test]
     fn a_program_that_was_not_stripped_knows_its_names() {
         assert!(knows_names());
+    }
+
+    #[test]
+    fn the_first_instruction_of_a_function_is_not_looked_up_in_the_function_before() {
+        let names = names(busy_for_a_while as *const () as usize);
+        assert!(names.iter().any(|name| name.contains("busy_for_a_while")), "{names:?}");
     }
 
     #[inline(never)]

@@ -57,15 +57,17 @@ impl Buffer {
         if self.segments.iter().any(|segment| segment.first <= first && end <= segment.end) {
             return Some(now);
         }
-        let stream = self.stream.as_ref()?;
-        let is_within = stream.first <= first && first <= self.reached(geometry, stream, now);
-        if !is_within || end > stream.consumed + self.size || end > self.sectors {
-            return None;
-        }
+        let stream = self.stream.as_ref().filter(|stream| self.is_ahead(geometry, stream, (first, end), now))?;
         if end <= stream.from {
             return Some(now);
         }
         Some((stream.since + geometry.revolutions(stream.from, end) * self.revolution).max(now))
+    }
+
+    /// Whether the sectors from `first` to `end` are in what is read ahead, or will be without moving the arm.
+    fn is_ahead(&self, geometry: &Geometry, stream: &Stream, (first, end): (u64, u64), now: f64) -> bool {
+        let is_within = stream.first <= first && first <= self.reached(geometry, stream, now);
+        is_within && end <= stream.consumed + self.size && end <= self.sectors
     }
 
     /// How far the head has read at `now`.
@@ -75,10 +77,14 @@ impl Buffer {
         stream.from + geometry.sectors_in(stream.from, turned, most)
     }
 
-    /// The host has taken sectors up to `end` at `now`. A head that had to stop because the segment was full goes on
-    /// when half of it is free, at the next pass of its sector.
-    pub(super) fn consume(&mut self, geometry: &Geometry, end: u64, now: f64) {
+    /// The host has taken the sectors from `first` to `end` at `now`. A head that had to stop because the segment was
+    /// full goes on when half of it is free, at the next pass of its sector. Sectors of an older segment, which may lie
+    /// anywhere, say nothing of what the host has taken of those that are read ahead.
+    pub(super) fn consume(&mut self, geometry: &Geometry, (first, end): (u64, u64), now: f64) {
         let Some(mut stream) = self.stream else { return };
+        if !self.is_ahead(geometry, &stream, (first, end), now) {
+            return;
+        }
         let reached = self.reached(geometry, &stream, now);
         let was_full = reached == stream.consumed + self.size;
         if end > stream.consumed {

@@ -109,6 +109,20 @@ fn a_block_read_twice_and_one_read_ahead_come_from_the_buffer() {
 }
 
 #[test]
+fn a_read_from_an_older_segment_takes_nothing_from_what_is_read_ahead_elsewhere() {
+    let mut disk = HardDisk::new(disk());
+    let mut at = |millis: u64, offset: u64| one(&mut disk, Nanos::from_millis(millis), offset, 8192);
+    let (low, high, between) = (1 << 30, 1 << 37, 1 << 35);
+    at(0, high);
+    at(100, low);
+    let older = at(200, high + 8192);
+    // The arm moves away from behind the low block.
+    at(300, between);
+    let ahead = at(400, low + (64 << 10));
+    assert_eq!((older, ahead), (Nanos(181_920), Nanos(181_920)));
+}
+
+#[test]
 fn a_read_that_is_longer_than_a_segment_of_the_buffer_does_not_come_from_it() {
     let mut disk = HardDisk::new(disk());
     let (long, mut now) = (64 << 20, Nanos::ZERO);

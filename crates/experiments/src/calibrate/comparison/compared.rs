@@ -120,7 +120,10 @@ impl Compared {
     pub(super) fn unfinished(&mut self, at: usize, why: Unfinished, limit: Duration) {
         match why {
             Unfinished::TooLong(_) | Unfinished::Failed(_) if at > 0 => self.end(at, why, limit),
-            _ if (0..self.variants.len()).all(|at| self.pair_with(at).has_enough()) => self.is_left = true,
+            _ if (0..self.variants.len()).all(|at| self.pair_with(at).has_enough()) => {
+                self.is_left = true;
+                self.reached_limit = matches!(why, Unfinished::TooLong(_));
+            }
             Unfinished::TooLong(_) => self.end_now(limit),
             Unfinished::Failed(_) | Unfinished::Locked(_) | Unfinished::Refused(_) | Unfinished::Repeated(_) => {
                 self.not_timed = Some(why);
@@ -166,7 +169,7 @@ impl Compared {
     }
 
     /// Whether its plans are timed, and can be once more.
-    pub(super) fn can_be_timed(&self) -> bool {
+    pub(in crate::calibrate) fn can_be_timed(&self) -> bool {
         self.not_timed.is_none() && !self.is_left
     }
 

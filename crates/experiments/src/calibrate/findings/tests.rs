@@ -722,6 +722,22 @@ fn a_query_that_decides_against_a_set_does_not_hide_those_that_a_longer_limit_wo
 }
 
 #[test]
+fn a_query_that_reached_the_time_limit_is_counted_with_the_others_and_not_said_to_be_untimed() {
+    let said = |withheld: Option<String>| {
+        let halved = || vec![Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])];
+        let near = vec![Variant::of(&[0], &[9000.0; 3]), Variant::ended(&[1], 10_000.0)];
+        let beyond = vec![Variant::ended(&[0], 10_000.0), Variant::ended(&[1], 10_000.0)];
+        let plans = (0..5).map(|_| halved()).chain([near, beyond]);
+        said_of(State::AsFound, plans.map(|plans| Compared::of("q", plans)).collect(), withheld)
+    };
+    let undecided = said(None);
+    assert!(undecided.contains("undecided, because 2 queries reached the time limit"), "{undecided}");
+    for said in [undecided, said(Some("other sessions were at work".into()))] {
+        assert!(!said.contains("not timed"), "{said}");
+    }
+}
+
+#[test]
 fn no_verdict_of_plans_that_ran_seldom_or_were_ended_near_the_limit_names_the_option_that_tells() {
     let seldom = halved_and(2, [Variant::of(&[0], &[10.0; 3]), Variant::of(&[1], &[5.0; 3])], None);
     for part in ["undecided, because plans of 5 queries ran in fewer than 3 turns", "--rounds 3", "Too few turns"] {
@@ -1216,7 +1232,7 @@ fn a_withheld_cost_is_stated_as_withheld_and_a_ratio_that_is_no_quotient_of_the_
     let other = said(true, 23.0).message;
     assert!(other.contains("4.00 (23.0 µs against 5.00 µs).") && other.ends_with(why), "{other}");
     let withheld = said(false, 23.0);
-    let end = "with nothing cached no ratio, which is withheld (23.0 µs against 5.00 µs).";
+    let end = "with nothing cached no ratio, because a cost is withheld (23.0 µs against 5.00 µs).";
     assert!(withheld.message.ends_with(end), "{withheld:?}");
     assert_eq!((given.values.len(), withheld.values.len()), (1, 0));
 }

@@ -78,9 +78,9 @@ fn a_sentence_about_one_of_several_paths_names_it() {
 #[test]
 fn no_more_reads_are_said_to_be_in_flight_than_there_are() {
     let few = WORKLOAD;
-    let many = Workload { stop_after: StopAfter::Reads(32), ..WORKLOAD };
-    let open = Workload { rate: Some(100.0), ..many };
-    assert_eq!([few, many, open].map(|workload| in_flight(&workload)), ["at most 32", "32", "at most 32"]);
+    let enough = Workload { stop_after: StopAfter::Reads(16), ..WORKLOAD };
+    let open = Workload { rate: Some(100.0), ..enough };
+    assert_eq!([few, enough, open].map(|workload| in_flight(&workload)), ["at most 32", "32", "at most 32"]);
 }
 
 /// What a read takes, and which level served it.
@@ -163,12 +163,14 @@ fn published_with(workers: usize) -> Workload {
 fn reads_of_another_kind_are_not_held_against_the_published_disk() {
     let published = published_with(2);
     let times = in_zones([(5.0, 5.0), (8.0, 8.0), (15.0, 15.0)].map(Some));
-    let is_beside = |workload: &Workload| {
-        let of_model = model_against_published(workload, &times).is_some();
+    let is_beside_in = |workload: &Workload, extent: Extent| {
+        let of_model = model_against_published(workload, extent, &times).is_some();
         let says = |finding: Finding| finding.message.contains("the disk of 2005: 1.5");
-        [zones(workload, Extent::Device, &times).is_some_and(says), of_model]
+        [zones(workload, extent, &times).is_some_and(says), of_model]
     };
-    assert_eq!(is_beside(&published), [true; 2]);
+    assert_eq!(is_beside_in(&published, Extent::Device), [true; 2]);
+    assert_eq!(is_beside_in(&published, Extent::Part), [false; 2], "the outer zone does not lie at the edge");
+    let is_beside = |workload: &Workload| is_beside_in(workload, Extent::Device);
     for other in [
         Workload { pattern: Pattern::Sequential, ..published },
         Workload { block_size: 1 << 20, ..published },
@@ -224,13 +226,37 @@ fn few_reads_of_a_machines_device_are_no_difference_between_its_zones() {
 }
 
 #[test]
+fn reads_that_memory_may_have_served_do_not_show_that_place_makes_no_difference() {
+    let windows = reads::IOPS.of_samples("windows", &[199.0, 200.0, 201.0, 199.0, 200.0, 201.0]).unwrap();
+    let read = |tier: Tier| Measured::of(vec![windows.clone(), reads::READ_LATENCY.single("clock", 5e3)], Some(tier));
+    for (tier, is_of_device) in [
+        (Tier::Storage, true),
+        (Tier::Unknown, false),
+        (Tier::PageCache, false),
+        (Tier::Mixed { from_storage: 0.5 }, false),
+        (Tier::NeverWritten, false),
+    ] {
+        let of_zones = [(Zone::Outer, Tier::Storage), (Zone::Inner, tier)].map(|(zone, tier)| (zone, read(tier)));
+        let said = zones(&published_with(2), Extent::Device, &of_zones).unwrap().message;
+        assert_eq!(said.starts_with("Where a zone lies makes no difference on this device"), is_of_device, "{said}");
+        assert_eq!(said.contains("the disk of 2005"), is_of_device, "{said}");
+        let of_places = [Tier::Storage, tier].map(read);
+        let said = spread("distance", Arm::Unknown, Extent::Device, &of_places).unwrap().message;
+        assert_eq!(said.contains("there is no arm to move"), is_of_device, "{said}");
+        assert_eq!(said.contains("it is not proved that the device served all"), !is_of_device, "{said}");
+    }
+}
+
+#[test]
 fn what_holds_in_a_part_of_a_device_is_not_said_of_all_of_it() {
     for (inner, both) in [(5.0, 5.0), (5.0, 15.0), (8.0, 15.0)] {
         let times = in_zones([5.0, inner, both].map(|time| Some((time, time))));
-        let said = |extent| zones(&published_with(2), extent, &times).unwrap().message;
+        let said = |extent| zones(&published_with(3), extent, &times).unwrap().message;
         let of_part = said(Extent::Part).replace("within the part of this device that was read", "on this device");
         assert_eq!(of_part, said(Extent::Device));
         assert!(!said(Extent::Part).contains("on this device"), "{}", said(Extent::Part));
+        let beside = |extent| zones(&published_with(2), extent, &times).unwrap().message.contains("the disk of 2005");
+        assert_eq!([Extent::Device, Extent::Part].map(beside), [true, false]);
     }
     let over = |last: f64, extent| {
         let measured = [10.0, last].map(|median| measured(median, None, None));
@@ -262,8 +288,9 @@ fn places() -> Vec<Reading> {
             (!others.is_empty()).then(|| clauses.into_iter().flatten().chain([place.into()]).collect())
         },
     );
-    let of_model =
-        |(workers, times): &(usize, [Time; 3])| model_against_published(&published_with(*workers), &in_zones(*times));
+    let of_model = |(workers, times): &(usize, [Time; 3])| {
+        model_against_published(&published_with(*workers), Extent::Device, &in_zones(*times))
+    };
     let values = (1..5_usize, [zone(), zone(), zone()]);
     let published = reading(row::ANSWER_MODEL_PUBLISHED, values, of_model, |(workers, times)| {
         let named = ["outer", "inner", "both"].into_iter().zip(*times).zip([5.7, 8.7, 16.4]);

@@ -43,7 +43,7 @@ fn device(depth: usize, not_from_storage: Option<&str>) -> DeviceReads {
 
 fn reported(cases: impl IntoIterator<Item = Measured>, device: &DeviceReads) -> Vec<Finding> {
     let cases: Vec<Measured> = cases.into_iter().collect();
-    Kept::found(|journal| report(100, &cases, device, journal))
+    Kept::found(|journal| report((100, None), &cases, device, journal))
 }
 
 /// Milliseconds of waiting one at a time and by two methods, each where it was measured, and the reads in flight.
@@ -196,13 +196,15 @@ fn gathered() -> [Reading; 3] {
         |([alone, small, large], _, is_named, is_direct, _)| {
             let best = alone / small.min(*large);
             let group = if *is_named { ", io_method worker" } else { "" };
-            let with = format!("With direct reads{group} and 100 % of the rows out of order, batching");
+            let with =
+                format!("On postgres 18.6, with direct reads{group} and 100 % of the rows out of order, batching");
             let said = format!("gains nothing ({} times at best)", three_digits(best));
             (*is_direct && best < 1.1).then(|| says![with, said])
         },
     );
     let not_cold = reading(row::NOT_ALL_COLD, server(), gathering, |(_, cached, ..)| {
-        (*cached > 0.1).then(|| says![format!("Up to {} % of the blocks of a join", three_digits(cached * 100.0))])
+        let said = format!("On postgres 18.6, up to {} % of the blocks of a join", three_digits(cached * 100.0));
+        (*cached > 0.1).then(|| says![said])
     });
     [gain, serialized, not_cold]
 }
@@ -220,7 +222,7 @@ fn answered_by() -> [Reading; 2] {
     let takes = |(micros, is_direct, is_gathered): &(Option<f64>, bool, bool)| {
         let micros = micros.filter(|_| !is_direct && !is_gathered)?;
         let takes = format!(
-            "nested-loop with io_method sync reads through the page cache takes {}",
+            "On postgres 18.6, a block that the nested-loop with io_method sync reads through the page cache takes {}",
             format_nanos(micros * 1e3)
         );
         Some((micros, takes))
@@ -307,7 +309,7 @@ fn viewed((cases, blocks, block): &View, has_costs: bool) -> Vec<Finding> {
     };
     let cases: Vec<Measured> = ["one-at-a-time", "batch"].into_iter().zip(cases).map(case).collect();
     let costs = Costs { rows: 2000, blocks: *blocks, scan: 50.0, block: *block };
-    Kept::found(|journal| planner::report((100, false), &cases, has_costs.then_some(costs), journal))
+    Kept::found(|journal| planner::report((100, false), None, &cases, has_costs.then_some(costs), journal))
 }
 
 #[test]
@@ -319,7 +321,7 @@ fn a_planner_is_told_no_factor_of_joins_that_are_too_short_for_a_gain() {
         };
         let cases = [case("one-at-a-time", 100.0), case("batch", 30.0)];
         let costs = Costs { rows: 2000, blocks: 500, scan: 50.0, block: 5.0 };
-        Kept::found(|journal| planner::report((100, false), &cases, Some(costs), journal)).len()
+        Kept::found(|journal| planner::report((100, false), None, &cases, Some(costs), journal)).len()
     };
     assert_eq!([found(255.0), found(256.0)], [0, 1]);
 }

@@ -308,7 +308,7 @@ fn of_server() -> Vec<Reading> {
     let first_scan = reading(row::ANSWER_FIRST_SCAN, pairs, first_scans, |(first, settled)| {
         let pairs = (0..3).filter_map(|at| Some((at, first[at]?, settled[at]?)));
         let (at, first, settled) = pairs.max_by(|one, other| (one.1 / one.2).total_cmp(&(other.1 / other.2)))?;
-        let costs = format!("costs up to {} times the later ones", three_digits(first / settled));
+        let costs = format!("on postgres 18.6 costs up to {} times the later ones", three_digits(first / settled));
         let block =
             format!("{} a block against {} ({})", format_nanos(first), format_nanos(settled), table(TABLES[at]));
         Some(says![
@@ -440,6 +440,20 @@ fn small_tables() -> Reading {
 fn what_logical_reads_say_follows_from_their_costs() {
     let all = [vec![shape(), split(), changed(), small_tables()], threads(), two_ways(), of_server(), beside()];
     both_sides(&lio::findings::ALL, all.into_iter().flatten().chain(tests::readings()));
+}
+
+#[test]
+fn one_table_that_was_found_is_not_said_to_be_several_however_many_cases_it_has() {
+    let said = |tables: [&str; 2]| {
+        let cases = tables.into_iter().zip([100.0, 150.0]);
+        let cases = cases.map(|(name, lio)| one(Table::Found(name.into()), Plan::SCAN, lio)).collect();
+        let found = of_subjects(&[subject("sqlite 3.50", true, cases)]);
+        found.into_iter().find(|finding| row::ANSWER_STANDBY.made(finding)).unwrap().message
+    };
+    let alone = said(["stars"; 2]);
+    assert!(alone.contains("of the table that sqlite 3.50 has costs") && alone.contains("these are costs"), "{alone}");
+    let several = said(["stars", "galaxies"]);
+    assert!(several.contains("of the tables that sqlite 3.50 has costs"), "{several}");
 }
 
 #[test]

@@ -124,11 +124,11 @@ fn costs() -> Vec<Reading> {
     vec![dearest, visits]
 }
 
-/// Instructions a cycle of three paths where they were counted, with reads of memory a row, and whether passes run
+/// Instructions a cycle of three paths where they were counted, with accesses to memory a row, and whether passes run
 /// here.
 type Counts = ([Option<(f64, Option<f64>)>; 3], bool);
 
-/// Instructions a cycle and reads of memory a row, by path.
+/// Instructions a cycle and accesses to memory a row, by path.
 fn instructions() -> Reading {
     let paths = [AccessPath::IndexBadClustering, AccessPath::FullScan, AccessPath::ColumnScan];
     let cases = move |(counts, is_in_process): &Counts| {
@@ -153,7 +153,7 @@ fn instructions() -> Reading {
         let said = format!(
             "{slow} {meaning}: {} instructions a cycle{}; {other} {}{}.",
             three_digits(low),
-            memory(misses, " reads of memory a row"),
+            memory(misses, " accesses to memory a row"),
             three_digits(ipc),
             memory(other_misses, "")
         );

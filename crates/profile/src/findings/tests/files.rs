@@ -222,7 +222,12 @@ fn unit() -> Reading {
             format!("in units of {of_calls} in calls and {of_waits} in waits ")
         };
         let is_plain = [calls, waits].iter().all(|unit| **unit == Unit::Microsecond);
-        (!is_plain).then(|| says![format!("Times in a.trc are {units}{evidence} were converted.")])
+        // Before 9i one clock had both, and no unit that was taken for another one.
+        let of_cpu = match calls {
+            Unit::Centisecond => "CPU time is in these units too.",
+            _ => "CPU time has a clock of its own. TKPROF and TVD$XTAT do not convert; --time-scale 1 ",
+        };
+        (!is_plain).then(|| says![format!("Times in a.trc are {units}{evidence} were converted. {of_cpu}")])
     })
 }
 

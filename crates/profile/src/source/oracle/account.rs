@@ -174,11 +174,14 @@ impl Accounting {
         if let Some(key) = instance_of(&self.header).filter(|_| !self.containers.is_empty()) {
             self.known_containers.entry(key).or_default().extend(self.containers.drain());
         }
-        if !is_part {
-            self.continuation.before = Some(self.header.clone());
+        // A file of marks alone is none that the next one can go on with: what waits is of the file before it.
+        if self.continuation.is_begun {
+            self.previous = self.current.take();
+            if !is_part {
+                self.continuation.before = Some(self.header.clone());
+            }
         }
         self.changes.clear();
-        self.previous = self.current.take();
         self.process = None;
         self.by_process.clear();
     }
@@ -223,7 +226,7 @@ impl Accounting {
     fn begin_records<O: Observer + ?Sized>(&mut self, observer: &mut O) {
         self.continuation.is_begun = true;
         self.recall_containers();
-        let is_said = self.continuation.goes_on && self.continuation.came_from;
+        let is_said = self.continuation.goes_on && self.continuation.came_from && !self.is_of_another_process();
         self.continuation.is_unsaid = !is_said && self.goes_on_unsaid();
         if !is_said && !self.continuation.is_unsaid {
             self.settle_sessions(observer);
@@ -256,6 +259,13 @@ impl Accounting {
         let last = self.sessions.iter().filter_map(|session| session.clock.last()).max();
         let Some((last, (start, end))) = last.zip(self.continuation.first_line) else { return false };
         self.is_of_process_before() && end >= last && start <= last + PAUSE_MAX
+    }
+
+    /// Whether the preambles say that two processes wrote the file before and this one: what each goes on in, or comes
+    /// from, is another file then.
+    fn is_of_another_process(&self) -> bool {
+        let before = self.continuation.before.as_ref().and_then(|before| before.process.as_ref());
+        before.zip(self.header.process.as_ref()).is_some_and(|(before, own)| before != own)
     }
 
     /// Whether the process that wrote the file before wrote this one too: the preambles of both say so, or this one has

@@ -123,7 +123,7 @@ fn indented(line: &[u8]) -> Line<'_> {
     if BIND_WORDS.iter().any(|word| text.starts_with(word)) {
         return Line::Unread(kind::BIND_VALUES);
     }
-    unknown(line)
+    if mark::is_preamble(line) { Line::Quiet } else { unknown(line) }
 }
 
 fn capital(line: &[u8]) -> Line<'_> {
@@ -265,6 +265,19 @@ mod tests {
             ["", " ", "=====================", "/u00/x/y_ora_1.trc", "System name: X", "Tue Nov 20 11:05:33 2007"]
         {
             assert_eq!(look(line.as_bytes()), Line::Quiet, "{line}");
+        }
+        for line in [
+            "CLID:   P",
+            "Instance number: 1",
+            "Database name: FREE ",
+            "Database unique name: FREE ",
+            "Database id: 1496081483",
+            "Database role: PRIMARY",
+            "Oracle binary inode:    54288",
+            "             created:   2026-03-19T15:58:52.000000+00:00",
+            "             image:     ",
+        ] {
+            assert_eq!(look(line.as_bytes()), Line::Quiet, "a late release: {line}");
         }
         for (line, wanted) in [
             (&b"Version 18.3.0.0.0"[..], Attribute::Version),

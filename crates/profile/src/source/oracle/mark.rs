@@ -74,6 +74,7 @@ fn notice(rest: &[u8]) -> Option<Mark> {
         (&b"TRACE CONTINUED FROM FILE "[..], Attribute::ContinuedFrom),
         (b"TRACE CONTINUES IN FILE ", Attribute::ContinuesIn),
         (b"TRACE DUMP CONTINUED FROM FILE ", Attribute::ContinuedFrom),
+        (b"TRACE DUMP CONTINUES IN FILE ", Attribute::ContinuesIn),
     ] {
         if let Some(path) = rest.strip_prefix(beginning) {
             let length = memchr::memmem::rfind(path, b" ***").unwrap_or(path.len());
@@ -103,7 +104,7 @@ pub(crate) fn application(line: &[u8]) -> Option<(Range<usize>, Range<usize>)> {
 }
 
 /// How lines of the preamble begin.
-const PREAMBLE: [&[u8]; 23] = [
+const PREAMBLE: [&[u8]; 34] = [
     b"Trace file ",
     b"Dump file ",
     b"Oracle Database ",
@@ -118,10 +119,22 @@ const PREAMBLE: [&[u8]; 23] = [
     b"Node name:",
     b"Release:",
     b"Machine:",
+    b"VM name:",
+    b"Storage:",
+    b"CLID:",
     b"Instance name:",
+    b"Instance number:",
+    b"Database name:",
+    b"Database unique name:",
+    b"Database id:",
+    b"Database role:",
     b"Redo thread mounted by this instance:",
+    b"Oracle binary inode:",
     b"Oracle process number:",
     b"Unix process pid:",
+    // Late releases have these two of the process in lines of their own.
+    b"             created:",
+    b"             image:",
     b"Windows ",
     b"CPU  ",
     b"Process Affinity",
@@ -203,6 +216,7 @@ mod tests {
         assert_eq!(text("*** CLIENT IP:(192.168.65.1) 2026-03-19T15:59:17.101980+00:00"), "192.168.65.1 at");
         assert_eq!(text("*** CONNECTION ID:(dxca12mBRQW6==) 2026-03-19T15:59:17.102003+00:00"), "dxca12mBRQW6== at");
         assert_eq!(text("*** TRACE CONTINUED FROM FILE /a/b c.trc ***"), "/a/b c.trc");
+        assert_eq!(text("*** TRACE DUMP CONTINUES IN FILE /a/c.trc ***"), "/a/c.trc");
         assert_eq!(text("*** DUMP FILE SIZE IS LIMITED TO 10240 BYTES ***"), "SizeLimit");
         assert_eq!(text("*** [ Unix process pid: 77 ]"), "Process(77)");
         assert_eq!(read(b"*** something else"), None);

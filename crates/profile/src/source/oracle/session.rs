@@ -47,11 +47,36 @@ impl SessionState {
         while self.holes.last().is_some_and(|(begin, _)| start <= *begin) {
             self.holes.pop();
         }
+        // One that began within it covers the rest of it.
+        if let Some((_, hole_end)) = self.holes.last_mut().filter(|(_, hole_end)| end >= *hole_end) {
+            *hole_end = start.min(*hole_end);
+        }
         self.clock.extend(start, end);
     }
 
     /// Begins another segment with a timed line to which the clock leapt, and nothing but the line tells of that time.
     pub(crate) fn leap(&mut self, start: Ticks, end: Ticks) {
         self.clock.leap(start, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_between_two_files_that_a_running_call_covers_in_part_is_unrecorded_in_the_rest_alone() {
+        let at = |seconds: i64| Ticks::from_micros(seconds * 1_000_000);
+        let mut session = SessionState::default();
+        session.extend(at(0), at(100), 1);
+        // A wait stands ahead of its call, which began while there was no file.
+        session.extend(at(149), at(150), 2);
+        assert_eq!(session.holes, [(at(100), at(149))]);
+        session.extend(at(120), at(151), 2);
+        assert_eq!(session.holes, [(at(100), at(120))]);
+        session.extend(at(151), at(152), 2);
+        assert_eq!(session.holes, [(at(100), at(120))], "what comes behind it takes nothing off");
+        session.extend(at(90), at(153), 2);
+        assert!(session.holes.is_empty());
     }
 }

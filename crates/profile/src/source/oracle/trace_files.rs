@@ -10,7 +10,7 @@ use measure::quantity::grouped;
 use crate::event::{Accounted, Unit};
 use crate::input::{Given, Problem, SharedContents, foreign};
 use crate::observe::Listeners;
-use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
+use crate::source::contract::{FileHeader, Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
 use crate::source::oracle::account::Accounting;
 use crate::source::oracle::line::kind::OUT_OF_RANGE;
 use crate::source::oracle::probe::{PROBE_BYTES, may_hold_calls, order_segments, probe, probe_head};
@@ -28,7 +28,7 @@ pub const ROW: SourceRow = SourceRow {
     // A trace can begin with anything: its calls and waits are what makes it one.
     recognises: |_, _| false,
     names: |_| false,
-    shows: may_hold_calls,
+    shows: |bytes, _| may_hold_calls(bytes),
     lacks: "it holds no call and no wait",
     is_read_by_period: false,
     unexported: None,
@@ -91,8 +91,9 @@ impl Source for TraceFiles {
         });
         let (mut read, accounting) = files.finish(reading);
         self.accounting = accounting;
-        if let (Some(file), Some(contents)) = (read.first_mut(), contents) {
-            file.contents = contents.take();
+        if let Some(contents) = contents {
+            forget_parts(&mut read, &contents);
+            read.iter_mut().take(1).for_each(|file| file.contents = contents.take());
         }
         let timed_records: u64 = read.iter().map(|file| file.timed_records).sum();
         match outcome {
@@ -117,6 +118,18 @@ impl Source for TraceFiles {
     fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
         let accounted: Accounted = self.accounting.finish(listeners);
         Finished { accounted, ..Finished::default() }
+    }
+}
+
+/// Takes off the headers of an archive's files the parts of the trace that are in the archive too: none of them is
+/// missing.
+fn forget_parts(files: &mut [SourceFile], contents: &SharedContents) {
+    for FileHeader { continued_from, continues_in, .. } in files.iter_mut().map(|file| &mut file.header) {
+        for part in [continued_from, continues_in] {
+            if part.as_deref().is_some_and(|path| contents.has_trace(path)) {
+                *part = None;
+            }
+        }
     }
 }
 

@@ -1,7 +1,13 @@
 //! In which format a server log is written, from its content.
 
+use std::cell::Cell;
+
 use super::entry::{Assembler, BYTE_ORDER_MARK, Entry, Line, MESSAGE_BYTES_MAX, Sink};
 use super::{csvlog, jsonlog, stderr};
+use crate::input::foreign::HEAD_BYTES;
+
+/// Bytes in which a plan begins.
+const PLAN_BYTES: usize = 4 << 10;
 
 /// Formats that plans are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +62,81 @@ impl Assembler for PlanFile {
     }
 }
 
+/// Puts the entries of the files of an archive together, each file in its own format: a server writes its log in
+/// several formats side by side.
+pub(super) struct ByFile<'a> {
+    format: &'a Cell<LogFormat>,
+    assembler: Box<dyn Assembler>,
+    /// The first lines of a file, as long as they do not show its format.
+    held: Option<Held>,
+}
+
+/// Lines that are held.
+#[derive(Default)]
+struct Held {
+    /// Their texts, each with a line feed behind it.
+    text: Vec<u8>,
+    /// Each without its text, and where that ends.
+    lines: Vec<(Line<'static>, usize)>,
+}
+
+impl Held {
+    /// Takes the next line; the format that it shows with those before it.
+    fn take(&mut self, line: &Line<'_>) -> Option<LogFormat> {
+        let Line { offset, bytes, mut text, is_too_long } = *line;
+        if self.lines.is_empty() {
+            text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        }
+        self.text.extend_from_slice(text);
+        self.lines.push((Line { offset, bytes, text: &[], is_too_long }, self.text.len()));
+        self.text.push(b'\n');
+        let begins_plan = is_plan(&self.text[..self.text.len().min(PLAN_BYTES)]);
+        if begins_plan { Some(LogFormat::Plan) } else { of_line(text) }
+    }
+}
+
+impl<'a> ByFile<'a> {
+    /// The first file has the format in the cell, which changes with that of the file that is read.
+    pub(super) fn new(format: &'a Cell<LogFormat>) -> ByFile<'a> {
+        ByFile { format, assembler: format.get().assembler(), held: None }
+    }
+
+    /// Ends the file before; the next line is the first one of another.
+    pub(super) fn begin_file(&mut self, sink: &mut Sink<'_>) {
+        self.finish(sink);
+        self.held = Some(Held::default());
+    }
+
+    /// Reads the lines that are held: in this format, or in that of the file before where they show none.
+    fn hand_on(&mut self, format: Option<LogFormat>, sink: &mut Sink<'_>) {
+        let Some(Held { text, lines }) = self.held.take() else { return };
+        if let Some(format) = format {
+            self.format.set(format);
+            self.assembler = format.assembler();
+        }
+        let mut begin = 0;
+        for (line, end) in lines {
+            self.assembler.line(&Line { text: &text[begin..end], ..line }, sink);
+            begin = end + 1;
+        }
+    }
+}
+
+impl Assembler for ByFile<'_> {
+    fn line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
+        let Some(held) = &mut self.held else { return self.assembler.line(line, sink) };
+        let format = held.take(line);
+        if format.is_some() || held.text.len() >= HEAD_BYTES {
+            self.hand_on(format, sink);
+        }
+    }
+
+    fn finish(&mut self, sink: &mut Sink<'_>) {
+        self.hand_on(None, sink);
+        self.assembler.finish(sink);
+    }
+}
+
 /// The format of a log that begins with these bytes; `None` for anything else. A few lines are enough; a log may begin
 /// in the middle of a message, so several are looked at.
 pub fn detect(head: &[u8]) -> Option<LogFormat> {
@@ -63,18 +144,19 @@ pub fn detect(head: &[u8]) -> Option<LogFormat> {
     if is_plan(head) {
         return Some(LogFormat::Plan);
     }
-    for line in head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
-        if jsonlog::is_entry(line) {
-            return Some(LogFormat::Json);
-        }
-        if csvlog::begins_record(line) && line.iter().filter(|byte| **byte == b',').count() >= 12 {
-            return Some(LogFormat::Csv);
-        }
-        if stderr::is_head(line) {
-            return Some(LogFormat::Stderr);
-        }
+    head.split(|byte| *byte == b'\n').find_map(of_line)
+}
+
+/// The format that a line shows; `None` where it may be one of any.
+fn of_line(line: &[u8]) -> Option<LogFormat> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if jsonlog::is_entry(line) {
+        return Some(LogFormat::Json);
     }
-    None
+    if csvlog::begins_record(line) && line.iter().filter(|byte| **byte == b',').count() >= 12 {
+        return Some(LogFormat::Csv);
+    }
+    stderr::is_head(line).then_some(LogFormat::Stderr)
 }
 
 /// Whether a document with a plan begins here: an object, or an array of one, whose first key is one of a plan.

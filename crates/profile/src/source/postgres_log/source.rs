@@ -17,13 +17,14 @@ mod repeated;
 mod samples;
 mod state;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::{self, Read};
 
-use super::entry::{Entry, Lines};
+use super::entry::{Assembler, Entry, Lines};
 use super::figures::{Figures, figures};
 use super::findings::{CUT, LogSummary, findings, of_several_texts};
-use super::format::{LogFormat, detect};
+use super::format::{ByFile, LogFormat, detect};
 use super::json::Fault;
 use super::message::{PlanMessage, plan_message};
 use super::order::by_first_stamp;
@@ -96,7 +97,7 @@ impl LogSource {
         outcome
     }
 
-    /// The same of the files of an archive, of which an entry goes on in no other one.
+    /// The same of the files of an archive, each in its own format: an entry of one goes on in no other one.
     fn read_files(
         &mut self,
         input: impl Read,
@@ -104,25 +105,26 @@ impl LogSource {
         observer: &mut dyn Observer,
     ) -> io::Result<Option<LogFormat>> {
         let mut lines = Lines::new(input);
-        let Some(format) = detect(lines.head()?) else { return Ok(None) };
+        let Some(first) = detect(lines.head()?) else { return Ok(None) };
+        let format = Cell::new(first);
         let mut sink = |found: Result<&Entry, Unread>| {
-            let read = found.and_then(|entry| self.entry(entry, format, observer).map_err(|kind| entry.unread(kind)));
-            if let Err(unread) = read {
+            let emit = |entry: &Entry| self.entry(entry, format.get(), observer).map_err(|kind| entry.unread(kind));
+            if let Err(unread) = found.and_then(emit) {
                 self.unread.add(&unread);
             }
         };
-        let mut assembler = format.assembler();
+        let mut assembler = ByFile::new(&format);
         let mut file = None;
         let outcome = loop {
             match lines.read_line() {
                 Ok(Some(line)) => {
                     let number = files.and_then(|files| files.number_from(file, line.offset));
                     if std::mem::replace(&mut file, number) != number {
-                        assembler.finish(&mut sink);
+                        assembler.begin_file(&mut sink);
                     }
                     assembler.line(&line, &mut sink);
                 }
-                Ok(None) => break Ok(Some(format)),
+                Ok(None) => break Ok(Some(first)),
                 Err(error) => break Err(error),
             }
         };
@@ -251,6 +253,10 @@ impl Source for LogSource {
         let bytes = input.open()?;
         let contents = bytes.contents();
         reading.begin_file(&name);
+        if contents.is_some() {
+            // Its files may be logs of several formats.
+            self.known.get_or_insert_default();
+        }
         let plans = self.summary.plans;
         self.unread = UnreadLines::of(contents.clone());
         let mut metered = Metered { bytes, name: &name, read: 0, meter: &mut reading.meter };
@@ -295,7 +301,7 @@ impl Read for Metered<'_, '_> {
 mod tests {
     use super::*;
     use crate::observe::collector::{Collector, THINK_TIME};
-    use crate::source::postgres_log::source::samples::{FIGURES, Kept, csv, entry, read};
+    use crate::source::postgres_log::source::samples::{FIGURES, Kept, archive, csv, entry, jsonlog, read};
 
     #[test]
     fn sessions_that_each_leap_by_centuries_overflow_no_sum() {
@@ -316,28 +322,28 @@ mod tests {
         assert_eq!(left_out, [(ProblemKind::TimeTooLarge, 11)]);
     }
 
+    /// What is read of an archive of these files.
+    fn read_archive(files: &[(&str, &str)]) -> (SourceFile, LogSource) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("all.tar");
+        std::fs::write(&path, archive(files)).unwrap();
+        let progress = &mut |_: &str, _: u64| std::ops::ControlFlow::Continue(());
+        let (mut collector, mut more) = (Collector::new(THINK_TIME), Kept::default());
+        let mut reading = Reading::new((&mut collector, &mut more), progress);
+        let input = Input { given: input::Given::File(path), bytes: None, head_hash: None };
+        let mut source = LogSource::new();
+        let mut read = source.read(input, &mut reading).unwrap();
+        assert_eq!(read.len(), 1, "one file");
+        (read.remove(0), source)
+    }
+
     #[test]
     fn lines_of_a_trace_in_an_archive_of_logs_are_counted_as_what_they_are_and_no_message_swallows_them() {
         let trace = "PARSING IN CURSOR #1 len=8\nselect 1\nEND OF STMT\nEXEC #1:c=1,e=2,dep=0,tim=3\n";
         let plain = "2026-11-21 10:45:00 UTC [7] ERROR:  no\n";
         let planned = entry(500, 7, "4.250", "select 1", FIGURES);
         let kinds = |log: &str| -> Vec<(String, &'static str, u64, u64)> {
-            let files = [("a.log", log), ("b.trc", trace), ("c.log", planned.as_str())];
-            let mut archive = tar::Builder::new(Vec::new());
-            for (name, text) in files {
-                let mut header = tar::Header::new_ustar();
-                header.set_size(text.len() as u64);
-                archive.append_data(&mut header, name, text.as_bytes()).unwrap();
-            }
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("all.tar");
-            std::fs::write(&path, archive.into_inner().unwrap()).unwrap();
-            let progress = &mut |_: &str, _: u64| std::ops::ControlFlow::Continue(());
-            let (mut collector, mut more) = (Collector::new(THINK_TIME), Kept::default());
-            let mut reading = Reading::new((&mut collector, &mut more), progress);
-            let input = Input { given: input::Given::File(path), bytes: None, head_hash: None };
-            let read = LogSource::new().read(input, &mut reading).unwrap();
-            let [file] = &read[..] else { panic!("one file") };
+            let (file, _) = read_archive(&[("a.log", log), ("b.trc", trace), ("c.log", planned.as_str())]);
             assert_eq!(file.timed_records, 1 + u64::from(log.contains("plan:")), "of the logs around it");
             let lines: u64 = file.unread.iter().map(|unread| unread.lines).sum();
             assert_eq!(lines, file.unread_within.iter().map(|(_, unread)| unread.lines).sum::<u64>());
@@ -348,6 +354,23 @@ mod tests {
         let of_trace = ("b.trc".to_string(), "lines of traces", 4_u64, 0_u64);
         assert_eq!(kinds(&planned), std::slice::from_ref(&of_trace), "behind a plan");
         assert_eq!(kinds(plain), [("a.log".to_string(), "messages without a plan", 1, 0), of_trace]);
+    }
+
+    #[test]
+    fn each_log_of_an_archive_is_read_in_its_own_format_and_what_two_formats_hold_counts_once() {
+        let [first, last] = [500, 900].map(|millis| entry(millis, 7, "4.250", "select 1", FIGURES));
+        let table = format!("\u{feff}{}{}", csv(1001, "1.0", ""), csv(2000, "1.0", ""));
+        let (json, plan) = (jsonlog(1001), "[\n  {\n    \"Plan\": {\"Node Type\": \"Result\"}\n  }\n]\n");
+        let logs = [("a.log", &*first), ("b.csv", &*table), ("c.json", &*json), ("d.txt", plan), ("f.log", &*last)];
+        let mut files = logs.to_vec();
+        files.insert(4, ("e", "not a log\nof any format\n"));
+        for _ in 0..2 {
+            let (file, source) = read_archive(&files);
+            assert_eq!((file.timed_records, source.summary().repeated, source.summary().explained), (5, 1, 1));
+            let of_note = file.unread_within.iter().filter(|(name, _)| name.ends_with("/e"));
+            assert_eq!(of_note.map(|(_, one)| one.lines).sum::<u64>(), 2, "{:?}", file.unread_within);
+            files.reverse();
+        }
     }
 
     #[test]

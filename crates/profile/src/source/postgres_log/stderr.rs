@@ -262,18 +262,21 @@ fn read_prefix(prefix: &[u8], entry: &mut Entry) {
 fn read_names(text: &str, scope: &mut Scope) {
     for word in text.split([' ', ':', ',', '[', ']', '(', ')', '|', ';']) {
         if let Some((user, database)) =
-            word.split_once('@').filter(|(user, database)| !user.is_empty() && !database.is_empty())
+            word.rsplit_once('@').filter(|(user, database)| !user.is_empty() && !database.is_empty())
         {
             scope.client = user.strip_prefix("user=").unwrap_or(user).into();
             scope.container = database.strip_prefix("db=").unwrap_or(database).into();
         }
     }
-    let one_word = |value: &str| value.split([' ', ':', '@']).next().unwrap_or_default().to_string();
-    if let Some(user) = value_of(text, "user=") {
-        scope.client = one_word(user);
+    let up_to = |value: &str, ends: &[char]| value.split(ends).next().unwrap_or_default().to_string();
+    let database = value_of(text, "db=").map(|database| up_to(database, &[' ', ':', '@']));
+    if let Some(user) = value_of(text, "user=").map(|user| up_to(user, &[' ', ':'])) {
+        // Managed servers have users that are called like an address of mail.
+        let end = if database.is_some() { user.find("@db=") } else { user.rfind('@') };
+        scope.client = user[..end.unwrap_or(user.len())].into();
     }
-    if let Some(database) = value_of(text, "db=") {
-        scope.container = one_word(database);
+    if let Some(database) = database {
+        scope.container = database;
     }
     if let Some(application) = value_of(text, "app=") {
         // An application's name may hold blanks and colons; those in front of the next name are none of it.
@@ -415,6 +418,10 @@ mod tests {
             ),
             ("2026-11-21 10:45:53 UTC [7] user=me db=shop app=a DB:b host=web ", ["me", "shop", "a DB:b"]),
             ("me@shop 2026-11-21 10:45:53 UTC [7] ", ["me", "shop", ""]),
+            ("2026-11-21 10:45:53 UTC [7]: [1-1] db=shop,user=me@corp.com ", ["me@corp.com", "shop", ""]),
+            ("2026-11-21 10:45:53 UTC [7] me@corp.com@shop ", ["me@corp.com", "shop", ""]),
+            ("2026-11-21 10:45:53 UTC [7] user=me@corp.com@db=shop ", ["me@corp.com", "shop", ""]),
+            ("2026-11-21 10:45:53 UTC [7] user=me@shop ", ["me", "shop", ""]),
             ("user=[unknown],db=[unknown] 2026-11-21 10:45:53 UTC [7] ", ["", "", ""]),
         ] {
             let scope = entries(&format!("{prefix}LOG:  x\n")).entries.remove(0).scope;

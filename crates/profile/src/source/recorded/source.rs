@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use measure::Parameters;
 use measure::quantity::three_digits;
 use measure::sorting;
-use recording::{Segment, SegmentName};
+use recording::{Lost, Segment, SegmentName};
 
 use super::answers::{Answered, Answers};
 use super::read_sums::SLICE_SECONDS;
@@ -32,7 +32,7 @@ pub const ROW: SourceRow = SourceRow {
     recognises: |_, head| recording::is_segment(head),
     names: |path| SegmentName::of(path).is_some(),
     // A segment of a time at which nothing was done says just that.
-    shows: |_| true,
+    shows: |_, _| true,
     lacks: "it holds no sample",
     is_read_by_period: true,
     unexported: Some(
@@ -55,6 +55,10 @@ pub const ROW: SourceRow = SourceRow {
 /// A segment follows the one before where no more than this, in microseconds, lies between them: a few looks.
 const GAP: i64 = 250_000;
 
+/// What is asked for begins ahead of the first segment, or ends behind the last one, where it is more than this, in
+/// microseconds: segments begin and end within a second.
+const BESIDE_MIN: i64 = 1_000_000;
+
 /// Most of the time that may have no account of the server's, such as that of a segment that a gap cut short.
 const UNACCOUNTED_PART_MAX: f64 = 0.01;
 
@@ -75,6 +79,10 @@ const CLOCKS: Range<i64> = 0..7_258_118_400_000_000;
 
 /// Why a time is not in a recording where no segment says it.
 const NOT_RUNNING: &str = "no recorder ran, or it could not write what it saw";
+
+/// The same at both ends of the time that was asked for.
+const NOTHING_AHEAD: &str = "the first part of the time asked for was not recorded";
+const NOTHING_BEHIND: &str = "the last part of the time asked for was not recorded";
 
 /// Most times without samples that are named one by one.
 const AWAY_MAX: usize = 64;
@@ -100,6 +108,8 @@ struct RecordedSource {
     account: Result<Ticks, String>,
     /// Microseconds of segments without one, and of all.
     unaccounted: (i64, i64),
+    /// Most sessions at one time that the server did not show.
+    hidden: u64,
     answers: Answers,
     /// By the first segments of the time, those ahead of them in their folders: the answer may be of both.
     ahead: BTreeMap<PathBuf, PathBuf>,
@@ -110,6 +120,8 @@ struct RecordedSource {
     /// Where the last segment ended.
     last: Option<i64>,
     subject: Parameters,
+    /// The versions of the server, in the order in which they were met.
+    versions: Vec<String>,
     /// Samples that were to be taken, times microseconds a second; whether any were of the shared memory, and of SQL.
     samples_asked: f64,
     is_from: (bool, bool),
@@ -175,12 +187,14 @@ impl RecordedSource {
             reads: Reads::default(),
             account: Ok(Ticks::ZERO),
             unaccounted: (0, 0),
+            hidden: 0,
             answers: Answers::default(),
             ahead: BTreeMap::new(),
             own: OwnTime::default(),
             untraced: None,
             last: None,
             subject: Parameters::new(),
+            versions: Vec::new(),
             samples_asked: 0.0,
             is_from: (false, false),
             is_divided: (false, false),
@@ -206,6 +220,11 @@ impl RecordedSource {
         let begin = head.begin.max(span.start);
         if head.end <= span.start || begin >= span.end {
             return 0;
+        }
+        if self.last.is_none() {
+            let ahead = self.asked().start..begin;
+            let reason = segment.lost.first().filter(|lost| is_since(lost, ahead.start));
+            self.note_unrecorded(ahead, reason.map_or(NOTHING_AHEAD, |lost| &lost.reason));
         }
         let accounting = self.accounting.get_or_insert_with(|| {
             reading.begin_file(name);
@@ -249,8 +268,27 @@ impl RecordedSource {
         rows
     }
 
-    /// Notes how the samples of a time were taken: a recorder that was started anew may have taken others.
+    /// The time that is asked for, by the wall clock.
+    fn asked(&self) -> Range<i64> {
+        self.span.clone().unwrap_or(i64::MIN..i64::MAX)
+    }
+
+    /// Notes a part of the time that is asked for, at one of its ends, of which nothing was recorded.
+    fn note_unrecorded(&mut self, part: Range<i64>, reason: &str) {
+        let is_asked_for = part.start > i64::MIN && part.end < i64::MAX;
+        let time = part.end.saturating_sub(part.start).min(CLOCKS.end);
+        if is_asked_for && time > BESIDE_MIN {
+            self.away.push((reason.to_string(), Ticks::from_micros(time)));
+        }
+    }
+
+    /// Notes how the samples of a time were taken, and of which version: a recorder that was started anew may have
+    /// taken others, and a server may have been upgraded.
     fn note_samples(&mut self, subject: &Parameters, time: i64) {
+        let version = text_of(subject, "version");
+        if !version.is_empty() && !self.versions.iter().any(|known| known == version) {
+            self.versions.push(version.into());
+        }
         self.samples_asked += rate_of(subject) * time as f64;
         let is_of_memory = is_of_memory(subject);
         self.is_from = (self.is_from.0 || is_of_memory, self.is_from.1 || !is_of_memory);
@@ -270,6 +308,7 @@ impl RecordedSource {
     fn account_for(&mut self, segment: &Segment, is_whole: bool, answered: Answered) {
         let time = segment.head.end.saturating_sub(segment.head.begin).max(0);
         self.unaccounted.1 = self.unaccounted.1.saturating_add(time);
+        self.hidden = self.hidden.max(segment.hidden);
         let Ok(account) = &mut self.account else { return };
         match segment.account {
             Some(_) if is_whole && matches!(answered, Answered::InPart(_)) => self.account = Err(AMONG_SEGMENTS.into()),
@@ -382,6 +421,9 @@ impl RecordedSource {
             self.account = Err("a part of the time was recorded without it".into());
         }
         self.end_answers();
+        if let Some(last) = self.last {
+            self.note_unrecorded(last..self.asked().end, NOTHING_BEHIND);
+        }
         let text = |key: &str| text_of(&self.subject, key).to_string();
         let rate = self.rate();
         let number = |key: &str| self.subject.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
@@ -398,6 +440,7 @@ impl RecordedSource {
             rate,
             level: self.level(rate, counters.is_some()),
             db_time: Some(std::mem::replace(&mut self.account, Ok(Ticks::ZERO))),
+            hidden: self.hidden,
             counters,
             block_bytes,
             buffer_bytes,
@@ -422,6 +465,12 @@ impl RecordedSource {
             "Made from a recording: samples of {from}, {rate} a second, as sums by second, session, statement and \
              event."
         )];
+        if self.versions.len() > 1 {
+            said.push(format!(
+                "The server was of several versions: {}. Across major versions a statement may have two identifiers.",
+                self.versions.join(", then ")
+            ));
+        }
         match self.is_divided {
             (true, false) => {}
             (false, _) => said.push("Running was not distinguished from waiting for a processor.".into()),
@@ -469,6 +518,12 @@ fn is_uncounted(segment: &Segment) -> bool {
     let has_none = segment.account.is_none() && segment.statements.iter().all(|one| one.counted.is_none());
     let active = Segment::states().iter().position(|word| *word == State::Active.name());
     has_none && segment.samples.iter().any(|one| Some(one.state as usize) == active)
+}
+
+/// Whether a time without samples had begun by then. One that began later is only a part of what is missing, and its
+/// reason is not that of the whole.
+fn is_since(lost: &Lost, time: i64) -> bool {
+    lost.at.saturating_sub(lost.time / 1_000) <= time.saturating_add(BESIDE_MIN)
 }
 
 /// Samples a second that a recorder was to take.
@@ -656,7 +711,11 @@ impl Source for RecordedSource {
             let error = io::Error::other("a recording is a folder of files, and not read from a pipe");
             return Err(Problem::Unreadable { name, error });
         };
-        let (segment, bytes) = recording::read(path).map_err(|error| Problem::unreadable(&input.given, error))?;
+        let (segment, bytes) = match recording::read(path) {
+            // It was there: its recorder has removed it meanwhile, by its limits.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && input.head_hash.is_some() => return Ok(Vec::new()),
+            read => read.map_err(|error| Problem::unreadable(&input.given, error))?,
+        };
         // Ahead of what is left out, so that the reading of that can be broken off too.
         let _ = reading.meter.read(&name, bytes);
         if !CLOCKS.contains(&segment.head.begin) || !CLOCKS.contains(&segment.head.end) {

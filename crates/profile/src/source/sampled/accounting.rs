@@ -1,8 +1,8 @@
 //! From looks to calls, waits and segments: the accounting of samples.
 //!
 //! A sample stands for the time since the look before, however long that was. Consecutive samples of one session in one
-//! execution are a call, and those of one event in it a wait; a pause of the client is a wait between calls. So the
-//! time of a session adds up: its segment is the sum of its samples.
+//! execution are a call, and those of one event in it a wait, both ended with the second; a pause of the client is a
+//! wait between calls. So the time of a session adds up: its segment is the sum of its samples.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -152,11 +152,15 @@ impl Accounting {
         if since <= Ticks::ZERO {
             return;
         }
+        let is_same_second = self.second_of(self.now) == self.second_of(self.now + since);
         // Before anything is added to a session whose sample stands in another place now.
-        self.settle(|at| at < samples.len() && rest.get(at) == Some(&true));
+        self.settle(|at| is_same_second && at < samples.len() && rest.get(at) == Some(&true));
+        self.ended = self.now;
+        if !is_same_second {
+            self.end_second(&mut *observer);
+        }
         self.looks += 1;
         self.met = 0;
-        self.ended = self.now;
         self.now += since;
         self.since = since;
         self.totals.add(since);
@@ -238,6 +242,12 @@ impl Accounting {
             self.take((part.sample, Some(part.statement)), weight, (&mut counted, &mut *observer));
         }
         self.end_look(&counted, &mut *observer);
+        self.load.end_second();
+        self.end_second(observer);
+    }
+
+    /// Ends what goes on together with its second, so that each time stands in the second in which it was sampled.
+    fn end_second(&mut self, observer: &mut dyn Observer) {
         let Accounting { names, calls, ended, sessions, .. } = self;
         let mut hearing = Hearing { context: &names.context, observer, calls, now: *ended };
         let mut open: Vec<&mut Seen> = sessions.values_mut().map(|seen| &mut **seen).collect();
@@ -454,9 +464,19 @@ impl Accounting {
 
     /// What the last look stood for, by the wall clock.
     fn passed(&self) -> (Ticks, Ticks) {
-        let (wall_clock, at) = self.names.context.clock.unwrap_or_default();
-        let now = Ticks::from_micros(wall_clock) + (self.now - at);
+        let now = self.by_wall_clock(self.now);
         (now - self.since, now)
+    }
+
+    /// A time of the looks by the wall clock.
+    fn by_wall_clock(&self, at: Ticks) -> Ticks {
+        let (wall_clock, own) = self.names.context.clock.unwrap_or_default();
+        Ticks::from_micros(wall_clock) + (at - own)
+    }
+
+    /// The second of the wall clock in which a time of the looks lies.
+    fn second_of(&self, at: Ticks) -> i64 {
+        self.by_wall_clock(at).0.div_euclid(Ticks::from_micros(1_000_000).0)
     }
 
     /// Adds the time of a session at work to the step of time in which it passed.

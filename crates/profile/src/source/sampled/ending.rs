@@ -76,6 +76,9 @@ impl Ending {
         sampled.is_counted_in_part = *is_counted_in_part;
         close_to(profile, &sampled);
         settle_errors(profile, &sampled);
+        // Where samples met no wait, there was none to be met.
+        let all = std::iter::once(&mut profile.whole).chain(&mut profile.sessions);
+        all.for_each(|one| one.waits_are_traced = true);
         let judged = Judged { accounting, sampled: &sampled, observed, context: &profile.context };
         sampled.findings = findings(&judged);
         profile.sampled = Some(Box::new(sampled));

@@ -30,12 +30,24 @@ impl Load {
         self.window += time;
         self.in_window += of_sessions;
         if self.window >= SECOND {
-            if self.seconds.len() < WINDOWS_MAX {
-                self.seconds.push(mean(self.window, self.in_window));
-                self.last = (self.window, self.in_window);
-            }
-            (self.window, self.in_window) = (Ticks::ZERO, Ticks::ZERO);
+            self.end_window();
         }
+    }
+
+    /// Ends a second that was recorded, whose looks stand for a little more or less time: put together with the next
+    /// one, it would halve what that has most.
+    pub(super) fn end_second(&mut self) {
+        if self.window.0 > SECOND.0 / 2 {
+            self.end_window();
+        }
+    }
+
+    fn end_window(&mut self) {
+        if self.seconds.len() < WINDOWS_MAX {
+            self.seconds.push(mean(self.window, self.in_window));
+            self.last = (self.window, self.in_window);
+        }
+        (self.window, self.in_window) = (Ticks::ZERO, Ticks::ZERO);
     }
 
     /// What it came to; no quantiles before the first second is over. What is left behind the last whole second is part
@@ -83,6 +95,18 @@ mod tests {
         assert_eq!((active.seconds, active.p95, active.p99, active.max), (100, Some(1.0), Some(1.0), Some(40.0)));
         assert!((active.mean - 1.39).abs() < 1e-9, "{active:?}");
         assert_eq!(Load::default().active_sessions().p95, None);
+    }
+
+    #[test]
+    fn a_spike_of_a_recorded_second_is_not_halved_by_the_one_beside_it() {
+        let mut load = Load::default();
+        for second in 0..10 {
+            let (millis, active) = if second == 4 { (1_010, 40) } else { (990, 1) };
+            load.add(Ticks::from_micros(millis * 1_000), Ticks::from_micros(millis * 1_000 * active));
+            load.end_second();
+        }
+        let active = load.active_sessions();
+        assert_eq!((active.seconds, active.p95, active.max), (10, Some(40.0), Some(40.0)));
     }
 
     #[test]

@@ -77,6 +77,8 @@ pub(in crate::source) struct Names {
     /// Events that have become the same as another one, with that one.
     pub(in crate::source) same: Vec<(EventIndex, EventIndex)>,
     scopes: HashMap<Scope, ScopeIndex, RandomState>,
+    /// By the number and the start of its process.
+    sessions: HashMap<(u32, i64), SessionIndex, RandomState>,
     by_query_id: HashMap<i64, StatementIndex, RandomState>,
     by_folded: HashMap<u64, Folded, RandomState>,
     by_text: HashMap<u64, StatementIndex, RandomState>,
@@ -111,6 +113,7 @@ impl Names {
             context,
             events: events.map(|(name, index)| (name.into(), index)).into_iter().collect(),
             scopes: HashMap::default(),
+            sessions: HashMap::default(),
             by_query_id: HashMap::default(),
             by_folded: HashMap::default(),
             by_text: HashMap::default(),
@@ -160,7 +163,12 @@ impl Names {
         self.events.remove(was);
     }
 
+    /// The session of a backend, which is the same behind a time without samples.
     pub(in crate::source) fn session(&mut self, backend: &Backend) -> SessionIndex {
+        let key = (backend.pid, backend.start);
+        if let Some(known) = self.sessions.get(&key) {
+            return *known;
+        }
         if self.context.sessions.len() >= SESSIONS_MAX {
             self.shared_sessions += 1;
             return SessionIndex(SESSIONS_MAX as u32 - 1);
@@ -168,7 +176,9 @@ impl Names {
         let is_last = self.context.sessions.len() + 1 == SESSIONS_MAX;
         let id = if is_last { OTHER_SESSIONS.into() } else { backend.pid.to_string() };
         self.context.sessions.push(Session { id });
-        SessionIndex(self.context.sessions.len() as u32 - 1)
+        let index = SessionIndex(self.context.sessions.len() as u32 - 1);
+        self.sessions.insert(key, index);
+        index
     }
 
     pub(in crate::source) fn scope(&mut self, backend: &Backend) -> ScopeIndex {

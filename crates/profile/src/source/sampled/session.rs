@@ -175,7 +175,8 @@ impl Seen {
         }
         open.wait.get_or_insert_with(|| OpenWait::new(event)).add(spent.weight, spent.is_whole);
         if spent.is_whole {
-            // The next one is another, also where it is for the same.
+            // It is over, and the next one is another, also where it is for the same.
+            hearing.now += time;
             open.end_wait((index, scope), hearing);
         }
     }
@@ -197,13 +198,16 @@ impl Seen {
         }
     }
 
-    /// Ends what goes on together with its second. A pause within a transaction goes on: only a part of it ends, and is
-    /// held where there is `room` for as many.
+    /// Ends what goes on together with its second: it goes on in the next one. Of a pause within a transaction only a
+    /// part ends, and is held where there is `room` for as many.
     pub(super) fn end_second(&mut self, room: usize, hearing: &mut Hearing<'_>) {
-        let is_pause = |open: &&mut Open| open.doing.state == State::IdleInTransaction;
-        match self.open.as_mut().filter(is_pause) {
-            Some(open) => open.hold(room, (self.index, self.scope), hearing),
-            None => self.close_open(hearing),
+        let Some(mut open) = self.open.take() else { return };
+        if open.doing.state == State::IdleInTransaction {
+            open.hold(room, (self.index, self.scope), hearing);
+            self.open = Some(open);
+        } else {
+            self.open = Some(Open::new(open.doing));
+            open.close((self.index, self.scope), hearing);
         }
     }
 
@@ -293,7 +297,8 @@ impl Open {
         for wait in [self.queue.take(), self.stolen.take()].into_iter().flatten() {
             self.emit((&wait, hearing.now), whose, hearing);
         }
-        if self.doing.state != State::Active {
+        // Nothing of it may lie behind the end of a second.
+        if self.doing.state != State::Active || self.elapsed == Ticks::ZERO {
             return;
         }
         let cost = Cost { cpu: Some(self.cpu), elapsed: self.elapsed, ..Cost::default() };
@@ -348,6 +353,17 @@ mod tests {
             waits.0.iter().map(|wait| wait.sum_of).collect::<Vec<_>>()
         };
         assert_eq!((emitted(false), emitted(true)), (vec![Some(1)], vec![None]));
+    }
+
+    #[test]
+    fn a_wait_that_was_seen_as_a_whole_ends_when_it_is_over_and_not_when_it_begins() {
+        let mut seen = Seen::new((SessionIndex(0), ScopeIndex(0)), Arc::new(Backend::default()), Ticks::ZERO);
+        let doing = Doing { state: State::Active, statement: StatementIndex(0), query_start: None };
+        let weight = Weight { time: Ticks(3 * SECOND), looks: 1 };
+        let spent = Spent { weight, event: Some(IN_TRANSACTION_EVENT), processor: None, is_whole: true };
+        let (context, mut waits, mut calls, now) = (Context::default(), Waits::default(), 0, Ticks(SECOND));
+        seen.add(doing, &spent, &mut Hearing { context: &context, observer: &mut waits, calls: &mut calls, now });
+        assert_eq!(waits.0.iter().map(|wait| wait.end).collect::<Vec<_>>(), [Some(Ticks(4 * SECOND))]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use measure::quantity::three_digits;
+use measure::schema::profile::findings::WAITS_NOT_TRACED;
 use measure::schema::sampled::findings::{DB_TIME_DIFFERS, NO_DB_TIME, SCARCE_SAMPLES};
 use measure::wait_class::Class;
 
@@ -11,6 +12,7 @@ use crate::document::{Order, Selection};
 use crate::event::Ticks;
 use crate::observe::collector::THINK_TIME;
 use crate::observe::instruments::Instruments;
+use crate::observe::skew::{Dimension, Filter, Skew};
 use crate::outcome::{Outcome, outcome};
 use crate::tables::active_over_time::ActiveOverTime;
 use crate::tables::class_sums::class_sums;
@@ -160,6 +162,18 @@ fn a_snapshot_ends_nothing() {
 }
 
 #[test]
+fn the_time_of_an_execution_of_seconds_stands_in_the_seconds_in_which_it_was_sampled() {
+    let skew = Skew::new(Dimension::parse_list("second").unwrap(), Filter::default(), THINK_TIME);
+    let mut profile = SampledProfile::new(0, THINK_TIME, Instruments::new(Some(skew)));
+    // The session that waits, and the one that computes, do one thing all the time.
+    (0..350).for_each(|_| profile.look(LOOK, &[active(1, 7, Some("Lock:tuple")), active(2, 8, None)]));
+    let outcome = document(&profile, &Observed::default());
+    let of = |second: u32| value(&outcome, "skew", ("second", &format!("1970-01-01 00:00:0{second}")), "total");
+    let expected = [1_980_000.0, 2_000_000.0, 2_000_000.0, 1_020_000.0].map(Some);
+    assert_eq!([0, 1, 2, 3].map(of), expected, "a look stands for the time before it");
+}
+
+#[test]
 fn shares_have_the_error_of_their_samples_and_no_count_of_waits() {
     let looks = (0..400).map(|look| vec![active(1, 7, (look % 4 == 0).then_some("IO:DataFileRead"))]);
     let outcome = document(&sampled(looks), &Observed::default());
@@ -177,6 +191,12 @@ fn shares_have_the_error_of_their_samples_and_no_count_of_waits() {
     }
     let sources = outcome.cases.iter().flat_map(|case| &case.metrics).filter(|one| one.source.starts_with("trace"));
     assert_eq!(sources.count(), 0);
+}
+
+#[test]
+fn samples_that_met_no_wait_are_not_said_to_lack_the_waits_of_a_trace() {
+    let outcome = document(&sampled((0..400).map(|_| vec![active(1, 7, None)])), &Observed::default());
+    assert!(!outcome.findings.iter().any(|one| WAITS_NOT_TRACED.made(one)), "{:?}", outcome.findings);
 }
 
 #[test]
@@ -394,6 +414,16 @@ fn lines(profile: &SampledProfile) -> Vec<(usize, String, f64)> {
 }
 
 #[test]
+fn a_session_that_goes_on_behind_a_time_without_samples_is_no_other_session() {
+    let mut profile = sampled([vec![active(1, 1, None)], vec![active(1, 1, None)]]);
+    profile.lose(LOOK);
+    profile.look(LOOK, &[active(1, 1, None), active(2, 1, None)]);
+    let (ingested, _) = profile.snapshot(&Observed::default());
+    let sessions = &ingested.profile.sessions;
+    assert_eq!((sessions.len(), sessions[0].interval), (2, Ticks(3 * LOOK.0)));
+}
+
+#[test]
 fn a_session_is_not_charged_with_waits_behind_one_that_it_blocked_earlier() {
     let waiting = |pid: u32| active(pid, i64::from(pid), Some("Lock:transactionid"));
     let mut profile = sampled([]);
@@ -581,6 +611,28 @@ fn intervals_of_sessions_that_end_at_different_moments_close_to_the_tick() {
     let reads = whole.events.values().next().unwrap();
     // Two waits one after the other are two, though nothing lies between them.
     assert_eq!((reads.count, ingested.profile.sampled.as_ref().unwrap().is_exact), (999, true));
+}
+
+#[test]
+fn a_wait_that_was_watched_stands_in_the_second_in_which_it_ended_and_an_execution_of_seconds_counts_once() {
+    let watched = |by: &str| {
+        let skew = Skew::new(Dimension::parse_list(by).unwrap(), Filter::default(), THINK_TIME);
+        let mut profile = SampledProfile::new(0, THINK_TIME, Instruments::new(Some(skew)));
+        // A read of 100 ms behind each 400 ms on a processor.
+        for begun in (0..6).map(|step| step * 500) {
+            let at = |millis: i64| Ticks::from_micros(1_000 * (begun + millis));
+            profile.interval((at(0), at(400)), &active(1, 7, None));
+            profile.interval((at(400), at(500)), &active(1, 7, Some("IO:DataFileRead")));
+        }
+        document(&profile, &Observed::default())
+    };
+    let (by_second, by_event) = (watched("second"), watched("event"));
+    let of = |second: u32| value(&by_second, "skew", ("second", &format!("1970-01-01 00:00:0{second}")), "total");
+    // The execution ends with the last read, and has its CPU time there.
+    assert_eq!([0, 1, 2, 3].map(of), [100_000.0, 200_000.0, 200_000.0, 2_500_000.0].map(Some));
+    let of = |event: &str| ["calls", "min", "max"].map(|metric| value(&by_event, "skew", ("event", event), metric));
+    assert_eq!(of("CPU"), [1.0, 2_400_000.0, 2_400_000.0].map(Some));
+    assert_eq!(of("IO:DataFileRead"), [6.0, 100_000.0, 100_000.0].map(Some));
 }
 
 /// A session or another process of a server that changes at random; `None` where it is not there.

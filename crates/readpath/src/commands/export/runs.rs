@@ -35,17 +35,25 @@ pub(super) fn export(
     let mut writer = RunWriter::begin(place, existing)?;
     let signals =
         Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
+    let read = |reference: &str| -> Result<Option<Run>, Failure> {
+        match named.is_empty() {
+            true => Ok(context.store_to_read()?.load_listed(reference)?),
+            false => load(reference, context).map(Some),
+        }
+    };
     let mut written = BTreeSet::new();
     for reference in &references {
         if let Some(signal) = signals.received() {
             return Err(interrupted(signal));
         }
-        match load(reference, context) {
-            Ok(run) if written.contains(&run.id) => {
+        match read(reference) {
+            // Another process has removed it since it was listed.
+            Ok(None) => {}
+            Ok(Some(run)) if written.contains(&run.id) => {
                 let sentence = format!("{reference} is the run {}, which is written already.", run.id);
                 failures.push(Failure::new(Exit::Failed, sentence));
             }
-            Ok(run) => {
+            Ok(Some(run)) => {
                 writer.write(&run, &words(&run))?;
                 written.insert(run.id);
             }

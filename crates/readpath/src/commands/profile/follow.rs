@@ -1,7 +1,9 @@
 //! `--follow`: a page that refreshes while a trace is written.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,8 +34,11 @@ enum Source {
     /// One plain trace, of which only what was added is read.
     Tail(Box<Followed>),
     /// Anything else, with the sizes that it had when it was read.
-    Whole(Option<Vec<u64>>),
+    Whole(Option<Sizes>),
 }
+
+/// Bytes of files by device and inode: a new file beside them is none of them, and one that was renamed is the same.
+type Sizes = BTreeMap<(u64, u64), u64>;
 
 /// What a look at it came to.
 enum Look {
@@ -232,17 +237,18 @@ impl Pages {
 }
 
 /// The sizes of all files that are named, now.
-fn sizes(files: &[PathBuf]) -> Vec<u64> {
+fn sizes(files: &[PathBuf]) -> Sizes {
     let found = expand(files);
     let size = |given: &Given| match given {
-        Given::File(path) => fs::metadata(path).map_or(0, |data| data.len()),
-        Given::StandardInput => 0,
+        Given::File(path) => fs::metadata(path).ok().map(|data| ((data.dev(), data.ino()), data.len())),
+        Given::StandardInput => None,
     };
-    found.given.iter().chain(&found.candidates).map(size).collect()
+    found.given.iter().chain(&found.candidates).filter_map(size).collect()
 }
 
-fn is_less(sizes: &[u64], known: &[u64]) -> bool {
-    sizes.len() < known.len() || sizes.iter().zip(known).any(|(now, before)| now < before)
+/// Whether one of the files that were known is gone or smaller.
+fn is_less(sizes: &Sizes, known: &Sizes) -> bool {
+    known.iter().any(|(file, before)| sizes.get(file).is_none_or(|now| now < before))
 }
 
 fn unreadable(problem: impl std::fmt::Display) -> Failure {
@@ -271,6 +277,22 @@ mod tests {
     fn a_file_whose_name_is_no_utf_8_grows_too() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(OsStr::from_bytes(b"a\xff.trc")), "12345").unwrap();
-        assert_eq!(sizes(&[folder.path().into()]), [5]);
+        assert!(sizes(&[folder.path().into()]).into_values().eq([5]));
+    }
+
+    #[test]
+    fn a_file_that_comes_before_others_of_a_folder_is_not_said_to_be_a_cut_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let [early, late, renamed] = ["a.trc", "b.trc", "c.trc"].map(|name| folder.path().join(name));
+        let now = || sizes(&[folder.path().into()]);
+        std::fs::write(&late, "12345").unwrap();
+        let known = now();
+        std::fs::write(&early, "1").unwrap();
+        std::fs::rename(&late, &renamed).unwrap();
+        assert!(now() != known && !is_less(&now(), &known));
+        std::fs::write(&renamed, "1").unwrap();
+        assert!(is_less(&now(), &known), "it was cut");
+        std::fs::remove_file(&renamed).unwrap();
+        assert!(is_less(&now(), &known), "it was removed");
     }
 }

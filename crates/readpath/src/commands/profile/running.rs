@@ -10,6 +10,7 @@ use ::profile::event::Ticks;
 use clap::{ArgMatches, Args};
 use experiments::{Journal, Stop};
 use live::{Chosen, Watch, WatchedFor};
+use report::Media;
 use server::facts::ASSUMED_MAJOR;
 use server::private::{PrivateServer, PrivateServerError, ServerSettings, Starter};
 use server::{Address, Place, Statements};
@@ -175,34 +176,60 @@ impl RunningArguments {
         Duration::from_nanos(self.duration.unwrap_or(usual).0)
     }
 
+    /// The address and the version of the server, as far as they are known before it is connected to or started.
+    pub(super) fn known(&self, context: &Context) -> Result<(Address, u32), Failure> {
+        let place = self.place()?;
+        let major = place.major().map_err(|error| Failure::new(Exit::Failed, error))?.unwrap_or(ASSUMED_MAJOR);
+        let address = match &place {
+            Place::Given(address) => completed(address, context)?,
+            _ => Address::nowhere(),
+        };
+        Ok((address, major))
+    }
+
     /// Whether only the statements are wanted; then they are printed.
     pub(super) fn rehearse(&self, think_time: Ticks, context: &Context) -> Result<bool, Failure> {
         if !self.sampling.dry_run {
             return Ok(false);
         }
-        let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, error);
-        let place = self.place()?;
-        let remark = if matches!(place, Place::Given(_)) { remark() } else { REMARK.into() };
-        let major = place.major().map_err(|error| failed(&error))?.unwrap_or(ASSUMED_MAJOR);
-        let address = match &place {
-            Place::Given(address) => completed(address, context)?,
-            _ => Address::nowhere(),
-        };
+        let remark = if self.is_given()? { remark() } else { REMARK.into() };
+        let (address, major) = self.known(context)?;
         let recorder = Statements::default();
         let (settings, recorded) = (self.sampling.settings(think_time), (recorder.clone(), major));
-        Watch::rehearse(&address, settings, recorded, WatchedFor::Profile).map_err(|error| failed(&error))?;
+        Watch::rehearse(&address, settings, recorded, WatchedFor::Profile)
+            .map_err(|error| Failure::new(Exit::Failed, error))?;
         output::print(&format!("{remark}{}", recorder.script()))?;
         Ok(true)
     }
 }
 
-/// Profiles the server; gives the exit code of a load that failed.
+/// How the profile of a server ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ending {
+    /// The exit code of a load that failed.
+    of_load: Option<u8>,
+    /// Whether it ended before its time, such as because the server did not come back or refused to be sampled.
+    is_early: bool,
+}
+
+impl Ending {
+    /// How the command ends whose run is kept and printed like this.
+    pub(super) fn exit(self, exit: Exit) -> Exit {
+        match (exit, self) {
+            (Exit::Done, Ending { of_load: Some(code), .. }) => Exit::OfCommand { code },
+            (Exit::Done, Ending { is_early: true, .. }) => Exit::Failed,
+            _ => exit,
+        }
+    }
+}
+
+/// Profiles the server.
 pub(super) fn profile(
     arguments: &Arguments,
     context: &Context,
     journal: &mut RunJournal,
     stop: &Stop,
-) -> Result<Option<u8>, Failure> {
+) -> Result<Ending, Failure> {
     let running = &arguments.running;
     let failed = |error: server::ServerError| Failure::new(Exit::Failed, error.without_options());
     let (address, private) = match running.place()? {
@@ -241,6 +268,7 @@ pub(super) fn profile(
             watch.run_exact(chosen.clone(), limit, &mut announce, &mut each).map_err(refused)?;
         }
     }
+    let early = watch.ended().map(String::from);
     let ended = load.map(Load::end);
     let (ingested, instruments) = watch.finish(ended.as_ref().and_then(|ended| ended.complaint.clone()));
     let is_given = private.is_none();
@@ -255,7 +283,14 @@ pub(super) fn profile(
     if is_given {
         journal.end_by_interrupt();
     }
-    Ok(ended.and_then(|ended| ended.code))
+    let is_early = early.is_some();
+    // A page says it itself.
+    let is_read = matches!(context.globals.format.media, Media::Document | Media::Rows);
+    if let Some(why) = early.filter(|_| is_read) {
+        journal.clear_progress();
+        output::complain(&format!("the sampling ended early: {why}."));
+    }
+    Ok(Ending { of_load: ended.and_then(|ended| ended.code), is_early })
 }
 
 /// Starts a private server.
@@ -320,6 +355,15 @@ mod tests {
     use super::super::define;
     use super::*;
     use crate::from_file::of_line;
+
+    #[test]
+    fn a_profile_that_its_server_ended_early_does_not_end_as_a_whole_one_does() {
+        let exit = |of_load, is_early, exit| Ending { of_load, is_early }.exit(exit);
+        assert_eq!(exit(None, false, Exit::Done), Exit::Done);
+        assert_eq!(exit(None, true, Exit::Done), Exit::Failed);
+        assert_eq!(exit(Some(3), true, Exit::Done), Exit::OfCommand { code: 3 });
+        assert_eq!(exit(Some(3), true, Exit::NotKept), Exit::NotKept);
+    }
 
     #[test]
     fn a_load_that_runs_for_days_is_sampled_to_its_end() {

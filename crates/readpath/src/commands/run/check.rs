@@ -9,7 +9,7 @@ use std::path::{self, Path};
 
 use ::profile::input;
 use clap::Command;
-use subjects::postgres::calibration::own_queries::QuerySource;
+use subjects::postgres::calibration::own_queries::{self, QuerySource};
 use sys::file::Caching;
 
 use crate::exit::Failure;
@@ -143,7 +143,11 @@ fn read(run: &PlannedRun, name: &str) -> Result<(), Problem> {
             "dir" => no_directory(&word),
             _ => unreadable(&word),
         };
-        let what = if name == "dir" { "no directory" } else { "what cannot be read" };
+        let what = match name {
+            "dir" => "no directory",
+            "queries" => "none that can be taken",
+            _ => "what cannot be read",
+        };
         if let Some(reason) = reason {
             let reason = run.without_passwords(&reason);
             return Err(Problem::new(place, format!("'{name}' names {what}: {reason}")));
@@ -178,10 +182,11 @@ fn unreadable_trace(word: &str) -> Option<String> {
     found.problems.iter().find(is_without).map(ToString::to_string)
 }
 
-/// The same of queries. Those that a server lists are in no file, and what is no such word is said elsewhere.
+/// The same of queries, of which there has to be one. Those that a server lists are in no file, and what is no such
+/// word is said elsewhere.
 fn unreadable_queries(word: &str) -> Option<String> {
     let Ok(QuerySource::Files(path)) = QuerySource::parse(word) else { return None };
-    unreadable_file_or_folder(word, &path)
+    own_queries::of_files(&path).err()
 }
 
 /// Why a file cannot be opened; a folder is looked into when it is read.

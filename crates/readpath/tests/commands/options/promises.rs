@@ -64,15 +64,21 @@ fn what_is_written_to_a_followed_file_or_folder_is_on_the_page() {
     let user = User::new();
     let home = user.home.path();
     fs::create_dir(home.join("logs")).unwrap();
-    for (file, followed, text) in [("a.trc", "a.trc", LITERALS), ("logs/server.log", "logs", LOG)] {
+    let all = [("a.trc", "a.trc", LITERALS), ("logs/server.log", "logs", LOG)];
+    // Side by side: each waits for more for twelve seconds.
+    let begun = all.map(|(file, followed, text)| {
         let long = text.repeat((1 << 20) / text.len());
         fs::write(home.join(file), &long).unwrap();
         let words = format!("profile {} --follow=12s --no-store --format json", home.join(followed).display());
-        let child = user.command(&words).spawn().unwrap();
-        waiting::until_read(child.id(), long.len() as u64);
+        (user.command(&words).spawn().unwrap(), long.len() as u64)
+    });
+    for ((file, _, text), (child, bytes)) in all.iter().zip(&begun) {
+        waiting::until_read(child.id(), *bytes);
         let late =
             text.replace("orders", "latecomers").replace("aaaaaaaaaaaaa", "ccccccccccccc").replace(": 11,", ": 31,");
         File::options().append(true).open(home.join(file)).unwrap().write_all(late.as_bytes()).unwrap();
+    }
+    for ((file, ..), (child, _)) in all.iter().zip(begun) {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{file}: {}", complaint(&output));
         assert!(String::from_utf8_lossy(&output.stdout).contains("from latecomers"), "{file} is not read again");

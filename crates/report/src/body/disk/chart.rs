@@ -9,7 +9,7 @@ use measure::{Case, Metric, Run, Unit};
 use serde_json::Value;
 
 use super::{path_among, zone_label};
-use crate::body::drawing::{Drawing, extremes, figure, median, ratio, rows};
+use crate::body::drawing::{Drawing, OF_READS, OF_WINDOWS, extremes, figure, median, range_of, ratio, rows};
 use crate::body::subjects::values;
 use crate::page::number::bytes;
 use crate::page::parameters::{described, varying};
@@ -55,9 +55,9 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         if parts.is_empty() { "all reads".into() } else { parts.join(", ") }
     };
     let mut charts: Vec<Chart> = Vec::new();
-    charts.extend(latencies("disk-latency", "How long a read takes", &rows(&plain, label, latency)));
+    charts.extend(latencies("disk-latency", "How long a read takes", &plain, rows(&plain, label, latency)));
     charts.extend(rates(&plain, label));
-    charts.extend(latencies("disk-zones", "How long a read takes by zone", &zone_rows(&zones)));
+    charts.extend(latencies("disk-zones", "How long a read takes by zone", &zones, zone_rows(&zones)));
     charts.extend(along(&positions, parameters::POSITION));
     charts.extend(along(&distances, parameters::DISTANCE));
     charts.extend(over_time(&plain));
@@ -108,12 +108,17 @@ fn zone_rows(cases: &[&Case]) -> Vec<Row> {
     cases.iter().filter_map(row).collect()
 }
 
-fn latencies(name: &'static str, title: &str, rows: &[Row]) -> Option<Chart> {
+fn latencies(name: &'static str, title: &str, cases: &[&Case], rows: Vec<Row>) -> Option<Chart> {
     let value = Axis::linear("latency of a read", Unit::Nanoseconds);
     let what = if name == "disk-zones" { "mean" } else { "median" };
-    let chart = Chart::new(name, title, value, Plot::Rows(rows.to_vec())).noted(format!("Bar: {what}."));
-    let chart = chart.thin_line("smallest to 90th percentile");
+    let chart = Chart::new(name, title, value, Plot::Rows(rows)).noted(format!("Bar: {what}."));
+    let chart = chart.thin_line(range_of_reads(cases));
     chart.concerning(&["answer-zones", "answer-read", "answer-model-published", "answer-outer-half"]).with_at_least(2)
+}
+
+/// What the ranges of the reads of these cases are.
+fn range_of_reads(cases: &[&Case]) -> &'static str {
+    range_of(OF_READS, cases.iter().filter_map(|case| reads::READ_LATENCY.in_case(case)))
 }
 
 /// Reads a second of the cases.
@@ -123,7 +128,7 @@ fn rates(cases: &[&Case], label: impl Fn(&Case) -> String) -> Option<Chart> {
     let chart = Chart::new("disk-rate", "How many reads a second", value, Plot::Rows(rows(cases, label, rate)));
     chart
         .noted("Bar: reads divided by elapsed time, so that rare long reads count, which a median does not show.")
-        .thin_line("slowest to fastest window of the measurement")
+        .thin_line(range_of(OF_WINDOWS, cases.iter().filter_map(|case| reads::IOPS.in_case(case))))
         .concerning(&["rate-not-reached"])
         .with_at_least(2)
 }
@@ -189,7 +194,7 @@ fn along(cases: &[&Case], parameter: Parameter) -> Vec<Chart> {
         Chart::new(names[0], format!("Latency by {what}"), value, Plot::Lines(axis.clone(), lines, Vec::new()))
             .keyed(keys)
             .noted(note)
-            .thin_line("smallest to 90th percentile")
+            .thin_line(range_of_reads(cases))
             .concerning(if is_sweep { &["answer-place"] } else { &["answer-distance"] });
     let value = Axis::linear("MiB a second", Unit::MebibytesPerSecond);
     let bandwidth = Plot::Lines(axis, of_each(&bandwidth), Vec::new());
@@ -199,8 +204,8 @@ fn along(cases: &[&Case], parameter: Parameter) -> Vec<Chart> {
     };
     let bandwidth = Chart::new(names[1], format!("{read} by {what}"), value, bandwidth).keyed(of_paths);
     let of = if is_sweep { "reads in sequence" } else { "" };
-    let bandwidth =
-        Chart { of: of.into(), ..bandwidth.noted(format!("{note}.")).thin_line("slowest to fastest window") };
+    let windows = range_of(OF_WINDOWS, cases.iter().filter_map(|case| reads::BANDWIDTH.in_case(case)));
+    let bandwidth = Chart { of: of.into(), ..bandwidth.noted(format!("{note}.")).thin_line(windows) };
     [latency, bandwidth].into_iter().filter_map(|chart| chart.with_at_least(3)).collect()
 }
 

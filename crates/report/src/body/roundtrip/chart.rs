@@ -3,9 +3,9 @@
 use measure::quantity::counted;
 use measure::schema::roundtrip::{self, parameters};
 use measure::schema::{Parameter, reads};
-use measure::{Case, Run, Unit};
+use measure::{Case, Metric, Run, Unit};
 
-use crate::body::drawing::{Beside, Drawing, figure, median, published};
+use crate::body::drawing::{Beside, Drawing, OF_READS, figure, published, range_of};
 use crate::body::subjects::subject;
 use crate::page::parameters::{cell, varying};
 use crate::page::{Axis, Datum};
@@ -38,7 +38,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         };
         joined([path(case), requests])
     };
-    let latency = |case: &Case| median(case, &reads::READ_LATENCY).or(median(case, &roundtrip::READ_LATENCY_AT_MOST));
+    let latency = |case: &Case| metric(case).map(Datum::median);
     let beside = Beside {
         cases: &cases,
         group: &group,
@@ -63,7 +63,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
             .noted(passes(&cases))
             .noted(model)
             .about_published("Outlined marks are published figures of other storage.")
-            .thin_line("smallest to 90th percentile")
+            .thin_line(range_of(OF_READS, cases.iter().filter_map(|case| metric(case))))
             .concerning(&["answer-*", "tier-unknown", "absent-*", "lazily-loaded"])
     });
     let one = |case: &&&Case| ["1", ""].contains(&cell(case, parameters::BLOCKS_PER_READ.name).as_str());
@@ -71,6 +71,11 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let figures = cases.iter().filter(one).map(|case| Some(figure(named(case), &value, &latency(case)?)));
     let figures: Vec<_> = figures.collect();
     Drawing::new(figures, chart.into_iter().collect())
+}
+
+/// The latency of a case, or its upper bound.
+fn metric(case: &Case) -> Option<&Metric> {
+    reads::READ_LATENCY.in_case(case).or(roundtrip::READ_LATENCY_AT_MOST.in_case(case))
 }
 
 /// The parts of a name that are there.
@@ -119,9 +124,6 @@ fn passes(cases: &[&Case]) -> &'static str {
 }
 
 fn published_beside(case: &Case) -> Vec<(&'static str, Datum)> {
-    if cell(case, parameters::BLOCKS_PER_READ.name) != "1" {
-        return Vec::new();
-    }
     roundtrip::EXPERIMENT
         .published(&reads::READ_LATENCY.name, case)
         .map(|figure| (figure.what, published(figure)))

@@ -28,6 +28,10 @@ const OF_ROLES: &str = "SELECT r.rolname, s.setdatabase <> 0, coalesce(r.rolname
 const OF_SERVER: &str = "SELECT name, setting FROM pg_file_settings WHERE sourcefile LIKE '%postgresql.auto.conf' \
     ORDER BY seqno";
 
+/// Whether the role may read that: a question that is refused is an error in the server's log.
+const MAY_READ_FILE: &str = "SELECT has_table_privilege('pg_file_settings', 'SELECT') AND \
+    has_function_privilege('pg_show_all_file_settings()', 'EXECUTE')";
+
 /// Settings that advice is about, in addition to the constants of a set.
 const OTHERS: [&str; 3] = ["effective_cache_size", "effective_io_concurrency", "maintenance_io_concurrency"];
 
@@ -66,7 +70,10 @@ impl Calibration {
     pub fn former_settings(&mut self) -> Result<Former, SubjectError> {
         let of_database = self.readable(OF_DATABASE)?.map(ours);
         let of_roles = self.readable(OF_ROLES)?.map(of_roles);
-        let of_server = self.readable(OF_SERVER)?.map(ours);
+        let of_server = match self.session().truth(MAY_READ_FILE, true)? {
+            true => self.readable(OF_SERVER)?.map(ours),
+            false => None,
+        };
         Ok(Former { of_database, of_roles, of_server })
     }
 
@@ -108,7 +115,21 @@ fn ours(rows: Vec<Row>) -> Settings {
 
 #[cfg(test)]
 mod tests {
+    use super::super::queries::samples::on_debians_server;
     use super::*;
+
+    #[test]
+    fn a_role_that_may_not_read_the_servers_file_is_not_refused_it_as_an_error_in_the_servers_log() {
+        let Some(mut tables) = on_debians_server() else {
+            return println!("skipped: Debian's PostgreSQL 15 is not installed");
+        };
+        tables.session().run("CREATE ROLE clerk; SET ROLE clerk").unwrap();
+        // A refusal would end it.
+        tables.session().begin_transaction().unwrap();
+        let former = tables.former_settings().unwrap();
+        assert_eq!((former.of_server, former.of_database.is_some()), (None, true));
+        assert_eq!(tables.session().number("SELECT 1", 1).unwrap(), 1);
+    }
 
     #[test]
     fn the_last_value_of_a_setting_stands_and_other_settings_are_not_kept() {

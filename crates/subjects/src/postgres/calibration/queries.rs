@@ -5,7 +5,7 @@
 
 mod definitions;
 #[cfg(test)]
-mod samples;
+pub(super) mod samples;
 mod statement;
 mod tokens;
 mod unfinished;

@@ -50,6 +50,10 @@ const SAMPLED_ROWS_MAX: u64 = 400_000;
 /// PostgreSQL's own statistics target, for tables that it samples whole: the number of common values goes by it too.
 const TARGET_MIN: u64 = 100;
 
+/// Blocks of the run's tables of which none is marked as visible to all: the rows of each were made by one transaction.
+const HIDDEN: &str = "SELECT coalesce(sum(relpages), 0) FROM pg_class WHERE relnamespace = 'readpath'::regnamespace \
+    AND relkind = 'r' AND relallvisible = 0";
+
 /// The tables.
 const PARENTS: &str = "calibrate_parents";
 const WITHIN: &str = "calibrate_within";
@@ -158,6 +162,9 @@ impl Calibration {
             let values = children(seed, rows, self.verification.parents());
             self.fill((&table, scanned), rows, &values, &["id", "parent", "amount"])?;
         }
+        // What hides their rows may have begun after the tables for the costs were made.
+        let hidden = self.session().number(HIDDEN, 0)?;
+        self.notes.note_hidden((hidden, hidden), "tables of this run");
         Ok(())
     }
 
@@ -372,7 +379,22 @@ fn joins_and_sorts(t: &str, rows: u64, parents: u64) -> [(&'static str, String);
 
 #[cfg(test)]
 mod tests {
+    use super::super::queries::samples::on_debians_server;
     use super::*;
+
+    #[test]
+    fn a_transaction_that_began_after_the_tables_for_the_costs_were_made_is_noticed_where_it_hides_rows_of_others() {
+        let Some(mut tables) = on_debians_server() else {
+            return println!("skipped: Debian's PostgreSQL 15 is not installed");
+        };
+        tables.load().unwrap();
+        let mut other = tables.reached.session().unwrap();
+        other.begin_transaction().unwrap();
+        other.number("SELECT txid_current()", 1).unwrap();
+        assert!(!tables.has_hidden());
+        tables.load_verification().unwrap();
+        assert!(tables.has_hidden());
+    }
 
     #[test]
     fn a_table_beyond_large_buffers_is_left_out_and_never_made_larger_than_announced() {

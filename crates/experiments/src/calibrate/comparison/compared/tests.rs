@@ -89,6 +89,7 @@ fn a_current_plan_that_reaches_the_limit_once_it_was_timed_keeps_its_times() {
     often.unfinished(0, Unfinished::TooLong("it takes longer".into()), Duration::from_secs(10));
     let pair = often.pair(1).unwrap();
     assert!(!pair.is_now_ended && !often.is_too_long(1) && !often.can_be_timed(), "its times stand");
+    assert!(often.reached_limit, "it may have a faster plan that no constants lead to");
 }
 
 #[test]
@@ -247,10 +248,10 @@ fn a_query_that_meets_a_lock_after_one_turn_of_many_runs_is_not_timed() {
         let runs: Vec<(usize, f64)> = turns.iter().map(|turn| (*turn, 3.0)).collect();
         let mut one = in_turns(&[&runs, &runs]);
         one.unfinished(1, Unfinished::Locked("it waits for a lock".into()), Duration::from_secs(10));
-        (one.is_left, one.not_timed.is_some())
+        (one.is_left, one.not_timed.is_some(), one.reached_limit)
     };
-    assert_eq!(left(&[1, 1, 1, 1, 1]), (false, true));
-    assert_eq!(left(&[1, 2, 3]), (true, false));
+    assert_eq!(left(&[1, 1, 1, 1, 1]), (false, true, false));
+    assert_eq!(left(&[1, 2, 3]), (true, false, false));
 }
 
 #[test]

@@ -71,13 +71,18 @@ impl Accounting {
             Attribute::ContinuedFrom | Attribute::ContinuesIn if value.is_empty() => {
                 // Old releases print the mark with no name in every file.
             }
-            Attribute::ContinuedFrom if !self.continuation.is_begun => {
+            Attribute::ContinuedFrom if !self.continuation.is_begun && header.continues_in.is_none() => {
                 self.continuation.came_from = true;
                 header.continued_from = Some(shown(value));
             }
             Attribute::ContinuesIn | Attribute::ContinuedFrom => {
+                let path = shown(value);
+                // Two files one behind the other, as `cat` puts them: what this one goes on in is the one that follows.
+                let is_here = attribute == Attribute::ContinuedFrom
+                    && self.continuation.goes_on
+                    && header.continues_in.as_ref().is_some_and(|other| *other != path);
                 self.continuation.goes_on = true;
-                header.continues_in = Some(shown(value));
+                header.continues_in = (!is_here).then_some(path);
             }
             // Where a release has a banner and a version of its own, the version says more.
             Attribute::Version => header.version = Some(shown(value)),

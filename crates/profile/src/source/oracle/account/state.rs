@@ -62,7 +62,8 @@ pub struct Accounting {
     pub(super) by_process: HashMap<u64, usize, foldhash::fast::RandomState>,
     pub(super) process: Option<u64>,
     pub(super) current: Option<usize>,
-    /// The session that was current when the file before ended, where this one goes on with it.
+    /// The session that was current when the last file with a line other than marks ended, where this one goes on with
+    /// it.
     pub(super) previous: Option<usize>,
     /// The session of every identifier of all files, the last one where several have it.
     pub(super) known: HashMap<String, SessionIndex, foldhash::fast::RandomState>,
@@ -92,8 +93,8 @@ pub(super) struct Continuation {
     pub(super) is_begun: bool,
     /// Whether this file goes on where the one before ended though neither said so.
     pub(super) is_unsaid: bool,
-    /// What the file before said of where it comes from; where that was a part without a preamble, what the file said
-    /// that it is a part of.
+    /// What the last file with a line other than marks said of where it comes from; where that was a part without a
+    /// preamble, what the file said that it is a part of.
     pub(super) before: Option<FileHeader>,
     /// Start and end of this file's first timed line.
     pub(super) first_line: Option<(Ticks, Ticks)>,

@@ -8,13 +8,14 @@ use sys::file::awaited::unless_called_off;
 
 use super::state::LogSource;
 use crate::event::{Call, Context, Observer};
+use crate::input::SharedContents;
 
-/// Whether a log holds a plan that can be read. It is read as far as the first one.
-pub(super) fn holds_plan(bytes: &mut dyn Read) -> bool {
+/// Whether a log, or one of the logs in an archive, holds a plan that can be read. It is read as far as the first one.
+pub(super) fn holds_plan(bytes: &mut dyn Read, files: Option<&SharedContents>) -> bool {
     let is_found = Cell::new(false);
     let mut source = LogSource::new();
     // What cannot be read any further holds no other one.
-    let _ = source.read_log(UpToPlan { bytes, is_found: &is_found }, &mut FirstPlan(&is_found));
+    let _ = source.read_files(UpToPlan { bytes, is_found: &is_found }, files, &mut FirstPlan(&is_found));
     is_found.get()
 }
 
@@ -40,5 +41,25 @@ impl<R: Read> Read for UpToPlan<'_, R> {
         }
         unless_called_off()?;
         self.bytes.read(buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::{self, Given};
+    use crate::source::postgres_log::source::samples::{archive, csv};
+
+    #[test]
+    fn a_plan_in_a_log_of_another_format_than_the_archive_begins_with_is_found() {
+        let without = "2026-11-21 10:45:00 UTC [7] ERROR:  no\n";
+        for (table, is_held) in [(csv(1001, "1.0", ""), true), (csv(1001, "1.0", "").replace("Plan", "Plans"), false)] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("all.tar");
+            std::fs::write(&path, archive(&[("a.log", without), ("b.csv", table.as_str())])).unwrap();
+            let mut bytes = input::open(&Given::File(path)).unwrap();
+            let files = bytes.contents();
+            assert_eq!((files.is_some(), holds_plan(&mut bytes, files.as_ref())), (true, is_held));
+        }
     }
 }

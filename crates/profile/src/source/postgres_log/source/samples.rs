@@ -31,6 +31,17 @@ impl Observer for Kept {
     }
 }
 
+/// An archive of these files.
+pub(super) fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, text) in files {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(text.len() as u64);
+        archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    archive.into_inner().unwrap()
+}
+
 pub(super) fn read(log: &str) -> (Kept, Context, LogSummary) {
     let (mut kept, mut source) = (Kept::default(), LogSource::new());
     assert!(source.read_log(log.as_bytes(), &mut kept).unwrap().is_some());

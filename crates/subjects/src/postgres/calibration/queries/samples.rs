@@ -12,7 +12,7 @@ use crate::{Environment, Opening, Places};
 const DEBIAN: &str = "/usr/lib/postgresql/15";
 
 /// A calibration with its tables of 1 MiB on a private server; `None` where Debian's PostgreSQL is not installed.
-pub(super) fn on_debians_server() -> Option<Box<Calibration>> {
+pub(in crate::postgres::calibration) fn on_debians_server() -> Option<Box<Calibration>> {
     if !Path::new(DEBIAN).exists() {
         return None;
     }
