@@ -1,7 +1,7 @@
 //! Where one path to rows takes over from another, by the times and by the planner: whether the planner changes too
 //! early or too late, and the sentences about it.
 
-use measure::quantity::{counted, three_digits};
+use measure::quantity::{counted, rounded, three_digits};
 use measure::schema::calibrate::findings as row;
 use measure::{Finding, Unit};
 
@@ -237,15 +237,14 @@ fn timed_at(line: &Line, rows: f64) -> Option<f64> {
     line.iter().find(|(at, _)| *at == rows).map(|(_, millis)| *millis)
 }
 
-/// Three digits of a number of rows.
-fn rounded(rows: f64) -> f64 {
-    let step = 10f64.powf((rows.max(1.0).log10().floor() - 2.0).max(0.0));
-    (rows / step).round() * step
+/// Three digits of a number of rows, which is whole.
+fn whole(rows: f64) -> f64 {
+    rounded(rows.round())
 }
 
 /// A number of rows and its part of the table.
 fn in_words(rows: f64, tried: Tried) -> String {
-    let rows = rounded(rows);
+    let rows = whole(rows);
     format!("{} ({} %)", counted(rows as u64, "row", "rows"), three_digits(rows / tried.total * 100.0))
 }
 
@@ -262,11 +261,11 @@ pub(super) fn finding(order: &str, turns: &[Turn], tried: Tried) -> Option<Findi
         let what = if turn.switch == Switch::FromIndex { "index" } else { "full_scan" };
         let of = |who: &str| format!("{what}_{who}");
         if let Some(at) = turn.timed.begins() {
-            finding = finding.with(&of("timed"), rounded(at), Unit::Count);
+            finding = finding.with(&of("timed"), whole(at), Unit::Count);
         }
         for by in &turn.planned {
             if let Planned::From(rows) = by.planned {
-                finding = finding.with(&of(by.set), rounded(rows as f64), Unit::Count);
+                finding = finding.with(&of(by.set), whole(rows as f64), Unit::Count);
             }
         }
     }
@@ -400,6 +399,6 @@ mod tests {
 
     #[test]
     fn a_number_of_rows_has_three_digits_and_is_whole() {
-        assert_eq!([3.4, 41_234.0, 999.6, 0.2].map(rounded), [3.0, 41_200.0, 1000.0, 0.0]);
+        assert_eq!([3.4, 41_234.0, 999.6, 0.2].map(whole), [3.0, 41_200.0, 1000.0, 0.0]);
     }
 }
