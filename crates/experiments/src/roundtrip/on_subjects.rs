@@ -184,8 +184,8 @@ pub(super) fn finding(PassOffer { pass, is_direct }: PassOffer, wait: f64, tier:
     let takes = format!("A block takes {} ({pass}{past})", format_nanos(wait * 1e3));
     let message = match tier {
         "page-cache" => format!(
-            "{takes}: the operating system's page cache answered and not the storage, as in the first published run, \
-             where several took {} µs.",
+            "{takes}: the operating system's page cache answered and not the storage, as in the published run where \
+             several took {} µs.",
             roundtrip::PAGE_CACHE.value
         ),
         "mixed" | "unknown" => {
