@@ -53,8 +53,9 @@ pub struct Evidence {
     pub caching: Caching,
     /// Bytes asked for.
     pub issued: u64,
-    /// Bytes of a read, where all reads have as many.
-    pub block_size: Option<u64>,
+    /// Bytes of a block, where blocks share pages of the page cache with their neighbours: storage may have delivered
+    /// as many bytes as were asked for, and have served only the first block of each page.
+    pub sharing_pages: Option<u64>,
     /// The kernel's counts.
     pub counts: AuditCounts,
     /// What the file system stores of the region.
@@ -142,10 +143,10 @@ impl Evidence {
                          how many of the reads storage served";
             return Verdict { tier: Tier::Unknown, proof: proof.into(), is_by_layer: false };
         }
-        if let Some(block) = self.part_of_page().filter(|_| share >= TOLERANCE) {
+        if let Some(block) = self.sharing_pages.filter(|_| share >= TOLERANCE) {
             let proof = format!(
-                "{}, in whole pages of {}, each of which serves several blocks of {}, so that memory may have served \
-                 most of the reads",
+                "{}, in whole pages of {}, which blocks of {} share with their neighbours, so that memory may have \
+                 served some or most of the reads",
                 witness.replace("{bytes}", &format_mebibytes(bytes)),
                 size_in_words(sys::host::page_bytes()),
                 size_in_words(block)
@@ -171,12 +172,6 @@ impl Evidence {
         };
         Verdict { tier, proof: format!("{}{asked}", witness.replace("{bytes}", &counted)), is_by_layer: false }
     }
-
-    /// The size of the blocks, where the page cache fetches more than one at once: of such reads storage may have
-    /// served only the first of each page, and have delivered as many bytes as were asked for.
-    fn part_of_page(&self) -> Option<u64> {
-        self.block_size.filter(|block| self.caching == Caching::Buffered && *block < sys::host::page_bytes())
-    }
 }
 
 fn format_mebibytes(bytes: u64) -> String {
@@ -189,7 +184,7 @@ mod tests {
 
     fn evidence(caching: Caching, fetched: Option<u64>) -> Evidence {
         let counts = AuditCounts { fetched_by_process: fetched, ..AuditCounts::default() };
-        Evidence { caching, issued: 1_000_000, block_size: None, counts, stored: Stored::default(), layer: None }
+        Evidence { caching, issued: 1_000_000, sharing_pages: None, counts, stored: Stored::default(), layer: None }
     }
 
     #[test]
@@ -249,18 +244,14 @@ mod tests {
 
     #[test]
     fn reads_that_share_the_pages_of_others_are_not_all_called_storage() {
-        let verdict = |caching, block, fetched| {
-            Evidence { block_size: Some(block), ..evidence(caching, Some(fetched)) }.verdict()
-        };
-        let page = sys::host::page_bytes();
+        let verdict =
+            |fetched| Evidence { sharing_pages: Some(512), ..evidence(Caching::Buffered, Some(fetched)) }.verdict();
         for fetched in [500_000, 1_000_000, 8_000_000] {
-            let small = verdict(Caching::Buffered, 512, fetched);
+            let small = verdict(fetched);
             assert_eq!(small.tier, Tier::Unknown, "{fetched}");
-            assert!(small.proof.contains("each of which serves several blocks of 512 bytes"), "{}", small.proof);
+            assert!(small.proof.contains("which blocks of 512 bytes share with their neighbours"), "{}", small.proof);
         }
-        assert_eq!(verdict(Caching::Buffered, 512, 0).tier, Tier::PageCache);
-        assert_eq!(verdict(Caching::Buffered, page, 1_000_000).tier, Tier::Storage);
-        assert_eq!(verdict(Caching::Direct, 512, 1_000_000).tier, Tier::Storage);
+        assert_eq!(verdict(0).tier, Tier::PageCache);
     }
 
     #[test]

@@ -6,11 +6,10 @@ mod job;
 
 use device::Witnesses;
 use device::audit::{Audit, AuditCounts};
-use device::pattern::{Pattern, Span};
+use device::pattern::Pattern;
 use device::read_loop::LoopOutcome;
-use device::tier::{Evidence, Tier, Verdict};
+use device::tier::Evidence;
 use device::workers::Team;
-use measure::quantity::size_in_words;
 use sys::file::Caching;
 use sys::host::page_bytes;
 
@@ -44,8 +43,7 @@ pub fn run(machine: &Machine, job: Job<'_>, journal: &mut dyn Journal) -> Result
         return Err(ExperimentError::NothingRead { what: job.what });
     }
     let evidence = evidence(&witnesses, &job, &reading.outcome, around.as_ref());
-    let (pattern, region) = (job.plans[0].pattern, job.plans[0].span);
-    let verdict = evidence.as_ref().map(|evidence| verdict(evidence, pattern, region));
+    let verdict = evidence.as_ref().map(Evidence::verdict);
     let segments = reading.outcome.segments();
     let counted = around.as_ref().map(|around| (around.counts, &around.change));
     let cases = cases::of(&reading, &segments, (&job, &source), counted);
@@ -67,66 +65,47 @@ fn evidence(
     outcome: &LoopOutcome,
     around: Option<&Around>,
 ) -> Option<Evidence> {
-    let block_size = job.plans[0].block_size as u64;
+    let (caching, plan) = (witnesses.target()?.caching(), &job.plans[0]);
+    let block_size = plan.block_size as u64;
     Some(Evidence {
-        caching: witnesses.target()?.caching(),
+        caching,
         issued: outcome.issued * block_size,
-        block_size: Some(block_size),
+        sharing_pages: sharing_pages(caching, plan.pattern, (block_size, plan.span.offset)),
         counts: around?.counts,
         stored: job.stored,
         layer: witnesses.layer(),
     })
 }
 
-/// Which level served the reads of a region. What was fetched does not tell where buffered reads may find all of their
-/// bytes in pages that were fetched for their neighbours: blocks of less than two pages that begin or end within one.
-/// In sequence each of a page or more comes to a new one. Blocks of less than a page the evidence knows itself.
-fn verdict(evidence: &Evidence, pattern: Pattern, region: Span) -> Verdict {
-    let (verdict, page) = (evidence.verdict(), page_bytes());
-    let may_share = evidence.caching == Caching::Buffered && pattern != Pattern::Sequential;
-    let is_whole = |block: u64| block.is_multiple_of(page) && region.offset.is_multiple_of(page);
-    let sharing = evidence.block_size.filter(|block| may_share && *block < 2 * page && !is_whole(*block));
-    match (sharing, verdict.tier) {
-        (Some(block), Tier::Storage | Tier::Mixed { .. }) => {
-            let proof = format!(
-                "{}, in whole pages of {}, which blocks of {} at these offsets share with their neighbours, so that \
-                 memory may have served some of the reads",
-                verdict.proof,
-                size_in_words(page),
-                size_in_words(block)
-            );
-            Verdict { tier: Tier::Unknown, proof, ..verdict }
-        }
-        _ => verdict,
-    }
+/// The size of blocks that share pages of the page cache with their neighbours: buffered blocks of less than two pages
+/// that begin or end within one, from an offset on. In sequence, each of a page or more comes to a new page.
+fn sharing_pages(caching: Caching, pattern: Pattern, (block, offset): (u64, u64)) -> Option<u64> {
+    let page = page_bytes();
+    let is_whole = block.is_multiple_of(page) && offset.is_multiple_of(page);
+    let may_share = block < page || pattern != Pattern::Sequential && block < 2 * page && !is_whole;
+    (caching == Caching::Buffered && may_share).then_some(block)
 }
 
 #[cfg(test)]
 mod tests {
-    use device::tier::Stored;
-
     use super::*;
 
     #[test]
-    fn blocks_of_one_to_two_pages_that_share_them_with_their_neighbours_are_not_all_called_storage() {
+    fn blocks_of_less_than_two_pages_that_share_them_with_their_neighbours_are_not_all_called_storage() {
         let page = page_bytes();
-        let of = |caching, pattern, (block, offset): (u64, u64), fetched: u64| {
-            let counts = AuditCounts { fetched_by_process: Some(fetched), ..AuditCounts::default() };
-            let (block_size, stored) = (Some(block), Stored::default());
-            let evidence = Evidence { caching, issued: 1_000_000, block_size, counts, stored, layer: None };
-            verdict(&evidence, pattern, Span { offset, length: 1 << 30 })
+        let is_shared = |caching, pattern, blocks: (u64, u64)| {
+            let sharing = sharing_pages(caching, pattern, blocks);
+            assert!(sharing.is_none_or(|block| block == blocks.0));
+            sharing.is_some()
         };
-        let random = |blocks, fetched| of(Caching::Buffered, Pattern::Random, blocks, fetched);
-        let (uneven, all) = ((page + 512, 0), 1_000_000);
-        assert_eq!([600_000, all].map(|fetched| random(uneven, fetched).tier), [Tier::Unknown; 2]);
-        assert_eq!(random((page, 512), all).tier, Tier::Unknown, "each lies in two pages");
-        let proof = random(uneven, all).proof;
-        assert!(proof.starts_with("the kernel counted all") && proof.contains(" share with their "), "{proof}");
-        assert_eq!(random(uneven, 0).tier, Tier::PageCache);
+        let random = |blocks| is_shared(Caching::Buffered, Pattern::Random, blocks);
+        assert!(random((page + 512, 0)) && random((512, 0)));
+        assert!(random((page, 512)), "each lies in two pages");
         for blocks in [(page, 0), (2 * page, page), (2 * page + 512, 512)] {
-            assert_eq!(random(blocks, all).tier, Tier::Storage, "each has a page of its own: {blocks:?}");
+            assert!(!random(blocks), "each has a page of its own: {blocks:?}");
         }
-        assert_eq!(of(Caching::Buffered, Pattern::Sequential, uneven, all).tier, Tier::Storage);
-        assert_eq!(of(Caching::Direct, Pattern::Random, uneven, all).tier, Tier::Storage);
+        let in_sequence = |block| is_shared(Caching::Buffered, Pattern::Sequential, (block, 0));
+        assert_eq!([512, page + 512].map(in_sequence), [true, false]);
+        assert!(!is_shared(Caching::Direct, Pattern::Random, (512, 0)));
     }
 }

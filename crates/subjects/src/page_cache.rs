@@ -77,7 +77,7 @@ impl Witnessed {
         let Witnessed { caching, asked, fetched, .. } = *self;
         let counts = AuditCounts { fetched_by_process: fetched, ..AuditCounts::default() };
         let layer = self.uncounted.clone().map(Layer::Hidden);
-        Evidence { caching, issued: asked, block_size: None, counts, stored: Stored::default(), layer }.verdict()
+        Evidence { caching, issued: asked, sharing_pages: None, counts, stored: Stored::default(), layer }.verdict()
     }
 
     /// Why it is not proved that the storage served the reads; `None` where it is.

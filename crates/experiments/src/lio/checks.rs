@@ -116,7 +116,7 @@ fn physical(
 /// memory. `None` where the kernel counted the bytes as fetched or counts nothing here, and where nothing was read.
 pub(super) fn not_from_storage(asked: u64, counts: AuditCounts) -> Option<Finding> {
     let (caching, stored) = (Caching::Direct, Stored::default());
-    let evidence = Evidence { caching, issued: asked, block_size: None, counts, stored, layer: None };
+    let evidence = Evidence { caching, issued: asked, sharing_pages: None, counts, stored, layer: None };
     let verdict = evidence.verdict();
     let message = || {
         format!(

@@ -141,7 +141,7 @@ fn manner() -> Vec<Reading> {
     let counted = |delivered: &Option<u64>| {
         let counts = AuditCounts { delivered_by_device: *delivered, ..AuditCounts::default() };
         let (caching, stored) = (Caching::Direct, Stored::default());
-        no_device_counters(&Evidence { caching, issued: 1, block_size: None, counts, stored, layer: None })
+        no_device_counters(&Evidence { caching, issued: 1, sharing_pages: None, counts, stored, layer: None })
     };
     let counters =
         reading(row::NO_DEVICE_COUNTERS, any::<Option<u64>>(), counted, |delivered| delivered.is_none().then(Vec::new));
@@ -198,7 +198,7 @@ fn what_a_file_system_reads_to_verify_blocks_was_not_read_by_other_processes() {
         let counts =
             AuditCounts { fetched_by_process: fetched, delivered_by_device: Some(delivered), ..AuditCounts::default() };
         let stored = Stored::default();
-        of_others(&Evidence { caching, issued: 1000, block_size: None, counts, stored, layer: None })
+        of_others(&Evidence { caching, issued: 1000, sharing_pages: None, counts, stored, layer: None })
     };
     // Cold random reads on btrfs: a block of checksums for many of the blocks that are read.
     assert_eq!(ratio(Caching::Direct, 1900, Some(1900)), None);
