@@ -118,6 +118,11 @@ impl Conductor {
         self.bars.extend(bars);
     }
 
+    /// Adds the bars of what stands in the ledger.
+    pub(crate) fn judge_by<Bars: IntoIterator<Item = Bar>>(&mut self, bars: impl FnOnce(&Ledger) -> Bars) {
+        self.bars.extend(bars(&self.ledger));
+    }
+
     /// Shows the run, keeps it where `--results` says, and gives the exit code: 1 when a bar was missed or could not
     /// be judged and `--fail-on-miss` was given.
     pub(crate) fn conclude(mut self, options: &Options, out: &mut dyn Write) -> Result<u8, String> {

@@ -46,8 +46,7 @@ impl PrivatePostgres {
         interruption: &Interruption,
     ) -> Result<PrivatePostgres, String> {
         let mut server = PrivatePostgres::start(installation, directory, buffer_bytes, interruption)?;
-        let settings = ServerSettings::new(buffer_bytes).with("max_parallel_workers_per_gather", "2").with("jit", "on");
-        server.server.restart(settings, &interruption.flag()).map_err(|error| error.to_string())?;
+        server.restart(buffer_bytes, &[("max_parallel_workers_per_gather", "2"), ("jit", "on")])?;
         Ok(server)
     }
 
@@ -155,9 +154,18 @@ impl Connection {
         self.session.number(statement, 0).map_err(|error| error.to_string())
     }
 
-    /// Runs a `COPY .. FROM STDIN` and feeds it chunks until there are none.
-    pub(crate) fn copy(&mut self, statement: &str, mut chunks: impl Iterator<Item = Vec<u8>>) -> Result<(), String> {
-        self.session.copy(statement, &mut chunks).map(drop).map_err(|error| error.to_string())
+    /// Makes a table of these columns, and fills it with chunks until there are none. Rows copied in the transaction
+    /// that makes their table are frozen at once.
+    pub(crate) fn fill(
+        &mut self,
+        table: &str,
+        columns: &str,
+        mut chunks: impl Iterator<Item = Vec<u8>>,
+    ) -> Result<(), String> {
+        self.run(&format!("BEGIN; CREATE TABLE {table} {columns}"))?;
+        let statement = format!("COPY {table} FROM STDIN WITH (FREEZE)");
+        self.session.copy(&statement, &mut chunks).map_err(|error| error.to_string())?;
+        self.run("COMMIT")
     }
 
     /// Blocks that a statement asked for, in a run of its own: counting them makes a scan of narrow rows dearer.

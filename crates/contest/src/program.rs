@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use sys::process::peak_memory_of;
+
 /// How often the kernel is asked for the peak of memory so far. The last value before the end counts, so what is missed
 /// is at most what the program adds in this time.
 const ASKED_EVERY: Duration = Duration::from_millis(2);
@@ -70,23 +72,15 @@ pub(crate) fn needed_by(argv: &[String]) -> Result<Needed, String> {
 
 /// The peak of memory until the program's end.
 fn watch(child: &mut Child) -> Result<u64, String> {
-    let status_file = format!("/proc/{}/status", child.id());
     let mut peak = None;
     loop {
-        peak = peak_of_status(&fs::read_to_string(&status_file).unwrap_or_default()).max(peak);
+        peak = peak_memory_of(child.id()).max(peak);
         match child.try_wait().map_err(|error| error.to_string())? {
             Some(end) if end.success() => return peak.ok_or_else(|| "was gone at once".into()),
             Some(end) => return Err(format!("ended with {end}")),
             None => thread::sleep(ASKED_EVERY),
         }
     }
-}
-
-/// The peak in a `/proc/PID/status`, in bytes; `None` where the process has no memory any more.
-fn peak_of_status(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes << 10)
 }
 
 /// A command line from parts that are not all of one type.
@@ -99,12 +93,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_peak_is_read_from_the_kernels_own_words() {
-        assert_eq!(peak_of_status("Name:\tx\nVmHWM:\t    5120 kB\nVmRSS:\t 4 kB\n"), Some(5 << 20));
-        assert_eq!(peak_of_status("Name:\tx\nState:\tZ (zombie)\n"), None);
-    }
-
-    #[test]
     fn a_program_that_fails_has_no_peak() {
         assert!(needed_by(&argv(["sh", "-c", "sleep 0.05; exit 3"])).unwrap_err().contains('3'));
     }
@@ -112,5 +100,16 @@ mod tests {
     #[test]
     fn a_program_that_runs_has_one() {
         assert!(needed_by(&argv(["sh", "-c", "sleep 0.05"])).unwrap().peak_bytes > 64 << 10);
+    }
+
+    #[test]
+    fn a_program_that_has_ended_has_no_peak_any_more() {
+        let mut child = Command::new("true").spawn().unwrap();
+        // Its status stays until it is waited for.
+        let is_gone = (0..1000).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            peak_memory_of(child.id()).is_none()
+        });
+        assert!(is_gone && child.wait().unwrap().success());
     }
 }

@@ -25,6 +25,18 @@ pub struct AuditCounts {
     pub device_reads: Option<u64>,
 }
 
+impl AuditCounts {
+    /// These and those of a later reading; none where one of the two has none.
+    pub fn plus(self, later: AuditCounts) -> AuditCounts {
+        let sum = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+        AuditCounts {
+            fetched_by_process: sum(self.fetched_by_process, later.fetched_by_process),
+            delivered_by_device: sum(self.delivered_by_device, later.delivered_by_device),
+            device_reads: sum(self.device_reads, later.device_reads),
+        }
+    }
+}
+
 impl<'a> Audit<'a> {
     /// Takes the counts before.
     pub fn begin(devices: &'a [BlockDevice]) -> Audit<'a> {

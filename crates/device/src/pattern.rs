@@ -51,6 +51,21 @@ impl Span {
     }
 }
 
+/// Which of several readings of the same blocks this is. Each begins with a part of their order that it has to itself,
+/// because whatever cached a block for one would serve another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Its number, from 0 on.
+    pub index: u64,
+    /// How many there are.
+    pub of: u64,
+}
+
+impl Turn {
+    /// The only one.
+    pub const ONLY: Turn = Turn { index: 0, of: 1 };
+}
+
 /// An endless sequence of byte offsets.
 #[derive(Clone, Debug)]
 pub struct Offsets {
@@ -96,6 +111,11 @@ impl Offsets {
             offsets.next = keys.below(*step);
         }
         offsets
+    }
+
+    /// Goes to the part of the order that a turn has to itself.
+    pub fn go_to(&mut self, turn: Turn) {
+        self.next += self.round / turn.of * turn.index;
     }
 
     /// The next byte offset.
@@ -169,6 +189,23 @@ mod tests {
         let reads: Vec<u64> = (0..30).map(|_| offsets.advance()).collect();
         assert_eq!(reads[..10], reads[10..20]);
         assert_eq!(reads[..10], reads[20..]);
+    }
+
+    #[test]
+    fn turns_do_not_read_each_others_blocks_while_there_are_enough() {
+        let span = Span { offset: 0, length: 512 * 1003 };
+        for pattern in [Pattern::Random, Pattern::Sequential] {
+            let of_turn = |index: u64| {
+                let mut offsets = Offsets::new(pattern, span, 512, 3, None);
+                offsets.go_to(Turn { index, of: 10 });
+                (0..100).map(|_| offsets.advance()).collect::<Vec<u64>>()
+            };
+            let all: std::collections::HashSet<u64> = (0..10).flat_map(of_turn).collect();
+            assert_eq!(all.len(), 1000);
+        }
+        let mut few = Offsets::new(Pattern::Random, Span { offset: 0, length: 512 * 3 }, 512, 3, None);
+        few.go_to(Turn { index: 9, of: 10 });
+        assert!((0..9).all(|_| few.advance() < 512 * 3), "fewer blocks than turns are read by each");
     }
 
     #[test]

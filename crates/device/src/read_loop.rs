@@ -10,10 +10,10 @@ use measure::change_point::{self, Segment};
 use sys::read::{Completion, ReadMethod, ReadRequest, Wait};
 
 use crate::meter::Meter;
-use crate::pattern::Offsets;
+use crate::pattern::{Offsets, Turn};
 use crate::plan::{ReadPlan, StopAfter};
 use crate::time_source::TimeSource;
-use crate::windows::{CpuClock, WINDOW, Window};
+use crate::windows::{CpuClock, WINDOW, Window, Windows};
 
 /// What a loop measured.
 #[derive(Debug)]
@@ -37,6 +37,28 @@ pub struct LoopOutcome {
 }
 
 impl LoopOutcome {
+    /// Adds what another worker measured at the same time, or a later turn, by what `windows` and `elapsed` say.
+    pub(crate) fn add(
+        &mut self,
+        other: LoopOutcome,
+        windows: fn(&mut Windows, Windows),
+        elapsed: fn(Nanos, Nanos) -> Nanos,
+    ) {
+        self.latency.add(other.latency, windows);
+        self.warm_up.add(other.warm_up, windows);
+        let of_open = [(&mut self.service, other.service), (&mut self.lateness, other.lateness)];
+        for (one, other) in of_open {
+            match (one, other) {
+                (Some(one), Some(other)) => one.add(other, windows),
+                (one, other) => *one = one.take().or(other),
+            }
+        }
+        self.issued += other.issued;
+        self.elapsed = elapsed(self.elapsed, other.elapsed);
+        self.late = self.late.max(other.late);
+        self.failure = self.failure.take().or(other.failure);
+    }
+
     /// The parts between lasting changes: no experiment draws an average across one. An open loop that keeps up has an
     /// even rate whatever its reads take, so that it is cut by their latency too; from submission, because a queue that
     /// grows is no change of the device. They end where the first of several workers has read its count: one worker
@@ -98,27 +120,50 @@ where
     M: ReadMethod + ?Sized,
     T: TimeSource,
 {
-    run_in_team(method, clock, plan, Ends { stop, failed: &AtomicBool::new(false) })
+    let mut reading = ReadLoop::new((plan, Turn::ONLY), method.depth(), clock.cpu());
+    let end = reading.read(method, clock, plan, Ends { stop, failed: &AtomicBool::new(false) });
+    reading.outcome(end)
 }
 
-/// As [`run`], as one of a team's workers.
-pub fn run_in_team<M, T>(method: &mut M, clock: &T, plan: &ReadPlan, ends: Ends<'_>) -> LoopOutcome
-where
-    M: ReadMethod + ?Sized,
-    T: TimeSource,
-{
-    let mut reader = Reader::new(method, clock, plan, ends);
-    let mut warm_up = Phase::starting(clock.now(), plan.warm_up, (plan.rate, None));
-    let mut result = reader.run(&mut warm_up);
-    let mut measured = Phase::starting(clock.now(), plan.stop_after, (plan.rate, clock.cpu()));
-    if result.is_ok() {
-        result = reader.run(&mut measured);
+/// A loop with all that it takes to read: to make its meters takes as long as some reads do, and is no part of these.
+pub struct ReadLoop {
+    state: State,
+    warm_up: Phase,
+    measured: Phase,
+}
+
+impl ReadLoop {
+    /// The loop of a plan, in one of its turns, by a method that holds `depth` reads.
+    pub fn new((plan, turn): (&ReadPlan, Turn), depth: usize, cpu: CpuClock) -> ReadLoop {
+        let mut offsets = Offsets::new(plan.pattern, plan.span, plan.block_size, plan.seed, plan.working_set);
+        offsets.go_to(turn);
+        let depth = plan.depth.min(depth);
+        let (slots, free) = (vec![SlotTimes::default(); depth], (0..depth).collect());
+        ReadLoop {
+            state: State { offsets, slots, free, done: Vec::with_capacity(depth), issued: 0 },
+            warm_up: Phase::new(plan.warm_up, (plan.rate, None)),
+            measured: Phase { is_turn: turn.of > 1, ..Phase::new(plan.stop_after, (plan.rate, cpu)) },
+        }
     }
-    if result.is_err() {
-        ends.failed.store(true, Ordering::Relaxed);
+
+    /// Reads what the plan says, as one of a team's workers.
+    pub fn read<M, T>(&mut self, method: &mut M, clock: &T, plan: &ReadPlan, ends: Ends<'_>) -> Result<(), ReadFailure>
+    where
+        M: ReadMethod + ?Sized,
+        T: TimeSource,
+    {
+        let mut reader = Reader { method, clock, plan, ends, state: &mut self.state };
+        self.warm_up.begin(clock.now());
+        let warmed_up = reader.run(&mut self.warm_up);
+        self.measured.begin(clock.now());
+        let end = warmed_up.and_then(|()| reader.run(&mut self.measured));
+        end.inspect_err(|_| ends.failed.store(true, Ordering::Relaxed))
     }
-    let issued = reader.issued;
-    measured.outcome(warm_up.latency, issued, result.err())
+
+    /// What it measured, once its reads ended so.
+    pub fn outcome(self, end: Result<(), ReadFailure>) -> LoopOutcome {
+        self.measured.outcome(self.warm_up.latency, self.state.issued, end.err())
+    }
 }
 
 /// A stretch of reads with its own limit and meters.
@@ -133,6 +178,8 @@ struct Phase {
     late: Nanos,
     /// Whether the time that was set has passed.
     ran_out: bool,
+    /// Whether it is one of several turns. These count all reads: their ends would leave out long ones too often.
+    is_turn: bool,
 }
 
 /// What an open loop keeps besides.
@@ -151,20 +198,29 @@ impl OpenLoop {
 }
 
 impl Phase {
-    fn starting(start: Nanos, limit: StopAfter, (rate, cpu): (Option<f64>, CpuClock)) -> Phase {
-        let open = rate.map(|rate| OpenLoop {
-            interval: 1e9 / rate,
-            service: Meter::starting(start, None),
-            lateness: Meter::starting(start, None),
-        });
-        let (latency, last_end, late) = (Meter::starting(start, cpu), start, Nanos::ZERO);
-        Phase { start, limit, issued: 0, latency, open, last_end, late, ran_out: false }
+    fn new(limit: StopAfter, (rate, cpu): (Option<f64>, CpuClock)) -> Phase {
+        let open =
+            rate.map(|rate| OpenLoop { interval: 1e9 / rate, service: Meter::new(None), lateness: Meter::new(None) });
+        let [start, last_end, late] = [Nanos::ZERO; 3];
+        let latency = Meter::new(cpu);
+        Phase { start, limit, issued: 0, latency, open, last_end, late, ran_out: false, is_turn: false }
     }
 
+    fn begin(&mut self, start: Nanos) {
+        (self.start, self.last_end) = (start, start);
+        self.meters().for_each(|meter| meter.begin(start));
+    }
+
+    fn meters(&mut self) -> impl Iterator<Item = &mut Meter> {
+        let of_open = self.open.iter_mut().flat_map(|open| [&mut open.service, &mut open.lateness]);
+        of_open.chain([&mut self.latency])
+    }
+
+    /// From when on reads that end are not counted.
     fn deadline(&self) -> Option<Nanos> {
         match self.limit {
-            StopAfter::Time(time) => Some(self.start + time),
-            StopAfter::Reads(_) => None,
+            StopAfter::Time(time) if !self.is_turn => Some(self.start + time),
+            _ => None,
         }
     }
 
@@ -202,8 +258,7 @@ impl Phase {
             Some(deadline) if self.ran_out && failure.is_none() && self.last_end + WINDOW >= deadline => deadline,
             _ => self.last_end,
         };
-        let all = self.open.iter_mut().flat_map(|open| [&mut open.service, &mut open.lateness]);
-        all.chain([&mut self.latency]).for_each(|meter| meter.finish(end));
+        self.meters().for_each(|meter| meter.finish(end));
         let (service, lateness) = self.open.map(|open| (open.service, open.lateness)).unzip();
         LoopOutcome {
             latency: self.latency,
@@ -226,12 +281,8 @@ struct SlotTimes {
     offset: u64,
 }
 
-/// The state of one worker's loop.
-struct Reader<'a, M: ?Sized, T> {
-    method: &'a mut M,
-    clock: &'a T,
-    plan: &'a ReadPlan,
-    ends: Ends<'a>,
+/// What one worker's loop keeps: the order of the blocks, and its slots.
+struct State {
     offsets: Offsets,
     slots: Vec<SlotTimes>,
     free: Vec<usize>,
@@ -239,22 +290,16 @@ struct Reader<'a, M: ?Sized, T> {
     issued: u64,
 }
 
-impl<'a, M: ReadMethod + ?Sized, T: TimeSource> Reader<'a, M, T> {
-    fn new(method: &'a mut M, clock: &'a T, plan: &'a ReadPlan, ends: Ends<'a>) -> Self {
-        let depth = plan.depth.min(method.depth());
-        Reader {
-            method,
-            clock,
-            plan,
-            ends,
-            offsets: Offsets::new(plan.pattern, plan.span, plan.block_size, plan.seed, plan.working_set),
-            slots: vec![SlotTimes::default(); depth],
-            free: (0..depth).collect(),
-            done: Vec::with_capacity(depth),
-            issued: 0,
-        }
-    }
+/// One worker's loop as it reads.
+struct Reader<'a, M: ?Sized, T> {
+    method: &'a mut M,
+    clock: &'a T,
+    plan: &'a ReadPlan,
+    ends: Ends<'a>,
+    state: &'a mut State,
+}
 
+impl<M: ReadMethod + ?Sized, T: TimeSource> Reader<'_, M, T> {
     /// Runs one phase to its limit and until nothing is in flight.
     fn run(&mut self, phase: &mut Phase) -> Result<(), ReadFailure> {
         if phase.limit.is_nothing() {
@@ -277,20 +322,21 @@ impl<'a, M: ReadMethod + ?Sized, T: TimeSource> Reader<'a, M, T> {
                 continue;
             }
             let wait = self.wait(phase, issuing, now);
-            self.method.reap(wait, &mut self.done).map_err(ReadFailure::Method)?;
+            self.method.reap(wait, &mut self.state.done).map_err(ReadFailure::Method)?;
             let result = self.count(phase);
             failure = failure.or(result.err());
         }
     }
 
     fn in_flight(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.state.slots.len() - self.state.free.len()
     }
 
     /// Fills the free slots with the reads that are due.
     #[inline]
     fn queue(&mut self, phase: &mut Phase, now: Nanos) {
-        let first = self.free.len();
+        let State { offsets, slots, free, issued, .. } = &mut *self.state;
+        let first = free.len();
         let mut left = first;
         while left > 0 && phase.may_issue(now) {
             let intended = phase.open.as_ref().map(|open| open.intended(phase.start, phase.issued));
@@ -298,17 +344,17 @@ impl<'a, M: ReadMethod + ?Sized, T: TimeSource> Reader<'a, M, T> {
                 break;
             }
             left -= 1;
-            let slot = self.free[left];
-            let offset = self.offsets.advance();
-            self.slots[slot] = SlotTimes { intended: intended.unwrap_or(now), submitted: now, offset };
+            let slot = free[left];
+            let offset = offsets.advance();
+            slots[slot] = SlotTimes { intended: intended.unwrap_or(now), submitted: now, offset };
             self.method.queue(ReadRequest { offset, length: self.plan.block_size, slot });
             phase.issued += 1;
-            self.issued += 1;
+            *issued += 1;
         }
         // Choosing offsets took time that is ours, not the device's: the clock of these reads starts here.
         let submitted = self.clock.now();
-        for slot in self.free.drain(left..first) {
-            self.slots[slot].submitted = submitted;
+        for slot in free.drain(left..first) {
+            slots[slot].submitted = submitted;
         }
     }
 
@@ -316,7 +362,7 @@ impl<'a, M: ReadMethod + ?Sized, T: TimeSource> Reader<'a, M, T> {
     fn wait(&self, phase: &Phase, issuing: bool, now: Nanos) -> Wait {
         let at_least = self.plan.reap_batch.min(self.in_flight());
         match &phase.open {
-            Some(open) if issuing && !self.free.is_empty() => {
+            Some(open) if issuing && !self.state.free.is_empty() => {
                 let until_next = open.intended(phase.start, phase.issued).since(now);
                 Wait { at_least: 1, timeout: Some(until_next.into()) }
             }
@@ -339,14 +385,15 @@ impl<'a, M: ReadMethod + ?Sized, T: TimeSource> Reader<'a, M, T> {
     #[inline]
     fn count(&mut self, phase: &mut Phase) -> Result<(), ReadFailure> {
         let now = self.clock.now();
+        let State { slots, free, done, .. } = &mut *self.state;
         let mut result = Ok(());
-        for completion in self.done.drain(..) {
-            let slot = &self.slots[completion.slot];
+        for completion in done.drain(..) {
+            let slot = &slots[completion.slot];
             match completion.result {
                 Ok(got) if got == self.plan.block_size => phase.record(now, slot),
                 other => result = Err(failure(slot.offset, self.plan.block_size, other)),
             }
-            self.free.push(completion.slot);
+            free.push(completion.slot);
         }
         result
     }

@@ -84,21 +84,27 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Windows that begin at `start`, which is now to the CPU's clock.
-    pub fn starting(start: Nanos, cpu: CpuClock) -> Windows {
+    /// Windows that have yet to [`begin`](Windows::begin), and take the CPU time by `cpu`.
+    pub fn new(cpu: CpuClock) -> Windows {
         let current = Histogram::new_with_bounds(1, LATENCY_MAX, 2).expect("constant bounds are valid");
         Windows {
-            start,
+            start: Nanos::ZERO,
             width: WINDOW,
             closed: Vec::new(),
             current,
             current_exact: ExactSums::default(),
-            current_end: start + WINDOW,
+            current_end: WINDOW,
             cpu,
-            cpu_before: cpu.map_or(Nanos::ZERO, |now| now()),
+            cpu_before: Nanos::ZERO,
             covered: None,
             shared: None,
         }
+    }
+
+    /// Lets the first window begin at `start`, which is now to the CPU's clock.
+    pub fn begin(&mut self, start: Nanos) {
+        (self.start, self.current_end) = (start, start + WINDOW);
+        self.cpu_before = self.cpu.map_or(Nanos::ZERO, |now| now());
     }
 
     /// Adds a read that ended at `now`. Moments must not run backwards by more than a window.
@@ -136,12 +142,7 @@ impl Windows {
 
     /// Adds the windows of another worker that started at the same moment. Either's CPU time is the whole process's.
     pub fn merge(&mut self, mut other: Windows) {
-        while self.width < other.width {
-            self.halve();
-        }
-        while other.width < self.width {
-            other.halve();
-        }
+        self.widen_with(&mut other);
         for (index, window) in other.closed.iter().enumerate() {
             match self.closed.get_mut(index) {
                 Some(own) => own.merge(window),
@@ -150,6 +151,31 @@ impl Windows {
         }
         self.covered = self.covered.max(other.covered);
         self.shared = self.shared.into_iter().chain(other.shared).min();
+    }
+
+    /// Adds the windows of a later turn as if it had followed at once. Windows of this one in which not all workers
+    /// read to the end are dropped: in the middle they would pass for whole ones.
+    pub fn append(&mut self, mut later: Windows) {
+        self.widen_with(&mut later);
+        if let Some(shared) = self.shared {
+            self.closed.truncate((shared.0 / self.width.0) as usize);
+        }
+        let before = self.whole(self.closed.len());
+        self.closed.extend(later.closed);
+        [self.covered, self.shared] = [later.covered, later.shared].map(|end| end.map(|end| before + end));
+        while self.closed.len() > WINDOWS_MAX {
+            self.halve();
+        }
+    }
+
+    /// Gives both the width of the wider ones.
+    fn widen_with(&mut self, other: &mut Windows) {
+        while self.width < other.width {
+            self.halve();
+        }
+        while other.width < self.width {
+            other.halve();
+        }
     }
 
     /// The closed windows in which all workers read. A worker that has read its count is gone from those behind, whose
@@ -232,7 +258,8 @@ mod tests {
 
     #[test]
     fn a_pause_shows_as_empty_windows() {
-        let mut windows = Windows::starting(Nanos(5), None);
+        let mut windows = Windows::new(None);
+        windows.begin(Nanos(5));
         windows.record(Nanos::from_millis(50), Nanos::from_micros(80));
         windows.record(Nanos::from_millis(350), Nanos::from_micros(120));
         windows.finish(Nanos::from_millis(400));
@@ -244,7 +271,7 @@ mod tests {
     #[test]
     fn a_window_that_is_cut_has_the_rate_of_the_time_that_it_lasted() {
         let of = |reads: u64| {
-            let mut windows = Windows::starting(Nanos::ZERO, None);
+            let mut windows = Windows::new(None);
             (1..=reads).for_each(|read| windows.record(Nanos::from_micros(read * 100), Nanos::from_micros(100)));
             windows.finish(Nanos::from_micros(reads * 100));
             windows
@@ -264,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_long_run_keeps_every_read_in_bounded_windows() {
-        let mut windows = Windows::starting(Nanos::ZERO, None);
+        let mut windows = Windows::new(None);
         for second in 0..4000u64 {
             windows.record(Nanos::from_millis(second * 1000), Nanos(100));
         }
@@ -276,8 +303,8 @@ mod tests {
 
     #[test]
     fn workers_merge_window_by_window() {
-        let mut one = Windows::starting(Nanos::ZERO, None);
-        let mut two = Windows::starting(Nanos::ZERO, None);
+        let mut one = Windows::new(None);
+        let mut two = Windows::new(None);
         one.record(Nanos(1), Nanos(100));
         two.record(Nanos(2), Nanos(100));
         two.record(Nanos::from_millis(120), Nanos(300));
@@ -286,5 +313,35 @@ mod tests {
         one.merge(two);
         assert_eq!(one.timeline(0..2).unwrap().reads, [2, 1]);
         assert_eq!((one.closed().len(), one.shared()), (2, 0..1));
+    }
+
+    #[test]
+    fn turns_stand_behind_each_other_and_no_cut_window_between_them() {
+        // A read each millisecond.
+        let of = |millis: u64| {
+            let mut windows = Windows::new(None);
+            (1..=millis).for_each(|read| windows.record(Nanos::from_millis(read), Nanos::from_millis(1)));
+            windows.finish(Nanos::from_millis(millis));
+            windows
+        };
+        let mut all = of(370);
+        all.append(of(300));
+        assert_eq!((all.closed().len(), all.shared()), (6, 0..6));
+        assert_eq!(all.elapsed(0..6), Nanos::from_millis(600));
+        all.append(of(260));
+        assert_eq!((all.closed().len(), all.elapsed(0..9)), (9, Nanos::from_millis(860)));
+        let rates = all.rates();
+        assert!(rates.iter().all(|rate| (rate / 1000.0 - 1.0).abs() < 0.02), "{rates:?}");
+        let mut of_two = of(370);
+        of_two.merge(of(480));
+        of_two.append(of(300));
+        assert_eq!(of_two.closed().len(), 6, "one of the two did not read to the end of the fourth");
+        let mut long = of(50_000);
+        long.append(of(50_000));
+        assert!(long.closed().len() <= WINDOWS_MAX && long.width() > WINDOW);
+        assert!(long.rates().iter().all(|rate| (rate / 1000.0 - 1.0).abs() < 0.02));
+        let mut empty = of(10);
+        empty.append(of(100));
+        assert_eq!(empty.closed().len(), 1);
     }
 }

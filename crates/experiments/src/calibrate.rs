@@ -34,11 +34,11 @@ use measure::Finding;
 use measure::quantity::{counted, three_digits};
 use measure::schema::calibrate::findings as row;
 use serde_json::json;
-use subjects::Environment;
 use subjects::forecast::QueryUse;
 use subjects::postgres::calibration::own_queries::{Listed, OwnQuery, QuerySource, name_to_paste};
 use subjects::postgres::calibration::queries::{Query, Unfinished};
 use subjects::postgres::calibration::server_caches::ServerCaches;
+use subjects::{Environment, SubjectError};
 
 pub use parameters::CalibrateParameters;
 
@@ -105,7 +105,8 @@ fn measure_all(
     let caches = if bench.tables.is_private() { ServerCaches::default() } else { bench.tables.server_caches()? };
     let listed = match bench.parameters.source()? {
         Some(QuerySource::Listed(most)) => {
-            let listed = bench.tables.listed()?.map_err(ExperimentError::Parameters)?;
+            // The command line is right: it is the server that has no list to give.
+            let listed = bench.tables.listed()?.map_err(SubjectError::Failed)?;
             let user = bench.tables.facts().user.clone();
             journal.find_all([listed_hidden(&listed, &user), listed_lost(&listed)].into_iter().flatten());
             Some(Asked { texts: listed.queries, most: Some(most) })
@@ -173,11 +174,11 @@ fn judge_all(
 /// All constants, and on a given server those of its tablespaces; on a standby its own, because nothing can be measured
 /// there.
 fn measure_constants(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Constants, ExperimentError> {
-    if bench.tables.is_standby() {
-        return constants::of_settings(bench, journal);
-    }
-    let constants = constants::measure(bench, journal)?;
-    if !bench.tables.is_private() {
+    let constants = match bench.tables.is_standby() {
+        true => constants::of_settings(bench, journal)?,
+        false => constants::measure(bench, journal)?,
+    };
+    if !bench.tables.is_private() || bench.tables.is_on_copy() {
         tablespaces::measure(bench, &constants, journal)?;
     }
     Ok(constants)

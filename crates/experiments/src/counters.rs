@@ -21,7 +21,7 @@ use sys::counters::{Counters, Rings};
 use sys::process::{self, Ending, UsageDelta, UsageSnapshot};
 use sys::valgrind::{Callgrind, Part};
 
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, refuse};
 use crate::journal::Journal;
 use crate::machine::{Conditions, Machine, Sensitivity};
 use input::Input;
@@ -175,7 +175,6 @@ fn keep(
     case.metrics = metrics::of(observed);
     findings::say(&case, observed, journal);
     machine.report_absences(journal);
-    machine.report_disturbances(journal);
     Ok(journal.keep(case)?)
 }
 
@@ -214,7 +213,7 @@ fn not_started(name: &Path, folders: &[PathBuf], error: &io::Error) -> (Outcome,
         ),
         false => (Outcome::NotExecutable, format!("the command `{name}` cannot be run: {error}")),
     };
-    (outcome, Err(ExperimentError::Parameters(sentence)))
+    (outcome, refuse(sentence))
 }
 
 /// Whether there is a file of this name. Where the interpreter of a script or the loader of a program is missing, the

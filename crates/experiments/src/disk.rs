@@ -61,8 +61,9 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
         measured.extend(whole.map(|one| (setting.name(), one)));
     }
     journal.find_all(findings::whole(&parameters.workload(), &measured));
-    let reads_files = paths.iter().any(|path| device::without_kernel(path).is_none());
-    if reads_files && parameters.reads_in_sequence() {
+    // Into the page cache the kernel reads as it likes, whatever our buffers are.
+    let is_direct = !parameters.buffered && paths.iter().any(|path| device::without_kernel(path).is_none());
+    if is_direct && parameters.reads_in_sequence() {
         let setting = machine.host.huge_pages.as_deref();
         journal.find_all(reading::huge_page_buffers(parameters.workload().pages, setting));
     }
@@ -119,6 +120,20 @@ mod tests {
         assert_eq!(unmeasured(&both, true), both);
         assert_eq!(unmeasured(&both, false), [""; 0]);
         assert_eq!(unmeasured(&both[..1], true), [""; 0], "of one alone the cases say it");
+    }
+
+    #[test]
+    fn buffered_reads_are_not_said_to_be_one_request_each_by_the_pages_of_our_buffers() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![7; 2 << 20]).unwrap();
+        let machine = Machine::observe(Stop::new(Arc::new(AtomicBool::new(false))));
+        let (paths, block_size) = (vec![file.path().into()], measure::Size(1 << 20));
+        let pattern = Order::Sequential;
+        let reads =
+            DiskParameters { paths, pattern, block_size, count: Some(2), buffered: true, ..DiskParameters::default() };
+        let mut kept = Kept::default();
+        run(&reads, &machine, &mut kept).unwrap();
+        assert!(kept.findings.iter().all(|finding| finding.id != "huge-page-buffers"));
     }
 
     #[test]

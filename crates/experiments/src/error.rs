@@ -109,6 +109,11 @@ pub enum ExperimentError {
     Keep(#[from] KeepError),
 }
 
+/// The refusal of parameters that cannot be; the sentence says what to write instead.
+pub(crate) fn refuse<T>(sentence: impl Into<String>) -> Result<T, ExperimentError> {
+    Err(ExperimentError::Parameters(sentence.into()))
+}
+
 impl From<Stopped> for ExperimentError {
     fn from(_: Stopped) -> ExperimentError {
         ExperimentError::Stopped

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use measure::Finding;
+use measure::schema::events::findings as row;
 use sys::counters::{HARDWARE_EVENTS, SOFTWARE_EVENTS, Tally};
 use sys::valgrind::Simulated;
 
@@ -55,6 +57,12 @@ pub(crate) fn absences(tally: &Tally, is_known: impl Fn(&str) -> bool) -> BTreeM
 pub(crate) fn caches(simulated: &Simulated) -> String {
     let caches = simulated.caches().join("; ");
     if caches.is_empty() { caches } else { format!(" ({caches})") }
+}
+
+/// That valgrind did not count `what`. Its last words may have a point of their own.
+pub(crate) fn absent_valgrind(what: &str, reason: &str) -> Finding {
+    let reason = reason.trim_end_matches('.');
+    row::ABSENT_VALGRIND.of(format!("{what} were not counted under valgrind: {reason}."))
 }
 
 /// Names of metrics as a sentence lists them.

@@ -26,7 +26,8 @@ use crate::subject_run::{self, Descriptions};
 use bench::{Bench, Gain};
 pub use parameters::{JoinParameters, REPEAT, REPEAT_BESIDE};
 
-/// Runs the experiment on each subject in turn. ^C ends it after the join under way; what was kept is kept.
+/// Runs the experiment on each subject in turn. ^C ends it after the join under way, as [`ExperimentError::Stopped`];
+/// what was kept is kept.
 pub fn run(
     parameters: &JoinParameters,
     environment: &Environment,
@@ -36,10 +37,7 @@ pub fn run(
     parameters.check_values()?;
     let openers = subject_run::openers(&parameters.on, |place| place.nested_loops(&parameters.asked), journal)?;
     let environment = &subject_run::announce(&openers, environment, machine, journal)?;
-    match measure(parameters, openers, environment, machine, journal) {
-        Err(ExperimentError::Stopped) => Ok(()),
-        outcome => outcome.map_err(ExperimentError::advised),
-    }
+    measure(parameters, openers, environment, machine, journal).map_err(ExperimentError::advised)
 }
 
 /// Measures the subjects one after the other.
@@ -70,7 +68,6 @@ fn measure(
         })?;
         gains.extend(own);
     }
-    machine.report_disturbances(journal);
     Ok(())
 }
 
@@ -87,10 +84,9 @@ fn measure_subject(
         let facts = bench.subject.prepare(table, &mut |what, expected| journal.step(what, expected))?;
         subject_run::keep_findings(bench.subject, journal);
         descriptions.add(bench.subject, journal);
-        costs = match costs {
-            None => planner::measure(bench, (table, &facts), journal)?,
-            known => known,
-        };
+        if costs.is_none() {
+            costs = planner::measure(bench, (table, &facts), journal)?;
+        }
         let mut measured = Vec::new();
         for (number, group) in facts.groups.iter().enumerate() {
             match bench.subject.turn_to(number)? {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+#[cfg(test)]
+pub(crate) use kept::Kept;
 use measure::{Case, Finding, Metric};
 use subjects::Forecast;
 use thiserror::Error;
@@ -54,6 +56,11 @@ impl dyn Journal + '_ {
     pub fn find_all(&mut self, found: impl IntoIterator<Item = Finding>) {
         found.into_iter().for_each(|finding| self.find(finding));
     }
+
+    /// What could be done; why something cannot be done is a finding.
+    pub fn unless_absent<T>(&mut self, outcome: Result<T, Finding>) -> Option<T> {
+        outcome.map_err(|absence| self.find(absence)).ok()
+    }
 }
 
 /// Keeps forecasts and nothing else, for a dry run and where parameters are only checked.
@@ -79,58 +86,6 @@ impl Journal for NullJournal {
     fn own_cost(&mut self, _metric: Metric) {}
 
     fn describe_subject(&mut self, _key: &str, _value: serde_json::Value) {}
-}
-
-/// Keeps everything, for tests.
-#[cfg(test)]
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    pub(crate) cases: Vec<Case>,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) unmeasured: Vec<String>,
-    pub(crate) subject: measure::Parameters,
-}
-
-#[cfg(test)]
-impl Journal for Kept {
-    fn step(&mut self, _what: &str, _expected: Duration) {}
-
-    fn keep(&mut self, case: Case) -> Result<(), KeepError> {
-        self.cases.push(case);
-        Ok(())
-    }
-
-    fn find(&mut self, finding: Finding) {
-        self.findings.push(finding);
-    }
-
-    fn leave_unmeasured(&mut self, names: &[String]) {
-        self.unmeasured = names.to_vec();
-    }
-
-    fn own_cost(&mut self, _metric: Metric) {}
-
-    fn describe_subject(&mut self, key: &str, value: serde_json::Value) {
-        self.subject.insert(key.into(), value);
-    }
-}
-
-#[cfg(test)]
-impl Kept {
-    /// What a report finds.
-    pub(crate) fn found(report: impl FnOnce(&mut dyn Journal)) -> Vec<Finding> {
-        let mut kept = Kept::default();
-        report(&mut kept);
-        kept.findings
-    }
-
-    pub(crate) fn ids(&self) -> Vec<&str> {
-        self.findings.iter().map(|finding| finding.id.as_str()).collect()
-    }
-
-    pub(crate) fn message(&self, id: &str) -> Option<&str> {
-        self.findings.iter().find(|finding| finding.id == id).map(|finding| finding.message.as_str())
-    }
 }
 
 /// A case that was measured but could not be kept.
@@ -170,5 +125,64 @@ impl Stop {
     /// A share of the variable, for threads in crates below.
     pub fn share(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod kept {
+    //! A journal that keeps everything, for tests.
+
+    use super::*;
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Kept {
+        pub(crate) cases: Vec<Case>,
+        pub(crate) findings: Vec<Finding>,
+        /// What was measured, and the time that was expected then.
+        pub(crate) steps: Vec<(String, Duration)>,
+        pub(crate) unmeasured: Vec<String>,
+        pub(crate) subject: measure::Parameters,
+    }
+
+    impl Journal for Kept {
+        fn step(&mut self, what: &str, expected: Duration) {
+            self.steps.push((what.into(), expected));
+        }
+
+        fn keep(&mut self, case: Case) -> Result<(), KeepError> {
+            self.cases.push(case);
+            Ok(())
+        }
+
+        fn find(&mut self, finding: Finding) {
+            self.findings.push(finding);
+        }
+
+        fn leave_unmeasured(&mut self, names: &[String]) {
+            self.unmeasured = names.to_vec();
+        }
+
+        fn own_cost(&mut self, _metric: Metric) {}
+
+        fn describe_subject(&mut self, key: &str, value: serde_json::Value) {
+            self.subject.insert(key.into(), value);
+        }
+    }
+
+    impl Kept {
+        /// What a report finds.
+        pub(crate) fn found(report: impl FnOnce(&mut dyn Journal)) -> Vec<Finding> {
+            let mut kept = Kept::default();
+            report(&mut kept);
+            kept.findings
+        }
+
+        pub(crate) fn ids(&self) -> Vec<&str> {
+            self.findings.iter().map(|finding| finding.id.as_str()).collect()
+        }
+
+        pub(crate) fn message(&self, id: &str) -> Option<&str> {
+            self.findings.iter().find(|finding| finding.id == id).map(|finding| finding.message.as_str())
+        }
     }
 }

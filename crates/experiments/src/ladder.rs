@@ -38,7 +38,6 @@ pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn J
         machine.stop.check()?;
         rung(&steps, journal)?;
     }
-    machine.report_disturbances(journal);
     Ok(())
 }
 

@@ -71,14 +71,11 @@ impl LastCache {
     /// That it is smaller than it claims, where it is.
     pub(crate) fn finding(&self) -> Option<Finding> {
         let [near, deep] = self.latencies?;
+        let [claimed, half, usable] = [self.claimed, self.claimed / 2, self.usable].map(size_in_words);
+        let [near, deep] = [near, deep].map(format_nanos);
         let message = format!(
-            "The last-level cache claims {}, but a load within {} costs {}, against {} within {usable}: other guests \
-             or cores use the rest. Count on {usable} of it.",
-            size_in_words(self.claimed),
-            size_in_words(self.claimed / 2),
-            format_nanos(deep),
-            format_nanos(near),
-            usable = size_in_words(self.usable)
+            "The last-level cache claims {claimed}, but a load within {half} costs {deep}, against {near} within \
+             {usable}: other guests or cores use the rest. Count on {usable} of it."
         );
         Some(row::L3_SMALLER_THAN_SAID.of(message))
     }

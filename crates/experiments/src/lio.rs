@@ -43,9 +43,10 @@ struct Found {
     cases: Vec<Measured>,
 }
 
-/// Runs the experiment on each subject in turn. ^C ends it after the pass under way; what was kept is kept.
+/// Runs the experiment on each subject in turn. ^C ends it after the pass under way, as [`ExperimentError::Stopped`];
+/// what was kept is kept.
 ///
-/// Gives the stacks that were sampled during the passes: none where that was not asked for, or after ^C.
+/// Gives the stacks that were sampled during the passes: none where that was not asked for.
 pub fn run(
     parameters: &LioParameters,
     environment: &Environment,
@@ -56,13 +57,8 @@ pub fn run(
     let sampler = parameters.sampled.then(Sampler::new).transpose().map_err(|error| {
         ExperimentError::Parameters(format!("the readers cannot be sampled: {error}; leave out --flamegraph"))
     })?;
-    match measure_all(parameters, environment, sampler.as_ref(), machine, journal) {
-        Err(ExperimentError::Stopped) => Ok(Vec::new()),
-        outcome => {
-            outcome.map_err(ExperimentError::advised)?;
-            Ok(sampler.map_or(Vec::new(), |sampler| stacks::names(&sampler.stacks())))
-        }
-    }
+    measure_all(parameters, environment, sampler.as_ref(), machine, journal).map_err(ExperimentError::advised)?;
+    Ok(sampler.map_or(Vec::new(), |sampler| stacks::names(&sampler.stacks())))
 }
 
 fn measure_all(
@@ -104,7 +100,6 @@ fn measure_all(
         [alone] if parameters.on.is_engine_alone() => findings::report(&alone.cases, machine.host.cores, journal),
         several => against::report(several, journal),
     }
-    machine.report_disturbances(journal);
     Ok(())
 }
 
@@ -124,13 +119,8 @@ fn measure_subject(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<F
         for changed_rows in &bench.parameters.changed_rows {
             journal.step("bringing the table into the cache", Duration::from_secs(1));
             let changes = bench.parameters.changes().then_some(*changed_rows);
-            let as_of = match bench.subject.populate(Population::FullScan, changes)? {
-                Ok(as_of) => as_of,
-                Err(absence) => {
-                    journal.find(absence);
-                    continue;
-                }
-            };
+            let populated = bench.subject.populate(Population::FullScan, changes)?;
+            let Some(as_of) = journal.unless_absent(populated) else { continue };
             let setting = Setting { changed_rows: *changed_rows, as_of, ..setting };
             for plan in plans(bench.parameters, &table) {
                 cases.extend(measuring::case(bench, setting, plan, Parameters::new(), journal)?);

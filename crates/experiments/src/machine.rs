@@ -81,7 +81,8 @@ impl Machine {
         self.disturbances.borrow_mut().shared.push((ratio, what.into()));
     }
 
-    /// Adds the findings about what was noted since the last time; at the end of an experiment, however it ends.
+    /// Adds the findings about what was noted since the last time: who runs an experiment asks for them at its end,
+    /// however it ends.
     pub fn report_disturbances(&self, journal: &mut dyn Journal) {
         journal.find_all(self.disturbances.take().findings());
     }
@@ -256,15 +257,14 @@ impl Disturbances {
         let best = self.additions.iter().map(|(additions, _)| *additions).fold(0.0, f64::max);
         let shared = self.additions.iter().filter(|(additions, _)| *additions < best * conditions::SHARED_CORE);
         let (least, what) = shared.clone().min_by(|one, other| one.0.total_cmp(&other.0))?;
+        let during = during(shared.count(), self.additions.len() as u64, what);
+        let [share, times] = [least / best, best / least].map(three_digits);
         let message = format!(
-            "Another thread shared the core {}: the core did {} of what it does alone \
-             ({} of {} additions a cycle). These memory and CPU costs are up to {} times too high. Repeat the run on a \
-             quiet machine, or on one with dedicated cores.",
-            during(shared.count(), self.additions.len() as u64, what),
-            three_digits(least / best),
+            "Another thread shared the core {during}: the core did {share} of what it does alone ({} of {} additions a \
+             cycle). These memory and CPU costs are up to {times} times too high. Repeat the run on a quiet machine, \
+             or on one with dedicated cores.",
             three_digits(*least),
-            three_digits(best),
-            three_digits(best / least)
+            three_digits(best)
         );
         let finding = row::CORE_SHARED.of(message).with("least", *least, Unit::Count);
         Some(finding.with("best", best, Unit::Count))
@@ -273,12 +273,8 @@ impl Disturbances {
     fn core_clock(&self) -> Option<Finding> {
         let (_, what, change) = worst(&self.clock, |(drift, ..)| *drift)?;
         let (before, after) = change.core_ghz?;
-        let figures = format!(
-            "The core's frequency changed by more than 2 % {} ({} to {} GHz)",
-            during(self.clock.len(), self.blocks, what),
-            three_digits(before),
-            three_digits(after)
-        );
+        let (during, [from, to]) = (during(self.clock.len(), self.blocks, what), [before, after].map(three_digits));
+        let figures = format!("The core's frequency changed by more than 2 % {during} ({from} to {to} GHz)");
         let finding = if self.clock_matters {
             let advice = "these memory and CPU times are off by about that ratio. Repeat the run on a quiet machine.";
             row::CORE_CLOCK_CHANGED.of(format!("{figures}: {advice}"))
@@ -302,26 +298,25 @@ impl Disturbances {
 
     fn stolen_time(&self) -> Option<Finding> {
         let (share, what) = worst(&self.stolen, |(share, _)| *share)?;
+        let (during, percent) = (during(self.stolen.len(), self.blocks, what), share * 100.0);
         let message = format!(
-            "The hypervisor took processor time away {} ({} % of the processors' \
-             time): means and tails include waits for a processor. Repeat the run, or use a machine with dedicated \
-             cores.",
-            during(self.stolen.len(), self.blocks, what),
-            three_digits(share * 100.0)
+            "The hypervisor took processor time away {during} ({} % of the processors' time): means and tails include \
+             waits for a processor. Repeat the run, or use a machine with dedicated cores.",
+            three_digits(percent)
         );
-        Some(row::STOLEN_TIME.of(message).with("share", share * 100.0, Unit::Percent))
+        Some(row::STOLEN_TIME.of(message).with("share", percent, Unit::Percent))
     }
 
     fn throttled_time(&self) -> Option<Finding> {
         let (share, what) = worst(&self.throttled, |(share, _)| *share)?;
+        let (during, percent) = (during(self.throttled.len(), self.blocks, what), share * 100.0);
         let message = format!(
-            "The CPU quota of a control group stopped its processes {} ({} % of the time, summed over processors): \
-             means and tails include waits for the quota's next period. Raise the quota (cpu.max, or --cpus of a \
-             container), or use fewer threads.",
-            during(self.throttled.len(), self.blocks, what),
-            three_digits(share * 100.0)
+            "The CPU quota of a control group stopped its processes {during} ({} % of the time, summed over \
+             processors): means and tails include waits for the quota's next period. Raise the quota (cpu.max, or \
+             --cpus of a container), or use fewer threads.",
+            three_digits(percent)
         );
-        Some(row::CPU_THROTTLED.of(message).with("share", share * 100.0, Unit::Percent))
+        Some(row::CPU_THROTTLED.of(message).with("share", percent, Unit::Percent))
     }
 }
 

@@ -4,14 +4,17 @@ mod cases;
 mod findings;
 mod job;
 
-use device::Witnesses;
 use device::audit::{Audit, AuditCounts};
-use device::pattern::Pattern;
+use device::pattern::{Pattern, Turn};
+use device::plan::ReadPlan;
 use device::read_loop::LoopOutcome;
 use device::tier::Evidence;
-use device::workers::Team;
+use device::workers::{Reading, Team};
+use device::{Device, Witnesses};
+use measure::Nanos;
 use sys::file::Caching;
 use sys::host::page_bytes;
+use sys::read::MethodRow;
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -26,30 +29,88 @@ struct Around {
     change: Change,
 }
 
+impl Around {
+    /// This and a later turn together.
+    fn and(self, later: Around) -> Around {
+        let (one, other) = (self.change, later.change);
+        let sum = |one: Option<Nanos>, other: Option<Nanos>| Some(one? + other?);
+        let first_and_last = |one: Option<(f64, f64)>, other: Option<(f64, f64)>| Some((one?.0, other?.1));
+        let change = Change {
+            core_ghz: first_and_last(one.core_ghz, other.core_ghz),
+            additions: first_and_last(one.additions, other.additions),
+            stolen: sum(one.stolen, other.stolen),
+            throttled: sum(one.throttled, other.throttled),
+            elapsed: one.elapsed + other.elapsed,
+        };
+        Around { counts: self.counts.plus(later.counts), change }
+    }
+}
+
+/// What was read of a case: at once, or in turns with other cases.
+pub struct Taken {
+    reading: Reading,
+    around: Option<Around>,
+    source: Source,
+    /// Whether ^C cut it short.
+    pub interrupted: bool,
+}
+
+impl Taken {
+    /// This and a later turn of the same case.
+    pub fn and(mut self, later: Taken) -> Taken {
+        self.reading.append(later.reading);
+        self.around = self.around.zip(later.around).map(|(around, later)| around.and(later));
+        self.interrupted |= later.interrupted;
+        self
+    }
+}
+
 /// Does the reading and adds findings about what spoils it.
 pub fn run(machine: &Machine, job: Job<'_>, journal: &mut dyn Journal) -> Result<Measured, ExperimentError> {
-    let witnesses = job.device.witnesses();
-    let is_virtual = job.device.describe().is_virtual;
-    let team = Team::open(job.device, job.method, job.plans)?;
+    let taken = take(machine, job.device, (job.method, job.plans), Turn::ONLY)?;
+    conclude(machine, &job, taken, journal)
+}
+
+/// Does one turn of a reading, with one plan a worker.
+pub fn take(
+    machine: &Machine,
+    device: &dyn Device,
+    (method, plans): (Option<&'static MethodRow>, &[ReadPlan]),
+    turn: Turn,
+) -> Result<Taken, ExperimentError> {
+    let witnesses = device.witnesses();
+    let is_virtual = device.describe().is_virtual;
+    let team = Team::open(device, method, plans)?.in_turn(turn);
     let source = Source::of(machine, &team, is_virtual);
     let before = (!is_virtual).then(|| (Conditions::now(machine), Audit::begin(witnesses.storage())));
     let mut reading = team.read(&machine.clock, machine.stop.flag())?;
     let around = before.map(|(conditions, audit)| Around { counts: audit.end(), change: conditions.changed(machine) });
     if let Some(failure) = reading.outcome.failure.take() {
-        return Err(ExperimentError::ReadFailed { path: job.device.name().into(), failure });
+        return Err(ExperimentError::ReadFailed { path: device.name().into(), failure });
     }
-    let interrupted = machine.stop.requested();
+    Ok(Taken { reading, around, source, interrupted: machine.stop.requested() })
+}
+
+/// What came of a reading, with findings about what spoils it.
+pub fn conclude(
+    machine: &Machine,
+    job: &Job<'_>,
+    taken: Taken,
+    journal: &mut dyn Journal,
+) -> Result<Measured, ExperimentError> {
+    let Taken { reading, around, source, interrupted } = taken;
     if reading.outcome.latency.reads() == 0 && !interrupted {
-        return Err(ExperimentError::NothingRead { what: job.what });
+        return Err(ExperimentError::NothingRead { what: job.what.clone() });
     }
-    let evidence = evidence(&witnesses, &job, &reading.outcome, around.as_ref());
+    let witnesses = job.device.witnesses();
+    let evidence = evidence(&witnesses, job, &reading.outcome, around.as_ref());
     let verdict = evidence.as_ref().map(Evidence::verdict);
     let segments = reading.outcome.segments();
     let counted = around.as_ref().map(|around| (around.counts, &around.change));
-    let cases = cases::of(&reading, &segments, (&job, &source), counted);
+    let cases = cases::of(&reading, &segments, (job, &source), counted);
     if !interrupted {
         around.iter().for_each(|around| machine.note(&job.what, &around.change, Sensitivity::Storage));
-        findings::report(machine, (&reading, &segments), &job, evidence.as_ref().zip(verdict.as_ref()), journal);
+        findings::report(machine, (&reading, &segments), job, evidence.as_ref().zip(verdict.as_ref()), journal);
     }
     let unwitnessed = match witnesses {
         Witnesses::Absent(device) => Some(device),

@@ -41,7 +41,7 @@ pub fn check(
         // A file system may open a file for direct reads and refuse each of them.
         _ => sample_of(target)?,
     };
-    report_sample(target, sample, journal);
+    journal.find_all(of_sample(target.path(), sample));
     Ok(stored)
 }
 
@@ -111,20 +111,15 @@ pub(crate) fn extents_unknown(path: &Path, error: Option<&impl Display>) -> Opti
 pub(crate) fn unwritten_extents(path: &Path, coverage: Extents, length: u64) -> Option<Finding> {
     let share = |bytes: u64| bytes as f64 / length.max(1) as f64;
     let absent = share(coverage.hole + coverage.unwritten);
+    let shares = [absent, share(coverage.hole), share(coverage.unwritten)];
+    let [all, holes, unwritten] = shares.map(|share| three_digits(share * 100.0));
     let message = format!(
-        "{} % of the region of {} was never written ({} % holes, {} % allocated but unwritten): the file system \
-         returns zeros for such blocks without reading the device. Fill the file with data first, or name another one.",
-        three_digits(absent * 100.0),
-        path.display(),
-        three_digits(share(coverage.hole) * 100.0),
-        three_digits(share(coverage.unwritten) * 100.0),
+        "{all} % of the region of {} was never written ({holes} % holes, {unwritten} % allocated but unwritten): the \
+         file system returns zeros for such blocks without reading the device. Fill the file with data first, or name \
+         another one.",
+        path.display()
     );
     (absent > SHARE_MAX).then(|| row::UNWRITTEN_EXTENTS.of(message).with("unwritten", absent * 100.0, Unit::Percent))
-}
-
-/// Adds what a sample of blocks holds to the findings.
-pub fn report_sample(target: &Target, sample: Sample, journal: &mut dyn Journal) {
-    journal.find_all(of_sample(target.path(), sample));
 }
 
 /// What a sample of blocks holds that storage answers without reading.

@@ -7,6 +7,14 @@ use measure::schema::FindingSpec;
 use measure::{Finding, Nanos};
 use subjects::logical_reads::Cache;
 
+use crate::error::{ExperimentError, refuse};
+
+/// Threads that ran for a smaller share of the time had to wait for a processor.
+pub(crate) const BUSY: f64 = 0.9;
+
+/// Most threads of a case.
+const THREADS_MAX: usize = 1024;
+
 /// How long a sample has to last, so that its own overhead is negligible.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleLength {
@@ -54,6 +62,19 @@ impl SampleCount {
     pub(crate) fn expected(self, sample: Duration) -> Duration {
         let of = |count: usize| time_left(sample, (0, count));
         of(self.wanted).min(self.time_max.max(of(self.least)))
+    }
+}
+
+/// Refuses a case without samples.
+pub(crate) fn check_repeat(repeat: usize) -> Result<(), ExperimentError> {
+    if repeat == 0 { refuse("--repeat must be at least 1") } else { Ok(()) }
+}
+
+/// Refuses a number of threads that no case can have.
+pub(crate) fn check_threads(threads: &[usize]) -> Result<(), ExperimentError> {
+    match threads.iter().find(|threads| !(1..=THREADS_MAX).contains(*threads)) {
+        Some(threads) => refuse(format!("--threads {threads} is out of range: give 1 to {THREADS_MAX}")),
+        None => Ok(()),
     }
 }
 

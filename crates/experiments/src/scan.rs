@@ -23,8 +23,8 @@ use subjects::{Environment, Opener};
 use sys::counters as machine_counters;
 use sys::host;
 
-use crate::error::ExperimentError;
-use crate::journal::{Journal, NullJournal};
+use crate::error::{ExperimentError, refuse};
+use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
 use crate::subject_run::{self, Descriptions};
@@ -40,7 +40,7 @@ pub use parameters::{PUBLISHED_ROWS, ROWS, ROWS_BESIDE, ScanParameters};
 const MEMORY_SHARE: u64 = 95;
 
 /// Opens each place that the parameters name, measures it, and has it remove what it made. ^C ends the run after the
-/// pass under way; what was kept is kept.
+/// pass under way, as [`ExperimentError::Stopped`]; what was kept is kept.
 ///
 /// `child` counts instructions under valgrind where the processor counts none; `None` leaves them out.
 pub fn run(
@@ -54,16 +54,13 @@ pub fn run(
     let settings = parameters.settings(memory_limit(parameters));
     let openers = subject_run::openers(&parameters.on, |place| place.access_paths(&settings), journal)?;
     let environment = &subject_run::announce(&openers, environment, machine, journal)?;
-    match measure(parameters, openers, environment, child, machine, journal) {
-        Err(ExperimentError::Stopped) => Ok(()),
-        outcome => outcome,
-    }
+    measure(parameters, openers, environment, child, machine, journal)
 }
 
 /// Refuses what a run would refuse of its subjects, such as too few rows for a server.
 pub fn check_subjects(parameters: &ScanParameters) -> Result<(), ExperimentError> {
-    let (settings, journal) = (parameters.settings(None), &mut NullJournal::default());
-    subject_run::openers(&parameters.on, |place| place.access_paths(&settings), journal).map(drop)
+    let settings = parameters.settings(None);
+    subject_run::check(&parameters.on, |place| place.access_paths(&settings))
 }
 
 /// Measures the subjects one after the other.
@@ -93,7 +90,6 @@ fn measure(
         })?);
     }
     findings::compare(&found, journal);
-    machine.report_disturbances(journal);
     Ok(())
 }
 
@@ -119,13 +115,7 @@ fn measure_subject(
         let prepared = bench.subject.prepare(offer.path, bench.parameters.question(), &mut progress)?;
         subject_run::keep_findings(bench.subject, journal);
         bench.machine.stop.check()?;
-        let facts = match prepared {
-            Ok(facts) => facts,
-            Err(absence) => {
-                journal.find(absence);
-                continue;
-            }
-        };
+        let Some(facts) = journal.unless_absent(prepared) else { continue };
         let threads = if offer.is_shared_by_threads { bench.parameters.threads.clone() } else { vec![1] };
         for threads in threads {
             found.push(measuring::case(bench, (offer.path, &facts), threads, journal)?);
@@ -140,8 +130,7 @@ fn measure_subject(
 
 /// Says of each path that is not measured why.
 fn report_absences(bench: &Bench<'_>, offers: &[PathOffer], journal: &mut dyn Journal) {
-    let asked = bench.parameters.question();
-    let on = if bench.is_alone { String::new() } else { format!(" on {}", bench.name) };
+    let (asked, on) = (bench.parameters.question(), bench.on());
     for path in AccessPath::all().filter(|path| bench.parameters.wants(*path)) {
         let message = match offers.iter().find(|offer| offer.path == path) {
             Some(PathOffer { absence: Some(reason), .. }) => {
@@ -159,8 +148,8 @@ fn report_unshared(bench: &Bench<'_>, offers: &[PathOffer], journal: &mut dyn Jo
     let names: Vec<&str> =
         offers.iter().filter(|offer| !offer.is_shared_by_threads).map(|offer| offer.path.name()).collect();
     if bench.parameters.has_several_threads() && !names.is_empty() {
-        let on = if bench.is_alone { String::new() } else { format!(" on {}", bench.name) };
-        let message = format!("One thread took {}{on}: threads cannot share that work.", names.join(", "));
+        let (names, on) = (names.join(", "), bench.on());
+        let message = format!("One thread took {names}{on}: threads cannot share that work.");
         journal.find(row::ABSENT_THREADS.of(message));
     }
 }
@@ -194,13 +183,13 @@ fn plan(bench: &mut Bench<'_>, offers: &[PathOffer], journal: &mut dyn Journal) 
             0 => String::new(),
             bytes => format!(", and {} to measure the bandwidth", whole_mebibytes(bytes)),
         };
-        return Err(ExperimentError::Parameters(format!(
+        return refuse(format!(
             "{} {} of memory at one time ({sentence}{order}{bandwidth}), and {} is what {given}: give fewer \
              --rows{way_out}",
             counted(rows, "row needs", "rows need"),
             whole_mebibytes(most),
             whole_mebibytes(limit)
-        )));
+        ));
     }
     let message = format!("{} forecast to take {sentence}{order}.", counted(rows, "row was", "rows were"));
     journal.find(row::MEMORY_NEEDED.of(message));

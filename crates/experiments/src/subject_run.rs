@@ -7,8 +7,8 @@ use serde_json::Value;
 use subjects::forecast::QueryUse;
 use subjects::{Closing, Environment, Forecast, Offer, Opener, Opening, Place, Places, Subject, SubjectError};
 
-use crate::error::ExperimentError;
-use crate::journal::Journal;
+use crate::error::{ExperimentError, refuse};
+use crate::journal::{Journal, NullJournal};
 use crate::machine::Machine;
 
 /// What the places of a run offer an experiment.
@@ -27,14 +27,20 @@ pub(crate) fn openers<'a, T: ?Sized>(
     Ok(openers)
 }
 
+/// Refuses what places cannot do of what is asked.
+pub(crate) fn check<'a, T: ?Sized>(
+    places: &'a Places,
+    offer: impl Fn(&'a dyn Place) -> Offer<'a, T>,
+) -> Result<(), ExperimentError> {
+    openers(places, offer, &mut NullJournal::default()).map(drop)
+}
+
 /// Refuses a place that is named twice: cases of the two would be alike.
 fn refuse_repeated(places: &Places) -> Result<(), ExperimentError> {
     let mut known = BTreeSet::new();
     match places.iter().map(Place::word).find(|word| !known.insert(word.clone())) {
         None => Ok(()),
-        Some(word) => Err(ExperimentError::Parameters(format!(
-            "--on names {word} twice, and its cases could not be told apart: name it once"
-        ))),
+        Some(word) => refuse(format!("--on names {word} twice, and its cases could not be told apart: name it once")),
     }
 }
 
@@ -55,10 +61,10 @@ fn refuse_private_twins(places: &Places) -> Result<(), ExperimentError> {
 fn refuse_twin(servers: &mut BTreeMap<String, String>, name: String, server: String) -> Result<(), ExperimentError> {
     match servers.insert(name.clone(), server.clone()) {
         None => Ok(()),
-        Some(first) => Err(ExperimentError::Parameters(format!(
+        Some(first) => refuse(format!(
             "{first} and {server} are both {name}, so their cases could not be told apart: measure each in a run of \
              its own, and compare the runs"
-        ))),
+        )),
     }
 }
 
@@ -163,10 +169,10 @@ impl Descriptions {
     pub(crate) fn take_name(&mut self, name: &str, environment: &Environment) -> Result<(), ExperimentError> {
         match environment.is_dry_run() || self.names.insert(name.to_string()) {
             true => Ok(()),
-            false => Err(ExperimentError::Parameters(format!(
+            false => refuse(format!(
                 "two of the subjects are called {name}, so their cases could not be told apart: measure each in a run \
                  of its own, and compare the runs"
-            ))),
+            )),
         }
     }
 

@@ -4,7 +4,6 @@
 //! returns it. [`EventWriter::failed`] lets the caller stop reading early.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +13,7 @@ use profile::event::{Call, Context, Observer, PlanLine, Segment, Ticks, Wait};
 use crate::ExportError;
 use crate::folder::Folder;
 use crate::rows::{SessionTime, TABLES, Table, Texts, call, plan_line, session, statement, wait};
-use crate::table::{Failed, Row, TableWriter};
+use crate::table::{Failed, Row, TableWriter, of_writer};
 
 /// Writes calls, waits and plan lines as they come, and sessions and statements at the end.
 pub struct EventWriter {
@@ -153,14 +152,7 @@ impl Observer for EventWriter {
     }
 }
 
-/// A failure of the Parquet writer as a sentence; the file system's errors are inside.
+/// A failure of the Parquet writer as a sentence.
 fn failure(folder: &Folder, error: ParquetError) -> ExportError {
-    let refused = |reason: String| ExportError::Refused { path: folder.place().into(), reason };
-    match error {
-        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(source) => folder.failure(*source),
-            Err(other) => refused(other.to_string()),
-        },
-        other => refused(other.to_string()),
-    }
+    folder.failure(of_writer(error))
 }

@@ -39,11 +39,6 @@ impl Folder {
         Ok(Folder { place: place.into(), draft, existing })
     }
 
-    /// Where the folder will be.
-    pub fn place(&self) -> &Path {
-        &self.place
-    }
-
     /// Makes a file in it.
     ///
     /// # Errors

@@ -31,21 +31,13 @@ pub enum ExportError {
     NotWritten {
         /// The folder.
         path: PathBuf,
-        /// What the operating system answered.
+        /// What the operating system or the writer reported.
         source: io::Error,
     },
     /// There is no room.
     #[error("there is no room for the events in {}. Nothing was left there; name a folder on another file system with \
              --output.", .0.display())]
     OutOfSpace(PathBuf),
-    /// The Parquet writer refused.
-    #[error("the events could not be written to {}: {reason}. Nothing was left there.", path.display())]
-    Refused {
-        /// The folder.
-        path: PathBuf,
-        /// What it said.
-        reason: String,
-    },
     /// A time does not fit into 64 bits of nanoseconds.
     #[error("a time at byte {offset} of {file} does not fit into 64 bits of nanoseconds. Nothing was written.")]
     TimeOutOfRange {

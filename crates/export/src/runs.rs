@@ -1,12 +1,10 @@
 //! The numbers of runs as one table for other programs: a row for each metric of each case, and one for each reason why
 //! a number is absent.
 //!
-//! [`mod@column`] has the columns, [`line`] what a row is made of, and [`page`] makes the documentation from both. The
-//! file appears whole or not at all.
+//! [`mod@column`] has the columns, and [`line`] what a row is made of. The file appears whole or not at all.
 
 pub mod column;
 mod line;
-pub mod page;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -14,14 +12,13 @@ use std::path::{Path, PathBuf};
 
 use measure::Run;
 use measure::atomic_file::Draft;
-use parquet::errors::ParquetError;
 use thiserror::Error;
 
 use self::column::COLUMNS;
 use self::line::Line;
 pub use self::line::Words;
 use crate::folder::Existing;
-use crate::table::{Failed, TableWriter, columns};
+use crate::table::{Failed, TableWriter, columns, of_writer};
 
 /// Name of the table inside a Parquet file.
 const TABLE: &str = "rows";
@@ -83,9 +80,11 @@ impl RunWriter {
             _ => {}
         }
         let failed = |source| failure(place, source);
-        let draft = Draft::beside(place).map_err(failed)?;
+        // The file that a link leads to, not the link, whose name says what is written all the same.
+        let target = fs::canonicalize(place).unwrap_or_else(|_| place.into());
+        let draft = Draft::beside(&target).map_err(failed)?;
         let sink = Sink::new(ending, draft.file().try_clone().map_err(failed)?).map_err(failed)?;
-        Ok(RunWriter { place: place.into(), draft, existing, sink, rows: 0 })
+        Ok(RunWriter { place: target, draft, existing, sink, rows: 0 })
     }
 
     /// Writes the rows of a run.
@@ -120,7 +119,7 @@ impl Sink {
     fn new(ending: &str, file: File) -> io::Result<Sink> {
         if ending == ENDINGS[0] {
             let columns = columns(|row| COLUMNS.iter().for_each(|column| row.nullable(column.name, &column.null())));
-            return Ok(Sink::Parquet(Box::new(TableWriter::new(TABLE, columns, file).map_err(of_parquet)?)));
+            return Ok(Sink::Parquet(Box::new(TableWriter::new(TABLE, columns, file).map_err(of_writer)?)));
         }
         let mut writer = csv::Writer::from_writer(BufWriter::new(file));
         writer.write_record(COLUMNS.iter().map(|column| column.name)).map_err(of_csv)?;
@@ -134,7 +133,7 @@ impl Sink {
                 let pushed =
                     table.push(|row| COLUMNS.iter().map(fill).for_each(|(name, value)| row.nullable(name, &value)));
                 pushed.map_err(|failed| match failed {
-                    Failed::Writer(error) => of_parquet(error),
+                    Failed::Writer(error) => of_writer(error),
                     Failed::Range => io::Error::other("a time is out of range"),
                 })
             }
@@ -146,7 +145,7 @@ impl Sink {
 
     fn finish(self) -> io::Result<()> {
         match self {
-            Sink::Parquet(table) => table.finish().map_err(of_parquet),
+            Sink::Parquet(table) => table.finish().map_err(of_writer),
             Sink::Csv(writer) => {
                 let file = writer.into_inner().map_err(|error| error.into_error())?;
                 file.into_inner().map_err(|error| error.into_error())?.sync_all()
@@ -161,14 +160,6 @@ fn failure(place: &Path, source: io::Error) -> RunsError {
             RunsError::OutOfSpace(place.into())
         }
         _ => RunsError::NotWritten { path: place.into(), source },
-    }
-}
-
-/// The operating system's error inside the writer's, where there is one.
-fn of_parquet(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(inner) => inner.downcast::<io::Error>().map_or_else(io::Error::other, |inner| *inner),
-        other => io::Error::other(other.to_string()),
     }
 }
 

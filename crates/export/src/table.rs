@@ -26,27 +26,24 @@ pub struct Column {
     /// Its name; what it means stands in `docs/events.md` and `docs/rows.md`.
     pub name: &'static str,
     values: Values,
+    /// The levels of definition of values that may be null: where the source does not say, or it is not known.
+    levels: Option<Vec<i16>>,
 }
 
+/// Values that are there.
 #[derive(Debug)]
 enum Values {
-    /// INT64, never null.
+    /// INT64.
     Integer(Vec<i64>),
-    /// INT64, null where the source does not say; with the levels of its definition.
-    Optional(Vec<i64>, Vec<i16>),
-    /// UTF-8 text, empty where the source does not say.
+    /// TIMESTAMP in microseconds. It is not marked as UTC, although it is: a reader of marked ones needs a database of
+    /// time zones, which DuckDB in Python does not bring.
+    Moment(Vec<i64>),
+    /// UTF-8 text; one that is never null is empty where the source does not say.
     Text(Vec<ByteArray>),
     /// BOOLEAN.
     Flag(Vec<bool>),
-    /// UTF-8 text, null where it is not known.
-    OptionalText(Vec<ByteArray>, Vec<i16>),
-    /// DOUBLE, null where it is not known.
-    OptionalReal(Vec<f64>, Vec<i16>),
-    /// BOOLEAN, null where it is not known.
-    OptionalFlag(Vec<bool>, Vec<i16>),
-    /// TIMESTAMP in microseconds, null where it is not known. It is not marked as UTC, although it is: a reader of
-    /// marked ones needs a database of time zones, which DuckDB in Python does not bring.
-    OptionalMoment(Vec<i64>, Vec<i16>),
+    /// DOUBLE.
+    Real(Vec<f64>),
 }
 
 /// A value that may be null.
@@ -69,18 +66,19 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn column(&mut self, name: &'static str, new: fn() -> Values) -> &mut Values {
+    /// The next column, which the first row of all makes, with these values and perhaps levels.
+    fn column(&mut self, name: &'static str, new: fn() -> Values, is_nullable: bool) -> &mut Column {
         if self.at == self.columns.len() {
-            self.columns.push(Column { name, values: new() });
+            self.columns.push(Column { name, values: new(), levels: is_nullable.then(Vec::new) });
         }
         let column = &mut self.columns[self.at];
         assert_eq!(column.name, name, "all rows of a table have the same columns");
         self.at += 1;
-        &mut column.values
+        column
     }
 
     pub(crate) fn integer(&mut self, name: &'static str, value: i64) {
-        if let Values::Integer(values) = self.column(name, || Values::Integer(Vec::new())) {
+        if let Values::Integer(values) = &mut self.column(name, || Values::Integer(Vec::new()), false).values {
             values.push(value);
         }
     }
@@ -91,9 +89,7 @@ impl Row<'_> {
     }
 
     pub(crate) fn optional(&mut self, name: &'static str, value: Option<i64>) {
-        if let Values::Optional(values, levels) = self.column(name, || Values::Optional(Vec::new(), Vec::new())) {
-            push(values, levels, value);
-        }
+        self.nullable(name, &Nullable::Integer(value));
     }
 
     /// A time in nanoseconds.
@@ -109,7 +105,7 @@ impl Row<'_> {
 
     /// A text that many rows share.
     pub(crate) fn shared(&mut self, name: &'static str, text: &ByteArray) {
-        if let Values::Text(values) = self.column(name, || Values::Text(Vec::new())) {
+        if let Values::Text(values) = &mut self.column(name, || Values::Text(Vec::new()), false).values {
             values.push(text.clone());
         }
     }
@@ -122,7 +118,7 @@ impl Row<'_> {
     }
 
     pub(crate) fn flag(&mut self, name: &'static str, value: bool) {
-        if let Values::Flag(values) = self.column(name, || Values::Flag(Vec::new())) {
+        if let Values::Flag(values) = &mut self.column(name, || Values::Flag(Vec::new()), false).values {
             values.push(value);
         }
     }
@@ -133,22 +129,25 @@ impl Row<'_> {
             self.text_bytes += text.len();
         }
         let new: fn() -> Values = match value {
-            Nullable::Integer(_) => || Values::Optional(Vec::new(), Vec::new()),
-            Nullable::Real(_) => || Values::OptionalReal(Vec::new(), Vec::new()),
-            Nullable::Text(_) => || Values::OptionalText(Vec::new(), Vec::new()),
-            Nullable::Flag(_) => || Values::OptionalFlag(Vec::new(), Vec::new()),
-            Nullable::Moment(_) => || Values::OptionalMoment(Vec::new(), Vec::new()),
+            Nullable::Integer(_) => || Values::Integer(Vec::new()),
+            Nullable::Real(_) => || Values::Real(Vec::new()),
+            Nullable::Text(_) => || Values::Text(Vec::new()),
+            Nullable::Flag(_) => || Values::Flag(Vec::new()),
+            Nullable::Moment(_) => || Values::Moment(Vec::new()),
         };
-        match (self.column(name, new), value) {
-            (Values::Optional(values, levels), Nullable::Integer(value))
-            | (Values::OptionalMoment(values, levels), Nullable::Moment(value)) => push(values, levels, *value),
-            (Values::OptionalReal(values, levels), Nullable::Real(value)) => push(values, levels, *value),
-            (Values::OptionalFlag(values, levels), Nullable::Flag(value)) => push(values, levels, *value),
-            (Values::OptionalText(values, levels), Nullable::Text(value)) => {
-                push(values, levels, value.as_deref().map(|text| ByteArray::from(&*without_nul(text))));
+        let column = self.column(name, new, true);
+        let is_there = match (&mut column.values, value) {
+            (Values::Integer(values), Nullable::Integer(value)) | (Values::Moment(values), Nullable::Moment(value)) => {
+                push(values, *value)
             }
-            _ => {}
-        }
+            (Values::Real(values), Nullable::Real(value)) => push(values, *value),
+            (Values::Flag(values), Nullable::Flag(value)) => push(values, *value),
+            (Values::Text(values), Nullable::Text(value)) => {
+                push(values, value.as_deref().map(|text| ByteArray::from(&*without_nul(text))))
+            }
+            _ => return,
+        };
+        column.levels.iter_mut().for_each(|levels| levels.push(i16::from(is_there)));
     }
 }
 
@@ -158,9 +157,11 @@ pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
-fn push<T>(values: &mut Vec<T>, levels: &mut Vec<i16>, value: Option<T>) {
-    levels.push(i16::from(value.is_some()));
+/// Adds a value that may be null; whether it is there.
+fn push<T>(values: &mut Vec<T>, value: Option<T>) -> bool {
+    let is_there = value.is_some();
     values.extend(value);
+    is_there
 }
 
 /// Why a row was not written.
@@ -180,7 +181,7 @@ impl From<ParquetError> for Failed {
 pub(crate) fn columns(sample: impl FnOnce(&mut Row<'_>)) -> Vec<Column> {
     let mut columns = Vec::new();
     sample(&mut Row { columns: &mut columns, at: 0, text_bytes: 0, is_out_of_range: false });
-    columns.iter_mut().for_each(|column| column.values.clear());
+    columns.iter_mut().for_each(Column::clear);
     columns
 }
 
@@ -232,8 +233,8 @@ impl TableWriter {
         let places = ColumnPlace::all(&self.writer);
         let mut group = self.writer.next_row_group()?;
         for (column, place) in self.columns.iter_mut().zip(places) {
-            column.values.encoded(&place)?.append(&mut group)?;
-            column.values.clear();
+            column.encoded(&place)?.append(&mut group)?;
+            column.clear();
         }
         group.close()?;
         self.rows = 0;
@@ -251,68 +252,57 @@ impl TableWriter {
 
 impl Column {
     /// What values it holds, as the documentation names them.
-    pub fn kind(&self) -> &'static str {
-        match self.values {
+    pub fn kind(&self) -> String {
+        let kind = match self.values {
             Values::Integer(_) => "INT64",
-            Values::Optional(..) => "INT64, null",
+            Values::Moment(_) => "TIMESTAMP",
             Values::Text(_) => "STRING",
             Values::Flag(_) => "BOOLEAN",
-            Values::OptionalText(..) => "STRING, null",
-            Values::OptionalReal(..) => "DOUBLE, null",
-            Values::OptionalFlag(..) => "BOOLEAN, null",
-            Values::OptionalMoment(..) => "TIMESTAMP, null",
-        }
+            Values::Real(_) => "DOUBLE",
+        };
+        format!("{kind}{}", if self.levels.is_some() { ", null" } else { "" })
     }
-}
 
-impl Values {
     fn clear(&mut self) {
-        match self {
-            Values::Integer(values) => values.clear(),
-            Values::Optional(values, _) | Values::OptionalMoment(values, _) => values.clear(),
-            Values::Text(values) | Values::OptionalText(values, _) => values.clear(),
-            Values::Flag(values) | Values::OptionalFlag(values, _) => values.clear(),
-            Values::OptionalReal(values, _) => values.clear(),
+        match &mut self.values {
+            Values::Integer(values) | Values::Moment(values) => values.clear(),
+            Values::Text(values) => values.clear(),
+            Values::Flag(values) => values.clear(),
+            Values::Real(values) => values.clear(),
         }
-        match self {
-            Values::Optional(_, levels)
-            | Values::OptionalMoment(_, levels)
-            | Values::OptionalText(_, levels)
-            | Values::OptionalFlag(_, levels)
-            | Values::OptionalReal(_, levels) => levels.clear(),
-            Values::Integer(_) | Values::Text(_) | Values::Flag(_) => {}
-        }
+        self.levels.iter_mut().for_each(Vec::clear);
     }
 
     fn encoded(&self, place: &ColumnPlace) -> Result<ColumnChunk> {
-        match self {
-            Values::Integer(values) => place.encode::<Int64Type>(values, None),
-            Values::Optional(values, levels) | Values::OptionalMoment(values, levels) => {
-                place.encode::<Int64Type>(values, Some(levels))
-            }
-            Values::Text(values) => place.encode::<ByteArrayType>(values, None),
-            Values::Flag(values) => place.encode::<BoolType>(values, None),
-            Values::OptionalText(values, levels) => place.encode::<ByteArrayType>(values, Some(levels)),
-            Values::OptionalReal(values, levels) => place.encode::<DoubleType>(values, Some(levels)),
-            Values::OptionalFlag(values, levels) => place.encode::<BoolType>(values, Some(levels)),
+        let levels = self.levels.as_deref();
+        match &self.values {
+            Values::Integer(values) | Values::Moment(values) => place.encode::<Int64Type>(values, levels),
+            Values::Text(values) => place.encode::<ByteArrayType>(values, levels),
+            Values::Flag(values) => place.encode::<BoolType>(values, levels),
+            Values::Real(values) => place.encode::<DoubleType>(values, levels),
         }
     }
 }
 
 fn field(column: &Column) -> Result<Arc<Type>> {
-    let moment = || LogicalType::timestamp(false, TimeUnit::MICROS);
-    let (physical, logical, repetition) = match column.values {
-        Values::Integer(_) => (PhysicalType::INT64, None, Repetition::REQUIRED),
-        Values::Optional(..) => (PhysicalType::INT64, None, Repetition::OPTIONAL),
-        Values::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
-        Values::Flag(_) => (PhysicalType::BOOLEAN, None, Repetition::REQUIRED),
-        Values::OptionalText(..) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String), Repetition::OPTIONAL),
-        Values::OptionalReal(..) => (PhysicalType::DOUBLE, None, Repetition::OPTIONAL),
-        Values::OptionalFlag(..) => (PhysicalType::BOOLEAN, None, Repetition::OPTIONAL),
-        Values::OptionalMoment(..) => (PhysicalType::INT64, Some(moment()), Repetition::OPTIONAL),
+    let (physical, logical) = match column.values {
+        Values::Integer(_) => (PhysicalType::INT64, None),
+        Values::Moment(_) => (PhysicalType::INT64, Some(LogicalType::timestamp(false, TimeUnit::MICROS))),
+        Values::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+        Values::Flag(_) => (PhysicalType::BOOLEAN, None),
+        Values::Real(_) => (PhysicalType::DOUBLE, None),
     };
+    let repetition = if column.levels.is_some() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
     let builder = Type::primitive_type_builder(column.name, physical).with_logical_type(logical);
     builder.with_repetition(repetition).build().map(Arc::new)
+}
+
+/// The operating system's error inside the writer's, where there is one.
+pub(crate) fn of_writer(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => inner.downcast::<io::Error>().map_or_else(io::Error::other, |inner| *inner),
+        other => io::Error::other(other.to_string()),
+    }
 }
 
 fn external(error: io::Error) -> ParquetError {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use profile::event::Ticks;
 use server::{Row, ServerError, Session};
 
-use crate::refusal::why;
+use crate::refusal::unless_refused;
 use crate::statements::{ACTIVE_TIME, WITH_QUERY_ID};
 
 /// The account at one moment.
@@ -38,11 +38,8 @@ impl ActiveTime {
         if session.facts().major() < WITH_QUERY_ID {
             return Ok(Err("PostgreSQL counts active time from version 14 on".into()));
         }
-        match session.rows(ACTIVE_TIME) {
-            Ok(rows) => Ok(ActiveTime::of(&rows).ok_or_else(|| "its answer has another shape".into())),
-            Err(error) if error.is_of_statement() => Ok(Err(why(&error))),
-            Err(error) => Err(error),
-        }
+        let rows = unless_refused(session.rows(ACTIVE_TIME))?;
+        Ok(rows.and_then(|rows| ActiveTime::of(&rows).ok_or_else(|| "its answer has another shape".into())))
     }
 
     /// The account in the rows of an answer; `None` where they have another shape.

@@ -6,7 +6,7 @@ use measure::sorting;
 use profile::tables::sampled::Counters;
 use server::{Row, ServerError, Session};
 
-use crate::refusal::why;
+use crate::refusal::unless_refused;
 use crate::statements::{COUNTERS_PLACE, Texts, WITH_QUERY_ID, counters, is_own};
 
 /// The extension, and the first version of its script that tells statements within functions apart.
@@ -81,41 +81,31 @@ impl CounterSource {
             return Ok(Err("the server was started without its library (shared_preload_libraries)".into()));
         };
         let (before, own) = (BTreeMap::new(), None);
-        let mut source = CounterSource { schema, has_toplevel, before, own, is_stale: false };
-        match source.read(session, Texts::Left) {
-            Ok(rows) => {
-                source.before = without_texts(rows);
-                Ok(Ok(source))
-            }
-            // Such as where the role may not call it.
-            Err(error) if error.is_of_statement() => Ok(Err(why(&error))),
-            Err(error) => Err(error),
-        }
+        let source = CounterSource { schema, has_toplevel, before, own, is_stale: false };
+        // The role may not be allowed to call it.
+        let rows = unless_refused(source.read(session, Texts::Left))?;
+        Ok(rows.map(|rows| CounterSource { before: without_texts(rows), ..source }))
     }
 
     /// What was counted since it was opened, with the texts; our own statements are left out.
     pub(crate) fn since(&self, session: &mut Session) -> Result<Result<Counted, String>, ServerError> {
-        let now = match self.read(session, Texts::Brought) {
-            Ok(now) => now,
-            Err(error) if error.is_of_statement() => return Ok(Err(why(&error))),
-            Err(error) => return Err(error),
-        };
-        let mut counted = difference(now, &self.before);
-        counted.retain(|_, (counted, text)| *counted != Counters::default() && !is_own(text));
-        Ok(Ok(counted))
+        let now = unless_refused(self.read(session, Texts::Brought))?;
+        Ok(now.map(|now| {
+            let mut counted = difference(now, &self.before);
+            counted.retain(|_, (counted, text)| *counted != Counters::default() && !is_own(text));
+            counted
+        }))
     }
 
     /// What was counted since it was asked last, without texts: they come with samples.
     pub(crate) fn next(&mut self, session: &mut Session) -> Result<Result<Counted, String>, ServerError> {
-        let now = match self.read_with_own(session) {
-            Ok(now) => now,
-            Err(error) if error.is_of_statement() => {
+        let now = match unless_refused(self.read_with_own(session))? {
+            Ok(now) => without_texts(now),
+            Err(why) => {
                 self.is_stale = true;
-                return Ok(Err(why(&error)));
+                return Ok(Err(why));
             }
-            Err(error) => return Err(error),
         };
-        let now = without_texts(now);
         let is_ours = |id: &i64| self.own.as_ref().is_some_and(|own| own.statements.contains(id));
         let textless = now.iter().map(|(place, counted)| (*place, (counted.clone(), String::new())));
         let mut counted = difference(textless, &self.before);

@@ -12,6 +12,7 @@ use server::{ServerError, Session};
 use crate::active_time::ActiveTime;
 use crate::counters::{Counted, CounterSource};
 use crate::hits::BufferHits;
+use crate::refusal::unless_refused;
 use crate::sql::{SqlSampler, lock_waiters};
 use crate::tracing::{TracingAnswer, TracingQuestion};
 
@@ -66,12 +67,8 @@ impl Questions {
         if let Some(waits) = blocking.filter(|_| goes_on()) {
             let (answer, worked) = timed(sampler, SqlSampler::blocking);
             answers.worked_for_blocking = Some(worked);
-            match answer {
-                Ok(answer) => answers.blocking = Some((waits, answer)),
-                // It is asked again soon.
-                Err(error) if error.is_of_statement() => {}
-                Err(error) => return Err(error),
-            }
+            // Where it is refused, it is asked again soon.
+            answers.blocking = unless_refused(answer)?.ok().map(|answer| (waits, answer));
         }
         if let Some(question) = tracing.filter(|_| goes_on()) {
             let (answer, worked) = timed(sampler, |sampler| question.ask(sampler.session()));

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use server::{ServerError, Session};
 
 use crate::burden::until_asked_again;
+use crate::refusal::unless_refused;
 use crate::statements::HITS;
 
 /// How often it is asked at most: the server itself adds up about once a second.
@@ -32,11 +33,8 @@ impl BufferHits {
 
     /// Asks for blocks so far; `None` where the server refuses.
     pub(crate) fn ask(session: &mut Session) -> Result<Option<u64>, ServerError> {
-        match session.rows(HITS) {
-            Ok(rows) => Ok(rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok())),
-            Err(error) if error.is_of_statement() => Ok(None),
-            Err(error) => Err(error),
-        }
+        let rows = unless_refused(session.rows(HITS))?.unwrap_or_default();
+        Ok(rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok()))
     }
 
     /// Takes the answer, for which the server worked so long.

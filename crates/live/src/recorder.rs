@@ -175,7 +175,13 @@ impl Drop for Recorder {
 
 impl Listener for Recorder {
     fn begin(&mut self, subject: Parameters, untraced: Option<&str>) {
-        self.sums.set_subject(subject, untraced);
+        if self.sums.set_subject(subject, untraced) {
+            self.say(
+                "another server answers now, by its system identifier: a profile of the folder reads one of them, that \
+                 of the first segment of its time (--from, --to)."
+                    .into(),
+            );
+        }
     }
 
     fn look(&mut self, since: Ticks, samples: &[Sample]) {
@@ -291,7 +297,7 @@ fn time_of_day(micros: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use profile::source::recorded::SumsSettings;
+    use profile::source::recorded::{IDENTIFIER, SumsSettings};
     use recording::{Head, Limits, SegmentName};
 
     use super::*;
@@ -325,6 +331,19 @@ mod tests {
         assert!(lose(&mut recorder), "a pause of another reason");
         drop(recorder);
         assert_eq!(segments(place.path()).unwrap().len(), 5, "all of them are written");
+    }
+
+    #[test]
+    fn another_server_at_the_same_address_is_not_recorded_without_a_word() {
+        let place = tempfile::tempdir().unwrap();
+        let limits = Limits { age: None, bytes: None };
+        let settings = RecorderSettings { limits, sums: SumsSettings::default(), clock: || BEGIN };
+        let mut recorder = Recorder::start(Folder::open(place.path()).unwrap(), settings).unwrap();
+        let said = ["741", "741", "742"].map(|identifier| {
+            recorder.begin([(IDENTIFIER.to_string(), identifier.into())].into_iter().collect(), None);
+            recorder.news.lock().unwrap().said.len()
+        });
+        assert_eq!(said, [0, 0, 1]);
     }
 
     #[test]

@@ -19,6 +19,15 @@ pub(crate) fn why(error: &ServerError) -> String {
     without_sample(&reason).unwrap_or(reason)
 }
 
+/// An answer; `Err` within holds the reason why the server refused or ended the statement, which is no failure: the
+/// session goes on.
+pub(crate) fn unless_refused<T>(answer: Result<T, ServerError>) -> Result<Result<T, String>, ServerError> {
+    match answer {
+        Err(error) if error.is_of_statement() => Ok(Err(why(&error))),
+        answer => answer.map(Ok),
+    }
+}
+
 /// A reason with what was asked in the place of our prepared statement; `None` where that is not in it.
 fn without_sample(reason: &str) -> Option<String> {
     let (before, rest) = reason.split_once(&format!("`EXECUTE {SAMPLE}"))?;

@@ -53,6 +53,11 @@ pub(crate) const ACTIVE_TIME: &str = "SELECT datid, coalesce(active_time, 0)::fl
     AND pid <> pg_backend_pid()), \
     pg_postmaster_start_time() FROM pg_stat_database";
 
+/// Whether our role may ask for the identifier of the server's files, and that.
+pub(crate) const SHOWS_IDENTIFIER: &str = "SELECT coalesce(has_function_privilege( \
+    to_regprocedure('pg_catalog.pg_control_system()')::oid, 'EXECUTE'), false)";
+pub(crate) const IDENTIFIER: &str = "SELECT system_identifier FROM pg_catalog.pg_control_system()";
+
 /// Blocks that sessions of all databases found in the buffers.
 pub(crate) const HITS: &str = "SELECT coalesce(sum(blks_hit), 0)::int8 FROM pg_stat_database";
 

@@ -22,13 +22,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use measure::Nanos;
 use measure::random::SplitMix64;
+use measure::{Nanos, Parameters};
 use profile::event::Ticks;
 use profile::observe::instruments::Instruments;
-use profile::source::recorded::MACHINE;
+use profile::source::recorded::{IDENTIFIER, MACHINE, is_other_server, server_of};
 use profile::source::sampled::{Sample, SampledProfile};
 use profile::tables::read_tiers::ByTier;
+use recording::{Folder, segments};
 use server::{Address, ServerError, ServerFacts};
 use sys::host;
 use sys::process::{ShortSlice, process_cpu};
@@ -48,7 +49,10 @@ use crate::tracing::TracedServer;
 use lost_memory::LostMemory;
 use settings::{ASK_EVERY, BLOCKING_EVERY, CLOSED_WITHIN};
 pub use settings::{EXACT_NAP, Settings, WatchedFor};
-use setup::{memory, trace, with_processors};
+use setup::{identifier, memory, trace, with_processors};
+
+/// Segments of a folder that are tried for what they say of their server, the newest first: some may be damaged.
+const SEGMENTS_TRIED: usize = 16;
 
 /// A watch over a server.
 pub struct Watch {
@@ -80,6 +84,8 @@ pub struct Watch {
     /// Whether the next look is to bring all texts of statements, until there is one.
     wants_texts: bool,
     facts: ServerFacts,
+    /// The identifier of the server's files, by which recordings tell servers apart; `None` where it is not shown.
+    identifier: Option<String>,
     profile: SampledProfile,
     /// Hears the looks in place of the profile.
     listener: Option<Box<dyn Listener>>,
@@ -209,6 +215,7 @@ impl Watch {
     ) -> Result<Watch, ServerError> {
         let account = ActiveTime::now(sampler.session())?;
         let facts = sampler.facts().clone();
+        let identifier = identifier(&mut sampler)?;
         let processors = with_processors(&mut sampler, address);
         let memory = memory(&mut sampler, address, settings);
         Ok(Watch {
@@ -230,6 +237,7 @@ impl Watch {
             asks: 0,
             wants_texts: false,
             facts,
+            identifier,
             profile: SampledProfile::new(settings.wall_clock, settings.think_time, instruments),
             listener: None,
             meanwhile: None,
@@ -311,13 +319,41 @@ impl Watch {
         self.meanwhile = Some(call);
     }
 
-    /// Has the listener begin with what is watched now, and how.
-    fn begin_listener(&mut self) {
+    /// Refuses to record to a folder whose last segment is of another server, where both are known by identifiers.
+    ///
+    /// # Errors
+    /// Which servers they are and what to do, as a sentence.
+    pub fn refuse_folder_of_other(&self, folder: &Folder) -> Result<(), String> {
+        let (path, now) = (folder.path(), self.recorded_subject());
+        let mut newest = segments(path).unwrap_or_default().into_iter().rev().take(SEGMENTS_TRIED);
+        let last = newest.find_map(|(name, _)| recording::read(&path.join(name.to_string())).ok());
+        match last.map(|(segment, _)| segment.head.subject).filter(|before| is_other_server(before, &now)) {
+            Some(before) => Err(format!(
+                "{} holds a recording of {}, and this is another server, {}: give --to a folder of its own.",
+                path.display(),
+                server_of(&before),
+                server_of(&now)
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// What a recording says of the server.
+    fn recorded_subject(&self) -> Parameters {
         let mut subject = self.subject();
         // A socket's path and `localhost` lead to another server on each machine.
         if let Some(name) = host::name().filter(|_| self.address.is_local()) {
             subject.insert(MACHINE.into(), name.into());
         }
+        if let Some(identifier) = &self.identifier {
+            subject.insert(IDENTIFIER.into(), identifier.as_str().into());
+        }
+        subject
+    }
+
+    /// Has the listener begin with what is watched now, and how.
+    fn begin_listener(&mut self) {
+        let subject = self.recorded_subject();
         if let Some(listener) = &mut self.listener {
             listener.begin(subject, self.tracing.absent());
         }
@@ -435,12 +471,6 @@ impl Watch {
     /// Why the watch ended before its time.
     pub fn ended(&self) -> Option<&str> {
         self.ended.as_deref()
-    }
-
-    /// Sessions at work on average so far.
-    pub fn active_sessions(&self) -> f64 {
-        let since = self.begun.at.elapsed().as_secs_f64();
-        self.profile.db_time().micros() / 1e6 / since.max(1e-3)
     }
 }
 

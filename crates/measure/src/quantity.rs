@@ -222,7 +222,8 @@ pub fn format_nanos(nanos: f64) -> String {
 pub fn three_digits(value: f64) -> String {
     let rounded = rounded(value);
     if rounded == 0.0 || !rounded.is_finite() {
-        return format!("{rounded}");
+        // Without the sign of -0.
+        return format!("{}", rounded + 0.0);
     }
     let exponent = rounded.abs().log10().floor() as i32;
     let text = format!("{rounded:.*}", (2 - exponent).max(0) as usize);
@@ -337,6 +338,7 @@ mod tests {
         let texts: Vec<String> = [0.01234, 1.126, 79.06, 99.96, 478.4, 16_944.0, 0.9996, 0.0].map(three_digits).into();
         assert_eq!(texts, ["0.0123", "1.13", "79.1", "100", "478", "16\u{202f}900", "1.00", "0"]);
         assert_eq!([-16_944.0, -1.126, 1e30].map(three_digits)[..2], ["-16\u{202f}900", "-1.13"]);
+        assert_eq!([three_digits(-0.0), format_nanos(-0.0)], ["0", "0 ns"]);
         assert_eq!(format_nanos(999_700.0), "1.00 ms");
         assert_eq!(format_nanos(1.13), "1.13 ns");
         assert_eq!([8192, 1000, 1].map(size_in_words), ["8 KiB", "1\u{202f}000 bytes", "1 byte"]);

@@ -10,7 +10,6 @@ pub mod conditions;
 pub mod contest;
 pub mod counters;
 pub mod disk;
-pub mod document;
 pub mod events;
 pub mod every;
 pub mod finding;

@@ -68,11 +68,14 @@ impl FileChoice {
         }
         let count = |expansion: &Expansion| (expansion.given.len() + expansion.candidates.len()) as u64;
         let before = count(expansion);
-        expansion.given.retain(|given| self.takes_name_of(given));
-        expansion.candidates.retain(|given| self.takes_name_of(given));
+        let choose = |all: &mut Vec<Given>, takes: fn(&FileChoice, &Path) -> bool| {
+            all.retain(|given| if let Given::File(path) = given { takes(self, path) } else { true });
+        };
+        choose(&mut expansion.given, FileChoice::has_name);
+        choose(&mut expansion.candidates, FileChoice::has_name);
         let had_given = !expansion.given.is_empty();
-        expansion.given.retain(|given| self.takes_times_of_given(given));
-        expansion.candidates.retain(|given| self.takes_times_of_given(given));
+        choose(&mut expansion.given, FileChoice::takes_times_of);
+        choose(&mut expansion.candidates, FileChoice::takes_times_of);
         // A log in a folder is read where no trace is. Traces that their time leaves out are there, and were meant: no
         // log is chosen by its time.
         if had_given && expansion.given.is_empty() {
@@ -87,16 +90,6 @@ impl FileChoice {
             _ => true,
         });
         before - count(expansion)
-    }
-
-    fn takes_name_of(&self, given: &Given) -> bool {
-        let Given::File(path) = given else { return true };
-        self.has_name(path)
-    }
-
-    fn takes_times_of_given(&self, given: &Given) -> bool {
-        let Given::File(path) = given else { return true };
-        self.takes_times_of(path)
     }
 
     fn has_name(&self, path: &Path) -> bool {

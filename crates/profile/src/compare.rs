@@ -3,7 +3,6 @@
 //!
 //! A difference of means is held against the spread of the executions themselves: one that they explain says nothing.
 
-mod amount;
 mod change;
 mod executions;
 mod interval;
@@ -26,8 +25,7 @@ use crate::findings;
 use crate::observe::hot_spots::HotSpots;
 use crate::tables::Profile;
 use crate::tables::class_sums::class_sums;
-use amount::amount;
-use change::{by_difference, change};
+use change::{amount, by_difference, change};
 pub use executions::Executions;
 pub use interval::{Cut, Interval};
 pub use kept::compare_kept;

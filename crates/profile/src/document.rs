@@ -90,7 +90,7 @@ fn set(profile: &Profile, of: &SessionProfile, session: Option<&str>) -> Vec<Cas
     }
     for (event, sums) in events_by_name(profile, &of.events) {
         cases.push(case("event", vec![named::EVENT.of(event)], event_metrics(&sums)));
-        for (from, metrics) in histogram(&sums) {
+        for (from, metrics) in histogram(FROM_WAITS, &sums.histogram) {
             cases.push(case("histogram", vec![named::EVENT.of(event), named::FROM_US.of(from)], metrics));
         }
     }
@@ -123,14 +123,13 @@ fn class_events<'a>(profile: &'a Profile, sums: &ClassSums) -> BTreeMap<&'a str,
 }
 
 fn summary(of: &SessionProfile) -> Vec<Metric> {
-    let between = time(&schema::UNACCOUNTED_BETWEEN, FROM_DIFFERENCE, of.unaccounted_between);
     let mut metrics = vec![
         time(&schema::INTERVAL, FROM_CLOCK, of.interval),
         time(&schema::RESPONSE_TIME, FROM_ROOTS_AND_WAITS, of.response_time),
         time(&schema::CPU, FROM_CALLS, of.cpu),
         time(&schema::WAITS, FROM_WAITS, of.waits),
         time(&schema::UNACCOUNTED_WITHIN, FROM_DIFFERENCE, of.unaccounted_within),
-        between,
+        time(&schema::UNACCOUNTED_BETWEEN, FROM_DIFFERENCE, of.unaccounted_between),
         schema::ROOTS.count(FROM_CALLS, of.roots),
         schema::ORPHANS.count(FROM_CALLS, of.orphans),
         schema::INTERRUPTIONS.count(FROM_CLOCK, of.interruptions),
@@ -212,7 +211,7 @@ fn files(profile: &Profile) -> Vec<Case> {
     }
     let rows = named.into_iter().map(|((event, file), sums)| {
         let parameters = [named::TABLE.of("file"), named::EVENT.of(event), named::FILE.of(file)];
-        case(parameters, block_metrics(&sums))
+        case(parameters, block_metrics(FROM_WAITS, &sums))
     });
     rows.collect()
 }

@@ -29,6 +29,7 @@ use crate::findings::advice::practice;
 use crate::findings::commits::LOG_SYNC;
 use crate::findings::naming::{name, nanos};
 use crate::findings::worth::Of;
+use crate::input::last_of;
 use crate::observe::hot_spots::HotSpots;
 use crate::observe::readings::{logical_io, statement_works};
 use crate::tables::Profile;
@@ -257,13 +258,17 @@ fn practices(
     practices.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// Whether a file is of a shared server, by the name that the database gives it: `shop_s000_77.trc`.
+/// Whether a file is of a shared server, by the name that the database gives it: `shop_s000_77.trc`. The number of the
+/// process comes next: of an instance that is called like one, `s100_ora_77.trc` is of a server of its own.
 fn is_shared_server(files: &[String]) -> bool {
     let is_server = |part: &str| {
         part.strip_prefix(['s', 'S'])
             .is_some_and(|number| number.len() == 3 && number.bytes().all(|digit| digit.is_ascii_digit()))
     };
-    files.iter().any(|name| name.rsplit(['/', '\\']).next().unwrap_or(name).split('_').any(is_server))
+    files.iter().any(|name| {
+        let parts: Vec<&str> = last_of(name).split('_').collect();
+        parts.windows(2).any(|pair| is_server(pair[0]) && pair[1].starts_with(|first: char| first.is_ascii_digit()))
+    })
 }
 
 #[cfg(test)]

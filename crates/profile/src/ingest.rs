@@ -26,7 +26,7 @@ pub struct IngestSettings {
 }
 
 /// A profile with what it was made of.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ingested {
     /// The tables.
     pub profile: Profile,
@@ -55,19 +55,7 @@ pub struct Ingested {
 impl Ingested {
     /// A profile of which nothing else is known.
     pub(crate) fn of(profile: Profile) -> Ingested {
-        Ingested {
-            profile,
-            source: None,
-            files: Vec::new(),
-            begun: Vec::new(),
-            problems: Vec::new(),
-            findings: Vec::new(),
-            is_broken_off: false,
-            folded: None,
-            folded_as_once: None,
-            left_out: 0,
-            lists_unread: false,
-        }
+        Ingested { profile, ..Ingested::default() }
     }
 
     /// Adds up the statements whose texts differ only in their literals.
@@ -102,9 +90,10 @@ fn leaves_out_named(problem: &Problem, arguments: &[PathBuf], read: &[&str]) -> 
     let is_named = |name: &str| arguments.iter().any(|argument| Given::of_argument(argument).name() == name);
     let is_below = |folder: &Path, name: &str| Path::new(name).starts_with(folder);
     match problem {
-        Problem::Unreadable { name, .. } | Problem::NotATrace { name, .. } | Problem::Unlisted { name, .. } => {
-            is_named(name)
-        }
+        Problem::Unreadable { name, .. }
+        | Problem::NotATrace { name, .. }
+        | Problem::Unlisted { name, .. }
+        | Problem::NoTraces { name } => is_named(name),
         Problem::OtherSource { name, .. }
         | Problem::NothingToProfile { name, .. }
         | Problem::OtherServer { name, .. }
@@ -119,7 +108,7 @@ fn leaves_out_named(problem: &Problem, arguments: &[PathBuf], read: &[&str]) -> 
         Problem::NoMatch { .. } | Problem::NoneChosen { .. } | Problem::NotRecorded { .. } => true,
         // Of what was named twice, and of a copy, nothing is missing.
         Problem::Repeated { .. } | Problem::Copied { .. } => false,
-        Problem::NoLogs { .. } | Problem::NoTraces { .. } | Problem::ArchivesPassedOver { .. } => false,
+        Problem::NoLogs { .. } | Problem::ArchivesPassedOver { .. } => false,
     }
 }
 
@@ -127,7 +116,7 @@ fn leaves_out_named(problem: &Problem, arguments: &[PathBuf], read: &[&str]) -> 
 ///
 /// A file that cannot be read, or is none of the source's, becomes a problem; the others are read.
 pub fn ingest<'p>(
-    Chosen { row, inputs, problems, left_out, keeps_literals }: Chosen,
+    Chosen { row, inputs, problems, left_out, keeps_literals, .. }: Chosen,
     settings: &IngestSettings,
     more: &mut (dyn Observer + Send),
     progress: &'p mut Progress<'p>,
@@ -188,9 +177,21 @@ pub struct Chosen {
     problems: Vec<Problem>,
     left_out: u64,
     keeps_literals: bool,
+    /// Whether any input is of a source: what is empty, or not there, may be any's.
+    has_source: bool,
 }
 
 impl Chosen {
+    /// Options that the source has no use for, each by its name with the reason; none where no input is of a source.
+    pub fn unused(&self) -> &'static [(&'static str, &'static str)] {
+        if self.has_source { self.row.unused } else { &[] }
+    }
+
+    /// Whether it is read from one time to another, as a recording that has no segment yet will be.
+    pub fn is_read_by_period(&self) -> bool {
+        self.row.is_read_by_period || !self.has_source
+    }
+
     /// These inputs, of which statements are kept apart whose texts differ in their literals alone.
     pub fn keeping_literals(self) -> Chosen {
         Chosen { keeps_literals: true, ..self }
@@ -231,7 +232,7 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
         given.append(&mut logs);
     }
     let place = place_of(&given);
-    let row = &SOURCES[place];
+    let (row, has_source) = (&SOURCES[place], given.iter().any(|one| one.place.is_some()));
     let other = |one: &Recognised| {
         let (name, own) = (one.input.given.name(), one.place.filter(|own| *own < LAST));
         match own.filter(|_| one.is_known_to_be_without()) {
@@ -242,7 +243,7 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     let (inputs, others): (Vec<Recognised>, Vec<Recognised>) = given.into_iter().partition(|one| one.is_read_by(place));
     problems.extend(logs.iter().chain(&others).map(other));
     let inputs = inputs.into_iter().map(|one| one.input).collect();
-    Chosen { row, inputs, problems, left_out: 0, keeps_literals: false }
+    Chosen { row, inputs, problems, left_out: 0, keeps_literals: false, has_source }
 }
 
 /// Whether there is something to show of logs, and nothing of the traces and segments in whose folders they are.
@@ -318,7 +319,8 @@ mod tests {
         let profile = collector.finish(read.finished.accounted);
         let whole = &profile.whole;
         assert_eq!(whole.interval, whole.waits + whole.unaccounted_within + whole.unaccounted_between);
-        assert_eq!(whole.all_think_time().total, Ticks::from_micros(2_000_000));
+        let think_time: Ticks = whole.think_time.values().map(|one| one.total).sum();
+        assert_eq!(think_time, Ticks::from_micros(2_000_000));
         assert_eq!(profile.estimated.values().copied().collect::<Vec<_>>(), [Ticks::from_micros(100_000)]);
         let found = findings(&profile, &HotSpots::default(), Order::ResponseTime, &[]);
         let estimate = found.iter().find(|finding| finding.id == "estimated-times").unwrap();
@@ -387,6 +389,18 @@ mod tests {
         assert!(both.problems.is_empty(), "{:?}", both.problems);
         let alone = choose(input::expand(&paths[1..]));
         assert_eq!((alone.row.noun, alone.inputs.len()), ("a trace", 1), "which says that it is empty");
+    }
+
+    #[test]
+    fn a_recording_that_has_no_segment_yet_is_not_taken_for_a_trace_and_refused_for_its_times() {
+        let folder = tempfile::tempdir().unwrap();
+        let chosen = choose(input::expand(&[folder.path().into()]));
+        assert!(chosen.is_read_by_period() && chosen.unused().is_empty());
+        let said: Vec<String> = chosen.problems.iter().map(ToString::to_string).collect();
+        assert!(said.len() == 1 && said[0].contains("no segment of a recording (a recorder writes its "), "{said:?}");
+        std::fs::write(folder.path().join("a.trc"), call("3")).unwrap();
+        let traces = choose(input::expand(&[folder.path().into()]));
+        assert!(!traces.is_read_by_period() && traces.unused().iter().any(|(option, _)| *option == "from"));
     }
 
     /// A line of a trace without its line feed.
@@ -486,6 +500,19 @@ mod tests {
         let none = of_arguments(&[note, plain]);
         assert_eq!(shown(&none), (LOG_SOURCE, vec![0]));
         assert!(none.findings.iter().any(|finding| finding.id == "no-plans"), "{:?}", none.findings);
+    }
+
+    #[test]
+    fn a_folder_that_was_named_and_holds_nothing_to_read_is_missed_by_a_script() {
+        let (folder, trace) = (tempfile::tempdir().unwrap(), call("1000") + "\n");
+        let [trace] = written(folder.path(), [("a.trc", &*trace)]);
+        let empty = folder.path().join("tuesday");
+        std::fs::create_dir(&empty).unwrap();
+        for (arguments, is_all_there) in [(vec![trace, empty], false), (vec![folder.path().to_path_buf()], true)] {
+            let ingested = of_arguments(&arguments);
+            assert_eq!(shown(&ingested), (None, vec![1]));
+            assert_eq!(ingested.has_all_named(&arguments), is_all_there, "{arguments:?}");
+        }
     }
 
     #[test]

@@ -122,13 +122,6 @@ pub struct SessionProfile {
 }
 
 impl SessionProfile {
-    /// All its think time.
-    pub fn all_think_time(&self) -> ThinkTime {
-        let mut all = ThinkTime::default();
-        self.think_time.values().for_each(|one| all.merge(one));
-        all
-    }
-
     /// Elapsed time of the calls without a traced parent: the response time without the waits between calls.
     pub fn in_calls(&self) -> Ticks {
         self.response_time - self.events.values().map(|sums| sums.between).sum()

@@ -90,15 +90,16 @@ pub(crate) fn reason(answer: &clap::Error) -> Option<String> {
     if is_list(answer) {
         return Some("write one number".into());
     }
-    let range = reason.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
-    Some(match (reason.as_str(), range) {
-        (_, Some((low, high))) => format!("write a whole number from {low} to {high}"),
-        ("invalid digit found in string" | "cannot parse integer from empty string", _) => {
-            "write a whole number without a sign".into()
-        }
-        ("invalid float literal" | "cannot parse float from empty string", _) => "write a number, such as 2000".into(),
-        ("number too large to fit in target type", _) => "the number is too large".into(),
-        ("value was not a boolean", _) => "write on or off".into(),
+    if let Some((low, high)) = reason.split_once(" is not in ").and_then(|(_, range)| range.split_once("..=")) {
+        return Some(format!("write a whole number from {low} to {high}"));
+    }
+    Some(match reason.as_str() {
+        "invalid digit found in string"
+        | "cannot parse integer from empty string"
+        | "number too small to fit in target type" => "write a whole number without a sign".into(),
+        "invalid float literal" | "cannot parse float from empty string" => "write a number, such as 2000".into(),
+        "number too large to fit in target type" => "the number is too large".into(),
+        "value was not a boolean" => "write on or off".into(),
         _ => reason,
     })
 }

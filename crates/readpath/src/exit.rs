@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use measure::store::StoreError;
+use measure::store::{StoreError, Unreadable};
 use sys::memory::end_at_once;
 
 /// The ways in which a command ends.
@@ -42,7 +42,8 @@ Exit codes:
   0    done
   1    the measurement failed or was refused (device, file, server or its directory, permission, disk full), or a \
 given file could not be read: of several traces or logs, the others are shown; or the profile of a server ended early
-  2    the command line is wrong, or names a run that does not exist
+  2    the command line is wrong, names a run that does not exist, or asks for what the named file, device or server \
+cannot have, such as a span beyond its end
   3    the run was measured but could not be kept, or a store or a run in it cannot be used
   130  interrupted by ^C; the cases finished so far are kept. A command that runs until ^C (record, top, profile --on \
 of a running server, profile --follow) ends with 0, once there is a page
@@ -113,6 +114,12 @@ impl From<StoreError> for Failure {
             _ => Exit::NotKept,
         };
         Failure::new(exit, error)
+    }
+}
+
+impl From<&Unreadable> for Failure {
+    fn from(Unreadable { path, reason }: &Unreadable) -> Failure {
+        Failure::from(StoreError::Unreadable { path: path.clone(), reason: reason.clone() })
     }
 }
 

@@ -150,6 +150,11 @@ impl Context {
                 );
                 Err(Failure::new(Exit::WrongCommandLine, sentence))
             }
+            // Nor has it a letter beyond f.
+            Err(failure) if failure.exit == Exit::WrongCommandLine && is_word(reference) && !path.exists() => {
+                let sentence = format!("{} There is no file {reference} either.", failure.message);
+                Err(Failure::new(Exit::WrongCommandLine, sentence))
+            }
             kept => kept,
         }
     }
@@ -160,20 +165,15 @@ pub(crate) fn is_path(reference: &str) -> bool {
     reference.contains('/') || reference.ends_with(".json")
 }
 
+/// Whether a reference to a run is no identifier, and not `last`.
+fn is_word(reference: &str) -> bool {
+    let is_beyond_f = |letter: char| letter.is_ascii_alphabetic() && !letter.is_ascii_hexdigit();
+    !reference.starts_with("last") && reference.contains(is_beyond_f)
+}
+
 /// The arguments of a command in their type.
 pub(crate) fn arguments<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
     A::from_arg_matches(matches).map_err(|error| Failure::new(Exit::WrongCommandLine, error))
-}
-
-/// The values of a list in their order, each once: one that is named twice would make cases that are alike.
-pub(crate) fn each_once<T: PartialEq>(list: Vec<T>) -> Vec<T> {
-    let mut once = Vec::with_capacity(list.len());
-    for value in list {
-        if !once.contains(&value) {
-            once.push(value);
-        }
-    }
-    once
 }
 
 /// A seed that no earlier run had, short enough to type again. Blocks that an earlier run read may still be in some

@@ -3,7 +3,7 @@
 //! What a kind of row does not have is null, or an empty text. Sums over a column need no condition on the kind but
 //! for `looks` and `time_ns`, which both the samples of processes and those of a whole second have.
 
-use crate::segment::{PURPOSES, ReadSums, STATES, Segment, TIERS};
+use crate::segment::{ReadSums, Segment};
 
 /// A row as the columns see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -184,7 +184,7 @@ fn samples(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
             looks: Some(i64::try_from(one.looks).unwrap_or(i64::MAX)),
             time: Some(one.time),
             queued: Some(one.queued),
-            state: STATES.get(one.state as usize).copied().unwrap_or_default(),
+            state: Segment::STATES.get(one.state as usize).copied().unwrap_or_default(),
             event: segment.events.get(one.event as usize).map_or("", |event| event),
             statement: segment.statements.get(one.statement as usize).map_or("", |statement| &statement.id),
             pid: process.map(|process| process.pid.into()),
@@ -229,7 +229,7 @@ fn reads(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
         at: one.at,
         seconds: Some(one.seconds.into()),
         relation: segment.relations.get(one.relation as usize).map_or("", |relation| relation),
-        tier: TIERS.get(one.tier as usize).copied().unwrap_or_default(),
+        tier: Segment::TIERS.get(one.tier as usize).copied().unwrap_or_default(),
         blocks: count(one.sums.blocks),
         read_time: Some(one.sums.time),
         estimated: count(one.estimated),
@@ -240,7 +240,7 @@ fn reads(segment: &Segment) -> impl Iterator<Item = Line<'_>> {
         at: one.at,
         seconds: Some(one.seconds.into()),
         statement: segment.statements.get(one.statement as usize).map_or("", |statement| &statement.id),
-        tier: PURPOSES.get(one.purpose as usize).copied().unwrap_or_default(),
+        tier: Segment::PURPOSES.get(one.purpose as usize).copied().unwrap_or_default(),
         ..summed(&one.sums, Line::default())
     });
     let blocks = segment.blocks.iter().map(move |one| Line {

@@ -24,8 +24,8 @@ use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of,
 use crate::named_columns::{self, END_MAX, end_of};
 use crate::pages;
 use crate::segment::{
-    Blocked, Blocks, Counted, Head, Looks, Lost, PURPOSES, Process, ROWS_MAX, Read as FileRead, ReadSums,
-    Reader as FromFile, Request, STATES, Sample, Segment, Statement, TEXTS_MAX, TIERS, Tracing,
+    Blocked, Blocks, Counted, Head, Looks, Lost, Process, ROWS_MAX, Read as FileRead, ReadSums, Reader as FromFile,
+    Request, Sample, Segment, Statement, TEXTS_MAX, Tracing,
 };
 
 /// Greatest file of a segment: a recorder ends one long before.
@@ -64,13 +64,13 @@ const BATCH: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// It does not begin as a segment does.
-    #[error("it is not a segment of a recording")]
+    #[error("it is not a segment of a recording; unpack it first if it is an archive of segments, or compressed")]
     Foreign,
     /// It was changed or cut after it was written.
     #[error("it is damaged: its bytes are not those that were written ({0} bytes)")]
     Changed(usize),
     /// It is larger than any segment.
-    #[error("it is larger than any segment: {0} bytes")]
+    #[error("it is larger than any segment: {0} bytes; unpack it first if it is an archive of segments")]
     TooLarge(u64),
     /// A later version wrote it.
     #[error("it has columns that this version does not know: a newer readpath wrote it")]
@@ -334,7 +334,7 @@ impl Reader {
     }
 
     fn segment(&self, head: Head) -> Result<Segment, Damage> {
-        let mut build = Build::new(head);
+        let mut build = Build { segment: Segment { head, ..Segment::default() }, ..Build::default() };
         for row in 0..self.rows {
             let line = self.line(row);
             if build.add(&line).is_none() {
@@ -380,6 +380,7 @@ impl Interned {
 }
 
 /// A segment that is put together from its rows.
+#[derive(Default)]
 struct Build {
     segment: Segment,
     processes: HashMap<Process, u32>,
@@ -395,22 +396,6 @@ struct Build {
 }
 
 impl Build {
-    fn new(head: Head) -> Build {
-        let segment = Segment { head, ..Segment::default() };
-        Build {
-            segment,
-            processes: HashMap::new(),
-            statements: HashMap::new(),
-            events: HashMap::new(),
-            readers: HashMap::new(),
-            relations: HashMap::new(),
-            time: 0,
-            seconds: 0,
-            amount: 0,
-            counted: 0,
-        }
-    }
-
     /// Adds a row; `None` for one that no recorder writes.
     fn add(&mut self, line: &Line<'_>) -> Option<()> {
         if !CLOCKS.contains(&line.at) {
@@ -453,7 +438,7 @@ impl Build {
                     at: self.within(line.at)?,
                     seconds: seconds(line)?,
                     statement: self.known_statement(line.statement),
-                    purpose: PURPOSES.iter().position(|purpose| *purpose == line.tier)? as u32,
+                    purpose: Segment::PURPOSES.iter().position(|purpose| *purpose == line.tier)? as u32,
                     sums: ReadSums { blocks: 0, time: 0, ..sums(line)? },
                 };
                 self.segment.requests.push(request);
@@ -502,7 +487,7 @@ impl Build {
             at: self.within(line.at)?,
             seconds: seconds(line)?,
             process: place(&mut self.processes, &mut self.segment.processes, process),
-            state: STATES.iter().position(|state| *state == line.state)? as u32,
+            state: Segment::STATES.iter().position(|state| *state == line.state)? as u32,
             statement: self.known_statement(line.statement),
             event: place(&mut self.events, &mut self.segment.events, line.event.into()),
             looks: count(line.looks)?,
@@ -520,7 +505,7 @@ impl Build {
             seconds: seconds(line)?,
             reader,
             relation,
-            tier: TIERS.iter().position(|tier| *tier == line.tier)? as u32,
+            tier: Segment::TIERS.iter().position(|tier| *tier == line.tier)? as u32,
             sums: ReadSums { blocks: count(line.blocks)?, time: up_to(SUM_MAX, line.read_time)?, ..sums(line)? },
             estimated: count(line.estimated)?,
         };

@@ -255,28 +255,15 @@ pub struct Tracing {
     pub reason: Arc<str>,
 }
 
-/// The words for what a process does; a sample names one by its place.
-pub(crate) const STATES: [&str; 6] = ["active", "idle", "idle in transaction", "hidden", "disabled", "background"];
-
-/// The words for what answered a read, and for what a request was sent.
-pub(crate) const TIERS: [&str; 4] = ["page-cache", "device", "in-flight", "not-seen-whole"];
-pub(crate) const PURPOSES: [&str; 3] = ["waited", "read-ahead", "prefetch"];
-
 impl Segment {
-    /// The words for what a process does, in their places.
-    pub fn states() -> &'static [&'static str] {
-        &STATES
-    }
+    /// The words for what a process does; a sample names one by its place.
+    pub const STATES: [&'static str; 6] = ["active", "idle", "idle in transaction", "hidden", "disabled", "background"];
 
-    /// The words for what answered a read, in their places.
-    pub fn tiers() -> &'static [&'static str] {
-        &TIERS
-    }
+    /// The words for what answered a read.
+    pub const TIERS: [&'static str; 4] = ["page-cache", "device", "in-flight", "not-seen-whole"];
 
-    /// The words for what a request was sent, in their places.
-    pub fn purposes() -> &'static [&'static str] {
-        &PURPOSES
-    }
+    /// The words for what a request was sent.
+    pub const PURPOSES: [&'static str; 3] = ["waited", "read-ahead", "prefetch"];
 
     /// Leaves out texts of statements, of those first that took least of the sampled time, until all together have no
     /// more than this number of bytes. Gives how many were left out.

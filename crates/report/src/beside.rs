@@ -14,9 +14,10 @@ use serde_json::Value;
 
 use crate::body::{self, RANGE, UNSAID, place};
 use crate::compare_calibrations::is_ranked;
-use crate::differences::{differing, shown_metrics};
+use crate::differences::{case_text, compared, ranked, shown_metrics, varying_names};
 use crate::page::parameters::{constant, described};
-use crate::page::{Align, Axis, Cell, Chart, Datum, Key, Line, Page, Plot, Row, Section, Shape, Table};
+use crate::page::wording::{joined, once};
+use crate::page::{Align, Axis, Chart, Datum, Key, Line, Page, Plot, Row, Section, Shape, Table};
 
 /// Most runs whose marks have a colour each; more become lines over the runs.
 const COLORED_MAX: usize = 6;
@@ -45,18 +46,12 @@ pub type CompareProfiles<'a> = &'a dyn Fn(&Run, &Run) -> ProfileComparison;
 
 /// A page for each experiment of which there are several runs, of profiles for each source.
 pub(crate) fn pages(runs: &[Run], profiles: Option<CompareProfiles<'_>>) -> Vec<Page> {
-    let mut kinds: Vec<(&str, Option<&Value>)> = Vec::new();
-    for run in runs {
-        if !kinds.contains(&kind(run)) {
-            kinds.push(kind(run));
-        }
-    }
     let of = |of_page: (&str, Option<&Value>)| {
         let mut several: Vec<&Run> = runs.iter().filter(|run| kind(run) == of_page).collect();
         sorting::by(&mut several, |one, other| one.started.cmp(&other.started));
         (several.len() > 1).then(|| page(of_page.0, &several, profiles))
     };
-    kinds.into_iter().filter_map(of).collect()
+    once(runs.iter().map(kind)).into_iter().filter_map(of).collect()
 }
 
 /// What runs have in common that are shown side by side: the experiment, and of profiles the source. A trace, a log and
@@ -72,7 +67,7 @@ pub(crate) fn list(runs: &[Run]) -> Table {
         .column("experiment", Align::Left, |run| run.experiment.clone())
         .column("on", Align::Left, |run| place(run))
         .column("machine", Align::Left, |run| body::machine(run).unwrap_or_default())
-        .column("started (UTC)", Align::Word, |run| minute(run))
+        .column("started (UTC)", Align::Word, |run| minute(&run.started))
         .column("run", Align::Word, |run| run.id.clone())
         .column("readpath", Align::Left, |run| run.build.as_ref().map_or(String::new(), Build::to_string))
         .optional()
@@ -82,12 +77,12 @@ pub(crate) fn list(runs: &[Run]) -> Table {
 /// A run in a few words.
 pub fn name(run: &Run) -> String {
     let asked = run.job.as_ref().map_or(run.experiment.as_str(), |job| job.name.as_str());
-    format!("{asked} {}", minute(run))
+    format!("{asked} {}", minute(&run.started))
 }
 
 /// `2026-01-31T12:34:56.789Z` as `2026-01-31 12:34`.
-pub(crate) fn minute(run: &Run) -> String {
-    run.started.chars().take(16).collect::<String>().replace('T', " ")
+pub(crate) fn minute(started: &str) -> String {
+    started.chars().take(16).collect::<String>().replace('T', " ")
 }
 
 /// What tells each of several runs from the others: what was asked, on what, on which machine, and if that is not
@@ -101,15 +96,14 @@ fn names(runs: &[&Run]) -> Vec<String> {
     let said = |varying: &[&dyn Fn(usize) -> String]| -> Vec<Vec<String>> {
         (0..runs.len()).map(|at| varying.iter().map(|part| part(at)).collect()).collect()
     };
-    let minutes: &dyn Fn(usize) -> String = &|at| minute(runs[at]);
+    let minutes: &dyn Fn(usize) -> String = &|at| minute(&runs[at].started);
     if times_said(&said(&varying)).values().any(|times| *times > 1) && varies(&&minutes) {
         varying.push(minutes);
     }
     let said = said(&varying);
     let times = times_said(&said);
     let one = |(at, parts): (usize, &Vec<String>)| {
-        let words: Vec<&str> = parts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-        let words = words.join(", ");
+        let words = joined(parts.iter().map(String::as_str), ", ");
         let is_alone = times.get(&**parts) == Some(&1) && !words.is_empty();
         if is_alone { words } else { format!("{words} ({})", at + 1).trim().to_string() }
     };
@@ -195,12 +189,7 @@ pub(crate) fn charts_of(runs: &[&Run], keys: &[Key]) -> Vec<Chart> {
     let charts: Vec<Vec<Chart>> = runs.iter().map(|run| charts(run)).collect();
     // By their titles: charts of one name, such as those of the event with most time, can be of another event in each
     // run.
-    let mut titles: Vec<&str> = Vec::new();
-    for chart in charts.iter().flatten() {
-        if !titles.contains(&chart.title.as_str()) {
-            titles.push(&chart.title);
-        }
-    }
+    let titles = once(charts.iter().flatten().map(|chart| chart.title.as_str()));
     let one = |title: &str| {
         let of = |own: &Vec<Chart>| own.iter().find(|chart| chart.title == title).cloned();
         let found: Vec<(usize, Chart)> =
@@ -247,7 +236,7 @@ fn together(found: &[(usize, Chart)], keys: &[Key]) -> Option<Chart> {
             let (name, lines) = common_line(found)?;
             let is_one_of_several = found.iter().any(|(_, chart)| chart.keys.len() > 1) && !name.is_empty();
             let of_line = if is_one_of_several { format!(", {name}") } else { String::new() };
-            (Plot::Lines(across.clone(), lines, Vec::new()), of_line)
+            (Plot::lines(across.clone(), lines), of_line)
         }
         Plot::Heat(..) | Plot::Stack(_) | Plot::Layers(_) => return None,
     };
@@ -361,12 +350,7 @@ fn rows(found: &[(usize, Chart)]) -> Vec<Row> {
         }
     }
     // Without groups that begin anew for every row of a later run.
-    let mut groups: Vec<String> = Vec::new();
-    for row in &all {
-        if !groups.contains(&row.group) {
-            groups.push(row.group.clone());
-        }
-    }
+    let groups = once(all.iter().map(|row| row.group.clone()));
     sorting::by_key(&mut all, |row| groups.iter().position(|group| *group == row.group));
     all
 }
@@ -398,11 +382,9 @@ fn over_runs(found: &[(usize, Chart)], runs: usize) -> Option<Chart> {
     let lines = lines.map(|(key, (_, points))| Line { key, shape: Shape::Marked, points }).collect();
     let across = Axis::linear("run, the oldest first", measure::Unit::Count);
     let title = format!("{} in each of {runs} runs", first.title);
-    let chart = Chart::new(first.name, title, first.value.clone(), Plot::Lines(across, lines, Vec::new())).keyed(keys);
-    let note = match left_out as u64 {
-        0 => String::new(),
-        more => format!("{} not drawn.", counted(more, "further line is", "further lines are")),
-    };
+    let chart = Chart::new(first.name, title, first.value.clone(), Plot::lines(across, lines)).keyed(keys);
+    let more = counted(left_out as u64, "further line is", "further lines are");
+    let note = if left_out > 0 { format!("{more} not drawn.") } else { String::new() };
     // Of many runs those of the newest alone: what was said of the others stands in their pages.
     let newest = found.last().filter(|(run, _)| run + 1 == runs).map_or(&[][..], |(_, chart)| &chart.beside);
     let beside = newest.iter().map(|finding| saying("Of the newest run", finding.clone())).collect();
@@ -421,16 +403,15 @@ fn subject(keys: &[Key], at: usize) -> String {
 
 /// A row with what stands over it, and with a subject.
 fn named(row: &Row, subject: &str) -> String {
-    let parts = [row.group.as_str(), row.label.as_str(), subject];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    joined([row.group.as_str(), row.label.as_str(), subject], ", ")
 }
 
 /// What differs between two runs by more than the noise of their samples.
 fn differences(first: &Side<'_>, second: &Side<'_>) -> Section {
     let comparison = compare(first.run, second.run);
-    let differing = differing(&comparison);
+    let differing = ranked(&comparison, |metric| metric.verdict == Verdict::Differs);
     let all = || comparison.cases.iter().flat_map(shown_metrics).map(|metric| metric.verdict);
-    let compared = all().filter(|verdict| matches!(verdict, Verdict::Differs | Verdict::WithinNoise)).count();
+    let known = all().filter(|verdict| matches!(verdict, Verdict::Differs | Verdict::WithinNoise)).count();
     let disturbed = match all().filter(|verdict| *verdict == Verdict::Disturbed).count() as u64 {
         0 => String::new(),
         count => format!(
@@ -439,34 +420,28 @@ fn differences(first: &Side<'_>, second: &Side<'_>) -> Section {
         ),
     };
     let pair = format!("{} against {}", second.name, first.name);
-    if compared == 0 && !disturbed.is_empty() {
+    if known == 0 && !disturbed.is_empty() {
         return Section::Text(format!("{pair}.{disturbed}"));
     }
-    if compared == 0 {
+    if known == 0 {
         return Section::Text(format!("{pair}. They have no value in common with enough samples in both."));
     }
     if differing.is_empty() {
         return Section::Text(format!(
             "{pair}. Of {} that both runs have with enough samples, none differs by more than {} noise.{disturbed}",
-            counted(compared as u64, "value", "values"),
-            if compared == 1 { "its" } else { "their" }
+            counted(known as u64, "value", "values"),
+            if known == 1 { "its" } else { "their" }
         ));
     }
     let shown = &differing[..differing.len().min(DIFFERENCES_MAX)];
     let title = format!(
         "{pair}. {} of {} {} by more than the noise of their samples{}.{disturbed}",
         differing.len(),
-        counted(compared as u64, "value", "values"),
+        counted(known as u64, "value", "values"),
         if differing.len() == 1 { "differs" } else { "differ" },
         if differing.len() > shown.len() { format!("; the {} that differ most", shown.len()) } else { String::new() }
     );
-    let table = Table::over(shown)
-        .column("case", Align::Left, |row| row.case.clone())
-        .optional()
-        .column("value", Align::Left, |row| row.metric.clone())
-        .column(first.sign.clone(), Align::Right, |row| row.before.clone())
-        .column(second.sign.clone(), Align::Right, |row| row.after.clone())
-        .column("ratio", Align::Decimal, |row| Cell::or_absent(row.ratio.clone()))
-        .column("95 %", Align::Left, |row| row.interval.clone());
-    Section::Table(table.titled(title).done())
+    let names = varying_names(&comparison);
+    let table = Table::over(shown).column("case", Align::Left, |(case, _)| case_text(case, &names)).optional();
+    Section::Table(compared(table, ["value", &first.sign, &second.sign]).titled(title).done())
 }

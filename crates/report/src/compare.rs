@@ -6,15 +6,16 @@ use measure::compare::{CaseComparison, Comparison, MetricComparison, Unmatched, 
 use measure::quantity::THIN_SPACE;
 use measure::schema::{self, Spec, disk, ladder, reads};
 use measure::{Finding, Parameters, Run};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::body::{processor, subject as subject_of};
 use crate::differences::{
-    case_text, change_text, decimals, interval, is_bookkeeping, ratio, shown_metrics, varying_names,
+    HEADINGS, case_text, change_text, compared, decimals, is_bookkeeping, of_case, shown_metrics, varying_names,
 };
 use crate::page::number::ratio_to;
 use crate::page::parameters::{phrase, phrase_in_full, shown, with_unit};
+use crate::page::wording::{joined, once};
 use crate::page::{Align, Cell, Key, Page, Section, Table};
 use crate::{beside, compare_calibrations};
 
@@ -26,18 +27,14 @@ const LEGEND: &str = "Medians; for rates, means. Ratios are second over first, w
                       of the core (core_clock in GHz, core_additions a cycle) are in --format json and csv.";
 
 /// Two runs and their comparison. A program gets the comparison alone: it has the runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(transparent)]
 pub struct Compared<'a> {
     /// The comparison.
     pub comparison: &'a Comparison,
     /// The runs, in its order.
+    #[serde(skip_serializing)]
     pub runs: [&'a Run; 2],
-}
-
-impl Serialize for Compared<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.comparison.serialize(serializer)
-    }
 }
 
 /// What is said where a run says of itself that it was disturbed.
@@ -105,16 +102,13 @@ impl<'a> Warnings<'a> {
     /// What a run warned of holds for its figures here too.
     fn sections(&self) -> Vec<Section> {
         let mut number = 0;
-        let mut sections = Vec::new();
-        for (heading, list) in self.lists.iter().filter(|(_, list)| !list.is_empty()) {
-            let mut items = Vec::new();
-            for finding in list {
-                number += 1;
-                items.push(format!("{number}. {}", finding.message));
-            }
-            sections.push(Section::List { heading: Some((*heading).into()), items, indent: 2 });
-        }
-        sections
+        let mut item = |finding: &&Finding| {
+            number += 1;
+            format!("{number}. {}", finding.message)
+        };
+        let list =
+            |(heading, list): &(&str, Vec<&Finding>)| Section::list(*heading, list.iter().map(&mut item).collect());
+        self.lists.iter().filter_map(list).collect()
     }
 }
 
@@ -341,16 +335,8 @@ fn head(comparison: &Comparison, runs: &[&Run; 2]) -> Section {
 }
 
 fn table(cases: &[&CaseComparison], warnings: &Warnings<'_>, names: &[&str]) -> Table {
-    let mut rows: Vec<(&CaseComparison, &MetricComparison)> = Vec::new();
-    for case in cases {
-        rows.extend(shown_metrics(case).map(|metric| (*case, metric)));
-    }
-    Table::over(&rows)
-        .column("metric", Align::Left, |(_, metric)| metric.name.clone())
-        .column("first", Align::Right, |(_, metric)| Cell::quantity(metric.before, metric.unit))
-        .column("second", Align::Right, |(_, metric)| Cell::quantity(metric.after, metric.unit))
-        .column("ratio", Align::Decimal, |(_, metric)| Cell::or_absent(ratio(metric)))
-        .column("95 %", Align::Left, |(_, metric)| interval(metric))
+    let rows: Vec<_> = cases.iter().flat_map(|case| of_case(case)).collect();
+    compared(Table::over(&rows), HEADINGS)
         .column("verdict", Align::Left, |(case, metric)| verdict(case, metric, (warnings, names)))
         .groups(|(case, _)| case_text(case, names))
         .done()
@@ -360,22 +346,16 @@ fn table(cases: &[&CaseComparison], warnings: &Warnings<'_>, names: &[&str]) -> 
 /// run, has no line.
 fn meanings<'a>(experiment: &str, metrics: impl Iterator<Item = &'a MetricComparison>) -> Option<Section> {
     let experiment = schema::experiment(experiment)?;
-    let mut items: Vec<String> = Vec::new();
-    for metric in metrics {
+    let item = |metric: &'a MetricComparison| {
         let is_it = |spec: &Spec| spec.name == metric.name && spec.unit == metric.unit;
         let fixed = experiment.all_metrics().find(|spec| is_it(spec)).map(|spec| spec.meaning);
         let of_family = || {
             let spec = experiment.all_families().find_map(|family| family.named(&metric.name));
             spec.filter(|spec| is_it(spec)).map(|spec| spec.meaning)
         };
-        let Some(meaning) = fixed.or_else(of_family) else { continue };
-        let item = format!("{}: {}", metric.name, meaning.replace('`', ""));
-        if !items.contains(&item) {
-            items.push(item);
-        }
-    }
-    let heading = Some("What the metrics are:".into());
-    (!items.is_empty()).then_some(Section::List { heading, items, indent: 2 })
+        Some(format!("{}: {}", metric.name, fixed.or_else(of_family)?.replace('`', "")))
+    };
+    Section::list("What the metrics are:", once(metrics.filter_map(item)))
 }
 
 /// What may be said, with the numbers of the warnings that concern it.
@@ -395,8 +375,7 @@ fn verdict(case: &CaseComparison, metric: &MetricComparison, (warnings, names): 
 /// The cases and metrics of one side, one a line; with all digits where a line of the other side reads the same.
 fn alone(title: &str, own: &[Unmatched], other: &[Unmatched], names: &[&str]) -> Option<Section> {
     let line = |one: &Unmatched, words: fn(&Parameters, &[&str]) -> String| {
-        let case = Some(words(&one.parameters, names)).filter(|text| !text.is_empty());
-        let text = [case, one.metric.clone()].into_iter().flatten().collect::<Vec<_>>().join(": ");
+        let text = joined([words(&one.parameters, names), one.metric.clone().unwrap_or_default()], ": ");
         if text.is_empty() { "one case".into() } else { text }
     };
     let others: HashSet<String> = other.iter().map(|one| line(one, phrase)).collect();
@@ -406,7 +385,7 @@ fn alone(title: &str, own: &[Unmatched], other: &[Unmatched], names: &[&str]) ->
     };
     let is_shown = |one: &&Unmatched| one.metric.as_deref().is_none_or(|metric| !is_bookkeeping(metric));
     let items: Vec<String> = own.iter().filter(is_shown).map(told_apart).collect();
-    (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
+    Section::list(title, items)
 }
 
 #[cfg(test)]

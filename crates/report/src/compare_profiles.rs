@@ -11,6 +11,7 @@ use measure::wait_class::Class;
 use measure::{Finding, Unit};
 
 use crate::page::number::{ratio, time};
+use crate::page::wording::one_line;
 use crate::page::{Align, Cell, Page, Section, Table};
 
 /// Part of the longer response time under which the difference of a class or an event has no row.
@@ -297,7 +298,7 @@ fn tables(lines: &[Line], what: &str, title: &str) -> Vec<Section> {
             value.map(|value| Cell::number(ratio(value), value, Unit::Ratio))
         })
         .each(has_text.then_some(()), |table, ()| {
-            table.column("text", Align::Left, |line| one_line(line.change.text.as_deref()))
+            table.column("text", Align::Left, |line| one_line(line.change.text.as_deref().unwrap_or_default()))
         })
         .groups(|line| line.group.into())
         .rules(|line| line.is_sum);
@@ -347,10 +348,6 @@ fn spread(spread: Spread) -> &'static str {
     }
 }
 
-fn one_line(text: Option<&str>) -> String {
-    text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// The statements of both that became slower, and those that became faster.
 fn statements(comparison: &ProfileComparison) -> Vec<Section> {
     let lines = |group: &'static str, is_shown: fn(&TimeChange) -> bool| {
@@ -390,7 +387,7 @@ fn alone(title: &str, statements: &[StatementAlone], top: u64) -> Option<Section
         .each(has(|amount| amount.row_us.is_some()), |table, ()| {
             table.column("a row", Align::Decimal, |one| one.amount.row_us.map(cell))
         })
-        .column("text", Align::Left, |one| one_line(one.text.as_deref()))
+        .column("text", Align::Left, |one| one_line(one.text.as_deref().unwrap_or_default()))
         .noted(note);
     table.unless_empty().map(Section::Table)
 }
@@ -444,8 +441,7 @@ fn left_out(comparison: &ProfileComparison) -> Option<Section> {
 /// What a profile warned of holds for its figures here too.
 fn warnings(comparison: &ProfileComparison) -> Vec<Section> {
     let list = |title: &str, warnings: &[Finding]| {
-        let items: Vec<String> = warnings.iter().map(|warning| warning.message.clone()).collect();
-        (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
+        Section::list(title, warnings.iter().map(|warning| warning.message.clone()).collect())
     };
     let (first, second) = &comparison.warnings;
     if first == second {

@@ -10,6 +10,7 @@ use measure::{Case, Metric, Parameters, Run};
 use serde_json::Value;
 
 use crate::page::parameters::parameter_names;
+use crate::page::wording::once;
 use crate::renderer::{Media, Renderer, Shown};
 use crate::runs::subject;
 use crate::style::Style;
@@ -94,13 +95,7 @@ fn best_depth_apart(comparison: &Comparison) -> Option<&CaseComparison> {
 /// The names of what differs between two runs, or between a case of one and that of the other, once each.
 fn changed_names<'a>(comparison: &'a Comparison, cases: &[&'a CaseComparison]) -> Vec<&'a str> {
     let outcomes = cases.iter().flat_map(|case| &case.outcomes);
-    let mut names: Vec<&str> = Vec::new();
-    for change in comparison.changes.iter().chain(outcomes) {
-        if !names.contains(&change.parameter.as_str()) {
-            names.push(&change.parameter);
-        }
-    }
-    names
+    once(comparison.changes.iter().chain(outcomes).map(|change| change.parameter.as_str()))
 }
 
 /// How a parameter of a case differs between the runs, where it does.
@@ -159,17 +154,22 @@ fn profiles(comparison: &ProfileComparison) -> Vec<Vec<String>> {
 fn profile_row(kind: &str, change: &TimeChange) -> Vec<String> {
     let spread = serde_json::to_value(change.spread).map_or(String::new(), |spread| plain(&spread));
     let class = change.class.clone().unwrap_or_default();
-    let first = [kind.into(), class, change.name.clone(), change.difference_us.to_string(), spread];
+    let first = [kind.into(), class, change.name.clone(), digits(change.difference_us), spread];
     first.into_iter().chain(amount(&change.before)).chain(amount(&change.after)).collect()
 }
 
 fn number(value: Option<f64>) -> String {
-    value.map_or(String::new(), |value| value.to_string())
+    value.map_or(String::new(), digits)
+}
+
+/// A number with all its digits. What is added leaves a zero without a sign.
+fn digits(value: f64) -> String {
+    (value + 0.0).to_string()
 }
 
 fn amount(amount: &Amount) -> [String; 4] {
     let count = amount.count.map_or(String::new(), |count| count.to_string());
-    [amount.total_us.to_string(), count, number(amount.execution_us), number(amount.row_us)]
+    [digits(amount.total_us), count, number(amount.execution_us), number(amount.row_us)]
 }
 
 /// The list of runs, one row a run.
@@ -196,9 +196,8 @@ fn metric_row(run: &Run, case: &Case, metric: &Metric, names: &[&str]) -> Vec<St
     let optional = [statistics.stddev, statistics.p90, statistics.p99, statistics.p999];
     let first = [run.id.clone(), run.experiment.clone()].into_iter().chain(parameters(&case.parameters, names));
     let named = [metric.name.clone(), metric.unit.symbol().into(), metric.source.clone(), statistics.n.to_string()];
-    let known = [statistics.min, statistics.median, statistics.mean].map(|value| value.to_string());
-    let optional = optional.map(|value| value.map_or(String::new(), |value| value.to_string()));
-    first.chain(named).chain(known).chain(optional).chain([statistics.max.to_string()]).collect()
+    let known = [statistics.min, statistics.median, statistics.mean].map(digits);
+    first.chain(named).chain(known).chain(optional.map(number)).chain([digits(statistics.max)]).collect()
 }
 
 fn compared(metric: &MetricComparison) -> [String; 8] {
@@ -206,8 +205,8 @@ fn compared(metric: &MetricComparison) -> [String; 8] {
     [
         metric.name.clone(),
         metric.unit.symbol().into(),
-        metric.before.to_string(),
-        metric.after.to_string(),
+        digits(metric.before),
+        digits(metric.after),
         number(metric.ratio),
         number(metric.interval.map(|interval| interval.0)),
         number(metric.interval.map(|interval| interval.1)),

@@ -7,9 +7,11 @@ use measure::schema::{Spec, conditions, lio, reads};
 use measure::{Parameters, Unit, sorting};
 use serde_json::Value;
 
-use crate::page::Cell;
 use crate::page::number::{RATIO_DECIMALS, range, ratio_to};
 use crate::page::parameters::{in_full, phrase, shown, varying_among, with_unit};
+use crate::page::table::Builder;
+use crate::page::wording::joined;
+use crate::page::{Align, Cell};
 
 /// Metrics that say what a run did and not what a read costs: in JSON and CSV, not on the page.
 static BOOKKEEPING: [Spec; 12] = [
@@ -35,42 +37,32 @@ pub(crate) fn is_bookkeeping(metric: &str) -> bool {
 /// Most digits after the point of a ratio that is said to differ from 1.
 const DECIMALS_MAX: usize = 6;
 
-/// A difference beyond the noise, as cells.
-pub(crate) struct Difference {
-    pub(crate) case: String,
-    pub(crate) metric: String,
-    pub(crate) before: Cell,
-    pub(crate) after: Cell,
-    pub(crate) ratio: Option<Cell>,
-    pub(crate) interval: Option<Cell>,
+/// A metric in both runs, with its case.
+pub(crate) type Difference<'a> = (&'a CaseComparison, &'a MetricComparison);
+
+/// What stands over the columns of two runs that are not named.
+pub(crate) const HEADINGS: [&str; 3] = ["metric", "first", "second"];
+
+/// The columns of values of both runs: under headings the metric and its two values, then their ratio.
+pub(crate) fn compared<'a, 'b>(
+    table: Builder<'a, Difference<'b>>,
+    [metric, first, second]: [&str; 3],
+) -> Builder<'a, Difference<'b>> {
+    table
+        .column(metric, Align::Left, |(_, metric)| metric.name.clone())
+        .column(first, Align::Right, |(_, metric)| Cell::quantity(metric.before, metric.unit))
+        .column(second, Align::Right, |(_, metric)| Cell::quantity(metric.after, metric.unit))
+        .column("ratio", Align::Decimal, |(_, metric)| Cell::or_absent(ratio(metric)))
+        .column("95 %", Align::Left, |(_, metric)| interval(metric))
 }
 
 /// The values that a page shows and that `is_meant` names, each with its case, those that differ most first.
-pub(crate) fn ranked(
-    comparison: &Comparison,
-    is_meant: impl Fn(&MetricComparison) -> bool,
-) -> Vec<(&CaseComparison, &MetricComparison)> {
-    let of = |case| shown_metrics(case).map(move |metric| (case, metric));
-    let all = comparison.cases.iter().flat_map(of);
-    let mut rows: Vec<(&CaseComparison, &MetricComparison)> = all.filter(|(_, metric)| is_meant(metric)).collect();
+pub(crate) fn ranked(comparison: &Comparison, is_meant: impl Fn(&MetricComparison) -> bool) -> Vec<Difference<'_>> {
+    let all = comparison.cases.iter().flat_map(of_case);
+    let mut rows: Vec<Difference<'_>> = all.filter(|(_, metric)| is_meant(metric)).collect();
     let size = |metric: &MetricComparison| metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     sorting::by(&mut rows, |(_, one), (_, other)| size(other).total_cmp(&size(one)));
     rows
-}
-
-/// The values that differ by more than their noise, as the cells of a table.
-pub(crate) fn differing(comparison: &Comparison) -> Vec<Difference> {
-    let names = varying_names(comparison);
-    let difference = |(case, metric): (&CaseComparison, &MetricComparison)| Difference {
-        case: case_text(case, &names),
-        metric: metric.name.clone(),
-        before: Cell::quantity(metric.before, metric.unit),
-        after: Cell::quantity(metric.after, metric.unit),
-        ratio: ratio(metric),
-        interval: interval(metric),
-    };
-    let is_beyond = |metric: &MetricComparison| metric.verdict == Verdict::Differs;
-    ranked(comparison, is_beyond).into_iter().map(difference).collect()
 }
 
 /// The metrics of a case that a page shows: of two values that are both zero there is nothing to say.
@@ -80,13 +72,18 @@ pub(crate) fn shown_metrics(case: &CaseComparison) -> impl Iterator<Item = &Metr
     metrics.filter(move |metric| !says_nothing(metric))
 }
 
+/// The same, each with the case.
+pub(crate) fn of_case(case: &CaseComparison) -> impl Iterator<Item = Difference<'_>> {
+    shown_metrics(case).map(move |metric| (case, metric))
+}
+
 /// The ratio of two values.
-pub(crate) fn ratio(metric: &MetricComparison) -> Option<Cell> {
+fn ratio(metric: &MetricComparison) -> Option<Cell> {
     metric.ratio.map(|value| Cell::number(ratio_to(value, decimals(metric)), value, Unit::Ratio))
 }
 
 /// The interval of a ratio.
-pub(crate) fn interval(metric: &MetricComparison) -> Option<Cell> {
+fn interval(metric: &MetricComparison) -> Option<Cell> {
     let (low, high) = metric.interval?;
     let [from, to] = [low, high].map(|end| ratio_to(end, decimals(metric)));
     Some(Cell { spread: Some((low, high)), ..range(&from, &to).into() })
@@ -108,8 +105,7 @@ pub(crate) fn case_text(case: &CaseComparison, names: &[&str]) -> String {
     let is_outcome = |name: &str| case.outcomes.iter().any(|change| change.parameter == name);
     let names: Vec<&str> = names.iter().copied().filter(|name| !is_outcome(name)).collect();
     let outcomes = case.outcomes.iter().filter(|change| !reads_the_same(change)).map(change_text);
-    let texts = [phrase(&case.parameters, &names)].into_iter().chain(outcomes);
-    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
+    joined([phrase(&case.parameters, &names)].into_iter().chain(outcomes), ", ")
 }
 
 /// The parameters that tell the cases of both runs apart.

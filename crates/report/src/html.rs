@@ -150,14 +150,10 @@ fn summary(main: &mut Markup, entries: &[Entry], runs: usize) {
             several => section::figures(part, &front(several.iter().map(|entry| (entry, figures(entry))))),
         }
         let mut sentences: Vec<(&Entry, &Finding)> = Vec::new();
-        let answers = |entry: &'_ Entry| -> Vec<usize> {
-            let all = entry.run.findings.iter().enumerate();
-            all.filter(|(_, finding)| finding.id.starts_with("answer-")).map(|(index, _)| index).collect()
-        };
         let each = if entries.len() == 1 { SENTENCES_MAX } else { 1 };
         for one in entries {
-            let found = answers(one).into_iter().take(each);
-            sentences.extend(found.map(|index| (one, &one.run.findings[index])));
+            let answers = one.run.findings.iter().filter(|finding| finding.id.starts_with("answer-"));
+            sentences.extend(answers.take(each).map(|finding| (one, finding)));
         }
         part.around("ul", &[], |list| {
             for (one, finding) in sentences.iter().take(SENTENCES_MAX.max(entries.len())) {
@@ -169,10 +165,10 @@ fn summary(main: &mut Markup, entries: &[Entry], runs: usize) {
                     item.sentence(&finding.message);
                 });
             }
-            let warned = entries.iter().filter(|entry| warnings(entry.run) > 0);
+            let warned = entries.iter().filter(|entry| warnings(&entry.page) > 0);
             for one in warned {
                 list.around("li", &[], |item| {
-                    let count = measure::quantity::counted(warnings(one.run), "warning", "warnings");
+                    let count = counted(warnings(&one.page), "warning", "warnings");
                     item.element("a", &[("href", &format!("#{}", one.id))], &one.run.experiment);
                     item.text(&format!(" has {count}, to be read before its numbers."));
                 });
@@ -204,8 +200,13 @@ fn front<'a>(runs: impl Iterator<Item = (&'a Entry<'a>, Vec<Figure>)>) -> Vec<Fi
     front
 }
 
-fn warnings(run: &Run) -> u64 {
-    run.findings.iter().filter(|finding| finding.severity == Severity::Warning).count() as u64
+/// The warnings that a page shows.
+fn warnings(page: &Page) -> u64 {
+    let found = page.sections.iter().filter_map(|section| match section {
+        Section::Findings(found) => Some(&found.others),
+        _ => None,
+    });
+    found.flatten().filter(|finding| finding.severity == Severity::Warning).count() as u64
 }
 
 /// All runs in a table, with links to those that are shown by themselves.
@@ -214,7 +215,7 @@ fn contents(main: &mut Markup, runs: &[Run], entries: &[Entry]) {
     main.around("nav", &[("aria-label", &"Runs")], |nav| {
         nav.around("details", &[("open", &"open")], |details| {
             details.element("summary", &[], &format!("The {} runs of this page", runs.len()));
-            table::of_runs(details, &beside::list(runs));
+            table::table(details, &beside::list(runs), "runs", table::BY_RUNS);
             details.around("p", &[], |links| {
                 links.text("In full: ");
                 for (index, one) in entries.iter().enumerate() {
@@ -250,11 +251,13 @@ fn whole(main: &mut Markup, entry: &Entry, is_only: bool) {
         part.line();
         Part::new(&entry.id).sections(part, &rest);
         let numbers = body::numbers(run);
-        part.around("details", &[], |details| {
-            let rows = measure::quantity::counted(numbers.rows() as u64, "number", "numbers");
-            details.element("summary", &[], &format!("All {rows} of this run, with unit, range, count and source"));
-            table::table(details, &numbers, &format!("all numbers of {}", entry.id));
-        });
+        if numbers.rows() > 0 {
+            part.around("details", &[], |details| {
+                let rows = counted(numbers.rows() as u64, "number", "numbers");
+                details.element("summary", &[], &format!("All {rows} of this run, with unit, range, count and source"));
+                table::table(details, &numbers, &format!("all numbers of {}", entry.id), table::IN_CSV);
+            });
+        }
     });
     main.line();
 }

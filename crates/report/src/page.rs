@@ -7,6 +7,7 @@ pub(crate) mod number;
 pub(crate) mod parameters;
 pub(crate) mod section;
 pub(crate) mod table;
+pub(crate) mod wording;
 
 pub use cell::Cell;
 pub use chart::{Axis, Chart, Datum, HeatColumn, Key, Layers, Line, Place, Plot, Row, Shape};

@@ -7,6 +7,8 @@ use measure::sorting;
 use measure::{Case, Run};
 use serde_json::Value;
 
+use crate::page::wording::one_line;
+
 /// The parameter that holds a statement's text, and the one that names the statement.
 const TEXT: &str = profile::parameters::TEXT.name;
 const ID: &str = profile::parameters::ID.name;
@@ -36,8 +38,8 @@ pub fn without_texts(run: &mut Run) {
     let mut quoted: Vec<(String, String)> = Vec::new();
     for case in &mut run.cases {
         let Some(Value::String(text)) = case.parameters.shift_remove(TEXT) else { continue };
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        quoted.extend(case.parameter(ID).map(|id| (id, words.chars().take(RECOGNISED).collect::<String>())));
+        let begin: String = one_line(&text).chars().take(RECOGNISED).collect();
+        quoted.extend(case.parameter(ID).map(|id| (id, begin)));
     }
     quoted.extend(without_details(&run.cases, &quoted).into_iter().map(|id| (id, String::new())));
     quoted.extend(without_rows(run).into_iter().map(|id| (id, String::new())));

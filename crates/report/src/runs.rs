@@ -4,6 +4,7 @@ use measure::Severity;
 use measure::store::{Listing, Summary, Unreadable};
 use serde_json::Value;
 
+use crate::beside::minute;
 use crate::body::{database, path, without_storage};
 use crate::page::{Align, Cell, Page, Section, Table};
 
@@ -54,11 +55,6 @@ fn state(run: &Summary) -> String {
         (_, 1) => "1 warning".into(),
         (_, count) => format!("{count} warnings"),
     }
-}
-
-/// `2026-01-31T12:34:56.789Z` as `2026-01-31 12:34`.
-fn minute(started: &str) -> String {
-    started.chars().take(16).collect::<String>().replace('T', " ")
 }
 
 /// What was measured, in a few words.

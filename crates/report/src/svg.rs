@@ -62,7 +62,7 @@ pub(crate) fn picture(chart: &Chart, width: f64, id: &str, class: &'static str) 
 
 /// The charts of a run as files: names without an ending, and their text.
 pub fn files(run: &Run) -> Vec<(&'static str, String)> {
-    let about = format!("readpath {}, {} UTC, run {}", run.experiment, minute(run), run.id);
+    let about = format!("readpath {}, {} UTC, run {}", run.experiment, minute(&run.started), run.id);
     let charts = body::page(run).sections.into_iter().filter_map(|section| match section {
         Section::Chart(chart) => Some((chart.name, file(&chart, &about))),
         _ => None,
@@ -72,18 +72,12 @@ pub fn files(run: &Run) -> Vec<(&'static str, String)> {
 
 /// A chart as a file.
 fn file(chart: &Chart, about: &str) -> String {
-    let heading = words::wrapped(&chart.title, FILE_WIDTH - 2.0 * frame::EDGE, 15.0);
-    let of = words::wrapped(&chart.of, FILE_WIDTH - 2.0 * frame::EDGE, 11.0);
+    let wrapped = |text: &str, size: f64| words::wrapped(text, FILE_WIDTH - 2.0 * frame::EDGE, size);
+    let (heading, of) = (wrapped(&chart.title, 15.0), wrapped(&chart.of, 11.0));
     let under = 20.0 * heading.len() as f64;
     let top = 14.0 + under + 15.0 * of.len() as f64;
     let drawing = draw(chart, FILE_WIDTH, top);
-    let foot: Vec<String> = chart
-        .note
-        .iter()
-        .map(String::as_str)
-        .chain([about])
-        .flat_map(|text| words::wrapped(text, FILE_WIDTH - 2.0 * frame::EDGE, 11.0))
-        .collect();
+    let foot = [chart.note.as_deref().unwrap_or_default(), about].map(|text| wrapped(text, 11.0)).concat();
     let height = drawing.height + 8.0 + 15.0 * foot.len() as f64;
     let mut markup = Markup::default();
     let attributes: [(&str, &dyn std::fmt::Display); 7] = [
@@ -100,23 +94,21 @@ fn file(chart: &Chart, about: &str) -> String {
         svg.element("desc", &[("id", &"about")], &words::description(chart));
         svg.around("style", &[], |style| style.verbatim(STYLE));
         svg.leaf("rect", &[("class", &"ground"), ("width", &"100%"), ("height", &"100%")]);
-        for (index, line) in heading.iter().enumerate() {
-            let y = Px(20.0 + 20.0 * index as f64);
-            svg.element("text", &[("class", &"heading"), ("x", &Px(frame::EDGE)), ("y", &y)], line);
-        }
-        for (index, line) in of.iter().enumerate() {
-            let y = Px(under + 16.0 + 15.0 * index as f64);
-            svg.element("text", &[("class", &"foot"), ("x", &Px(frame::EDGE)), ("y", &y)], line);
-        }
+        write(svg, &heading, "heading", (20.0, 20.0));
+        write(svg, &of, "foot", (under + 16.0, 15.0));
         svg.line();
         svg.add(&drawing.markup);
-        for (index, line) in foot.iter().enumerate() {
-            let y = Px(drawing.height + 12.0 + 15.0 * index as f64);
-            svg.element("text", &[("class", &"foot"), ("x", &Px(frame::EDGE)), ("y", &y)], line);
-        }
+        write(svg, &foot, "foot", (drawing.height + 12.0, 15.0));
     });
     markup.line();
     markup.finish()
+}
+
+/// Writes lines one under the other.
+fn write(svg: &mut Markup, lines: &[String], class: &str, (first, apart): (f64, f64)) {
+    for (index, line) in lines.iter().enumerate() {
+        frame::label(svg, line, (frame::EDGE, first + apart * index as f64), class);
+    }
 }
 
 /// Draws below `top`.

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use measure::{Finding, Severity};
 
+use crate::page::wording::joined;
 use crate::page::{Findings, Page, Section, Table};
 use crate::renderer::{Media, Renderer};
 use crate::style::Style;
@@ -37,16 +38,15 @@ const WIDTH_USUAL: usize = 80;
 
 /// The page, with an empty line between sections and a newline at its end.
 pub(crate) fn render(page: &Page, style: &Style) -> String {
-    let sections = page.sections.iter().map(|section| render_section(section, style));
-    let written: Vec<String> =
-        sections.map(|section| section.trim_end().to_string()).filter(|text| !text.is_empty()).collect();
-    style.finish(&(written.join("\n\n") + "\n"))
+    let sections = page.sections.iter().map(|section| render_section(section, style).trim_end().to_string());
+    style.finish(&(joined(sections, "\n\n") + "\n"))
 }
 
 fn render_section(section: &Section, style: &Style) -> String {
     match section {
         Section::Head { title, facts, settings } => head(title, facts, settings, style),
         Section::Figures(_) | Section::Chart(_) | Section::Undrawn { .. } => String::new(),
+        Section::Table(table) if table.rows() == 0 => String::new(),
         Section::Table(table) => titled(table, style),
         Section::Text(text) => style.wrap(text, HANGING),
         Section::Note(text) => style.dim(&style.wrap(text, 0)),
@@ -109,8 +109,7 @@ fn findings(findings: &Findings, style: &Style) -> String {
     let others: Vec<String> =
         late.into_iter().chain(&findings.others).map(|finding| labelled(finding, style)).collect();
     let heading = findings.heading.iter().filter(|_| !others.is_empty());
-    let parts = [answers.join("\n"), heading.chain(&others).cloned().collect::<Vec<_>>().join("\n")];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    joined([answers.join("\n"), heading.chain(&others).cloned().collect::<Vec<_>>().join("\n")], "\n\n")
 }
 
 /// A finding behind the word of its severity.

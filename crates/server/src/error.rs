@@ -22,6 +22,10 @@ const UNMET: [(&str, &str); 3] = [
     ("server did not use channel binding", "channel_binding asks for it"),
 ];
 
+/// What the driver says where a server ends the connection without a word: at the wish to encrypt, at the first
+/// message, and while encryption is agreed upon.
+const ENDED: [&str; 3] = ["early eof", "connection closed", "tls handshake eof"];
+
 /// How a server says that it refuses a session because that is not encrypted: from 14 on, and before.
 const UNENCRYPTED: [&str; 2] = ["no encryption", "SSL off"];
 
@@ -119,11 +123,22 @@ pub enum ServerError {
     /// A statement took too long.
     #[error(
         "`{statement}` took longer than {} s, the limit of --statement-timeout, and was ended: give more time with \
-         that option, unless the limit is the role's own, or ask for a smaller --payload, fewer --rows or fewer \
-         --blocks",
+         that option, or ask for a smaller --payload, fewer --rows or fewer --blocks",
         limit.as_secs_f64()
     )]
     TooLong {
+        /// The statement, shortened.
+        statement: String,
+        /// The time limit.
+        limit: Duration,
+    },
+    /// A statement took longer than the role's own limit for one.
+    #[error(
+        "`{statement}` took longer than {} s, the role's own limit, and was ended: a larger statement_timeout (or \
+         transaction_timeout) of the role, of the database or in options= of the address gives it more time",
+        limit.as_secs_f64()
+    )]
+    OwnLimit {
         /// The statement, shortened.
         statement: String,
         /// The time limit.
@@ -135,11 +150,13 @@ pub enum ServerError {
         /// The statement, shortened.
         statement: String,
     },
-    /// Another session ended a statement.
-    #[error("`{statement}` was cancelled on the server by another session")]
+    /// Another session ended a statement, or a limit that was not asked for yet.
+    #[error("`{statement}` was cancelled on the server by another session or by a statement_timeout ({reason})")]
     Cancelled {
         /// The statement, shortened.
         statement: String,
+        /// The server's message.
+        reason: String,
     },
     /// The server refuses the statement.
     #[error("the server refuses `{statement}`: {reason}")]
@@ -262,8 +279,8 @@ impl ServerError {
 
     /// Whether the server refused or ended a statement alone: the session goes on.
     pub fn is_of_statement(&self) -> bool {
-        use ServerError::{Cancelled, Locked, Statement, TooLong};
-        matches!(self, Statement { .. } | TooLong { .. } | Locked { .. } | Cancelled { .. })
+        use ServerError::{Cancelled, Locked, OwnLimit, Statement, TooLong};
+        matches!(self, Statement { .. } | TooLong { .. } | OwnLimit { .. } | Locked { .. } | Cancelled { .. })
     }
 
     /// Whether the server refuses because it cannot convert a text to UTF-8, as its own encoding does not have it.
@@ -277,8 +294,7 @@ impl ServerError {
     pub fn without_options(&self) -> String {
         match self {
             ServerError::TooLong { statement, limit } => format!(
-                "`{statement}` took longer than {} s and was ended: repeat when the server is less busy, unless the \
-                 limit is the role's own (statement_timeout)",
+                "`{statement}` took longer than {} s and was ended: repeat when the server is less busy",
                 limit.as_secs_f64()
             ),
             other => other.to_string(),
@@ -308,6 +324,8 @@ impl ServerError {
             if let Some((_, asked)) = UNMET.iter().find(|(unmet, _)| *unmet == reason) {
                 return ServerError::Refused { server, reason, advice: format!("; {asked}") };
             }
+            let is_ended = ENDED.contains(&reason.as_str());
+            let reason = if is_ended { "it closed the connection before it answered".into() } else { reason };
             return match reason.as_str() {
                 "password missing" => ServerError::Refused {
                     server,
@@ -357,7 +375,7 @@ impl ServerError {
             _ if matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic)) => {
                 ServerError::Gone { statement, reason }
             }
-            SqlState::QUERY_CANCELED => ServerError::Cancelled { statement },
+            SqlState::QUERY_CANCELED => ServerError::Cancelled { statement, reason },
             SqlState::LOCK_NOT_AVAILABLE => ServerError::Locked { statement },
             SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::CANNOT_CONNECT_NOW => {
                 ServerError::Gone { statement, reason }
@@ -406,7 +424,7 @@ mod tests {
         let said = error.to_string();
         let begin = "`SELECT 1` took longer than 1.5 s, the limit of --statement-timeout, and was ended: ";
         assert!(said.starts_with(begin), "{said}");
-        assert!(said.contains("give more time with that option, unless the limit is the role's own"), "{said}");
+        assert!(said.contains("give more time with that option, or ask for"), "{said}");
         for option in ["--payload", "--rows", "--blocks"] {
             assert!(said.contains(option), "no {option}, by which a command takes less: {said}");
         }
@@ -422,5 +440,13 @@ mod tests {
         );
         let locked = ServerError::Locked { statement: "SELECT 1".into() };
         assert_eq!(locked.without_options(), locked.to_string());
+    }
+
+    #[test]
+    fn a_statement_that_the_roles_own_limit_ended_is_answered_with_that_limit_and_with_no_option() {
+        let error = ServerError::OwnLimit { statement: "SELECT 1".into(), limit: Duration::from_millis(1) };
+        let said = error.without_options();
+        assert!(said.starts_with("`SELECT 1` took longer than 0.001 s, the role's own limit, and was ended"), "{said}");
+        assert!(said.contains("statement_timeout") && !said.contains("--"), "{said}");
     }
 }

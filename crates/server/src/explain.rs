@@ -96,6 +96,13 @@ impl Plan {
         Plan { top, execution_ms: Some(0.0), ..Plan::default() }
     }
 
+    /// The first step of a kind; an error where the plan of this statement goes another way.
+    pub fn step(&self, statement: &str, kind: &str) -> Result<&Node, ServerError> {
+        let found = || self.top.kinds().join(", ");
+        let another = || ServerError::answer(statement, &found(), "a plan that goes the way measured");
+        self.top.find(kind).ok_or_else(another)
+    }
+
     /// The blocks of the whole plan; an error without BUFFERS.
     pub fn buffers(&self) -> Result<Buffers, ServerError> {
         self.top.buffers.ok_or_else(|| ServerError::Plan("it has no `Shared Hit Blocks`".into()))

@@ -42,7 +42,7 @@ pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'),
 pub(crate) const NO_ENCODING: &str = "SQL_ASCII";
 
 /// What a server reports about itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerFacts {
     /// `150018`: the major version times 10 000, and the minor one.
     pub version_number: u32,
@@ -98,24 +98,13 @@ impl ServerFacts {
             version: major.to_string(),
             database: "database".into(),
             user: "user".into(),
-            process: 0,
             block_bytes: 8192,
             buffer_bytes: ASSUMED_BUFFERS,
-            is_standby: false,
             may_create: true,
-            is_read_only: false,
             log_statement: "none".into(),
-            logs_durations: false,
-            temporary_bytes_max: None,
             counts_blocks: true,
-            has_no_encoding: false,
-            event_triggers: None,
             reads_all_stats: true,
-            is_superuser: false,
-            data_directory: None,
-            tables_directory: None,
-            encryption: None,
-            extensions: Vec::new(),
+            ..ServerFacts::default()
         }
     }
 

@@ -34,7 +34,7 @@ impl Live {
         let mut wire = connect(&each)?;
         let end = wire.opening_end();
         let left = || Deadline { limit: end.saturating_duration_since(Instant::now()), ..each };
-        // Before anything is set: behind a pooler it would stay set for others.
+        // Before anything is set for longer than a transaction: behind a pooler it would stay set for others.
         pooler::refuse(&mut wire, address, left)?;
         Ok(Live { wire, address: address.clone(), stop: Arc::clone(&stop), on_stop })
     }

@@ -302,7 +302,7 @@ fn host_and_port(chunk: &str) -> (&str, &str) {
 }
 
 /// A path as it stands behind an address: its slashes as they are.
-pub(crate) fn encoded_path(path: &Path) -> String {
+pub fn encoded_path(path: &Path) -> String {
     let parts = path.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
     parts.map(encoded).collect::<Vec<_>>().join("/")
 }

@@ -12,9 +12,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::cluster::{COPY, ClusterCopy};
 use crate::encryption::Encryption;
 use crate::error::ServerError;
-use crate::parameters::{Defaults, Parameters, SOCKET_FOLDER, account_of, decoded, encoded, encoded_path};
+use crate::parameters::{Defaults, Parameters, SOCKET_FOLDER, account_of, decoded, encoded};
 
-pub use crate::parameters::SCHEMES;
+pub use crate::parameters::{SCHEMES, encoded_path};
 
 /// How long a connection to one host may take to come about, where the address does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -14,16 +14,17 @@ use crate::wire::{Deadline, Wire};
 /// How long the second connection may take. A pool of one session keeps it waiting: then sessions do not change hands.
 const SECOND_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The process that serves the connection.
-const PROCESS: &str = "SELECT pg_catalog.pg_backend_pid()";
-const BEGIN_AND_PROCESS: &str = "BEGIN; SELECT pg_catalog.pg_backend_pid()";
+/// The process that serves the connection. A limit of the role's own, of which nothing is known yet, may be too short
+/// for the first statement of a session: it does not hold for this one.
+const PROCESS: &str = "SET LOCAL statement_timeout = 0; SELECT pg_catalog.pg_backend_pid()";
+const BEGIN_AND_PROCESS: &str = "BEGIN; SET LOCAL statement_timeout = 0; SELECT pg_catalog.pg_backend_pid()";
 
 /// What [`refuse`] sends: on the first connection, on a second one, and on the first again, while the second is open
 /// and after its end.
 pub(crate) const STATEMENTS: [&str; 4] = [PROCESS, BEGIN_AND_PROCESS, PROCESS, PROCESS];
 
-/// An error where a pooler switches sessions between `first` and the server. Nothing is set for this. `left` is how
-/// long an answer may take by now.
+/// An error where a pooler switches sessions between `first` and the server. Nothing that is set for this outlasts its
+/// transaction. `left` is how long an answer may take by now.
 pub(crate) fn refuse<'a>(
     first: &mut Wire,
     address: &Address,
@@ -42,7 +43,7 @@ pub(crate) fn refuse<'a>(
     drop(second);
     let after = first.query(PROCESS, &left())?;
     match other {
-        Err(error) if error.is_stop() => Err(error),
+        Err(error) if error.is_stop() || matches!(error, ServerError::Cancelled { .. }) => Err(error),
         Err(ServerError::Silent { .. }) => Ok(()),
         Ok(other) if other != before && during == before && after == before => Ok(()),
         _ => Err(ServerError::Pooler { server: address.shown() }),

@@ -25,6 +25,7 @@ mod versions;
 pub use archive::Archive;
 pub use error::PrivateServerError;
 pub use installation::{Installation, Source, Version};
+pub use page_cache::{drop_from_page_cache, files_of_relation};
 pub use room::sweep;
 pub use running::PrivateServer;
 pub use settings::ServerSettings;

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use measure::quantity::parse_time;
+
 use crate::error::ServerError;
 use crate::explain::{self, Plan};
 use crate::facts::{self, ServerFacts};
@@ -22,10 +24,14 @@ use crate::wire::{OnStop, Row};
 /// How long an answer may take beyond the server's own limit for the statement: then the server is not working.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// Milliseconds that the role and the database allow for a lock, for a statement, for a transaction and for a session
-/// that waits; 0 is no limit. Older versions lack some of them. And the seconds of the limit below.
-const OWN_LIMITS: &str = "SELECT name, setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout', \
-    'transaction_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout', 'tcp_keepalives_idle')";
+/// What holds for a statement and for a lock before anything is set: the role, the database, the address, a pooler or a
+/// trigger of the login may have set it. No table is read for it: the shortest limit lets it through.
+const FOUND_LIMITS: &str = "SHOW statement_timeout; SHOW lock_timeout";
+
+/// Milliseconds that are allowed for a transaction and for a session that waits; 0 is no limit. Older versions lack
+/// some of them. And the seconds of the limit below.
+const OTHER_LIMITS: &str = "SELECT name, setting FROM pg_settings WHERE name IN ('transaction_timeout', \
+    'idle_session_timeout', 'idle_in_transaction_session_timeout', 'tcp_keepalives_idle')";
 
 /// After how many seconds of silence the server asks whether its client is still there, and then every 10 s for a
 /// minute: usual are two hours, in which the session of a machine that lost its network would keep its locks. Over a
@@ -157,15 +163,20 @@ impl Session {
     fn begin(mut self, on_stop: OnStop) -> Result<Session, ServerError> {
         self.opening = Some(self.link.opening_end());
         self.set_on_stop(on_stop);
+        // First: a limit of the role's own may be too short for what is asked of the server next.
+        let found = self.ask_found_limits()?;
+        self.set_limits(self.limits)?;
         // Our own names are qualified, and no function of a user hides one of the server's.
         self.set("search_path", "pg_catalog")?;
-        self.own_limits = self.ask_own_limits()?;
-        self.set_limits(self.limits)?;
+        self.own_limits = self.ask_own_limits(found)?;
         self.facts = self.ask_facts()?;
         if self.facts.has_no_encoding {
             // The server converts nothing there, but refuses an answer with a text that is no UTF-8, such as that of
             // another session's statement. This way it sends each text as it is.
             self.take_texts_as_they_are()?;
+        }
+        if self.limits.within(&self.own_limits) != self.limits {
+            self.set_limits(self.limits)?;
         }
         self.opening = None;
         if on_stop == OnStop::Leave {
@@ -178,8 +189,19 @@ impl Session {
         self.set("client_encoding", facts::NO_ENCODING)
     }
 
-    fn ask_own_limits(&mut self) -> Result<Limits, ServerError> {
-        let rows = self.rows(OWN_LIMITS)?;
+    fn ask_found_limits(&mut self) -> Result<Limits, ServerError> {
+        let mut values = self.rows(FOUND_LIMITS)?.into_iter().flatten();
+        let mut next = || {
+            // That of no limit is `0`, without a unit.
+            let shown = values.next().flatten().and_then(|shown| parse_time(&shown).ok());
+            shown.map_or(Duration::ZERO, |time| Duration::from_nanos(time.0))
+        };
+        Ok(Limits { statement: next(), lock: next() })
+    }
+
+    /// The limits that were found, with those of a session and of a transaction.
+    fn ask_own_limits(&mut self, found: Limits) -> Result<Limits, ServerError> {
+        let rows = self.rows(OTHER_LIMITS)?;
         let text = |row: &Row, at: usize| row.get(at).cloned().flatten().unwrap_or_default();
         let limit = |name: &str| {
             let row = rows.iter().find(|row| text(row, 0) == name);
@@ -195,17 +217,17 @@ impl Session {
             self.run(ASKS_WHETHER_THERE).or_else(|error| if error.is_of_statement() { Ok(()) } else { Err(error) })?;
         }
         // That of a transaction limits each statement instead.
-        let statements = [limit("statement_timeout"), limit("transaction_timeout")];
+        let statements = [found.statement, limit("transaction_timeout")];
         let shortest = statements.into_iter().filter(|limit| !limit.is_zero()).min();
-        Ok(Limits { lock: limit("lock_timeout"), statement: shortest.unwrap_or_default() })
+        Ok(Limits { statement: shortest.unwrap_or_default(), ..found })
     }
 
     /// Sets these limits, or the role's own where those are smaller.
     fn set_limits(&mut self, limits: Limits) -> Result<(), ServerError> {
         self.limits = limits.within(&self.own_limits);
         let Limits { statement, lock } = self.limits;
-        self.set("statement_timeout", &statement.as_millis().max(1).to_string())?;
-        self.set("lock_timeout", &lock.as_millis().max(1).to_string())
+        self.set("lock_timeout", &lock.as_millis().max(1).to_string())?;
+        self.set("statement_timeout", &statement.as_millis().max(1).to_string())
     }
 
     fn set_on_stop(&mut self, on_stop: OnStop) {
@@ -311,8 +333,9 @@ impl Session {
 
     /// Rolls the transaction back. Where the time for a statement ends the rollback itself, once more.
     pub fn roll_back(&mut self) -> Result<(), ServerError> {
+        use ServerError::{Cancelled, OwnLimit, TooLong};
         match self.run("ROLLBACK") {
-            Err(ServerError::Cancelled { .. } | ServerError::TooLong { .. }) => self.run("ROLLBACK")?,
+            Err(Cancelled { .. } | TooLong { .. } | OwnLimit { .. }) => self.run("ROLLBACK")?,
             outcome => outcome?,
         }
         self.in_transaction = false;
@@ -345,6 +368,11 @@ impl Session {
     /// Sets a setting for this session only.
     pub fn set(&mut self, setting: &str, value: &str) -> Result<(), ServerError> {
         self.run(&format!("SET {setting} = {}", literal(value)))
+    }
+
+    /// The same of several settings.
+    pub fn set_all<'a>(&mut self, settings: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), ServerError> {
+        settings.into_iter().try_for_each(|(setting, value)| self.set(setting, value))
     }
 
     /// Runs a statement, or several with semicolons between, which then succeed or fail together.
@@ -388,8 +416,11 @@ impl Session {
         self.answered = self.answered.wrapping_add(1);
         match outcome {
             // The server has one code for its limit and for a cancellation by others, and says which in its language.
-            Err(ServerError::Cancelled { statement }) if started.elapsed() >= limit => {
-                Err(ServerError::TooLong { statement, limit })
+            Err(ServerError::Cancelled { statement, .. }) if took >= limit => {
+                Err(match limit == self.own_limits.statement {
+                    true => ServerError::OwnLimit { statement, limit },
+                    false => ServerError::TooLong { statement, limit },
+                })
             }
             outcome => outcome,
         }
@@ -459,6 +490,20 @@ impl Session {
     /// Runs a `COPY … FROM STDIN`, feeds it the chunks, and returns the number of rows; in a dry run 0.
     pub fn copy(&mut self, statement: &str, chunks: &mut dyn Iterator<Item = Vec<u8>>) -> Result<u64, ServerError> {
         self.bounded(|link, limit| link.copy(statement, chunks, limit))
+    }
+
+    /// The same of chunks that hold `rows` rows; an error where the server takes another number.
+    pub fn copy_all(
+        &mut self,
+        statement: &str,
+        chunks: &mut dyn Iterator<Item = Vec<u8>>,
+        rows: u64,
+    ) -> Result<(), ServerError> {
+        let taken = self.copy(statement, chunks)?;
+        match taken == rows || self.is_rehearsal() {
+            true => Ok(()),
+            false => Err(ServerError::answer(statement, &taken.to_string(), "the number of rows that were sent")),
+        }
     }
 
     /// Whether the user asked to stop, as an error.

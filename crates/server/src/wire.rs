@@ -4,8 +4,8 @@
 //! server that has stopped could not be left.
 
 use std::future::{self, Future};
-use std::io::{Cursor, Read};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::io::Cursor;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
@@ -13,10 +13,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::SinkExt;
+use futures_util::future::{Either, select};
 use sys::threads::NotStarted;
-use tokio::net::lookup_host;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::runtime::{Builder, Runtime};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -178,19 +179,17 @@ impl Wire {
     ) -> Result<u64, ServerError> {
         let copied = self.run(statement, deadline, async |client| {
             let mut sink = pin!(client.copy_in(statement).await?);
-            for chunk in chunks {
-                // Dropping the sink ends the copy, and nothing of it stays.
-                if deadline.is_stopped() {
-                    return Ok(None);
-                }
+            // After a wish to stop the copy ends early, and its rows go with their table. Dropping the sink would leave
+            // an error in the server's log, for which the driver gives no reason.
+            for chunk in chunks.take_while(|_| !deadline.is_stopped()) {
                 // The error of the copy's end holds the reason.
                 if sink.send(Cursor::new(chunk)).await.is_err() {
                     break;
                 }
             }
-            sink.finish().await.map(Some)
+            sink.finish().await
         })?;
-        copied.ok_or(ServerError::Stopped)
+        if deadline.is_stopped() { Err(ServerError::Stopped) } else { Ok(copied) }
     }
 
     /// Serves the connection until `work` on it is done.
@@ -263,6 +262,15 @@ impl Failure {
     fn last(error: ServerError) -> Failure {
         Failure { error, is_final: true }
     }
+
+    fn is_foreign(&self) -> bool {
+        matches!(self.error, ServerError::Foreign { .. })
+    }
+
+    /// Whether what agreed to encrypt could not, and said nothing in PostgreSQL's words: what those say is final.
+    fn is_closed_to_encryption(&self) -> bool {
+        !self.is_final && matches!(self.error, ServerError::Encryption { .. })
+    }
 }
 
 impl Search<'_> {
@@ -308,18 +316,34 @@ impl Search<'_> {
 
     /// Connects to one address of one host. As libpq does, without encryption where that is only preferred and fails.
     fn connect(&self, place: Config) -> Result<Wire, Failure> {
+        // Where encryption is asked for first, what is no PostgreSQL server shows by its first byte.
+        let suspected = (place.get_ssl_mode() == SslMode::Disable).then_some(SPEAKS_WITHIN);
+        self.connect_suspiciously(place, suspected)
+    }
+
+    /// The same. After this time without a session, where one is given, it checks whether what listens there speaks
+    /// first.
+    fn connect_suspiciously(&self, place: Config, suspected: Option<Duration>) -> Result<Wire, Failure> {
         let runtime = runtime().map_err(Failure::last)?;
         let opening_end = Instant::now() + self.deadline.limit;
-        let handshake = place.connect(self.connector.clone());
+        let handshake = async {
+            let handshake = pin!(place.connect(self.connector.clone()));
+            match select(handshake, pin!(is_foreign(&place, suspected))).await {
+                Either::Left((session, _)) => Some(session),
+                Either::Right((true, _)) => None,
+                Either::Right((false, handshake)) => Some(handshake.await),
+            }
+        };
         let outcome = runtime.block_on(self.deadline.wait(handshake, async || ()));
         let server = self.address.shown();
         match outcome {
-            Some(Ok((client, connection))) => {
+            Some(None) => Err(Failure { error: ServerError::Foreign { server }, is_final: false }),
+            Some(Some(Ok((client, connection)))) => {
                 let driver: Driver = Box::pin(connection);
                 let connector = self.connector.clone();
                 Ok(Wire { runtime, open: Some((client, driver)), place, connector, server, opening_end })
             }
-            Some(Err(error)) => {
+            Some(Some(Err(error))) => {
                 let is_final = hosts::is_refusal(&error);
                 let may_be_plain = hosts::may_do_without_encryption(&place, &error);
                 let error = ServerError::connecting(server, self.address.file_refused(), &error);
@@ -333,13 +357,16 @@ impl Search<'_> {
     /// Connects without encryption, after it failed with it.
     fn connect_plainly(&self, mut place: Config, encrypted: Failure) -> Result<Wire, Failure> {
         place.ssl_mode(SslMode::Disable);
-        match self.connect(place.clone()) {
+        // What agreed to encrypt and sent other bytes has said what they were before it was asked.
+        let suspected = if encrypted.is_foreign() { Duration::ZERO } else { SPEAKS_WITHIN };
+        match self.connect_suspiciously(place.clone(), Some(suspected)) {
             // What is in the way of encryption says more than that there is no session without it.
             Err(Failure { error: ServerError::Encryption { .. }, .. }) => Err(Failure { is_final: true, ..encrypted }),
-            Err(failure) if failure.is_final || matches!(failure.error, ServerError::Foreign { .. }) => Err(failure),
+            Err(failure) if failure.is_final || failure.is_foreign() => Err(failure),
             // One that has said anything in PostgreSQL's words is not asked in another way.
             Err(Failure { error: ServerError::Unreachable { .. }, .. })
-                if is_closed_to_encryption(&encrypted) && speaks_first(&place) =>
+                if encrypted.is_closed_to_encryption()
+                    && runtime().is_ok_and(|runtime| runtime.block_on(speaks_first(&place))) =>
             {
                 let error = ServerError::Foreign { server: self.address.shown() };
                 Err(Failure { error, ..encrypted })
@@ -363,15 +390,17 @@ impl Search<'_> {
     }
 }
 
-/// Whether what agreed to encrypt could not, and said nothing in PostgreSQL's words: what those say is final.
-fn is_closed_to_encryption(failure: &Failure) -> bool {
-    !failure.is_final && matches!(failure.error, ServerError::Encryption { .. })
+/// Whether what listens at a place speaks first, checked after this time; without one nothing is suspected.
+async fn is_foreign(place: &Config, suspected: Option<Duration>) -> bool {
+    let Some(suspected) = suspected else { return false };
+    sleep(suspected).await;
+    speaks_first(place).await
 }
 
 /// Whether what listens at a place speaks before it is spoken to, as an SSH server does and no PostgreSQL server. Many
 /// of those hang up at what they do not understand, so that nothing of what they said is read. A PostgreSQL server that
 /// is asked all the same, as it was just started again, notes nothing of a connection on which nothing is sent.
-fn speaks_first(place: &Config) -> bool {
+async fn speaks_first(place: &Config) -> bool {
     let number = match (place.get_hostaddrs(), place.get_hosts()) {
         ([number, ..], _) => Some(*number),
         ([], [Host::Tcp(name)]) => name.parse().ok(),
@@ -379,10 +408,8 @@ fn speaks_first(place: &Config) -> bool {
     };
     let Some(number) = number else { return false };
     let port = place.get_ports().first().copied().unwrap_or(USUAL_PORT);
-    let stream = TcpStream::connect_timeout(&SocketAddr::new(number, port), SPEAKS_WITHIN);
-    stream.is_ok_and(|mut stream| {
-        stream.set_read_timeout(Some(SPEAKS_WITHIN)).is_ok() && stream.read_exact(&mut [0]).is_ok()
-    })
+    let spoken = async { TcpStream::connect((number, port)).await?.peek(&mut [0]).await };
+    timeout(SPEAKS_WITHIN, spoken).await.is_ok_and(|spoken| spoken.is_ok_and(|bytes| bytes > 0))
 }
 
 fn runtime() -> Result<Runtime, ServerError> {
@@ -406,8 +433,8 @@ fn given_up(deadline: &Deadline<'_>, server: String, doing: String, waited: Dura
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-    use std::net::{Shutdown, TcpListener};
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpListener, TcpStream};
 
     use super::*;
 
@@ -484,6 +511,12 @@ mod tests {
         let _ = stream.read_exact(&mut [0]);
     }
 
+    /// Says what it is, and waits for words that it understands.
+    fn speaking_first_and_waiting(mut stream: TcpStream) {
+        let _ = stream.write_all(b"SSH-2.0-other\r\n");
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+
     /// Answers with a message that belongs elsewhere.
     fn answering_out_of_turn(mut stream: TcpStream) {
         take_first(&mut stream);
@@ -546,11 +579,13 @@ mod tests {
     #[test]
     fn something_else_than_postgresql_is_not_said_to_be_a_server_that_does_not_respond() {
         let foreign = "is no PostgreSQL server: check the host and the port";
-        let cases: [(&str, Server, &str); 4] = [
+        let closed = "does not respond: it closed the connection before it answered;";
+        let cases: [(&str, Server, &str); 5] = [
             ("sslmode=prefer", serving_pages, foreign),
             ("sslmode=disable", serving_pages, foreign),
             ("sslmode=prefer", answering_out_of_turn, foreign),
-            ("sslmode=disable", saying_nothing, "does not respond"),
+            ("sslmode=prefer", saying_nothing, closed),
+            ("sslmode=disable", saying_nothing, closed),
         ];
         for (asked, answer, part) in cases {
             let server = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -580,6 +615,23 @@ mod tests {
         for _ in 0..5 {
             let failure = failure_at(&format!("me@{address}/shop")).unwrap();
             assert!(failure.contains("is no PostgreSQL server"), "{failure}");
+        }
+    }
+
+    #[test]
+    fn what_speaks_first_and_stays_is_said_to_be_no_postgresql_server_before_the_time_for_connecting_ends() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        thread::spawn(move || {
+            for stream in server.incoming().flatten() {
+                thread::spawn(move || speaking_first_and_waiting(stream));
+            }
+        });
+        for asked in ["sslmode=prefer", "sslmode=disable"] {
+            let started = Instant::now();
+            let failure = failure_at(&format!("me@{address}/shop?{asked}")).unwrap();
+            assert!(failure.contains("is no PostgreSQL server"), "{asked}: {failure}");
+            assert!(started.elapsed() < Duration::from_secs(4), "{asked}: {:?}", started.elapsed());
         }
     }
 

@@ -1,7 +1,7 @@
 //! What can go wrong in the engine; each variant is a sentence for the user.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dataset::Refused;
@@ -145,6 +145,12 @@ impl StorageError {
     pub fn unless_stopped(stop: &AtomicBool) -> Result<(), StorageError> {
         if stop.load(Ordering::Relaxed) { Err(StorageError::Stopped) } else { Ok(()) }
     }
+}
+
+/// What it means that something could not be done with a file.
+pub(crate) fn io_error(file: &Path, doing: &'static str) -> impl Fn(io::Error) -> StorageError + use<> {
+    let file = file.to_path_buf();
+    move |error| StorageError::Io { file: file.clone(), doing, error }
 }
 
 impl From<Refused> for StorageError {

@@ -5,7 +5,7 @@ use dataset::DataSet;
 use measure::Finding;
 use measure::schema::subjects::findings as row;
 
-use crate::logical_reads::{Access, Asked, Pass, Touch, TouchAxis};
+use crate::logical_reads::{Access, Asked, Pass, Population, Touch, TouchAxis};
 
 /// The ways to a block that statements have.
 pub(crate) const ACCESSES: [Access; 3] = [Access::FullScan, Access::Rowid, Access::Index];
@@ -25,21 +25,23 @@ pub(crate) fn has_key(data: &DataSet) -> bool {
 pub(crate) struct ByStatements {
     /// The option that names it: `--on sqlite`.
     pub(crate) option: &'static str,
+    /// What it is: `SQLite`.
+    pub(crate) name: &'static str,
     /// What alone reads: `session`.
     pub(crate) reader: &'static str,
-    /// Why blocks are not read as of an earlier state, as a clause: `it keeps no versions`.
+    /// What it keeps of earlier states: `no versions of rows`.
     pub(crate) versions: &'static str,
 }
 
 impl ByStatements {
     /// Why it can do nothing of what is asked, apart from the shapes of tables; `None` where it can do some.
     pub(crate) fn unfit(&self, asked: &Asked) -> Option<String> {
-        let ByStatements { option, reader, versions } = self;
+        let ByStatements { option, name, reader, versions } = self;
         if !asked.threads.contains(&1) {
             return Some(format!("--threads has to contain 1 with {option}: one {reader} reads"));
         }
         if !asked.changed_rows.contains(&0) {
-            return Some(format!("--changed-rows has to contain 0 with {option}: {versions}"));
+            return Some(format!("--changed-rows has to contain 0 with {option}: {name} keeps {versions}"));
         }
         if asked.touches.iter().all(|touch| *touch == TouchAxis::Every(Touch::Directory)) {
             return Some(format!(
@@ -49,6 +51,26 @@ impl ByStatements {
         let is_one_possible = asked.accesses.iter().any(|access| ACCESSES.contains(access));
         (!is_one_possible)
             .then(|| format!("--access one-page cannot go alone with {option}: write full-scan, rowid or index"))
+    }
+
+    /// Why a table does not come into the cache in this order, or with changes of this percentage of its rows.
+    pub(crate) fn populated(
+        &self,
+        name: &str,
+        population: Population,
+        changed_rows: Option<u32>,
+    ) -> Result<(), Finding> {
+        match (population, changed_rows) {
+            (Population::FullScan, None | Some(0)) => Ok(()),
+            (Population::FullScan, Some(_)) => {
+                let reason = format!("Changed rows were not read on {name}: it keeps {}.", self.versions);
+                Err(row::ABSENT_CHANGED_ROWS.of(reason))
+            }
+            (Population::Interleaved, _) => {
+                let order = "in the order in which statements ask for them";
+                Err(row::ABSENT_POPULATION.of(format!("{name} brings blocks into its cache {order}.")))
+            }
+        }
     }
 
     /// Why a pass cannot be made over a table; `None` where it can. `accesses` are those that the table was prepared
@@ -78,7 +100,7 @@ mod tests {
     use super::*;
 
     const SUBJECT: ByStatements =
-        ByStatements { option: "--on sqlite", reader: "connection", versions: "it keeps no versions" };
+        ByStatements { option: "--on sqlite", name: "SQLite", reader: "connection", versions: "no versions of rows" };
 
     fn asked(is_else_asked: bool) -> Asked {
         let directory = TouchAxis::Every(Touch::Directory);

@@ -49,6 +49,10 @@ impl From<StorageError> for SubjectError {
                 SubjectError::Directory(format!("{} is a file, and the tables need a directory", file.display()))
             }
             StorageError::Io { doing: "creating" | "opening", .. } => SubjectError::Directory(error.to_string()),
+            // One that may not be searched is known by the first file that is looked for in it.
+            StorageError::Io { error: ref reason, .. } if reason.kind() == ErrorKind::PermissionDenied => {
+                SubjectError::Directory(error.to_string())
+            }
             other => SubjectError::Failed(other.to_string()),
         }
     }
@@ -104,5 +108,14 @@ mod tests {
         assert!(SubjectError::from(ServerError::Stopped).is_stop());
         assert!(SubjectError::from(PrivateServerError::Stopped).is_stop());
         assert!(!SubjectError::from(ServerError::Machine("no memory".into())).is_stop());
+    }
+
+    #[test]
+    fn a_directory_that_may_not_be_searched_is_answered_as_one_that_cannot_be_made() {
+        for doing in ["creating", "opening", "reading"] {
+            let refused =
+                StorageError::Io { file: "/closed/t".into(), doing, error: ErrorKind::PermissionDenied.into() };
+            assert!(matches!(SubjectError::from(refused), SubjectError::Directory(_)), "{doing}");
+        }
     }
 }

@@ -21,6 +21,7 @@ mod planner_paths;
 mod reached;
 mod read_timing;
 mod round_trip;
+mod row_by_row;
 pub mod statement;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -23,7 +23,9 @@ pub trait Subject {
     fn description(&self) -> Parameters;
 
     /// What it noticed since the last call.
-    fn findings(&mut self) -> Vec<Finding>;
+    fn findings(&mut self) -> Vec<Finding> {
+        Vec::new()
+    }
 
     /// Removes what it made. Dropping the subject does the same and loses the findings.
     fn finish(self: Box<Self>) -> Closing;

@@ -5,4 +5,4 @@ mod map;
 mod ring;
 
 pub(crate) use map::{Array, RunAt, load, passed_over};
-pub(crate) use ring::{HEAD_BYTES, NO_WAKEUP, Ring};
+pub(crate) use ring::{HEAD_BYTES, Ring, writing};

@@ -75,18 +75,19 @@ pub fn page_bytes() -> u64 {
 /// The kernel counts it in ticks of mostly 10 ms; a smaller difference means nothing. `None` if `/proc/stat` lacks it.
 /// A physical machine, and one whose hypervisor hides it, always reports zero.
 pub fn stolen() -> Option<Nanos> {
-    let ticks = stolen_ticks(&fs::read_to_string("/proc/stat").ok()?, &allowed_cpus())?;
-    let ticks_per_second = rustix::param::clock_ticks_per_second().max(1);
-    Some(Nanos((u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64))
+    stolen_ticks(&fs::read_to_string("/proc/stat").ok()?, &allowed_cpus()).map(of_ticks)
 }
 
 /// Time that this machine's processors worked since the boot, summed over all of them, the hypervisor's part included.
 ///
 /// Counted in ticks of mostly 10 ms, as [`stolen`] is. `None` if `/proc/stat` lacks it.
 pub fn busy() -> Option<Nanos> {
-    let ticks = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
+    busy_ticks(&fs::read_to_string("/proc/stat").ok()?).map(of_ticks)
+}
+
+fn of_ticks(ticks: u64) -> Nanos {
     let ticks_per_second = rustix::param::clock_ticks_per_second().max(1);
-    Some(Nanos((u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64))
+    Nanos((u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64)
 }
 
 /// Eighth number of the lines of these processors in `/proc/stat`, such as `cpu0`: user, nice, system, idle, iowait,

@@ -5,5 +5,6 @@ pub mod core_clock;
 pub mod system_call;
 mod timers;
 
-pub use clock::{Clock, ClockKind, kernel_clock_source};
+pub(crate) use clock::kernel_time;
+pub use clock::{Clock, ClockKind, kernel_clock_source, monotonic_nanos};
 pub use timers::precise_timers;

@@ -7,7 +7,6 @@
 //! but for the last of it.
 
 mod absence;
-mod clock;
 mod folder;
 mod format;
 mod losses;
@@ -19,7 +18,6 @@ mod ring;
 mod tracer;
 
 pub use absence::NoTracing;
-pub use clock::monotonic_nanos;
 pub use format::{Field, Format, FormatError};
 pub use record::{Loss, TraceRecord, VALUES_MAX};
 pub use tracer::{Batch, FirstByte, Tracer, Wanted};

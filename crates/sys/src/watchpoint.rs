@@ -20,6 +20,7 @@ use rustix::time::{ClockId, clock_gettime};
 use self::program::RECORD_BYTES;
 pub use self::program::{Copied, PARTS_MAX};
 use crate::bpf::{Array, HEAD_BYTES, Ring};
+pub use crate::time::monotonic_nanos as now;
 
 /// How often two clocks are read to be held against each other.
 const READINGS: u32 = 5;
@@ -89,12 +90,6 @@ impl Watches {
     pub fn lost(&self) -> u64 {
         self.lost.value()
     }
-}
-
-/// The clock of the stores: nanoseconds of CLOCK_MONOTONIC.
-pub fn now() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.cast_unsigned().saturating_mul(1_000_000_000).saturating_add(now.tv_nsec.cast_unsigned())
 }
 
 /// Nanoseconds from the clock of the stores to the time since 1970, as it is now.

@@ -18,16 +18,16 @@ const EIGHTHS: [char; 8] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 pub(crate) type Column = Option<Vec<(Class, f64)>>;
 
 /// What the chart shows.
-pub(crate) struct Chart<'a> {
+pub(crate) struct Chart {
     /// The oldest first; the last stands at the right.
-    pub(crate) columns: &'a [Column],
+    pub(crate) columns: Vec<Column>,
     /// How many of the last columns the tables are of.
     pub(crate) marked: usize,
     pub(crate) has_color: bool,
     pub(crate) has_unicode: bool,
 }
 
-impl Chart<'_> {
+impl Chart {
     /// Draws it; the last line marks the columns that the tables are of.
     pub(crate) fn draw(&self, area: Rect, buffer: &mut Buffer) {
         if area.height < 2 || area.width <= AXIS {
@@ -124,7 +124,7 @@ mod tests {
     fn drawn(columns: &[Column], has_color: bool) -> Vec<String> {
         let area = Rect::new(0, 0, 12, 5);
         let mut buffer = Buffer::empty(area);
-        Chart { columns, marked: 1, has_color, has_unicode: has_color }.draw(area, &mut buffer);
+        Chart { columns: columns.to_vec(), marked: 1, has_color, has_unicode: has_color }.draw(area, &mut buffer);
         let line = |y: u16| (0..area.width).map(|x| buffer[(x, y)].symbol().to_string()).collect::<String>();
         (0..area.height).map(|y| line(y).trim_end().to_string()).collect()
     }
@@ -149,8 +149,8 @@ mod tests {
         for (width, height) in [(0, 0), (6, 5), (7, 2), (1, 1), (200, 2)] {
             let area = Rect::new(0, 0, width, height);
             let mut buffer = Buffer::empty(area);
-            let columns = [Some(vec![(Class::Cpu, 3.0)])];
-            Chart { columns: &columns, marked: 5, has_color: true, has_unicode: true }.draw(area, &mut buffer);
+            let columns = vec![Some(vec![(Class::Cpu, 3.0)])];
+            Chart { columns, marked: 5, has_color: true, has_unicode: true }.draw(area, &mut buffer);
         }
     }
 

@@ -165,7 +165,7 @@ impl<'a> Drawn<'a> {
         let rows = [chart, 1, legend_height, 1].map(Constraint::Length);
         let rows: Vec<Constraint> = rows.into_iter().chain([Constraint::Min(1)]).collect();
         let parts = Layout::vertical(rows).split(area);
-        self.chart(usize::from(area.width.saturating_sub(AXIS))).draw(parts[0], frame);
+        self.chart(usize::from(area.width.saturating_sub(AXIS))).draw(parts[0], frame.buffer_mut());
         frame.render_widget(Paragraph::new(fitted(self.times(area.width))), parts[1]);
         frame.render_widget(Paragraph::new(legend.into_iter().map(fitted).collect::<Vec<_>>()), parts[2]);
         frame.render_widget(Paragraph::new(fitted(self.tabs(width))), parts[3]);
@@ -182,6 +182,12 @@ impl<'a> Drawn<'a> {
 
     fn dim(&self) -> Style {
         Style::default().add_modifier(Modifier::DIM)
+    }
+
+    /// A class's letter, and its colour where there is some.
+    fn mark(&self, class: Class) -> (char, Style) {
+        let (letter, color) = mark(class);
+        (letter, if self.facts.has_color { Style::default().fg(color) } else { Style::default() })
     }
 
     /// What ends a text that has no room.
@@ -239,7 +245,7 @@ impl<'a> Drawn<'a> {
         ))
     }
 
-    fn chart(&self, width: usize) -> DrawnChart {
+    fn chart(&self, width: usize) -> Chart {
         let (column, count) = (self.view.column(), self.seen.len());
         // Columns end at the last second that is seen.
         let begins = (1..=width).map(|number| count.saturating_sub(number * column));
@@ -253,7 +259,7 @@ impl<'a> Drawn<'a> {
             end = begin;
         }
         columns.reverse();
-        DrawnChart {
+        Chart {
             columns,
             marked: self.view.span().div_ceil(column),
             has_color: self.facts.has_color,
@@ -294,8 +300,7 @@ impl<'a> Drawn<'a> {
         // What is too little for a mark in the chart needs no letter, and would come and go.
         let seen = self.sums.all.classes.iter().filter(|(_, time)| self.sums.part(*time) >= LEGEND_PART_MIN);
         for (class, time) in seen {
-            let (letter, color) = mark(*class);
-            let style = if self.facts.has_color { Style::default().fg(color) } else { Style::default() };
+            let (letter, style) = self.mark(*class);
             let text = format!("{} {}", class.title(true), percent(self.sums.part(*time)));
             let length = 2 + text.width();
             if used > 0 && used + length > width && lines.len() < most {
@@ -378,8 +383,7 @@ impl<'a> Drawn<'a> {
         for (class, time) in &one.classes {
             done += *time;
             let end = (BAR as f64 * done.as_secs_f64() / one.time.as_secs_f64().max(1e-9)).round() as usize;
-            let (letter, color) = mark(*class);
-            let style = if self.facts.has_color { Style::default().fg(color) } else { Style::default() };
+            let (letter, style) = self.mark(*class);
             spans.push(Span::styled(letter.to_string().repeat(end.saturating_sub(cells)), style));
             cells = cells.max(end);
         }
@@ -472,22 +476,6 @@ impl<'a> Drawn<'a> {
         let Some(key) = key else { return String::new() };
         let known = self.history.text(key).filter(|_| !self.facts.hides_texts);
         known.map_or_else(|| key.to_string(), String::from)
-    }
-}
-
-/// A chart with the columns that it shows.
-struct DrawnChart {
-    columns: Vec<Column>,
-    marked: usize,
-    has_color: bool,
-    has_unicode: bool,
-}
-
-impl DrawnChart {
-    fn draw(&self, area: Rect, frame: &mut Frame<'_>) {
-        let DrawnChart { columns, marked, has_color, has_unicode } = self;
-        let chart = Chart { columns, marked: *marked, has_color: *has_color, has_unicode: *has_unicode };
-        chart.draw(area, frame.buffer_mut());
     }
 }
 

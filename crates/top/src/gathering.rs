@@ -102,10 +102,6 @@ impl Gathering {
     /// The second that is over at this moment, in microseconds since 1970.
     pub(crate) fn finish(&mut self, ended: i64) -> Second {
         let done = std::mem::take(self);
-        let statements = pairs(done.statements).into_iter().map(|(key, classes)| {
-            let classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
-            StatementSums { key, time: classes.iter().map(|(_, time)| *time).sum(), classes }
-        });
         let blocked = most(values(done.blocked), |sums| sums.time, BLOCKED_MAX);
         Second {
             ended,
@@ -114,7 +110,7 @@ impl Gathering {
             looks: done.looks,
             classes: most(pairs(done.classes), |(_, time)| *time, usize::MAX),
             events: most(pairs(done.events), |(_, time)| *time, EVENTS_MAX),
-            statements: most(statements.collect(), |sums| sums.time, STATEMENTS_MAX),
+            statements: longest(done.statements, STATEMENTS_MAX),
             sessions: busiest(done.sessions, &blocked),
             blocked,
             reads: None,
@@ -132,6 +128,18 @@ fn busiest(sessions: HashMap<u32, SessionSums>, blocked: &[Blocked]) -> Vec<Sess
     let others = busiest.split_off(busiest.len().min(SESSIONS_MAX));
     busiest.extend(others.into_iter().filter(|one| tops.contains(&one.backend.pid)));
     busiest
+}
+
+/// The statements that took most time, at most this many.
+pub(crate) fn longest(
+    statements: HashMap<StatementKey, HashMap<Class, Duration>>,
+    at_most: usize,
+) -> Vec<StatementSums> {
+    let sums = pairs(statements).into_iter().map(|(key, classes)| {
+        let classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
+        StatementSums { key, time: classes.iter().map(|(_, time)| *time).sum(), classes }
+    });
+    most(sums.collect(), |sums| sums.time, at_most)
 }
 
 /// Sums in the order of their keys: those that are equal then keep their places from one second to the next.

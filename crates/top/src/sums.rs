@@ -6,8 +6,8 @@ use std::time::Duration;
 use measure::wait_class::Class;
 use profile::event::Merge;
 
-use crate::gathering::{add, most, pairs, values};
-use crate::second::{Blocked, Chain, Second, SessionSums, StatementKey, StatementSums};
+use crate::gathering::{add, longest, most, pairs, values};
+use crate::second::{Blocked, Chain, Second, SessionSums, StatementKey};
 
 /// The sums.
 #[derive(Clone, Debug, Default)]
@@ -54,13 +54,9 @@ impl Sums {
             second.sessions.iter().for_each(|one| add_session(&mut sessions, one));
             second.blocked.iter().for_each(|one| add_blocked(&mut blocked, one));
         }
-        let statements = pairs(statements).into_iter().map(|(key, classes)| {
-            let classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
-            StatementSums { key, time: classes.iter().map(|(_, time)| *time).sum(), classes }
-        });
         all.classes = most(pairs(classes), |(_, time)| *time, usize::MAX);
         all.events = most(pairs(events), |(_, time)| *time, usize::MAX);
-        all.statements = most(statements.collect(), |one| one.time, usize::MAX);
+        all.statements = longest(statements, usize::MAX);
         all.sessions = most(values(sessions), |one| one.time, usize::MAX);
         all.blocked = most(values(blocked), |one| one.time, usize::MAX);
         sums

@@ -30,16 +30,9 @@ pub(crate) fn keep(ledger: &mut Ledger, query: &str, contenders: &[(&str, Set)],
     ledger.add(query, FASTEST, &TOTAL_TIME, timed.best);
 }
 
-/// Notes how each contender does over the queries of a question.
-pub(crate) fn note(ledger: &mut Ledger, question: &str, contenders: &[&str], timed: &[Timed]) {
-    for (at, contender) in contenders.iter().enumerate() {
-        add(ledger, question, contender, &figures(timed, |one| one.by[at]));
-    }
-}
-
-/// Notes how the advice of a run without queries of the user's does; its contender stands at this place.
-pub(crate) fn note_alone(ledger: &mut Ledger, question: &str, timed: &[Timed], at: usize) {
-    add(ledger, question, ALONE, &figures(timed, |one| one.by[at]));
+/// Notes how the contender at this place does over the queries of a question.
+pub(crate) fn note(ledger: &mut Ledger, question: &str, (at, contender): (usize, &str), timed: &[Timed]) {
+    add(ledger, question, contender, &figures(timed, |one| one.by[at]));
 }
 
 /// Notes the set of the grid with most right plans of those that keep the bars for harm, with the least time of
@@ -83,30 +76,28 @@ fn add(ledger: &mut Ledger, question: &str, contender: &str, found: &Figures) {
 
 /// Whether each run advises the constants of the run before, and whether with its exceptions too.
 pub(crate) fn agreement(question: &str, advised: &[Advised]) -> [Bar; 2] {
-    let share = |does_agree: fn(&Advised, &Advised) -> bool| -> Vec<f64> {
-        let agree = advised.windows(2).filter(|pair| does_agree(&pair[0], &pair[1])).count();
-        if advised.len() < 2 { Vec::new() } else { vec![agree as f64 / (advised.len() - 1) as f64] }
-    };
-    let bar = |what: &str, share: &[f64]| agree_bar(format!("{question}: share of runs that advise {what}"), share);
+    let name = |what: &str| format!("{question}: share of runs that advise {what}");
+    let of_both = |(set, but): &Advised, (other, others): &Advised| agree(set, other) && but == others;
     [
-        bar("the constants of the run before", &share(|(set, _), (other, _)| agree(set, other))),
-        bar("them with its exceptions", &share(|(set, but), (other, others)| agree(set, other) && but == others)),
+        agree_bar(name("the constants of the run before"), advised, |(set, _), (other, _)| agree(set, other)),
+        agree_bar(name("them with its exceptions"), advised, of_both),
     ]
 }
 
-fn agree_bar(name: String, share: &[f64]) -> Bar {
-    Bar::of_samples(name, Judged::ratio(Wanted::AtLeast(0.9), "unsteady"), share, "one run has no other")
+/// The part of the runs that agree with the run before.
+fn agree_bar<T>(name: String, runs: &[T], does_agree: impl Fn(&T, &T) -> bool) -> Bar {
+    let agree = runs.windows(2).filter(|pair| does_agree(&pair[0], &pair[1])).count();
+    let share = if runs.len() < 2 { Vec::new() } else { vec![agree as f64 / (runs.len() - 1) as f64] };
+    Bar::of_samples(name, Judged::ratio(Wanted::AtLeast(0.9), "unsteady"), &share, "one run has no other")
         .from("runs one after the other")
 }
 
 /// Whether each run that has no queries of the user's advises the constants of the run before, and how long it takes.
 pub(crate) fn without_queries(ledger: &Ledger, question: &str, advised: &[Set]) -> [Bar; 2] {
-    let agree = advised.windows(2).filter(|pair| agree(&pair[0], &pair[1])).count();
-    let share = if advised.len() < 2 { Vec::new() } else { vec![agree as f64 / (advised.len() - 1) as f64] };
     let what = "share of runs that advise the constants of the run before";
     let seconds = ledger.samples(question, ALONE, &ELAPSED);
     [
-        agree_bar(format!("{question}, without its queries: {what}"), &share),
+        agree_bar(format!("{question}, without its queries: {what}"), advised, agree),
         Bar::of_samples(format!("{question}, without its queries: seconds of a run"), SECONDS, seconds, ABSENT)
             .from("the clock"),
     ]
@@ -169,8 +160,13 @@ mod tests {
     fn outcomes(queries: &[[f64; 4]]) -> Vec<Outcome> {
         let mut ledger = Ledger::default();
         let timed: Vec<Timed> = queries.iter().map(|by| of_times(by, &[])).collect();
-        note(&mut ledger, "orders", &[OWN, USUAL, MEASURED, ADVISED], &timed);
+        note_all(&mut ledger, &timed);
         all(&ledger, &["orders".into()]).iter().map(Bar::outcome).collect()
+    }
+
+    fn note_all(ledger: &mut Ledger, timed: &[Timed]) {
+        let contenders = [OWN, USUAL, MEASURED, ADVISED].into_iter().enumerate();
+        contenders.for_each(|contender| note(ledger, "orders", contender, timed));
     }
 
     fn of_times(by: &[f64], by_grid: &[f64]) -> Timed {
@@ -214,8 +210,8 @@ mod tests {
             let mut ledger = Ledger::default();
             let timed: Vec<Timed> =
                 queries.iter().map(|[own, by]| of_times(&[*own, *own, *own, *own, *by], &[])).collect();
-            note(&mut ledger, "orders", &[OWN, USUAL, MEASURED, ADVISED], &timed);
-            note_alone(&mut ledger, "orders", &timed, 4);
+            note_all(&mut ledger, &timed);
+            note(&mut ledger, "orders", (4, ALONE), &timed);
             all(&ledger, &["orders".into()]).iter().skip(3).map(Bar::outcome).collect()
         };
         assert_eq!(outcomes(&[[100.0, 100.0], [10.0, 10.0]]), [Outcome::Met; 2]);

@@ -111,8 +111,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             questions.push(compare(&mut conductor, &mut postgres, data, (&advice, Caches::Cold, "cold"))?);
         }
     }
-    let bars = bars::all(&conductor.ledger, &questions);
-    conductor.judge(bars);
+    conductor.judge_by(|ledger| bars::all(ledger, &questions));
     conductor.conclude(options, out)
 }
 
@@ -194,8 +193,7 @@ fn without_queries(
         let what = format!("{question}, without its queries,");
         conductor.note("advised-without-queries", advised_by(&what, number, set, &[]));
     }
-    let bars = bars::without_queries(&conductor.ledger, question, &advised);
-    conductor.judge(bars);
+    conductor.judge_by(|ledger| bars::without_queries(ledger, question, &advised));
     Ok(advised)
 }
 
@@ -316,17 +314,10 @@ fn compare(
         conductor.note("plans", ended);
     }
     conductor.note("turns", turns_differ(&question, &timed));
-    for run in others..alone {
-        let chosen: Vec<usize> = (0..others).chain([run]).collect();
-        let names: Vec<&str> = chosen.iter().map(|at| contenders[*at].0).collect();
-        let of_run: Vec<plans::Timed> = timed
-            .iter()
-            .map(|one| plans::Timed { by: chosen.iter().map(|at| one.by[*at]).collect(), ..one.clone() })
-            .collect();
-        bars::note(&mut conductor.ledger, &question, &names, &of_run);
-    }
-    for run in alone..contenders.len() {
-        bars::note_alone(&mut conductor.ledger, &question, &timed, run);
+    // Beside each run's advice, the contenders that have none of their own.
+    let beside = (others..alone).flat_map(|run| (0..others).chain([run]));
+    for at in beside.chain(alone..contenders.len()) {
+        bars::note(&mut conductor.ledger, &question, (at, contenders[at].0), &timed);
     }
     bars::note_hindsight(&mut conductor.ledger, &question, &timed);
     Ok(question)

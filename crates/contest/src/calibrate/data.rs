@@ -1,6 +1,7 @@
 //! The data sets and their queries: three written down before the method was tuned, the forum after it was fixed.
 
 use clap::ValueEnum;
+use subjects::postgres::calibration::own_queries::{OwnQuery, split};
 
 use crate::private_postgres::Connection;
 use crate::progress::progress;
@@ -16,13 +17,6 @@ pub(crate) enum Data {
     Shop,
     /// A forum of questions and answers with votes, tags and edits.
     Forum,
-}
-
-/// A query with its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Query {
-    pub(crate) name: String,
-    pub(crate) text: String,
 }
 
 impl Data {
@@ -71,8 +65,8 @@ impl Data {
         progress(&format!("loading {mebibytes} MiB of {}", self.name()));
         session.run("DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public")?;
         let rows = self.rows(mebibytes).to_string();
-        for statement in statements(self.tables()) {
-            session.run(&statement.replace("{n}", &rows))?;
+        for statement in split(self.tables(), self.name()) {
+            session.run(&statement.text.replace("{n}", &rows))?;
         }
         session.run("VACUUM (FREEZE, ANALYZE)")?;
         session.number(
@@ -81,23 +75,10 @@ impl Data {
         )
     }
 
-    /// Its queries.
-    pub(crate) fn queries(self) -> Vec<Query> {
-        let mut queries = Vec::new();
-        for part in self.queries_file().split("-- name: ").skip(1) {
-            let (name, text) = part.split_once('\n').unwrap_or((part, ""));
-            let text = text.trim().trim_end_matches(';');
-            queries.push(Query { name: name.trim().into(), text: text.into() });
-        }
-        queries
+    /// Its queries, as calibrate takes them from the file.
+    pub(crate) fn queries(self) -> Vec<OwnQuery> {
+        split(self.queries_file(), self.name())
     }
-}
-
-/// The statements of a file of ours, in which a semicolon ends a line and stands nowhere else.
-fn statements(file: &str) -> Vec<String> {
-    let lines: Vec<&str> = file.lines().filter(|line| !line.starts_with("--")).collect();
-    let all = lines.join("\n");
-    all.split(';').map(str::trim).filter(|statement| !statement.is_empty()).map(String::from).collect()
 }
 
 #[cfg(test)]
@@ -132,7 +113,7 @@ mod tests {
             let bytes = data.load(&mut session, 1).unwrap_or_else(|why| panic!("{}: {why}", data.name()));
             // Empty tables and their indexes take less.
             assert!(bytes > 512 << 10, "{}: {bytes} bytes", data.name());
-            for Query { name, text } in data.queries() {
+            for OwnQuery { name, text } in data.queries() {
                 let outcome = session.outline("", &text).and_then(|_| session.lines(&text));
                 assert!(outcome.is_ok(), "{}, {name}: {outcome:?}", data.name());
             }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use measure::statistics::median;
+use subjects::postgres::calibration::own_queries::OwnQuery;
 
-use super::data::Query;
 use super::sets::{Set, statement};
 use crate::private_postgres::{Connection, PrivatePostgres};
+use crate::turn_order::order;
 
 /// A setting that disables a method of the planner, with the value that does.
 type Method = (&'static str, &'static str);
@@ -101,27 +102,21 @@ pub(crate) struct Timed {
 /// Times all plans of a query.
 pub(crate) fn time(
     server: &mut PrivatePostgres,
-    query: &Query,
+    query: &OwnQuery,
     contenders: &[(&str, Set)],
     grid: &[Set],
     caches: Caches,
 ) -> Result<Timed, String> {
     let mut session = server.connect()?;
     let mut plans: BTreeMap<String, Reached> = BTreeMap::new();
-    let mut picked = Vec::new();
-    for (_, set) in contenders {
+    let mut reach = |set: &Set| -> Result<String, String> {
         let settings = statement(set);
         let outline = session.outline(&settings, &query.text)?;
         plans.entry(outline.clone()).or_insert(Reached { settings, millis: f64::NAN });
-        picked.push(outline);
-    }
-    let mut of_grid = Vec::new();
-    for set in grid {
-        let settings = statement(set);
-        let outline = session.outline(&settings, &query.text)?;
-        plans.entry(outline.clone()).or_insert(Reached { settings, millis: f64::NAN });
-        of_grid.push(outline);
-    }
+        Ok(outline)
+    };
+    let picked = contenders.iter().map(|(_, set)| reach(set)).collect::<Result<Vec<String>, String>>()?;
+    let of_grid = grid.iter().map(reach).collect::<Result<Vec<String>, String>>()?;
     let methods = known_methods(&session.lines("SELECT name FROM pg_settings")?);
     let sets: Vec<String> = contenders.iter().take(3).map(|(_, set)| statement(set)).collect();
     let disabled = by_disabling(&methods, &sets, &picked[0], &mut |settings| session.outline(settings, &query.text))?;
@@ -192,16 +187,13 @@ fn close(plans: &BTreeMap<String, Reached>, picked: &[String], own: f64) -> Vec<
 /// last one left in the buffers, and is repeated.
 fn in_turns(
     session: &mut Connection,
-    query: &Query,
+    query: &OwnQuery,
     plans: &BTreeMap<String, Reached>,
     (close, runs): (&[String], u64),
 ) -> Result<Vec<Vec<f64>>, String> {
     let mut millis: Vec<Vec<f64>> = vec![Vec::new(); close.len()];
     for turn in 0..runs {
-        let mut order: Vec<usize> = (0..close.len()).collect();
-        if turn % 2 == 1 {
-            order.reverse();
-        }
+        let order = order(turn, close.len());
         for (number, at) in order.iter().take(1).chain(&order).enumerate() {
             session.reset(&plans[&close[*at]].settings)?;
             session.run(&format!("EXPLAIN {}", query.text))?;
@@ -218,17 +210,13 @@ fn in_turns(
 /// The same cold. The run that each plan has had does not count: it chose which ones are here.
 fn in_cold_turns(
     (server, session): (&mut PrivatePostgres, &mut Connection),
-    query: &Query,
+    query: &OwnQuery,
     plans: &BTreeMap<String, Reached>,
     close: &[String],
 ) -> Result<Vec<Vec<f64>>, String> {
     let mut millis: Vec<Vec<f64>> = vec![Vec::new(); close.len()];
     for turn in 0..cold_turns(close.iter().map(|outline| plans[outline].millis).sum()) {
-        let mut order: Vec<usize> = (0..close.len()).collect();
-        if turn % 2 == 1 {
-            order.reverse();
-        }
-        for at in order {
+        for at in order(turn as u64, close.len()) {
             let plan = (&*plans[&close[at]].settings, f64::INFINITY);
             millis[at].push(run(server, session, query, plan, Caches::Cold)?);
         }
@@ -299,7 +287,7 @@ fn by_disabling(
 fn run(
     server: &mut PrivatePostgres,
     session: &mut Connection,
-    query: &Query,
+    query: &OwnQuery,
     (settings, best): (&str, f64),
     caches: Caches,
 ) -> Result<f64, String> {

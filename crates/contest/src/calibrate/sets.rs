@@ -34,21 +34,25 @@ pub(crate) const FASTEST: &str = "the fastest plan";
 
 /// The set of a run for queries in a state by its name, which is empty where the run has none.
 pub(crate) fn named(run: &Run, state: &str, name: &str) -> Set {
-    let is_it = |case: &&Case| is_of(case, state) && CONSTANTS.in_case(case).as_deref() == Some(name);
+    let is_it = |case: &&Case| is_of(case, "set", state) && CONSTANTS.in_case(case).as_deref() == Some(name);
     run.cases.iter().find(is_it).map(values).unwrap_or_default()
 }
 
 /// The set that a run advises for queries in a state: empty where it says to keep the server's own, and where it is
 /// undecided.
 pub(crate) fn advised(run: &Run, state: &str) -> Set {
-    let is_it = |case: &&Case| is_of(case, state) && ADVICE.in_case(case).as_deref() == Some("change");
-    run.cases.iter().find(is_it).map(values).unwrap_or_default()
+    advised_case(&run.cases, state).map(values).unwrap_or_default()
+}
+
+fn advised_case<'a>(cases: &'a [Case], state: &str) -> Option<&'a Case> {
+    cases.iter().find(|case| is_of(case, "set", state) && ADVICE.in_case(case).as_deref() == Some("change"))
 }
 
 /// The set that a run without queries of the user's advises. The data of a contest are cached by the system, and
 /// the server has a quarter of them: the set for that state, or for blocks in the buffers where the run has no other.
 pub(crate) fn advised_alone(run: &Run) -> Set {
-    let is_judged = |state: &&str| run.cases.iter().any(|case| is_of(case, state) && ADVICE.in_case(case).is_some());
+    let has_advice = |case: &Case, state: &str| is_of(case, "set", state) && ADVICE.in_case(case).is_some();
+    let is_judged = |state: &&str| run.cases.iter().any(|case| has_advice(case, state));
     ["system", "cached"].into_iter().find(is_judged).map(|state| advised(run, state)).unwrap_or_default()
 }
 
@@ -69,13 +73,11 @@ pub(crate) fn spread(sets: &[Set]) -> Vec<(String, f64)> {
 
 /// The queries that keep the server's own constants where the set is taken that a run advises for a state.
 pub(crate) fn exceptions(cases: &[Case], state: &str) -> Vec<String> {
-    let is_advised = |case: &&Case| is_of(case, state) && ADVICE.in_case(case).as_deref() == Some("change");
-    let Some(name) = cases.iter().find(is_advised).and_then(|set| CONSTANTS.in_case(set)) else {
+    let Some(name) = advised_case(cases, state).and_then(|set| CONSTANTS.in_case(set)) else {
         return Vec::new();
     };
     let is_exception = |case: &&Case| {
-        PART.in_case(case).as_deref() == Some("query")
-            && STATE.in_case(case).as_deref() == Some(state)
+        is_of(case, "query", state)
             && CONSTANTS.in_case(case).as_deref() == Some(&*name)
             && ADVICE.in_case(case).as_deref() == Some("keep")
     };
@@ -84,16 +86,13 @@ pub(crate) fn exceptions(cases: &[Case], state: &str) -> Vec<String> {
 
 /// The set that an earlier version recommends.
 pub(crate) fn recommended_before(run: &Run, state: &str) -> Set {
-    let is_it = |case: &&Case| {
-        PART.in_case(case).as_deref() == Some("verification")
-            && STATE.in_case(case).as_deref() == Some(state)
-            && CONSTANTS.in_case(case).as_deref() == Some("recommended")
-    };
+    let is_it =
+        |case: &&Case| is_of(case, "verification", state) && CONSTANTS.in_case(case).as_deref() == Some("recommended");
     run.cases.iter().find(is_it).map(values).unwrap_or_default()
 }
 
-fn is_of(case: &Case, state: &str) -> bool {
-    PART.in_case(case).as_deref() == Some("set") && STATE.in_case(case).as_deref() == Some(state)
+fn is_of(case: &Case, part: &str, state: &str) -> bool {
+    PART.in_case(case).as_deref() == Some(part) && STATE.in_case(case).as_deref() == Some(state)
 }
 
 fn values(case: &Case) -> Set {

@@ -97,8 +97,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             add(ledger, workload, &contender, reading);
             Ok(())
         })?;
-        let bars = bars(workload, &conductor.ledger);
-        conductor.judge(bars);
+        conductor.judge_by(|ledger| bars(workload, ledger));
     }
     if !arguments.device_only {
         progress("the null device");

@@ -21,13 +21,15 @@ use crate::program::{argv, output_of};
 pub(crate) struct Engine {
     /// Its name in the run.
     pub(crate) name: &'static str,
-    options: &'static [&'static str],
+    /// What it is asked for by.
+    pub(crate) options: &'static [&'static str],
 }
 
 const SYNC: Engine = Engine { name: "psync", options: &["--ioengine=psync"] };
-const LIBAIO: Engine = Engine { name: "libaio", options: &["--ioengine=libaio"] };
-const URING: Engine = Engine { name: "io_uring", options: &["--ioengine=io_uring"] };
-const URING_FIXED: Engine =
+pub(crate) const LIBAIO: Engine = Engine { name: "libaio", options: &["--ioengine=libaio"] };
+pub(crate) const URING: Engine = Engine { name: "io_uring", options: &["--ioengine=io_uring"] };
+/// With registered buffers and file.
+pub(crate) const URING_FIXED: Engine =
     Engine { name: "io_uring fixed", options: &["--ioengine=io_uring", "--fixedbufs", "--registerfiles"] };
 /// Waiting for 16 completions is what makes batches cheap: with a smaller least number fio goes to the kernel more
 /// often. It costs reads per second, but those are compared with the fastest engine, not with this one.

@@ -13,11 +13,10 @@ use crate::program::scratch_folder;
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// A file to read. Dropping one that was made here removes it.
-pub(crate) enum TestFile {
-    /// The user's.
-    Given(PathBuf),
-    /// Made here. It has a name, as fio opens files by name; the tool's own test files have none.
-    Made(NamedTempFile),
+pub(crate) struct TestFile {
+    path: PathBuf,
+    /// One that was made here has a name, as fio opens files by name; the tool's own test files have none.
+    _made: Option<NamedTempFile>,
 }
 
 impl TestFile {
@@ -25,22 +24,19 @@ impl TestFile {
     pub(crate) fn open(path: Option<&Path>, bytes: u64) -> Result<TestFile, String> {
         if let Some(path) = path {
             File::open(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-            return Ok(TestFile::Given(path.to_path_buf()));
+            return Ok(TestFile { path: path.to_path_buf(), _made: None });
         }
         let folder = scratch_folder()?;
         let sentence =
             |error| format!("a test file of {bytes} bytes could not be made in {}: {error}", folder.display());
         let mut file = tempfile::Builder::new().prefix("fio-bench-").tempfile_in(&folder).map_err(sentence)?;
         fill(file.as_file_mut(), bytes).map_err(sentence)?;
-        Ok(TestFile::Made(file))
+        Ok(TestFile { path: file.path().to_path_buf(), _made: Some(file) })
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
-        match self {
-            TestFile::Given(path) => path,
-            TestFile::Made(file) => file.path(),
-        }
+        &self.path
     }
 }
 

@@ -81,8 +81,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             server => servers[server - 2].take_turn(cold, cached, ledger),
         }
     })?;
-    let bars = bars::all(&conductor.ledger);
-    conductor.judge(bars);
+    conductor.judge_by(bars::all);
     conductor.conclude(options, out)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use measure::schema::contest::BLOCKS_PER_SECOND;
 use serde_json::Value;
 
-use crate::fio::peer::{filename, job};
+use crate::fio::peer::{Engine, LIBAIO, URING, URING_FIXED, filename, job};
 use crate::join::question::READS;
 use crate::ledger::Ledger;
 use crate::program::{argv, output_of};
@@ -16,12 +16,8 @@ pub(crate) const FIO: &str = "fio ";
 /// Reads in flight.
 const DEPTHS: [u32; 5] = [16, 32, 64, 128, 256];
 
-/// Ways to read: plain io_uring, and with registered buffers and file.
-const ENGINES: [(&str, &[&str]); 3] = [
-    ("io_uring", &["--ioengine=io_uring"]),
-    ("io_uring fixed", &["--ioengine=io_uring", "--fixedbufs", "--registerfiles"]),
-    ("libaio", &["--ioengine=libaio"]),
-];
+/// Ways to read.
+const ENGINES: [Engine; 3] = [URING, URING_FIXED, LIBAIO];
 
 /// Settings of every run. One clock pair a read is what it does at least; the random map of places is left out, because
 /// a join keeps none.
@@ -42,7 +38,7 @@ const ALWAYS: [&str; 11] = [
 /// Reads at every depth in every way, and adds the rates.
 pub(crate) fn take_turn(file: &Path, milliseconds: u64, seed: u64, ledger: &mut Ledger) -> Result<(), String> {
     for depth in DEPTHS {
-        for (engine, (name, options)) in (0..).zip(ENGINES) {
+        for (engine, Engine { name, options }) in (0..).zip(ENGINES) {
             let mut command = argv(["fio"]);
             command.extend(argv(ALWAYS));
             command.extend(argv(options));

@@ -183,12 +183,9 @@ fn drop_from_page_cache(path: &Path) -> Result<(), String> {
 }
 
 fn load(session: &mut Connection, rows: u64, interruption: &Interruption) -> Result<(), String> {
-    // Rows copied in the transaction that makes the table can be frozen at once.
-    session.run("BEGIN; CREATE TABLE inner_rows (key bigint, value bigint, filler text)")?;
     let mut quiet = |_, _| ();
     let chunks = InnerRows::new(table(rows)).chunks(&mut quiet).map_err(|error| error.to_string())?;
-    session.copy("COPY inner_rows FROM STDIN WITH (FREEZE)", chunks)?;
-    session.run("COMMIT")?;
+    session.fill("inner_rows", "(key bigint, value bigint, filler text)", chunks)?;
     interruption.check()?;
     session.run("SET maintenance_work_mem = '1GB'")?;
     session.run("CREATE UNIQUE INDEX inner_by_key ON inner_rows (key)")?;

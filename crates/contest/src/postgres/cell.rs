@@ -36,13 +36,14 @@ pub(crate) struct Cell {
     pub(crate) columns: u32,
 }
 
-/// What a scan touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Touch {
-    /// Every row, and nothing in it.
-    Rows,
-    /// The last column of every row.
-    LastColumn,
+measure::words! {
+    /// What a scan touches.
+    pub(crate) enum Touch ("touch") {
+        /// Every row, and nothing in it.
+        Rows = "rows",
+        /// The last column of every row.
+        LastColumn = "last column",
+    }
 }
 
 /// Both, in the order in which they are measured.
@@ -117,13 +118,6 @@ impl Touch {
         match self {
             Touch::Rows => "rows".into(),
             Touch::LastColumn => format!("column-{}", cell.columns),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Touch::Rows => "rows",
-            Touch::LastColumn => "last column",
         }
     }
 }

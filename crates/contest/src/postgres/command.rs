@@ -78,8 +78,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     // Neither the server nor its buffers disturb the pool.
     drop(session);
     drop(private);
-    let bars = bars::all(&conductor.ledger, &cells);
-    conductor.judge(bars);
+    conductor.judge_by(|ledger| bars::all(ledger, &cells));
     conductor.interruption.check()?;
     if !arguments.without_pool {
         progress("the pool alone");

@@ -54,8 +54,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let what = format!("Gets of a pool of {mib} MiB and dependent loads of as much memory, {rounds} rounds in turn.");
     let mut conductor = Conductor::begin("pool", *rounds as u64, what)?;
     measure_cases(*mib, *rounds, directory, &mut conductor)?;
-    let bars = bars(&conductor.ledger, NO_NUMBER);
-    conductor.judge(bars);
+    conductor.judge_by(|ledger| bars(ledger, NO_NUMBER));
     conductor.show(out)
 }
 

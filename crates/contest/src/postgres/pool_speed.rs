@@ -12,13 +12,13 @@ use std::thread;
 use measure::Nanos;
 use measure::quantity::{counted, three_digits};
 use measure::random::{SplitMix64, mix};
-use rustix::thread::{CpuSet, sched_setaffinity};
 use storage::page::id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId};
 use sys::file::{Caching, TestFile};
 use sys::host::allowed_cpus;
 use sys::memory::{Chase, Pages};
+use sys::process::affinity::pin;
 use sys::process::{peak_memory, thread_cpu};
 use sys::time::Clock;
 
@@ -241,7 +241,10 @@ fn parts(bench: &Bench<'_>, threads: usize, number_of: fn(u32) -> u32) -> Vec<Pa
     let worker = |which: usize| {
         let session = bench.pool.session();
         let own = &bench.order[which * bench.order.len() / threads..(which + 1) * bench.order.len() / threads];
-        keep_to(&bench.cores, which);
+        // Two threads that take turns on one core would neither help nor disturb each other.
+        if let Some(core) = bench.cores.get(which) {
+            pin(*core);
+        }
         // They wait awake: a thread that is woken up may come when the other one has ended.
         ready.fetch_add(1, Ordering::SeqCst);
         while ready.load(Ordering::SeqCst) < threads {
@@ -257,16 +260,6 @@ fn parts(bench: &Bench<'_>, threads: usize, number_of: fn(u32) -> u32) -> Vec<Pa
         let handles: Vec<_> = (0..threads).map(|which| scope.spawn(move || worker(which))).collect();
         handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
     })
-}
-
-/// Keeps the calling thread on one core: two threads that take turns on one would neither help nor disturb each other.
-/// A refusal changes nothing but that.
-fn keep_to(cores: &[usize], which: usize) {
-    if let Some(core) = cores.get(which) {
-        let mut set = CpuSet::new();
-        set.set(*core);
-        let _ = sched_setaffinity(None, &set);
-    }
 }
 
 /// Time from the first start to the last end, over the gets of all threads.

@@ -45,12 +45,9 @@ pub(crate) fn create_empty(session: &mut Connection) -> Result<(), String> {
 pub(crate) fn load(session: &mut Connection, cell: Cell, payload: u64) -> Result<Table, String> {
     let spec = cell.spec(payload);
     let name = cell.table();
-    // Rows copied in the transaction that makes the table can be frozen at once.
-    session.run(&format!("BEGIN; CREATE TABLE {name} ({}) WITH ({WHOLE_ROWS})", columns(&spec)))?;
     let mut quiet = |_, _| ();
     let chunks = copy_text::chunks(&spec.data, &mut quiet).map_err(|error| error.to_string())?;
-    session.copy(&format!("COPY {name} FROM STDIN WITH (FREEZE)"), chunks)?;
-    session.run("COMMIT")?;
+    session.fill(&name, &format!("({}) WITH ({WHOLE_ROWS})", columns(&spec)), chunks)?;
     session.run(&format!("VACUUM (FREEZE, ANALYZE) {name}"))?;
     for touch in TOUCHES {
         session.run(&format!("SELECT {} FROM {name}", touch.counted(cell)))?;

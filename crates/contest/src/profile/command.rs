@@ -79,8 +79,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     conductor.describe("statement_text", needs.texts);
     conductor.describe("miss_curve", needs.curve);
     plain_pairs(options, &trace, &mut conductor)?;
-    let bars = plain_bars(&conductor.ledger, trace.bytes, &needs);
-    conductor.judge(bars);
+    conductor.judge_by(|ledger| plain_bars(ledger, trace.bytes, &needs));
     conductor.note("of-limit", of_limit(&conductor.ledger.ratio(WHOLE, LINES, ON_CORES[0], &ELAPSED)));
     let folder = tempfile::tempdir_in(scratch_folder()?).map_err(|error| error.to_string())?;
     if arguments.compressed_size > 0 {

@@ -45,9 +45,9 @@ impl ColdTable {
     pub(crate) fn make(postgres: &PrivatePostgres, mebibytes: u64) -> Result<ColdTable, String> {
         let rows = ((mebibytes << 20) / BLOCK).max(1);
         let mut connection = postgres.connect()?;
-        connection
-            .run("CREATE TABLE cold (id integer NOT NULL, pad text STORAGE PLAIN NOT NULL)")
-            .or_else(|_| plain_before_16(&mut connection))?;
+        connection.run("CREATE TABLE cold (id integer NOT NULL, pad text NOT NULL)")?;
+        // Servers before 16 know the storage of a column only once it is there.
+        connection.run("ALTER TABLE cold ALTER COLUMN pad SET STORAGE PLAIN")?;
         connection
             .run(&format!("INSERT INTO cold SELECT n, repeat('x', {TEXT}) FROM generate_series(1, {rows}) AS n"))?;
         for statement in ["CREATE UNIQUE INDEX cold_ids ON cold (id)", "VACUUM (FREEZE, ANALYZE) cold", "CHECKPOINT"] {
@@ -86,12 +86,6 @@ impl ColdTable {
     pub(crate) fn blocks(&self) -> u64 {
         self.rows
     }
-}
-
-/// The table on servers that know the storage of a column only once it is there.
-fn plain_before_16(connection: &mut crate::private_postgres::Connection) -> Result<(), String> {
-    connection.run("CREATE TABLE cold (id integer NOT NULL, pad text NOT NULL)")?;
-    connection.run("ALTER TABLE cold ALTER COLUMN pad SET STORAGE PLAIN")
 }
 
 /// A transaction: each row is looked up for itself, whatever the planner thinks of it.

@@ -145,8 +145,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             }
         }
     }
-    let bars = bars::all(&conductor.ledger);
-    conductor.judge(bars);
+    conductor.judge_by(bars::all);
     conductor.conclude(options, out)
 }
 
@@ -245,8 +244,7 @@ impl Trial {
             take_down(ledger, sessions, readpath.name(), &measured);
             Ok(())
         })?;
-        let bar = own_cpu(&conductor.ledger);
-        conductor.judge([bar]);
+        conductor.judge_by(|ledger| [own_cpu(ledger)]);
         Ok(())
     }
 
@@ -343,14 +341,6 @@ mod tests {
     impl Profiler for Named {
         fn name(&self) -> &'static str {
             self.0
-        }
-
-        fn version(&self, _: &PrivatePostgres) -> Result<Option<String>, String> {
-            Ok(None)
-        }
-
-        fn is_there(&self) -> Result<(), String> {
-            Ok(())
         }
 
         fn begin(&self, _: &PrivatePostgres, _: u64) -> Result<Box<dyn UnderWay>, String> {

@@ -1,7 +1,9 @@
 //! pgbench: the load that a profiler must not slow down.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+
+use sys::process::{BoundChild, Signal};
 
 use crate::installed;
 use crate::private_postgres::PrivatePostgres;
@@ -17,11 +19,6 @@ const A_DAY: u64 = 86_400;
 pub(crate) struct Load {
     program: PathBuf,
     url: String,
-}
-
-/// A load under way.
-pub(crate) struct GoingOn {
-    child: Child,
 }
 
 /// How hard it tries.
@@ -60,16 +57,12 @@ impl Load {
     }
 
     /// Selects until it is dropped.
-    pub(crate) fn begin(&self, clients: u64, pace: Pace) -> Result<GoingOn, String> {
-        let child = Command::new(&self.program)
-            .args(selecting(clients, A_DAY, pace))
-            .arg(&self.url)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("{} could not be started: {error}", self.program.display()))?;
-        Ok(GoingOn { child })
+    pub(crate) fn begin(&self, clients: u64, pace: Pace) -> Result<BoundChild, String> {
+        let mut command = Command::new(&self.program);
+        command.args(selecting(clients, A_DAY, pace)).arg(&self.url);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        BoundChild::spawn(command, None, Signal::KILL)
+            .map_err(|error| format!("{} could not be started: {error}", self.program.display()))
     }
 
     fn pgbench(&self, words: &[String]) -> Result<String, String> {
@@ -77,14 +70,6 @@ impl Load {
         command.extend(words.iter().cloned());
         command.push(self.url.clone());
         output_of(&command)
-    }
-}
-
-impl Drop for GoingOn {
-    fn drop(&mut self) {
-        // It has nothing to lose, and may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -8,10 +8,14 @@ pub(crate) trait Profiler {
     fn name(&self) -> &'static str;
 
     /// Its version, as it says itself on a server that it has begun on; `None` where it says none.
-    fn version(&self, server: &PrivatePostgres) -> Result<Option<String>, String>;
+    fn version(&self, _server: &PrivatePostgres) -> Result<Option<String>, String> {
+        Ok(None)
+    }
 
     /// Whether it is there, as far as that can be said before it begins.
-    fn is_there(&self) -> Result<(), String>;
+    fn is_there(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Settings that the server must start with.
     fn settings(&self) -> &'static [(&'static str, &'static str)] {
@@ -28,7 +32,9 @@ pub(crate) trait UnderWay {
     fn processes(&self) -> Vec<u32>;
 
     /// What its sessions call themselves, where it has some that last.
-    fn application(&self) -> Option<&'static str>;
+    fn application(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Ends it.
     fn end(self: Box<Self>, server: &PrivatePostgres) -> Result<Seen, String>;

@@ -52,14 +52,6 @@ impl Profiler for Timer {
         TIMER
     }
 
-    fn version(&self, _: &PrivatePostgres) -> Result<Option<String>, String> {
-        Ok(None)
-    }
-
-    fn is_there(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn begin(&self, _: &PrivatePostgres, _: u64) -> Result<Box<dyn UnderWay>, String> {
         let is_over = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&is_over);
@@ -84,10 +76,6 @@ impl Drop for Ticking {
 impl UnderWay for Ticking {
     fn processes(&self) -> Vec<u32> {
         Vec::new()
-    }
-
-    fn application(&self) -> Option<&'static str> {
-        None
     }
 
     fn end(mut self: Box<Self>, _: &PrivatePostgres) -> Result<Seen, String> {

@@ -55,10 +55,6 @@ impl Profiler for Readpath {
         output_of(&argv([self.program.as_str(), "--version"])).map(|version| Some(version.trim().into()))
     }
 
-    fn is_there(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn begin(&self, server: &PrivatePostgres, seconds: u64) -> Result<Box<dyn UnderWay>, String> {
         let duration = BEFORE + Duration::from_secs(seconds) + AFTER;
         let child = Command::new(&self.program)

@@ -18,7 +18,7 @@ use crate::scan::columns::{COLUMNS_FROM_ROWS, built_bytes_per_second};
 use crate::scan::engine::Engine;
 use crate::scan::peers::{Absent, Peers};
 use crate::scan::postgres::Postgres;
-use crate::scan::question::{Reading, question_of_name};
+use crate::scan::question::Reading;
 use crate::scan::rows::write_columns;
 use crate::scan::{bandwidth, bars, instructions};
 
@@ -56,13 +56,12 @@ pub(crate) struct Arguments {
     without_valgrind: bool,
     /// Be the child that valgrind counts: scan for this question and say nothing.
     #[arg(long, hide = true, value_name = "QUESTION")]
-    counted_under_valgrind: Option<String>,
+    counted_under_valgrind: Option<Asked>,
 }
 
 /// Holds the contest and gives the exit code. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
-    if let Some(question) = &arguments.counted_under_valgrind {
-        let asked = question_of_name(question).ok_or_else(|| format!("there is no question {question}"))?;
+    if let Some(asked) = arguments.counted_under_valgrind {
         return instructions::scan_counted(asked).map(|()| 0);
     }
     let what = format!(
@@ -74,8 +73,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     conductor.describe("rows", arguments.rows);
     compare(arguments, &mut conductor)?;
     conductor.describe_answers();
-    let bars = bars::of_ledger(&conductor.ledger);
-    conductor.judge(bars);
+    conductor.judge_by(bars::of_ledger);
     let counted = of_instructions(arguments, &conductor.interruption)?;
     conductor.judge(counted);
     if let Some(rows) = arguments.large {

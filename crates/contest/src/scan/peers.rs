@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde::Deserialize;
 
-use crate::scan::question::{Reading, question_of_name};
+use crate::scan::question::Reading;
 
 /// What the Python runs.
 const SCRIPT: &str = include_str!("peers.py");
@@ -26,15 +26,6 @@ pub(crate) struct Absent {
 struct Ready {
     versions: serde_json::Map<String, serde_json::Value>,
     absent: Vec<Absent>,
-}
-
-/// One reading as the Python prints it.
-#[derive(Debug, Deserialize)]
-struct Printed {
-    contender: String,
-    question: String,
-    row_ns: f64,
-    count: u64,
 }
 
 /// A Python with the columns. Dropping it ends it.
@@ -80,8 +71,7 @@ impl Peers {
     /// One turn of all libraries and questions.
     pub(crate) fn take_turn(&mut self) -> Result<Vec<Reading>, String> {
         self.input.write_all(b"turn\n").map_err(|error| format!("the Python is gone: {error}"))?;
-        let printed: Vec<Printed> = self.line()?;
-        printed.into_iter().map(reading).collect()
+        self.line()
     }
 
     fn line<T: for<'a> Deserialize<'a>>(&mut self) -> Result<T, String> {
@@ -89,12 +79,6 @@ impl Peers {
         self.output.read_line(&mut line).map_err(|error| format!("the Python does not answer: {error}"))?;
         serde_json::from_str(&line).map_err(|error| format!("the Python answered `{}`: {error}", line.trim()))
     }
-}
-
-fn reading(printed: Printed) -> Result<Reading, String> {
-    let Printed { contender, question, row_ns, count } = printed;
-    let asked = question_of_name(&question).ok_or_else(|| format!("{contender} was asked {question}"))?;
-    Ok(Reading { contender, asked, row_ns, count })
 }
 
 impl Drop for Peers {

@@ -134,12 +134,9 @@ impl Postgres {
 }
 
 fn load(session: &mut Connection, rows: u64, interruption: &Interruption) -> Result<(), String> {
-    // Rows copied in the transaction that makes the table can be frozen at once.
-    session.run(&format!("BEGIN; CREATE TABLE customers ({})", columns()))?;
     let mut quiet = |_, _| ();
     let chunks = copy_text::chunks(&DataSet::customers(rows, SEED), &mut quiet).map_err(|error| error.to_string())?;
-    session.copy("COPY customers FROM STDIN WITH (FREEZE)", chunks)?;
-    session.run("COMMIT")?;
+    session.fill("customers", &format!("({})", columns()), chunks)?;
     interruption.check()?;
     session.run("SET maintenance_work_mem = '1GB'")?;
     session.run("CREATE INDEX by_id ON customers (cust_id)")?;

@@ -1,6 +1,7 @@
 //! The questions of the contest, the rows that they are about, and a contender's reading.
 
 use measure::schema::contest::ROW_TIME;
+use serde::Deserialize;
 use subjects::access_paths::Asked;
 
 use crate::ledger::Ledger;
@@ -8,26 +9,22 @@ use crate::ledger::Ledger;
 /// The seed of the rows.
 pub(crate) const SEED: u64 = 1;
 
-/// The questions, and what they are in the names of bars.
-pub(crate) const QUESTIONS: [(Asked, &str); 3] =
-    [(Asked::AllPass, "id > 0"), (Asked::HalfPass, "year > 1950"), (Asked::NoPredicate, "no predicate")];
-
-/// The question of this name.
-pub(crate) fn question_of_name(name: &str) -> Option<Asked> {
-    QUESTIONS.into_iter().map(|(asked, _)| asked).find(|asked| asked.name() == name)
-}
-
 /// The question in the names of bars.
 pub(crate) fn in_words(asked: Asked) -> &'static str {
-    QUESTIONS.iter().find(|(known, _)| *known == asked).map_or("", |(_, words)| words)
+    match asked {
+        Asked::AllPass => "id > 0",
+        Asked::HalfPass => "year > 1950",
+        Asked::NoPredicate => "no predicate",
+    }
 }
 
-/// What one contender took for one question, once.
-#[derive(Clone, Debug, PartialEq)]
+/// What one contender took for one question, once; as the Python prints it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Reading {
     /// Who.
     pub(crate) contender: String,
     /// What was asked.
+    #[serde(rename = "question")]
     pub(crate) asked: Asked,
     /// Nanoseconds a row.
     pub(crate) row_ns: f64,

@@ -79,8 +79,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         let row_time = ROW_TIME.median(case).ok_or_else(|| format!("readpath's run has no row_time of {path}"))?;
         conductor.ledger.add(&path, READPATH, &measure::schema::contest::ROW_TIME, row_time);
     }
-    let bars = bars::all(&conductor.ledger, *rows);
-    conductor.judge(bars);
+    conductor.judge_by(|ledger| bars::all(ledger, *rows));
     conductor.conclude(options, out)
 }
 

@@ -17,6 +17,15 @@ use crate::time_source::{TimeSource, VirtualClock};
 /// What fills a slot with the bytes that lie at an offset.
 pub type Content = dyn Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync;
 
+/// What a client reads: bytes that begin at an offset of the model. Its own offsets count from there.
+#[derive(Clone)]
+pub struct Placement {
+    /// The bytes.
+    pub content: Arc<Content>,
+    /// Where they begin.
+    pub start: u64,
+}
+
 /// Bits of a request's id that number the slot; the bits above number the client.
 const SLOT_BITS: u32 = 32;
 
@@ -100,18 +109,17 @@ impl SharedModel {
 
     /// A further client, as [`client`](SharedModel::client) gives them. In a model of [`new`](SharedModel::new) the
     /// others wait for it from now on.
-    pub fn another(&self, depth: usize, slot_bytes: usize, content: Option<Arc<Content>>) -> Client {
+    pub fn another(&self, depth: usize, slot_bytes: usize, placed: Option<Placement>) -> Client {
         let mut inner = self.state.lock();
         inner.clients.push(ClientState::default());
         let index = inner.clients.len() - 1;
         drop(inner);
-        self.client(index, depth, slot_bytes, content)
+        self.client(index, depth, slot_bytes, placed)
     }
 
-    /// Client number `index` with `depth` slots of `slot_bytes`. What its reads return is what `content` says, or
-    /// zeros.
-    pub fn client(&self, index: usize, depth: usize, slot_bytes: usize, content: Option<Arc<Content>>) -> Client {
-        let slots = if content.is_some() { depth } else { 1 };
+    /// Client number `index` with `depth` slots of `slot_bytes`. Its reads return what is placed for it, or zeros.
+    pub fn client(&self, index: usize, depth: usize, slot_bytes: usize, placed: Option<Placement>) -> Client {
+        let slots = if placed.is_some() { depth } else { 1 };
         Client {
             model: self.clone(),
             index,
@@ -119,7 +127,7 @@ impl SharedModel {
             slots: vec![vec![0; slot_bytes]; slots],
             queued: Vec::with_capacity(depth),
             requests: vec![ReadRequest { offset: 0, length: 0, slot: 0 }; depth],
-            content,
+            placed,
         }
     }
 }
@@ -188,13 +196,14 @@ pub struct Client {
     queued: Vec<ReadRequest>,
     /// The last request of each slot.
     requests: Vec<ReadRequest>,
-    content: Option<Arc<Content>>,
+    placed: Option<Placement>,
 }
 
 impl Client {
     fn complete(&mut self, slot: usize) -> Completion {
         let ReadRequest { offset, length, .. } = self.requests[slot];
-        let filled = self.content.as_ref().map_or(Ok(()), |content| content(offset, &mut self.slots[slot][..length]));
+        let fill = |placed: &Placement| (placed.content)(offset, &mut self.slots[slot][..length]);
+        let filled = self.placed.as_ref().map_or(Ok(()), fill);
         Completion { slot, result: filled.map(|()| length) }
     }
 }
@@ -213,10 +222,11 @@ impl ReadMethod for Client {
         let mut inner = model.state.lock();
         let now = model.clock.now();
         let client = &mut inner.clients[self.index];
+        let start = self.placed.as_ref().map_or(0, |placed| placed.start);
         for request in self.queued.drain(..) {
             self.requests[request.slot] = request;
             let id = (self.index as u64) << SLOT_BITS | request.slot as u64;
-            client.handed.push(Request { id, offset: request.offset, length: request.length as u64 });
+            client.handed.push(Request { id, offset: start + request.offset, length: request.length as u64 });
         }
         let until = wait.timeout.map(|timeout| now + Nanos::from(timeout));
         client.doing = Doing::Waiting { at_least: wait.at_least, until };

@@ -48,10 +48,18 @@ pub(super) fn read(path: &Path) -> Result<Model, ModelError> {
     Ok(Model { name, kind: described, origins: &[] })
 }
 
+/// A refusal without the names that Rust has for numbers.
+fn in_words(refusal: &str) -> String {
+    let words = [("f64", "a number"), ("u64", "a whole number"), ("u32", "a whole number below 2^32")];
+    words.into_iter().fold(refusal.to_string(), |refusal, (name, words)| {
+        refusal.replace(&format!("expected {name}"), &format!("expected {words}"))
+    })
+}
+
 /// The parameters that a table gives. Otherwise every field that is wrong, found by putting one after the other into
 /// the table of `sound` parameters.
 fn fields<T: DeserializeOwned + Serialize>(given: toml::Table, sound: &T) -> Result<T, String> {
-    let unreadable = |error: toml::de::Error| error.message().to_string();
+    let unreadable = |error: toml::de::Error| in_words(error.message());
     let parsed = given.clone().try_into::<T>();
     let Err(first) = parsed else { return parsed.map_err(unreadable) };
     let sound = toml::Table::try_from(sound).map_err(|error| error.to_string())?;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,9 +10,9 @@ use measure::Parameters;
 use measure::quantity::size_in_words;
 use serde_json::json;
 use sys::file::{Alignment, TargetError};
-use sys::read::{Completion, ReadMethod, ReadRequest, Wait};
+use sys::read::ReadMethod;
 
-use super::clients::{Client, Content, SharedModel};
+use super::clients::{Placement, SharedModel};
 use super::kind::{Model, ModelKind};
 use super::table::{MODELS, named};
 use crate::device::{Description, Device, DeviceError, Opened, Slots, Unwitnessed, Witnesses};
@@ -96,21 +95,11 @@ fn place(model: &Model, files: Files<'_>) -> Result<Vec<Box<dyn Device>>, Device
     let place = |(path, bytes): &(&Path, u64)| {
         let refused = |reason| TargetError::Open { path: (*path).into(), reason };
         let file = File::open(path).map_err(refused)?;
-        let content = move |offset: u64, slot: &mut [u8]| file.read_exact_at(slot, offset - start);
-        let description = Description { is_virtual: true, ..Description::default() };
-        let name = path.display().to_string();
-        let method = model.name.clone();
-        let placed = PlacedFile {
-            name,
-            method,
-            description,
-            bytes: *bytes,
-            model: shared.clone(),
-            start,
-            content: Arc::new(content),
-        };
+        let content = move |offset: u64, slot: &mut [u8]| file.read_exact_at(slot, offset);
+        let placed = Placement { content: Arc::new(content), start };
         start += bytes;
-        Ok(Box::new(placed) as Box<dyn Device>)
+        let (name, method) = (path.display().to_string(), model.name.clone());
+        Ok(Box::new(PlacedFile { name, method, bytes: *bytes, model: shared.clone(), placed }) as Box<dyn Device>)
     };
     files.iter().map(place).collect()
 }
@@ -119,12 +108,9 @@ fn place(model: &Model, files: Files<'_>) -> Result<Vec<Box<dyn Device>>, Device
 struct PlacedFile {
     name: String,
     method: String,
-    description: Description,
     bytes: u64,
     model: SharedModel,
-    /// Where on the model it begins.
-    start: u64,
-    content: Arc<Content>,
+    placed: Placement,
 }
 
 impl fmt::Debug for PlacedFile {
@@ -147,14 +133,14 @@ impl Device for PlacedFile {
     }
 
     fn describe(&self) -> Description {
-        self.description.clone()
+        Description { is_virtual: true, ..Description::default() }
     }
 
     /// A further way to the model, whose time goes on: it is one device for all that is placed on it.
     fn open(&self, team: &[Slots]) -> Result<Opened, DeviceError> {
         let open = |slots: &Slots| {
-            let client = self.model.another(slots.depth, slots.bytes, Some(Arc::clone(&self.content)));
-            Box::new(Moved { client, start: self.start }) as Box<dyn ReadMethod>
+            let client = self.model.another(slots.depth, slots.bytes, Some(self.placed.clone()));
+            Box::new(client) as Box<dyn ReadMethod>
         };
         let clock = Some(self.model.clock().clone());
         Ok(Opened { methods: team.iter().map(open).collect(), clock, method: self.method.clone() })
@@ -162,29 +148,5 @@ impl Device for PlacedFile {
 
     fn witnesses(&self) -> Witnesses<'_> {
         WITNESSES
-    }
-}
-
-/// Reads of a file that begins somewhere on the model.
-struct Moved {
-    client: Client,
-    start: u64,
-}
-
-impl ReadMethod for Moved {
-    fn depth(&self) -> usize {
-        self.client.depth()
-    }
-
-    fn queue(&mut self, request: ReadRequest) {
-        self.client.queue(ReadRequest { offset: request.offset + self.start, ..request });
-    }
-
-    fn reap(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
-        self.client.reap(wait, done)
-    }
-
-    fn data(&self, slot: usize) -> &[u8] {
-        self.client.data(slot)
     }
 }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use device::model::clients::{Client, SharedModel};
 use device::model::fixed_latency::{FixedLatency, FixedParameters};
 use device::null::Null;
-use device::pattern::{Pattern, Span};
+use device::pattern::{Pattern, Span, Turn};
 use device::plan::{ReadPlan, StopAfter};
-use device::read_loop::{self, LoopOutcome, ReadFailure};
+use device::read_loop::{self, Ends, LoopOutcome, ReadFailure, ReadLoop};
 use device::time_source::VirtualClock;
 use measure::Nanos;
 use measure::schema::reads;
@@ -67,6 +67,20 @@ fn a_read_that_stalls_until_after_the_end_is_in_no_rate_and_leaves_a_trace() {
     let outcome = read_loop::run(&mut method, &clock, &plan, &AtomicBool::new(false));
     assert_eq!((outcome.latency.reads(), outcome.late), (1, Nanos::from_millis(700)));
     assert_eq!(outcome.elapsed, Nanos::from_millis(1000));
+}
+
+#[test]
+fn turns_do_not_leave_out_the_reads_that_their_ends_find_in_flight() {
+    let parameters = FixedParameters { latency_us: 700_000.0, ..FixedParameters::default() };
+    let shared = SharedModel::new(Box::new(FixedLatency::new(parameters)), 1);
+    let (mut method, clock) = (shared.client(0, 1, 8192, None), shared.clock().clone());
+    let plan = plan(1, StopAfter::Time(Nanos::from_millis(1000)));
+    let mut reading = ReadLoop::new((&plan, Turn { index: 0, of: 10 }), 1, None);
+    let (stop, failed) = (AtomicBool::new(false), AtomicBool::new(false));
+    let end = reading.read(&mut method, &clock, &plan, Ends { stop: &stop, failed: &failed });
+    let outcome = reading.outcome(end);
+    assert_eq!((outcome.latency.reads(), outcome.late), (2, Nanos::ZERO));
+    assert_eq!(outcome.elapsed, Nanos::from_millis(1400));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use device::model::clients::SharedModel;
+use device::model::clients::{Placement, SharedModel};
 use device::model::fixed_latency::{FixedLatency, FixedParameters};
 use device::model::{self, MODELS, Model, ModelKind};
 use device::pattern::{Pattern, Span};
@@ -126,9 +126,9 @@ fn a_thread_with_two_accesses_to_a_model_waits_for_the_one_that_it_asked() {
         bytes.fill((offset >> 13) as u8);
         Ok(())
     };
-    let content = std::sync::Arc::new(twice);
-    let mut index = model.another(1, 8192, Some(content.clone()));
-    let mut table = model.another(2, 8192, Some(content));
+    let placed = Placement { content: std::sync::Arc::new(twice), start: 1 << 20 };
+    let mut index = model.another(1, 8192, Some(placed.clone()));
+    let mut table = model.another(2, 8192, Some(placed));
     let mut done = Vec::new();
     let request = |slot, block: u64| ReadRequest { offset: block << 13, length: 8192, slot };
     table.queue(request(0, 7));
@@ -184,6 +184,7 @@ fn nonsense_in_a_file_is_refused_by_the_name_of_the_field() {
     for field in ["capacity", "channels", "page_bytes", "no field rpm", "dies_per_channel is missing"] {
         assert!(error.contains(field), "{field}: {error}");
     }
+    assert!(error.contains("expected a whole number") && !error.contains("u64") && !error.contains("u32"), "{error}");
     let error = described(&disk.replace("rpm = 7200.0", "rpm = 0.0").replace("heads = 6", "heads = 0")).unwrap_err();
     assert!(error.contains("rpm is 0") && error.contains("heads is 0"), "{error}");
     assert!(model::named("/nowhere/x.toml").unwrap_err().to_string().contains("/nowhere/x.toml"));

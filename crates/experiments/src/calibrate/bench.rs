@@ -24,34 +24,25 @@ const WARM_SHARE_OF_ONE_MAX: f64 = 0.1;
 /// The file system that has a cache of its own, which the kernel neither empties nor shows.
 const WITH_OWN_CACHE: &str = "zfs";
 
-/// What is in the caches when a query begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Nothing.
-    Cold,
-    /// All in the operating system's page cache, nothing in the server's buffers.
-    System,
-    /// All in the server's buffers.
-    Cached,
-    /// What the user's own use leaves there.
-    AsFound,
-    /// Nothing, for the user's own queries on a copy of a data directory.
-    OwnCold,
+measure::words! {
+    /// What is in the caches when a query begins.
+    pub(super) enum State ("state") {
+        /// Nothing.
+        Cold = "cold",
+        /// All in the operating system's page cache, nothing in the server's buffers.
+        System = "system",
+        /// All in the server's buffers.
+        Cached = "cached",
+        /// What the user's own use leaves there.
+        AsFound = "as-found",
+        /// Nothing, for the user's own queries on a copy of a data directory.
+        OwnCold = "own-cold",
+    }
 }
 
 impl State {
     /// The states whose blocks have a cost.
     pub(super) const OF_BLOCKS: [State; 3] = [State::Cold, State::System, State::Cached];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            State::Cold => "cold",
-            State::OwnCold => "own-cold",
-            State::System => "system",
-            State::Cached => "cached",
-            State::AsFound => "as-found",
-        }
-    }
 
     /// Whether the queries in it are the user's own.
     pub(super) fn is_own(self) -> bool {

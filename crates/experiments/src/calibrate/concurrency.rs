@@ -2,10 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use measure::Case;
+use measure::schema::FindingSpec;
 use measure::schema::calibrate;
+use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{EFFECTIVE_IO_CONCURRENCY, MAINTENANCE_IO_CONCURRENCY};
 use measure::statistics::median;
+use measure::words::Word;
+use measure::{Case, Finding};
+use subjects::postgres::calibration::own_queries::name_to_paste;
+use subjects::postgres::calibration::tablespaces::Tablespace;
 use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 
 use super::bench::Bench;
@@ -25,32 +30,30 @@ const BLOCKS_A_ROW: u64 = 4;
 /// About how long a value takes in the first round, for which the server is restarted.
 const VALUE_TIME: Duration = Duration::from_secs(1);
 
-/// A setting of how many blocks are asked for ahead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReadAhead {
-    /// Of queries.
-    Effective,
-    /// Of maintenance.
-    Maintenance,
+measure::words! {
+    /// A setting of how many blocks are asked for ahead.
+    pub(super) enum ReadAhead ("setting") {
+        /// Of queries.
+        Effective = "effective_io_concurrency",
+        /// Of maintenance.
+        Maintenance = "maintenance_io_concurrency",
+    }
 }
 
 impl ReadAhead {
-    /// Both.
-    pub(super) const ALL: [ReadAhead; 2] = [ReadAhead::Effective, ReadAhead::Maintenance];
-
-    /// The setting's name.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            ReadAhead::Effective => "effective_io_concurrency",
-            ReadAhead::Maintenance => "maintenance_io_concurrency",
-        }
-    }
-
     /// The work that is timed, at the beginning of a sentence.
     pub(super) fn work(self) -> &'static str {
         match self {
             ReadAhead::Effective => "A cold bitmap scan",
             ReadAhead::Maintenance => "ANALYZE of a cold table",
+        }
+    }
+
+    /// The finding where no values are known to be as good.
+    pub(super) fn absent(self) -> FindingSpec {
+        match self {
+            ReadAhead::Effective => row::ABSENT_CONCURRENCY,
+            ReadAhead::Maintenance => row::ABSENT_MAINTENANCE,
         }
     }
 
@@ -113,12 +116,33 @@ pub(super) struct Sweep {
     pub(super) times: Vec<(u32, Vec<f64>)>,
 }
 
-/// Runs the sweep of each setting, values in turn, and keeps a case for each.
+/// Runs the sweep of each setting, values in turn, and keeps a case for each. A setting that has no effect is left out.
 pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Vec<Sweep>, ExperimentError> {
-    let sweeps = ReadAhead::ALL.into_iter().map(|setting| sweep(bench, setting, journal));
-    let sweeps = sweeps.collect::<Result<Vec<Sweep>, ExperimentError>>()?;
+    // The tablespace of a server that was made for the run has no options.
+    let spaces = if bench.tables.is_on_copy() { bench.tables.tablespaces()? } else { Vec::new() };
+    let mut sweeps = Vec::new();
+    for setting in ReadAhead::all() {
+        match spaces.iter().find_map(|space| overridden(setting, space)) {
+            Some(finding) => journal.find(finding),
+            None => sweeps.push(sweep(bench, setting, journal)?),
+        }
+    }
     bench.tables.restore_statistics()?;
     Ok(sweeps)
+}
+
+/// The finding where the tablespace of the run's tables has the setting of its own: all times would be of that value.
+///
+/// Source: PostgreSQL, `get_tablespace_io_concurrency` in src/backend/utils/cache/spccache.c.
+fn overridden(setting: ReadAhead, space: &Tablespace) -> Option<Finding> {
+    let name = setting.name();
+    let own = space.option(name).filter(|_| space.is_home)?;
+    Some(setting.absent().of(format!(
+        "{name} was not tried, because the tablespace {} has {own} of its own, which overrides the session's. ALTER \
+         TABLESPACE {} RESET ({name}) on the copy lets a run try it.",
+        space.name,
+        name_to_paste(&space.name)
+    )))
 }
 
 fn sweep(bench: &mut Bench<'_>, setting: ReadAhead, journal: &mut dyn Journal) -> Result<Sweep, ExperimentError> {
@@ -191,6 +215,16 @@ mod tests {
 
     fn sweep(times: Vec<(u32, Vec<f64>)>) -> Sweep {
         Sweep { setting: ReadAhead::Effective, times }
+    }
+
+    #[test]
+    fn a_setting_that_the_tablespace_overrides_is_not_swept_as_if_all_its_values_were_as_good() {
+        let options = "effective_io_concurrency=200, random_page_cost=1.1".to_string();
+        let home = Tablespace { name: "pg_default".into(), options, is_home: true, ..Tablespace::default() };
+        let said = overridden(ReadAhead::Effective, &home).unwrap();
+        assert!(said.message.contains("pg_default has 200 of its own"), "{}", said.message);
+        assert_eq!(overridden(ReadAhead::Maintenance, &home), None, "it has none of its own");
+        assert_eq!(overridden(ReadAhead::Effective, &Tablespace { is_home: false, ..home }), None, "no table is there");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{CONSTANT, STATE};
 use measure::sorting;
 use measure::statistics::median;
+use measure::words::Word;
 use measure::{Case, Finding};
 use serde_json::Value;
 use subjects::postgres::calibration::LOAD_TIME_A_ROW;
@@ -171,12 +172,12 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
             bench.tables.load_again()?;
         }
         for cost in processor::measure(bench, journal)? {
-            let is_page = PageRead::ALL.iter().any(|read| read.constant() == cost.name);
+            let is_page = PageRead::all().any(|read| read.name() == cost.name);
             constants.add(bench, is_page.then_some(State::Cached), cost)?;
         }
         if bench.tables.is_private() {
-            for read in PageRead::ALL {
-                let name = read.constant();
+            for read in PageRead::all() {
+                let name = read.name();
                 let micros = constants.last(name, Some(State::Cached));
                 let cached = Cost { name, micros, ..Cost::default() };
                 let cold = pages::measure_cold(bench, read, &cached, journal)?;

@@ -5,11 +5,11 @@ use measure::sorting;
 use measure::statistics::median;
 
 /// Resamples of a bootstrap: the ends of a 95 % interval are then the 25th from either side.
-const RESAMPLES: usize = 1000;
-const TAIL: usize = RESAMPLES / 40;
+pub(super) const RESAMPLES: usize = 1000;
+pub(super) const TAIL: usize = RESAMPLES / 40;
 
 /// Seed of the resampling: the same samples give the same interval.
-const SEED: u64 = 1;
+pub(super) const SEED: u64 = 1;
 
 /// A value with the interval that its samples leave open.
 #[derive(Clone, Copy, Debug, PartialEq)]

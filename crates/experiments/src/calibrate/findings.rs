@@ -175,38 +175,27 @@ pub(super) fn advice(comparison: &Comparison, advice: &Advice, name: &str) -> Fi
     let set = &comparison.sets[advice.set];
     let whose = if state.is_own() { "your" } else { "readpath's" };
     let what = match advice.decision {
+        Decision::Change if state.is_own() => {
+            format!("set {}{}", values(set), but_for(judged.map_or(0, |judged| judged.excepted)))
+        }
         Decision::Change => {
-            let but = but_for(judged.map_or(0, |judged| judged.excepted));
-            match state.is_own() {
-                true => format!("{name}, {}: set {}{but}", state.introduced(), values(set)),
-                false => {
-                    let copy = ", on a copy: --on postgres:copy:DIRECTORY?dbname=NAME";
-                    format!(
-                        "{name}, {}: a set to try on your own queries (--queries with --run{}) is {}",
-                        state.introduced(),
-                        if state.is_cold() { copy } else { "" },
-                        values(set)
-                    )
-                }
-            }
+            let copy = if state.is_cold() { ", on a copy: --on postgres:copy:DIRECTORY?dbname=NAME" } else { "" };
+            format!("a set to try on your own queries (--queries with --run{copy}) is {}", values(set))
         }
         Decision::Keep => {
             let because = judged.map_or(String::new(), |judged| why_kept(comparison, judged, advice.set));
-            format!("{name}, {}: keep the server's own constants{because}", state.introduced())
+            format!("keep the server's own constants{because}")
         }
         Decision::Undecided => match (&advice.withheld, judged) {
-            (Some(reason), _) => format!("{name}, {}: undecided, because {reason}", state.introduced()),
+            (Some(reason), _) => format!("undecided, because {reason}"),
             (None, Some(judged)) if judged.changed >= CHANGED_MIN => {
-                let why = unclear(judged, comparison, advice.set);
-                format!("{name}, {}: undecided, because {why}", state.introduced())
+                format!("undecided, because {}", unclear(judged, comparison, advice.set))
             }
-            (None, Some(judged)) => {
-                format!("{name}, {}: undecided, because {}", state.introduced(), few_timed(comparison, judged))
-            }
-            (None, None) => format!("{name}, {}: undecided: these queries cannot tell", state.introduced()),
+            (None, Some(judged)) => format!("undecided, because {}", few_timed(comparison, judged)),
+            (None, None) => "undecided: these queries cannot tell".into(),
         },
     };
-    let mut sentences = vec![format!("{what}.")];
+    let mut sentences = vec![format!("{name}, {}: {what}.", state.introduced())];
     sentences.extend(locked(comparison));
     if let Some(judged) = judged {
         sentences.extend(worth(comparison, judged, whose, advice.set));
@@ -836,12 +825,12 @@ impl BlockCost {
 
 fn report_concurrency(sweep: &Sweep, journal: &mut dyn Journal) {
     let (name, work) = (sweep.setting.name(), sweep.setting.work());
-    let [answer, absent] = match sweep.setting {
-        ReadAhead::Effective => [row::ANSWER_CONCURRENCY, row::ABSENT_CONCURRENCY],
-        ReadAhead::Maintenance => [row::ANSWER_MAINTENANCE, row::ABSENT_MAINTENANCE],
+    let answer = match sweep.setting {
+        ReadAhead::Effective => row::ANSWER_CONCURRENCY,
+        ReadAhead::Maintenance => row::ANSWER_MAINTENANCE,
     };
     let Some(plateau) = concurrency::plateau(sweep) else {
-        journal.find(absent.of(format!(
+        journal.find(sweep.setting.absent().of(format!(
             "{name} could not be determined: the times rose and fell as it grew, because something else used the \
              device. Repeat the run when it is quiet."
         )));

@@ -11,7 +11,7 @@ use measure::schema::calibrate::{READING_MILLIS, WITHIN_LIMIT};
 use measure::sorting;
 use measure::statistics::{median, median_in_place};
 
-use super::estimate::Estimate;
+use super::estimate::{Estimate, RESAMPLES, SEED, TAIL};
 
 /// Fewest queries whose plan changes from which a set is judged.
 pub(super) const CHANGED_MIN: usize = 4;
@@ -43,10 +43,6 @@ pub(super) const SAME: f64 = 0.05;
 /// A difference below this is that of two readings: milliseconds.
 pub(super) const MILLIS_MIN: f64 = READING_MILLIS;
 
-const RESAMPLES: usize = 1000;
-const TAIL: usize = RESAMPLES / 40;
-const SEED: u64 = 1;
-
 /// A query's milliseconds by the server's own constants and by others, where they lead to another plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Pair {
@@ -72,12 +68,16 @@ pub(super) enum Drawn {
     Runs,
 }
 
-/// What the times of one query say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Faster,
-    Slower,
-    Undecided,
+measure::words! {
+    /// What the times of one query say.
+    pub(super) enum Verdict ("verdict") {
+        /// It is surely faster.
+        Faster = "faster",
+        /// It is surely slower.
+        Slower = "slower",
+        /// It may be either.
+        Undecided = "undecided",
+    }
 }
 
 impl Verdict {
@@ -86,14 +86,6 @@ impl Verdict {
             ratio if ratio.high < 1.0 => Verdict::Faster,
             ratio if ratio.low > 1.0 => Verdict::Slower,
             _ => Verdict::Undecided,
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Undecided => "undecided",
         }
     }
 }
@@ -107,21 +99,15 @@ pub(super) enum Harm {
     Sure,
 }
 
-/// Whether a set is worth changing to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
-    Change,
-    Keep,
-    Undecided,
-}
-
-impl Decision {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Decision::Change => "change",
-            Decision::Keep => "keep",
-            Decision::Undecided => "undecided",
-        }
+measure::words! {
+    /// Whether a set is worth changing to.
+    pub(super) enum Decision ("decision") {
+        /// It is.
+        Change = "change",
+        /// It is not.
+        Keep = "keep",
+        /// The times do not tell.
+        Undecided = "undecided",
     }
 }
 

@@ -14,23 +14,17 @@ use crate::journal::Journal;
 /// One of this many blocks is read at random: few rows of a sample lie in the same one.
 const BLOCKS_A_ROW: u64 = 8;
 
-/// A kind of block read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PageRead {
-    Sequential,
-    Random,
+measure::words! {
+    /// A kind of block read, by the name of its cost.
+    pub(super) enum PageRead ("cost") {
+        /// One block behind the other.
+        Sequential = "seq_page_cost",
+        /// Blocks at random.
+        Random = "random_page_cost",
+    }
 }
 
 impl PageRead {
-    pub(super) const ALL: [PageRead; 2] = [PageRead::Sequential, PageRead::Random];
-
-    pub(super) fn constant(self) -> &'static str {
-        match self {
-            PageRead::Sequential => "seq_page_cost",
-            PageRead::Random => "random_page_cost",
-        }
-    }
-
     pub(super) fn probe(self, bench: &Bench<'_>) -> (Probe, Ways) {
         let rows = (bench.tables.sizes().blocks / BLOCKS_A_ROW).max(1);
         match self {
@@ -50,7 +44,7 @@ pub(super) fn measure_cold(
 ) -> Result<Cost, ExperimentError> {
     let (probe, ways) = read.probe(bench);
     let samples = bench.parameters.cold_samples_a_pass();
-    journal.step(&format!("{} with nothing cached", read.constant()), Duration::from_secs(2 * samples as u64));
+    journal.step(&format!("{} with nothing cached", read.name()), Duration::from_secs(2 * samples as u64));
     let settled = settled(bench, read)?;
     let base = median(&cached.micros).unwrap_or(0.0);
     let mut micros = Vec::new();
@@ -64,7 +58,7 @@ pub(super) fn measure_cold(
     }
     let source = "execution time by EXPLAIN after the caches were emptied, less that of the same statement cached, \
                   over its blocks, and the cached block's own";
-    Ok(Cost { name: read.constant(), micros, source: source.into() })
+    Ok(Cost { name: read.name(), micros, source: source.into() })
 }
 
 /// Microseconds of the same statement when all is cached.

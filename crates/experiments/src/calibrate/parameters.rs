@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use subjects::place::Place;
 use subjects::postgres::calibration::own_queries::{self, OwnQuery, QuerySource};
 use subjects::postgres::calibration::{Calibration, CalibrationAsked};
-use subjects::{Opener, Places};
+use subjects::{Opener, Places, SubjectError};
 
 use super::judgement::RUNS_MIN;
 use crate::error::ExperimentError;
@@ -109,9 +109,8 @@ impl CalibrateParameters {
     /// The user's queries where they come from files.
     pub(super) fn queries_of_files(&self) -> Result<Option<Vec<OwnQuery>>, ExperimentError> {
         match self.source()? {
-            Some(QuerySource::Files(path)) => {
-                Ok(Some(own_queries::of_files(&path).map_err(ExperimentError::Parameters)?))
-            }
+            // The command line is right, and the file is not.
+            Some(QuerySource::Files(path)) => Ok(Some(own_queries::of_files(&path).map_err(SubjectError::Failed)?)),
             _ => Ok(None),
         }
     }

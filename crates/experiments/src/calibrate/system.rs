@@ -13,7 +13,7 @@ use crate::journal::Journal;
 const BLOCKS_A_ROW: u64 = 64;
 
 /// Share of a statement's blocks that has to come from outside the buffers: with fewer, the rest is noise.
-const READS_MIN: f64 = 0.3;
+pub(super) const READS_MIN: f64 = 0.3;
 
 /// A block in sequence and one at random, the samples of one pass; `cached` are their costs in the buffers.
 pub(super) fn measure(

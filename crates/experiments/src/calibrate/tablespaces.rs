@@ -11,6 +11,7 @@ use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{CONSTANT, STATE, TABLESPACE};
 use measure::sorting;
 use measure::statistics::median;
+use measure::words::Word;
 use measure::{Case, Finding, Unit};
 use subjects::postgres::calibration::tablespaces::Tablespace;
 
@@ -18,6 +19,7 @@ use super::bench::{Bench, State};
 use super::constants::Constants;
 use super::pages::{self, PageRead};
 use super::sets::{self, SPREAD_MAX};
+use super::system::READS_MIN;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
@@ -26,9 +28,6 @@ const SAMPLES: usize = 3;
 
 /// Most tablespaces that are measured: each takes a second and more.
 const SPACES_MAX: usize = 8;
-
-/// Share of a statement's blocks that has to come from outside the buffers.
-const READS_MIN: f64 = 0.3;
 
 /// Share of the file that may stay in the page cache: beyond it, times are those of memory in part. On a file system in
 /// memory all of it stays.
@@ -94,7 +93,7 @@ impl SpaceCost {
     }
 }
 
-/// Measures them where there are several, and keeps a case for each.
+/// Says which have costs of their own, and measures a given server's where there are several, with a case for each.
 pub(super) fn measure(
     bench: &mut Bench<'_>,
     constants: &Constants,
@@ -102,6 +101,9 @@ pub(super) fn measure(
 ) -> Result<(), ExperimentError> {
     let spaces = bench.tables.tablespaces()?;
     journal.find_all(own_costs(&spaces));
+    if bench.tables.is_private() || bench.tables.is_standby() {
+        return Ok(());
+    }
     let (mut measured, left): (Vec<Tablespace>, Vec<Tablespace>) =
         spaces.into_iter().partition(|space| space.may_create);
     let mut absent: Vec<(String, String)> =
@@ -129,8 +131,8 @@ fn in_turn(
     (absent, journal): (&mut Vec<(String, String)>, &mut dyn Journal),
 ) -> Result<Vec<SpaceCost>, ExperimentError> {
     let mut all = Vec::new();
-    for read in PageRead::ALL {
-        let name = read.constant();
+    for read in PageRead::all() {
+        let name = read.name();
         journal.step(&format!("{name} in {} tablespaces", spaces.len()), Duration::from_secs(spaces.len() as u64));
         let cached = constants.of(name, State::Cached).and_then(|one| median(&one.passes.samples())).unwrap_or(0.0);
         let base = (pages::settled(bench, read)?, cached);
@@ -226,7 +228,7 @@ fn case(bench: &Bench<'_>, one: &SpaceCost, stayed: Option<f64>) -> Case {
 
 /// The finding about tablespaces with constants of their own. The settings of reads ahead are none.
 pub(super) fn own_costs(spaces: &[Tablespace]) -> Option<Finding> {
-    let has_own = |space: &&Tablespace| PageRead::ALL.iter().any(|read| space.option(read.constant()).is_some());
+    let has_own = |space: &&Tablespace| PageRead::all().any(|read| space.option(read.name()).is_some());
     let with_own = spaces.iter().filter(has_own);
     let with_own: Vec<String> = with_own.map(|space| format!("{} ({})", space.name, space.options)).collect();
     let message = format!(
@@ -246,7 +248,7 @@ pub(super) fn not_measured(absent: &[(String, String)]) -> Option<Finding> {
 /// What a block takes in each tablespace, and whether that asks for constants of its own; `None` where all but the one
 /// of the run's tables refused the table, and nothing can be compared.
 pub(super) fn answer(costs: &[SpaceCost]) -> Option<Finding> {
-    let at_random = |one: &&SpaceCost| one.constant == PageRead::Random.constant();
+    let at_random = |one: &&SpaceCost| one.constant == PageRead::Random.name();
     let home = costs.iter().filter(at_random).find(|one| one.space.is_home)?;
     let of = |one: &SpaceCost| Some(format!("{} in {}", format_nanos(median(&one.micros)? * 1e3), one.space.name));
     let times: Vec<String> = costs.iter().filter(at_random).filter_map(of).collect();

@@ -14,26 +14,19 @@ const NEAR: f64 = 1.5;
 /// A path that takes no more than this many times as long as the fastest is no harm, as of a query by a set.
 const HARM: f64 = 1.25;
 
-/// What the planner changes at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Switch {
-    /// Another path than the index scan is taken.
-    FromIndex,
-    /// The full scan is taken.
-    ToFullScan,
+measure::words! {
+    /// What the planner changes at.
+    pub(super) enum Switch ("switch") {
+        /// Another path than the index scan is taken.
+        FromIndex = "from-index",
+        /// The full scan is taken.
+        ToFullScan = "to-full-scan",
+    }
 }
 
 impl Switch {
     /// Both.
-    pub(super) const ALL: [Switch; 2] = [Switch::FromIndex, Switch::ToFullScan];
-
-    /// The name in documents.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Switch::FromIndex => "from-index",
-            Switch::ToFullScan => "to-full-scan",
-        }
-    }
+    pub(super) const BOTH: [Switch; 2] = [Switch::FromIndex, Switch::ToFullScan];
 }
 
 /// Numbers of rows.
@@ -58,22 +51,15 @@ pub(super) enum Planned {
     Never,
 }
 
-/// How the planner's choice fits the times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    TooEarly,
-    AboutRight,
-    TooLate,
-}
-
-impl Verdict {
-    /// The words in documents and sentences.
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Verdict::TooEarly => "too early",
-            Verdict::AboutRight => "about right",
-            Verdict::TooLate => "too late",
-        }
+measure::words! {
+    /// How the planner's choice fits the times.
+    pub(super) enum Verdict ("verdict") {
+        /// It changes before the other path is faster.
+        TooEarly = "too early",
+        /// It changes about where the other path is.
+        AboutRight = "about right",
+        /// It changes behind that.
+        TooLate = "too late",
     }
 }
 
@@ -178,7 +164,7 @@ impl Turn {
                 Verdict::AboutRight => format!(", {}", self.about_right(by, tried)),
                 Verdict::TooEarly | Verdict::TooLate => {
                     let times = three_digits(times);
-                    format!(", {} (up to {times} times as long as the fastest path)", verdict.words())
+                    format!(", {} (up to {times} times as long as the fastest path)", verdict.name())
                 }
             });
             format!("; by {set} {who} {}{judged}", by.planned.words(self.switch, tried))
@@ -300,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_planner_that_changes_before_the_other_path_is_faster_changes_too_early() {
-        let of = |timed, planned| verdict(&turn(timed), planned).map(|(verdict, _)| verdict.words());
+        let of = |timed, planned| verdict(&turn(timed), planned).map(|(verdict, _)| verdict.name());
         let at = Crossing::From(2000.0);
         assert_eq!(of(at, Planned::From(200)), Some("too early"));
         assert_eq!(of(at, Planned::From(1500)), Some("about right"));

@@ -94,11 +94,7 @@ pub(super) fn second_run(counted: Result<Counted, ValgrindError>, journal: &mut 
             Some(counted.simulated)
         }
         Err(error) => {
-            // Valgrind's last words may have a point of their own.
-            let reason = error.to_string();
-            let reason = reason.trim_end_matches('.');
-            let message = format!("Instructions were not counted under valgrind: {reason}.");
-            journal.find(events_row::ABSENT_VALGRIND.of(message));
+            journal.find(events::absent_valgrind("Instructions", &error.to_string()));
             None
         }
     }

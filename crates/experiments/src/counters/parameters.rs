@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, refuse};
 
 /// Parameters of the experiment: a command or a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +39,6 @@ impl Default for CountersParameters {
 impl CountersParameters {
     /// Refuses what cannot be, with a sentence that says what to give instead.
     pub fn check(&self) -> Result<(), ExperimentError> {
-        let refuse = |sentence: &str| Err(ExperimentError::Parameters(sentence.into()));
         match self.pid {
             Some(_) if self.duration == Nanos::ZERO => refuse("there is nothing to count: give --duration above 0"),
             Some(_) if !self.command.is_empty() => refuse("a command and --pid exclude each other: give one of them"),

@@ -1,15 +1,15 @@
 //! One case of a path: announced, measured, kept.
 
+use device::pattern::Turn;
 use device::plan::ReadPlan;
 use measure::Parameters;
 use measure::schema::reads;
 
 use super::setting::{Setting, spans};
-use super::workload::Workload;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::reading::{self, Job, Measured};
+use crate::reading::{self, Job, Measured, Taken};
 
 /// One case to be measured.
 pub(super) struct Ask {
@@ -19,63 +19,85 @@ pub(super) struct Ask {
     pub(super) what: String,
     /// One plan a worker.
     pub(super) plans: Vec<ReadPlan>,
-    /// Cases that are still to come, this one included: for the time left.
-    pub(super) cases_left: u32,
 }
 
-/// Measures one case and keeps it.
+/// A case that was begun, and may go on in later turns.
+pub(super) struct Begun {
+    ask: Ask,
+    cached_before: Option<f64>,
+    pub(super) taken: Taken,
+}
+
+/// Measures one case and keeps it. `left` are the cases that are still to come, this one included.
 pub(super) fn measure(
     setting: &Setting<'_>,
-    ask: Ask,
+    (ask, left): (Ask, u32),
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
-    journal.step_of_run(&ask.what, setting.expected(&setting.workload, ask.cases_left));
+    journal.step_of_run(&ask.what, setting.expected(&setting.workload, left));
+    begin(setting, ask, Turn::ONLY, machine)?.keep(setting, machine, journal)
+}
+
+/// Reads one turn of a case.
+pub(super) fn begin(setting: &Setting<'_>, ask: Ask, turn: Turn, machine: &Machine) -> Result<Begun, ExperimentError> {
     setting.evict(&ask.plans)?;
-    let (cached_before, regions) = (setting.page_cached(&ask.plans), spans(&ask.plans));
-    let mut measured = read_as_it_is(setting, &setting.workload, ask, machine, journal)?;
-    if let Some(first) = measured.cases.first_mut() {
-        let before = "cachestat or mincore over the region, before the reads";
-        first.metrics.extend(cached_before.map(|share| reads::CACHED_BEFORE.single(before, share * 100.0)));
+    let cached_before = setting.page_cached(&ask.plans);
+    let (device, method) = (setting.device.as_ref(), setting.workload.method);
+    let taken = reading::take(machine, device, (method, &ask.plans[..]), turn);
+    Ok(Begun { taken: taken.map_err(ExperimentError::advised)?, ask, cached_before })
+}
+
+impl Begun {
+    /// This and a later turn of the same case.
+    pub(super) fn and(self, later: Begun) -> Begun {
+        Begun { taken: self.taken.and(later.taken), ..self }
     }
-    if let Some(last) = measured.cases.last_mut() {
-        let after = "preadv2 with RWF_NOWAIT on a sample of blocks, after the reads";
-        last.metrics.extend(
-            setting.answered_at_once(&regions).map(|share| reads::NOWAIT_ANSWERED.single(after, share * 100.0)),
-        );
+
+    /// Keeps the case.
+    pub(super) fn keep(
+        self,
+        setting: &Setting<'_>,
+        machine: &Machine,
+        journal: &mut dyn Journal,
+    ) -> Result<Measured, ExperimentError> {
+        let Begun { ask, cached_before, taken } = self;
+        let measured = reading::conclude(machine, &job(setting, &ask), taken, journal);
+        let mut measured = measured.map_err(ExperimentError::advised)?;
+        if let Some(first) = measured.cases.first_mut() {
+            let before = "cachestat or mincore over the region, before the reads";
+            first.metrics.extend(cached_before.map(|share| reads::CACHED_BEFORE.single(before, share * 100.0)));
+        }
+        if let Some(last) = measured.cases.last_mut() {
+            let after = "preadv2 with RWF_NOWAIT on a sample of blocks, after the reads";
+            let answered = setting.answered_at_once(&spans(&ask.plans));
+            last.metrics.extend(answered.map(|share| reads::NOWAIT_ANSWERED.single(after, share * 100.0)));
+        }
+        measured.keep(journal)?;
+        Ok(measured)
     }
-    measured.keep(journal)?;
-    Ok(measured)
 }
 
 /// Reads, and keeps nothing yet.
 pub(super) fn read(
     setting: &Setting<'_>,
-    workload: &Workload,
-    ask: Ask,
+    ask: &Ask,
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
     setting.evict(&ask.plans)?;
-    read_as_it_is(setting, workload, ask, machine, journal)
+    reading::run(machine, job(setting, ask), journal).map_err(ExperimentError::advised)
 }
 
-/// Reads what the page cache holds and what it does not.
-fn read_as_it_is(
-    setting: &Setting<'_>,
-    workload: &Workload,
-    ask: Ask,
-    machine: &Machine,
-    journal: &mut dyn Journal,
-) -> Result<Measured, ExperimentError> {
-    let job = Job {
+/// The reading of a case.
+fn job<'a>(setting: &'a Setting<'_>, ask: &'a Ask) -> Job<'a> {
+    Job {
         device: setting.device.as_ref(),
-        method: workload.method,
+        method: setting.workload.method,
         stored: setting.stored(&ask.plans),
         plans: &ask.plans,
-        parameters: ask.case,
-        what: ask.what,
+        parameters: ask.case.clone(),
+        what: ask.what.clone(),
         page_cache: setting.page_cache(),
-    };
-    reading::run(machine, job, journal).map_err(ExperimentError::advised)
+    }
 }

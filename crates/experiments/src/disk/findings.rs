@@ -112,7 +112,7 @@ fn is_unproved(measured: &Measured) -> bool {
 enum Difference {
     /// Too little to place data by.
     Even,
-    /// No more than the rates of the two readings vary.
+    /// No more than the rates of the two vary, from turn to turn where they were read by turns.
     WithinSpread,
     /// Unknown: there are too few reads to see how much the rates vary.
     TooFewReads,
@@ -131,11 +131,15 @@ fn against_outer(outer: &Measured, zone: &Measured) -> Option<(f64, Difference)>
     // Mean and median both, and the same way: a few slow reads in one zone are noise, not a seek.
     let is_slower = median(zone).zip(median(outer)).is_some_and(|(zone, outer)| zone >= outer * PLACE_MATTERS);
     let interval = rate(zone).zip(rate(outer)).and_then(|(zone, outer)| ratio_interval(zone, outer));
+    let is_even = |ratio: f64| (1.0 / PLACE_MATTERS..PLACE_MATTERS).contains(&ratio);
+    // A model has no noise: there, few reads are enough.
+    let has_noise = outer.unwitnessed.is_none();
+    let is_surely_even = interval.is_some_and(|(low, high)| is_even(low) && is_even(high));
     let difference = match ratio {
-        // A model has no noise: there, few reads are enough.
-        _ if interval.is_none() && outer.unwitnessed.is_none() => Difference::TooFewReads,
-        _ if (1.0 / PLACE_MATTERS..PLACE_MATTERS).contains(&ratio) => Difference::Even,
+        _ if interval.is_none() && has_noise => Difference::TooFewReads,
+        _ if is_surely_even || is_even(ratio) && !has_noise => Difference::Even,
         _ if interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high) => Difference::WithinSpread,
+        _ if is_even(ratio) => Difference::Even,
         _ if ratio >= PLACE_MATTERS && is_slower => Difference::Slower,
         _ => Difference::Other,
     };
@@ -172,7 +176,9 @@ fn verdict(inner: Option<Difference>, both: Option<Difference>, extent: Extent) 
                 .into()
         }
         (Some(WithinSpread), _) | (_, Some(WithinSpread)) => {
-            "The zones differ by no more than their rates vary, so repeat the run with a longer --duration".into()
+            "The zones differ by no more than the readings of one zone do, which is noise, so repeat the run with a \
+             larger --count or a longer --duration"
+                .into()
         }
         _ => "The zones differ, but not as place alone makes them".into(),
     }
@@ -314,7 +320,8 @@ pub(super) fn spread(what: &str, arm: Arm, extent: Extent, measured: &[Measured]
     let mut medians: Vec<f64> =
         measured.iter().filter_map(|one| Some(one.metric(&reads::READ_LATENCY)?.median())).collect();
     sorting::by(&mut medians, f64::total_cmp);
-    let (least, most) = (*medians.first()?, *medians.last()?);
+    // One distance alone, as in a small file, tells nothing of an arm.
+    let [least, .., most] = medians[..] else { return None };
     let ratio = most / least.max(f64::MIN_POSITIVE);
     let says = match (ratio < PLACE_MATTERS, arm) {
         _ if measured.iter().any(is_unproved) => {

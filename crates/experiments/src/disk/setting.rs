@@ -13,7 +13,7 @@ use measure::random::mix;
 use measure::schema::disk::parameters;
 use measure::schema::reads;
 use serde_json::json;
-use sys::file::{Caching, witness};
+use sys::file::{Caching, Target, witness};
 use sys::memory::Pages;
 
 use super::findings::Extent;
@@ -67,6 +67,12 @@ impl<'a> Setting<'a> {
             };
             let sentence = format!("--rate on the model {name} works with one worker: {advice}");
             return Err(ExperimentError::Parameters(sentence));
+        }
+        let witnesses = self.device.witnesses();
+        if self.evict && witnesses.target().is_some_and(|target| target.caching() == Caching::Direct) {
+            let sentence = "--evict drops blocks from the page cache, past which these reads go: leave it out, or give \
+                            --buffered";
+            return Err(ExperimentError::Parameters(sentence.into()));
         }
         let alignment = self.device.alignment().offset.max(1);
         if !self.span.offset.is_multiple_of(u64::from(alignment)) {
@@ -147,12 +153,22 @@ impl<'a> Setting<'a> {
     /// What helps where the page cache serves the reads.
     pub(super) fn page_cache(&self) -> PageCache {
         let witnesses = self.device.witnesses();
-        let is_direct_possible = witnesses.target().is_some_and(|target| target.reopen(Caching::Direct).is_ok());
-        PageCache::InTheWay(match (is_direct_possible, self.evict) {
-            (true, false) => "use --direct, or --evict on a file of your own",
-            (true, true) => "use --direct",
-            (false, false) => "use --evict on a file of your own, or a file system that does direct I/O",
-            (false, true) => "use a file system that does direct I/O",
+        let target = witnesses.target();
+        if target.and_then(Target::filesystem).is_some_and(|kind| ["tmpfs", "ramfs"].contains(&&*kind)) {
+            return PageCache::InTheWay("files on this file system are always in memory, so name one on another");
+        }
+        let direct = target.and_then(|target| target.reopen(Caching::Direct).ok());
+        let fit = |direct: Target| {
+            let multiple = u64::from(direct.alignment().offset.max(1));
+            [self.workload.block_size as u64, self.span.offset].iter().all(|bytes| bytes.is_multiple_of(multiple))
+        };
+        PageCache::InTheWay(match (direct.map(fit), self.evict) {
+            (Some(true), false) => "use --direct, or --evict on a file of your own",
+            (Some(true), true) => "use --direct",
+            (Some(false), false) => "use --evict on a file of your own, or --direct with blocks that it can read",
+            (Some(false), true) => "use --direct with blocks that it can read, such as --block-size 4KiB",
+            (None, false) => "use --evict on a file of your own, or a file system that does direct I/O",
+            (None, true) => "use a file system that does direct I/O",
         })
     }
 
@@ -275,6 +291,15 @@ fn span(path: &Path, size: u64, view: &View, parameters: &DiskParameters) -> Res
             size_in_words(offset)
         )));
     }
+    if matches!(view, View::Sweep(_) | View::SeekDistances) && length / block == 1 {
+        return Err(ExperimentError::Parameters(format!(
+            "{} of {} hold one block of {}, and places and distances need two: give a larger --span, a smaller \
+             --block-size or a larger file",
+            size_in_words(length),
+            path.display(),
+            size_in_words(block)
+        )));
+    }
     if matches!(view, View::Zones(_)) && size - length < offset.saturating_add(length) {
         return Err(ExperimentError::Parameters(format!(
             "zones of {} from offset {} on overlap on {}, which holds {}: the same blocks would be read in both; give \
@@ -320,6 +345,54 @@ mod tests {
         let refused = refused.map(|span| span.length).unwrap_err().to_string();
         assert!(refused.starts_with("a zone is a third of what there is"), "{refused}");
         assert!(refused.ends_with("give a smaller --block-size"), "{refused}");
+    }
+
+    #[test]
+    fn one_block_is_no_sweep_and_has_no_distances() {
+        for view in [View::Sweep(4), View::SeekDistances] {
+            let of = |size: u64| span(Path::new("small.dat"), size, &view, &DiskParameters::default());
+            let refused = of(12 << 10).map(|span| span.length).unwrap_err().to_string();
+            assert!(refused.starts_with("12 KiB of small.dat hold one block of 8 KiB"), "{refused}");
+            assert_eq!(of(16 << 10).unwrap().length, 16 << 10);
+        }
+        assert!(span(Path::new("small.dat"), 8 << 10, &View::Whole, &DiskParameters::default()).is_ok());
+    }
+
+    #[test]
+    fn advice_about_the_page_cache_helps_with_this_file_and_these_blocks() {
+        let advice = |folder: &Path, parameters: DiskParameters| {
+            let file = tempfile::NamedTempFile::new_in(folder).ok()?;
+            file.as_file().set_len(1 << 20).unwrap();
+            let parameters = DiskParameters { buffered: true, ..parameters };
+            let setting = Setting::open(file.path(), &parameters).unwrap();
+            let witnesses = setting.device.witnesses();
+            let kind = witnesses.target().and_then(Target::filesystem)?;
+            match setting.page_cache() {
+                PageCache::InTheWay(advice) => Some((kind, advice)),
+                PageCache::Meant => None,
+            }
+        };
+        match advice(Path::new("/dev/shm"), DiskParameters::default()) {
+            Some((kind, advice)) if kind == "tmpfs" => assert!(!advice.contains("--"), "{advice}"),
+            _ => println!("skipped: /dev/shm is no tmpfs to write to"),
+        }
+        let odd = DiskParameters { block_size: Size(1000), ..DiskParameters::default() };
+        if let Some((_, advice)) = advice(&std::env::temp_dir(), odd) {
+            assert!(!advice.starts_with("use --direct") || advice.contains("blocks that it can read"), "{advice}");
+        }
+    }
+
+    #[test]
+    fn evicting_what_direct_reads_pass_by_is_refused_and_not_done_in_silence() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(1 << 20).unwrap();
+        let refused = |buffered| {
+            let parameters = DiskParameters { evict: true, buffered, ..DiskParameters::default() };
+            Setting::open(file.path(), &parameters).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(refused(true), Ok(()));
+        let direct = refused(false).unwrap_err();
+        assert!(direct.contains("give --buffered") || direct.contains("use --buffered"), "{direct}");
     }
 
     #[test]

@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
-use device::pattern::{Pattern, Span};
+use device::pattern::{Pattern, Span, Turn};
 use device::plan::StopAfter;
+use device::windows::WINDOW;
 use measure::Finding;
 use measure::quantity::size_in_words;
 use measure::schema::disk::parameters;
 use measure::schema::reads;
 
-use super::case::{Ask, measure, read};
+use super::case::{Ask, Begun, begin, measure, read};
 use super::findings::{self, Arm};
 use super::parameters::{View, Zone};
 use super::setting::Setting;
@@ -25,6 +26,9 @@ const SEQUENTIAL_BLOCK: usize = 1 << 20;
 
 /// Bytes that a place of a sweep covers at most.
 const PLACE: u64 = 256 << 20;
+
+/// Turns in which zones are read that are compared: enough to see how much one zone differs from turn to turn.
+const TURNS: u64 = 10;
 
 /// The shortest distance of consecutive reads, and the factor from one distance to the next.
 const DISTANCE_MIN: u64 = 64 << 10;
@@ -85,8 +89,8 @@ fn whole(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Journal) ->
     let workload = &setting.workload;
     let what = format!("the {} reads of {}", workload.pattern.name(), setting.name());
     let case = setting.case(workload, setting.span);
-    let ask = Ask { case, what, plans: workload.plans(setting.span), cases_left: 1 };
-    measure(setting, ask, machine, journal)
+    let ask = Ask { case, what, plans: workload.plans(setting.span) };
+    measure(setting, (ask, 1), machine, journal)
 }
 
 /// Adds what the cases of a path say.
@@ -95,7 +99,7 @@ fn report(setting: &Setting<'_>, found: impl IntoIterator<Item = Finding>, journ
     journal.find_all(found.into_iter().map(|finding| findings::on(path.as_deref(), finding)));
 }
 
-/// One case a zone: the first span, the last span, and the workers shared out to both, an odd one to the last. Gives
+/// One case a zone. Several zones are read by turns, so that what changes meanwhile changes in all of them. Gives
 /// whether any is kept.
 fn zones(
     zones: &[Zone],
@@ -103,35 +107,65 @@ fn zones(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<bool, ExperimentError> {
-    let (workload, outer, inner) = (&setting.workload, setting.span, setting.inner());
-    let block = workload.block_size as u64;
+    let turns = turns(setting, zones.len());
+    let workload = setting.workload;
+    let readings = turns * zones.len() as u64;
+    let mut begun: Vec<Option<Begun>> = zones.iter().map(|_| None).collect();
     let mut measured = Vec::new();
-    for (index, zone) in zones.iter().enumerate() {
-        let (in_outer, first) = match zone {
-            Zone::Outer => (workload.workers, outer),
-            Zone::Inner => (0, inner),
-            Zone::Both if workload.workers > 1 => (workload.workers / 2, outer),
-            Zone::Both => (0, inner),
-        };
-        let mut plans = workload.plans_of(outer, 0..in_outer);
-        plans.extend(workload.plans_of(inner, in_outer..workload.workers));
-        let mut case = setting.case(workload, first);
-        case.extend([parameters::ZONE.of(zone.name())]);
-        let what = format!("the reads of {} in zone {}", setting.name(), zone.name());
-        let ask = Ask { case, what, plans, cases_left: (zones.len() - index) as u32 };
-        let one = measure(setting, ask, machine, journal)?;
-        if one.interrupted {
+    for number in 0..readings {
+        let (turn, index) = (number / zones.len() as u64, (number % zones.len() as u64) as usize);
+        let part = workload.part(turn, turns);
+        let ask = zone(zones[index], &part, setting);
+        journal.step_of_run(&ask.what, setting.expected(&part, (readings - number) as u32));
+        let of_order = if turns > 1 { Turn { index: number, of: readings } } else { Turn::ONLY };
+        let one = begin(setting, ask, of_order, machine)?;
+        if one.taken.interrupted {
             return Ok(!measured.is_empty());
         }
-        measured.push((*zone, one));
+        let all = match begun[index].take() {
+            Some(earlier) => earlier.and(one),
+            None => one,
+        };
+        if turn + 1 < turns {
+            begun[index] = Some(all);
+        } else {
+            measured.push((zones[index], all.keep(setting, machine, journal)?));
+        }
     }
-    let mut found: Vec<Finding> = findings::zones(workload, setting.extent(), &measured).into_iter().collect();
+    let mut found: Vec<Finding> = findings::zones(&workload, setting.extent(), &measured).into_iter().collect();
     if let Some(disk) = setting.device.describe().disk {
-        found.extend(findings::model_against_published(workload, setting.extent(), &measured));
-        found.extend(findings::outer_half(disk.outer_part(0.5, block)));
+        found.extend(findings::model_against_published(&workload, setting.extent(), &measured));
+        found.extend(findings::outer_half(disk.outer_part(0.5, workload.block_size as u64)));
     }
     report(setting, found, journal);
     Ok(true)
+}
+
+/// In how many turns each of several zones is read. Of one zone, of a model and of an open loop, whose rate is the one
+/// that was asked for, nothing is compared that other programs could change meanwhile.
+fn turns(setting: &Setting<'_>, zones: usize) -> u64 {
+    let most = match setting.workload.stop_after {
+        StopAfter::Reads(count) => count,
+        StopAfter::Time(time) => time.0 / WINDOW.0,
+    };
+    let is_compared = zones > 1 && setting.workload.rate.is_none() && !setting.device.describe().is_virtual;
+    if is_compared { most.clamp(1, TURNS) } else { 1 }
+}
+
+/// The reads of a zone: in the first span, in the last span, or by workers that are shared out to both, an odd one to
+/// the last.
+fn zone(zone: Zone, part: &Workload, setting: &Setting<'_>) -> Ask {
+    let (outer, inner, workers) = (setting.span, setting.inner(), part.workers);
+    let (in_outer, first) = match zone {
+        Zone::Outer => (workers, outer),
+        Zone::Both if workers > 1 => (workers / 2, outer),
+        Zone::Inner | Zone::Both => (0, inner),
+    };
+    let mut plans = part.plans_of(outer, 0..in_outer);
+    plans.extend(part.plans_of(inner, in_outer..workers));
+    let mut case = setting.case(&setting.workload, first);
+    case.extend([parameters::ZONE.of(zone.name())]);
+    Ask { case, what: format!("the reads of {} in zone {}", setting.name(), zone.name()), plans }
 }
 
 /// Places from the first byte to the last: random latency and sequential bandwidth at each. Gives whether any is kept.
@@ -150,8 +184,8 @@ fn sweep(
         journal.step_of_run(&what, setting.expected(&random, 2 * (count - index)));
         let mut case = setting.case(&random, span);
         case.extend([parameters::POSITION.of(f64::from(index) / f64::from(count - 1))]);
-        let ask = Ask { case, what, plans: random.plans(span), cases_left: count - index };
-        let mut place = read(setting, &random, ask, machine, journal)?;
+        let ask = Ask { case, what, plans: random.plans(span) };
+        let mut place = read(setting, &ask, machine, journal)?;
         if place.interrupted {
             return Ok(!measured.is_empty());
         }
@@ -188,8 +222,8 @@ fn add_bandwidth(
     let pattern = Pattern::Sequential;
     let workload = Workload { pattern, block_size, stop_after, workers: 1, rate: None, ..setting.workload };
     let what = format!("the sequential reads at the same place of {}", setting.name());
-    let ask = Ask { case: setting.case(&workload, span), what, plans: workload.plans(span), cases_left: 1 };
-    let in_sequence = read(setting, &workload, ask, machine, journal)?;
+    let ask = Ask { case: setting.case(&workload, span), what, plans: workload.plans(span) };
+    let in_sequence = read(setting, &ask, machine, journal)?;
     place.interrupted |= in_sequence.interrupted;
     for case in &mut place.cases {
         case.metrics.retain(|metric| metric.name != reads::BANDWIDTH.name);
@@ -214,8 +248,8 @@ fn seek_distances(
         let mut case = setting.case(&apart, span);
         case.extend([parameters::DISTANCE.of(distance)]);
         let what = format!("the reads of {} that lie {} apart", setting.name(), size_in_words(distance));
-        let ask = Ask { case, what, plans: apart.plans(span), cases_left: (distances.len() - index) as u32 };
-        let one = measure(setting, ask, machine, journal)?;
+        let ask = Ask { case, what, plans: apart.plans(span) };
+        let one = measure(setting, (ask, (distances.len() - index) as u32), machine, journal)?;
         if one.interrupted {
             return Ok(!measured.is_empty());
         }

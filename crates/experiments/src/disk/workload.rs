@@ -6,6 +6,7 @@ use std::time::Duration;
 use device::Slots;
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
+use measure::Nanos;
 use measure::quantity::{counted, size_in_words};
 use sys::memory::Pages;
 use sys::read::MethodRow;
@@ -55,6 +56,15 @@ impl Workload {
             _ => span,
         };
         workers.clone().map(|index| self.plan(part(index - workers.start), index)).collect()
+    }
+
+    /// The reads of one of as many turns, which together are all of them.
+    pub(super) fn part(&self, turn: u64, turns: u64) -> Workload {
+        let of = |limit: StopAfter| match limit {
+            StopAfter::Time(time) => StopAfter::Time(Nanos(time.0 / turns)),
+            StopAfter::Reads(count) => StopAfter::Reads(count / turns + u64::from(turn < count % turns)),
+        };
+        Workload { stop_after: of(self.stop_after), warm_up: of(self.warm_up), ..*self }
     }
 
     /// The plan of worker `index` on a span of its own.
@@ -128,6 +138,23 @@ mod tests {
         assert_eq!(spans.iter().map(|span| span.length).sum::<u64>(), 128 << 20);
         let seeds: std::collections::HashSet<u64> = plans.iter().map(|plan| plan.seed).collect();
         assert_eq!(seeds.len(), 5, "each worker keeps its own");
+    }
+
+    #[test]
+    fn turns_take_no_longer_and_read_no_less_than_a_case_at_once() {
+        let of = |parameters: DiskParameters, turns: u64| {
+            let whole = parameters.workload();
+            (0..turns).map(|turn| whole.part(turn, turns)).collect::<Vec<_>>()
+        };
+        let timed: Duration = of(DiskParameters::default(), 10).iter().map(Workload::expected).sum();
+        assert_eq!(timed, DiskParameters::default().workload().expected());
+        let counted = of(DiskParameters { count: Some(1003), ..DiskParameters::default() }, 10);
+        let reads = |part: &Workload| match part.stop_after {
+            StopAfter::Reads(count) => count,
+            StopAfter::Time(_) => 0,
+        };
+        assert_eq!(counted.iter().map(reads).sum::<u64>(), 1003);
+        assert!(counted.iter().all(|part| (100..=101).contains(&reads(part))));
     }
 
     #[test]

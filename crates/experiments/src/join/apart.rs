@@ -8,7 +8,7 @@ use measure::schema::join;
 use measure::schema::join::findings as row;
 use measure::{Finding, Unit};
 
-use super::bench::{Gain, Measured, absent_gain};
+use super::bench::{Gain, Measured, SAME, absent_gain};
 use crate::disk::on;
 use crate::journal::Journal;
 
@@ -17,9 +17,6 @@ const PAGE_CACHE_MICROS: f64 = 20.0;
 
 /// Part of the blocks that may be in memory of a join that counts as cold.
 const HITS_MAX: f64 = 0.1;
-
-/// Gains up to this are none.
-const SAME: f64 = 1.1;
 
 /// Says what the cases of a subject mean.
 pub(super) fn report(name: &str, found: &[Measured], before: &[Gain], journal: &mut dyn Journal) {
@@ -69,15 +66,14 @@ fn report_gathering(
     let join = if best.group.name.is_empty() { "with" } else { "and" };
     let ahead =
         best.variant.size.map_or(String::new(), |size| format!(" {join} {} ahead", counted(size, "read", "reads")));
+    let way = if direct { "past the page cache" } else { "through the page cache" };
+    let takes = |case: &Measured| format!("{} by {}", format_nanos(case.elapsed() * 1e6), case.variant.method);
     let message = format!(
-        "On {name}, {} and {rand} % of the rows out of order, batching or prefetching gains a factor of {}: {} by {}, \
-         which reads one block at a time, {} by {}{}{ahead}.{beside}",
-        if direct { "past the page cache" } else { "through the page cache" },
+        "On {name}, {way} and {rand} % of the rows out of order, batching or prefetching gains a factor of {}: {}, \
+         which reads one block at a time, {}{}{ahead}.{beside}",
         three_digits(gain),
-        format_nanos(alone.elapsed() * 1e6),
-        alone.variant.method,
-        format_nanos(best.elapsed() * 1e6),
-        best.variant.method,
+        takes(alone),
+        takes(best),
         with(best)
     );
     journal.find(row::ANSWER_SERVER_GAIN.of(message).with("gain", gain, Unit::Ratio));

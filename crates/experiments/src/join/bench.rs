@@ -10,6 +10,9 @@ use subjects::nested_loops::{Group, InnerFacts, InnerTable, JoinVariant, Keys};
 use super::parameters::JoinParameters;
 use crate::machine::Machine;
 
+/// Times within this ratio are the same: what four cases of the same reads differ by.
+pub(super) const SAME: f64 = 1.1;
+
 /// The subject that is measured.
 pub(super) struct Bench<'a> {
     pub(super) parameters: &'a JoinParameters,

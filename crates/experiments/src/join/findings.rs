@@ -8,12 +8,9 @@ use measure::sorting;
 use measure::{Finding, Unit};
 use subjects::nested_loops::{DeviceReads, JoinMethod};
 
-use super::bench::{Measured, absent_gain};
+use super::bench::{Measured, SAME, absent_gain};
 use crate::disk::on;
 use crate::journal::Journal;
-
-/// Times within this ratio are the same: what four cases of the same reads differ by.
-const SAME: f64 = 1.1;
 
 /// A batch that is larger and gains less than this gains nothing.
 const SATURATED: f64 = 1.05;
@@ -46,29 +43,24 @@ pub(super) fn report(
         gathered.iter().map(ratio).collect::<Vec<_>>()
     };
     let (waits, whole) = (ratios(Measured::io_time), ratios(Measured::elapsed));
-    let in_words = |ratios: &[(&str, f64)]| {
-        let words: Vec<String> =
-            ratios.iter().map(|(name, ratio)| format!("{name} {}", three_digits(*ratio))).collect();
-        words.join(", ")
-    };
-    let depths = match (device.depth, &device.not_from_storage) {
-        (1, _) => "one read at a time is all that this way of reading has".to_string(),
-        (depth, None) => format!(
-            "random reads of the same file without a join gain a factor of {} with {} in flight",
-            three_digits(device.alone / device.together.max(f64::MIN_POSITIVE)),
-            grouped(depth as u64)
+    let word = |(name, ratio): &(&str, f64)| format!("{name} {}", three_digits(*ratio));
+    let in_words = |ratios: &[(&str, f64)]| ratios.iter().map(word).collect::<Vec<_>>().join(", ");
+    let (depth, factor) = (grouped(device.depth as u64), device.alone / device.together.max(f64::MIN_POSITIVE));
+    let depths = match &device.not_from_storage {
+        _ if device.depth == 1 => "one read at a time is all that this way of reading has".to_string(),
+        None => format!(
+            "random reads of the same file without a join gain a factor of {} with {depth} in flight",
+            three_digits(factor)
         ),
-        (depth, Some(reason)) => format!(
-            "what random reads of the same file without a join gain with {} in flight is not known, because \
-             it is not proved that the storage served all of them: {reason}",
-            grouped(depth as u64)
+        Some(reason) => format!(
+            "what random reads of the same file without a join gain with {depth} in flight is not known, because it is \
+             not proved that the storage served all of them: {reason}"
         ),
     };
+    let [of_waits, of_whole] = [&waits, &whole].map(|ratios| in_words(ratios));
     let finding = row::ANSWER_GAIN.of(format!(
-        "With {rand} % of the rows out of order, waiting for reads one at a time takes this many times as long as \
-             with batching or prefetching: {}; {depths}. The whole join, with the processor's work: {}.",
-        in_words(&waits),
-        in_words(&whole)
+        "With {rand} % of the rows out of order, waiting for reads one at a time takes this many times as long as with \
+         batching or prefetching: {of_waits}; {depths}. The whole join, with the processor's work: {of_whole}."
     ));
     let with = |finding: Finding, (name, ratio): &(&str, f64)| finding.with(name, *ratio, Unit::Ratio);
     journal.find(on(name, waits.iter().fold(finding, with)));

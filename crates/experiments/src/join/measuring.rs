@@ -1,5 +1,7 @@
 //! The joins of the cases, in turn.
 
+use std::time::Instant;
+
 use measure::schema::join::findings as row;
 use measure::schema::join::{self, parameters};
 use measure::{Case, Finding, Metric, Nanos};
@@ -11,6 +13,7 @@ use crate::disk::on;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Conditions, Sensitivity};
+use crate::sampling::{each, time_left};
 
 /// Joins of a case that are explained, apart from those that are timed.
 const EXPLAINED_MAX: usize = 5;
@@ -27,13 +30,14 @@ pub(super) fn cases(
     journal: &mut dyn Journal,
 ) -> Result<Vec<Measured>, ExperimentError> {
     let (what, repeat) = (bench.what(table.rand, group), bench.parameters.repeat());
+    let (begun, mut done, all) = (Instant::now(), 0, repeat.saturating_mul(group.variants.len()));
     let conditions = Conditions::now(bench.machine);
     let mut samples: Vec<Vec<JoinCost>> = group.variants.iter().map(|_| Vec::new()).collect();
     for round in 0..repeat {
-        let left = u32::try_from((repeat - round).saturating_mul(group.variants.len())).unwrap_or(u32::MAX);
-        journal.step(&what, facts.join_time.saturating_mul(left));
         for turn in 0..group.variants.len() {
             bench.machine.stop.check()?;
+            journal.step(&what, time_left(each(begun.elapsed(), done, facts.join_time), (done, all)));
+            done += 1;
             // No variant is always the first, or always behind the same other.
             let variant = (turn + round) % group.variants.len();
             samples[variant].push(join(bench, (table, facts), (variant, group), round)?);

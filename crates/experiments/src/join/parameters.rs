@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use subjects::Places;
 use subjects::nested_loops::Asked;
 
-use crate::error::ExperimentError;
-use crate::journal::NullJournal;
-use crate::subject_run;
+use crate::error::{ExperimentError, refuse};
+use crate::{sampling, subject_run};
 
 /// Joins of each case by default, with the engine alone.
 pub const REPEAT: usize = 20;
@@ -51,17 +50,14 @@ impl JoinParameters {
     /// Refuses what cannot be, with a sentence that says what can.
     pub fn check(&self) -> Result<(), ExperimentError> {
         self.check_values()?;
-        subject_run::openers(&self.on, |place| place.nested_loops(&self.asked), &mut NullJournal::default()).map(drop)
+        subject_run::check(&self.on, |place| place.nested_loops(&self.asked))
     }
 
     pub(super) fn check_values(&self) -> Result<(), ExperimentError> {
-        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
-        if self.repeat() == 0 {
-            return refuse("--repeat must be at least 1".into());
-        }
+        sampling::check_repeat(self.repeat())?;
         let Asked { rows, pad, batch_sizes, look_ahead, depth, .. } = &self.asked;
         if *rows == 0 {
-            return refuse("--rows must be at least 1".into());
+            return refuse("--rows must be at least 1");
         }
         if self.outer_rows == 0 || u32::try_from(self.outer_rows).is_err() {
             return refuse(format!("--outer-rows {} is out of range: give 1 to {}", self.outer_rows, u32::MAX));
@@ -70,16 +66,16 @@ impl JoinParameters {
             return refuse(format!("--rand {rand} is out of range: give a percentage, 0 to 100"));
         }
         if batch_sizes.contains(&0) {
-            return refuse("--batch-size must be at least 1".into());
+            return refuse("--batch-size must be at least 1");
         }
         if *look_ahead == 0 {
-            return refuse("--look-ahead must be at least 1".into());
+            return refuse("--look-ahead must be at least 1");
         }
         if !(1..=DEPTH_MAX).contains(depth) {
             return refuse(format!("--depth {depth} is out of range: give 1 to {DEPTH_MAX}"));
         }
         let shape = KeyedShape { rand: 0, pad: *pad };
-        shape.check().map_err(|error| ExperimentError::Parameters(format!("--pad {pad}: {error}")))
+        shape.check().or_else(|error| refuse(format!("--pad {pad}: {error}")))
     }
 
     /// Joins of each case.

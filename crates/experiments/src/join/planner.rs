@@ -9,7 +9,7 @@ use measure::schema::join::{self, BLOCKS_MIN, parameters};
 use measure::{Case, Metric, Unit};
 use subjects::nested_loops::{InnerFacts, InnerTable};
 
-use super::bench::{Bench, Measured};
+use super::bench::{Bench, Measured, SAME};
 use crate::disk::on;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -23,9 +23,6 @@ const SCAN_TIME: Duration = Duration::from_secs(2);
 
 /// PostgreSQL's default of `random_page_cost`, in sequential pages.
 const RANDOM_PAGE_COST: f64 = 4.0;
-
-/// Factors below this are none.
-const SAME: f64 = 1.1;
 
 /// A break-even of all rows, in percent, is none.
 const ALL_ROWS: f64 = 100.0;
@@ -176,17 +173,17 @@ pub(super) fn report(
 /// What a planner gets wrong that prices each block as a single read: `factor` is the time of a join one at a time
 /// in that by the method `name`.
 fn single_reads(factor: f64, name: &str) -> String {
-    if factor < SAME {
-        return format!(
-            "By {name} a join is {} times as fast, which is no real gain: the price of single reads is right for it.",
-            three_digits(factor)
-        );
+    let times = three_digits(factor);
+    match factor < SAME {
+        true => format!(
+            "By {name} a join is {times} times as fast, which is no real gain: the price of single reads is right for \
+             it."
+        ),
+        false => format!(
+            "A planner that prices each block as a single read overestimates a nested loop by {name} {times} times, \
+             and switches to a full scan too early by that factor."
+        ),
     }
-    format!(
-        "A planner that prices each block as a single read overestimates a nested loop by {name} {} times, and \
-         switches to a full scan too early by that factor.",
-        three_digits(factor)
-    )
 }
 
 /// What PostgreSQL's constant, which knows nothing of gathering, has to do with what was measured.
@@ -200,11 +197,10 @@ fn random_page_cost(alone: f64, gathered: f64, sequential: f64, name: &str) -> S
         low if low <= 1.0 / SAME => format!("{} times too low", three_digits(1.0 / low)),
         _ => "right".into(),
     };
+    let [single, pages] = [alone / sequential, pages].map(three_digits);
     format!(
         " PostgreSQL's random_page_cost, usually {RANDOM_PAGE_COST} sequential blocks for single and batched reads \
-         alike, compares with {} measured one at a time and {} by {name}, where it is {error}.",
-        three_digits(alone / sequential),
-        three_digits(pages)
+         alike, compares with {single} measured one at a time and {pages} by {name}, where it is {error}."
     )
 }
 

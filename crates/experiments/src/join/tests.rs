@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::Duration;
 
 use ::measure::schema::join;
@@ -41,6 +42,8 @@ pub(super) struct Fake {
     error: i64,
     /// How far the joins of each way lie apart: the first takes so much less, the third so much more.
     pub(super) spreads: [f64; 2],
+    /// What a join takes of the time that passes here.
+    pause: Duration,
     /// Raised in the join of this number.
     stops_at: Option<(usize, Stop)>,
     joins: usize,
@@ -68,6 +71,7 @@ impl Fake {
             not_from_storage: None,
             error: 0,
             spreads: [0.0, 0.0],
+            pause: Duration::ZERO,
             stops_at,
             joins: 0,
             table,
@@ -124,6 +128,7 @@ impl NestedLoops for Fake {
             stop.share().store(true, Ordering::Relaxed);
         }
         self.joins += 1;
+        thread::sleep(self.pause);
         let JoinPass { variant, keys, explained } = *pass;
         self.note(&format!("joins {variant} from {}", keys.first));
         let table = self.table.ok_or(SubjectError::NotPrepared)?;
@@ -186,6 +191,19 @@ fn ways_take_turns_in_a_rotating_order_and_each_join_takes_keys_of_its_own() {
     assert!(kept.cases.iter().all(|case| !case.parameters.contains_key("subject")), "one alone has no name");
     assert!(kept.message("answer-gain").unwrap().contains("batch 4.00; random reads"), "{:?}", kept.findings);
     assert!(kept.message("planner-view").is_some());
+}
+
+#[test]
+fn the_time_left_of_joins_that_take_longer_than_was_assumed_follows_from_those_that_are_done() {
+    let pause = Duration::from_millis(20);
+    let fake = Fake { pause, ..Fake::new("here", &Log::default()) };
+    let (outcome, kept) = run(JoinParameters::default(), vec![fake], Stop::default());
+    outcome.unwrap();
+    let joins = kept.steps.iter().filter(|(what, _)| what.starts_with("joins"));
+    let left: Vec<Duration> = joins.map(|(_, left)| *left).collect();
+    // Two rounds of two joins, which were assumed to take no time.
+    assert_eq!((left.len(), left[0]), (4, Duration::ZERO));
+    assert!((1..4).all(|done: usize| left[done] >= pause * (4 - done as u32)), "{left:?}");
 }
 
 #[test]

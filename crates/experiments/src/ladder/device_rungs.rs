@@ -77,9 +77,7 @@ fn check_region(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<Stored, 
 
 /// A small set of blocks, read until it is hot in the storage, then measured.
 fn round_trip(steps: &Steps<'_>, source: Source<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-    if steps.machine.stop.requested() {
-        return Ok(());
-    }
+    steps.machine.stop.check()?;
     let mut plan = plan(steps, 1, StopAfter::Reads(HOT_BLOCKS * 12));
     plan.seed = !plan.seed;
     plan.working_set = Some(HOT_BLOCKS.min(plan.span.blocks(BLOCK)));
@@ -98,9 +96,7 @@ fn touches(
     journal: &mut dyn Journal,
 ) -> Result<Option<f64>, ExperimentError> {
     use ladder::parameters::TOUCH;
-    if steps.machine.stop.requested() {
-        return Ok(None);
-    }
+    steps.machine.stop.check()?;
     let foreign = steps.storage.foreign;
     let mut parameters = read_rung(steps, (name, blocks_per_read), source.device, &plan);
     if foreign {
@@ -130,9 +126,7 @@ fn best_depth(
 ) -> Result<Option<usize>, ExperimentError> {
     let mut rates: Vec<(usize, f64)> = Vec::new();
     for depth in DEPTHS {
-        if steps.machine.stop.requested() {
-            return Ok(None);
-        }
+        steps.machine.stop.check()?;
         let mut plan = plan(steps, depth, StopAfter::Time(DEPTH_TIME));
         plan.warm_up = StopAfter::Time(DEPTH_WARM_UP);
         plan.seed = plan.seed.wrapping_add(1000 + depth as u64);

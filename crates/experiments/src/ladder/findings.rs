@@ -93,27 +93,23 @@ pub(super) fn report(found: &Found, is_just_written: bool) -> Vec<Finding> {
 
 fn sequential(found: &Found) -> Option<Finding> {
     let (single, sequential) = found.single.zip(found.sequential)?;
-    let ratio = single / sequential;
+    let (ratio, [one, many]) = (single / sequential, [single, sequential].map(format_nanos));
+    let times = three_digits(ratio);
     let message = format!(
-        "A random read of one block costs {}, {} times a block of a {SEQUENTIAL_BLOCKS}-block read ({}).",
-        format_nanos(single),
-        three_digits(ratio),
-        format_nanos(sequential)
+        "A random read of one block costs {one}, {times} times a block of a {SEQUENTIAL_BLOCKS}-block read ({many})."
     );
     Some(row::ANSWER_SINGLE_AGAINST_SEQUENTIAL.of(message).with("ratio", ratio, Unit::Ratio))
 }
 
 fn depth(found: &Found) -> Option<Finding> {
     let (single, best) = found.single.zip(found.best)?;
+    let (ratio, depth, [one, many]) = (single / best, found.depth, [single, best].map(format_nanos));
     let message = format!(
-        "One at a time, a random read of one block takes {}, {} times the time between two completions at depth {} \
-         ({}): both are medians.",
-        format_nanos(single),
-        three_digits(single / best),
-        found.depth,
-        format_nanos(best)
+        "One at a time, a random read of one block takes {one}, {} times the time between two completions at depth \
+         {depth} ({many}): both are medians.",
+        three_digits(ratio)
     );
-    Some(row::ANSWER_DEPTH.of(message).with("ratio", single / best, Unit::Ratio))
+    Some(row::ANSWER_DEPTH.of(message).with("ratio", ratio, Unit::Ratio))
 }
 
 fn just_written(is_just_written: bool) -> Option<Finding> {
@@ -127,22 +123,19 @@ fn just_written(is_just_written: bool) -> Option<Finding> {
 fn physical_against_logical(found: &Found) -> Option<Finding> {
     let (single, logical) = found.single.zip(found.logical)?;
     let ranged = found.sequential.map_or(String::new(), |sequential| {
+        let [block, in_order] = [sequential, logical.in_order].map(format_nanos);
         format!(
-            " A block of a {SEQUENTIAL_BLOCKS}-block read costs {} logical I/Os of a full scan ({} over {} in block \
-             order; published: about {}).",
+            " A block of a {SEQUENTIAL_BLOCKS}-block read costs {} logical I/Os of a full scan ({block} over \
+             {in_order} in block order; published: about {}).",
             three_digits(sequential / logical.in_order),
-            format_nanos(sequential),
-            format_nanos(logical.in_order),
             RANGED.value
         )
     });
-    let ratio = single / logical.random;
+    let (ratio, [block, random]) = (single / logical.random, [single, logical.random].map(format_nanos));
     let message = format!(
-        "A single-block physical I/O costs {} logical I/Os here ({} over {}, a get with its rows in random order; \
-         Millsap: {}, the folklore: {}).{ranged}",
+        "A single-block physical I/O costs {} logical I/Os here ({block} over {random}, a get with its rows in random \
+         order; Millsap: {}, the folklore: {}).{ranged}",
         three_digits(ratio),
-        format_nanos(single),
-        format_nanos(logical.random),
         MILLSAP.value,
         grouped(FOLKLORE.value as u64)
     );
@@ -163,14 +156,12 @@ pub(super) fn without_direct_io(filesystem: Option<&str>) -> Vec<Finding> {
 /// serves few of them.
 pub(super) fn near_cache(reach: &Reach, loads: Option<Loads>) -> Option<Finding> {
     let loads = loads.filter(|loads| reach.is_near() && loads.are_alike())?;
+    let [footprint, cache] = [reach.footprint, reach.cache].map(size_in_words);
+    let [half, whole] = [loads.half, loads.whole].map(format_nanos);
     let message = format!(
-        "Main memory is walked through over {}, which is less than {PAST_CACHE} times the last-level cache ({}): no \
-         more can be spared. A load within half of it costs about as much ({}) as one within all of it ({}), so the \
-         cache serves few loads.",
-        size_in_words(reach.footprint),
-        size_in_words(reach.cache),
-        format_nanos(loads.half),
-        format_nanos(loads.whole)
+        "Main memory is walked through over {footprint}, which is less than {PAST_CACHE} times the last-level cache \
+         ({cache}): no more can be spared. A load within half of it costs about as much ({half}) as one within all of \
+         it ({whole}), so the cache serves few loads."
     );
     Some(row::MEMORY_NEAR_CACHE.of(message))
 }
@@ -181,12 +172,10 @@ pub(super) fn without_memory(reach: &Reach, loads: Option<Loads>) -> Vec<Finding
     if footprint >= PAST_CACHE * cache || near_cache(reach, loads).is_some() {
         return Vec::new();
     }
+    let [spared, held, needed] = [footprint, cache, share * Reach::past(cache)].map(size_in_words);
     let reason = format!(
-        "{} of memory can be spared, and the last-level cache, which holds {}, could serve more than a quarter of the \
-         loads. Free {} of memory, or raise the container's limit.",
-        size_in_words(footprint),
-        size_in_words(cache),
-        size_in_words(share * Reach::past(cache))
+        "{spared} of memory can be spared, and the last-level cache, which holds {held}, could serve more than a \
+         quarter of the loads. Free {needed} of memory, or raise the container's limit."
     );
     row::ABSENT_MEMORY.stems.iter().map(|rung| row::ABSENT_MEMORY.named(rung, reason.clone())).collect()
 }
@@ -223,17 +212,16 @@ pub(super) fn page_cache_lost(verdict: Option<&Verdict>) -> Option<Finding> {
 pub(super) fn first_touch(name: &str, first: &Measured, second: &Measured) -> Option<Finding> {
     let mean = |measured: &Measured| Some(measured.metric(&reads::READ_LATENCY)?.statistics.mean);
     let (first, later) = (mean(first)?, mean(second)?);
+    let (ratio, [once, again]) = (first / later, [first, later].map(|micros| format_nanos(micros * 1e3)));
     let message = format!(
-        "{}: the first touch of a block takes {} on average, the second {}: {} times. The storage fetches \
+        "{}: the first touch of a block takes {once} on average, the second {again}: {} times. The storage fetches \
          blocks from a slower place when they are first read, as volumes made from a snapshot do. Read every block \
          once before you measure, or before users come.",
         capital(&in_words(name)),
-        format_nanos(first * 1e3),
-        format_nanos(later * 1e3),
-        three_digits(first / later)
+        three_digits(ratio)
     );
-    let is_lazy = second.is_of_device() && first >= later * LAZY;
-    is_lazy.then(|| row::LAZILY_LOADED.of(message).with("ratio", first / later, Unit::Ratio))
+    let is_lazy = second.is_of_device() && ratio >= LAZY;
+    is_lazy.then(|| row::LAZILY_LOADED.of(message).with("ratio", ratio, Unit::Ratio))
 }
 
 #[cfg(test)]

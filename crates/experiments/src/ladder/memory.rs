@@ -3,11 +3,11 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use measure::Nanos;
 use measure::quantity::size_in_words;
 use measure::schema::ladder;
 use measure::schema::ladder::parameters::{BLOCK_SIZE, FOOTPRINT, HUGE_BYTES, PAGES};
 use measure::sentence::capital;
-use measure::{Case, Nanos};
 use subjects::huge_pages;
 use sys::memory::{Chase, Pages, Stream};
 
@@ -17,7 +17,6 @@ use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::last_cache::footprint_beyond;
-use crate::machine::{Conditions, Sensitivity};
 
 /// Samples of a rung.
 const SAMPLES: usize = 15;
@@ -50,9 +49,7 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
     let footprint = steps.parameters.footprint(MEMORY_SHARE, FOOTPRINT_MAX.max(Reach::past(cache)));
     let reach = Reach { footprint: footprint as u64, cache, share: MEMORY_SHARE };
     let loads = if reach.is_near() { loads_of_parts(steps, footprint, journal)? } else { None };
-    if steps.machine.stop.requested() {
-        return Ok(());
-    }
+    steps.machine.stop.check()?;
     let absent = findings::without_memory(&reach, loads);
     if !absent.is_empty() {
         journal.find_all(absent);
@@ -61,7 +58,8 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
     journal.find_all(findings::near_cache(&reach, loads));
     chase_rung(steps, "dram", footprint, Pages::Small, journal)?;
     chase_rung(steps, "dram-huge", footprint, Pages::Huge, journal)?;
-    if steps.machine.stop.requested() { Ok(()) } else { sequential(steps, footprint, journal) }
+    steps.machine.stop.check()?;
+    sequential(steps, footprint, journal)
 }
 
 /// A footprint inside each cache: half of the first level, and of each further one as [`footprint_beyond`] says.
@@ -81,14 +79,12 @@ fn chase_rung(
     footprint: usize,
     pages: Pages,
     journal: &mut dyn Journal,
-) -> Result<Option<f64>, ExperimentError> {
-    if steps.machine.stop.requested() {
-        return Ok(None);
-    }
+) -> Result<(), ExperimentError> {
+    steps.machine.stop.check()?;
     let seconds = footprint as u64 >> 30;
     let what = format!("preparing {} of memory for {}", size_in_words(footprint as u64), ladder::in_words(name));
     steps.say(&what, Duration::from_secs(seconds), journal);
-    let Some(mut chase) = chase(steps, footprint, pages)? else { return Ok(None) };
+    let Some(mut chase) = chase(steps, footprint, pages)? else { return Ok(()) };
     let mut parameters = steps.rung(name);
     parameters.extend([
         FOOTPRINT.of(footprint),
@@ -154,35 +150,29 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
     let memory = |reason| ExperimentError::Memory { what: "the sequential scan", bytes: footprint, reason };
     steps.say(&ladder::in_words("dram-sequential"), Duration::from_secs(3), journal);
     let stream = Stream::new(footprint, Pages::Huge).map_err(memory)?;
-    let conditions = Conditions::now(steps.machine);
     let mut parameters = steps.rung("dram-sequential");
     parameters.extend([FOOTPRINT.of(footprint), BLOCK_SIZE.of(BLOCK)]);
-    let mut case = Case::new(parameters);
-    for threads in thread_counts(steps.machine.host.cores.unwrap_or(1) as usize) {
-        let result = match stream.measure(&steps.machine.clock, threads, STREAM_TIME) {
-            Ok(result) => result,
-            Err(refused) => {
-                journal.find(findings::untried_threads(threads, refused.reason()));
-                break;
+    let measured = steps.kept_rung("dram-sequential", parameters, journal, |case, journal| {
+        for threads in thread_counts(steps.machine.host.cores.unwrap_or(1) as usize) {
+            let result = match stream.measure(&steps.machine.clock, threads, STREAM_TIME) {
+                Ok(result) => result,
+                Err(refused) => {
+                    journal.find(findings::untried_threads(threads, refused.reason()));
+                    break;
+                }
+            };
+            if threads == 1 {
+                let source = "sum over memory in order, one thread, huge pages where granted";
+                case.metrics.extend(ladder::LATENCY.of_samples(source, &result.ns_per_block(BLOCK)));
             }
-        };
-        if threads == 1 {
-            let source = "sum over memory in order, one thread, huge pages where granted";
-            case.metrics.extend(ladder::LATENCY.of_samples(source, &result.ns_per_block(BLOCK)));
+            let mebibytes: Vec<f64> = result.bytes_per_second.iter().map(|rate| rate / f64::from(1 << 20)).collect();
+            let family = if threads == 1 { ladder::BANDWIDTH_OF_ONE } else { ladder::BANDWIDTH_OF_THREADS };
+            let bandwidth = family.of(&threads.to_string());
+            case.metrics.extend(bandwidth.of_samples("sum over memory in order", &mebibytes));
         }
-        let mebibytes: Vec<f64> = result.bytes_per_second.iter().map(|rate| rate / f64::from(1 << 20)).collect();
-        let family = if threads == 1 { ladder::BANDWIDTH_OF_ONE } else { ladder::BANDWIDTH_OF_THREADS };
-        let bandwidth = family.of(&threads.to_string());
-        case.metrics.extend(bandwidth.of_samples("sum over memory in order", &mebibytes));
-    }
-    let is_measured = !case.metrics.is_empty();
-    let change = conditions.changed(steps.machine);
-    case.metrics.extend(change.metrics());
-    steps.machine.note(&ladder::in_words("dram-sequential"), &change, Sensitivity::Core);
-    if is_measured && !steps.machine.stop.requested() {
-        journal.keep(case)?;
-    }
-    Ok(())
+        Ok(())
+    });
+    measured.map(drop)
 }
 
 /// 1, 2, 4, ... and all.

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use sys::host;
 use sys::memory::Pages;
 
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, refuse};
 
 /// Bytes of the test file by default.
 pub const FILE: u64 = 1 << 30;
 
-/// The smallest test file from which anything can be concluded.
-const FILE_MIN: u64 = 16 << 20;
+/// The smallest file or device from which anything can be concluded.
+pub(super) const FILE_MIN: u64 = 16 << 20;
 
 /// Bytes of the test file that the rung of the page cache reads: all that is read of it where the device rungs are
 /// measured on something else.
@@ -58,7 +58,6 @@ impl LadderParameters {
 
     /// Bytes of the test file. Refuses what cannot be, with a sentence that says what to give instead.
     pub(super) fn file_bytes(&self) -> Result<u64, ExperimentError> {
-        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
         let most = if self.on.is_some() { CACHED_PART } else { u64::MAX };
         match self.size.map_or(FILE.min(most), |size| size.0) {
             ..FILE_MIN => {

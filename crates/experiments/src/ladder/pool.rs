@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use dataset::DataSet;
 use dataset::uniform::RowShape;
+use measure::Metric;
 use measure::random::{Permutation, SplitMix64};
 use measure::schema::ladder::parameters;
 use measure::schema::{Spec, ladder};
-use measure::{Case, Metric};
 use storage::catalog::{TableInfo, TableSpec};
 use storage::heap::loader::build_page;
 use storage::heap::rows::TableRows;
@@ -24,7 +24,6 @@ use super::memory::report_huge;
 use super::steps::{LogicalCost, Steps};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use crate::machine::Conditions;
 
 /// Bytes of the pool where there is room: past every cache, and past what the processor's table of 2 MiB pages
 /// reaches.
@@ -130,7 +129,6 @@ impl Bench<'_> {
         timed: &[Timed<'_>; N],
         journal: &mut dyn Journal,
     ) -> Result<Option<[f64; N]>, ExperimentError> {
-        let machine = self.steps.machine;
         self.steps.say(&ladder::in_words(name), Duration::from_millis(500), journal);
         let mut of_case = self.steps.rung(name);
         of_case.extend([
@@ -140,25 +138,18 @@ impl Bench<'_> {
             parameters::ROWS.of(self.table.spec().rows_per_page()),
             parameters::ACCESS.of("random"),
         ]);
-        let mut case = Case::new(of_case);
-        let mut medians = [0.0; N];
-        let conditions = Conditions::now(machine);
-        for (timed, median) in timed.iter().zip(&mut medians) {
-            // One unmeasured round: it brings the pool's words into the caches.
-            (timed.one)(self)?;
-            let samples = (0..SAMPLES).map(|_| self.sample(timed.one)).collect::<Result<Vec<f64>, _>>()?;
-            let metric = timed.spec.of_samples(timed.source, &samples);
-            *median = metric.as_ref().map_or(f64::NAN, Metric::median);
-            case.metrics.extend(metric);
-        }
-        let change = conditions.changed(machine);
-        case.metrics.extend(change.metrics());
-        if machine.stop.requested() {
-            return Ok(None);
-        }
-        machine.note(&ladder::in_words(name), &change, crate::machine::Sensitivity::Core);
-        journal.keep(case)?;
-        Ok(Some(medians))
+        self.steps.kept_rung(name, of_case, journal, |case, _| {
+            let mut medians = [0.0; N];
+            for (timed, median) in timed.iter().zip(&mut medians) {
+                // One unmeasured round: it brings the pool's words into the caches.
+                (timed.one)(self)?;
+                let samples = (0..SAMPLES).map(|_| self.sample(timed.one)).collect::<Result<Vec<f64>, _>>()?;
+                let metric = timed.spec.of_samples(timed.source, &samples);
+                *median = metric.as_ref().map_or(f64::NAN, Metric::median);
+                case.metrics.extend(metric);
+            }
+            Ok(medians)
+        })
     }
 
     /// Nanoseconds a block.
@@ -203,34 +194,13 @@ fn scan(bench: &Bench<'_>) -> Result<usize, StorageError> {
 mod tests {
     use std::cell::Cell;
 
-    use measure::{Finding, Size};
-    use serde_json::Value;
+    use measure::Size;
 
     use super::super::parameters::LadderParameters;
     use super::super::storage::Storage;
     use super::*;
-    use crate::journal::{KeepError, Stop};
+    use crate::journal::{Kept, Stop};
     use crate::machine::Machine;
-
-    /// The times left, in milliseconds.
-    #[derive(Default)]
-    struct Left(Vec<u128>);
-
-    impl Journal for Left {
-        fn step(&mut self, _what: &str, expected: Duration) {
-            self.0.push(expected.as_millis());
-        }
-
-        fn keep(&mut self, _case: Case) -> Result<(), KeepError> {
-            Ok(())
-        }
-
-        fn find(&mut self, _finding: Finding) {}
-
-        fn own_cost(&mut self, _metric: Metric) {}
-
-        fn describe_subject(&mut self, _key: &str, _value: Value) {}
-    }
 
     #[test]
     fn the_time_left_of_a_ladder_does_not_begin_anew_at_a_rung() {
@@ -239,12 +209,13 @@ mod tests {
         let (size, memory_max) = (Some(Size(16 << 20)), Some(Size(64 << 20)));
         let parameters = LadderParameters { dir, on, size, memory_max, ..LadderParameters::default() };
         let machine = Machine::observe(Stop::default());
-        let mut journal = Left::default();
+        let mut journal = Kept::default();
         let storage = Storage::open(&parameters, &machine, &mut journal).unwrap();
         let (left, logical) = (Cell::new(parameters.time_of_rungs()), Cell::default());
         let steps = Steps { parameters: &parameters, machine: &machine, storage: &storage, left, logical };
         rungs(&steps, &mut journal).unwrap();
         // The test file, the pool, and its two rungs.
-        assert_eq!(journal.0, [46_016, 46_000, 44_000, 43_500]);
+        let left: Vec<u128> = journal.steps.iter().map(|(_, left)| left.as_millis()).collect();
+        assert_eq!(left, [46_016, 46_000, 44_000, 43_500]);
     }
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use measure::schema::ladder;
-use measure::{Case, Metric, Parameters};
+use measure::{Case, Parameters};
 
 use super::parameters::LadderParameters;
 use super::storage::Storage;
@@ -47,7 +47,7 @@ impl Steps<'_> {
         self.left.set(self.left.get().saturating_sub(expected));
     }
 
-    /// Takes samples of a rung that is timed in batches, between two looks at the machine, and keeps them.
+    /// Takes samples of a rung that is timed in batches, and keeps them.
     pub(super) fn timed_rung(
         &self,
         name: &str,
@@ -55,21 +55,34 @@ impl Steps<'_> {
         source: &str,
         sample: impl FnOnce() -> Vec<f64>,
         journal: &mut dyn Journal,
-    ) -> Result<Option<f64>, ExperimentError> {
+    ) -> Result<(), ExperimentError> {
         self.say(&ladder::in_words(name), TIMED_RUNG, journal);
+        let measured = self.kept_rung(name, parameters, journal, |case, _| {
+            case.metrics.extend(ladder::LATENCY.of_samples(source, &sample()));
+            Ok(())
+        });
+        measured.map(drop)
+    }
+
+    /// Has the metrics of a rung measured between two looks at the machine, and keeps them. `None` when the user asked
+    /// to stop, and where there are none.
+    pub(super) fn kept_rung<T>(
+        &self,
+        name: &str,
+        parameters: Parameters,
+        journal: &mut dyn Journal,
+        measure: impl FnOnce(&mut Case, &mut dyn Journal) -> Result<T, ExperimentError>,
+    ) -> Result<Option<T>, ExperimentError> {
+        let mut case = Case::new(parameters);
         let conditions = Conditions::now(self.machine);
-        let samples = sample();
+        let measured = measure(&mut case, journal)?;
         let change = conditions.changed(self.machine);
-        if self.machine.stop.requested() {
+        if self.machine.stop.requested() || case.metrics.is_empty() {
             return Ok(None);
         }
-        let mut case = Case::new(parameters);
-        let latency = ladder::LATENCY.of_samples(source, &samples);
-        let median = latency.as_ref().map(Metric::median);
-        case.metrics.extend(latency);
         case.metrics.extend(change.metrics());
         self.machine.note(&ladder::in_words(name), &change, Sensitivity::Core);
         journal.keep(case)?;
-        Ok(median)
+        Ok(Some(measured))
     }
 }

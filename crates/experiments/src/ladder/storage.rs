@@ -9,8 +9,8 @@ use serde_json::json;
 use storage::page::id::PAGE_SIZE;
 use sys::file::{Caching, TestFile};
 
-use super::parameters::LadderParameters;
-use crate::error::ExperimentError;
+use super::parameters::{FILE_MIN, LadderParameters};
+use crate::error::{ExperimentError, refuse};
 use crate::journal::Journal;
 use crate::machine::Machine;
 
@@ -70,16 +70,14 @@ impl Storage {
 
 pub(super) fn open(path: &Path) -> Result<Box<dyn Device>, ExperimentError> {
     let device = device::open_direct_or_buffered(path)?;
-    let least = SEQUENTIAL_BLOCKS * BLOCK as u64;
-    if device.size() < least {
-        let sentence = format!(
+    if device.size() < FILE_MIN {
+        return refuse(format!(
             "{} holds {}, which is too small for a ladder: name a file or device of {} at least, or better of 1 GiB or \
              more",
             path.display(),
             size_in_words(device.size()),
-            size_in_words(least)
-        );
-        return Err(ExperimentError::Parameters(sentence));
+            size_in_words(FILE_MIN)
+        ));
     }
     check_multiple(path, device.alignment().offset)?;
     Ok(device)
@@ -90,14 +88,13 @@ fn check_multiple(path: &Path, multiple: u32) -> Result<(), ExperimentError> {
     if BLOCK.is_multiple_of(multiple.max(1) as usize) {
         return Ok(());
     }
-    let sentence = format!(
+    refuse(format!(
         "{} can be read past the page cache in multiples of {} only, and a ladder reads blocks of {}: name a directory \
          on another file system with --dir, or a file or block device with --on",
         path.display(),
         size_in_words(u64::from(multiple)),
         size_in_words(BLOCK as u64)
-    );
-    Err(ExperimentError::Parameters(sentence))
+    ))
 }
 
 #[cfg(test)]
@@ -108,10 +105,11 @@ mod tests {
     fn a_file_that_is_too_small_is_refused_with_the_size_it_needs_and_no_option_that_a_ladder_lacks() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("small");
-        for size in [1500, 16 << 10] {
+        // One of 1 MiB has room for one read of 128 blocks and less than the blocks that are to be hot.
+        for size in [1500, 16 << 10, 1 << 20, (16 << 20) - 1] {
             std::fs::write(&path, vec![7_u8; size]).unwrap();
             let said = open(&path).err().unwrap().to_string();
-            let least = format!("{} at least", size_in_words(1 << 20));
+            let least = format!("{} at least", size_in_words(16 << 20));
             assert!(said.contains("too small for a ladder") && said.contains(&least), "{said}");
             assert!(!said.contains("smaller block"), "{said}");
         }

@@ -7,11 +7,10 @@ use measure::Nanos;
 use sys::file::{Caching, Target};
 use sys::time::system_call;
 
-use super::block_reads::{Source, keep, measure, read_rung, read_unmeasured};
+use super::block_reads::{Source, keep, measure, plan, read_rung, read_unmeasured};
 use super::findings;
 use super::parameters::CACHED_PART;
 use super::steps::Steps;
-use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
@@ -26,34 +25,20 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
         move || system_call::cost_ns(&clock),
         journal,
     )?;
-    if steps.machine.stop.requested() { Ok(()) } else { page_cache(steps, journal) }
+    steps.machine.stop.check()?;
+    page_cache(steps, journal)
 }
 
 /// Warms a part of the test file and reads it at once: kernels reclaim page cache that was idle for a minute.
 fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let file = &steps.storage.own_file;
-    let warming = ReadPlan {
-        pattern: Pattern::Sequential,
-        block_size: 1 << 20,
-        pages: steps.parameters.pages(),
-        span: Span { offset: 0, length: CACHED_PART.min(file.size()) },
-        seed: steps.parameters.seed(),
-        working_set: None,
-        depth: 1,
-        reap_batch: 1,
-        warm_up: StopAfter::Reads(0),
-        stop_after: StopAfter::Reads(CACHED_PART.min(file.size()) >> 20),
-        rate: None,
-    };
+    let length = CACHED_PART.min(file.size());
+    let random = plan(steps, 1, StopAfter::Time(Nanos::from_millis(1000)));
+    let plan = ReadPlan { span: Span { offset: 0, length }, warm_up: StopAfter::Reads(2000), ..random };
+    let (pattern, block_size, stop_after) = (Pattern::Sequential, 1 << 20, StopAfter::Reads(length >> 20));
+    let warming = ReadPlan { pattern, block_size, stop_after, warm_up: StopAfter::Reads(0), ..plan };
     let cached = Target::open(&file.path(), Caching::Buffered)?;
     read_unmeasured(steps, &cached, warming)?;
-    let plan = ReadPlan {
-        pattern: Pattern::Random,
-        block_size: BLOCK,
-        warm_up: StopAfter::Reads(2000),
-        stop_after: StopAfter::Time(Nanos::from_millis(1000)),
-        ..warming
-    };
     let source = Source { device: &cached, stored: Stored::default() };
     let measured = measure(steps, source, plan, "page-cache-read", journal)?;
     if !measured.interrupted {

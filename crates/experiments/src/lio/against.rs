@@ -50,12 +50,10 @@ fn first_scans(Found { name, cases: found, .. }: &Found, journal: &mut dyn Journ
         }
         false => "looking up each row's transaction costs nothing that can be seen here.",
     };
+    let (times, [once, later]) = (three_digits(ratio), [first.lio, settled.lio].map(format_nanos));
     let message = format!(
-        "The first scan after a load on {name} costs up to {} times the later ones, {} a block against {} ({}): \
-         {meaning}",
-        three_digits(ratio),
-        format_nanos(first.lio),
-        format_nanos(settled.lio),
+        "The first scan after a load on {name} costs up to {times} times the later ones, {once} a block against \
+         {later} ({}): {meaning}",
         first.table
     );
     journal.find(row::ANSWER_FIRST_SCAN.of(message).with("ratio", ratio, Unit::Ratio));
@@ -69,12 +67,10 @@ fn random(Found { name, cases: found, .. }: &Found, journal: &mut dyn Journal) {
         Some((index, by_rowid, case(found, &index.table, Access::FullScan)?))
     });
     let Some((index, by_rowid, scan)) = all.max_by_key(|(index, ..)| is_preferred(&index.table)) else { return };
+    let [rowid, through_index, in_scan] = [by_rowid.lio, index.lio, scan.lio].map(format_nanos);
     journal.find(row::ANSWER_RANDOM_ACCESS.of(format!(
-        "A get on {name} costs {} by row address in random order, {} through an index (its own blocks counted), \
-             and {} in a full scan, which walks all rows of the block ({}).",
-        format_nanos(by_rowid.lio),
-        format_nanos(index.lio),
-        format_nanos(scan.lio),
+        "A get on {name} costs {rowid} by row address in random order, {through_index} through an index (its own \
+         blocks counted), and {in_scan} in a full scan, which walks all rows of the block ({}).",
         index.table
     )));
 }
@@ -90,12 +86,10 @@ fn found_tables(found: &Found, journal: &mut dyn Journal) {
         1 => (String::new(), "this is a cost"),
         _ => (format!(" to {} ({})", format_nanos(most.lio), most.table), "these are costs"),
     };
+    let (name, cost, table) = (&found.name, format_nanos(least.lio), &least.table);
     journal.find(row::ANSWER_STANDBY.of(format!(
-        "A logical I/O of a full scan of {tables} that {} has costs {} ({}){costs}: {these} of this processor, memory \
-             and build, not of another machine's.",
-        found.name,
-        format_nanos(least.lio),
-        least.table
+        "A logical I/O of a full scan of {tables} that {name} has costs {cost} ({table}){costs}: {these} of this \
+         processor, memory and build, not of another machine's."
     )));
 }
 
@@ -104,14 +98,12 @@ fn spread(found: &Found, journal: &mut dyn Journal) {
     let settled: Vec<&Measured> = found.cases.iter().filter(|one| !one.is_first).collect();
     let wide: Vec<&Measured> = settled.iter().copied().filter(|one| one.spread > SPREAD).collect();
     let Some(widest) = wide.iter().max_by(|one, other| one.spread.total_cmp(&other.spread)) else { return };
+    let (count, cases) = (wide.len(), counted(settled.len() as u64, "case", "cases"));
+    let [least, most] = [SPREAD, widest.spread].map(|spread| three_digits(spread * 100.0));
     journal.find(row::SAMPLES_APART.of(format!(
-        "Samples lie more than ±{} % apart in {} of {} of {}, ±{} % in {} of {}: another run may differ by as \
-             much. Repeat it on a quiet server and machine, or take more samples with --repeat.",
-        three_digits(SPREAD * 100.0),
-        wide.len(),
-        counted(settled.len() as u64, "case", "cases"),
+        "Samples lie more than ±{least} % apart in {count} of {cases} of {}, ±{most} % in {} of {}: another run may \
+         differ by as much. Repeat it on a quiet server and machine, or take more samples with --repeat.",
         found.name,
-        three_digits(widest.spread * 100.0),
         widest.plan.access.name(),
         widest.table
     )));
@@ -139,10 +131,7 @@ fn compare(found: &Found, engine: &Found, journal: &mut dyn Journal) {
             format!(" (geometric mean over {tables}, which range from {least} to {most})")
         }
     };
-    let message = format!(
-        "A logical I/O of a full scan on {} costs {} times the engine's{range}{meaning}",
-        found.name,
-        three_digits(mean)
-    );
+    let (name, times) = (&found.name, three_digits(mean));
+    let message = format!("A logical I/O of a full scan on {name} costs {times} times the engine's{range}{meaning}");
     journal.find(row::ANSWER_AGAINST_ENGINE.of(message).with("ratio", mean, Unit::Ratio));
 }

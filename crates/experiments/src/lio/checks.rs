@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use device::audit::{Audit, AuditCounts};
 use device::tier::{Evidence, Stored, Tier};
+use measure::quantity::counted;
 use measure::schema::lio::parameters as named;
 use measure::schema::subjects::findings as row;
 use measure::schema::{Parameter, lio as schema};
@@ -50,6 +51,8 @@ pub(super) fn run(bench: &mut Bench<'_>, found: &[Measured], journal: &mut dyn J
         interleaved = measuring::case(bench, setting, Plan::SCAN, of(named::POPULATION, "interleaved"), journal)?;
     }
     let uncounted = CycleCounter::of_this_thread().err().map(|reason| reason.to_string());
+    let no_time = || "the core's frequency, which makes a time of them, was not measured".to_string();
+    let uncounted = uncounted.or_else(|| bench.machine.host.core_ghz.is_none().then(no_time));
     let checked = [&in_order, &interleaved, &by_rowid].map(Option::as_ref);
     findings::cross_checks(found, checked, uncounted.as_deref(), journal);
     if let (Some(lio), Some(single)) = (&in_order, single) {
@@ -61,10 +64,8 @@ pub(super) fn run(bench: &mut Bench<'_>, found: &[Measured], journal: &mut dyn J
 /// Whether the subject can bring its table in like this; else that is a finding.
 fn populate(bench: &mut Bench<'_>, population: Population, journal: &mut dyn Journal) -> Result<bool, ExperimentError> {
     journal.step("bringing the table into the cache", Duration::from_secs(1));
-    let absence = bench.subject.populate(population, None)?.err();
-    let is_populated = absence.is_none();
-    absence.into_iter().for_each(|absence| journal.find(absence));
-    Ok(is_populated)
+    let populated = bench.subject.populate(population, None)?;
+    Ok(journal.unless_absent(populated).is_some())
 }
 
 /// Reads blocks that are not cached; the median cost of a block in nanoseconds, `None` where the subject cannot.
@@ -78,15 +79,11 @@ fn physical(
         ColdRead::SingleBlocks => (SINGLE_BLOCKS, 1, "random"),
         ColdRead::Ranges => (RANGED_BLOCKS, RANGE_BLOCKS, "sequential"),
     };
-    journal.step(&format!("physical reads of {blocks_per_read} blocks"), Duration::from_millis(300));
+    let each = counted(blocks_per_read.into(), "block", "blocks");
+    journal.step(&format!("physical reads of {each}"), Duration::from_millis(300));
     let audit = (!bench.machine.is_rehearsal()).then(|| Audit::begin(&[]));
-    let samples = match bench.subject.read_cold(how, blocks)? {
-        Ok(samples) => samples,
-        Err(absence) => {
-            journal.find(absence);
-            return Ok(None);
-        }
-    };
+    let read = bench.subject.read_cold(how, blocks)?;
+    let Some(samples) = journal.unless_absent(read) else { return Ok(None) };
     let asked = samples.len() as u64 * u64::from(blocks_per_read) * PAGE_SIZE as u64;
     if let Some(absence) = audit.and_then(|audit| not_from_storage(asked, audit.end())) {
         journal.find(absence);

@@ -9,10 +9,7 @@ use subjects::logical_reads::{Access, Cell, RANGE_BLOCKS, Table};
 
 use super::measuring::{Measured, Plan, touched};
 use crate::journal::Journal;
-use crate::sampling::turns;
-
-/// Threads that ran for a smaller share of the time had to wait for a processor.
-const BUSY: f64 = 0.9;
+use crate::sampling::{BUSY, turns};
 
 /// Two sources that agree differ by no more.
 const AGREE: f64 = 0.1;
@@ -27,28 +24,21 @@ pub(super) struct Physical {
 /// The question that was published.
 pub(super) fn physical_against_logical(lio: &Measured, physical: Physical, journal: &mut dyn Journal) {
     let ranged = physical.ranged.map_or(String::new(), |ranged| {
-        format!(
-            "; in reads of {RANGE_BLOCKS} blocks {} ({} a block; published: about {})",
-            three_digits(ranged / lio.lio),
-            format_nanos(ranged),
-            schema::RANGED.value
-        )
+        let (times, block, published) = (three_digits(ranged / lio.lio), format_nanos(ranged), schema::RANGED.value);
+        format!("; in reads of {RANGE_BLOCKS} blocks {times} ({block} a block; published: about {published})")
     });
-    journal.find(
-        row::ANSWER_RATIO
-            .of(format!(
-                "A physical I/O of one block costs {} logical I/Os of {} ({} against {}; Millsap: {}, the folklore: \
-                 {}){ranged}. The logical I/O is one of a full scan in the order of the table; `readpath ladder` \
-                 divides by a get of a random block, which costs more.",
-                three_digits(physical.single / lio.lio),
-                lio.table,
-                format_nanos(physical.single),
-                format_nanos(lio.lio),
-                schema::MILLSAP.value,
-                three_digits(schema::FOLKLORE.value)
-            ))
-            .with("ratio", physical.single / lio.lio, Unit::Ratio),
+    let ratio = physical.single / lio.lio;
+    let [block, get] = [physical.single, lio.lio].map(format_nanos);
+    let message = format!(
+        "A physical I/O of one block costs {} logical I/Os of {} ({block} against {get}; Millsap: {}, the folklore: \
+         {}){ranged}. The logical I/O is one of a full scan in the order of the table; `readpath ladder` divides by a \
+         get of a random block, which costs more.",
+        three_digits(ratio),
+        lio.table,
+        schema::MILLSAP.value,
+        three_digits(schema::FOLKLORE.value)
     );
+    journal.find(row::ANSWER_RATIO.of(message).with("ratio", ratio, Unit::Ratio));
 }
 
 /// Whether a table is the one that stands for all: it has some rows a block and some columns a row.
@@ -99,22 +89,18 @@ fn shapes(found: &[Measured], journal: &mut dyn Journal) {
     let published = |ratio: f64, is_there: bool| {
         if is_there { format!(" (published: {})", three_digits(ratio)) } else { String::new() }
     };
-    journal.find(
-        row::ANSWER_SHAPE
-            .of(format!(
-                "A block of rows of {} costs {} times one of {}{}, {} {} times {}{}.",
-                counted(shortest.into(), "byte", "bytes"),
-                three_digits(by_length),
-                grouped(longest.into()),
-                published(schema::BY_LENGTH.value, (shortest, longest) == (25, 2500)),
-                counted(most.into(), "column", "columns"),
-                three_digits(by_columns),
-                fewest,
-                published(schema::BY_COLUMNS.value, (fewest, most) == (1, 25)),
-            ))
-            .with("ratio_by_length", by_length, Unit::Ratio)
-            .with("ratio_by_columns", by_columns, Unit::Ratio),
+    let message = format!(
+        "A block of rows of {} costs {} times one of {}{}, {} {} times {fewest}{}.",
+        counted(shortest.into(), "byte", "bytes"),
+        three_digits(by_length),
+        grouped(longest.into()),
+        published(schema::BY_LENGTH.value, (shortest, longest) == (25, 2500)),
+        counted(most.into(), "column", "columns"),
+        three_digits(by_columns),
+        published(schema::BY_COLUMNS.value, (fewest, most) == (1, 25))
     );
+    let finding = row::ANSWER_SHAPE.of(message).with("ratio_by_length", by_length, Unit::Ratio);
+    journal.find(finding.with("ratio_by_columns", by_columns, Unit::Ratio));
 }
 
 /// The geometric mean of a ratio over all values of the other dimension, each once; `None` where there is none.
@@ -132,18 +118,12 @@ fn split(found: &[Measured], journal: &mut dyn Journal) {
         true => ("of the", "takes the rest"),
         false => ("beside the", "cannot be told from noise"),
     };
-    journal.find(
-        row::ANSWER_SPLIT
-            .of(format!(
-                "The get takes {} {part} {} of a logical I/O ({}); walking {} rows {rest}.",
-                format_nanos(get),
-                format_nanos(one.lio),
-                one.table,
-                three_digits(one.rows_per_get)
-            ))
-            .with("get", get, Unit::Nanoseconds)
-            .with("lio", one.lio, Unit::Nanoseconds),
-    );
+    let (table, [of_get, lio]) = (&one.table, [get, one.lio].map(format_nanos));
+    let rows = three_digits(one.rows_per_get);
+    let message =
+        format!("The get takes {of_get} {part} {lio} of a logical I/O ({table}); walking {rows} rows {rest}.");
+    let finding = row::ANSWER_SPLIT.of(message).with("get", get, Unit::Nanoseconds);
+    journal.find(finding.with("lio", one.lio, Unit::Nanoseconds));
 }
 
 /// What rebuilding costs: the dearest case against the same without changes.
@@ -160,48 +140,33 @@ fn changed(found: &[Measured], journal: &mut dyn Journal) {
         Some((one, unchanged, one.block / unchanged.block))
     });
     let Some((one, unchanged, ratio)) = pairs.max_by(|one, other| one.2.total_cmp(&other.2)) else { return };
-    journal.find(
-        row::ANSWER_CHANGED_ROWS
-            .of(format!(
-                "With {} % of the rows changed since the reader's snapshot ({} % of the blocks rebuilt) a block of {} \
-             costs {} instead of {}: {} times.",
-                one.changed_rows,
-                three_digits(one.rebuilt * 100.0),
-                one.table,
-                format_nanos(one.block),
-                format_nanos(unchanged.block),
-                three_digits(ratio)
-            ))
-            .with("ratio", ratio, Unit::Ratio),
+    let [cost, before] = [one.block, unchanged.block].map(format_nanos);
+    let [rebuilt, times] = [one.rebuilt * 100.0, ratio].map(three_digits);
+    let message = format!(
+        "With {} % of the rows changed since the reader's snapshot ({rebuilt} % of the blocks rebuilt) a block of {} \
+         costs {cost} instead of {before}: {times} times.",
+        one.changed_rows, one.table
     );
+    journal.find(row::ANSWER_CHANGED_ROWS.of(message).with("ratio", ratio, Unit::Ratio));
 }
 
 /// What more threads bring on distinct blocks.
 fn threads(found: &[Measured], cores: Option<u64>, journal: &mut dyn Journal) {
     for many in found.iter().filter(|one| one.plan.threads > 1 && one.plan.access != Access::OnePage) {
-        let is_alone = |one: &&Measured| {
-            one.plan.threads == 1
-                && !one.is_first
-                && (one.plan.access, one.plan.touch, &one.table) == (many.plan.access, many.plan.touch, &many.table)
-                && one.changed_rows == many.changed_rows
-        };
+        let is_alone = |one: &&Measured| one.is_alone_of(many) && one.changed_rows == many.changed_rows;
         let Some(alone) = found.iter().find(is_alone) else { continue };
-        journal.find(
-            row::ANSWER_THREADS
-                .of(format!(
-                    "{} threads on distinct blocks ({}, {}, touching {}) get {} times as many a second \
-                 as one; a get costs {} of CPU instead of {}.{}",
-                    many.plan.threads,
-                    many.plan.access.name(),
-                    many.table,
-                    touched(many.plan.touch, &many.table),
-                    three_digits(alone.elapsed / many.elapsed),
-                    format_nanos(many.lio),
-                    format_nanos(alone.lio),
-                    waits(alone, many, cores)
-                ))
-                .with("ratio", alone.elapsed / many.elapsed, Unit::Ratio),
+        let (ratio, [get, by_one]) = (alone.elapsed / many.elapsed, [many.lio, alone.lio].map(format_nanos));
+        let message = format!(
+            "{} threads on distinct blocks ({}, {}, touching {}) get {} times as many a second as one; a get costs \
+             {get} of CPU instead of {by_one}.{}",
+            many.plan.threads,
+            many.plan.access.name(),
+            many.table,
+            touched(many.plan.touch, &many.table),
+            three_digits(ratio),
+            waits(alone, many, cores)
         );
+        journal.find(row::ANSWER_THREADS.of(message).with("ratio", ratio, Unit::Ratio));
     }
 }
 
@@ -214,12 +179,10 @@ fn waits(alone: &Measured, many: &Measured, cores: Option<u64>) -> String {
     if let Some(turns) = turns(many.plan.threads, cores) {
         return turns;
     }
+    let (threads, [one, all]) = (many.plan.threads, [alone, many].map(|of| three_digits(busy(of) * 100.0)));
     format!(
-        " The rate is unreliable: one thread had a processor for {} % of its time, {} for {} % of theirs. Repeat the \
-         run on a quiet machine.",
-        three_digits(busy(alone) * 100.0),
-        many.plan.threads,
-        three_digits(busy(many) * 100.0)
+        " The rate is unreliable: one thread had a processor for {one} % of its time, {threads} for {all} % of theirs. \
+         Repeat the run on a quiet machine."
     )
 }
 
@@ -231,23 +194,15 @@ fn one_page(found: &[Measured], journal: &mut dyn Journal) {
         if contended().take(index).any(|other| (other.plan.threads, &other.table) == (many.plan.threads, &many.table)) {
             continue;
         }
-        let is_alone = |one: &&Measured| {
-            one.plan.threads == 1
-                && (one.plan.access, one.plan.touch, &one.table) == (many.plan.access, many.plan.touch, &many.table)
-        };
-        let alone = found.iter().find(is_alone).and_then(|alone| alone.get);
+        let alone = found.iter().find(|one| one.is_alone_of(many)).and_then(|alone| alone.get);
         let Some((get, alone)) = many.get.zip(alone) else { continue };
-        journal.find(
-            row::ANSWER_CONTENTION
-                .of(format!(
-                    "{} threads on one and the same block: the bare get costs {} of CPU instead of {}, {} times.",
-                    many.plan.threads,
-                    format_nanos(get),
-                    format_nanos(alone),
-                    three_digits(get / alone)
-                ))
-                .with("ratio", get / alone, Unit::Ratio),
+        let (threads, ratio, [cost, by_one]) = (many.plan.threads, get / alone, [get, alone].map(format_nanos));
+        let message = format!(
+            "{threads} threads on one and the same block: the bare get costs {cost} of CPU instead of {by_one}, {} \
+             times.",
+            three_digits(ratio)
         );
+        journal.find(row::ANSWER_CONTENTION.of(message).with("ratio", ratio, Unit::Ratio));
     }
 }
 
@@ -267,8 +222,8 @@ impl Check {
 }
 
 /// The sources against each other: a finding for each pair that differs, one sentence for all that agree. `checked`
-/// are the cases in the order of the table, interleaved, and by rowid; `uncounted` says why the processor counts no
-/// cycles, where it does not.
+/// are the cases in the order of the table, interleaved, and by rowid; `uncounted` says why no cycles can be counted,
+/// where they cannot.
 pub(super) fn cross_checks(
     found: &[Measured],
     checked: [Option<&Measured>; 3],
@@ -310,15 +265,15 @@ pub(super) fn cross_checks(
     }
     let by_cycles = alone.iter().filter_map(|one| Some((one, one.by_cycles?)));
     let off = |(one, cycles): &(&&Measured, f64)| (cycles / one.lio - 1.0).abs();
-    match by_cycles.max_by(|one, other| off(one).total_cmp(&off(other))) {
-        Some((one, cycles)) => checks.push(Check {
+    if let Some((one, cycles)) = by_cycles.max_by(|one, other| off(one).total_cmp(&off(other))) {
+        checks.push(Check {
             suspect: Some("cycles"),
             one: ("by the CPU clock", one.lio),
             other: (format!("by core cycles in the worst case ({})", what(one)), cycles),
             means: "the core's frequency moved, or the kernel's share of the time is not counted in cycles",
-        }),
-        None => journal.find_all(uncounted.map(absent_cycles)),
+        });
     }
+    journal.find_all(absent_cycles(&alone, uncounted));
     say(&checks, journal);
 }
 
@@ -327,8 +282,18 @@ fn what(one: &Measured) -> String {
     format!("{}, {}, touching {}", one.table, one.plan.access.name(), touched(one.plan.touch, &one.table))
 }
 
-fn absent_cycles(reason: &str) -> Finding {
-    row::ABSENT_CYCLES.of(format!("Core cycles were not counted: {reason}."))
+/// Why cases of one thread have no cycles. A counter that can be opened gives none where it saw a part of the time.
+fn absent_cycles(alone: &[&Measured], uncounted: Option<&str>) -> Option<Finding> {
+    let (lacking, all) = (alone.iter().filter(|one| one.by_cycles.is_none()).count(), alone.len());
+    let cases = counted(all as u64, "case", "cases");
+    let part = match lacking < all {
+        true => format!(" in {} of {cases} of one thread", grouped(lacking as u64)),
+        false => String::new(),
+    };
+    let in_turns = "the counter saw a part of the time, because other programs' counters took turns with it";
+    let reason = uncounted.unwrap_or(in_turns);
+    let message = format!("Core cycles were not counted{part}: {reason}.");
+    (lacking > 0 || all == 0 && uncounted.is_some()).then(|| row::ABSENT_CYCLES.of(message))
 }
 
 fn say(checks: &[Check], journal: &mut dyn Journal) {

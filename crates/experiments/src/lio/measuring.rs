@@ -1,6 +1,6 @@
 //! One case: passes with everything cached, each beside one that touches nothing.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use measure::quantity::format_nanos;
 use measure::schema::Spec;
@@ -10,7 +10,7 @@ use measure::schema::lio::parameters as named;
 use measure::{Case, Finding, Metric, Nanos, Parameters, Statistics, Unit};
 use subjects::LogicalReads;
 use subjects::logical_reads::{
-    Access, Baseline, Cost, Counts, FirstScans, Pass, Snapshot, Sources, Table, TableFacts, Touch,
+    Access, Baseline, Cost, Counted, Counts, FirstScans, Pass, Snapshot, Sources, Table, TableFacts, Touch,
 };
 use sys::process::sampler::Sampler;
 
@@ -82,6 +82,14 @@ pub(super) struct Measured {
     pub(super) rebuilt: f64,
 }
 
+impl Measured {
+    /// Whether it does by one thread what `many` does by several; no first scan after a load.
+    pub(super) fn is_alone_of(&self, many: &Measured) -> bool {
+        let alone = Plan { threads: 1, ..many.plan };
+        !self.is_first && self.plan == alone && self.table == many.table
+    }
+}
+
 /// Costs of the samples of one case.
 struct Samples {
     costs: Vec<Cost>,
@@ -138,13 +146,8 @@ pub(super) fn case(
     // How long a lap takes is not known before the first one.
     journal.step(&what, Duration::ZERO);
     let pass = Pass { access: plan.access, touch: plan.touch, threads: plan.threads, laps: 1, as_of: setting.as_of };
-    let before = match bench.subject.count(&pass)? {
-        Ok(counted) => counted.counts,
-        Err(absence) => {
-            journal.find(absence);
-            return Ok(None);
-        }
-    };
+    let counted = bench.subject.count(&pass)?;
+    let Some(Counted { counts: before, .. }) = journal.unless_absent(counted) else { return Ok(None) };
     let conditions = Conditions::now(bench.machine);
     let samples = samples(bench, &setting.facts.sources, pass, &mut |left| journal.step(&what, left))?;
     let change = conditions.changed(bench.machine);
@@ -228,7 +231,7 @@ pub(super) fn touched(touch: Touch, table: &Table) -> String {
     }
 }
 
-/// Takes the samples of a pass. `expect` hears about how long that takes, as soon as a lap has shown it.
+/// Takes the samples of a pass. `expect` hears about how long the rest takes, as soon as a lap has shown it.
 fn samples(
     bench: &mut Bench<'_>,
     sources: &Sources,
@@ -240,13 +243,14 @@ fn samples(
     let statement = bench.subject.count(&baseline)?.ok().and_then(|counted| counted.statement);
     let (baseline, sample_of_baseline) = match sources.baseline {
         Baseline::Gets => long_enough(bench, baseline)?,
-        // It is subtracted, and takes as many laps, which are shorter: they are not foreseen.
+        // It is subtracted, and takes as many laps, which are shorter: the first sample shows how long.
         Baseline::Overhead(_) => (Pass { laps: pass.laps, ..baseline }, Duration::ZERO),
     };
-    expect(sampling::time_left(sample.saturating_add(sample_of_baseline), (0, bench.parameters.repeat)));
+    let (begun, assumed, all) = (Instant::now(), sample.saturating_add(sample_of_baseline), bench.parameters.repeat);
     let (mut costs, mut baselines) = (Vec::new(), Vec::new());
-    for _ in 0..bench.parameters.repeat {
+    for done in 0..all {
         bench.machine.stop.check()?;
+        expect(sampling::time_left(sampling::each(begun.elapsed(), done, assumed), (done, all)));
         costs.push(sampled(bench, &pass)?);
         baselines.push(bench.subject.read(&baseline)?);
     }

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use subjects::Places;
 use subjects::logical_reads::{Access, Asked, Cell, Touch, TouchAxis};
 
-use crate::error::ExperimentError;
-use crate::journal::NullJournal;
-use crate::subject_run;
+use crate::error::{ExperimentError, refuse};
+use crate::{sampling, subject_run};
 
 /// Bytes of a table by default, with the engine alone.
 pub const PAYLOAD: Size = Size(256 << 20);
@@ -18,9 +17,6 @@ pub const PAYLOAD: Size = Size(256 << 20);
 /// The same where another subject is measured too. A given server may still have its default shared buffers of 128 MiB,
 /// and the table has to fit with the heads of all its rows.
 pub const PAYLOAD_BESIDE: Size = Size(32 << 20);
-
-/// Most threads of a pass.
-const THREADS_MAX: usize = 1024;
 
 /// Parameters of the experiment; every list multiplies the cases.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -80,29 +76,24 @@ impl LioParameters {
     pub fn check(&self) -> Result<(), ExperimentError> {
         self.check_values()?;
         let asked = self.asked();
-        subject_run::openers(&self.on, |place| place.logical_reads(&asked), &mut NullJournal::default()).map(drop)
+        subject_run::check(&self.on, |place| place.logical_reads(&asked))
     }
 
     pub(super) fn check_values(&self) -> Result<(), ExperimentError> {
-        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
-        if self.repeat == 0 {
-            return refuse("--repeat must be at least 1".into());
-        }
-        if let Some(threads) = self.threads.iter().find(|threads| !(1..=THREADS_MAX).contains(*threads)) {
-            return refuse(format!("--threads {threads} is out of range: give 1 to {THREADS_MAX}"));
-        }
+        sampling::check_repeat(self.repeat)?;
+        sampling::check_threads(&self.threads)?;
         if let Some(percent) = self.changed_rows.iter().find(|percent| **percent > 100) {
             return refuse(format!("--changed-rows {percent} is out of range: give a percentage, 0 to 100"));
         }
         if self.sampled && !self.on.is_engine_alone() {
-            return refuse("--flamegraph works without --on only: it shows this program's time and no other's".into());
+            return refuse("--flamegraph works without --on only: it shows this program's time and no other's");
         }
         // Of a row that no table has, the subject says what is wrong with it: its columns have no numbers.
         let can_be = |cell: &Cell| (1..=COLUMNS_MAX as u32).contains(&cell.columns);
         for cell in self.cells().into_iter().filter(can_be) {
             for touch in self.touches() {
                 match touch.of(cell.columns) {
-                    Touch::Column(0) => return refuse("columns are counted from 1: give --touch column-1".into()),
+                    Touch::Column(0) => return refuse("columns are counted from 1: give --touch column-1"),
                     Touch::Column(number) if u32::from(number) > cell.columns => {
                         return refuse(format!(
                             "column {number} cannot be touched in rows of {cell}: give --columns {number}, or --touch \

@@ -249,6 +249,21 @@ fn a_sample_has_laps_for_20_ms_and_the_overhead_beside_it_as_many() {
 }
 
 #[test]
+fn the_time_left_of_samples_follows_from_those_that_are_done() {
+    let parameters = &LioParameters { repeat: 3, on: "sqlite".parse().unwrap(), ..LioParameters::default() };
+    let machine = &Machine::observe(Stop::default());
+    let subject = &mut Fake { lap: Nanos::from_millis(600_000), ..Fake::new(&Log::default()) };
+    let mut bench = Bench { parameters, machine, subject, sampler: None, names_subject: false };
+    let mut kept = Kept::default();
+    measure_subject(&mut bench, &mut kept).unwrap();
+    let of_case = kept.steps.iter().filter(|(what, _)| what.contains("touching rows"));
+    let left: Vec<u64> = of_case.map(|(_, left)| left.as_secs()).collect();
+    // Nothing is known at first, and then ten minutes of a simulated clock, which are over at once.
+    assert_eq!((left.len(), left[0], left[1]), (4, 0, 1800));
+    assert!(left[2] < 1200 && left[3] < 600, "{left:?}");
+}
+
+#[test]
 fn a_get_by_cycles_is_in_nanoseconds_and_costs_what_it_does_by_the_cpu_clock() {
     let parameters = &LioParameters { repeat: 2, on: "sqlite".parse().unwrap(), ..LioParameters::default() };
     let mut machine = Machine::observe(Stop::default());

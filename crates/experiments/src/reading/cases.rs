@@ -5,7 +5,7 @@ use std::ops::Range;
 use device::audit::AuditCounts;
 use device::meter::Meter;
 use device::read_loop::LoopOutcome;
-use device::windows::Window;
+use device::windows::{WINDOW, Window};
 use device::workers::{Reading, Team};
 use measure::change_point::Segment;
 use measure::schema::reads::parameters;
@@ -77,7 +77,11 @@ fn whole(reading: &Reading, (job, source): (&Job<'_>, &Source), counted: Option<
     let windows = outcome.latency.windows();
     let latencies = latencies(outcome, source, |meter, spec, source| meter.metric(spec, source));
     let (count, elapsed) = (outcome.latency.reads(), outcome.elapsed);
-    let rates = of_schedule(count, elapsed, job).unwrap_or_else(|| rates(&windows.rates(), count, elapsed, job));
+    let of_turns_or_windows = || match &reading.turns[..] {
+        [] | [_] => rates(&windows.rates(), count, elapsed, block_mib(job)),
+        several => of_turns(several, count, elapsed, block_mib(job)),
+    };
+    let rates = of_schedule(count, elapsed, job).unwrap_or_else(of_turns_or_windows);
     let mut case = case((job, source), latencies, rates, (count, elapsed));
     case.timeline = windows.timeline(0..windows.closed().len());
     let per_read = |cpu: Nanos| {
@@ -107,7 +111,7 @@ fn of_segment(outcome: &LoopOutcome, part: Range<usize>, (job, source): (&Job<'_
     });
     let count: u64 = own.iter().map(Window::reads).sum();
     let elapsed = windows.elapsed(part.clone());
-    let rates = rates(&windows.rates()[part.clone()], count, elapsed, job);
+    let rates = rates(&windows.rates()[part.clone()], count, elapsed, block_mib(job));
     let mut case = case((job, source), latencies, rates, (count, elapsed));
     case.timeline = windows.timeline(part);
     if let Some(cpu) = own.iter().filter_map(|window| window.cpu).reduce(|one, other| one + other) {
@@ -149,11 +153,10 @@ fn case(
     case
 }
 
-fn rates(rates: &[f64], reads: u64, elapsed: Nanos, job: &Job<'_>) -> Vec<Metric> {
+fn rates(rates: &[f64], reads: u64, elapsed: Nanos, block_mib: f64) -> Vec<Metric> {
     if reads == 0 || elapsed == Nanos::ZERO {
         return Vec::new();
     }
-    let block_mib = block_mib(job);
     let whole = reads as f64 / elapsed.as_seconds();
     let of = |spec: &Spec, scale: f64| {
         let samples: Vec<f64> = rates.iter().map(|rate| rate * scale).collect();
@@ -163,6 +166,25 @@ fn rates(rates: &[f64], reads: u64, elapsed: Nanos, job: &Job<'_>) -> Vec<Metric
         windows.unwrap_or_else(|| spec.single("reads completed over elapsed time", whole * scale))
     };
     vec![of(&reads::IOPS, 1.0), of(&reads::BANDWIDTH, block_mib)]
+}
+
+/// The rate of a case that was read in turns, with one sample a turn: windows of one turn are more alike than turns
+/// are. Turns of as many reads each may differ in time, so that the mean of their rates is not that of all reads.
+fn of_turns(turns: &[(u64, Nanos)], count: u64, elapsed: Nanos, block_mib: f64) -> Vec<Metric> {
+    let mut metrics = rates(&[], count, elapsed, block_mib);
+    if elapsed.0 < WINDOW.0 * WINDOWS_FOR_SPREAD as u64 {
+        return metrics;
+    }
+    for (metric, (spec, scale)) in metrics.iter_mut().zip([(&reads::IOPS, 1.0), (&reads::BANDWIDTH, block_mib)]) {
+        let rate = |(reads, elapsed): &(u64, Nanos)| *reads as f64 / elapsed.as_seconds() * scale;
+        let samples: Vec<f64> = turns.iter().map(rate).collect();
+        let mean = metric.statistics.mean;
+        if let Some(of_turns) = spec.of_samples("reads completed over elapsed time, by turn", &samples) {
+            *metric = of_turns;
+            metric.statistics.mean = mean;
+        }
+    }
+    metrics
 }
 
 /// The rate of an open loop with few reads. Its first read begins at once, so that more reads than it was asked for end
@@ -188,4 +210,22 @@ fn audited(counts: AuditCounts) -> impl Iterator<Item = Metric> {
         counts.device_reads.map(|reads| reads::DEVICE_READS.count(BY_DEVICE, reads)),
     ];
     all.into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_of_turns_is_that_of_all_reads_and_each_turn_is_a_sample() {
+        let of = |millis: [u64; 5]| {
+            let turns = millis.map(|millis| (100, Nanos::from_millis(millis)));
+            of_turns(&turns, 500, Nanos::from_millis(millis.iter().sum()), 0.5)
+        };
+        let [iops, bandwidth]: [Metric; 2] = of([100, 300, 100, 300, 200]).try_into().unwrap();
+        assert_eq!((iops.statistics.mean, iops.samples.len(), iops.samples[0]), (500.0, 5, 1000.0));
+        assert_eq!((bandwidth.statistics.mean, bandwidth.samples[0]), (250.0, 500.0));
+        let short = of([10, 30, 10, 30, 20]);
+        assert!(short.len() == 2 && short.iter().all(|metric| metric.samples.is_empty()));
+    }
 }

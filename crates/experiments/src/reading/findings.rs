@@ -211,10 +211,11 @@ fn changed([before, after]: [&Level; 2], what: &str) -> Finding {
         ),
     };
     let message = format!(
-        "{} s into {what} {went} and stayed there: {cause}. The segments are separate cases, and no average spans the \
-         change; what the kernel counted does, and is left out. Run longer to see {}.",
+        "{} s into {what}, {went} and stayed there. Likely causes: {cause}. What was read before and after is shown as \
+         separate cases, because an average over both holds for neither; the kernel counted both together, so its \
+         counts are left out. Run for longer to see {}.",
         three_digits(after.at),
-        if latencies.is_some() { "what lasts" } else { "the lasting rate" }
+        if latencies.is_some() { "which latency lasts" } else { "which rate lasts" }
     );
     let finding = row.of(message).with("at", after.at, Unit::Seconds);
     finding.with("before", levels[0], unit).with("after", levels[1], unit)

@@ -1,28 +1,22 @@
 //! What the round trip's numbers say, in sentences, next to the published ones.
 
-use std::ops::RangeInclusive;
-
 use device::tier::Tier;
 use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::roundtrip::findings as row;
 use measure::schema::{reads, roundtrip};
 use measure::{Finding, Statistics, Unit};
 use subjects::round_trip::Pass;
-use sys::file::Caching;
 
-use super::layout::Requests;
+use super::layout::{READS_MIN, Requests, Way};
 use crate::disk;
 use crate::reading::Measured;
 
-/// Mean or tail of the first touch over the second from which a volume is called lazily loaded.
-const LAZY_MEAN: f64 = 3.0;
-const LAZY_TAIL: f64 = 10.0;
+/// First touch over the second, at the median or on average, from which a volume is called lazily loaded. The tail does
+/// not decide: of the usual 256 first reads it is three, and three slow reads happen on any device.
+const LAZY: f64 = 3.0;
 
 /// Fewest first reads from which anything is concluded: below, one slow read is the whole result.
 const FIRST_READS_MIN: u64 = 16;
-
-/// Sizes of a block that the published times can be of: those that Oracle has. The source does not say which it was.
-const PUBLISHED_BLOCK: RangeInclusive<u64> = 2 << 10..=32 << 10;
 
 /// Which levels served reads whose tier is mixed, and reads whose tier is unknown.
 const MIXED: &str = "mixed: storage served only some of the reads";
@@ -44,7 +38,8 @@ pub(super) fn report(
         // Where a cache of this host answered the second time, the first says nothing of the storage.
         let first = of(Pass::FirstTouch, 1).and_then(latency).filter(|_| again.is_of_device());
         let first = first.and_then(|first| first_touch(first, hot)).map(|finding| disk::on(among, finding));
-        let several = |pass| of(pass, roundtrip::PUBLISHED_BLOCKS).filter(|_| PUBLISHED_BLOCK.contains(&block_size));
+        let is_comparable = roundtrip::PUBLISHED_BLOCK.contains(&block_size);
+        let several = |pass| of(pass, roundtrip::PUBLISHED_BLOCKS).filter(|_| is_comparable);
         let cached = several(Pass::PageCached).and_then(Cached::of);
         let published = several(Pass::StorageCached).and_then(|again| published(among, again, cached));
         let all = [tier(path, again, hot), published, first];
@@ -123,12 +118,10 @@ fn published(among: Option<&str>, again: &Measured, cached: Option<Cached>) -> O
     });
     let of_path = among.map_or(String::new(), |path| format!(" of {path}"));
     let (san, nfs) = (roundtrip::SAN.value / hot, roundtrip::NFS.value / hot);
+    let (takes, [over_san, over_nfs]) = (micros(hot), [san, nfs].map(three_digits));
     let message = format!(
-        "{blocks}{of_path} read again take {}. For several blocks, the published SAN took {} times that, the published \
-         NFS {} times{cached}.",
-        micros(hot),
-        three_digits(san),
-        three_digits(nfs)
+        "{blocks}{of_path} read again take {takes}. For several blocks, the published SAN took {over_san} times that, \
+         the published NFS {over_nfs} times{cached}."
     );
     let finding = row::ANSWER_PUBLISHED.of(message).with("san", san, Unit::Ratio);
     Some(finding.with("nfs", nfs, Unit::Ratio))
@@ -146,29 +139,29 @@ fn first_touch(first: Statistics, hot: Statistics) -> Option<Finding> {
     if first.n < FIRST_READS_MIN {
         return None;
     }
-    let mean = first.mean / hot.mean;
-    let median = first.median / hot.median;
-    let tail = first.p99.zip(hot.p99).map_or(1.0, |(first, hot)| first / hot);
+    let (mean, median) = (first.mean / hot.mean, first.median / hot.median);
+    let tail = first.p99.zip(hot.p99).map(|(first, hot)| three_digits(first / hot));
     let figures = format!(
-        "The first read of a block takes {}, a later one {}: {} times at the median, {} times on average",
+        "The first read of a block takes {}, a later one {}: {} times at the median, {} times on average{}. The \
+         slowest first read took {}.",
         median_and_mean(first),
         median_and_mean(hot),
         three_digits(median),
-        three_digits(mean)
+        three_digits(mean),
+        tail.map_or(String::new(), |tail| format!(", {tail} times at the 99th percentile")),
+        micros(first.max)
     );
-    let finding = if mean.max(median) >= LAZY_MEAN || tail >= LAZY_TAIL {
-        let tail = first
-            .p99
-            .zip(hot.p99)
-            .map_or(String::new(), |_| format!(", {} times at the 99th percentile", three_digits(tail)));
+    let finding = if mean.max(median) >= LAZY {
         row::LAZILY_LOADED.of(format!(
-            "{figures}{tail}. The slowest first read took {}. Either the storage fetches blocks from a slower place \
-             when they are first read, as volumes made from a snapshot do, or its media are that much slower than its \
-             cache. Read every block once before you measure, or before users come.",
-            micros(first.max)
+            "{figures} Either the storage fetches blocks from a slower place when they are first read, as volumes made \
+             from a snapshot do, or its media are that much slower than its cache. Read every block once before you \
+             measure, or before users come."
         ))
     } else {
-        row::ANSWER_FIRST_TOUCH.of(format!("{figures}. No lazy loading shows, unless the blocks were read before."))
+        row::ANSWER_FIRST_TOUCH.of(format!(
+            "{figures} A volume is called lazily loaded from {LAZY} times on, at the median or on average; one whose \
+             blocks were read before does not show it."
+        ))
     };
     Some(finding.with("mean_ratio", mean, Unit::Ratio).with("median_ratio", median, Unit::Ratio))
 }
@@ -179,16 +172,24 @@ pub(super) fn absent_page_cached(reason: &str) -> Finding {
 }
 
 /// That the file system refuses direct I/O; `is_evicted` where blocks are dropped from the page cache instead.
-pub(super) fn no_direct_io(path: &str, caching: Caching, is_evicted: bool) -> Option<Finding> {
-    let consequence = if is_evicted {
-        "Its blocks were evicted before each pass instead, and read through the page cache."
-    } else {
-        "The first-touch and storage-cached passes are absent. With --evict, on a file of your own, its blocks are \
-         dropped from the page cache before each pass instead."
+pub(super) fn no_direct_io(path: &str, way: Way, is_evicted: bool) -> Option<Finding> {
+    let consequence = match way {
+        Way::PastPageCache => return None,
+        Way::InMemory => {
+            "It keeps files in memory: no storage serves them, and nothing evicts them. The first-touch and \
+             storage-cached passes are absent. Name a file on a file system that has storage."
+        }
+        Way::ThroughPageCache if is_evicted => {
+            "Its blocks were evicted before each pass instead, and read through the page cache."
+        }
+        Way::ThroughPageCache => {
+            "The first-touch and storage-cached passes are absent. With --evict, on a file of your own, its blocks are \
+             dropped from the page cache before each pass instead."
+        }
     };
     let message =
         format!("{path} cannot be read past the page cache: its file system refuses direct I/O. {consequence}");
-    (caching == Caching::Buffered).then(|| row::NO_DIRECT_IO.of(message))
+    Some(row::NO_DIRECT_IO.of(message))
 }
 
 /// That a path has room for fewer requests than were wanted.
@@ -197,8 +198,10 @@ pub(super) fn fewer_blocks(
     Requests { blocks_per_read, count, .. }: Requests,
     wanted: u64,
 ) -> Option<Finding> {
+    // A pass has 16 requests at least, or below 16 blocks as many.
+    let fit = if count < READS_MIN { count } else { count.saturating_mul(blocks_per_read) };
     let message = format!(
-        "{path} has room for {} of {}; {} asked for. Name a larger file or device, or give fewer --blocks.",
+        "{path} has room for {} of {}; {} asked for. Name a larger file or device, or give --blocks {fit} or less.",
         counted(count, "separate request", "separate requests"),
         counted(blocks_per_read, "block", "blocks"),
         counted(wanted, "was", "were")

@@ -1,4 +1,4 @@
-//! Which blocks the passes read: each size of request in a part of its own.
+//! Which blocks the passes read, each size of request in a part of its own, and by which way they come.
 
 use std::path::Path;
 
@@ -9,13 +9,38 @@ use measure::Parameters;
 use measure::quantity::{counted, size_in_words};
 use measure::schema::roundtrip::parameters;
 use subjects::round_trip::Pass;
+use sys::file::Caching;
 use sys::memory::Pages;
 
 use super::parameters::{BLOCKS_PER_READ, RoundtripParameters};
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, refuse};
 
 /// Fewest requests of a pass: below, one slow answer is the whole result.
-const READS_MIN: u64 = 16;
+pub(super) const READS_MIN: u64 = 16;
+
+/// File systems that keep their files in memory. They refuse direct I/O here, and nothing drops a file from them.
+const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
+
+/// By which way blocks come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// With direct I/O, or from a device that has no page cache.
+    PastPageCache,
+    /// Because there is no direct I/O. Blocks can be evicted.
+    ThroughPageCache,
+    /// Out of a file system in memory.
+    InMemory,
+}
+
+impl Way {
+    pub(super) fn of(device: &dyn Device) -> Way {
+        match device.witnesses().target().filter(|target| target.caching() == Caching::Buffered) {
+            None => Way::PastPageCache,
+            Some(target) if target.filesystem().is_some_and(|name| IN_MEMORY.contains(&name.as_str())) => Way::InMemory,
+            Some(_) => Way::ThroughPageCache,
+        }
+    }
+}
 
 /// The requests of one size: where they go and how many there are.
 #[derive(Clone, Copy)]
@@ -116,19 +141,19 @@ impl<'a> Layout<'a> {
     fn check(&self, multiple: u32) -> Result<(), ExperimentError> {
         let (path, block_size) = (self.path.display(), self.block_size() as u64);
         if !block_size.is_multiple_of(u64::from(multiple.max(1))) {
-            return Err(ExperimentError::Parameters(format!(
+            return refuse(format!(
                 "direct reads of {path} start and end at multiples of {multiple} bytes: give such a --block-size"
-            )));
+            ));
         }
         let needed = BLOCKS_PER_READ[2] * BLOCKS_PER_READ.len() as u64 * block_size;
         if self.size < needed {
-            return Err(ExperimentError::Parameters(format!(
+            return refuse(format!(
                 "{path} is too small: a round trip reads single blocks, 8 and {} at a time from three parts of a file, \
                  and needs {} for blocks of {}",
                 BLOCKS_PER_READ[2],
                 size_in_words(needed),
                 size_in_words(block_size)
-            )));
+            ));
         }
         Ok(())
     }

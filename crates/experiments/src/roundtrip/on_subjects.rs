@@ -10,11 +10,11 @@ use measure::schema::roundtrip::{self, findings as row, parameters};
 use measure::{Case, Finding, Parameters, Unit};
 use serde::{Deserialize, Serialize};
 use subjects::round_trip::{Asked, Pass, PassOffer, RoundTrip, SingleReads, Sources};
-use subjects::{Environment, Opener, Places};
+use subjects::{Environment, Places};
 
 use crate::disk;
 use crate::error::ExperimentError;
-use crate::journal::{Journal, NullJournal};
+use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::subject_run::{self, Descriptions};
 
@@ -52,7 +52,7 @@ impl SubjectTripParameters {
     /// Refuses what cannot be, with a sentence that says what can.
     pub fn check(&self) -> Result<(), ExperimentError> {
         let asked = self.asked();
-        subject_run::openers(&self.on, |place| place.round_trip(&asked), &mut NullJournal::default()).map(drop)
+        subject_run::check(&self.on, |place| place.round_trip(&asked))
     }
 
     fn asked(&self) -> Asked {
@@ -68,7 +68,7 @@ impl SubjectTripParameters {
     }
 }
 
-/// Runs the experiment on each subject in turn. ^C ends it; what was kept is kept.
+/// Runs the experiment on each subject in turn. ^C ends it as [`ExperimentError::Stopped`]; what was kept is kept.
 pub fn run_on(
     parameters: &SubjectTripParameters,
     environment: &Environment,
@@ -78,19 +78,6 @@ pub fn run_on(
     let asked = parameters.asked();
     let openers = subject_run::openers(&parameters.on, |place| place.round_trip(&asked), journal)?;
     let environment = &subject_run::announce(&openers, environment, machine, journal)?;
-    match measure(parameters, openers, environment, machine, journal) {
-        Err(ExperimentError::Stopped) => Ok(()),
-        outcome => outcome,
-    }
-}
-
-fn measure(
-    parameters: &SubjectTripParameters,
-    openers: Vec<Opener<'_, dyn RoundTrip>>,
-    environment: &Environment,
-    machine: &Machine,
-    journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
     let names_subject = openers.len() > 1;
     let mut descriptions = Descriptions::default();
     for opener in openers {
@@ -191,12 +178,13 @@ pub(super) fn finding(PassOffer { pass, is_direct }: PassOffer, wait: f64, tier:
         "mixed" | "unknown" => {
             format!("{takes}; which tier answered is not clear: the page cache of a busy machine, or the storage.")
         }
-        _ => format!(
-            "{takes}: the storage answered. For several blocks, the published SAN took {} times that, the published \
-             NFS {} times.",
-            three_digits(roundtrip::SAN.value / wait),
-            three_digits(roundtrip::NFS.value / wait)
-        ),
+        _ => {
+            let [san, nfs] = [roundtrip::SAN, roundtrip::NFS].map(|published| three_digits(published.value / wait));
+            format!(
+                "{takes}: the storage answered. For several blocks, the published SAN took {san} times that, the \
+                 published NFS {nfs} times."
+            )
+        }
     };
     row::ANSWER_OF_SERVER.named(&format!("{pass}{id}"), message).with("read_latency", wait, Unit::Microseconds)
 }

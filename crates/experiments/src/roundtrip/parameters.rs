@@ -6,7 +6,7 @@ use measure::Size;
 use serde::{Deserialize, Serialize};
 use sys::read::READ_BYTES_MAX;
 
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, refuse};
 
 /// Blocks a request: one, and the two multi-block reads that the experiment is defined with.
 pub(super) const BLOCKS_PER_READ: [u64; 3] = [1, 8, 128];
@@ -37,10 +37,9 @@ impl Default for RoundtripParameters {
 impl RoundtripParameters {
     /// Refuses what cannot be, with a sentence that says what to give instead.
     pub fn check(&self) -> Result<(), ExperimentError> {
-        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
         let most = BLOCKS_PER_READ[2];
         if self.blocks == 0 || self.block_size.0 == 0 {
-            return refuse("nothing to read: give --blocks and --block-size above 0".into());
+            return refuse("nothing to read: give --blocks and --block-size above 0");
         }
         if self.block_size.0 > READ_BYTES_MAX / most {
             return refuse(format!(

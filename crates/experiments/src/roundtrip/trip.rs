@@ -14,7 +14,7 @@ use sys::file::{Caching, Target, witness};
 use sys::read::{MethodRow, method};
 
 use super::findings;
-use super::layout::{Layout, Requests};
+use super::layout::{Layout, Requests, Way};
 use super::parameters::RoundtripParameters;
 use crate::disk;
 use crate::error::ExperimentError;
@@ -36,11 +36,6 @@ const PASS_TIME: Duration = Duration::from_secs(1);
 /// What helps where the page cache kept blocks that were evicted. The experiment reads past it wherever it can.
 const OTHER_PLACE: &str = "use a file system that does direct I/O, or a block device";
 
-/// Whether there is no direct I/O, so that blocks come by way of the page cache.
-pub(super) fn is_buffered(device: &dyn Device) -> bool {
-    device.witnesses().target().is_some_and(|target| target.caching() == Caching::Buffered)
-}
-
 /// The experiment on one path.
 pub(super) struct Trip<'a> {
     layout: Layout<'a>,
@@ -48,6 +43,7 @@ pub(super) struct Trip<'a> {
     device: Box<dyn Device>,
     method: &'static MethodRow,
     stored: Cell<Stored>,
+    pub(super) way: Way,
     /// Passes that are still to come, over this path and those behind it: for the time left.
     passes_left: Cell<u32>,
 }
@@ -62,24 +58,24 @@ impl<'a> Trip<'a> {
         let device = device::open_direct_or_buffered(path)?;
         let layout = Layout::of(path, parameters, device.as_ref())?;
         let method = method("sync").expect("the plainest method is always in the table");
-        let (stored, passes_left) = (Cell::new(Stored::default()), Cell::new(0));
-        Ok(Trip { layout, machine, device, method, stored, passes_left })
+        let (stored, way, passes_left) = (Cell::new(Stored::default()), Way::of(device.as_ref()), Cell::new(0));
+        Ok(Trip { layout, machine, device, method, stored, way, passes_left })
     }
 
     /// Takes the number of passes over the paths behind this one; gives it with that of its own.
     pub(super) fn count_passes(&self, later: u32) -> u32 {
         let of_a_size = match self.device.witnesses().target() {
             None => 2,
-            Some(target) if target.caching() == Caching::Direct || self.layout.parameters.evict => 3,
+            Some(_) if self.way == Way::PastPageCache || self.is_evicted() => 3,
             Some(_) => 1,
         };
         self.passes_left.set(of_a_size * self.layout.all_requests().count() as u32 + later);
         self.passes_left.get()
     }
 
-    /// Whether its blocks come by way of the page cache.
-    pub(super) fn is_buffered(&self) -> bool {
-        is_buffered(self.device.as_ref())
+    /// Whether blocks are dropped from the page cache before each pass.
+    fn is_evicted(&self) -> bool {
+        self.layout.parameters.evict && self.way == Way::ThroughPageCache
     }
 
     /// Describes the device in the run.
@@ -128,7 +124,7 @@ impl<'a> Trip<'a> {
     fn look_at(&self, target: &Target, journal: &mut dyn Journal) {
         let whole = Span { offset: 0, length: target.size() };
         self.stored.set(region::check_extents(target, &[whole], journal));
-        journal.find_all(findings::no_direct_io(&self.path(), target.caching(), self.layout.parameters.evict));
+        journal.find_all(findings::no_direct_io(&self.path(), self.way, self.is_evicted()));
     }
 
     /// The passes that the device has: without a page cache there are two.
@@ -147,8 +143,8 @@ impl<'a> Trip<'a> {
             return Ok(vec![(Pass::FirstTouch, first), (Pass::StorageCached, again)]);
         };
         let mut measured = Vec::new();
-        let is_direct = target.caching() == Caching::Direct;
-        if is_direct || self.layout.parameters.evict {
+        let is_direct = self.way == Way::PastPageCache;
+        if is_direct || self.is_evicted() {
             self.evict_if_buffered(target, requests)?;
             measured.push((Pass::FirstTouch, self.pass(Pass::FirstTouch, device, requests, (0, 1), journal)?));
             self.warm(device, requests)?;
@@ -205,7 +201,7 @@ impl<'a> Trip<'a> {
     }
 
     fn evict_if_buffered(&self, target: &Target, requests: Requests) -> Result<(), ExperimentError> {
-        if target.caching() == Caching::Direct {
+        if self.way == Way::PastPageCache {
             return Ok(());
         }
         let refused =
@@ -220,7 +216,7 @@ impl<'a> Trip<'a> {
         };
         let count = single.count.min(SAMPLE_BLOCKS);
         let sample = content::sample(target, single.span, single.bytes, count, self.layout.seed())?;
-        region::report_sample(target, sample, journal);
+        journal.find_all(region::of_sample(target.path(), sample));
         Ok(())
     }
 }

@@ -29,6 +29,11 @@ pub(super) struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// The subject's name as a sentence adds it, where there are several.
+    pub(super) fn on(&self) -> String {
+        if self.is_alone { String::new() } else { format!(" on {}", self.name) }
+    }
+
     /// A case in words.
     pub(super) fn label(&self, path: AccessPath, threads: usize) -> String {
         let subject = if self.is_alone { String::new() } else { format!("{} by ", self.name) };

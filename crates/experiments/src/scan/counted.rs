@@ -235,10 +235,7 @@ fn counted_or_absent(counted: Result<CountedPaths, String>, rows: u64, journal: 
             counted
         }
         Err(reason) => {
-            // Valgrind's last words may have a point of their own.
-            let reason = reason.trim_end_matches('.');
-            let message = format!("Instructions, branches and cache misses were not counted under valgrind: {reason}.");
-            journal.find(events_row::ABSENT_VALGRIND.of(message));
+            journal.find(events::absent_valgrind("Instructions, branches and cache misses", &reason));
             CountedPaths::default()
         }
     }

@@ -150,12 +150,11 @@ fn kernel(samples: &Samples) -> impl Iterator<Item = Metric> {
     })
 }
 
-/// Says what is not there, of which subject where there are several, and why.
-pub(super) fn report_absences((case, on): (&Case, Option<&str>), costs: &[ScanCost], journal: &mut dyn Journal) {
+/// Says what is not there and why; `on` names the subject where there are several.
+pub(super) fn report_absences((case, on): (&Case, &str), costs: &[ScanCost], journal: &mut dyn Journal) {
     let Some(cost) = costs.last() else { return };
     // The CPU clock says what the task clock would.
     let is_known = |name: &str| name == "task_clock" || case.metric(name).is_some();
-    let on = on.map_or(String::new(), |name| format!(" on {name}"));
     for (reason, names) in events::absences(&cost.tally, is_known) {
         let message = format!("Not counted{on}, because {reason}: {}.", events::in_words(&names));
         journal.find(events_row::ABSENT_COUNTERS.of(message));

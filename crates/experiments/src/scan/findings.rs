@@ -12,13 +12,10 @@ use super::bench::Bench;
 use super::measuring::Measured;
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::sampling::turns;
+use crate::sampling::{BUSY, turns};
 
 /// From this share of the sequential bandwidth on, a scan waits for the memory.
 const BOUND_BY_BANDWIDTH: f64 = 0.7;
-
-/// Threads that ran for a smaller share of the time waited for a processor.
-const BUSY: f64 = 0.9;
 
 /// Share of the ideal speed-up below which something holds several threads up.
 const TIMES_WORTH_IT: f64 = 0.9;
@@ -185,11 +182,10 @@ impl Report<'_, '_> {
             return;
         }
         let (share, a_get) = (time / bad.row_time() * 100.0, time * rows / gets);
+        let (percent, each) = (three_digits(share), format_nanos(a_get));
         let sentence = format!(
-            "index-bad-clustering waits for memory: {} % of its time ({} a further get) goes into getting blocks that \
-             lie elsewhere, as the same rows in the order of the table show.",
-            three_digits(share),
-            format_nanos(a_get)
+            "index-bad-clustering waits for memory: {percent} % of its time ({each} a further get) goes into getting \
+             blocks that lie elsewhere, as the same rows in the order of the table show."
         );
         let values = [("share", share, Unit::Percent), ("further_get", a_get, Unit::Nanoseconds)];
         self.find(&row::ANSWER_WAITS_FOR_MEMORY, &sentence, &values);
@@ -237,13 +233,11 @@ impl Report<'_, '_> {
             } else {
                 "its own work takes longer than the memory".into()
             };
-            let share = own / best * 100.0;
+            let (by, share) = (by_threads(one), own / best * 100.0);
+            let [rate, percent] = [own / 1e9, share].map(three_digits);
             let sentence = format!(
-                "{}{} reads {} GB/s, {} % of what reading in sequence reached just before: {meaning}.",
-                one.path.name(),
-                by_threads(one),
-                three_digits(own / 1e9),
-                three_digits(share)
+                "{}{by} reads {rate} GB/s, {percent} % of what reading in sequence reached just before: {meaning}.",
+                one.path.name()
             );
             let rate = ("bandwidth", own / f64::from(1 << 20), Unit::MebibytesPerSecond);
             self.find(&row::ANSWER_BANDWIDTH, &sentence, &[rate, ("share", share, Unit::Percent)]);
@@ -265,12 +259,8 @@ impl Report<'_, '_> {
             } else {
                 String::new()
             };
-            let sentence = format!(
-                "{} is {} times as fast by {} threads as by one.{limit}",
-                many.path.name(),
-                three_digits(times),
-                many.threads
-            );
+            let (path, faster, threads) = (many.path.name(), three_digits(times), many.threads);
+            let sentence = format!("{path} is {faster} times as fast by {threads} threads as by one.{limit}");
             self.find(&row::ANSWER_THREADS, &sentence, &[("speed_up", times, Unit::Ratio)]);
         }
     }
@@ -280,12 +270,11 @@ impl Report<'_, '_> {
         for one in found {
             let kernels = one.kernels.as_ref().zip(one.value(schema::COUNTED_ROW_TIME));
             let Some(((best, counted), row_time)) = kernels else { continue };
+            let [by_best, by_counted] = [one.row_time(), row_time].map(format_nanos);
             let sentence = format!(
-                "a row of {} costs {} by the {best} kernel and {} by the {counted} kernel, whose instructions \
-                 valgrind counts.",
-                one.path.name(),
-                format_nanos(one.row_time()),
-                format_nanos(row_time)
+                "a row of {} costs {by_best} by the {best} kernel and {by_counted} by the {counted} kernel, whose \
+                 instructions valgrind counts.",
+                one.path.name()
             );
             let values = [(&**best, one.row_time(), Unit::Nanoseconds), (&**counted, row_time, Unit::Nanoseconds)];
             self.find(&row::ANSWER_KERNELS, &sentence, &values);
@@ -297,7 +286,8 @@ impl Report<'_, '_> {
         let units = |one: &Measured| one.value(schema::UNITS_UNREAD).zip(one.value(schema::UNITS_READ));
         let none_read = of(found, AccessPath::ColumnCount).and_then(units);
         if let Some((unread, _)) = none_read.filter(|(unread, read)| *unread > 0.0 && *read == 0.0) {
-            let each = if unread > 1.0 { format!("each of its {unread} units") } else { "its 1 unit".into() };
+            let units = grouped(unread as u64);
+            let each = if unread > 1.0 { format!("each of its {units} units") } else { "its 1 unit".into() };
             let sentence = format!("column-count read no column: {each} knows how many of its values are null.");
             self.find(&row::NOTHING_READ, &sentence, &[("units_unread", unread, Unit::Count)]);
         }
@@ -328,20 +318,17 @@ impl Report<'_, '_> {
         }
         let (more_gets, more_time) = (gets(bad) / gets(good), bad.row_time() / good.row_time());
         let bitmap = of(found, AccessPath::BitmapScan).map_or(String::new(), |bitmap| {
+            let ratios = [bitmap.row_time() / bad.row_time(), gets(bitmap) / gets(bad)];
+            let [cost, gets] = ratios.map(three_digits);
             format!(
-                " A bitmap over the same index fetches each block once: {} times the cost, {} times the gets of \
-                 index-bad-clustering.",
-                three_digits(bitmap.row_time() / bad.row_time()),
-                three_digits(gets(bitmap) / gets(bad))
+                " A bitmap over the same index fetches each block once: {cost} times the cost, {gets} times the gets \
+                 of index-bad-clustering."
             )
         });
+        let [bad_gets, bad_time, of_bad, of_good] = [more_gets, more_time, of_bad, of_good].map(three_digits);
         let sentence = format!(
-            "index-bad-clustering takes {} times the gets and {} times the time of index-good-clustering (correlation \
-             {} against {}).{bitmap}",
-            three_digits(more_gets),
-            three_digits(more_time),
-            three_digits(of_bad),
-            three_digits(of_good)
+            "index-bad-clustering takes {bad_gets} times the gets and {bad_time} times the time of \
+             index-good-clustering (correlation {of_bad} against {of_good}).{bitmap}"
         );
         let values = [("gets", more_gets, Unit::Ratio), ("time", more_time, Unit::Ratio)];
         self.find(&row::ANSWER_CLUSTERING, &sentence, &values);
@@ -353,12 +340,8 @@ impl Report<'_, '_> {
         let Some((only, full)) = pair else { return };
         let gets = |one: &Measured| one.value(schema::GETS).unwrap_or(0.0);
         let ratio = gets(only) / gets(full).max(1.0);
-        let sentence = format!(
-            "index-only-scan costs {} a row and full-scan {}, with {} times the gets.",
-            format_nanos(only.row_time()),
-            format_nanos(full.row_time()),
-            three_digits(ratio)
-        );
+        let ([only, full], times) = ([only, full].map(|one| format_nanos(one.row_time())), three_digits(ratio));
+        let sentence = format!("index-only-scan costs {only} a row and full-scan {full}, with {times} times the gets.");
         self.find(&row::ANSWER_INDEX_ONLY, &sentence, &[("gets", ratio, Unit::Ratio)]);
     }
 }
@@ -372,12 +355,12 @@ fn capital_unless_a_path(sentence: &str) -> String {
 /// The bandwidth of the memory as what more threads cannot exceed; `None` where they are far from it.
 fn limit(many: &Measured, machine: &Machine) -> Option<String> {
     let (own, best) = many.bandwidth().filter(|(own, best)| own / best >= BOUND_BY_BANDWIDTH)?;
-    (many.value(schema::BYTES_TOUCHED)? > last_cache(machine)).then(|| {
+    let (threads, [own, best]) = (many.threads, [own, best].map(|rate| three_digits(rate / 1e9)));
+    let is_memory = many.value(schema::BYTES_TOUCHED)? > last_cache(machine);
+    is_memory.then(|| {
         format!(
-            " The memory is the limit: they read {} GB/s, and {} threads that only read in sequence {} GB/s.",
-            three_digits(own / 1e9),
-            many.threads,
-            three_digits(best / 1e9)
+            " The memory is the limit: they read {own} GB/s, and {threads} threads that only read in sequence {best} \
+             GB/s."
         )
     })
 }

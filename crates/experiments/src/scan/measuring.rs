@@ -89,8 +89,7 @@ pub(super) fn case(
     case.metrics.extend(bytes(&samples, facts));
     case.metrics.extend(facts.metrics.iter().cloned());
     case.metrics.extend(change.metrics());
-    let on = if bench.is_alone { None } else { Some(bench.name.as_str()) };
-    counters::report_absences((&case, on), &samples.costs, journal);
+    counters::report_absences((&case, &bench.on()), &samples.costs, journal);
     journal.keep(case.clone())?;
     let kernels = facts.kernel.map(String::from).zip(samples.by_counted_kernel.map(|(kernel, _)| kernel));
     Ok(Measured { path, threads, is_in_process: facts.sources.is_in_process, kernels, case })

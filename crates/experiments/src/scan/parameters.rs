@@ -8,7 +8,8 @@ use subjects::Places;
 use subjects::access_paths::{AccessPath, AccessSettings, Asked, Level, Watch};
 use subjects::engine::access_paths::AccessEngine;
 
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, refuse};
+use crate::sampling;
 
 /// Rows of the published table.
 pub const PUBLISHED_ROWS: u64 = scan::TABLE_ROWS.value as u64;
@@ -21,9 +22,6 @@ pub const ROWS_BESIDE: u64 = 1_000_000;
 
 /// Memory that is read in sequence to learn its bandwidth: many times the last cache of most processors.
 pub(super) const STREAM_BYTES: u64 = 512 << 20;
-
-/// Most threads of a scan.
-const THREADS_MAX: usize = 1024;
 
 /// Parameters of the experiment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -81,25 +79,19 @@ impl ScanParameters {
 
     /// Refuses what cannot be, with a sentence that says what can.
     pub fn check(&self) -> Result<(), ExperimentError> {
-        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
         if self.rows == Some(0) {
-            return refuse("--rows 0: a table without rows has nothing to scan; give 1 or more".into());
+            return refuse("--rows 0: a table without rows has nothing to scan; give 1 or more");
         }
-        if self.repeat == 0 {
-            return refuse("--repeat must be at least 1".into());
-        }
+        sampling::check_repeat(self.repeat)?;
         if self.threads.is_empty() {
-            return refuse("--threads needs a number: give 1, or a list such as 1,2".into());
+            return refuse("--threads needs a number: give 1, or a list such as 1,2");
         }
-        if let Some(threads) = self.threads.iter().find(|threads| !(1..=THREADS_MAX).contains(*threads)) {
-            return refuse(format!("--threads {threads} is out of range: give 1 to {THREADS_MAX}"));
-        }
+        sampling::check_threads(&self.threads)?;
         if self.has_several_threads() && !AccessPath::all().any(|path| self.wants(path) && path.is_shared_by_threads())
         {
             return refuse(
                 "threads can share full-scan, full-scan-compressed and column-scan, and --path names none of them: add \
-                 one, or leave --threads out"
-                    .into(),
+                 one, or leave --threads out",
             );
         }
         AccessEngine::check_rows(self.rows(), self.seed)?;
@@ -115,8 +107,7 @@ impl ScanParameters {
         match (&self.path[..], self.question) {
             ([AccessPath::ColumnCount], Some(Asked::AllPass)) => refuse(
                 "--path column-count counts without a predicate, and --question all-pass has one: leave --question \
-                 out, or name column-scan"
-                    .into(),
+                 out, or name column-scan",
             ),
             _ => Ok(()),
         }

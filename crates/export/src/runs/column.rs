@@ -170,11 +170,6 @@ impl RunColumn {
         }
     }
 
-    /// Whether it has a parameter of the case.
-    pub(super) fn is_parameter(&self) -> bool {
-        matches!(self.content, Content::Parameter(_))
-    }
-
     /// The null of its type.
     pub(crate) fn null(&self) -> Nullable<'static> {
         match self.content {

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use export::rows::TABLES;
-use export::runs::page;
+
+use crate::page;
 
 #[test]
 fn the_documentation_and_the_files_have_the_same_columns() {
@@ -23,7 +24,7 @@ fn the_documentation_and_the_files_have_the_same_columns() {
             })
             .collect();
         let written: Vec<(String, String)> =
-            columns().iter().map(|column| (column.name.to_string(), column.kind().into())).collect();
+            columns().iter().map(|column| (column.name.to_string(), column.kind())).collect();
         assert_eq!(said, written, "{table}");
     }
     // The last chapter is held against the crate that writes recordings.

@@ -5,6 +5,7 @@
 
 mod documentation;
 mod full_disk;
+mod page;
 mod python;
 mod queries;
 mod recorded;

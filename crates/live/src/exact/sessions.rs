@@ -7,6 +7,7 @@ use profile::source::sampled::{CLIENT, State};
 use sys::watchpoint::Store;
 
 use super::intervals::{Interval, intervals, without};
+use super::watching::Watching;
 use crate::memory::{Change, Place};
 
 /// Which sessions are watched.
@@ -73,15 +74,8 @@ pub(super) struct Seen {
     pub(super) intervals: Vec<Interval>,
     /// The times in which changes were lost, in their order.
     pub(super) lost_times: Vec<(u64, u64)>,
-    pub(super) lost: u64,
-    pub(super) sessions: usize,
-    /// Those that ended meanwhile.
-    pub(super) gone: usize,
-    pub(super) changes: u64,
-    pub(super) share_max: f64,
-    pub(super) left: Vec<(u32, String)>,
-    /// Whether only chosen sessions were watched.
-    pub(super) is_of_chosen: bool,
+    /// What the watch came to, as far as the sessions show it.
+    pub(super) watching: Watching,
 }
 
 impl Watched {
@@ -237,9 +231,18 @@ impl Sessions {
             all.extend(without(found, &lost_times));
         }
         all.sort_by_key(|interval| interval.ended);
-        let (lost, changes, left) = (self.lost.count, self.changes, self.left);
-        let is_of_chosen = matches!(self.chosen, Chosen::Processes(_));
-        Seen { intervals: all, lost_times, lost, sessions, gone, changes, share_max, left, is_of_chosen }
+        let watching = Watching {
+            sessions,
+            gone,
+            changes: self.changes,
+            lost: self.lost.count,
+            store: self.store,
+            share_max,
+            left: self.left,
+            is_of_chosen: matches!(self.chosen, Chosen::Processes(_)),
+            ..Watching::default()
+        };
+        Seen { intervals: all, lost_times, watching }
     }
 }
 
@@ -315,9 +318,9 @@ mod tests {
         // Its last change came before the clock was read.
         sessions.take(store(0, 4 * MILLI, (0, IDLE)));
         sessions.look(Vec::new(), 6 * MILLI);
-        let seen = sessions.finish(9 * MILLI);
-        assert_eq!((seen.sessions, seen.gone, seen.intervals.len()), (1, 1, 0));
-        assert_eq!(seen.share_max, 0.0, "of no time nothing was taken");
+        let Seen { intervals, watching, .. } = sessions.finish(9 * MILLI);
+        assert_eq!((watching.sessions, watching.gone, intervals.len()), (1, 1, 0));
+        assert_eq!(watching.share_max, 0.0, "of no time nothing was taken");
     }
 
     #[test]
@@ -328,7 +331,7 @@ mod tests {
         // One change before the clock was read, and two within two µs.
         [4_999_000, 5_001_000, 5_002_000].into_iter().for_each(|at| sessions.take(store(0, at, (0, IDLE))));
         sessions.look(Vec::new(), 6 * MILLI);
-        assert_eq!(sessions.finish(9 * MILLI).share_max, 1.0);
+        assert_eq!(sessions.finish(9 * MILLI).watching.share_max, 1.0);
     }
 
     #[test]
@@ -341,7 +344,7 @@ mod tests {
         let (new, over) = sessions.look(vec![place(8, 1, State::Idle)], 45 * MILLI);
         assert_eq!((new.len(), over), (0, vec![0]));
         let seen = sessions.finish(5_000 * MILLI);
-        assert_eq!((working(&seen), seen.gone, seen.sessions), (10 * MILLI, 1, 2));
+        assert_eq!((working(&seen), seen.watching.gone, seen.watching.sessions), (10 * MILLI, 1, 2));
         let last = seen.intervals.iter().filter(|one| one.wait == CLIENT_READ as u32).map(|one| one.ended).max();
         assert_eq!(last, Some(5_000 * MILLI), "the other one is idle to the end");
     }
@@ -369,7 +372,7 @@ mod tests {
         let (new, over) = sessions.look(vec![place(7, 2, State::Idle)], 80 * MILLI);
         assert_eq!((new.len(), over.len()), (0, 0));
         let seen = sessions.finish(100 * MILLI);
-        assert_eq!((working(&seen), seen.sessions, seen.gone), (10 * MILLI, 2, 1));
+        assert_eq!((working(&seen), seen.watching.sessions, seen.watching.gone), (10 * MILLI, 2, 1));
     }
 
     #[test]
@@ -385,10 +388,10 @@ mod tests {
         assert_eq!(sessions.judge(400 * MILLI), [0]);
         sessions.take(fast(10_001));
         assert!(sessions.judge(401 * MILLI).is_empty(), "once");
-        let seen = sessions.finish(1_000 * MILLI);
-        assert_eq!(seen.left.len(), 1);
-        assert!(seen.left[0].0 == 7 && seen.left[0].1.contains("25 % of its time"), "{:?}", seen.left);
-        assert!((0.24..0.26).contains(&seen.share_max) && seen.changes == 9_999 + 6_599, "{}", seen.changes);
+        let Watching { left, share_max, changes, .. } = sessions.finish(1_000 * MILLI).watching;
+        assert_eq!(left.len(), 1);
+        assert!(left[0].0 == 7 && left[0].1.contains("25 % of its time"), "{left:?}");
+        assert!((0.24..0.26).contains(&share_max) && changes == 9_999 + 6_599, "{changes}");
     }
 
     #[test]
@@ -420,7 +423,7 @@ mod tests {
         sessions.take(store(0, 31 * MILLI, (CLIENT_READ, IDLE)));
         sessions.lose(3, 32 * MILLI);
         let seen = sessions.finish(40 * MILLI);
-        assert_eq!((seen.lost, &seen.lost_times[..]), (3, &[(5 * MILLI, 11 * MILLI)][..]));
+        assert_eq!((seen.watching.lost, &seen.lost_times[..]), (3, &[(5 * MILLI, 11 * MILLI)][..]));
         assert_eq!(working(&seen), 20 * MILLI);
         let known: u64 = seen.intervals.iter().map(|one| one.ended - one.begun).sum();
         assert_eq!(known, 2 * (40 - 6) * MILLI);

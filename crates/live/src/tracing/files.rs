@@ -51,7 +51,7 @@ struct Known {
 }
 
 /// The files of a server.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Files {
     /// Its data directory as this process reaches it, and as its own processes name it.
     root: PathBuf,
@@ -79,16 +79,9 @@ impl Files {
             fs::read_link(&root).map_err(|error| format!("the server's data directory cannot be seen: {error}"))?;
         let mut files = Files {
             folder: folder.to_string_lossy().into_owned(),
-            tablespaces: Vec::new(),
             segment_blocks: SEGMENT_BYTES / block_bytes.max(512),
-            by_number: HashMap::new(),
-            by_descriptor: HashMap::new(),
-            names: HashMap::new(),
-            fresh: Vec::new(),
-            walked: HashMap::new(),
-            anonymous: Vec::new(),
-            next_walk: 0,
             root,
+            ..Files::default()
         };
         files.find_tablespaces();
         Ok(files)

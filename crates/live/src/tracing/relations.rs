@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use measure::quantity::{counted, grouped};
 use server::{ServerError, Session};
 
+use crate::refusal::unless_refused;
+
 /// Files that one question names.
 const FILES_MAX: usize = 100;
 
@@ -188,12 +190,9 @@ impl RelationsQuestion {
         let mut nodes = self.files.iter().filter_map(|one| node(&one.file));
         let databases = match self.databases.filter(|known| nodes.all(|node| known.has(node))) {
             Some(known) => known,
-            None => match Databases::ask(session) {
+            None => match unless_refused(Databases::ask(session))? {
                 Ok(found) => Arc::new(found),
-                Err(error) if error.is_of_statement() => {
-                    return Ok(RelationsAnswer { again: again(self.files), ..RelationsAnswer::default() });
-                }
-                Err(error) => return Err(error),
+                Err(_) => return Ok(RelationsAnswer { again: again(self.files), ..RelationsAnswer::default() }),
             },
         };
         let mut answer = RelationsAnswer { databases: Some(Arc::clone(&databases)), ..RelationsAnswer::default() };
@@ -215,14 +214,10 @@ impl RelationsQuestion {
             return Ok(answer);
         }
         let nodes: Vec<Node> = ours.iter().map(|(_, node)| *node).collect();
-        let rows = match session.rows(&question(&nodes)) {
-            Ok(rows) => rows,
+        let Ok(rows) = unless_refused(session.rows(&question(&nodes)))? else {
             // Without names paths are shown.
-            Err(error) if error.is_of_statement() => {
-                answer.again = again(ours.into_iter().map(|(asked, _)| asked).collect());
-                return Ok(answer);
-            }
-            Err(error) => return Err(error),
+            answer.again = again(ours.into_iter().map(|(asked, _)| asked).collect());
+            return Ok(answer);
         };
         let mut nameless = Vec::new();
         for (place, (asked, _)) in ours.into_iter().enumerate() {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use profile::source::sampled::AwaitedRead;
 use server::{Row, ServerError, Session};
 
+use crate::refusal::unless_refused;
+
 /// The requests under way, each with the session for which it is.
 const REQUESTS: &str = "SELECT pid, target_desc FROM pg_aios WHERE operation = 'readv'";
 
@@ -25,11 +27,8 @@ impl Request {
 
 /// Asks which session waits for which blocks; for none where it may not be asked.
 pub(super) fn waiting(session: &mut Session) -> Result<Vec<Request>, ServerError> {
-    match session.rows(REQUESTS) {
-        Ok(rows) => Ok(rows.iter().filter_map(request).collect()),
-        Err(error) if error.is_of_statement() => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
+    let rows = unless_refused(session.rows(REQUESTS))?.unwrap_or_default();
+    Ok(rows.iter().filter_map(request).collect())
 }
 
 fn request(row: &Row) -> Option<Request> {

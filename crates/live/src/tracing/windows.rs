@@ -58,7 +58,7 @@ struct Request {
 }
 
 /// The state of all threads.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Windows {
     /// Bytes of the kernel's pages.
     page_bytes: u64,
@@ -77,17 +77,7 @@ pub(super) struct Windows {
 impl Windows {
     /// None yet, on a kernel with pages of this size.
     pub(super) fn with_pages_of(page_bytes: u64) -> Windows {
-        Windows {
-            page_bytes,
-            threads: HashMap::new(),
-            rings: Rings::default(),
-            requests: HashMap::new(),
-            count: 0,
-            losses: Vec::new(),
-            ended: 0,
-            endless: 0,
-            held: Vec::new(),
-        }
+        Windows { page_bytes, ..Windows::default() }
     }
 
     /// Takes records in the order of their times, with what was lost meanwhile. Gives the reads that had ended before

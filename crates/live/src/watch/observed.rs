@@ -132,15 +132,25 @@ impl Watch {
         }
     }
 
+    /// The seconds that samples stand for: those in which the server was away are none of them.
+    fn sampled_seconds(&self) -> f64 {
+        match self.away.is_empty() {
+            true => self.begun.at.elapsed().as_secs_f64(),
+            false => self.profile.time().micros() / 1e6,
+        }
+    }
+
     fn observed(&self, closing: Closing) -> Observed {
         // To add up what was seen whole takes time behind the watch.
         let taken = self.watching.as_ref().map_or_else(|| self.taken(), |watching| watching.taken);
-        let elapsed = taken.time.as_secs_f64().max(1e-6);
+        let exact = self.watching.as_ref().map(|_| taken.time.as_secs_f64());
+        let seconds = exact.unwrap_or_else(|| self.sampled_seconds());
+        let part = |spent: f64| (seconds > 0.0).then(|| spent / seconds);
         let asked = self.look_time();
         let looks = self.profile.looks().max(1);
         let own = OwnCost {
-            cpu: Some(taken.cpu.as_seconds() / elapsed),
-            session: Some(taken.session.as_secs_f64() / elapsed),
+            cpu: part(taken.cpu.as_seconds()),
+            session: part(taken.session.as_secs_f64()),
             change: self.watching.as_ref().map(|watching| ChangeCost {
                 changes: watching.changes,
                 lost: watching.lost,
@@ -198,7 +208,7 @@ impl Watch {
     /// What the profile is made from, and what more would add. The counters are asked for at the end.
     pub(super) fn level(&self, counters: Option<&Result<Counted, String>>) -> Vec<String> {
         // Those that were taken, and not those that were wanted.
-        let taken = self.profile.looks() as f64 / self.begun.at.elapsed().as_secs_f64().max(1e-6);
+        let taken = self.profile.looks() as f64 / self.sampled_seconds().max(1e-6);
         let rate = quantity::three_digits(taken);
         let mut said = vec![match (&self.watching, &self.memory) {
             (Some(watching), _) => watching.sentence(),
@@ -266,7 +276,19 @@ mod tests {
 
     use super::*;
     use crate::counters::CounterSource;
-    use crate::watch::tests::watch;
+    use crate::watch::tests::{ago, watch};
+
+    #[test]
+    fn a_time_in_which_the_server_was_away_lowers_neither_the_rate_nor_the_cost() {
+        let mut watch = watch();
+        (watch.begun.at, watch.earlier.server) = (ago(100), Duration::from_secs(1));
+        (0..10).for_each(|_| watch.profile.look(Ticks::from_micros(1_000_000), &[]));
+        watch.lose(ago(90), Ticks::from_micros(90_000_000), "the server was restarted".into());
+        let said = format!("samples of pg_stat_activity, {} a second.", quantity::three_digits(1.0));
+        assert!(watch.level(None)[0].contains(&said), "{:?}", watch.level(None));
+        let session = watch.observed(Closing::default()).own.session.unwrap();
+        assert!((session - 0.1).abs() < 0.001, "{session}");
+    }
 
     #[test]
     fn a_rate_that_is_cut_because_each_look_is_a_query_is_known() {

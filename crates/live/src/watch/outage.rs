@@ -10,7 +10,7 @@ use server::ServerError;
 use super::lost_memory::LostMemory;
 use super::lost_time::ticks;
 use super::settings::{BLOCKING_EVERY, NAP};
-use super::setup::{memory, trace, with_processors};
+use super::setup::{identifier, memory, trace, with_processors};
 use super::{Times, Watch};
 use crate::active_time::ActiveTimeMeter;
 use crate::counters::CounterSource;
@@ -116,10 +116,11 @@ impl Watch {
         let _ = trace(&mut self.tracing, &mut sampler, &self.address, self.settings);
         // Another server may have its extension elsewhere or not at all, and other numbers for our role and statements.
         // A profile is held against what was counted at its beginning.
-        if self.listener.is_some()
-            && let Ok(counters) = CounterSource::open(sampler.session())
-        {
-            self.begun.counters = counters;
+        if self.listener.is_some() {
+            self.identifier = identifier(&mut sampler).unwrap_or_default();
+            if let Ok(counters) = CounterSource::open(sampler.session()) {
+                self.begun.counters = counters;
+            }
         }
         // To open it took the server its time, all of which comes into the account that was begun before.
         self.begun.own_before += sampler.session().waited();

@@ -6,10 +6,10 @@ use server::{Address, ServerError};
 use super::settings::Settings;
 use crate::memory::MemorySampler;
 use crate::processors::Processors;
-use crate::refusal::why;
+use crate::refusal::{unless_refused, why};
 use crate::sampler::{Sampler, Texts};
 use crate::sql::SqlSampler;
-use crate::statements::{EVENTS, WITH_EVENTS};
+use crate::statements::{EVENTS, IDENTIFIER, SHOWS_IDENTIFIER, WITH_EVENTS};
 use crate::tracing::TracedServer;
 
 /// Gives the sampler the scheduler's account, where the server's processes can be seen.
@@ -19,6 +19,16 @@ pub(super) fn with_processors(sampler: &mut SqlSampler, address: &Address) -> Re
     let processors = Processors::open(facts.process, &facts.user, address.is_local() && !is_rehearsal)?;
     sampler.with_processors(processors);
     Ok(())
+}
+
+/// The identifier that the server's files got when they were made; `None` where our role may not ask for it.
+pub(super) fn identifier(sampler: &mut SqlSampler) -> Result<Option<String>, ServerError> {
+    let session = sampler.session();
+    let answered = match session.truth(SHOWS_IDENTIFIER, true) {
+        Ok(true) => session.text(IDENTIFIER, None),
+        other => other.map(|_| None),
+    };
+    Ok(unless_refused(answered)?.unwrap_or_default())
 }
 
 /// Begins to trace the reads of the server's processes, where that is wanted and possible.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
-use measure::Parameters;
 use profile::source::sampled::Traced;
 use profile::tables::sampled::Counters;
 use server::Statements;
+use trial::Trial;
 
 use super::*;
 use crate::counters::Counted;
@@ -116,6 +116,41 @@ fn a_server_whose_log_grows_with_each_of_our_looks_is_no_surprise() {
     assert_eq!(said(false), (Vec::new(), false));
     let (said, is_on_the_page) = said(true);
     assert!(said.len() == 1 && said[0].contains("adds some 50 lines a second") && is_on_the_page, "{said:?}");
+}
+
+#[test]
+fn a_server_has_its_identifier_where_the_role_may_ask_for_it_and_else_no_error_of_ours_in_its_log() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE ROLE shop LOGIN; REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC");
+    let known = |url: String| {
+        let address = Address::parse(&url).unwrap();
+        Watch::open(&address, SETTINGS, Instruments::default(), Arc::default()).unwrap().identifier.clone()
+    };
+    let named = trial.value("SELECT system_identifier FROM pg_control_system()");
+    assert_eq!((known(trial.url()), known(trial.url_of("shop"))), (Some(named), None));
+    assert!(!trial.log().contains("ERROR"), "{}", trial.log());
+}
+
+#[test]
+fn a_folder_that_another_server_was_recorded_to_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let mut folder = Folder::open(place.path()).unwrap();
+    let mut watch = watch();
+    let mut is_refused = |before: Option<&str>, now: Option<&str>| {
+        watch.identifier = before.map(String::from);
+        let head = recording::Head { number: folder.next(), subject: watch.recorded_subject(), ..Default::default() };
+        let segment = recording::Segment { head, own: Some(recording::Own::default()), ..Default::default() };
+        let name = recording::SegmentName::new(folder.next(), 0, 0);
+        folder.publish(name, &recording::encode(&segment).unwrap()).unwrap();
+        watch.identifier = now.map(String::from);
+        watch.refuse_folder_of_other(&folder)
+    };
+    for (before, now) in [(None, None), (None, Some("741")), (Some("741"), None), (Some("741"), Some("741"))] {
+        assert_eq!(is_refused(before, now), Ok(()), "{before:?} {now:?}");
+    }
+    let sentence = is_refused(Some("741"), Some("742")).unwrap_err();
+    assert!(sentence.contains("system identifier 741, and this is another server, "), "{sentence}");
+    assert!(sentence.ends_with("system identifier 742: give --to a folder of its own."), "{sentence}");
 }
 
 #[test]

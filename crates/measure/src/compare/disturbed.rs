@@ -11,6 +11,7 @@ use crate::schema::conditions::{self, findings as machine};
 use crate::schema::reads::findings as reads;
 use crate::schema::subjects::findings as subjects;
 use crate::schema::{FindingSpec, reads as read};
+use crate::sorting::each_once;
 
 /// A finding that says that something else was at work, and whether that was during this case.
 struct Disturbance {
@@ -34,24 +35,13 @@ const DISTURBANCES: [Disturbance; 9] = [
 pub fn disturbances<'a>(run: &'a Run, case: &Case) -> Vec<&'a str> {
     let says_so =
         |finding: &Finding| DISTURBANCES.iter().any(|one| one.row.made(finding) && (one.is_during)(run, finding, case));
-    let mut ids: Vec<&str> = Vec::new();
-    for finding in run.findings.iter().filter(|finding| says_so(finding)) {
-        if !ids.contains(&finding.id.as_str()) {
-            ids.push(&finding.id);
-        }
-    }
-    ids
+    each_once(run.findings.iter().filter(|finding| says_so(finding)).map(|finding| finding.id.as_str()))
 }
 
 /// Those of either of two runs, each once.
 pub(super) fn of_both(before: (&Run, &Case), after: (&Run, &Case)) -> Vec<String> {
-    let mut ids: Vec<String> = disturbances(before.0, before.1).into_iter().map(String::from).collect();
-    for id in disturbances(after.0, after.1) {
-        if !ids.iter().any(|known| known == id) {
-            ids.push(id.into());
-        }
-    }
-    ids
+    let ids = disturbances(before.0, before.1).into_iter().chain(disturbances(after.0, after.1));
+    each_once(ids.map(String::from))
 }
 
 fn is_core_shared(finding: &Finding, case: &Case) -> bool {

@@ -95,13 +95,8 @@ fn updates(before: &[Case], after: &[Case]) -> Vec<Update> {
 
 /// The names of databases with a version that cases were measured on, each once.
 fn databases(cases: &[Case]) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for name in cases.iter().filter_map(|case| case.parameters.get(SUBJECT.name)?.as_str()) {
-        if major_version(name).is_some() && !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    let names = cases.iter().filter_map(|case| case.parameters.get(SUBJECT.name)?.as_str());
+    sorting::each_once(names.filter(|name| major_version(name).is_some()))
 }
 
 /// Words behind the major version of a release that is to come, such as `18beta1`.
@@ -232,13 +227,7 @@ fn changes_between(before: &[Case], after: &[Case]) -> Vec<Change> {
 
 /// The names of the parameters of both sides, each once.
 fn names<'a>(before: &'a [Case], after: &'a [Case]) -> Vec<&'a String> {
-    let mut names: Vec<&String> = Vec::new();
-    for name in before.iter().chain(after).flat_map(|case| case.parameters.keys()) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    sorting::each_once(before.iter().chain(after).flat_map(|case| case.parameters.keys()))
 }
 
 /// The change of one parameter; `None` when it is the same in both runs or varies within one.

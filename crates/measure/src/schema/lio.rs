@@ -65,7 +65,7 @@ findings! {
         a scan";
     SAMPLES_APART = Warning "samples-apart", "samples of a case of a server or SQLite lie over ±10 % apart";
     ABSENT_LIO = Warning "absent-lio", "what is taken off, a pass that touches nothing, takes as long as the reads";
-    ABSENT_CYCLES = Info "absent-cycles", "core cycles cannot be counted";
+    ABSENT_CYCLES = Info "absent-cycles", "core cycles were not counted, or not in all cases";
     TABLES_FIT_CACHE = Warning "tables-fit-cache", "the payload of the tables fits into a cache of the processor";
     NOT_ALL_CACHED = Warning "not-all-cached", "blocks were read in a case that should find all of them cached";
 }

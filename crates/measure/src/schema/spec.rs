@@ -37,7 +37,7 @@ impl Spec {
 
     /// The metric with one value; `source` says how it was obtained.
     pub fn single(&self, source: &str, value: f64) -> Metric {
-        self.of_statistics(source, Statistics::single(value))
+        self.of_statistics(source, Statistics::single(without_sign_of_zero(value)))
     }
 
     /// The metric with one value that was counted.
@@ -49,11 +49,12 @@ impl Spec {
     ///
     /// `None` without any: what was not measured is absent, not zero.
     pub fn of_samples(&self, source: &str, samples: &[f64]) -> Option<Metric> {
-        let mut metric = self.of_statistics(source, Statistics::of_samples(samples)?);
+        let samples: Vec<f64> = samples.iter().copied().map(without_sign_of_zero).collect();
+        let mut metric = self.of_statistics(source, Statistics::of_samples(&samples)?);
         match samples.len() {
             0 | 1 => {}
-            2..=SAMPLES_KEPT_MAX => metric.samples = samples.to_vec(),
-            _ => metric.histogram = distribution(samples),
+            2..=SAMPLES_KEPT_MAX => metric.samples = samples,
+            _ => metric.histogram = distribution(&samples),
         }
         Some(metric)
     }
@@ -78,6 +79,11 @@ impl Spec {
     pub fn nanos(&self, case: &Case) -> Option<f64> {
         self.in_case(case)?.nanos()
     }
+}
+
+/// The number, 0 in the place of -0, which the sum of no numbers is.
+fn without_sign_of_zero(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value }
 }
 
 /// The samples as ascending pairs of a bucket's upper edge and the samples in it, about as many in each.
@@ -306,6 +312,7 @@ pub(super) use {families, metrics, parameters};
 
 #[cfg(test)]
 mod tests {
+    use crate::metric::Metric;
     use crate::schema::reads;
 
     fn histogram(samples: &[f64]) -> Vec<(f64, u64)> {
@@ -327,6 +334,18 @@ mod tests {
         // What stands below the middle edge is what the edge says.
         let below: u64 = buckets[..buckets.len() / 2].iter().map(|(_, count)| count).sum();
         assert_eq!(buckets[buckets.len() / 2 - 1].0, below as f64 - 0.5);
+    }
+
+    #[test]
+    fn the_sum_of_no_numbers_is_no_negative_number() {
+        let nothing: f64 = [0.0; 0].iter().sum();
+        for zero in [-0.0, nothing] {
+            let written = |metric: &Metric| serde_json::to_string(metric).unwrap();
+            let single = written(&reads::READ_LATENCY.single("clock", zero));
+            let several = written(&reads::READ_LATENCY.of_samples("clock", &[zero, 1.0, zero]).unwrap());
+            let many = written(&reads::READ_LATENCY.of_samples("clock", &[zero; 2000]).unwrap());
+            assert!([&single, &several, &many].iter().all(|text| !text.contains("-0")), "{single} {several} {many}");
+        }
     }
 
     #[test]

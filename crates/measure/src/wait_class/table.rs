@@ -16,9 +16,8 @@ pub struct ClassRow {
     pub meaning: &'static str,
     /// Its name on pages and in sentences.
     pub title: &'static str,
-    /// Whether the session served no request; such time is left out when classes are ranked.
-    pub is_idle: bool,
-    /// What makes it smaller, the best first; full sentences.
+    /// What makes it smaller, the best first; full sentences. None where the session served no request: such time is
+    /// left out when classes are ranked.
     pub practices: &'static [&'static str],
     /// Its events: names, and beginnings of names that end in `*`.
     pub events: &'static [&'static str],
@@ -30,7 +29,6 @@ macro_rules! wait_classes {
         $class:ident {
             key: $key:literal,
             title: $title:literal,
-            is_idle: $is_idle:literal,
             practices: [$($practice:literal),* $(,)?],
             events: [$($event:literal),* $(,)?],
         }
@@ -48,7 +46,6 @@ macro_rules! wait_classes {
                 key: $key,
                 meaning: concat!($($meaning),+),
                 title: $title,
-                is_idle: $is_idle,
                 practices: &[$($practice),*],
                 events: &[$($event),*],
             },
@@ -61,7 +58,7 @@ macro_rules! wait_classes {
 const SERVING: usize = {
     let (mut place, mut count) = (0, 0);
     while place < CLASSES.len() {
-        if !CLASSES[place].is_idle {
+        if !CLASSES[place].practices.is_empty() {
             count += 1;
         }
         place += 1;
@@ -74,7 +71,7 @@ pub const SERVING_KEYS: [&str; SERVING] = {
     let mut keys = [""; SERVING];
     let (mut place, mut count) = (0, 0);
     while place < CLASSES.len() {
-        if !CLASSES[place].is_idle {
+        if !CLASSES[place].practices.is_empty() {
             keys[count] = CLASSES[place].key;
             count += 1;
         }
@@ -88,7 +85,6 @@ wait_classes! {
     Cpu {
         key: "cpu",
         title: "CPU",
-        is_idle: false,
         practices: [
             "Find the statements with most logical reads and let them touch fewer blocks: a suitable index, rows \
              clustered in the order in which they are read, no work row by row.",
@@ -102,7 +98,6 @@ wait_classes! {
     CpuParse {
         key: "cpu-parse",
         title: "CPU of parsing",
-        is_idle: false,
         practices: [
             "Prepare a statement once and execute it many times; keep cursors open or let the session cache them.",
             "Use bind variables where texts differ only in their literals.",
@@ -114,7 +109,6 @@ wait_classes! {
     SingleBlockReads {
         key: "single-block-reads",
         title: "single-block reads",
-        is_idle: false,
         practices: [
             "Read fewer blocks first: a more selective or covering index, rows clustered in the order of the index, a \
              full scan where most blocks are visited anyway.",
@@ -133,7 +127,6 @@ wait_classes! {
     MultiBlockReads {
         key: "multi-block-reads",
         title: "multi-block reads",
-        is_idle: false,
         practices: [
             "Avoid the scan: an index, partition pruning, a summary, fewer columns.",
             "Read in larger requests, and several at a time.",
@@ -150,7 +143,6 @@ wait_classes! {
     TemporaryIo {
         key: "temporary-io",
         title: "temporary I/O",
-        is_idle: false,
         practices: [
             "Give the statements that sort or hash more memory, by statement rather than for all.",
             "Sort less: fewer and narrower rows, an index that has the order.",
@@ -164,7 +156,6 @@ wait_classes! {
     SessionIo {
         key: "session-io",
         title: "other I/O of the session",
-        is_idle: false,
         practices: [
             "See which file and which operation it is; write less of it, or let a background process do it.",
         ],
@@ -183,7 +174,6 @@ wait_classes! {
     Commit {
         key: "commit",
         title: "commit",
-        is_idle: false,
         practices: [
             "Commit once per unit of work, not once per row.",
             "Put the log on a device of its own with a fast, safe write cache; check synchronous standbys.",
@@ -199,7 +189,6 @@ wait_classes! {
     Configuration {
         key: "configuration",
         title: "configuration",
-        is_idle: false,
         practices: [
             "Enlarge what is too small: log files, log buffer, sequence caches, free space in blocks.",
             "Let checkpoints and writers keep up: spread them, and give them faster devices.",
@@ -220,7 +209,6 @@ wait_classes! {
     Application {
         key: "application",
         title: "application locks",
-        is_idle: false,
         practices: [
             "Make transactions shorter: lock late, commit early, never wait for a person while holding a lock.",
             "Take locks in the same order everywhere; skip rows that are locked where any row will do.",
@@ -237,7 +225,6 @@ wait_classes! {
     Concurrency {
         key: "concurrency",
         title: "concurrency",
-        is_idle: false,
         practices: [
             "Fewer sessions at work at a time: a pool about as large as the cores.",
         ],
@@ -255,7 +242,6 @@ wait_classes! {
     Cluster {
         key: "cluster",
         title: "cluster",
-        is_idle: false,
         practices: [
             "Send work on the same data to the same node: services by application, partitions by node.",
             "Fewer blocks touched are fewer blocks transferred: tune the statements with most gets.",
@@ -272,7 +258,6 @@ wait_classes! {
     Network {
         key: "network",
         title: "network",
-        is_idle: false,
         practices: [
             "Make fewer round trips: one call for what several do now.",
             "Select fewer columns and rows; keep large objects out of result sets that do not need them.",
@@ -290,7 +275,6 @@ wait_classes! {
     Scheduler {
         key: "scheduler",
         title: "scheduler",
-        is_idle: false,
         practices: [
             "See which plan of the resource manager limits these sessions; raise its share or move batch work.",
         ],
@@ -304,7 +288,6 @@ wait_classes! {
     RunQueue {
         key: "run-queue",
         title: "waiting for a processor",
-        is_idle: false,
         practices: [
             "Cap the sessions at work: a pool about as large as the cores.",
             "Move batch work to quiet hours, or add cores.",
@@ -315,7 +298,6 @@ wait_classes! {
     Stolen {
         key: "stolen",
         title: "stolen by the hypervisor",
-        is_idle: false,
         practices: [
             "Nothing on the server makes it smaller: give the machine cores of its own, or move it to a host with \
              fewer neighbours.",
@@ -326,7 +308,6 @@ wait_classes! {
     Parallel {
         key: "parallel",
         title: "parallel",
-        is_idle: false,
         practices: [
             "Check the degree: small work is done sooner by one process.",
             "Look for skew: one worker with most rows keeps the others waiting.",
@@ -341,7 +322,6 @@ wait_classes! {
     SystemIo {
         key: "system-io",
         title: "background I/O",
-        is_idle: false,
         practices: [
             "This is background work: smooth checkpoints and keep the log apart; do not charge it to users.",
         ],
@@ -357,7 +337,6 @@ wait_classes! {
     Administrative {
         key: "administrative",
         title: "administrative",
-        is_idle: false,
         practices: [
             "An administrator started this work: move it to quiet hours, or change its limits.",
         ],
@@ -374,7 +353,6 @@ wait_classes! {
     Other {
         key: "other",
         title: "other",
-        is_idle: false,
         practices: [
             "Look the events up one by one: this version has no class for them.",
         ],
@@ -398,7 +376,6 @@ wait_classes! {
     ThinkTime {
         key: "think-time",
         title: "think time",
-        is_idle: true,
         practices: [],
         events: ["Client:ClientRead (idle)"],
     }
@@ -406,7 +383,6 @@ wait_classes! {
     Idle {
         key: "idle",
         title: "idle",
-        is_idle: true,
         practices: [],
         events: [
             "PX Deq: Execution Msg", "PX Idle Wait", "LGWR worker group idle", "LGWR real time apply sync",
@@ -431,7 +407,6 @@ wait_classes! {
     UnaccountedWithin {
         key: "unaccounted-within",
         title: "unaccounted for within calls",
-        is_idle: false,
         practices: [
             "Look at the machine before anything else: processes waiting for a core, paging, time that a hypervisor \
              took.",
@@ -442,7 +417,6 @@ wait_classes! {
     UnaccountedBetween {
         key: "unaccounted-between",
         title: "unaccounted for between calls",
-        is_idle: false,
         practices: [
             "Nothing was traced between these calls: look at the machine.",
         ],
@@ -452,7 +426,6 @@ wait_classes! {
     Unrecorded {
         key: "unrecorded",
         title: "not recorded, between files",
-        is_idle: true,
         practices: [],
         events: [],
     }

@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
-use measure::schema::document;
+use crate::document;
 
 #[test]
 fn a_metric_that_the_page_does_not_name_is_not_in_the_schema_either() {

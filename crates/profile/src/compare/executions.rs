@@ -65,7 +65,7 @@ impl Times {
 }
 
 /// Listens to calls and waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Executions {
     think_time: Ticks,
     open: HashMap<(SessionIndex, StatementIndex), OpenExecution, RandomState>,
@@ -82,17 +82,7 @@ pub struct Executions {
 impl Executions {
     /// Nothing heard yet. Waits for the client from `think_time` on are no part of an execution.
     pub fn new(think_time: Ticks) -> Executions {
-        Executions {
-            think_time,
-            open: HashMap::default(),
-            statements: Vec::new(),
-            hashes: HashMap::default(),
-            windows: Vec::new(),
-            names: Vec::new(),
-            keys: BTreeMap::new(),
-            response: Sample::default(),
-            count: 0,
-        }
+        Executions { think_time, ..Executions::default() }
     }
 
     /// Ends the executions that go on.

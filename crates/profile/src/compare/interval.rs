@@ -78,6 +78,7 @@ enum Place {
 }
 
 /// Hears a whole trace, and keeps what ended in an interval.
+#[derive(Default)]
 pub struct Cut {
     interval: Interval,
     filter: Option<Filter>,
@@ -142,11 +143,7 @@ impl Cut {
             think_time,
             collector: Collector::new(think_time),
             executions: Executions::new(think_time),
-            sessions: Vec::new(),
-            latest: SessionIndex::default(),
-            kept: 0,
-            accepted: 0,
-            unstamped: 0,
+            ..Cut::default()
         }
     }
 
@@ -337,8 +334,7 @@ impl Cut {
             let inclusive = Cost { elapsed: since_root + inside, ..Cost::default() };
             self.collector.root(context, &Root { session: segment.session, inclusive, depth: 1, calls: 1 });
         }
-        let (session, first, unrecorded) = (segment.session, Ticks::ZERO, Vec::new());
-        self.collector.segment(context, &Segment { session, first, last: total, unrecorded, untimed: Ticks::ZERO });
+        self.collector.segment(context, &Segment { session: segment.session, last: total, ..Segment::default() });
     }
 }
 

@@ -10,8 +10,7 @@ use measure::sorting;
 use measure::wait_class::Class;
 use measure::{Case, Finding, Run, Severity};
 
-use super::amount::amount;
-use super::change::{by_difference, change};
+use super::change::{amount, by_difference, change};
 use super::plans::{PlansOfSide, plan_change};
 use super::sample::Sample;
 use super::statements::{has_own_plans, is_position, key_of};
@@ -20,6 +19,7 @@ use crate::event::{CallKind, Ticks};
 use crate::tables::{Plan, PlanRow};
 
 /// What the document of a run says.
+#[derive(Default)]
 struct Kept {
     side: ProfileSide,
     /// Of samples, whether the server has an account of them.
@@ -150,11 +150,7 @@ impl Kept {
             side: side(run),
             has_account: sampling.map(|case| sampled::DB_TIME_OF_SERVER.in_case(case).is_some()),
             is_exact: sampling.is_some_and(|case| sampled::CHANGES.in_case(case).is_some()),
-            times: BTreeMap::new(),
-            statements: HashMap::new(),
-            texts: HashMap::new(),
-            plans: HashMap::new(),
-            plan: (String::new(), 0),
+            ..Kept::default()
         };
         let is_of_whole = |case: &&Case| !case.parameters.contains_key("session");
         for case in run.cases.iter().filter(is_of_whole) {

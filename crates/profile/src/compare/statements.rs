@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use measure::compare::Amount;
 
-use super::amount::amount;
+use super::change::amount;
 use super::executions::Executions;
 use super::plans::PlansOfSide;
 use super::sample::Sample;

@@ -8,6 +8,7 @@ use measure::{Case, Metric};
 use serde_json::Value;
 
 use crate::event::{Cost, EventIndex, Merge, Ticks};
+use crate::tables::histogram::Histogram;
 use crate::tables::{BlockSums, CallSums, EventSums, Profile};
 
 /// How the metrics of a trace were obtained.
@@ -37,15 +38,15 @@ pub(crate) fn events_by_name<'a, 'b>(
 }
 
 /// The filled buckets of an event: lower edge in microseconds, and what is in them.
-pub(crate) fn histogram(sums: &EventSums) -> impl Iterator<Item = (u64, Vec<Metric>)> {
-    sums.histogram.iter().map(|(bucket, filled)| (bucket_edge(bucket), block_metrics(filled)))
+pub(crate) fn histogram(source: &str, histogram: &Histogram) -> impl Iterator<Item = (u64, Vec<Metric>)> {
+    histogram.iter().map(move |(bucket, filled)| (bucket_edge(bucket), block_metrics(source, filled)))
 }
 
-pub(crate) fn block_metrics(sums: &BlockSums) -> Vec<Metric> {
+pub(crate) fn block_metrics(source: &str, sums: &BlockSums) -> Vec<Metric> {
     vec![
-        schema::CALLS.count(FROM_WAITS, sums.count),
-        time(&schema::TOTAL, FROM_WAITS, sums.total),
-        schema::BLOCKS.count(FROM_WAITS, sums.blocks),
+        schema::CALLS.count(source, sums.count),
+        time(&schema::TOTAL, source, sums.total),
+        schema::BLOCKS.count(source, sums.blocks),
     ]
 }
 
@@ -99,7 +100,7 @@ pub(crate) fn cost_metrics([times, work]: [Family; 2], cost: &Cost) -> Vec<Metri
 }
 
 /// The lower edge of a bucket in microseconds.
-pub(crate) fn bucket_edge(bucket: usize) -> u64 {
+fn bucket_edge(bucket: usize) -> u64 {
     match bucket {
         0 => 0,
         _ => 1_u64.checked_shl(u32::try_from(bucket - 1).unwrap_or(u32::MAX)).unwrap_or(u64::MAX),

@@ -9,7 +9,7 @@ use measure::words::Word;
 use measure::{Case, Metric};
 use serde_json::Value;
 
-use super::metrics::{bucket_edge, case, time};
+use super::metrics::{case, histogram, time};
 use crate::event::Context;
 use crate::tables::read_tiers::{
     ByTier, Hill, Leaning, Purpose, ReadTier, ReadTiers, Reader, ReaderRow, RelationRow, RequestSums, TierRow, WaitRow,
@@ -81,17 +81,10 @@ fn tier(row: &TierRow, known: u64) -> Case {
 
 /// The latency of a tier in powers of two.
 fn latency(row: &TierRow) -> Vec<Case> {
-    let bucket = |(bucket, filled): (usize, &crate::tables::BlockSums)| {
-        let edge = named::FROM_US.of(bucket_edge(bucket));
-        let parameters = [named::TABLE.of("read_latency"), named::TIER.of(row.tier.name()), edge];
-        let metrics = vec![
-            schema::CALLS.count(FROM_TRACEPOINTS, filled.count),
-            time(&schema::TOTAL, FROM_TRACEPOINTS, filled.total),
-            schema::BLOCKS.count(FROM_TRACEPOINTS, filled.blocks),
-        ];
-        case(parameters, metrics)
+    let of_bucket = |(from, metrics): (u64, Vec<Metric>)| {
+        case([named::TABLE.of("read_latency"), named::TIER.of(row.tier.name()), named::FROM_US.of(from)], metrics)
     };
-    row.histogram.iter().map(bucket).collect()
+    histogram(FROM_TRACEPOINTS, &row.histogram).map(of_bucket).collect()
 }
 
 fn request(purpose: Purpose, sums: &RequestSums) -> Case {

@@ -173,7 +173,7 @@ fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec
     for (event, sums) in events_by_name(profile, &one.waits) {
         let parameters = [named::TABLE.of("statement_event"), named::ID.of(id), named::EVENT.of(event)];
         cases.push(case(parameters, event_metrics(&sums)));
-        for (from, metrics) in histogram(&sums).filter(|_| is_asked_for) {
+        for (from, metrics) in histogram(FROM_WAITS, &sums.histogram).filter(|_| is_asked_for) {
             let parameters = [
                 named::TABLE.of("statement_histogram"),
                 named::ID.of(id),

@@ -271,7 +271,7 @@ pub struct Transaction {
 }
 
 /// A segment of a session's time without an interruption of its clock. A session has one or more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Segment {
     /// Whose.
     pub session: SessionIndex,

@@ -122,20 +122,30 @@ fn negative(profile: &Profile) -> Vec<Finding> {
     let mut findings = Vec::new();
     if matters(whole.unaccounted_within) {
         let amount = shown(whole.unaccounted_within);
+        let why = match is_of_plans(profile) {
+            true => "the times of I/O in some plans are longer than their executions.",
+            false => "CPU that was burned inside timed waits is in both, and the clock of CPU moves in steps.",
+        };
         let message = format!(
-            "Unaccounted for within calls is {amount}: CPU that was burned inside timed waits is in both, and the \
-             clock of CPU moves in steps. It is shown so that the rows add up; the rows of waits stand as they are."
+            "Unaccounted for within calls is {amount}: {why} It is shown so that the rows add up; the rows of waits \
+             stand as they are."
         );
         findings.push(row::NEGATIVE_WITHIN.of(message));
     }
     // Of samples the server's own account is held against them in words of its own.
     if matters(whole.unaccounted_between) && profile.sampled.is_none() {
         let amount = shown(whole.unaccounted_between);
-        let message = format!(
-            "Unaccounted for between calls is {amount}: calls and waits overlap, because a call's time was written too \
-             long, two processes share a session's name, or the input holds the same lines twice. Read shares with \
-             that in mind."
-        );
+        let why = match is_of_plans(profile) {
+            true => {
+                "executions overlap, because a log has their ends to the millisecond or the second alone, cursors were \
+                 open side by side, sessions share a name, or the input holds the same entries twice."
+            }
+            false => {
+                "calls and waits overlap, because a call's time was written too long, two processes share a session's \
+                 name, or the input holds the same lines twice."
+            }
+        };
+        let message = format!("Unaccounted for between calls is {amount}: {why} Read shares with that in mind.");
         findings.push(row::NEGATIVE_BETWEEN.of(message));
     }
     findings

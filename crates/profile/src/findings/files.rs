@@ -9,7 +9,7 @@ use measure::schema::profile::findings as row;
 use measure::sentence::capital;
 use measure::sorting;
 
-use crate::event::{Evidence, TimeScale, Unit};
+use crate::event::{Evidence, TimeScale, Unit, Unread};
 use crate::ingest::Ingested;
 use crate::input::{Duplicates, Kind, Problem, last_of, stem_of};
 use crate::source::unread::LISTED_MAX;
@@ -200,19 +200,13 @@ fn words(unit: Unit) -> String {
 
 /// Lines that were not read, in one sentence; where they are listed, also which of them stand there without their file.
 fn unread_lines(files: &[SourceFile], are_listed: bool) -> Option<Finding> {
-    let all = || files.iter().flat_map(|file| &file.unread);
-    let lines: u64 = all().map(|unread| unread.lines).sum();
-    let mut kinds: Vec<(&str, u64)> = Vec::new();
-    for unread in all() {
-        match kinds.iter_mut().find(|(kind, _)| *kind == unread.kind) {
-            Some((_, lines)) => *lines += unread.lines,
-            None => kinds.push((unread.kind, unread.lines)),
-        }
-    }
-    sorting::by_key(&mut kinds, |(_, lines)| std::cmp::Reverse(*lines));
+    let mut kinds: Vec<Unread> = Vec::new();
+    files.iter().flat_map(|file| &file.unread).for_each(|unread| Unread::add(&mut kinds, unread));
+    let lines: u64 = kinds.iter().map(|unread| unread.lines).sum();
+    sorting::by_key(&mut kinds, |unread| std::cmp::Reverse(unread.lines));
     let shown = kinds.iter().take(KINDS_NAMED);
-    let mut some: Vec<String> = shown.map(|(kind, lines)| format!("{kind}: {}", grouped(*lines))).collect();
-    let others: u64 = kinds.iter().skip(KINDS_NAMED).map(|(_, lines)| lines).sum();
+    let mut some: Vec<String> = shown.map(|one| format!("{}: {}", one.kind, grouped(one.lines))).collect();
+    let others: u64 = kinds.iter().skip(KINDS_NAMED).map(|unread| unread.lines).sum();
     some.extend((others > 0).then(|| format!("others: {}", grouped(others))));
     (lines > 0).then(|| {
         let lines = counted(lines, "line was", "lines were");
@@ -242,20 +236,11 @@ fn listed_in_part(archive: &SourceFile) -> Option<String> {
 fn sentence(problem: &Problem) -> String {
     let text = format!("{problem}.");
     match problem {
-        Problem::Unreadable { .. }
-        | Problem::NotATrace { .. }
-        | Problem::OtherSource { .. }
-        | Problem::NothingToProfile { .. }
-        | Problem::OtherServer { .. }
-        | Problem::SameTime { .. }
-        | Problem::Copied { .. }
-        | Problem::Repeated { .. } => text,
-        Problem::NoLogs { .. }
-        | Problem::ArchivesPassedOver { .. }
-        | Problem::Unlisted { .. }
+        Problem::Unlisted { .. }
         | Problem::NoMatch { .. }
         | Problem::NoneChosen { .. }
         | Problem::NotRecorded { .. }
         | Problem::NoTraces { .. } => capital(&text),
+        _ => text,
     }
 }

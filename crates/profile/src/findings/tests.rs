@@ -79,6 +79,14 @@ fn the_largest_class_is_named_and_has_its_practices_and_small_ones_have_none() {
 }
 
 #[test]
+fn an_instance_that_is_called_like_a_shared_server_has_servers_of_its_own() {
+    let is_shared = |name: &str| is_shared_server(&[name.into()]);
+    assert!(is_shared("/u01/trace/shop_s000_77.trc") && is_shared("C:\\trace\\shop_s012_77.trc"));
+    assert!(is_shared("ora_s000_77.trc") && is_shared("s100_s000_77_tag.trc"));
+    assert!(["s100_ora_77.trc", "s100_j000_77.trc", "/s000_x/shop_ora_77.trc"].iter().all(|name| !is_shared(name)));
+}
+
+#[test]
 fn what_explains_or_spoils_a_number_is_said() {
     let mut profile = profile();
     assert!(ids(&profile).contains(&"negative-unaccounted-within".into()));

@@ -93,7 +93,10 @@ pub enum Problem {
         lacks: &'static str,
     },
     /// A recording of another server than the others.
-    #[error("{name} was recorded on {server}, and others on {first}: profile its folder separately")]
+    #[error(
+        "{name} was recorded on {server}, and others on {first}: profile its folder separately, and where both are in \
+         one folder the time of each (--from, --to)"
+    )]
     OtherServer {
         /// Its first segment.
         name: String,

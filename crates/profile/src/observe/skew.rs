@@ -49,6 +49,10 @@ type Key = [Part; DIMENSIONS_MAX];
 pub struct Skew {
     dimensions: Vec<Dimension>,
     filter: Filter,
+    /// The dimensions of the filter's conditions in which nothing that it turned away had a value.
+    unvalued: Vec<Dimension>,
+    /// As long as there are any, for each dimension whether something had a value in it, a bit each.
+    valued: u32,
     think_time: Ticks,
     texts: Texts,
     containers: Containers,
@@ -66,6 +70,10 @@ pub struct Breakdown {
     pub rows: Vec<BreakdownRow>,
     /// The dimensions of the filter's conditions, each once.
     pub filtered_by: Vec<Dimension>,
+    /// Those of them in which nothing that the filter turned away has a value.
+    pub unvalued: Vec<Dimension>,
+    /// Where there are any: all dimensions in which something has one.
+    pub valued: Vec<Dimension>,
     /// Everything that passed the filter.
     pub all: Sums,
     /// What was merged because there were too many values.
@@ -109,6 +117,8 @@ impl Skew {
     ) -> Skew {
         Skew {
             dimensions,
+            unvalued: filter.dimensions(),
+            valued: 0,
             filter,
             think_time,
             texts: Texts::default(),
@@ -137,6 +147,8 @@ impl Skew {
             dimensions: self.dimensions.clone(),
             rows,
             filtered_by: self.filter.dimensions(),
+            unvalued: self.unvalued.clone(),
+            valued: self.valued().collect(),
             all: self.all,
             merged: self.groups.merged(),
             calls_without_cpu: self.calls_without_cpu,
@@ -179,8 +191,30 @@ impl Skew {
         self.dimensions.iter().zip(key).map(value).collect()
     }
 
+    /// Whether the filter lets an item pass.
+    fn accepts(&mut self, context: &Context, item: &Item<'_>) -> bool {
+        let passes = self.filter.accepts(context, item);
+        if !passes && !self.unvalued.is_empty() {
+            self.unvalued.retain(|dimension| dimension.value(context, item).is_none());
+            for (place, dimension) in Dimension::all().enumerate() {
+                // Asked once more of what has none alone: this is done for each call and wait.
+                let bit = 1_u32 << place;
+                if self.valued & bit == 0 && dimension.value(context, item).is_some() {
+                    self.valued |= bit;
+                }
+            }
+        }
+        passes
+    }
+
+    /// The dimensions in which something had a value, as long as there are any without one.
+    fn valued(&self) -> impl Iterator<Item = Dimension> {
+        let all = Dimension::all().enumerate();
+        all.filter(move |(place, _)| self.valued & (1_u32 << *place) != 0).map(|(_, dimension)| dimension)
+    }
+
     fn add(&mut self, context: &Context, item: &Item<'_>) {
-        if !self.filter.accepts(context, item) {
+        if !self.accepts(context, item) {
             return;
         }
         let mut key = [Part::None; DIMENSIONS_MAX];
@@ -205,6 +239,7 @@ impl Observer for Skew {
         let item = Item::of_call(context, call);
         match call.own.cpu {
             Some(_) => self.add(context, &item),
+            // It is not broken down: what it has a value in is no help.
             None => self.calls_without_cpu += u64::from(self.filter.accepts(context, &item)),
         }
     }
@@ -266,7 +301,7 @@ impl Containers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Placement, Scope, Statement, StatementIndex};
+    use crate::event::{Cost, Placement, Scope, Statement, StatementIndex};
     use crate::observe::tests::{context, fetch, wait};
 
     const SECOND: Ticks = Ticks::from_micros(1_000_000);
@@ -368,9 +403,35 @@ mod tests {
     #[test]
     fn an_empty_breakdown_says_how_to_see_the_values_of_what_its_filter_names() {
         let said = |filter: &str| breakdown("event", filter).findings().swap_remove(0).message;
-        let by = "No call and no wait passes the filter. --by file,module without --where shows";
-        assert!(said("file=99 and module=x and file!=7").starts_with(by), "{}", said("file=99 and module=x"));
+        let by = "No call and no wait passes the filter. --by file,statement without --where shows";
+        let of_both = "file=99 and statement=x and file!=7";
+        assert!(said(of_both).starts_with(by), "{}", said(of_both));
         assert!(said("elapsed>9s").contains("--by latency without --where"), "{}", said("elapsed>9s"));
+        let none = "No call and no wait passes the filter. None has a value in module: the source does not say it";
+        assert!(said("file=4 and module=x").starts_with(none), "{}", said("file=4 and module=x"));
+    }
+
+    #[test]
+    fn a_condition_on_the_second_of_a_log_s_waits_is_no_dead_end() {
+        let (context, ..) = trace();
+        let mut skew = Skew::new(vec![Dimension::event()], Filter::parse(&["second>=2026-11-22"]).unwrap(), SECOND);
+        // A log knows the ends of its calls, and not their CPU time.
+        let cost = Cost { cpu: None, ..Cost::default() };
+        skew.call(&context, &Call { end: Some(SECOND), own: cost, inclusive: cost, ..fetch(0, 0, 0, 0) });
+        skew.wait(&context, &Wait { end: None, sum_of: Some(3), ..wait(0, 9_000, [4, 10, 1]) });
+        let said = skew.breakdown(&context).findings().pop().unwrap().message;
+        assert!(said.contains("None has a value in second: the source does not say it."), "{said}");
+        assert!(said.contains("Conditions can be on event, class, "), "{said}");
+        assert!(said.ends_with("Parts of its time are compared with `readpath compare --first`."), "{said}");
+    }
+
+    #[test]
+    fn a_filter_by_a_latency_that_samples_do_not_have_is_not_said_to_find_no_such_value() {
+        let (context, ..) = trace();
+        let mut skew = Skew::new(vec![Dimension::event()], Filter::parse(&["latency>5ms"]).unwrap(), SECOND);
+        skew.wait(&context, &Wait { sum_of: Some(3), ..wait(0, 9_000, [4, 10, 1]) });
+        let said = skew.breakdown(&context).findings().swap_remove(0).message;
+        assert!(said.contains("None has a value in latency"), "{said}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
+use measure::quantity::parse_time;
 
 /// Why a time on the wall has no offset.
 const AS_WRITTEN: &str = "stamps of a trace or a log count as they are written: write the time without the offset";
@@ -113,19 +114,11 @@ impl FromStr for RecordingTime {
     }
 }
 
-/// `90s`, `5m`, `1h` or `2d` in microseconds.
+/// `90s`, `1.5s`, `5m`, `1h` or `2d` in microseconds.
 fn time_before(text: &str) -> Result<i64, String> {
-    let refused = || "write a time before the recording's end with its unit: -90s, -5m, -1h, -2d".to_string();
-    let (number, unit) = text.split_at(text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len()));
-    let seconds = match unit {
-        "s" => 1,
-        "m" | "min" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(refused()),
-    };
-    let micros = number.parse::<u32>().ok().and_then(|number| i64::from(number).checked_mul(seconds * 1_000_000));
-    micros.filter(|micros| *micros < 36_525 * DAY).ok_or_else(refused)
+    let time = parse_time(text).ok().filter(|_| text.starts_with(|first: char| first.is_ascii_digit()));
+    let micros = time.and_then(|time| i64::try_from(time.0 / 1_000).ok()).filter(|micros| *micros < 36_525 * DAY);
+    micros.ok_or_else(|| "write a time before the recording's end with its unit: -90s, -5m, -1h, -2d".into())
 }
 
 impl fmt::Display for RecordingTime {
@@ -138,7 +131,7 @@ impl fmt::Display for RecordingTime {
                 let clock = WallClock(*micros).to_string();
                 formatter.write_str(clock.rsplit('T').next().unwrap_or_default())
             }
-            RecordingTime::BeforeEnd(micros) => write!(formatter, "{} s before its end", micros / 1_000_000),
+            RecordingTime::BeforeEnd(micros) => write!(formatter, "{} s before its end", *micros as f64 / 1e6),
         }
     }
 }
@@ -277,6 +270,15 @@ mod tests {
         let exchanged = ["2026-11-29T10:00:00", "2026-11-29T09:00:00"];
         assert_eq!(span("10:00..09:00", "2026-11-30 00:05", "2026-11-30 00:13"), exchanged, "over a midnight");
         assert_eq!(span("10:00..09:00", "2026-11-29 08:00", "2026-11-29 11:00"), exchanged);
+    }
+
+    #[test]
+    fn a_part_of_a_second_before_the_end_is_a_time() {
+        let before = |text: &str| text.parse::<RecordingTime>().unwrap();
+        assert_eq!([before("-1.5s"), before("-500ms")], [1_500_000, 500_000].map(RecordingTime::BeforeEnd));
+        let shown = [before("-1.5s"), before("-3s")].map(|time| time.to_string());
+        assert_eq!(shown, ["1.5 s before its end", "3 s before its end"]);
+        assert!(["-", "-s", "--5s", "-5", "-36525d"].iter().all(|text| text.parse::<RecordingTime>().is_err()));
     }
 
     #[test]

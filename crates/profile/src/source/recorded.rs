@@ -10,5 +10,5 @@ mod replayed_reads;
 mod source;
 mod sums;
 
-pub use source::{MACHINE, ROW};
+pub use source::{IDENTIFIER, MACHINE, ROW, is_other_server, server_of};
 pub use sums::{Sums, SumsSettings, add_counters, name_relations, rename_event};

@@ -20,7 +20,7 @@ use profile::observe::collector::THINK_TIME;
 use profile::observe::instruments::Instruments;
 use profile::observe::skew::{Dimension, Filter, Skew};
 use profile::outcome::outcome;
-use profile::source::recorded::{MACHINE, Sums, SumsSettings, add_counters};
+use profile::source::recorded::{IDENTIFIER, MACHINE, Sums, SumsSettings, add_counters};
 use profile::source::sampled::{
     Backend, CLIENT, Observed, ProcessorTime, Sample, SampledProfile, State, Traced, TracedRead,
 };
@@ -484,6 +484,61 @@ fn a_server_that_had_two_addresses_in_one_folder_has_both_in_the_others() {
     let read = heard_of(&[first, write("second", 60, "postgres://shop/a")], "", &mut Instruments::default());
     assert!(read.problems.is_empty(), "{:?}", read.problems);
     assert_eq!(folders(&read), ["first", "first", "second"]);
+}
+
+#[test]
+fn two_servers_that_were_recorded_into_one_folder_are_not_merged() {
+    let read = |said: [&[(&str, &str)]; 2]| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = write_of(folder.path(), "one", &[0], said[0]);
+        write_of(folder.path(), "one", &[3], said[1]);
+        heard_of(&[path], "", &mut Instruments::default())
+    };
+    let [first, second] = ["741", "742"].map(|identifier| (IDENTIFIER, identifier));
+    let two = read([&[first], &[second]]);
+    let said: Vec<String> = two.problems.iter().map(ToString::to_string).collect();
+    assert_eq!((two.files.len(), said.len()), (1, 1), "{said:?}");
+    assert!(said[0].contains("postgres://shop, system identifier 742, and others on postgres://shop, system "));
+    assert!(said[0].contains("the time of each (--from, --to)"), "{said:?}");
+    assert!(!two.profile.sampled.as_ref().unwrap().subject.contains_key(IDENTIFIER));
+    // It has two addresses, or an earlier version recorded it, or it was upgraded.
+    let other = ("server", "postgres://10.0.0.5");
+    let [upgraded, to_beta] = ["16.2", "19beta1"].map(|version| [second, ("version", version)]);
+    let one: [[&[(&str, &str)]; 2]; 4] =
+        [[&[first], &[first, other]], [&[first], &[]], [&[first], &upgraded], [&[first], &to_beta]];
+    for said in one {
+        let read = read(said);
+        assert!(read.problems.is_empty() && read.files.len() == 2, "{said:?}: {:?}", read.problems);
+    }
+    let moved = read([&[first], &[second, other, ("version", "16.2")]]);
+    assert_eq!(moved.files.len(), 1, "no upgrade of the first");
+}
+
+#[test]
+fn a_recording_in_an_archive_is_said_to_be_one_to_unpack() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = write_of(folder.path(), "one", &[0], &[]);
+    let segment = fs::read_dir(one).unwrap().next().unwrap().unwrap().path();
+    let mut archive = tar::Builder::new(Vec::new());
+    archive.append_path_with_name(&segment, segment.file_name().unwrap()).unwrap();
+    let path = folder.path().join("one.tar");
+    fs::write(&path, archive.into_inner().unwrap()).unwrap();
+    let said = heard_of(&[path], "", &mut Instruments::default()).problems[0].to_string();
+    assert!(said.contains("unpack it first if it is an archive of segments"), "{said}");
+}
+
+#[test]
+fn a_time_within_a_second_of_a_recording_takes_all_of_that_second() {
+    let folder = tempfile::tempdir().unwrap();
+    write_of(folder.path(), "", &[0], &[]);
+    let times = |period: &str| {
+        let profile = recorded(folder.path(), period).profile;
+        (profile.first_clock, profile.last_clock, profile.sampled.unwrap().time)
+    };
+    for period in ["10:15:01.5..10:15:01.7", "-1.5s..-1.2s"] {
+        assert_eq!(times(period), times("10:15:01..10:15:02"), "{period}");
+    }
+    assert_eq!(times("..10:15:01.5"), times("..10:15:02"));
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let unless_stopped = |signals: &Signals| signals.received().map_or(Ok(()), |signal| Err(interrupted(signal)));
     let chosen = Chosen::of(&arguments.events);
     unless_stopped(&signals)?;
-    refuse_unused_of_source(matches, chosen.row)?;
+    refuse_unused_of_source(matches, &chosen)?;
     if let Some(sentence) = chosen.row.unexported {
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }

@@ -1,13 +1,11 @@
 //! `readpath init`: a job file to begin with, with every parameter of an experiment.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use ::measure::atomic_file;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, Args, Command};
 
-use super::report::{existing, refuse_to_replace};
+use super::report::{refuse_to_replace, write};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::job::blank::blank;
@@ -51,13 +49,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     };
     refuse_to_replace(&path, force)?;
-    let failed = |error| {
-        let path = path.display();
-        Failure::new(Exit::Failed, format!("{path} could not be written: {error}. Nothing was left there."))
-    };
-    // The file that a link leads to, not the link.
-    let target = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-    atomic_file::write(&target, text.as_bytes(), existing(force)).map_err(failed)?;
+    write(&path, &text, force)?;
     output::print(&format!("{}\n", path.display()))?;
     Ok(Exit::Done)
 }

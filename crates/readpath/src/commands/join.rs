@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::measure::Size;
+use ::measure::sorting::each_once;
 use clap::{ArgMatches, Args, Command};
 use experiments::join::{self, JoinParameters, REPEAT, REPEAT_BESIDE};
 use subjects::nested_loops::{Asked, Io, JoinMethod};
@@ -12,8 +13,8 @@ use sys::file::Caching;
 use super::subjects::{EngineBeside, SubjectOptions, directory_of_tables, measure_on};
 use super::unused::{refuse_unread, refuse_unused};
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, arguments, each_once};
-use crate::words::word;
+use crate::options::{CommandRow, Context, arguments};
+use crate::words::{percent, word};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "join", define, run };
@@ -43,7 +44,7 @@ struct Arguments {
     rows: u64,
     /// Per cent of the rows that lie out of the order of the index
     #[arg(long, value_delimiter = ',', value_name = "PERCENT,...", default_values_t = JoinParameters::default().rands,
-          value_parser = parse_percent)]
+          value_parser = percent::<u8>)]
     rand: Vec<u8>,
     /// Bytes of filler of a row
     #[arg(long, default_value_t = Asked::default().pad)]
@@ -224,11 +225,6 @@ fn on(word: &str) -> Result<On, Failure> {
         return Err(wrong(format!("--on {word}: {what}, and it is not a model (model:NAME)")));
     }
     Ok(On { directory: Some(path), ..On::default() })
-}
-
-/// A word of `--rand`; what is over 100 is refused with the other parameters.
-fn parse_percent(word: &str) -> Result<u8, String> {
-    word.parse().map_err(|_| format!("'{word}' is not a whole percentage: write 0 to 100, without a sign"))
 }
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
 //! `readpath lio`: the cost of a logical I/O.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use ::measure::atomic_file::{Draft, Existing};
 use ::measure::quantity::Size;
+use ::measure::sorting::each_once;
 use clap::{ArgMatches, Args, Command};
 use experiments::lio::{self, LioParameters, PAYLOAD, PAYLOAD_BESIDE};
 use subjects::logical_reads::{Access, TouchAxis};
 use subjects::{Place, Places};
 
-use super::report::{existing, refuse_to_replace};
+use super::report::{existing, not_written, refuse_to_replace, target};
 use super::subjects::{EngineBeside, SubjectArguments, directory_of_tables, measure_on, with_database_files};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, Purpose, arguments, each_once};
+use crate::options::{CommandRow, Context, Purpose, arguments};
 use crate::output;
-use crate::words::word;
+use crate::words::{percent, word};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "lio", define, run };
@@ -62,7 +62,7 @@ struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "COUNT,...")]
     threads: Vec<usize>,
     /// Percentages of the rows that changed since the snapshot that is read: whole numbers, 0 to 100 [default: 0]
-    #[arg(long, value_delimiter = ',', value_name = "PERCENT,...", value_parser = parse_percent)]
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT,...", value_parser = percent::<u32>)]
     changed_rows: Vec<u32>,
     /// Samples of each case
     #[arg(long, default_value_t = LioParameters::default().repeat)]
@@ -105,23 +105,19 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     refuse_unused(matches, &OF_TABLES.map(|option| (option, makes_tables, "the tables of a given file are scanned")))?;
     let mut stacks = Vec::new();
     let exit = measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
-        let sampled = parameters.sampled && !environment.is_dry_run();
-        let parameters = LioParameters { on: on.clone(), sampled, ..parameters.clone() };
+        let parameters = LioParameters { on: on.clone(), ..parameters.clone() };
         stacks = lio::run(&parameters, environment, machine, journal)?;
         Ok(())
     })?;
     // A run that is whole and could not be kept has stacks; one that failed or was interrupted has none.
     let is_whole = exit == Exit::Done || exit == Exit::NotKept && !stacks.is_empty();
-    match picture.filter(|_| is_whole && context.purpose == Purpose::Run) {
-        Some(picture) => {
-            let path = picture.finish(&report::flame::render(&context.command_line.join(" "), &stacks))?;
-            if !context.globals.quiet {
-                output::announce(&format!("{}: flame graph of the passes\n", path.display()));
-            }
-            Ok(exit)
+    if let Some(picture) = picture.filter(|_| is_whole && context.purpose == Purpose::Run) {
+        let path = picture.finish(&report::flame::render(&context.command_line.join(" "), &stacks))?;
+        if !context.globals.quiet {
+            output::announce(&format!("{}: flame graph of the passes\n", path.display()));
         }
-        None => Ok(exit),
     }
+    Ok(exit)
 }
 
 /// The flame graph's file, which appears whole or not at all.
@@ -142,23 +138,16 @@ impl Picture {
                             none; one from cargo build --release has them";
             return Err(Failure::new(Exit::Failed, sentence));
         }
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
-        if path.exists() && !path.is_file() {
-            let sentence = format!("{} is not a regular file and stays as it is; name another file", path.display());
-            return Err(Failure::new(Exit::Failed, sentence));
-        }
+        let path = target(path);
         refuse_to_replace(&path, is_forced)?;
-        let draft = Draft::beside(&path).map_err(|error| {
-            Failure::new(Exit::Failed, format!("{} cannot be written: {error}; name another file", path.display()))
-        })?;
+        let draft = Draft::beside(&path).map_err(|error| not_written(&path, &error))?;
         Ok(Picture { path, draft, existing: existing(is_forced) })
     }
 
     /// Puts the picture in its place, and says where that is.
     fn finish(self, svg: &str) -> Result<PathBuf, Failure> {
-        self.draft.publish(&self.path, svg.as_bytes(), self.existing).map_err(|error| {
-            Failure::new(Exit::Failed, format!("{} could not be written: {error}", self.path.display()))
-        })?;
+        let published = self.draft.publish(&self.path, svg.as_bytes(), self.existing);
+        published.map_err(|error| not_written(&self.path, &error))?;
         Ok(self.path)
     }
 }
@@ -192,9 +181,4 @@ impl Arguments {
 /// A list as it was given, with each value once, or the usual one.
 fn given<T: PartialEq>(list: Vec<T>, usual: Vec<T>) -> Vec<T> {
     if list.is_empty() { usual } else { each_once(list) }
-}
-
-/// A word of `--changed-rows`; what is over 100 is refused with the other parameters.
-fn parse_percent(word: &str) -> Result<u32, String> {
-    word.parse().map_err(|_| format!("'{word}' is not a whole percentage: write 0 to 100, without a sign"))
 }

@@ -154,7 +154,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let mut is_all_there = true;
     let exit = examine(context, COMMAND.name, |journal, stop| {
         let chosen = chosen(&arguments);
-        refuse_unused_of_source(matches, chosen.row)?;
+        refuse_unused_of_source(matches, &chosen)?;
         is_all_there = match arguments.follow {
             Some(idle) => {
                 let until = (stop, Duration::from_nanos(idle.0));

@@ -17,13 +17,13 @@ use jiff::Timestamp;
 use live::{Listener, News, Recorder, RecorderSettings, Watch, WatchedFor};
 use recording::{Folder, Limits};
 use server::facts::ASSUMED_MAJOR;
-use server::{Address, ServerError, Statements};
+use server::{Address, ServerError};
 
 use super::measure::{interrupted, signals};
 use super::sampling::{Sampling, remark};
 use super::subjects::server_that_runs;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, Purpose, arguments};
+use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 use crate::signals::Signals;
 
@@ -111,22 +111,11 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let address = Address::parse(&arguments.on)
         .and_then(|address| address.completed(&context.settings.servers))
         .map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    if context.purpose == Purpose::Check {
-        return Ok(Exit::Done);
-    }
     if arguments.sampling.dry_run {
-        return rehearse(&arguments, &address);
+        let purpose = (THINK_TIME, WatchedFor::Recording);
+        return arguments.sampling.rehearse(&remark(), (&address, ASSUMED_MAJOR), purpose);
     }
     record(&arguments, &address, context)
-}
-
-fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
-    let recorder = Statements::default();
-    let (settings, recorded) = (arguments.sampling.settings(THINK_TIME), (recorder.clone(), ASSUMED_MAJOR));
-    Watch::rehearse(address, settings, recorded, WatchedFor::Recording)
-        .map_err(|error| Failure::new(Exit::Failed, error))?;
-    output::print(&format!("{}{}", remark(), recorder.script()))?;
-    Ok(Exit::Done)
 }
 
 /// The wall clock, in microseconds since 1970.
@@ -141,13 +130,14 @@ fn record(arguments: &Arguments, address: &Address, context: &Context) -> Result
     if fs::metadata(&arguments.to).is_ok_and(|found| !found.is_dir()) {
         let sentence =
             format!("{} is a file, and a recording is a folder: give --to another name.", arguments.to.display());
-        return Err(failed(&sentence));
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }
     // A server that refuses leaves no folder behind.
     let refused = |error: ServerError| failed(&error.without_options());
     let unopened = |error| signals.received().map_or_else(|| refused(error), interrupted);
     let mut watch = open(arguments, address, &signals).map_err(unopened)?;
     let folder = Folder::open(&arguments.to).map_err(|error| failed(&error))?;
+    watch.refuse_folder_of_other(&folder).map_err(|sentence| failed(&sentence))?;
     let age = arguments.keep.map(|keep| i64::try_from(keep.0 / 1_000).unwrap_or(i64::MAX));
     let limits = Limits { age, bytes: Some(arguments.max_size) };
     let segment = i64::try_from(arguments.segment.0 / 1_000).unwrap_or(i64::MAX);

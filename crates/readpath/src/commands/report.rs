@@ -9,7 +9,6 @@ use ::measure::Run;
 use ::measure::atomic_file::{self, Draft, Existing};
 use ::measure::quantity::counted;
 use ::measure::sorting;
-use ::measure::store::Unreadable;
 use ::profile::compare::compare_kept;
 use ::report::{html, svg, without_texts};
 use clap::parser::ValueSource;
@@ -171,10 +170,7 @@ fn runs(arguments: &Arguments, context: &Context) -> Result<(Vec<Run>, Vec<Failu
 fn all(context: &Context) -> Result<(Vec<Run>, Vec<Failure>), Failure> {
     let store = context.store_to_read()?;
     let listing = store.list()?;
-    let unread = |file: &Unreadable| {
-        Failure::new(Exit::NotKept, format!("{} is not read: {}.", file.path.display(), file.reason))
-    };
-    let mut failures: Vec<Failure> = listing.unreadable.iter().map(unread).collect();
+    let mut failures: Vec<Failure> = listing.unreadable.iter().map(Failure::from).collect();
     let mut runs = Vec::new();
     for summary in listing.runs.iter().rev() {
         match store.load_listed(&summary.id) {
@@ -292,13 +288,13 @@ fn refuse_file(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a file whole or not at all.
-fn write(path: &Path, text: &str, is_forced: bool) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, text: &str, is_forced: bool) -> Result<(), Failure> {
     let written = atomic_file::write(&target(path), text.as_bytes(), existing(is_forced));
     written.map_err(|error| not_written(path, &error))
 }
 
 /// The file that a link leads to, where it is one.
-fn target(path: &Path) -> PathBuf {
+pub(super) fn target(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
@@ -307,7 +303,7 @@ pub(super) fn existing(is_forced: bool) -> Existing {
     if is_forced { Existing::Replace } else { Existing::Refuse }
 }
 
-fn not_written(path: &Path, error: &io::Error) -> Failure {
+pub(super) fn not_written(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::Failed, format!("{} could not be written: {error}. Nothing was left there.", path.display()))
 }
 

@@ -37,7 +37,12 @@ Examples:
   readpath roundtrip --on postgres:18            through SQL, on a private PostgreSQL
   readpath roundtrip --on postgres://me@db.example/shop --dry-run   every statement that would be sent";
 
+const USAGE: &str = "\
+readpath roundtrip [OPTIONS] <PATH>...
+       readpath roundtrip [OPTIONS] --on <URL,...>";
+
 #[derive(Args)]
+#[command(override_usage = USAGE)]
 struct Arguments {
     /// Files or block devices, opened for reading only, or a model as in `readpath disk`
     #[arg(required_unless_present = "on", conflicts_with = "on", value_name = "PATH")]
@@ -105,6 +110,12 @@ fn run_on(parameters: &RoundtripParameters, subjects: &SubjectArguments, context
 mod tests {
     use super::*;
     use crate::from_file::{of_file, of_line};
+
+    #[test]
+    fn a_command_line_that_names_nothing_to_read_is_answered_with_the_way_through_a_server_too() {
+        let refused = define(Command::new("roundtrip")).try_get_matches_from(["roundtrip"]).unwrap_err().to_string();
+        assert!(refused.contains("<PATH>...") && refused.contains("--on <URL,...>"), "{refused}");
+    }
 
     #[test]
     fn a_file_and_a_command_line_give_the_same_parameters() {

@@ -42,6 +42,7 @@ All is checked before anything is measured, but for jobs that --name leaves out.
 process of its own, and is kept with the job and the file's hash. If a run fails, the others are made nevertheless, \
 and the exit code is 1.
 
+With --format json, the documents are printed one after the other, as jq reads them; `jq -s` makes an array of them. \
 With --format csv, another heading is printed wherever the columns change. `readpath export --runs` makes one table of \
 runs that are kept.";
 

@@ -76,7 +76,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     output::print_result(Shown::Runs(&listing), context)?;
     // A page and a document name them; a row has no place for one.
     for file in listing.unreadable.iter().filter(|_| context.globals.format.media == Media::Rows) {
-        output::complain(&format!("{} is not read: {}.", file.path.display(), file.reason));
+        output::complain(&Failure::from(file).message);
     }
     Ok(Exit::Done)
 }

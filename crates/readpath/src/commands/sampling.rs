@@ -3,11 +3,13 @@
 use ::profile::event::Ticks;
 use clap::Args;
 use jiff::Timestamp;
-use live::Settings;
+use live::{Settings, Watch, WatchedFor};
 use server::facts::ASSUMED_MAJOR;
+use server::{Address, Statements};
 
 use crate::exit::{Exit, Failure};
 use crate::options::fresh_seed;
+use crate::output;
 
 /// Samples a second.
 const RATES: std::ops::RangeInclusive<f64> = 1.0..=2000.0;
@@ -33,6 +35,20 @@ impl Sampling {
         let Some(rate) = self.rate.filter(|rate| !RATES.contains(rate)) else { return Ok(()) };
         let sentence = format!("--rate {rate}: a server is sampled from 1 to 2000 times a second.");
         Err(Failure::new(Exit::WrongCommandLine, sentence))
+    }
+
+    /// Prints every statement that would be sent to a server of this version, below what a reader has to know.
+    pub(super) fn rehearse(
+        &self,
+        remark: &str,
+        (address, major): (&Address, u32),
+        (think_time, watched_for): (Ticks, WatchedFor),
+    ) -> Result<Exit, Failure> {
+        let recorder = Statements::default();
+        Watch::rehearse(address, self.settings(think_time), (recorder.clone(), major), watched_for)
+            .map_err(|error| Failure::new(Exit::Failed, error.without_options()))?;
+        output::print(&format!("{remark}{}", recorder.script()))?;
+        Ok(Exit::Done)
     }
 
     /// How the server is watched, from now on.

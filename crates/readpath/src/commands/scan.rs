@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 
+use ::measure::sorting::each_once;
 use ::measure::{Nanos, Size};
 use clap::{ArgAction, ArgMatches, Args, Command};
 use experiments::counters::ValgrindRun;
@@ -14,7 +15,7 @@ use super::measure::refuse_ahead;
 use super::subjects::{EngineBeside, SubjectArguments, measure_on};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, arguments, each_once};
+use crate::options::{CommandRow, Context, arguments};
 use crate::words::word;
 
 /// The row of the table of commands.

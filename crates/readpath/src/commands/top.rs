@@ -12,9 +12,9 @@ use ::top::{Facts, History, Screen};
 use clap::{ArgMatches, Args, Command};
 use jiff::Timestamp;
 use live::{Watch, WatchedFor};
+use server::ServerError;
 use server::facts::ASSUMED_MAJOR;
 use server::place::{Address, word_of_shell};
-use server::{ServerError, Statements};
 use sys::threads;
 
 use super::measure::{interrupted, progress, signals};
@@ -23,7 +23,6 @@ use super::subjects::{completed, server_that_runs};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
-use crate::output;
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "top", define, run };
@@ -79,7 +78,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let reason = "a dry run shows no statement of the sessions";
     refuse_unused(matches, &[("no_text", !arguments.sampling.dry_run, reason)])?;
     if arguments.sampling.dry_run {
-        return rehearse(&arguments, &address);
+        let purpose = (Ticks::ZERO, WatchedFor::Screen);
+        return arguments.sampling.rehearse(&remark(), (&address, ASSUMED_MAJOR), purpose);
     }
     if let Some(stream) = not_drawn_on(context) {
         let sentence = format!(
@@ -103,14 +103,6 @@ fn not_drawn_on(context: &Context) -> Option<&'static str> {
 
 fn failed(error: ServerError) -> Failure {
     Failure::new(Exit::Failed, error.without_options())
-}
-
-fn rehearse(arguments: &Arguments, address: &Address) -> Result<Exit, Failure> {
-    let recorder = Statements::default();
-    let (settings, recorded) = (arguments.sampling.settings(Ticks::ZERO), (recorder.clone(), ASSUMED_MAJOR));
-    Watch::rehearse(address, settings, recorded, WatchedFor::Screen).map_err(failed)?;
-    output::print(&format!("{}{}", remark(), recorder.script()))?;
-    Ok(Exit::Done)
 }
 
 /// What the threads of the samples and of the terminal share. The facts are renewed with nothing else in hand, so that

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use profile::source::SourceRow;
+use profile::ingest::Chosen;
 
 use crate::exit::{Exit, Failure};
 
@@ -26,8 +26,8 @@ pub(super) fn refuse_unused(matches: &ArgMatches, options: &[(&str, bool, &str)]
 }
 
 /// Refuses options that the source of a profile has no use for.
-pub(super) fn refuse_unused_of_source(matches: &ArgMatches, source: &SourceRow) -> Result<(), Failure> {
-    let unused: Vec<_> = source.unused.iter().map(|(option, reason)| (*option, false, *reason)).collect();
+pub(super) fn refuse_unused_of_source(matches: &ArgMatches, chosen: &Chosen) -> Result<(), Failure> {
+    let unused: Vec<_> = chosen.unused().iter().map(|(option, reason)| (*option, false, *reason)).collect();
     refuse_unused(matches, &unused)
 }
 

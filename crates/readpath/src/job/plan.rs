@@ -165,6 +165,8 @@ impl<'a> Planner<'a> {
             };
             if values.is_empty() {
                 self.refuse(&place, format!("'{}' varies over an empty list", axis.key));
+                // A job without any run would have no values to check.
+                continue;
             }
             let entry = |value| Entry { key: axis.key.clone(), place: place.clone(), value };
             axes.push((parameter, values.into_iter().map(entry).collect()));

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use measure::sorting;
 use toml::Spanned;
@@ -19,6 +20,10 @@ const DEFAULTS: &str = "defaults";
 /// Keys of a job that are no parameters.
 pub(super) const EXPERIMENT: &str = "experiment";
 pub(super) const MATRIX: &str = "matrix";
+
+/// Parts of what the parser says of a list or a table in brackets. Where one is not closed, all lines behind it are
+/// wrong.
+const IN_BRACKETS: [&str; 4] = ["in array", "array elements", "inline table", "key-value pairs"];
 
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,14 +55,24 @@ pub(super) struct Sheet {
 /// Reads the tables, and all that is wrong with them, jobs apart that `names` leaves out.
 pub(super) fn parse(text: &str, names: &[String], problems: &mut Vec<Problem>) -> Sheet {
     let mut reader = Reader { lines: Lines::of(text.as_bytes()), names, problems };
-    match DeTable::parse(text) {
-        Ok(table) => reader.sheet(table.get_ref()),
-        Err(error) => {
-            let place = reader.lines.place(error.span().map_or(0, |span| span.start));
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let place = |span: Option<Range<usize>>| reader.lines.place(span.map_or(0, |span| span.start));
+    let places: Vec<Place> = errors.iter().map(|error| place(error.span())).collect();
+    let is_in_brackets = |words: &str| IN_BRACKETS.iter().any(|part| words.contains(part));
+    let in_brackets = errors.iter().zip(&places).filter(|(error, _)| is_in_brackets(error.message()));
+    let end = in_brackets.map(|(_, place)| place).min();
+    let mut wrong = BTreeSet::new();
+    for (error, place) in errors.iter().zip(&places) {
+        // What else is wrong in a line, or behind a bracket that may be open, may follow from that.
+        if end.is_none_or(|end| place <= end) && wrong.insert(place) {
             let sentence = format!("this is not TOML: {}", error.message().replace('\n', "; "));
-            reader.refuse(&place, sentence);
-            Sheet::default()
+            reader.refuse(place, sentence);
         }
+    }
+    // A key that stands there twice leaves the others where they are.
+    match errors.iter().all(|error| error.message().starts_with("duplicate key")) {
+        true => reader.sheet(table.get_ref()),
+        false => Sheet::default(),
     }
 }
 

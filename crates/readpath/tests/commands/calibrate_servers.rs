@@ -79,6 +79,7 @@ fn a_role_that_may_not_see_others_has_that_said_and_three_queries_are_too_few_ho
 #[test]
 fn on_a_standby_the_users_queries_are_compared_and_run_and_nothing_is_made() {
     let Some(trial) = shop() else { return };
+    trial.run("ALTER TABLESPACE pg_default SET (seq_page_cost = 1)");
     let standby = trial.standby();
     standby.wait_for("SELECT count(*) FROM shop", "60000");
     let user = User::new();
@@ -100,6 +101,7 @@ fn on_a_standby_the_users_queries_are_compared_and_run_and_nothing_is_made() {
     assert!(advice(&explained).contains("nothing was run"), "{}", advice(&explained));
     let run = user.document(&format!("calibrate --on {} {TINY} --queries {file} --run --sql", standby.url_of("clerk")));
     for document in [&explained, &run] {
+        assert!(ids(document).contains(&"tablespace-costs"), "no set changes that one: {:?}", ids(document));
         let sets: Vec<&str> = part(document, "set").filter_map(|set| set["parameters"]["constants"].as_str()).collect();
         assert!(sets.contains(&"now") && sets.contains(&"random-1.1"), "{sets:?}");
         assert_eq!(refusal(document, "writes"), "it writes");
@@ -197,7 +199,8 @@ fn on_a_copy_of_a_data_directory_the_users_queries_run_cold_and_nothing_of_the_r
                    TABLE parts (n integer) PARTITION BY LIST (n); CREATE FOREIGN TABLE part PARTITION OF parts FOR \
                    VALUES IN (1) SERVER nowhere";
     let preloaded = "ALTER DATABASE postgres SET session_preload_libraries = 'auto_explain'";
-    let statements = table.split("; ").chain(foreign.split("; ")).chain([preloaded]);
+    let own = "ALTER TABLESPACE pg_default SET (effective_io_concurrency = 8)";
+    let statements = table.split("; ").chain(foreign.split("; ")).chain([preloaded, own]);
     statements.for_each(|statement| drop(server.ask(statement, &GO_ON).unwrap()));
     server.stop(&GO_ON).unwrap();
     let data = server.data_directory();
@@ -221,6 +224,8 @@ fn on_a_copy_of_a_data_directory_the_users_queries_run_cold_and_nothing_of_the_r
     }
     let found = document["findings"].as_array().unwrap().iter().find(|one| one["id"] == "not-preloaded").unwrap();
     assert!(found["message"].as_str().unwrap().contains("preload (auto_explain, pg_nonesuch)"), "{found}");
+    let found = document["findings"].as_array().unwrap().iter().find(|one| one["id"] == "absent-concurrency").unwrap();
+    assert!(found["message"].as_str().unwrap().contains("pg_default has 8 of its own"), "{found}");
     let own = part(&document, "query").filter(|case| case["parameters"]["state"] == "own-cold");
     let timed: Vec<f64> = own.map(|case| median(case, "time_now")).collect();
     assert!(!timed.is_empty() && timed.iter().all(|millis| *millis > 0.0), "{timed:?}");

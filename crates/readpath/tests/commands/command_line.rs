@@ -44,6 +44,10 @@ fn a_file_that_is_missing_is_called_that_and_no_run() {
         assert!(said.contains("there is no file no."), "{words}: {said}");
     }
     assert!(user.refused("compare 0197c0de last", 2).contains("no run '0197c0de'"));
+    for words in ["compare last nosuch", "compare nosuch last", "show nosuch"] {
+        let said = user.refused(words, 2).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("no run 'nosuch'") && said.contains("There is no file nosuch either."), "{said}");
+    }
 }
 
 #[test]
@@ -733,6 +737,7 @@ fn a_negative_value_is_a_wrong_value_and_no_unknown_option() {
         ("disk model:ssd --rate -1k".into(), "write a number, such as 2000"),
         ("disk model:ssd --huge-pages -1".into(), "write on or off"),
         ("lio --columns 5,-1x".into(), "write a whole number without a sign"),
+        ("counters --pid -99999999999999999999".into(), "write a whole number without a sign"),
         (
             format!("run {}", user.file("j.toml", b"[a]\nexperiment = 'disk'\npaths = 'null:'\ncount = -1\n")),
             "without a sign",

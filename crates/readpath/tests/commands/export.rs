@@ -271,5 +271,20 @@ fn rows_go_only_where_they_are_wanted_and_a_failure_leaves_nothing() {
     assert!(complaint.contains("no runs are kept in") && complaint.contains("--store DIR"), "{complaint}");
     assert_eq!(fs::read_dir(newcomer.home.path()).unwrap().count(), 0);
     let full = user.refused("export --runs --output /dev/full", 2);
-    assert!(full.contains(".parquet or .csv"), "{full}");
+    assert!(full.contains("not a regular file"), "{full}");
+}
+
+#[test]
+fn rows_take_the_place_of_no_socket_and_of_no_link() {
+    let user = user_with_runs();
+    let (socket, link) = (user.home.path().join("socket.csv"), user.home.path().join("link.csv"));
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let complaint = user.refused("export --runs --output socket.csv --force", 2);
+    assert!(complaint.contains("not a regular file"), "{complaint}");
+    // The link's own name says what is written.
+    let target = user.file("target", b"before");
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    user.ok("export --runs --output link.csv --force");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&target).unwrap().starts_with("run,name,"));
 }

@@ -212,10 +212,7 @@ fn an_empty_file_that_becomes_a_server_log_is_followed_as_one() {
     let path = user.home.path().join("postgresql.log");
     write(&path, b"");
     let child = followed(&user, &path, "--follow=12s");
-    let file = path.canonicalize().unwrap();
-    let folder = format!("/proc/{}/fd", child.id());
-    let is_open = || fs::read_dir(&folder).is_ok_and(|open| open.flatten().any(|open| links_to(&open.path(), &file)));
-    waiting::until("the empty file is open", is_open);
+    until_open(child.id(), &path);
     write(&path, LOG);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
@@ -223,6 +220,27 @@ fn an_empty_file_that_becomes_a_server_log_is_followed_as_one() {
     assert!(ids(&grown).contains(&"followed-whole"), "{:?}", ids(&grown));
     let whole = user.document(&format!("profile {} --no-store", path.display()));
     assert!(tables(&grown) == tables(&whole), "the tables differ");
+}
+
+#[test]
+fn an_empty_file_that_becomes_a_trace_is_not_read_as_a_whole_where_a_part_of_it_was_asked_for() {
+    let user = User::new();
+    let path = trace(&user);
+    write(&path, b"");
+    let child = followed(&user, &path, "--from -5m --follow=60s");
+    until_open(child.id(), &path);
+    write(&path, SHOP);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{}", complaint(&output));
+    assert!(complaint(&output).contains("--from has no effect here"), "{}", complaint(&output));
+}
+
+/// Waits until a process follows an empty file.
+fn until_open(process: u32, path: &Path) {
+    let file = path.canonicalize().unwrap();
+    let folder = format!("/proc/{process}/fd");
+    let is_open = || fs::read_dir(&folder).is_ok_and(|open| open.flatten().any(|open| links_to(&open.path(), &file)));
+    waiting::until("the empty file is open", is_open);
 }
 
 fn links_to(link: &Path, file: &Path) -> bool {

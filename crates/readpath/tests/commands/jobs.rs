@@ -167,6 +167,17 @@ fn all_problems_of_a_file_are_said_at_once() {
     // A key, two values and a file.
     let found = lines("[disk]\npaths = 'nosuchfile'\ncount = -4\ndepth = 'many'\nduratoin = '1s'\n");
     assert_eq!(found, [&head(4), "a.toml:2", "a.toml:3", "a.toml:4", "a.toml:5"]);
+    // Lines that are no TOML; the other keys of a table in which one stands twice.
+    let found = lines("[disk]\ndepth 4\npaths = 'null:'\ncount = = 2\n");
+    assert_eq!(found, [&head(2), "a.toml:2", "a.toml:4"]);
+    // Behind a list that is not closed, no line is what it seems to be.
+    let found = lines("[null]\npause 1\ncases = [1, 2\npause = '1s'\n\n[other]\nexperiment = 'null'\n");
+    assert_eq!(found, [&head(2), "a.toml:2", "a.toml:4"]);
+    let found = lines("[disk]\npaths = 'null:'\ndepth = 1\ndepth = 2\nduratoin = '1s'\ncount = 'x'\ncount = 1\n");
+    assert_eq!(found, [&head(4), "a.toml:4", "a.toml:5", "a.toml:6", "a.toml:7"]);
+    // A matrix that makes no run hides no value.
+    let found = lines("[null]\npause = 'soon'\n[null.matrix]\ncases = []\n");
+    assert_eq!(found, [&head(2), "a.toml:2", "a.toml:4"]);
     // What another experiment knows may be known to the job that names none.
     let found = lines("[defaults]\nduraton = '1s'\ndepth = 2\n\n[a]\nexperiment = 'dsk'\n");
     assert_eq!(found, [&head(2), "a.toml:2", "a.toml:6"]);
@@ -366,6 +377,9 @@ fn a_file_or_folder_that_a_later_run_would_lack_is_named_before_the_first_one_is
         assert!(words.iter().all(|word| said.contains(word)), "{text}: {said}");
         assert_eq!(said.trim_end().lines().count(), 1, "{text}: {said}");
     }
+    let said = refusal(&user, "[profile]\nfiles = ['gone.trc', 'tiny', 'lost.trc']\n");
+    assert!(said.contains("gone.trc: No such file") && said.contains("lost.trc: No such file"), "{said}");
+    assert_eq!(said.matches("a.toml:2: 'files' names what cannot be read").count(), 2, "{said}");
     user.file("k.trx", b"abc");
     user.file("a.toml", b"[profile]\nfiles = '*.trx'\n\n[ladder]\ndir = '.'\n");
     assert_eq!(user.ok("run a.toml --dry-run").lines().count(), 2);
@@ -484,6 +498,8 @@ fn documents_of_several_runs_stand_one_after_the_other_and_nothing_else_does() {
     assert_eq!(names.len(), 6, "{names:?}");
     assert_eq!((&names[0], &names[1]), (&"null".into(), &"other".into()));
     assert!(!user.store().exists());
+    let help = user.ok("run --help").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("the documents are printed one after the other, as jq reads them"), "{help}");
 }
 
 #[test]

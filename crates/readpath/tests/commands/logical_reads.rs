@@ -275,9 +275,10 @@ fn a_flame_graph_never_takes_the_place_of_what_is_no_plain_file() {
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     let link = user.home.path().join("link");
     std::os::unix::fs::symlink(&socket, &link).unwrap();
-    for path in [&folder, &socket, &link] {
-        let complaint = user.refused(&format!("--flamegraph {}", path.display()), 1);
-        assert!(complaint.contains("not a regular file"), "{complaint}");
+    // As the files of other commands: the command line names what cannot be written.
+    for (path, reason) in [(&folder, "is a folder"), (&socket, "not a regular file"), (&link, "not a regular file")] {
+        let complaint = user.refused(&format!("--flamegraph {}", path.display()), 2);
+        assert!(complaint.contains(reason), "{complaint}");
     }
     assert!(tables(&user).is_empty(), "something was measured before the refusal");
     let target = user.home.path().join("target.svg");

@@ -106,6 +106,17 @@ fn a_histogram_stands_in_the_order_of_its_values_and_top_says_how_many_rows() {
 }
 
 #[test]
+fn the_help_does_not_promise_a_csv_of_the_breakdown_alone() {
+    let user = user();
+    let rows = user.ok(&["--by", "event,file", "--format", "csv"]);
+    let columns: Vec<&str> = rows.lines().next().unwrap().split(',').collect();
+    assert!(["table", "event", "file"].iter().all(|name| columns.contains(name)), "{columns:?}");
+    assert!(rows.contains(",skew,") && rows.contains(",summary,"), "{rows}");
+    let help = User::new().ok("profile --help").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("JSON and CSV keep all tables: the breakdown is the one that is called skew"), "{help}");
+}
+
+#[test]
 fn what_cannot_be_read_is_refused_with_what_to_write() {
     let user = user();
     for (words, said) in [

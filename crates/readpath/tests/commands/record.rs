@@ -170,6 +170,10 @@ fn the_first_minute_of_a_recorder_is_not_taken_for_a_recording_that_failed() {
     fs::create_dir(user.home.path().join("recording")).unwrap();
     let refused = user.refused("profile recording", 1).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(refused.contains("(a recorder writes its first one within 80 s)"), "{refused}");
+    for words in ["profile recording --from -10s", "compare recording --first ..-10s --second -10s.."] {
+        let refused = user.refused(words, 1).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(refused.contains("no segment of a recording"), "{words}: {refused}");
+    }
 }
 
 #[test]
@@ -210,7 +214,7 @@ fn kill_9_at_any_moment_leaves_whole_segments_and_the_next_recorder_goes_on() {
 fn a_file_in_place_of_the_folder_is_called_a_file_before_a_server_is_asked() {
     let user = User::new();
     let file = user.file("shop", b"");
-    let refused = user.refused(&format!("record --on postgres://me@127.0.0.1:1/db --to {file}"), 1);
+    let refused = user.refused(&format!("record --on postgres://me@127.0.0.1:1/db --to {file}"), 2);
     assert!(refused.contains("shop is a file, and a recording is a folder"), "{refused}");
 }
 

@@ -94,7 +94,8 @@ fn an_interrupt_is_how_a_profile_ends_and_another_signal_is_not() {
         let mut command = user.command(&words);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         trial.wait_for("SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'readpath'", "t");
-        thread::sleep(Duration::from_secs(2));
+        // The first page is due two seconds after the sampling has begun.
+        thread::sleep(Duration::from_secs(4));
         let begun = Instant::now();
         kill_process(Pid::from_child(&child), signal).unwrap();
         let output = child.wait_with_output().unwrap();
@@ -107,6 +108,32 @@ fn an_interrupt_is_how_a_profile_ends_and_another_signal_is_not() {
         assert!(!said.contains("interrupted by ^C"), "{said}");
         assert_eq!(user.ok("runs").contains("unfinished"), code != 0);
     }
+}
+
+#[test]
+fn an_interrupt_before_the_first_page_is_an_interruption() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let user = User::new();
+    let until_sessions = |are: &str| {
+        let own = "FROM pg_stat_activity WHERE application_name = 'readpath'";
+        trial.wait_for(&format!("SELECT count(*) {are} 0 {own}"), "t");
+    };
+    let interrupted = |_| {
+        until_sessions("=");
+        let begun = Instant::now();
+        let mut command = user.command(&format!("profile --on {} --duration 60s -q", trial.url()));
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        until_sessions(">");
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        // Where the machine is busy, the signal may come behind the two seconds.
+        let is_early = begun.elapsed() < Duration::from_secs(1);
+        let output = child.wait_with_output().unwrap();
+        is_early.then_some(output)
+    };
+    let Some(output) = (0..5).find_map(interrupted) else { return println!("skipped: the machine is too busy") };
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), complaint(&output));
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted by ^C"), "{said}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use measure::{Case, Metric, Run, Unit};
 
 use crate::page::number::{range as range_of, range_in_words, three_digits};
 use crate::page::parameters::cell;
+use crate::page::wording::joined;
 use crate::page::{Align, Cell, Section, Table};
 
 /// How the column of samples reads.
@@ -42,8 +43,12 @@ fn part<'a>(run: &'a Run, name: &'a str) -> Vec<&'a Case> {
 
 /// Whether a query's plans are those of the set that the advice of its state is about.
 fn is_advised(sets: &[&Case], query: &Case) -> bool {
-    let is_same = |set: &&&Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(query, name));
-    sets.iter().find(is_same).is_some_and(|set| !cell(set, "advice").is_empty())
+    sets.iter().find(|set| is_of_set(query, set)).is_some_and(|set| !cell(set, "advice").is_empty())
+}
+
+/// Whether a query's plans are those of a set.
+fn is_of_set(query: &Case, set: &Case) -> bool {
+    ["state", "constants"].iter().all(|name| cell(set, name) == cell(query, name))
 }
 
 /// Whether a query is an exception from the set of its case, and keeps the server's own constants.
@@ -113,10 +118,8 @@ impl Bounds {
     /// Those of a set by the queries that it changes: they are in its figures where they have a ratio, of which the
     /// upper end is all that is known where the current plan was ended.
     pub(crate) fn of(set: &Case, queries: &[&Case]) -> Bounds {
-        let median = |case: &Case, name: &str| case.metric(name).map(Metric::median);
-        let is_its = |query: &Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(query, name));
         let ratio = |query: &Case| median(query, "ratio").or_else(|| median(query, "ratio_high"));
-        let its = queries.iter().copied().filter(|query| is_its(query) && !is_excepted(query));
+        let its = queries.iter().copied().filter(|query| is_of_set(query, set) && !is_excepted(query));
         // Of few turns there is no interval: a plan that stands near the limit is in no figure of the set.
         let few = |query: &Case| Some(median(query, "time_then")? / median(query, "time_now")?);
         let few = |query: &Case| few(query).filter(|times| *times <= WITHIN_LIMIT && Ended::of(query).now);
@@ -145,12 +148,17 @@ impl Bounds {
 fn meaning_of(bounds: &[Bounds]) -> String {
     let meanings = [(AT_LEAST, "≥ at least"), (AT_MOST, "≤ at most"), (EITHER, "~ may be higher or lower")];
     let found = meanings.iter().filter(|(sign, _)| bounds.iter().any(|bounds| bounds.has(sign)));
-    let found: Vec<&str> = found.map(|(_, meaning)| *meaning).collect();
-    if found.is_empty() { String::new() } else { format!("{}, because plans were ended at a limit", found.join(", ")) }
+    let found = joined(found.map(|(_, meaning)| *meaning), ", ");
+    if found.is_empty() { found } else { format!("{found}, because plans were ended at a limit") }
 }
 
 /// Digits of a figure that a document may have lost.
 const ROUNDING: f64 = 1e-9;
+
+/// The median of a metric.
+fn median(case: &Case, name: &str) -> Option<f64> {
+    case.metric(name).map(Metric::median)
+}
 
 fn number(case: &Case, name: &str) -> Cell {
     Cell::or_absent(case.metric(name).map(Cell::median))
@@ -164,13 +172,12 @@ fn bounded(sign: &str, case: &Case, name: &str) -> Cell {
 
 /// Whether times differ by less than readings do, which counts as 1 time: that would contradict the times next to it.
 fn is_too_short(case: &Case) -> bool {
-    let median = |name: &str| case.metric(name).map(Metric::median);
     // The runs of a query by the set may be of other turns than those of its ratio.
-    let then = median("time_by_turns").or_else(|| median("time_then"));
-    let apart = median("time_now").zip(then).map_or(0.0, |(now, then)| (now - then).abs());
+    let then = median(case, "time_by_turns").or_else(|| median(case, "time_then"));
+    let apart = median(case, "time_now").zip(then).map_or(0.0, |(now, then)| (now - then).abs());
     // Of a set the times are sums over the queries that it changes.
-    let least = median("changed").unwrap_or(1.0) * READING_MILLIS;
-    median("ratio") == Some(1.0) && apart > 0.0 && apart < least
+    let least = median(case, "changed").unwrap_or(1.0) * READING_MILLIS;
+    median(case, "ratio") == Some(1.0) && apart > 0.0 && apart < least
 }
 
 /// Whose queries were judged in a state of the caches.
@@ -193,12 +200,13 @@ fn sets(cases: &[&Case], queries: &[&Case]) -> Option<Table> {
     let bounds = |case: &Case| Bounds::of(case, queries);
     let (unit, length) = unit_of_times(&others);
     let meaning = meaning_of(&others.iter().map(|case| bounds(case)).collect::<Vec<_>>());
+    let is_short = others.iter().any(|case| is_too_short(case));
     let marks = [
-        (!meaning.is_empty(), meaning.as_str()),
-        (others.iter().any(|case| is_too_short(case)), "short: too short to tell apart"),
-        (others.iter().any(is_advised), "* advised"),
+        meaning.as_str(),
+        if is_short { "short: too short to tell apart" } else { "" },
+        if others.iter().any(is_advised) { "* advised" } else { "" },
     ];
-    let marks: Vec<&str> = marks.into_iter().filter(|(is_there, _)| *is_there).map(|(_, mark)| mark).collect();
+    let marks = joined(marks, "; ");
     Table::over(&others)
         .column("set", Align::Left, |case| cell(case, "constants"))
         .column("verdict", Align::Word, |case| {
@@ -216,15 +224,15 @@ fn sets(cases: &[&Case], queries: &[&Case]) -> Option<Table> {
         .optional()
         .column(format!("{unit} now"), Align::Right, |case| time_of_all(bounds(case).now, case, "time_now", length))
         .optional()
-        .column("faster", Align::Right, |case| case.metric("faster").map(|metric| Cell::count(metric.median())))
+        .column("faster", Align::Right, |case| median(case, "faster").map(Cell::count))
         .optional()
-        .column("slower", Align::Right, |case| case.metric("slower").map(|metric| Cell::count(metric.median())))
+        .column("slower", Align::Right, |case| median(case, "slower").map(Cell::count))
         .optional()
         .groups(|case| whose_queries(&cell(case, "state")))
         .titled(format!(
             "Each set of constants against the server's own: how many queries get a different plan, and how many times \
              as long these take on average, at worst, and together{}:",
-            if marks.is_empty() { String::new() } else { format!(" ({})", marks.join("; ")) }
+            if marks.is_empty() { String::new() } else { format!(" ({marks})") }
         ))
         .noted(exceptions(&others))
         .unless_empty()
@@ -267,30 +275,25 @@ fn exceptions(sets: &[&Case]) -> String {
 }
 
 fn count(case: &Case, name: &str) -> String {
-    case.metric(name).map_or(String::new(), |metric| Cell::count(metric.median()).text)
-}
-
-/// Lines under a heading.
-fn list(heading: String, items: Vec<String>) -> Option<Section> {
-    (!items.is_empty()).then_some(Section::List { heading: Some(heading), items, indent: 2 })
+    median(case, name).map_or(String::new(), |count| Cell::count(count).text)
 }
 
 /// Queries whose fastest plan no set leads to.
 fn remedies(cases: &[&Case]) -> Option<Section> {
     let line = |case: &&Case| {
-        let median = |name: &str| case.metric(name).map_or(String::new(), |metric| three_digits(metric.median()));
+        let millis = |name: &str| median(case, name).map_or(String::new(), three_digits);
         let [query, advice, now, then] = ["query", "advice", "node_now", "node_then"].map(|name| cell(case, name));
         let differs = chart::steps(&now, &then);
-        let [now, then] = ["time_now", "time_then"].map(median);
+        let [now, then] = ["time_now", "time_then"].map(millis);
         format!("{query}: {now} ms, and {then} ms with another plan ({differs}); {advice}")
     };
     let heading = "Where no constants help, because a plan that no set leads to is faster:";
-    list(heading.into(), cases.iter().map(line).collect())
+    Section::list(heading, cases.iter().map(line).collect())
 }
 
 fn refused(cases: &[&Case]) -> Option<Section> {
     let line = |case: &&Case| format!("{}: {}", cell(case, "query"), cell(case, "verdict"));
-    list("Queries that were not explained, not run or not run to their end:".into(), cases.iter().map(line).collect())
+    Section::list("Queries that were not explained, not run or not run to their end:", cases.iter().map(line).collect())
 }
 
 /// The constants that the sets of a run have a value of. Its own sets tell, as a kept run may have had other constants;
@@ -320,23 +323,21 @@ fn costs(cases: &[&Case], sets: &[&Case]) -> Option<Table> {
         None => "not in sets".into(),
     };
     // A single pass has nothing to differ from.
-    let spread = |case: &Case| case.metric("passes_spread").map(Metric::median);
+    let spread = |case: &Case| median(case, "passes_spread");
     let has_passes = costs.iter().any(|case| spread(case).is_some_and(|spread| spread != 1.0));
     let title = "Constants in the unit of the server's cpu_tuple_cost, by what is in the caches";
     let about_passes = " (passes: the largest divided by the smallest; each pass has tables of its own, except in \
                         state system)";
-    let table = Table::over(&costs)
+    Table::over(&costs)
         .column("cost", Align::Left, |case| cell(case, "constant").trim_end_matches("_cost").to_string())
         .column("state", Align::Left, |case| cell(case, "state"))
         .column("now", Align::Right, |case| number(case, "now"))
         .column("measured", Align::Right, |case| number(case, "value"))
         .column("one pass, 95 %", Align::Word, |case| interval(case, "value_low", "value_high"))
-        .optional();
-    let table = match has_passes {
-        true => table.column("passes", Align::Right, |case| spread(case).map(Cell::times)),
-        false => table,
-    };
-    table
+        .optional()
+        .each(has_passes.then_some("passes"), |table, heading| {
+            table.column(heading, Align::Right, |case| spread(case).map(Cell::times))
+        })
         .column("given", Align::Right, |case| given(case))
         .times("one costs", |case| calibrate::TIME.nanos(case).filter(|nanos| *nanos > 0.0))
         .titled(format!("{title}{}:", if has_passes { about_passes } else { "" }))
@@ -352,7 +353,7 @@ fn tablespaces(cases: &[&Case]) -> Option<Table> {
         .column("state", Align::Left, |case| cell(case, "state"))
         .column("now", Align::Right, |case| number(case, "now"))
         .column("measured", Align::Right, |case| number(case, "value"))
-        .column("rounds", Align::Right, |case| case.metric("passes_spread").map(|metric| Cell::times(metric.median())))
+        .column("rounds", Align::Right, |case| median(case, "passes_spread").map(Cell::times))
         .column("given", Align::Right, |case| given(case))
         .times("one costs", |case| calibrate::TIME.nanos(case).filter(|nanos| *nanos > 0.0))
         .titled(
@@ -364,7 +365,7 @@ fn tablespaces(cases: &[&Case]) -> Option<Table> {
 
 /// The ends of an interval.
 fn interval(case: &Case, low: &str, high: &str) -> Option<Cell> {
-    let ends = (case.metric(low)?.median(), case.metric(high)?.median());
+    let ends = (median(case, low)?, median(case, high)?);
     // A dash before a minus sign would read as one of the two.
     let range: fn(&str, &str) -> String = if ends.0.min(ends.1) < 0.0 { range_in_words } else { range_of };
     let text = range(&three_digits(ends.0), &three_digits(ends.1));
@@ -388,7 +389,7 @@ fn settings(cases: &[&Case]) -> Option<Table> {
         .column("setting", Align::Left, |case| cell(case, "constant"))
         .column("now", Align::Right, |case| Cell::or_absent(case.metric("now").map(quantity)))
         .column("measured", Align::Right, |case| measured(case))
-        .column("samples", Align::Right, |case| case.metric("passes_spread").map(|metric| Cell::times(metric.median())))
+        .column("samples", Align::Right, |case| median(case, "passes_spread").map(Cell::times))
         .optional()
         .noted(if settings.iter().any(|case| case.metric("passes_spread").is_some()) { SAMPLES } else { "" })
         .unless_empty()

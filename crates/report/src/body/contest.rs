@@ -3,23 +3,19 @@
 pub(super) mod chart;
 
 use measure::schema::contest::parameters::{BAR, CONTENDER, QUESTION, WANTED};
-use measure::{Case, Metric, Run};
+use measure::{Case, Run};
 
-use super::cases::range;
+use super::cases::{count, median, metrics, of_metrics, range};
 use crate::page::{Align, Cell, Section, Table};
 
 /// The contenders question by question, and the bars.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let (bars, contenders): (Vec<&Case>, Vec<&Case>) = run.cases.iter().partition(|case| BAR.in_case(case).is_some());
-    let rows: Vec<(&Case, &Metric)> =
-        contenders.iter().flat_map(|case| case.metrics.iter().map(move |metric| (*case, metric))).collect();
-    let needed = Table::over(&rows)
-        .column("contender", Align::Left, |(case, _)| CONTENDER.in_case(case).unwrap_or_default())
-        .column("metric", Align::Left, |(_, metric)| metric.name.clone())
-        .column("median", Align::Right, |(_, metric)| median(metric))
-        .column("range", Align::Left, |(_, metric)| range(metric))
-        .optional()
-        .column("n", Align::Right, |(_, metric)| Cell::count(metric.statistics.n as f64))
+    let rows = metrics(&contenders);
+    let needed =
+        Table::over(&rows).column("contender", Align::Left, |(case, _)| CONTENDER.in_case(case).unwrap_or_default());
+    let needed = of_metrics(needed)
+        .column("n", Align::Right, |(_, metric)| count(metric))
         .optional()
         .groups(|(case, _)| QUESTION.in_case(case).unwrap_or_default());
     let judged = Table::over(&bars)
@@ -31,8 +27,4 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         .column("how", Align::Left, |case| case.metrics.first().map_or(String::new(), |metric| metric.source.clone()))
         .optional();
     [needed.unless_empty(), judged.unless_empty()].into_iter().flatten().map(Section::Table).collect()
-}
-
-fn median(metric: &Metric) -> Cell {
-    Cell::quantity(metric.median(), metric.unit).with_spread(metric)
 }

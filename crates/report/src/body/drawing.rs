@@ -1,10 +1,13 @@
 //! What the charts of several experiments have in common.
 
+use measure::quantity::counted;
 use measure::schema::{Bound, Spec};
 use measure::sorting;
-use measure::{Case, Metric, Run, Statistics};
+use measure::{Case, Metric, Run, Statistics, Unit};
 
+use super::subjects::FIRST as ENGINE;
 use crate::page::number::range_in_words;
+use crate::page::wording::joined;
 use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
 
 /// What the range of a datum is that was made of a metric.
@@ -36,9 +39,6 @@ pub(super) fn range_of<'a>(words: Ranges, metrics: impl Iterator<Item = &'a Metr
     }
 }
 
-/// The name of our own engine among subjects.
-const ENGINE: &str = "engine";
-
 /// What is drawn of a run: the numbers that matter most, and the charts in the order of their questions.
 #[derive(Default)]
 pub(super) struct Drawing {
@@ -56,12 +56,12 @@ impl Drawing {
 }
 
 /// A number that matters, with how it was obtained.
-pub(super) fn figure(what: impl Into<String>, axis: &Axis, datum: &Datum) -> Figure {
+pub(super) fn figure(what: impl Into<String>, unit: Unit, datum: &Datum) -> Figure {
+    let axis = Axis::linear("", unit);
     let range = datum.range.map(|(low, high)| range_in_words(&axis.shown(low), &axis.shown(high)));
-    let samples = datum.n.filter(|n| *n > 1).map(|n| measure::quantity::counted(n, "sample", "samples"));
-    let how: Vec<String> = [range, samples, Some(datum.source.clone())].into_iter().flatten().collect();
-    let cell = crate::page::Cell { value: Some(datum.value), unit: Some(axis.unit), ..axis.shown(datum.value).into() };
-    Figure { what: what.into(), cell, how: how.join(", ") }
+    let samples = datum.n.filter(|n| *n > 1).map(|n| counted(n, "sample", "samples"));
+    let how = [range, samples, Some(datum.source.clone())].map(Option::unwrap_or_default);
+    Figure { what: what.into(), cell: axis.cell(datum.value), how: joined(how, ", ") }
 }
 
 /// The first letters of a text, of a longer one with an ellipsis. A bracket that would stay open is left out.
@@ -77,16 +77,15 @@ pub(super) fn beginning(text: &str, letters: usize) -> String {
 
 /// How many times one value is another.
 pub(super) fn ratio(what: impl Into<String>, part: f64, of: f64, how: &str) -> Option<Figure> {
-    let axis = Axis::linear("", measure::Unit::Ratio);
     let times = part / of;
-    (of > 0.0 && times.is_finite()).then(|| figure(what, &axis, &Datum::made(times, how)))
+    (of > 0.0 && times.is_finite()).then(|| figure(what, Unit::Ratio, &Datum::made(times, how)))
 }
 
 /// A number of a finding of the run.
 pub(super) fn found(run: &Run, id: &str, name: &str, what: &str) -> Option<Figure> {
     let quantity = run.findings.iter().find(|finding| finding.id == id)?.values.get(name)?;
     let datum = Datum::made(quantity.value, "as the sentence about it says");
-    Some(figure(what, &Axis::linear("", quantity.unit), &datum))
+    Some(figure(what, quantity.unit, &datum))
 }
 
 /// The median of a metric in a case.

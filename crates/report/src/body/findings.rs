@@ -7,14 +7,11 @@ use measure::{Finding, Run, Severity};
 
 use super::head::database;
 use super::source::source_words;
-use super::subjects::SUBJECT;
+use super::subjects::{FIRST, SUBJECT};
 use crate::page::{Findings, Section};
 
 /// Prefix of the ids of findings that answer what the experiment asked.
 const ANSWER_PREFIX: &str = "answer-";
-
-/// The subject that is measured beside a database.
-const ENGINE: &str = "engine";
 
 /// The answer that stands before the tables of a run on a database, and the findings behind them, but for those that
 /// the page `gives` already.
@@ -23,7 +20,7 @@ pub(super) fn findings(run: &Run, gives: fn(&Run, &str) -> bool) -> (Option<Sect
     let (mut answers, others): (Vec<Finding>, Vec<Finding>) = shown.partition(is_answer);
     // The question was about the database: what it says comes before what the engine does beside it.
     let database = database(&run.subject);
-    let is_beside = run.cases.iter().any(|case| case.is(SUBJECT, ENGINE));
+    let is_beside = run.cases.iter().any(|case| case.is(SUBJECT, FIRST));
     if let Some((kind, _)) = database.filter(|_| is_beside) {
         sorting::by_key(&mut answers, |answer| !["server", kind].iter().any(|word| answer.message.contains(word)));
     }

@@ -115,7 +115,7 @@ fn short_model(model: &str) -> String {
 
 /// `ext4 on vda`, with the path where the subject has one; the model or the database.
 pub(crate) fn subject(subject: &Parameters) -> Option<String> {
-    let text = |key: &str| subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = |key: &str| said(subject, key);
     if let Some(name) = without_storage(subject) {
         return Some(name);
     }
@@ -134,19 +134,22 @@ pub(crate) fn subject(subject: &Parameters) -> Option<String> {
     }
     match (path(subject), place) {
         (Some(path), Some(place)) => Some(format!("{path} ({place})")),
-        (path, place) => path.map(String::from).or(place).or_else(|| in_memory(text("kind")?)),
+        (path, place) => {
+            // The engine, where its tables lie in no file.
+            let engine = || text("kind").filter(|kind| *kind == "engine").map(String::from);
+            path.map(String::from).or(place).or_else(engine)
+        }
     }
 }
 
-/// The engine where its tables lie in no file.
-fn in_memory(kind: &str) -> Option<String> {
-    (kind == "engine").then(|| kind.into())
+/// What a subject says of itself under a key.
+fn said<'a>(subject: &'a Parameters, key: &str) -> Option<&'a str> {
+    subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
 /// The name of a device of no storage: a model or the null device.
 pub(crate) fn without_storage(subject: &Parameters) -> Option<String> {
-    let text = |key: &str| subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    match (text("kind")?, text("name").or(text("model"))?) {
+    match (said(subject, "kind")?, said(subject, "name").or(said(subject, "model"))?) {
         ("model", name) => Some(format!("model {name}")),
         ("null", name) => Some(name.into()),
         _ => None,
@@ -155,8 +158,7 @@ pub(crate) fn without_storage(subject: &Parameters) -> Option<String> {
 
 /// The path that was measured. The ladder makes its own file, whose name says nothing: the folder does.
 pub(crate) fn path(subject: &Parameters) -> Option<&str> {
-    let text = |key: &str| subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    text("folder").or(text("path").filter(|path| *path != OWN_FILE))
+    said(subject, "folder").or(said(subject, "path").filter(|path| *path != OWN_FILE))
 }
 
 /// The kind and the version of a database; `None` for what has no version of its own, as the engine.

@@ -19,6 +19,10 @@ const ALONE: [&str; 2] = ["one-at-a-time", "nested-loop"];
 /// Sizes of a method from which on they are a curve.
 const CURVE_MIN: usize = 3;
 
+/// What the published figures are of: their source does not say how many rows the joins looked up.
+const OTHER_ROWS: &str =
+    "The published joins looked up other rows: compare how much each method gains, and not the times.";
+
 /// Parameters that name a size, by method.
 const SIZES: [&str; 2] = [parameters::BATCH_SIZE.name, parameters::LOOK_AHEAD.name];
 
@@ -62,14 +66,12 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// The joins of all subjects: how long they took, what gathering gained, and what was read.
 fn side_by_side(joins: &[&Case]) -> Table {
-    let mut names: Vec<&str> = Vec::new();
-    for subject in subjects(joins) {
+    let of_subject = |subject: String| {
         let own: Vec<&Case> = joins.iter().copied().filter(|case| self::subject(case) == subject).collect();
-        let varies = varying(&own).into_iter().filter(|name| !SHOWN.contains(name));
-        names.extend(varies);
-    }
-    sorting::ascending(&mut names);
-    names.dedup();
+        varying(&own)
+    };
+    let names = subjects(joins).into_iter().flat_map(of_subject).filter(|name| !SHOWN.contains(name));
+    let names = sorting::set(names);
     let has_direct = varying(joins).contains(&parameters::DIRECT.name);
     let cache = |case: &Case| if cell(case, parameters::DIRECT.name) == "true" { "by-passed" } else { "used" };
     let ahead = |case: &Case| AHEAD.map(|name| cell(case, name));
@@ -86,7 +88,7 @@ fn side_by_side(joins: &[&Case]) -> Table {
         .column("ahead", Align::Right, |case| {
             Cell::or_absent(ahead(case).into_iter().find(|ahead| !ahead.is_empty()).map(Cell::from))
         })
-        .column("elapsed", Align::Decimal, |case| Cell::or_absent(join::ELAPSED.in_case(case).map(Cell::median)))
+        .column("elapsed", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &join::ELAPSED)))
         .column("range", Align::Word, |case| join::ELAPSED.in_case(case).and_then(Cell::range))
         .optional()
         .column("gain", Align::Decimal, |case| Cell::or_absent(gain(case)))
@@ -143,7 +145,7 @@ fn times(cases: &[&Case]) -> Table {
         .optional()
         .column("max", Align::Decimal, |case| of(case, |metric| metric.statistics.max))
         .optional()
-        .column("elapsed", Align::Decimal, |case| Cell::or_absent(join::ELAPSED.in_case(case).map(Cell::median)))
+        .column("elapsed", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &join::ELAPSED)))
         .optional()
         .titled(
             "Milliseconds of waiting for reads of table and index, and how many times less than one at a time \
@@ -172,7 +174,7 @@ fn curve(cases: &[&Case]) -> Option<Table> {
     Table::over(&sized)
         .column("rows at once", Align::Right, |(_, size)| Cell::count(*size as f64))
         .column("blocks/request", Align::Decimal, |(case, _)| {
-            Cell::or_absent(join::BLOCKS_PER_REQUEST.in_case(case).map(Cell::median))
+            Cell::or_absent(Cell::of(case, &join::BLOCKS_PER_REQUEST))
         })
         .column("gain", Align::Decimal, |(case, _)| Cell::or_absent(gain(case).map(Cell::times)))
         .bars("", Scale::Linear, |(case, _)| gain(case))
@@ -188,10 +190,8 @@ fn requests(cases: &[&Case]) -> Table {
     axes(cases)
         .column("blocks", Align::Right, |case| whole(join::TABLE_BLOCKS.median(case)))
         .column("requests", Align::Right, |case| whole(join::REQUESTS.median(case)))
-        .column("blocks/request", Align::Decimal, |case| {
-            Cell::or_absent(join::BLOCKS_PER_REQUEST.in_case(case).map(Cell::median))
-        })
-        .column("in flight", Align::Decimal, |case| Cell::or_absent(join::IN_FLIGHT.in_case(case).map(Cell::median)))
+        .column("blocks/request", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &join::BLOCKS_PER_REQUEST)))
+        .column("in flight", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &join::IN_FLIGHT)))
         .optional()
         .column("index reads", Align::Right, |case| whole(join::INDEX_BLOCKS.median(case)))
         .optional()
@@ -249,7 +249,7 @@ fn published(cases: &[&Case]) -> Vec<Table> {
         .column("solid-state disk", Align::Decimal, |(_, case)| published(case, join::SOLID_STATE))
         .column("hard disk", Align::Decimal, |(_, case)| published(case, join::HARD_DISK))
         .column("blocks/request", Align::Decimal, |(_, case)| {
-            Cell::or_absent(join::BLOCKS_PER_REQUEST.in_case(case).map(Cell::median))
+            Cell::or_absent(Cell::of(case, &join::BLOCKS_PER_REQUEST))
         })
         .column("published", Align::Right, |(_, case)| {
             figures(&join::BLOCKS_PER_REQUEST, case).into_iter().next().map(Cell::published)
@@ -259,11 +259,12 @@ fn published(cases: &[&Case]) -> Vec<Table> {
     let millis = |case: &Case, what| Cell::or_absent(find(case, what).map(Cell::published));
     let times = Table::over(&rows)
         .column("method", Align::Left, |(_, case)| method(case))
-        .column("here", Align::Decimal, |(_, case)| Cell::or_absent(join::IO_TIME.in_case(case).map(Cell::median)))
+        .column("here", Align::Decimal, |(_, case)| Cell::or_absent(Cell::of(case, &join::IO_TIME)))
         .column("solid-state disk", Align::Right, |(_, case)| millis(case, join::SOLID_STATE))
         .column("hard disk", Align::Right, |(_, case)| millis(case, join::HARD_DISK))
         .groups(|(_, case)| subject(case))
-        .titled("The milliseconds of waiting that those gains are of:");
+        .titled("The milliseconds of waiting that those gains are of:")
+        .noted(OTHER_ROWS);
     if rows.len() > 1 { vec![gains.done(), times.done()] } else { Vec::new() }
 }
 

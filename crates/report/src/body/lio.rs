@@ -9,6 +9,7 @@ use measure::{Case, Metric, Run, Unit};
 use super::subjects::{self, SUBJECT, subject, subjects, values};
 use crate::page::number::{ABSENT, column_unit, range as range_of, three_digits, unit_for};
 use crate::page::parameters::{CHECK, cell, heading, varying};
+use crate::page::wording::once;
 use crate::page::{Align, Cell, Section, Table};
 
 /// The parameters that a grid has in common.
@@ -41,13 +42,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// How cases access blocks, each way once: the values of [`AXES`].
 fn accesses(cases: &[&Case]) -> Vec<[String; 5]> {
-    let mut accesses = Vec::new();
-    for access in cases.iter().map(|case| access(case)) {
-        if !accesses.contains(&access) {
-            accesses.push(access);
-        }
-    }
-    accesses
+    once(cases.iter().map(|case| access(case)))
 }
 
 /// The last column is the same access in all tables, whatever its number.

@@ -22,6 +22,7 @@ mod timeline;
 mod unread;
 
 use measure::schema::profile::findings::{EXECUTED_ONCE, FOLDED_BY_ITSELF, NO_TIMELINE, SEVERAL_SESSIONS, SKEW_EMPTY};
+use measure::schema::sampled::findings::STOLEN_TIME;
 use measure::{Finding, Run, Severity};
 use serde_json::Value;
 
@@ -58,8 +59,14 @@ pub(super) fn gives(run: &Run, id: &str) -> bool {
     let is_of_tables = !is_warning(run, id) || FOLDED_BY_ITSELF.has(id) || EXECUTED_ONCE.has(id);
     let is_of_others = skew::is_asked_for(run) && !id.starts_with(SKEW_PREFIX) && is_of_tables;
     let is_of_page = id.starts_with(ANSWER_PREFIX) || id.starts_with(PRACTICE_PREFIX) || SKEW_EMPTY.has(id);
-    let is_of_page = is_of_page || NO_TIMELINE.has(id);
-    is_of_page || is_in_table || is_of_others
+    // Without work there is no time that a hypervisor could have taken from it.
+    let is_of_work = STOLEN_TIME.has(id) && !has_work(run);
+    is_of_page || NO_TIMELINE.has(id) || is_of_work || is_in_table || is_of_others
+}
+
+/// Whether a session called or waited.
+fn has_work(run: &Run) -> bool {
+    rows(run, "call").chain(rows(run, "event")).next().is_some()
 }
 
 fn is_warning(run: &Run, id: &str) -> bool {
@@ -72,7 +79,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         return vec![Section::Text("No call and no wait was read.".into())];
     };
     let head = || Section::lines([overview(run, &summary)].into_iter().chain(header(run)).collect());
-    if rows(run, "call").chain(rows(run, "event")).next().is_none() {
+    if !has_work(run) {
         // What is missing, and what to set, is a finding, as is that no sample found a session at work.
         return match sampled::sampling(run) {
             Some(sampling) => idle(run, head(), &sampling),
@@ -87,7 +94,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         sections.extend(story::sections(run, id, &summary));
     } else if !skew::is_asked_for(run) {
         sections.push(answers(run));
-        sections.push(Section::Table(time::table(run, &summary)));
+        sections.extend(rows(run, "class").next().map(|_| Section::Table(time::table(run, &summary))));
         sections.extend(sampled::blockers(run).map(Section::Table));
         sections.extend(practices(run, &summary));
         let sampling = sampled::sampling(run);

@@ -5,6 +5,7 @@ pub(super) mod chart;
 use measure::schema::roundtrip::{self, parameters};
 use measure::schema::{Published, reads};
 use measure::{Case, Metric, Run};
+use serde_json::Value;
 
 use crate::page::number::grouped;
 use crate::page::parameters::{cell, heading, varying};
@@ -13,9 +14,17 @@ use crate::page::{Align, Cell, Section, Table};
 /// Parameters that have columns of their own.
 const KNOWN: [&str; 3] = [parameters::PASS.name, parameters::BLOCKS_PER_READ.name, parameters::TIER.name];
 
-/// The table of passes with the published figures under it.
+/// The table of passes, with the published figures under it where its blocks compare with theirs.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    vec![Section::Table(passes(&run.cases.iter().collect::<Vec<_>>())), Section::Text(published())]
+    let cases: Vec<&Case> = run.cases.iter().collect();
+    let beside = cases.iter().any(|case| is_comparable(case)).then(|| Section::Text(published()));
+    [Section::Table(passes(&cases))].into_iter().chain(beside).collect()
+}
+
+/// Whether the published figures can be of such blocks. On a server, the size is no parameter: it is the server's.
+fn is_comparable(case: &Case) -> bool {
+    let size = case.value(parameters::BLOCK_SIZE.name).and_then(Value::as_u64);
+    size.is_none_or(|size| roundtrip::PUBLISHED_BLOCK.contains(&size))
 }
 
 /// The figures that started the question.

@@ -45,9 +45,9 @@ fn side_by_side(run: &Run, cases: &[&Case]) -> Vec<Table> {
         (scan::GETS, "Blocks got in one pass:"),
     ];
     let table = |(spec, title): (Spec, &str)| {
-        let value = |case: &Case| match spec.in_case(case)? {
-            count if spec == scan::GETS => Some(Cell::count(count.median())),
-            other => Some(Cell::median(other)),
+        let value = |case: &Case| match spec == scan::GETS {
+            true => spec.median(case).map(Cell::count),
+            false => Cell::of(case, &spec),
         };
         let table = comparison(cases, ("path", &label), &value, &|case| published_beside(&spec, case))?;
         Some(Table { title: Some(title.into()), ..table })
@@ -60,11 +60,13 @@ fn paths(cases: &[&Case]) -> Table {
     Table::over(cases)
         .column("path", Align::Left, |case| label(case))
         .column("gets", Align::Right, |case| count(case, &scan::GETS))
-        .column("ns/row", Align::Decimal, |case| Cell::or_absent(digits(case, &scan::ROW_TIME)))
+        .column("ns/row", Align::Decimal, |case| Cell::or_absent(Cell::of(case, &scan::ROW_TIME)))
         // With instructions they stand in a table of their own, where they may be another kernel's.
-        .column("cycles/row", Align::Decimal, |case| digits(case, &scan::PER_ROW.of("cycles")).filter(|_| !is_counted))
+        .column("cycles/row", Align::Decimal, |case| {
+            Cell::of(case, &scan::PER_ROW.of("cycles")).filter(|_| !is_counted)
+        })
         .optional()
-        .column("ns/get", Align::Decimal, |case| digits(case, &scan::GET_TIME))
+        .column("ns/get", Align::Decimal, |case| Cell::of(case, &scan::GET_TIME))
         .optional()
         .column("ns/row range", Align::Word, |case| scan::ROW_TIME.in_case(case).and_then(Cell::range))
         .optional()
@@ -82,13 +84,13 @@ fn indexes(cases: &[&Case]) -> Option<Table> {
         .column("index", Align::Left, |case| label(case).trim_start_matches("index, ").to_string())
         .column("clustering factor", Align::Right, |case| count(case, &scan::CLUSTERING_FACTOR))
         .optional()
-        .column("correlation", Align::Decimal, |case| digits(case, &scan::CORRELATION))
+        .column("correlation", Align::Decimal, |case| Cell::of(case, &scan::CORRELATION))
         .optional()
         .column("leaves", Align::Right, |case| count(case, &scan::LEAF_BLOCKS))
         .optional()
         .column("index blocks", Align::Right, |case| count(case, &scan::INDEX_BLOCKS))
         .optional()
-        .column("visits/block", Align::Decimal, |case| digits(case, &scan::VISITS_PER_BLOCK))
+        .column("visits/block", Align::Decimal, |case| Cell::of(case, &scan::VISITS_PER_BLOCK))
         .times("one pass", |case| scan::ELAPSED.nanos(case))
         .optional()
         .column("revisits", Align::Right, |case| count(case, &scan::PINNED_REVISITS))
@@ -108,7 +110,7 @@ fn sizes(cases: &[&Case]) -> Option<Table> {
         .column("path", Align::Left, |case| label(case))
         .column("blocks", Align::Right, |case| count(case, &scan::BLOCKS))
         // Of the columns that may be left out the first ones stay longest.
-        .column("× smaller", Align::Decimal, |case| digits(case, &scan::COMPRESSION_RATIO))
+        .column("× smaller", Align::Decimal, |case| Cell::of(case, &scan::COMPRESSION_RATIO))
         .optional()
         .times("one pass", |case| scan::ELAPSED.nanos(case))
         .optional()
@@ -120,7 +122,7 @@ fn sizes(cases: &[&Case]) -> Option<Table> {
         .optional()
         .column("GB/s", Align::Decimal, |case| rate(case).map(|rate| Cell::digits(rate, Unit::Ratio)))
         .optional()
-        .column("% of sequential", Align::Decimal, |case| digits(case, &scan::BANDWIDTH_SHARE))
+        .column("% of sequential", Align::Decimal, |case| Cell::of(case, &scan::BANDWIDTH_SHARE))
         .optional()
         .groups(|case| subject(case))
         .titled("How large the table of each path is, and how fast a pass went:")
@@ -178,10 +180,6 @@ fn published_table(cases: &[&Case]) -> Option<Table> {
         .optional()
         .titled(title)
         .unless_empty()
-}
-
-fn digits(case: &Case, spec: &Spec) -> Option<Cell> {
-    spec.in_case(case).map(Cell::median)
 }
 
 fn count(case: &Case, spec: &Spec) -> Option<Cell> {

@@ -7,3 +7,8 @@ use measure::schema::sources::{SourceWords, words_of};
 pub(super) fn source_words(run: &Run) -> &'static SourceWords {
     words_of(run.subject.get("source").map(|name| name.as_str().unwrap_or_default()))
 }
+
+/// Whether it is a server log, which has no CPU times.
+pub(super) fn is_log(run: &Run) -> bool {
+    source_words(run).whole == "log"
+}

@@ -1,12 +1,13 @@
 //! Several subjects of one run side by side: a column for each, whatever they are.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use measure::Case;
 use measure::schema::lio;
 use measure::sorting;
 
 use crate::page::parameters::cell;
+use crate::page::wording::once;
 use crate::page::{Align, Cell, Table};
 
 /// The parameter that names the subject; a run of one subject omits it.
@@ -39,8 +40,7 @@ pub(super) fn name(subject: &str) -> String {
 
 /// The different texts of cases, in the order of their first appearance.
 pub(super) fn values(cases: &[&Case], text: impl Fn(&Case) -> String) -> Vec<String> {
-    let mut seen: HashSet<String> = HashSet::new();
-    cases.iter().map(|case| text(case)).filter(|value| seen.insert(value.clone())).collect()
+    once(cases.iter().map(|case| text(case)))
 }
 
 /// One metric of all subjects: a row for each `row` text, a column for each subject, and one for the published figures

@@ -11,6 +11,7 @@ use crate::body::{Bounds, whose_queries};
 use crate::page::Section;
 use crate::page::number::{ABSENT, three_digits};
 use crate::page::parameters::cell;
+use crate::page::wording::once;
 
 /// What stands over the advice.
 const HEADING: &str = "The advice (times, worst: how many times as long the changed queries take by the set, on \
@@ -48,21 +49,15 @@ impl Advice {
 /// The advice of both runs, one line a state of the caches; none where neither has any.
 pub(super) fn section(runs: [&Run; 2]) -> Option<Section> {
     let sides = runs.map(advised);
-    let mut seen: HashSet<&str> = HashSet::new();
-    let all = sides.iter().flatten().map(|(state, _)| state.as_str());
-    let states: Vec<&str> = all.filter(|state| seen.insert(*state)).collect();
-    let places = sides.each_ref().map(|side| places(side));
+    let states = once(sides.iter().flatten().map(|(state, _)| state.as_str()));
+    let by_state = sides
+        .each_ref()
+        .map(|side| side.iter().map(|(state, advice)| (state.as_str(), advice)).collect::<HashMap<&str, &Advice>>());
     let item = |state: &&str| {
-        let [first, second] = [0, 1].map(|at| places[at].get(*state).map(|place| &sides[at][*place].1));
+        let [first, second] = [0, 1].map(|at| by_state[at].get(*state).copied());
         format!("{}: {}", whose_queries(state), of_both(first, second))
     };
-    let items: Vec<String> = states.iter().map(item).collect();
-    (!items.is_empty()).then(|| Section::List { heading: Some(HEADING.into()), items, indent: 2 })
-}
-
-/// The places of the states in a list of advice.
-fn places(side: &[(String, Advice)]) -> HashMap<&str, usize> {
-    side.iter().enumerate().map(|(at, (state, _))| (state.as_str(), at)).collect()
+    Section::list(HEADING, states.iter().map(item).collect())
 }
 
 /// The advice of a run, each with its state of the caches, of which each stands there once.

@@ -75,8 +75,7 @@ fn differing(kind: &Kind, runs: [&Run; 2]) -> Option<Section> {
     let more = items.len().saturating_sub(LISTED_MAX);
     items.truncate(LISTED_MAX);
     items.extend((more > 0).then(|| format!("and {} more", grouped(more as u64))));
-    let heading = Some(kind.heading.into());
-    (!items.is_empty()).then_some(Section::List { heading, items, indent: 2 })
+    Section::list(kind.heading, items)
 }
 
 /// The words of all cases of a kind; those of one name together. A case without words says nothing.

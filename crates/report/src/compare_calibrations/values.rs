@@ -1,12 +1,12 @@
 //! Of the hundreds of values that two calibrations have those that differ most, and how many there are of each kind.
 
-use measure::compare::{CaseComparison, Comparison, MetricComparison, Unmatched, Verdict};
+use measure::compare::{Comparison, MetricComparison, Unmatched, Verdict};
 use measure::quantity::{counted, grouped};
 use measure::schema::calibrate::parameters as plan;
 
-use crate::differences::{interval, is_bookkeeping, ranked, ratio, shown_metrics};
+use crate::differences::{Difference, HEADINGS, compared, is_bookkeeping, ranked, shown_metrics};
 use crate::page::parameters::phrase;
-use crate::page::{Align, Cell, Section, Table};
+use crate::page::{Section, Table};
 
 /// Most values that are listed, those that differ most.
 const LISTED_MAX: usize = 20;
@@ -24,13 +24,10 @@ const UNNAMED: [&str; 9] = [
     plan::ADVICE.name,
 ];
 
-/// A metric in both runs, with its case.
-type Value<'a> = (&'a CaseComparison, &'a MetricComparison);
-
 /// Values that differ, those that differ most first.
 pub(crate) struct Differing<'a> {
     /// Those that are listed, at most as many as a page lists.
-    listed: Vec<Value<'a>>,
+    listed: Vec<Difference<'a>>,
     /// How many there are.
     all: usize,
     /// What they are called.
@@ -65,12 +62,7 @@ impl<'a> Differing<'a> {
     /// The values as a table; `names` tells the cases of both runs apart. None of no value.
     pub(crate) fn table(&self, names: &[&str]) -> Option<Table> {
         let names: Vec<&str> = names.iter().copied().filter(|name| !UNNAMED.contains(name)).collect();
-        Table::over(&self.listed)
-            .column("metric", Align::Left, |(_, metric)| metric.name.clone())
-            .column("first", Align::Right, |(_, metric)| Cell::quantity(metric.before, metric.unit))
-            .column("second", Align::Right, |(_, metric)| Cell::quantity(metric.after, metric.unit))
-            .column("ratio", Align::Decimal, |(_, metric)| Cell::or_absent(ratio(metric)))
-            .column("95 %", Align::Left, |(_, metric)| interval(metric))
+        compared(Table::over(&self.listed), HEADINGS)
             .groups(|(case, _)| phrase(&case.parameters, &names))
             .titled(self.title())
             .unless_empty()

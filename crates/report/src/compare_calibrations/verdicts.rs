@@ -9,6 +9,7 @@ use super::parts::{Key, NOW, is_ranked, key, part, values};
 use crate::body::{Ended, is_excepted, whose_queries};
 use crate::page::number::{ABSENT, three_digits};
 use crate::page::parameters::cell;
+use crate::page::wording::{joined, once};
 use crate::page::{Align, Section, Table};
 
 const NONE: &str = "No query's verdict differs for an advised set that both runs tried.";
@@ -130,8 +131,7 @@ struct Row {
 /// The queries whose verdict differs, or that none does. A set that one run did not try is left out, and named.
 pub(super) fn sections(runs: [&Run; 2]) -> Vec<Section> {
     let sides = runs.map(Side::of);
-    let mut seen: HashSet<&Key> = HashSet::new();
-    let about = sides.iter().flat_map(|side| &side.advised).filter(|set| seen.insert(*set));
+    let about = once(sides.iter().flat_map(|side| &side.advised)).into_iter();
     let (both, alone): (Vec<&Key>, Vec<&Key>) =
         about.partition(|set| sides.iter().all(|side| side.sets.contains_key(*set)));
     let mut sections = Vec::new();
@@ -148,8 +148,7 @@ pub(super) fn sections(runs: [&Run; 2]) -> Vec<Section> {
         let name = sides[at].sets.get(set).cloned().unwrap_or_default();
         format!("{}: {name}, in the {which} run only", whose_queries(&set[0]))
     };
-    let items: Vec<String> = alone.into_iter().filter(is_of_both).map(item).collect();
-    sections.extend((!items.is_empty()).then(|| Section::List { heading: Some(ALONE.into()), items, indent: 2 }));
+    sections.extend(Section::list(ALONE, alone.into_iter().filter(is_of_both).map(item).collect()));
     sections
 }
 
@@ -196,9 +195,10 @@ fn name_in_both(sides: &[Side; 2], set: &Key) -> String {
 
 fn table(rows: &[Row]) -> Table {
     let has = |is_it: fn(&str) -> bool| rows.iter().flat_map(|row| &row.sides).any(|side| is_it(side));
-    let marks = [(has(|side| side.contains(ENDED)), ABOUT_ENDED), (has(|side| side == ABSENT), ABOUT_ABSENT)];
-    let marks: Vec<&str> = marks.into_iter().filter(|(is_there, _)| *is_there).map(|(_, mark)| mark).collect();
-    let marks = if marks.is_empty() { String::new() } else { format!(" ({})", marks.join("; ")) };
+    let ended = if has(|side| side.contains(ENDED)) { ABOUT_ENDED } else { "" };
+    let absent = if has(|side| side == ABSENT) { ABOUT_ABSENT } else { "" };
+    let marks = joined([ended, absent], "; ");
+    let marks = if marks.is_empty() { marks } else { format!(" ({marks})") };
     Table::over(rows)
         .column("query", Align::Left, |row| row.query.clone())
         .column("set", Align::Word, |row| row.set.clone())

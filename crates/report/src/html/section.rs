@@ -1,5 +1,6 @@
 //! Sections as HTML.
 
+use measure::quantity::counted;
 use measure::{Finding, Severity};
 
 use super::table;
@@ -53,7 +54,7 @@ impl Part<'_> {
             }
             Section::Table(table) => {
                 self.tables += 1;
-                table::table(markup, table, &format!("table {} of {}", self.tables, self.id));
+                table::table(markup, table, &format!("table {} of {}", self.tables, self.id), table::IN_CSV);
             }
             Section::Text(text) if text.is_empty() => {}
             Section::Text(text) => markup.around("p", &[], |one| one.sentence(text)),
@@ -100,9 +101,9 @@ impl Part<'_> {
         }
         let data = chart.data();
         markup.around("details", &[], |details| {
-            let rows = measure::quantity::counted(data.rows() as u64, "row", "rows");
+            let rows = counted(data.rows() as u64, "row", "rows");
             details.element("summary", &[], &format!("The numbers of this chart: {rows}"));
-            table::of_chart(details, &data, &format!("numbers of {id}"));
+            table::table(details, &data, &format!("numbers of {id}"), table::IN_DOCUMENT);
         });
     }
 

@@ -10,33 +10,18 @@ use crate::page::{Align, Cell, Column, Table};
 const ROWS_MAX: usize = 400;
 
 /// Where the rows are that are not written.
-const IN_CSV: &str = "in --format csv";
+pub(super) const IN_CSV: &str = "in --format csv";
 
 /// Where they are of a chart: CSV has neither the windows of a timeline nor the buckets of a histogram.
-const IN_DOCUMENT: &str = "made from the run document, which `readpath show RUN --format json` prints";
+pub(super) const IN_DOCUMENT: &str = "made from the run document, which `readpath show RUN --format json` prints";
 
 /// Where they are of a list of runs: `report`, which makes it, has no other format.
-const BY_RUNS: &str = "listed by `readpath runs --format csv`";
+pub(super) const BY_RUNS: &str = "listed by `readpath runs --format csv`";
 
-/// A table in an element that scrolls by itself, so that a narrow page does not.
-pub(super) fn table(markup: &mut Markup, table: &Table, name: &str) {
-    with_rest(markup, table, name, IN_CSV);
-}
-
-/// A list of runs as such a table.
-pub(super) fn of_runs(markup: &mut Markup, table: &Table) {
-    with_rest(markup, table, "runs", BY_RUNS);
-}
-
-/// The numbers of a chart as such a table.
-pub(super) fn of_chart(markup: &mut Markup, table: &Table, name: &str) {
-    with_rest(markup, table, name, IN_DOCUMENT);
-}
-
-/// A table with the words for where its other rows are.
-fn with_rest(markup: &mut Markup, table: &Table, name: &str, rest: &str) {
+/// A table in an element that scrolls by itself, so that a narrow page does not; `rest` says where its other rows are.
+pub(super) fn table(markup: &mut Markup, table: &Table, name: &str, rest: &str) {
     let columns: Vec<&Column> = table.columns.iter().filter(|column| is_shown(column)).collect();
-    if columns.is_empty() {
+    if columns.is_empty() || table.rows() == 0 {
         return;
     }
     // Sums are of all rows, those too that are left out.

@@ -1,7 +1,7 @@
 //! Cells: a value with its unit and its spread, and the text that a person reads.
 
-use measure::schema::{Bound, Published};
-use measure::{Metric, Unit};
+use measure::schema::{Bound, Published, Spec};
+use measure::{Case, Metric, Unit};
 
 use super::number::{ABSENT, bytes, grouped, range, three_digits, time, with_unit};
 
@@ -46,6 +46,11 @@ impl Cell {
     /// The median of a metric at three significant digits; the column names the unit.
     pub(crate) fn median(metric: &Metric) -> Cell {
         Cell::digits(metric.median(), metric.unit).with_spread(metric)
+    }
+
+    /// The same of a metric of a case; none where the case lacks it.
+    pub(crate) fn of(case: &Case, spec: &Spec) -> Option<Cell> {
+        spec.in_case(case).map(Cell::median)
     }
 
     /// The range of a metric's samples at three significant digits; the column names the unit. None of one sample.

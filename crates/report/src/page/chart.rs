@@ -6,6 +6,7 @@ use super::cell::Cell;
 use super::course::Course;
 use super::number::{grouped, range as range_of, three_digits, with_unit};
 use super::table::{Align, Builder, Scale, Table};
+use super::wording::joined;
 
 /// Points of lines up to which their ranges are drawn: of one line or a few points, not of many over each other.
 const RANGED_MAX: usize = 80;
@@ -129,8 +130,6 @@ pub struct Line {
 pub enum Shape {
     /// By straight lines, with a mark at each point.
     Marked,
-    /// By straight lines alone: there are many.
-    Plain,
     /// Level from each point to the next.
     Steps,
     /// Not at all.
@@ -178,9 +177,8 @@ impl Chart {
 
     /// The chart with a remark under it, behind those that it has.
     pub(crate) fn noted(self, note: impl Into<String>) -> Chart {
-        let parts = [self.note.clone().unwrap_or_default(), note.into()];
-        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        Chart { note: Some(parts.join(" ")).filter(|note| !note.is_empty()), ..self }
+        let note = joined([self.note.clone().unwrap_or_default(), note.into()], " ");
+        Chart { note: Some(note).filter(|note| !note.is_empty()), ..self }
     }
 
     /// The chart with a remark on the published figures among its marks, where there are some.
@@ -367,14 +365,20 @@ impl Chart {
     /// The name of a row with that of the key, where there are several.
     fn named(&self, label: &str, key: usize) -> String {
         let key = self.keys.get(key).map_or("", |key| key.name.as_str());
-        let parts = [label, key].into_iter().filter(|part| !part.is_empty());
-        parts.collect::<Vec<_>>().join(": ")
+        joined([label, key], ": ")
     }
 }
 
 /// Whether the ranges of lines are drawn.
 pub(crate) fn have_ranges(lines: &[Line]) -> bool {
     lines.iter().map(|line| line.points.len()).sum::<usize>() <= RANGED_MAX
+}
+
+impl Plot {
+    /// Lines, without places on the lower axis.
+    pub(crate) fn lines(across: Axis, lines: Vec<Line>) -> Plot {
+        Plot::Lines(across, lines, Vec::new())
+    }
 }
 
 impl Row {
@@ -432,7 +436,8 @@ impl Axis {
         }
     }
 
-    fn cell(&self, value: f64) -> Cell {
+    /// The same as a cell.
+    pub(crate) fn cell(&self, value: f64) -> Cell {
         Cell { text: self.shown(value), value: Some(value), unit: Some(self.unit), spread: None }
     }
 }

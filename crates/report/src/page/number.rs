@@ -22,7 +22,8 @@ const UNIT_REACHED: f64 = 1.0 - 0.5 / 1024.0;
 
 /// Three significant digits, all digits before the point: `1.13`, `17.0`, `447`, `16 949`.
 pub(crate) fn three_digits(value: f64) -> String {
-    let rounded = rounded(value);
+    // What is added leaves a zero without a sign.
+    let rounded = rounded(value) + 0.0;
     let magnitude = rounded.abs();
     if !rounded.is_finite() {
         return ABSENT.into();
@@ -150,6 +151,11 @@ mod tests {
         expected.iter().for_each(|(value, text)| assert_eq!(shown(*value), *text));
         assert_eq!((shown(0.035).as_str(), shown(0.0).as_str(), shown(-2.5).as_str()), ("0.0350", "0", "-2.50"));
         assert_eq!(shown(f64::NAN), ABSENT);
+    }
+
+    #[test]
+    fn a_zero_has_no_sign() {
+        assert_eq!([three_digits(-0.0), ratio(-0.0), time(-0.0), bytes(-0.0)], ["0", "0", "0 ns", "0 B"]);
     }
 
     #[test]

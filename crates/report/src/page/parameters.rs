@@ -1,13 +1,13 @@
 //! Parameters of cases: which vary, which are common to all, and how they read.
 
-use std::collections::HashSet;
-
 use measure::case::plain;
+use measure::quantity::size_in_words;
 use measure::schema::{counters, disk, ladder, lio, reads, roundtrip};
 use measure::{Case, Parameters};
 use serde_json::Value;
 
 use super::number::{bytes, grouped, three_digits};
+use super::wording::{joined, once};
 
 /// The parameter of cases that check others.
 pub(crate) const CHECK: &str = lio::parameters::CHECK.name;
@@ -75,13 +75,15 @@ pub(crate) fn varying_among<'a>(all: &[&'a Parameters]) -> Vec<&'a str> {
 
 /// The names of all parameters, in the order of their first appearance.
 pub(crate) fn parameter_names<'a>(all: impl Iterator<Item = &'a Parameters>) -> Vec<&'a str> {
-    let mut seen: HashSet<&str> = HashSet::new();
-    all.flat_map(|parameters| parameters.keys()).map(String::as_str).filter(|name| seen.insert(*name)).collect()
+    once(all.flat_map(|parameters| parameters.keys()).map(String::as_str))
 }
 
 /// A parameter's value as a table shows it.
 pub(crate) fn shown(name: &str, value: &Value) -> String {
     match (value.as_f64(), value.as_u64()) {
+        // A size of a block is typed again, so that it keeps its digits.
+        (_, Some(size)) if name == BLOCK_SIZE && size.is_multiple_of(1 << 10) => size_in_words(size),
+        (_, Some(_)) if name == BLOCK_SIZE => in_full(name, value),
         (Some(number), _) if IN_BYTES.contains(&name) => bytes(number),
         (Some(part), _) if name == POSITION => format!("{} %", three_digits(part * 100.0)),
         _ if NAMES.contains(&name) => plain(value),
@@ -149,14 +151,12 @@ pub(crate) fn heading(name: &str) -> String {
 
 /// The varying parameters of a case in one phrase.
 pub(crate) fn phrase(case_parameters: &Parameters, names: &[&str]) -> String {
-    let known = names.iter().filter_map(|name| Some(described(name, case_parameters.get(*name)?)));
-    known.collect::<Vec<_>>().join(", ")
+    joined(names.iter().filter_map(|name| Some(described(name, case_parameters.get(*name)?))), ", ")
 }
 
 /// The same with all digits of each.
 pub(crate) fn phrase_in_full(case_parameters: &Parameters, names: &[&str]) -> String {
-    let known = names.iter().filter_map(|name| Some(worded(name, &in_full(name, case_parameters.get(*name)?))));
-    known.collect::<Vec<_>>().join(", ")
+    joined(names.iter().filter_map(|name| Some(worded(name, &in_full(name, case_parameters.get(*name)?)))), ", ")
 }
 
 #[cfg(test)]
@@ -196,6 +196,13 @@ mod tests {
         assert_eq!(phrase_in_full(&parameters, &names[3..]), "row length 250 bytes");
         assert_eq!(described(names[3], &json!(250)), "row length 250 bytes", "in the head of a page too");
         assert_eq!(described(names[3], &json!(1)), "row length 1 byte");
+    }
+
+    #[test]
+    fn a_size_of_a_block_is_not_rounded() {
+        let said = |size: u64| described(BLOCK_SIZE, &json!(size)).replace('\u{202f}', " ");
+        let expected = ["8 KiB blocks", "1 536 B blocks", "5 000 B blocks", "1 025 KiB blocks", "1 MiB blocks"];
+        assert_eq!([8192, 1536, 5000, 1025 << 10, 1 << 20].map(said), expected);
     }
 
     #[test]

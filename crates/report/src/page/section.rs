@@ -84,4 +84,9 @@ impl Section {
     pub(crate) fn lines(items: Vec<String>) -> Section {
         Section::List { heading: None, items, indent: 0 }
     }
+
+    /// Lines that stand in under a heading; none where there is no line.
+    pub(crate) fn list(heading: impl Into<String>, items: Vec<String>) -> Option<Section> {
+        (!items.is_empty()).then(|| Section::List { heading: Some(heading.into()), items, indent: 2 })
+    }
 }

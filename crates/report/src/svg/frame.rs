@@ -3,8 +3,8 @@
 use super::class;
 use super::scale::Ruler;
 use super::words::width;
-use crate::markup::{Markup, Px};
-use crate::page::Chart;
+use crate::markup::{Attribute, Markup, Px};
+use crate::page::{Axis, Chart, Scale};
 
 /// Space at the edges of a picture.
 pub(super) const EDGE: f64 = 6.0;
@@ -25,21 +25,38 @@ pub(super) struct Area {
     pub(super) bottom: f64,
 }
 
+/// The name of an axis, with its scale where that is logarithmic.
+pub(super) fn name_of(axis: &Axis) -> String {
+    let scale = if axis.scale == Scale::Logarithmic { ", log scale" } else { "" };
+    format!("{}{scale}", axis.label)
+}
+
 /// How many values fit beside an axis of this length.
 pub(super) fn most_ticks(length: f64) -> usize {
     (length / 64.0).clamp(2.0, 12.0) as usize
 }
 
 /// Writes a text.
-pub(super) fn label(markup: &mut Markup, text: &str, (x, y): (f64, f64), class: &'static str) {
+pub(super) fn label(markup: &mut Markup, text: &str, (x, y): (f64, f64), class: &str) {
     markup.element("text", &[("class", &class), ("x", &Px(x)), ("y", &Px(y))], text);
+}
+
+/// Draws a rectangle.
+pub(super) fn rect(markup: &mut Markup, how: &[Attribute<'_>], (x, y): (f64, f64), (width, height): (f64, f64)) {
+    let place: [Attribute<'_>; 4] = [("x", &Px(x)), ("y", &Px(y)), ("width", &Px(width)), ("height", &Px(height))];
+    markup.leaf("rect", &[how, &place[..]].concat());
+}
+
+/// Draws a dot.
+pub(super) fn dot(markup: &mut Markup, class: &str, (x, y): (f64, f64), radius: f64) {
+    markup.leaf("circle", &[("class", &class), ("cx", &Px(x)), ("cy", &Px(y)), ("r", &radius)]);
 }
 
 /// Writes a straight line.
 pub(super) fn line(markup: &mut Markup, from: (f64, f64), to: (f64, f64), class: &str) {
-    let attributes: [(&str, &dyn std::fmt::Display); 5] =
+    let place: [Attribute<'_>; 5] =
         [("class", &class), ("x1", &Px(from.0)), ("y1", &Px(from.1)), ("x2", &Px(to.0)), ("y2", &Px(to.1))];
-    markup.leaf("line", &attributes);
+    markup.leaf("line", &place);
 }
 
 /// Grid lines up from the lower axis, with their values under them and the axis' name under these. Returns where the
@@ -119,14 +136,7 @@ pub(super) fn legend(markup: &mut Markup, chart: &Chart, keys: &[usize], right: 
         if x + length > right && x > EDGE {
             (x, y) = (EDGE, y + 18.0);
         }
-        let attributes: [(&str, &dyn std::fmt::Display); 5] = [
-            ("class", &class(chart, *key, "bar")),
-            ("x", &Px(x)),
-            ("y", &Px(y - 9.0)),
-            ("width", &"12"),
-            ("height", &"10"),
-        ];
-        markup.leaf("rect", &attributes);
+        rect(markup, &[("class", &class(chart, *key, "bar"))], (x, y - 9.0), (12.0, 10.0));
         label(markup, &name, (x + 18.0, y), "name");
         x += length;
     }

@@ -1,12 +1,12 @@
 //! Heat maps: a column for each case, and in it the darker a range of values, the larger its share of the column.
 
 use super::Drawing;
-use super::frame::{Area, EDGE, SMALL, label, left_axis, left_width};
+use super::frame::{Area, EDGE, SMALL, label, left_axis, left_width, name_of, rect};
 use super::scale::Ruler;
 use super::words::{cut, width};
-use crate::markup::{Markup, Px};
+use crate::markup::Markup;
 use crate::page::number::grouped;
-use crate::page::{Axis, Chart, HeatColumn, Scale};
+use crate::page::{Axis, Chart, HeatColumn};
 
 /// Height of the area of the cells.
 const HEIGHT: f64 = 240.0;
@@ -22,8 +22,7 @@ pub(super) fn heat(chart: &Chart, across: &Axis, columns: &[HeatColumn], picture
     let upright = Ruler::over(&chart.value, edges, (top + HEIGHT, top));
     let left = EDGE + left_width(&upright, HEIGHT) + 8.0;
     let area = Area { left, right: picture - EDGE, top, bottom: top + HEIGHT };
-    let name = if chart.value.scale == Scale::Logarithmic { ", log scale" } else { "" };
-    left_axis(&mut markup, &upright, &format!("{}{name}", chart.value.label), area, (EDGE, area.top - 12.0));
+    left_axis(&mut markup, &upright, &name_of(&chart.value), area, (EDGE, area.top - 12.0));
     let wide = (area.right - area.left) / columns.len().max(1) as f64;
     let share = |column: &HeatColumn, count: u64| {
         let whole = column.cells.iter().map(|cell| cell.2).sum::<u64>().max(1);
@@ -41,20 +40,10 @@ pub(super) fn heat(chart: &Chart, across: &Axis, columns: &[HeatColumn], picture
             let (y, bottom) = (upright.at(*high), upright.at(*low));
             markup.around("g", &[], |group| {
                 let range = format!("{} to {}", chart.value.shown(*low), chart.value.shown(*high));
-                group.element(
-                    "title",
-                    &[],
-                    &format!("{}: {range}, {} ({:.1} %)", column.label, grouped(*count), part * 100.0),
-                );
-                let attributes: [(&str, &dyn std::fmt::Display); 6] = [
-                    ("class", &"cell"),
-                    ("fill-opacity", &depth),
-                    ("x", &Px(x + 0.5)),
-                    ("y", &Px(y)),
-                    ("width", &Px((wide - 1.0).max(0.5))),
-                    ("height", &Px((bottom - y).max(0.6))),
-                ];
-                group.leaf("rect", &attributes);
+                let title = format!("{}: {range}, {} ({:.1} %)", column.label, grouped(*count), part * 100.0);
+                group.element("title", &[], &title);
+                let size = ((wide - 1.0).max(0.5), (bottom - y).max(0.6));
+                rect(group, &[("class", &"cell"), ("fill-opacity", &depth)], (x + 0.5, y), size);
             });
         }
         let text = cut(&column.label, (wide * 2.0).max(60.0).min(picture - 2.0 * EDGE), SMALL);
@@ -80,15 +69,8 @@ fn legend(markup: &mut Markup, largest: f64, (left, y): (f64, f64), picture: f64
     let from = left + width(least, SMALL);
     for step in 0..6 {
         let depth = format!("{:.2}", 0.12 + 0.88 * (f64::from(step) / 5.0).sqrt());
-        let attributes: [(&str, &dyn std::fmt::Display); 6] = [
-            ("class", &"cell"),
-            ("fill-opacity", &depth),
-            ("x", &Px(from + 16.0 * f64::from(step))),
-            ("y", &Px(y - 9.0)),
-            ("width", &"15"),
-            ("height", &"10"),
-        ];
-        markup.leaf("rect", &attributes);
+        let place = (from + 16.0 * f64::from(step), y - 9.0);
+        rect(markup, &[("class", &"cell"), ("fill-opacity", &depth)], place, (15.0, 10.0));
     }
     label(markup, &most, (from + CELLS, y), "tick");
 }

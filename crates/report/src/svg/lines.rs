@@ -2,7 +2,7 @@
 
 use measure::sorting;
 
-use super::frame::{self, Area, BOLD, EDGE, SMALL, label, left_axis, left_width, line, lower_axis};
+use super::frame::{self, Area, BOLD, EDGE, SMALL, dot, label, left_axis, left_width, line, lower_axis, name_of};
 use super::scale::Ruler;
 use super::words::{cut, width};
 use super::{Drawing, NARROW, class};
@@ -54,8 +54,8 @@ pub(super) fn lines(
     let at =
         shown.iter().flat_map(|line| line.points.iter().map(|(x, _)| *x)).chain(places.iter().map(|place| place.at));
     let level = Ruler::over(across, at, (area.left, area.right));
-    left_axis(&mut markup, &upright, &scaled(&chart.value), area, (EDGE, top - 12.0 - places_height(places)));
-    let height = lower_axis(&mut markup, &level, &scaled(across), area);
+    left_axis(&mut markup, &upright, &name_of(&chart.value), area, (EDGE, top - 12.0 - places_height(places)));
+    let height = lower_axis(&mut markup, &level, &name_of(across), area);
     mark_places(&mut markup, places, &level, area);
     for one in &shown {
         draw(&mut markup, chart, across, one, (&level, &upright));
@@ -64,11 +64,6 @@ pub(super) fn lines(
         names_behind(&mut markup, chart, &shown, &upright, area);
     }
     Drawing { markup, height }
-}
-
-fn scaled(axis: &Axis) -> String {
-    let scale = if axis.scale == Scale::Logarithmic { ", log scale" } else { "" };
-    format!("{}{scale}", axis.label)
 }
 
 /// The points of a line that its axes can show, and not more than can be told apart.
@@ -155,14 +150,11 @@ fn draw(markup: &mut Markup, chart: &Chart, across: &Axis, one: &Line, (level, u
     if !is_marked {
         return;
     }
-    let radius = if one.points.len() > MARKED_MAX { "1.6" } else { "4" };
+    let color = class(chart, one.key, "dot");
     for point in &one.points {
         let (x, y) = spot(point);
         if one.points.len() > MARKED_MAX {
-            markup.leaf(
-                "circle",
-                &[("class", &class(chart, one.key, "dot")), ("cx", &Px(x)), ("cy", &Px(y)), ("r", &radius)],
-            );
+            dot(markup, &color, (x, y), 1.6);
             continue;
         }
         markup.around("g", &[], |group| {
@@ -173,10 +165,7 @@ fn draw(markup: &mut Markup, chart: &Chart, across: &Axis, one: &Line, (level, u
                 let x = x + aside(chart, one.key);
                 line(group, (x, upright.at(low)), (x, upright.at(high)), &class(chart, one.key, "of-line range"));
             }
-            group.leaf(
-                "circle",
-                &[("class", &class(chart, one.key, "dot")), ("cx", &Px(x)), ("cy", &Px(y)), ("r", &radius)],
-            );
+            dot(group, &color, (x, y), 4.0);
         });
     }
     markup.line();
@@ -210,9 +199,7 @@ fn names_behind(markup: &mut Markup, chart: &Chart, lines: &[Line], upright: &Ru
     }
     for (y, key) in names {
         let text = cut(&chart.keys[key].at_mark(), area.right * NAMES_MAX * 1.4, BOLD);
-        let attributes: [(&str, &dyn std::fmt::Display); 3] =
-            [("class", &class(chart, key, "name-of")), ("x", &Px(area.right + 8.0)), ("y", &Px(y + 4.0))];
-        markup.element("text", &attributes, &text);
+        label(markup, &text, (area.right + 8.0, y + 4.0), &class(chart, key, "name-of"));
     }
 }
 

@@ -1,13 +1,13 @@
 //! Bars: a name, a bar with its range for each mark, and the value behind it, or where ranges would stand between the
 //! two, in a column.
 
-use super::frame::{self, Area, BOLD, EDGE, SMALL, TEXT, label, line, lower_axis};
+use super::frame::{self, Area, BOLD, EDGE, SMALL, TEXT, dot, label, line, lower_axis, name_of, rect};
 use super::scale::Ruler;
 use super::words::{cut, width};
 use super::{COLORS, Drawing, NARROW, class};
 use measure::Unit;
 
-use crate::markup::{Markup, Px};
+use crate::markup::Markup;
 use crate::page::number::{grouped, range_in_words};
 use crate::page::{Chart, Datum, Key, Row, Scale};
 
@@ -39,6 +39,19 @@ fn names(rows: &[Row], picture: f64) -> Names {
     Names { width: if are_above { 0.0 } else { widest + 8.0 }, are_above }
 }
 
+impl Names {
+    /// Writes the name of a row that begins at `y`: over the row, or before it and `below` that. Returns where the row
+    /// goes on.
+    fn write(&self, markup: &mut Markup, name: &str, picture: f64, (y, below): (f64, f64)) -> f64 {
+        if !self.are_above {
+            label(markup, name, (EDGE + self.width - 8.0, y + below), "name end");
+            return y;
+        }
+        label(markup, &cut(name, picture - 2.0 * EDGE, TEXT), (EDGE, y + 11.0), "name");
+        y + 16.0
+    }
+}
+
 /// Bars, one for each mark.
 pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawing {
     let names = names(rows, picture);
@@ -68,13 +81,7 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
             heading(&mut marks, &cut(group, picture - 2.0 * EDGE, BOLD), y);
             y += 22.0;
         }
-        if names.are_above {
-            label(&mut marks, &cut(&row.label, picture - 2.0 * EDGE, TEXT), (EDGE, y + 11.0), "name");
-            y += 16.0;
-        } else {
-            let middle = y + BAR * row.marks.len() as f64 / 2.0 + 4.0;
-            label(&mut marks, &row.label, (left - 8.0, middle), "name end");
-        }
+        y = names.write(&mut marks, &row.label, picture, (y, BAR * row.marks.len() as f64 / 2.0 + 4.0));
         for (key, datum) in &row.marks {
             let text = words(chart, *key, datum, picture);
             let end = bar(&mut marks, chart, row, (*key, datum, &text, covered), &ruler, y);
@@ -96,21 +103,14 @@ fn column(chart: &Chart, rows: &[Row], picture: f64) -> Option<f64> {
 
 /// The name of a group, which no line of the grid crosses.
 fn heading(markup: &mut Markup, text: &str, y: f64) {
-    let attributes: [(&str, &dyn std::fmt::Display); 5] = [
-        ("class", &"ground"),
-        ("x", &Px(EDGE + 1.0)),
-        ("y", &Px(y)),
-        ("width", &Px(width(text, BOLD) + 1.0)),
-        ("height", &"18"),
-    ];
-    markup.leaf("rect", &attributes);
+    rect(markup, &[("class", &"ground")], (EDGE + 1.0, y), (width(text, BOLD) + 1.0, 18.0));
     label(markup, text, (EDGE, y + 13.0), "group");
 }
 
 /// The axis is drawn first, so that its grid lies below the marks.
 fn finish(chart: &Chart, marks: Markup, ruler: &Ruler, area: Area) -> Drawing {
     let mut markup = Markup::default();
-    let height = lower_axis(&mut markup, ruler, &axis_name(chart), area);
+    let height = lower_axis(&mut markup, ruler, &name_of(&chart.value), area);
     // Of ratios what matters is on which side of 1 they lie.
     let (one, ends) = (ruler.at(1.0), (area.left + 1.0, area.right - 1.0));
     if chart.value.unit == Unit::Ratio && one > ends.0 && one < ends.1 {
@@ -119,11 +119,6 @@ fn finish(chart: &Chart, marks: Markup, ruler: &Ruler, area: Area) -> Drawing {
     line(&mut markup, (ruler.origin(), area.top), (ruler.origin(), area.bottom), "base");
     markup.add(&marks);
     Drawing { markup, height }
-}
-
-fn axis_name(chart: &Chart) -> String {
-    let scale = if chart.value.scale == Scale::Logarithmic { ", log scale" } else { "" };
-    format!("{}{scale}", chart.value.label)
 }
 
 /// The values that a mark reaches.
@@ -161,20 +156,10 @@ fn bar(
         group.element("title", &[], &format!("{}: {text}{range}{samples}", row.label));
         if chart.value.scale == Scale::Logarithmic {
             line(group, (from, middle), (to, middle), &class(chart, key, "stem"));
-            group.leaf(
-                "circle",
-                &[("class", &class(chart, key, "dot")), ("cx", &Px(to)), ("cy", &Px(middle)), ("r", &DOT)],
-            );
+            dot(group, &class(chart, key, "dot"), (to, middle), DOT);
         } else {
             let (x, length) = (from.min(to), (to - from).abs().max(1.0));
-            let attributes: [(&str, &dyn std::fmt::Display); 5] = [
-                ("class", &class(chart, key, "bar")),
-                ("x", &Px(x)),
-                ("y", &Px(y + 2.0)),
-                ("width", &Px(length)),
-                ("height", &Px(BAR - 4.0)),
-            ];
-            group.leaf("rect", &attributes);
+            rect(group, &[("class", &class(chart, key, "bar"))], (x, y + 2.0), (length, BAR - 4.0));
         }
         if let Some(covered) = covered {
             whiskers(group, datum, ruler, (middle, covered));
@@ -210,12 +195,7 @@ pub(super) fn stacks(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Dra
     let start = frame::legend(&mut marks, chart, &keys, picture, top);
     let mut y = start + 6.0;
     for row in rows {
-        if names.are_above {
-            label(&mut marks, &cut(&row.label, picture - 2.0 * EDGE, TEXT), (EDGE, y + 11.0), "name");
-            y += 16.0;
-        } else {
-            label(&mut marks, &row.label, (left - 8.0, y + 14.0), "name end");
-        }
+        y = names.write(&mut marks, &row.label, picture, (y, 14.0));
         let mut before = 0.0;
         for (key, datum) in &row.marks {
             part(&mut marks, chart, row, (*key, datum), (ruler.at(before), ruler.at(before + datum.value.max(0.0))), y);
@@ -236,13 +216,7 @@ fn part(markup: &mut Markup, chart: &Chart, row: &Row, (key, datum): (usize, &Da
     markup.around("g", &[], |group| {
         let text = chart.value.shown(datum.value);
         group.element("title", &[], &format!("{}: {text} {name}", row.label));
-        let attributes: [(&str, &dyn std::fmt::Display); 5] = [
-            ("class", &format!("bar {}", COLORS[key % COLORS.len()])),
-            ("x", &Px(from)),
-            ("y", &Px(y)),
-            ("width", &Px((to - from - 0.6).max(0.4))),
-            ("height", &"20"),
-        ];
-        group.leaf("rect", &attributes);
+        let color = format!("bar {}", COLORS[key % COLORS.len()]);
+        rect(group, &[("class", &color)], (from, y), ((to - from - 0.6).max(0.4), 20.0));
     });
 }

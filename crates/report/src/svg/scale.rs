@@ -2,7 +2,7 @@
 
 use measure::Unit;
 
-use crate::page::number::{bytes, grouped};
+use crate::page::number::{bytes, grouped, unit_for};
 use crate::page::{Axis, Scale};
 
 /// Part of a linear axis that stays free above the largest value.
@@ -161,8 +161,7 @@ fn tick(value: f64, unit: Unit) -> String {
         return "0".into();
     }
     if unit.nanoseconds().is_some() {
-        let units = [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)];
-        let (symbol, length) = *units.iter().find(|(_, length)| value.abs() >= length * 0.999).unwrap_or(&units[3]);
+        let (symbol, length) = unit_for(value);
         return format!("{} {symbol}", plain(value / length));
     }
     match unit {

@@ -159,6 +159,17 @@ fn each_encoding_of_a_column_is_legible_on_a_terminal_of_eighty_columns() {
 }
 
 #[test]
+fn a_zero_has_no_sign_in_csv() {
+    let mut run = documents::roundtrip();
+    for metric in run.cases.iter_mut().flat_map(|case| &mut case.metrics) {
+        metric.statistics = measure::Statistics::single(-0.0);
+    }
+    let table = in_format("csv", &run);
+    let fields = || table.split([',', '\n']);
+    assert!(fields().any(|field| field == "0") && fields().all(|field| field != "-0"), "{table}");
+}
+
+#[test]
 fn nested_loops_stand_beside_the_published_ones() {
     check_run("join", &documents::join_methods());
     check_run("join-sweep", &documents::join_sweep());
@@ -416,7 +427,14 @@ fn cases_that_differ_by_less_than_is_shown_never_have_the_same_name_on_both_side
     assert_eq!((first.len(), second.len()), (2, 2), "{elsewhere}");
     assert!(first.iter().all(|line| line.contains(" B") && !second.contains(line)), "{elsewhere}");
     let settings = page(&zones(near, 0, far), &zones(near + 8192, 0, far));
-    assert!(settings.contains("block_size: first 1\u{202f}073\u{202f}750\u{202f}016 B, second"), "{settings}");
+    assert!(settings.contains("block_size: first 1\u{202f}048\u{202f}584 KiB, second"), "{settings}");
+    let spans = [near, near + 8192].map(|span: u64| {
+        let mut run = documents::disk_zones();
+        run.cases.iter_mut().for_each(|case| drop(case.parameters.insert("span".into(), json!(span))));
+        run
+    });
+    let settings = page(&spans[0], &spans[1]);
+    assert!(settings.contains("span: first 1\u{202f}073\u{202f}750\u{202f}016 B, second"), "{settings}");
 }
 
 #[test]

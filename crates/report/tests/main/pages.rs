@@ -477,18 +477,25 @@ fn sessions_that_sleep_are_said_apart_from_the_others_at_work() {
 
 #[test]
 fn a_ranking_by_what_no_statement_has_is_no_page_without_a_word() {
+    use measure::schema::profile::{CPU, LOGICAL_READS, PHYSICAL_READS};
     let mut run = documents::profile_sampled();
-    for case in run.cases.iter_mut().filter(|case| case.is("table", "statement")) {
-        case.metrics.retain(|metric| !["physical_reads", "logical_reads", "cpu"].contains(&metric.name.as_str()));
-    }
-    for (sort, said) in [
-        ("physical-reads", "any physical reads here, so none can be ranked by them. --sort response-time"),
-        ("logical-reads", "any logical reads here, so none can be ranked by them. --sort response-time"),
-        ("cpu", "any CPU time here, so none can be ranked by it. --sort response-time"),
-    ] {
+    let ranked = [PHYSICAL_READS, LOGICAL_READS, CPU];
+    let statements = |run: &mut Run, change: &dyn Fn(&mut Vec<measure::Metric>)| {
+        let cases = run.cases.iter_mut().filter(|case| case.is("table", "statement"));
+        cases.for_each(|case| change(&mut case.metrics));
+    };
+    statements(&mut run, &|metrics| metrics.retain(|metric| ranked.iter().all(|one| *one.name != *metric.name)));
+    let asked = [("physical-reads", "physical reads", "many"), ("logical-reads", "logical reads", "many")];
+    for (sort, what, how) in asked.into_iter().chain([("cpu", "CPU time", "much")]) {
+        let it = if how == "much" { "it" } else { "them" };
         run.subject.insert("sort".into(), json!(sort));
+        let end = format!("so none can be ranked by {it}. --sort response-time");
         let page = in_one_line(&run);
-        assert!(page.contains(said), "{page}");
+        assert!(page.contains(&format!("not known how {how} {what} each statement has here, {end}")), "{page}");
+        let mut without = run.clone();
+        statements(&mut without, &|metrics| metrics.extend(ranked.iter().map(|one| one.single("trace", 0.0))));
+        let page = in_one_line(&without);
+        assert!(page.contains(&format!("No statement has any {what} here, {end}")), "{page}");
     }
     run.subject.insert("sort".into(), json!("response-time"));
     let page = in_one_line(&run);
@@ -517,6 +524,46 @@ fn samples_without_work_have_the_line_of_the_sampling_and_no_second_word_about_i
 }
 
 #[test]
+fn time_that_a_hypervisor_took_is_no_warning_where_no_session_worked() {
+    let mut run = documents::profile_sampled();
+    run.findings = vec![measure::schema::sampled::findings::STOLEN_TIME.of("The hypervisor took 7.00 %.")];
+    let said = |run: &Run| {
+        let page = html::report(std::slice::from_ref(run), &[]);
+        ["The hypervisor took", " has 1 warning,"].map(|words| page.contains(words))
+    };
+    assert_eq!(said(&run), [true, true]);
+    run.cases.retain(|case| !["call", "event"].iter().any(|table| case.is("table", table)));
+    assert_eq!(said(&run), [false, false]);
+}
+
+#[test]
+fn a_table_without_a_row_is_no_heading_alone() {
+    let mut empty = documents::run("null", json!({}));
+    empty.cases.push(Case::default());
+    assert!(!report::render(&empty, &WIDE).contains("metric"));
+    assert!(!html::report(&[empty], &[]).contains("<thead>"));
+    let mut profile = documents::profile();
+    profile.cases.retain(|case| !["class", "class_event"].iter().any(|table| case.is("table", table)));
+    assert!(!report::render(&profile, &WIDE).contains("where the time went"));
+}
+
+#[test]
+fn times_of_an_oracle_database_do_not_stand_beside_blocks_of_a_size_that_it_lacks() {
+    let is_beside = |block_size: u64| {
+        let mut run = documents::roundtrip();
+        for case in &mut run.cases {
+            case.parameters.insert("block_size".into(), json!(block_size));
+            case.parameters.insert("blocks_per_read".into(), json!(8));
+            case.parameters.insert("tier".into(), json!("storage"));
+        }
+        let page = html::report(&[run], &[]);
+        ["several blocks over a troubled NFS", "Published for a read"].map(|words| page.contains(words))
+    };
+    assert_eq!([2 << 10, 32 << 10].map(is_beside), [[true, true]; 2]);
+    assert_eq!([1 << 10, 64 << 10, 1 << 20].map(is_beside), [[false, false]; 3]);
+}
+
+#[test]
 fn the_page_of_a_statement_of_a_log_calls_it_no_trace() {
     let mut run = documents::profile_statement();
     assert!(in_one_line(&run).contains("Of the whole trace:"));
@@ -525,6 +572,17 @@ fn the_page_of_a_statement_of_a_log_calls_it_no_trace() {
     assert!(page.contains("Of the whole log:") && !page.contains("Of the whole trace:"), "{page}");
     run.subject.insert("source".into(), json!("PostgreSQL, sampled"));
     assert!(in_one_line(&run).contains("Of the whole profile:"));
+}
+
+#[test]
+fn a_small_remainder_below_zero_of_a_log_is_not_put_down_to_its_cpu_time() {
+    let mut run = documents::profile();
+    run.findings.clear();
+    assert!(in_one_line(&run).contains("Below zero: CPU that was burned inside timed waits is in both rows."));
+    run.subject.insert("source".into(), json!("PostgreSQL server log"));
+    let page = in_one_line(&run);
+    assert!(page.contains("Below zero: the times of I/O in some plans are longer than their executions."), "{page}");
+    assert!(!page.contains("CPU that was burned"), "{page}");
 }
 
 #[test]

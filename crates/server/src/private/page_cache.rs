@@ -24,19 +24,17 @@ impl PrivateServer {
     pub fn relation_files(&self, relation: &str, stop: &AtomicBool) -> Result<Vec<PathBuf>, PrivateServerError> {
         let rows = self.ask(&format!("SELECT pg_relation_filepath({}::regclass)", literal(relation)), stop)?;
         let file = rows.into_iter().flatten().next().flatten().unwrap_or_default();
-        let first = self.data_directory().join(file);
-        Ok((0..).map(|number| segment(&first, number)).take_while(|path| path.is_file()).collect())
+        Ok(files_of_relation(&self.data_directory().join(file)).collect())
     }
 
     /// What the page cache holds of a relation's files.
     pub fn cached(&self, relation: &str, stop: &AtomicBool) -> Result<Cached, PrivateServerError> {
-        let mut all = Cached { pages: 0, of: 0, source: "an empty range" };
-        for path in self.relation_files(relation, stop)? {
+        let of_file = |path: PathBuf| -> Result<Cached, PrivateServerError> {
             let target = Target::open(&path, Caching::Buffered).map_err(WitnessError::from)?;
-            let found = cached(&target, 0, target.size())?;
-            all = Cached { pages: all.pages + found.pages, of: all.of + found.of, source: found.source };
-        }
-        Ok(all)
+            Ok(cached(&target, 0, target.size())?)
+        };
+        let found = self.relation_files(relation, stop)?.into_iter().map(of_file);
+        Ok(of_all(found.collect::<Result<Vec<_>, _>>()?))
     }
 
     /// Empties the shared buffers without a restart; false where the version or its extensions cannot, and nothing
@@ -60,9 +58,7 @@ impl PrivateServer {
     ///
     /// What the server has changed is written first. Its own buffers stay: [`PrivateServer::restart`] empties them.
     pub fn drop_page_cache(&self, stop: &AtomicBool) -> Result<Cached, PrivateServerError> {
-        let none = Cached { pages: 0, of: 0, source: "an empty range" };
-        let sum = |all: Cached, one: Cached| Cached { pages: all.pages + one.pages, of: all.of + one.of, ..one };
-        Ok(self.drop_files_from_page_cache(stop)?.into_iter().fold(none, sum))
+        Ok(of_all(self.drop_files_from_page_cache(stop)?))
     }
 
     /// The same, with what it still holds of each file.
@@ -76,7 +72,7 @@ impl PrivateServer {
             if stop.load(Ordering::Relaxed) {
                 return Err(PrivateServerError::Stopped);
             }
-            left.push(drop_file(&path)?);
+            left.push(drop_from_page_cache(&path)?);
         }
         Ok(left)
     }
@@ -102,6 +98,18 @@ impl PrivateServer {
     }
 }
 
+/// The files of a relation whose first one this is, a file for each GiB, in order.
+pub fn files_of_relation(first: &Path) -> impl Iterator<Item = PathBuf> {
+    (0..).map(move |number| segment(first, number)).take_while(|path| path.is_file())
+}
+
+/// What is cached of several files together.
+fn of_all(files: impl IntoIterator<Item = Cached>) -> Cached {
+    let none = Cached { pages: 0, of: 0, source: "an empty range" };
+    let sum = |all: Cached, one: Cached| Cached { pages: all.pages + one.pages, of: all.of + one.of, ..one };
+    files.into_iter().fold(none, sum)
+}
+
 /// File `number` of a relation whose first one is `first`. The folder it is in may have a name that is no text.
 fn segment(first: &Path, number: u32) -> PathBuf {
     let mut name = first.as_os_str().to_owned();
@@ -124,7 +132,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), PrivateServerE
     Ok(())
 }
 
-fn drop_file(path: &Path) -> Result<Cached, PrivateServerError> {
+/// Drops a file from the page cache; what that still holds of it.
+pub fn drop_from_page_cache(path: &Path) -> Result<Cached, PrivateServerError> {
     let target = Target::open(path, Caching::Buffered).map_err(WitnessError::from)?;
     // The server flushes nothing, and pages that are not on the disk cannot be dropped.
     rustix::fs::fdatasync(&target).map_err(|error| PrivateServerError::at(path)(error.into()))?;

@@ -241,6 +241,22 @@ fn a_wish_to_stop_ends_the_statement_and_removes_the_schema() {
 }
 
 #[test]
+fn a_wish_to_stop_during_a_copy_leaves_no_error_without_a_reason_in_the_servers_log() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let stop = Arc::new(AtomicBool::new(false));
+    let address = Address::parse(&trial.url()).unwrap();
+    let mut made = Schema::create(Session::open(&address, Limits::default(), Arc::clone(&stop)).unwrap()).unwrap();
+    let table = made.create_table("rows", "id integer", "").unwrap();
+    let mut rows = (0..).map(|number: u32| {
+        stop.store(number > 1000, Ordering::Relaxed);
+        b"1\n".to_vec()
+    });
+    assert!(made.session().copy(&format!("COPY {table} FROM STDIN"), &mut rows).unwrap_err().is_stop());
+    made.finish().unwrap();
+    assert!(!trial.log().contains("COPY from stdin failed"), "{}", trial.log());
+}
+
+#[test]
 fn a_session_that_was_ended_by_others_still_leaves_nothing() {
     let Some(trial) = Trial::start(&[]) else { return };
     let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();
@@ -341,7 +357,7 @@ fn a_rehearsal_sends_nothing_and_notes_what_a_run_sends() {
     let Some(trial) = Trial::start(&[]) else { return };
     // Every statement of the rehearsal is one that the server takes; the transaction is that of a second connection,
     // and the session is discarded by a statement of its own.
-    trial.run(&script.replace("BEGIN; SELECT pg_catalog.pg_backend_pid()", "SELECT 1").replace("DISCARD ALL", ""));
+    trial.run(&script.replace("BEGIN; ", "").replace("DISCARD ALL", ""));
     assert_eq!(trial.value(SCHEMAS), "");
 }
 
@@ -447,6 +463,32 @@ fn limits_of_the_role_hold_where_they_are_smaller() {
     made.session().abandon().unwrap();
     assert_eq!(shown(made.session(), "statement_timeout"), "4s");
     made.finish().unwrap();
+}
+
+#[test]
+fn a_limit_that_the_session_of_a_pool_came_with_holds_where_it_is_smaller() {
+    if !Path::new(POOLER).is_file() {
+        println!("skipped: pgbouncer is not installed");
+        return;
+    }
+    let Some(trial) = Trial::start(&[]) else { return };
+    let sessions = trial.pooler(POOLER, "session");
+    assert_eq!(value(&sessions, "SET statement_timeout = '4s'; SHOW statement_timeout"), "4s");
+    assert_eq!(open(&sessions.url()).unwrap().statement_limit(), Duration::from_secs(4));
+}
+
+#[test]
+fn a_role_whose_own_limit_ends_every_statement_is_no_pooler_and_the_limit_is_named() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER slow; ALTER ROLE slow SET statement_timeout = '1ms'");
+    let by_address = format!("{}?options=-c%20statement_timeout%3D1", trial.url());
+    for url in [trial.url_of("slow"), by_address] {
+        // A busy machine may take longer than that for one of the first statements.
+        let mut session = (0..4 * TRIES).find_map(|_| open(&url).ok()).unwrap();
+        assert_eq!(session.statement_limit(), Duration::from_millis(1));
+        let error = session.run(LONG).unwrap_err().to_string();
+        assert!(error.contains("longer than 0.001 s, the role's own limit"), "{error}");
+    }
 }
 
 #[test]

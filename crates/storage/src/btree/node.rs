@@ -146,10 +146,7 @@ impl<'a> NodeView<'a> {
     /// its entries in order, each once.
     pub fn verify(bytes: &'a PageBytes, expected: PageId) -> Result<NodeView<'a>, Damage> {
         let page = PageView::verified(bytes);
-        page.check_origin()?;
-        if page.id() != expected {
-            return Err(Damage::OtherPage(page.id()));
-        }
+        page.check_origin(expected)?;
         if page.kind() != Some(PageKind::Index) {
             return Err(Damage::Kind(bytes[page::field::KIND]));
         }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::key::{KEY_BYTES_MAX, Key, KeyKind, NUMBER_BYTES, Place};
-use crate::error::StorageError;
+use crate::error::{StorageError, io_error};
 use crate::page::id::RowId;
 
 /// Bytes that the buffer of entries may take.
@@ -154,7 +154,7 @@ impl<'a> KeySorter<'a> {
         }
         match self.spilled.take() {
             Some(spilled) => {
-                let failed = failed(&self.directory, "reading a sorted run");
+                let failed = io_error(&self.directory, "reading a sorted run");
                 // The buffer is not needed for the merge.
                 let stop = self.stop;
                 drop(self);
@@ -180,7 +180,7 @@ impl<'a> KeySorter<'a> {
     /// Writes the buffer as a run and empties it.
     fn spill(&mut self) -> Result<(), StorageError> {
         self.sort();
-        let failed = failed(&self.directory, "writing a sorted run");
+        let failed = io_error(&self.directory, "writing a sorted run");
         let spilled = match &mut self.spilled {
             Some(spilled) => spilled,
             None => {
@@ -206,11 +206,6 @@ impl<'a> KeySorter<'a> {
         self.tails.clear();
         Ok(())
     }
-}
-
-fn failed(directory: &Path, doing: &'static str) -> impl Fn(std::io::Error) -> StorageError + use<> {
-    let file = directory.to_path_buf();
-    move |error| StorageError::Io { file: file.clone(), doing, error }
 }
 
 fn head_of(key: &[u8]) -> u64 {

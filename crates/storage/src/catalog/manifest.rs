@@ -12,9 +12,9 @@ use measure::atomic_file;
 use serde::{Deserialize, Serialize};
 
 use super::index::IndexInfo;
-use super::segment_file::{io_error, is_segment_file, remove_file};
+use super::segment_file::{is_segment_file, remove_file};
 use super::table::TableInfo;
-use crate::error::StorageError;
+use crate::error::{StorageError, io_error};
 use crate::page::id::SegmentId;
 
 /// The name of the manifest in its directory.

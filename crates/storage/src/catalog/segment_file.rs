@@ -9,7 +9,7 @@ use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
 use super::directory::sync_directory;
-use crate::error::StorageError;
+use crate::error::{StorageError, io_error};
 use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
 use crate::page::{Damage, PageBytes};
 
@@ -189,11 +189,6 @@ pub(crate) fn remove_file(path: &Path) -> Result<(), StorageError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(path, "removing")(error)),
         _ => Ok(()),
     }
-}
-
-pub(crate) fn io_error(file: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> StorageError + use<> {
-    let file = file.to_path_buf();
-    move |error| StorageError::Io { file, doing, error }
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::bitmap::BitmapBuilder;
 use super::budget::{Budget, Taken};
 use super::chunk::Chunks;
+use super::dictionary::making_bytes;
 use super::line::{LINE_BYTES, UNIT_ROWS};
 use super::planes::groups_of;
-use super::seal::{Collected, Sealer, TEXT_BYTES_A_ROW, sealing_bytes};
+use super::seal::{Collected, Sealer, TEXT_BYTES_A_ROW};
 use super::table::{Column, ColumnTable};
 use super::texts::Texts;
 use super::unit::Unit;
@@ -102,7 +103,7 @@ impl ColumnBuilder {
     /// Makes a unit of what was collected.
     fn seal(&mut self) -> Result<(), StorageError> {
         let mut sealing = Taken::nothing(self.working.budget());
-        sealing.add(sealing_bytes(self.validity.rows()))?;
+        sealing.add(making_bytes(self.validity.rows()))?;
         let collected = Collected { validity: &self.validity, plain_bytes: self.plain_bytes };
         let unit = match &mut self.values {
             Values::Integers(values) => self.sealer.integers(&collected, values)?,

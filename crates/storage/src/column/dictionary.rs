@@ -112,8 +112,8 @@ pub(super) fn integers_bytes(entries: usize) -> usize {
     entries * size_of::<i64>()
 }
 
-/// Bytes that the dictionary needs while it is made, for this many rows, at most: a code a row, and for each entry its
-/// place in the hash table (at most 16/7 of the entries of 24 bytes) and in a list.
+/// Bytes that a unit of this many rows needs for its dictionary while that is made, at most: a code a row, and for each
+/// entry its place in the hash table (at most 16/7 of the entries of 24 bytes) and in a list.
 pub(super) fn making_bytes(rows: usize) -> usize {
     rows * size_of::<u32>() + entries_max(rows) * (24 * 16 / 7 + 16) + texts_bytes(entries_max(rows), 0)
 }

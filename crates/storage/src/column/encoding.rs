@@ -4,8 +4,6 @@
 //! bytes: it costs the scan as long as [`RUN_WEIGHT`] bytes of planes do. So the smallest encoding wins where it is
 //! also quick to scan, and short runs lose to planes although they may be smaller.
 
-use std::fmt;
-
 use super::dictionary::integers_bytes;
 use super::line::LINE_BYTES;
 use super::planes::{groups_of, width_of};
@@ -45,15 +43,16 @@ pub enum CodeLayout {
     },
 }
 
-/// How nulls are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NullEncoding {
-    /// There are none.
-    NoneNull,
-    /// There is nothing else, and no values are kept.
-    AllNull,
-    /// A bit a row.
-    Bitmap,
+measure::words! {
+    /// How nulls are kept.
+    pub enum NullEncoding ("null encoding") {
+        /// There are none.
+        NoneNull = "no nulls",
+        /// There is nothing else, and no values are kept.
+        AllNull = "all null",
+        /// A bit a row.
+        Bitmap = "nulls in a bitmap",
+    }
 }
 
 /// How a unit keeps its values.
@@ -93,16 +92,6 @@ impl Encoding {
             Encoding::Coded { layout: CodeLayout::Planes { width }, .. } => Some(*width),
             _ => None,
         }
-    }
-}
-
-impl fmt::Display for NullEncoding {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            NullEncoding::NoneNull => "no nulls",
-            NullEncoding::AllNull => "all null",
-            NullEncoding::Bitmap => "nulls in a bitmap",
-        })
     }
 }
 

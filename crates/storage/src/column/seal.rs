@@ -3,7 +3,7 @@
 use super::bitmap::BitmapBuilder;
 use super::budget::Taken;
 use super::chunk::{Chunks, Place};
-use super::dictionary::{self, codes_of_integers, dictionary_of_texts, distinct_integers, entries_max};
+use super::dictionary::{codes_of_integers, dictionary_of_texts, distinct_integers, entries_max};
 use super::encoding::{CodeLayout, Domain, IntegerFacts, choose_layout};
 use super::line::{LINE_BYTES, LINE_ROWS, Line, UNIT_ROWS};
 use super::planes::{groups_of, pack};
@@ -35,7 +35,7 @@ pub(super) struct Collected<'a> {
 impl Sealer {
     /// A unit of numbers. Rows that are null hold any number.
     pub(super) fn integers(&mut self, rows: &Collected<'_>, values: &mut [i64]) -> Result<Unit, StorageError> {
-        let Some(facts) = integer_facts(rows.validity, values) else { return self.nothing(rows) };
+        let Some(facts) = integer_facts(rows.validity, values) else { return self.unit(rows, Content::Nothing, None) };
         let distinct = facts
             .entries_worth_counting()
             .and_then(|worth| distinct_integers(values, worth.min(entries_max(values.len()))));
@@ -59,7 +59,7 @@ impl Sealer {
     /// A unit of texts. Rows that are null hold any text that occurs, or an empty one.
     pub(super) fn texts(&mut self, rows: &Collected<'_>, texts: &Texts) -> Result<Unit, StorageError> {
         if rows.validity.ones() == 0 {
-            return self.nothing(rows);
+            return self.unit(rows, Content::Nothing, None);
         }
         let content = match dictionary_of_texts(texts, rows.validity, entries_max(texts.len())) {
             Some((entries, ranks)) if entries.bytes() < texts.bytes() => {
@@ -70,14 +70,11 @@ impl Sealer {
             }
             _ => {
                 self.taken.add(texts.bytes())?;
-                Content::Texts(texts.tight())
+                // A copy takes no more memory than it needs.
+                Content::Texts(texts.clone())
             }
         };
         self.unit(rows, content, None)
-    }
-
-    fn nothing(&mut self, rows: &Collected<'_>) -> Result<Unit, StorageError> {
-        self.unit(rows, Content::Nothing, None)
     }
 
     fn unit(&mut self, rows: &Collected<'_>, content: Content, zone: Option<(i64, i64)>) -> Result<Unit, StorageError> {
@@ -113,11 +110,6 @@ impl Sealer {
         self.taken.add(self.chunks.bytes_wanted(lines, self.units_to_come))?;
         self.chunks.place(lines, self.units_to_come)
     }
-}
-
-/// Memory that sealing a unit of this many rows takes besides the unit, in bytes, at most.
-pub(super) fn sealing_bytes(rows: usize) -> usize {
-    dictionary::making_bytes(rows)
 }
 
 /// The facts of a unit's numbers, `None` where all are null. A null row gets the number of the row before it, so that

@@ -4,11 +4,12 @@ use std::fmt;
 
 use super::budget::Taken;
 use super::chunk::{self, Chunk, bytes_of};
+use super::dictionary::making_bytes;
 #[cfg(doc)]
 use super::encoding::Encoding;
 use super::encoding::NullEncoding;
 use super::line::UNIT_ROWS;
-use super::seal::{collecting_bytes, sealing_bytes};
+use super::seal::collecting_bytes;
 use super::unit::Unit;
 use crate::error::StorageError;
 
@@ -176,7 +177,7 @@ impl ColumnTable {
             let lines: u64 = column.units.iter().map(Unit::bytes).sum::<u64>() - plain;
             scaled(plain) + chunk::bytes_at_most(scaled(lines))
         };
-        let building = self.columns.iter().map(collecting).sum::<usize>() + sealing_bytes(unit_rows);
+        let building = self.columns.iter().map(collecting).sum::<usize>() + making_bytes(unit_rows);
         (here > 0).then(|| Forecast {
             table_bytes: self.columns.iter().map(column_bytes).sum(),
             building_bytes: building as u64,

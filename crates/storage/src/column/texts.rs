@@ -72,14 +72,6 @@ impl Texts {
         self.bytes.clear();
         self.ends.clear();
     }
-
-    /// The same texts in no more memory than they need.
-    pub(super) fn tight(&self) -> Texts {
-        let mut texts = Texts::with_room(self.len(), self.text_bytes());
-        texts.bytes.extend_from_slice(&self.bytes);
-        texts.ends.extend_from_slice(&self.ends);
-        texts
-    }
 }
 
 /// Bytes that this many texts with this many bytes of text take.

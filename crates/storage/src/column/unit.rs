@@ -93,11 +93,7 @@ impl Unit {
 
     /// Bytes of everything that the unit keeps: codes, dictionary, nulls; not the room between units.
     pub fn bytes(&self) -> u64 {
-        let validity = match &self.validity {
-            Validity::Bitmap(place) => place.bytes(),
-            Validity::All | Validity::None => 0,
-        };
-        validity + self.plain_memory() + self.planes_memory()
+        self.mask_bytes() + self.plain_memory() + self.planes_memory()
     }
 
     /// Bytes that the same values take in rows, a length byte each among them: what compression is measured against.

@@ -13,9 +13,9 @@ use sys::file::{Filling, reserve};
 use super::rows::TableRows;
 use crate::catalog::directory::DirectoryLock;
 use crate::catalog::manifest::Manifest;
-use crate::catalog::segment_file::{NewSegment, io_error};
+use crate::catalog::segment_file::NewSegment;
 use crate::catalog::table::{TableInfo, TableSpec};
-use crate::error::StorageError;
+use crate::error::{StorageError, io_error};
 use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
 use crate::page::{Damage, PageBytes, PageKind, PageMut, PageView};
 

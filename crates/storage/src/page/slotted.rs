@@ -264,10 +264,10 @@ impl<'a> PageView<'a> {
         }
     }
 
-    /// Whether these bytes were written by this engine, in this version, and are still the same.
+    /// Whether these bytes were written by this engine, in this version, as this page, and are still the same.
     ///
     /// Letters and version come before the checksum: they tell a foreign or a newer file from a damaged one.
-    pub(crate) fn check_origin(&self) -> Result<(), Damage> {
+    pub(crate) fn check_origin(&self, expected: PageId) -> Result<(), Damage> {
         if self.bytes[field::MAGIC..field::MAGIC + MAGIC.len()] != MAGIC {
             let is_blank = self.bytes.iter().all(|byte| *byte == 0);
             return Err(if is_blank { Damage::NeverWritten } else { Damage::Foreign });
@@ -281,7 +281,7 @@ impl<'a> PageView<'a> {
         if stored != computed {
             return Err(Damage::Checksum { stored, computed });
         }
-        Ok(())
+        if self.id() == expected { Ok(()) } else { Err(Damage::OtherPage(self.id())) }
     }
 }
 

@@ -11,10 +11,7 @@ impl<'a> PageView<'a> {
     /// What passes has its directory and rows within the page, rows without gaps, and every column within its row.
     pub fn verify(bytes: &'a PageBytes, expected: PageId) -> Result<PageView<'a>, Damage> {
         let view = PageView::verified(bytes);
-        view.check_origin()?;
-        if view.id() != expected {
-            return Err(Damage::OtherPage(view.id()));
-        }
+        view.check_origin(expected)?;
         view.check_structure()?;
         Ok(view)
     }

@@ -140,7 +140,7 @@ impl UnitBuilder {
         }
         let bytes = u32::try_from(head + body.len());
         let bytes = bytes.map_err(|_| StorageError::Parameters("a unit is larger than 4 GiB".into()))?;
-        let mut unit = Header::new(self.level, self.rows, bytes, entries).to_bytes();
+        let mut unit = Header { level: self.level, rows: self.rows, bytes, entries }.to_bytes();
         unit.append(&mut body);
         self.rows = 0;
         Ok(Some(unit))

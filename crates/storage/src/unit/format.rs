@@ -127,15 +127,10 @@ pub struct Header {
     /// Bytes of the whole unit.
     pub bytes: u32,
     /// Nulls and values of each column, in turn.
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
 }
 
 impl Header {
-    /// A header over these sections, which come in pairs.
-    pub(super) fn new(level: Level, rows: u32, bytes: u32, entries: Vec<Entry>) -> Header {
-        Header { level, rows, bytes, entries }
-    }
-
     /// Number of columns.
     pub fn columns(&self) -> usize {
         self.entries.len() / SECTIONS

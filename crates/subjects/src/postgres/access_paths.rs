@@ -215,9 +215,7 @@ impl PostgresPaths {
         let schema = self.schema.insert(Schema::create(session)?);
         self.notes.begin(schema, self.reached.private.is_some())?;
         let session = schema.session();
-        for (setting, value) in SETTINGS {
-            session.set(setting, value)?;
-        }
+        session.set_all(SETTINGS)?;
         let blocks = Customers::table_bytes(rows) / session.facts().block_bytes.max(1);
         session.set("work_mem", &format!("{}kB", work_memory(blocks) >> 10))?;
         let meter = Meter::open(session)?;
@@ -225,13 +223,13 @@ impl PostgresPaths {
         let loaded = counted(rows, "row", "rows");
         progress(&format!("loading {loaded} and their indexes on {}", self.notes.name()), time);
         schema.create_table(self.table.name(), &Customers::columns(), "")?;
-        self.table.fill(schema.session(), &mut |_, _| {})?;
+        self.table.fill(schema.session())?;
         let (session, table) = (schema.session(), self.table.full_name());
         session.assume(time);
         let blocks = blocks_of(session, &table, blocks)?;
         let hidden = hidden_of(session, &table, blocks)?;
         self.notes.note_hidden((hidden, blocks), "the table");
-        let mut nothing = |_| Ok(meter.measure(schema.session(), "SELECT 0", 0, 1)?.cost);
+        let mut nothing = |_| Ok(meter.measure(schema.session(), "SELECT 0", 0, 1)?.cpu);
         let mut costs = (0..EMPTY_STATEMENTS).map(&mut nothing).collect::<Result<Vec<Nanos>, SubjectError>>()?;
         sorting::ascending(&mut costs);
         self.nothing = costs[EMPTY_STATEMENTS / 2];
@@ -331,8 +329,7 @@ impl AccessPaths for PostgresPaths {
         let session = self.reached.session()?;
         self.notes.check_space(&session, Customers::bytes_needed(self.table.rows()), "--rows")?;
         self.notes.describe("rows", json!(self.table.rows()));
-        let exceeding = exceeding(self.table.rows(), session.facts().buffer_bytes);
-        exceeding.into_iter().for_each(|finding| self.notes.find(finding));
+        self.notes.find(exceeding(self.table.rows(), session.facts().buffer_bytes));
         self.session = Some(session);
         Ok(Vec::new())
     }
@@ -351,7 +348,7 @@ impl AccessPaths for PostgresPaths {
         let settings = private.settings().clone();
         private.restart(settings, &self.stop)?;
         let (finding, counting) = counted_by_valgrind(self.notes.name(), outcome)?;
-        finding.into_iter().for_each(|finding| self.notes.find(finding));
+        self.notes.find(finding);
         Ok(counting)
     }
 
@@ -392,13 +389,10 @@ impl AccessPaths for PostgresPaths {
             elapsed,
             tally,
             gets: prepared.buffers.gets() * laps,
-            table_gets: None,
-            pinned_revisits: None,
             physical_reads: prepared.buffers.reads * laps,
             rows: self.table.rows(),
             count: prepared.count,
-            touched: None,
-            units: None,
+            ..ScanCost::default()
         })
     }
 }
@@ -427,7 +421,7 @@ fn measured(
         counters.stop();
         counters.read()
     });
-    Ok((taken.cost, Nanos(elapsed), tally))
+    Ok((taken.cpu, Nanos(elapsed), tally))
 }
 
 /// Why an index alone does not do where a transaction of another session may not see all rows.

@@ -205,7 +205,7 @@ impl Calibration {
         if let Some(copy) = reached.private.as_ref().and_then(PrivateServer::copy) {
             notes.call(copy.shown());
             let left_out = session.text(PRELOADED, None)?;
-            left_out.and_then(|libraries| not_preloaded(&libraries)).into_iter().for_each(|one| notes.find(one));
+            notes.find(left_out.and_then(|libraries| not_preloaded(&libraries)));
         }
         if session.facts().is_standby {
             return Calibration::on_standby(session, notes, reached);
@@ -214,13 +214,13 @@ impl Calibration {
         let verification = verification_set::VerificationRows::of(payload, buffers);
         let within = within(payload, buffers);
         notes.check_space(&session, bytes_needed(within) + verification.bytes(), "--payload")?;
-        let found = [exceeding(payload, buffers), absent_cold(reached.private.is_some())];
-        found.into_iter().flatten().for_each(|finding| notes.find(finding));
+        notes.find(exceeding(payload, buffers));
+        notes.find(absent_cold(reached.private.is_some()));
         let rows = within / ROW_BYTES;
         let sizes = TableSizes { rows, sparse_rows: (rows / SPARSE_PART).max(1), ..TableSizes::default() };
         let mut schema = Schema::create(session)?;
         notes.begin(&mut schema, reached.private.is_some())?;
-        prepare(schema.session())?;
+        schema.session().set_all(SETTINGS)?;
         let meter = Meter::open(schema.session())?;
         notes.note_meter(&meter);
         let home = Home::Schema(schema);
@@ -231,7 +231,7 @@ impl Calibration {
     /// A standby, without tables.
     fn on_standby(mut session: Session, mut notes: Notes, reached: Reached) -> Result<Calibration, SubjectError> {
         notes.find(only_queries(&session.address().shown()));
-        prepare(&mut session)?;
+        session.set_all(SETTINGS)?;
         let meter = Meter::open(&mut session)?;
         let (sizes, verification) = (TableSizes::default(), verification_set::VerificationRows::default());
         let (home, seed) = (Home::Standby(session), 0);
@@ -402,7 +402,7 @@ impl Calibration {
 
     /// Sets a new session as the last one was.
     fn prepare_session(&mut self) -> Result<(), SubjectError> {
-        prepare(self.home.session())?;
+        self.session().set_all(SETTINGS)?;
         if self.is_as_users {
             self.plan_as_users_do()?;
         }
@@ -432,10 +432,8 @@ pub(super) fn needs(payload: u64, buffers: Option<u64>, or_standby: bool) -> Nee
     let within = within(payload, buffers.unwrap_or(0));
     let temporary = (within / 2).max(verification.sorted_bytes());
     let rehearsed = verification_set::VerificationRows::of(payload, ASSUMED_BUFFERS);
-    let by_buffers = match buffers {
-        Some(_) if rehearsed.beyond > 0 => verification.beyond as f64 / rehearsed.beyond as f64,
-        _ => 1.0,
-    };
+    let is_known = buffers.is_some() && rehearsed.beyond > 0;
+    let by_buffers = is_known.then(|| verification.beyond as f64 / rehearsed.beyond as f64);
     Needs { made: bytes_needed(within) + verification.bytes(), temporary, or_standby, by_buffers }
 }
 
@@ -483,10 +481,6 @@ pub(super) fn exceeding(payload: u64, buffers: u64) -> Option<Finding> {
     );
     let finding = row::TABLE_EXCEEDS_BUFFERS.of(message).with("table", payload as f64, Unit::Bytes);
     Some(finding.with("shared_buffers", buffers as f64, Unit::Bytes))
-}
-
-fn prepare(session: &mut Session) -> Result<(), ServerError> {
-    SETTINGS.into_iter().try_for_each(|(setting, value)| session.set(setting, value))
 }
 
 /// A constant as SET takes it: six significant digits, no exponent.

@@ -8,7 +8,7 @@ use server::{Plan, ServerError, Session};
 use sys::time::Clock;
 
 use super::notes::Notes;
-use super::statement::{Meter, StatementCost, sources};
+use super::statement::{Meter, sources};
 use crate::error::SubjectError;
 use crate::logical_reads::{
     Access, Baseline, Cache, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot, Sources, Table,
@@ -62,9 +62,7 @@ impl Catalogs {
         );
         let absence = row::STANDBY.of(reason);
         notes.find(absence.clone());
-        for (setting, value) in SETTINGS {
-            session.set(setting, value)?;
-        }
+        session.set_all(SETTINGS)?;
         let meter = Meter::open(&mut session)?;
         notes.note_meter(&meter);
         Ok(Catalogs { session, meter, notes, found: Vec::new(), current: None, absence, _private: private })
@@ -127,11 +125,8 @@ impl LogicalReads for Catalogs {
         }
         let statement = scan(name);
         let plan = self.session.explain(&statement, Plan::assumed("Seq Scan", server::Buffers::default()))?;
-        let steps = plan.top.steps();
-        let node = steps.into_iter().find(|node| node.kind == "Seq Scan").ok_or_else(|| {
-            ServerError::answer(&statement, &plan.top.kinds().join(", "), "a plan that scans the table")
-        })?;
-        let buffers = node.buffers.ok_or_else(|| ServerError::Plan("it has no `Shared Hit Blocks`".into()))?;
+        let buffers = plan.step(&statement, "Seq Scan")?.buffers;
+        let buffers = buffers.ok_or_else(|| ServerError::Plan("it has no `Shared Hit Blocks`".into()))?;
         let counts = Counts { gets: buffers.gets(), rows, physical_reads: buffers.reads, versions: None };
         Ok(Ok(Counted { counts, statement: Some(statement) }))
     }
@@ -140,9 +135,7 @@ impl LogicalReads for Catalogs {
         let (name, _) = self.current.ok_or(SubjectError::NotPrepared)?;
         let statement = scan(if pass.touch == Touch::Nothing { EMPTY } else { name });
         let (meter, session) = (&self.meter, &mut self.session);
-        let cost =
-            self.notes.timed(|| meter.measure(session, &statement, 1, pass.laps), |cost: &StatementCost| cost.cost)?;
-        Ok(cost.into())
+        Ok(self.notes.timed(|| meter.measure(session, &statement, 1, pass.laps), |cost: &Cost| cost.cpu)?)
     }
 
     fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {

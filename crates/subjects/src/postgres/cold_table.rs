@@ -9,7 +9,7 @@ use measure::quantity::{counted, grouped};
 use measure::schema::subjects::findings as row;
 use server::identifier::name_to_paste;
 use server::private::PrivateServer;
-use server::{Schema, ServerError, Session, space};
+use server::{Schema, Session, space};
 use sys::file::witness::Cached;
 
 use super::cold::{Cold, Emptying, Startup};
@@ -19,33 +19,17 @@ use super::layout::whole_rows;
 use super::notes::Notes;
 use super::reached::Reached;
 use super::read_timing::{self, GRANTED_SINCE};
+use super::row_by_row;
 use crate::error::SubjectError;
 use crate::opening::{Opening, Progress};
 use crate::progress::tenths;
 use crate::subject::Closing;
-
-/// Settings of the session. One process does all the work, without being compiled, and remembers no inner rows. It goes
-/// the way that is measured, also where the role or the database turns that off.
-const SETTINGS: [(&str, &str); 9] = [
-    ("max_parallel_workers_per_gather", "0"),
-    ("jit", "off"),
-    ("enable_hashjoin", "off"),
-    ("enable_mergejoin", "off"),
-    ("enable_material", "off"),
-    ("enable_seqscan", "off"),
-    ("enable_indexonlyscan", "off"),
-    ("enable_nestloop", "on"),
-    ("enable_tidscan", "on"),
-];
 
 /// About what sending a row and its place in the index take.
 const LOAD_TIME_A_ROW: Duration = Duration::from_micros(10);
 
 /// About what a statement takes for a block that is read by itself.
 pub(super) const READ_TIME: Duration = Duration::from_micros(100);
-
-/// The first version that remembers inner rows of a nested loop.
-const MEMOIZE_SINCE: u32 = 14;
 
 /// What the page cache may still hold of a private server's files when it was emptied.
 const KEPT_MAX: f64 = 0.01;
@@ -109,8 +93,7 @@ impl Ground {
         let mut sent = tenths(progress, |sent, of| (format!("loading {what}, {}", of_rows(sent, of)), second));
         let blocks = table.load(rows, &mut sent)?;
         let facts = table.schema.session().facts();
-        let absence = absent_io_time(table.untimed.as_deref(), (facts.major(), facts.user.as_str()));
-        absence.into_iter().for_each(|finding| self.notes.find(finding));
+        self.notes.find(absent_io_time(table.untimed.as_deref(), (facts.major(), facts.user.as_str())));
         Ok(blocks)
     }
 
@@ -135,7 +118,7 @@ impl Ground {
     /// What the page cache of a private server's files still held at most when it had been emptied of them.
     pub(super) fn note_page_cache(&mut self) {
         let kept = self.table.as_ref().and_then(|table| table.cold.kept());
-        kept.map(left_in_page_cache).into_iter().for_each(|finding| self.notes.find(finding));
+        self.notes.find(kept.map(left_in_page_cache));
     }
 
     /// Removes the schema, and ends a private server.
@@ -243,11 +226,8 @@ impl ColdTable {
         session.run(&format!("TRUNCATE {name}"))?;
         let copy = format!("COPY {name} FROM STDIN WITH (FREEZE)");
         session.assume(LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows.rows()).unwrap_or(u32::MAX)));
-        let sent = session.copy(&copy, &mut rows.chunks(progress)?)?;
+        session.copy_all(&copy, &mut rows.chunks(progress)?, rows.rows())?;
         session.commit()?;
-        if sent != rows.rows() && !session.is_rehearsal() {
-            return Err(ServerError::answer(&copy, &sent.to_string(), "the number of rows that were sent").into());
-        }
         if !before {
             session.run(&index)?;
         }
@@ -259,12 +239,7 @@ impl ColdTable {
 
     fn set_session(&mut self) -> Result<(), SubjectError> {
         let session = self.schema.session();
-        for (setting, value) in SETTINGS {
-            session.set(setting, value)?;
-        }
-        if session.facts().major() >= MEMOIZE_SINCE {
-            session.set("enable_memoize", "off")?;
-        }
+        row_by_row::set(session, &[("enable_seqscan", "off")])?;
         self.untimed = read_timing::turn_on(session)?;
         Ok(())
     }

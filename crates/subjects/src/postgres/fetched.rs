@@ -4,27 +4,20 @@
 use server::identifier::name_to_paste;
 use server::{Buffers, ServerError, Session};
 
-use super::read_timing::GRANTED_SINCE;
+use super::read_timing::{GRANTED_SINCE, may_set};
 use crate::error::SubjectError;
 
 /// Makes sure that the session counts blocks: without that, all counts would be 0. Errors where the server does not and
 /// the role may not set it.
-///
-/// The right is asked for first: a refused `SET` is an error in the server's log.
 pub(super) fn count_blocks(session: &mut Session) -> Result<(), SubjectError> {
     if session.facts().counts_blocks {
         return Ok(());
     }
-    let is_grantable = session.facts().major() >= GRANTED_SINCE;
-    let right = match is_grantable {
-        true => "has_parameter_privilege('track_counts', 'SET')",
-        false => "current_setting('is_superuser')::boolean",
-    };
-    if session.truth(&format!("SELECT {right}"), true)? {
+    if may_set(session, "track_counts")? {
         return Ok(session.set("track_counts", "on")?);
     }
     let user = name_to_paste(&session.facts().user);
-    let grant = match is_grantable {
+    let grant = match session.facts().major() >= GRANTED_SINCE {
         true => format!(", or allow the role to set it with GRANT SET ON PARAMETER track_counts TO {user}"),
         false => String::new(),
     };

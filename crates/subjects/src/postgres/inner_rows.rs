@@ -4,20 +4,13 @@ use measure::quantity::grouped;
 use server::schema::full_name;
 
 use super::copy_text::CHUNK_BYTES;
-use super::layout::{BLOCKS_MAX, whole_values_max};
+use super::layout::{self, BLOCKS_MAX, whole_values_max};
 use super::needs::Needs;
 use crate::error::SubjectError;
 use crate::nested_loops::InnerTable;
 
-/// The head of a page, and the pointer to a row in it. Source: PostgreSQL's manual, "Database Page Layout".
-const PAGE_HEAD_BYTES: u64 = 24;
-const ROW_POINTER_BYTES: u64 = 4;
-/// The two numbers of a row.
+/// The two numbers of a row, and the head of the longest filler.
 const NUMBERS_BYTES: u64 = 16;
-/// The head of a row without nulls, and its two numbers.
-const ROW_HEAD_BYTES: u64 = 24 + NUMBERS_BYTES;
-/// The longest filler with a head of one byte; longer ones have four.
-const SHORT_VALUE_MAX: u64 = 126;
 const LONG_HEAD_BYTES: u64 = 4;
 /// An entry of the index with its pointer, where leaves are two thirds full, as keys in no order leave them.
 const INDEX_BYTES_A_ROW: u64 = (16 + 4) * 3 / 2;
@@ -85,10 +78,7 @@ impl InnerRows {
 
     /// Rows that a block holds.
     pub(super) fn rows_a_block(&self, block_bytes: u64) -> u64 {
-        let pad = u64::from(self.table.pad);
-        let filler = pad + if pad <= SHORT_VALUE_MAX { 1 } else { LONG_HEAD_BYTES };
-        let row = (ROW_HEAD_BYTES + filler).next_multiple_of(8) + ROW_POINTER_BYTES;
-        ((block_bytes - PAGE_HEAD_BYTES) / row).max(1)
+        layout::rows_a_block(layout::end_of_value(NUMBERS_BYTES, self.table.pad.into()), block_bytes)
     }
 
     /// Bytes that table and index take on the server.

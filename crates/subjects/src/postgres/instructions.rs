@@ -90,12 +90,10 @@ fn gets(
     stop: &Arc<AtomicBool>,
 ) -> Result<Vec<u64>, SubjectError> {
     let mut session = Session::open(&Address::of(server.config()), Limits::default(), Arc::clone(stop))?;
-    for (setting, value) in SETTINGS {
-        session.set(setting, value)?;
-    }
+    session.set_all(SETTINGS)?;
     for table in tables {
         session.run(&format!("CREATE TABLE {} ({})", table.full_name(), Customers::columns()))?;
-        table.fill(&mut session, &mut |_, _| {})?;
+        table.fill(&mut session)?;
     }
     let mut gets = Vec::new();
     for path in paths {

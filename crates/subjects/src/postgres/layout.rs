@@ -57,6 +57,17 @@ fn key_length_max(block_bytes: u64) -> u64 {
     (block_bytes - INDEX_PAGE_BYTES) / 3 / 8 * 8 - INDEX_POINTER_BYTES - INDEX_LONG_VALUE_BYTES
 }
 
+/// Where a value of this many bytes ends in a row, behind its head, if the value before it ends at `start`.
+pub(super) fn end_of_value(start: u64, bytes: u64) -> u64 {
+    if bytes <= SHORT_VALUE_MAX { start + 1 + bytes } else { start.next_multiple_of(4) + 4 + bytes }
+}
+
+/// Rows with values of this many bytes that a block holds.
+pub(super) fn rows_a_block(value_bytes: u64, block_bytes: u64) -> u64 {
+    let row = (ROW_HEAD_BYTES + value_bytes).next_multiple_of(8) + ROW_POINTER_BYTES;
+    ((block_bytes - PAGE_HEAD_BYTES) / row).max(1)
+}
+
 /// The table of a cell on a server.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -113,16 +124,12 @@ impl Layout {
 
     /// The blocks that its rows need.
     pub fn blocks(&self, block_bytes: u64) -> u64 {
-        let row = (ROW_HEAD_BYTES + self.value_bytes()).next_multiple_of(8) + ROW_POINTER_BYTES;
-        self.rows().div_ceil(((block_bytes - PAGE_HEAD_BYTES) / row).max(1))
+        self.rows().div_ceil(rows_a_block(self.value_bytes(), block_bytes))
     }
 
     /// Bytes of a row's values, each with its head.
     fn value_bytes(&self) -> u64 {
-        self.data.shape().column_lengths().fold(0_u64, |end, length| match length as u64 {
-            short if short <= SHORT_VALUE_MAX => end + 1 + short,
-            long => end.next_multiple_of(4) + 4 + long,
-        })
+        self.data.shape().column_lengths().fold(0, |end, length| end_of_value(end, length as u64))
     }
 
     /// Bytes of the index on the first column: its entries, and a tenth of room in each block.

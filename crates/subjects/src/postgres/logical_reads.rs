@@ -20,7 +20,8 @@ use super::fetched::{Fetched, blocks_of, count_blocks, hidden_of};
 use super::layout::{Layout, whole_rows};
 use super::needs::Needs;
 use super::notes::Notes;
-use super::statement::{Meter, StatementCost, expect, sources};
+use super::row_by_row;
+use super::statement::{Meter, expect, sources};
 use crate::by_statements::{ACCESSES, ByStatements, LOOKED_FOR_MAX};
 use crate::error::SubjectError;
 use crate::logical_reads::{
@@ -51,30 +52,16 @@ const ALL_VISIBLE: &str = "all-visible";
 /// What is measured with an overhead subtracted.
 const BASELINE: Baseline = Baseline::Overhead("a statement beside it");
 
-/// Settings of the session. One process does all the work, in the order of the table and without being compiled; rows
-/// are looked for one by one, in the table itself, also where the role or the database turns off a way to do that.
-const SETTINGS: [(&str, &str); 12] = [
-    ("max_parallel_workers_per_gather", "0"),
-    ("jit", "off"),
-    ("synchronize_seqscans", "off"),
-    ("enable_hashjoin", "off"),
-    ("enable_mergejoin", "off"),
-    ("enable_material", "off"),
-    ("enable_bitmapscan", "off"),
-    ("enable_indexonlyscan", "off"),
-    ("enable_nestloop", "on"),
-    ("enable_indexscan", "on"),
-    ("enable_tidscan", "on"),
-    ("work_mem", "64MB"),
-];
+/// Further settings of the session: scans go in the order of the table.
+const SETTINGS: [(&str, &str); 4] =
+    [("synchronize_seqscans", "off"), ("enable_bitmapscan", "off"), ("enable_indexscan", "on"), ("work_mem", "64MB")];
 
-/// The first version that remembers inner rows of a nested loop, which is turned off, and that scans ranges of row
-/// addresses.
-const MEMOIZE_SINCE: u32 = 14;
+/// The first version that scans ranges of row addresses.
+const TID_RANGE_SINCE: u32 = 14;
 
 /// A server, in sentences.
 const BY_STATEMENTS: ByStatements =
-    ByStatements { option: "--on", reader: "session", versions: "a server keeps versions of rows in another way" };
+    ByStatements { option: "--on", name: "a server", reader: "session", versions: "versions of rows in another way" };
 
 /// Why a server can do nothing of what is asked; `None` where it can do some.
 pub(super) fn unfit(asked: &Asked) -> Option<String> {
@@ -147,12 +134,7 @@ impl ServerReads {
         notes.begin(&mut schema, private.is_some())?;
         let session = schema.session();
         count_blocks(session)?;
-        for (setting, value) in SETTINGS {
-            session.set(setting, value)?;
-        }
-        if session.facts().major() >= MEMOIZE_SINCE {
-            session.set("enable_memoize", "off")?;
-        }
+        row_by_row::set(session, &SETTINGS)?;
         let meter = Meter::open(session)?;
         schema.create_table(EMPTY, "c1 varchar", "")?;
         notes.note_meter(&meter);
@@ -169,10 +151,7 @@ impl ServerReads {
         let source = self.schema.create_table(&source_of(layout), &layout.columns(), &options)?;
         let copy = format!("COPY {source} FROM STDIN");
         self.schema.session().assume(COPY_TIME_A_ROW.saturating_mul(u32::try_from(layout.rows()).unwrap_or(u32::MAX)));
-        let sent = self.schema.session().copy(&copy, &mut layout.chunks(progress)?)?;
-        if sent != layout.rows() && !self.schema.session().is_rehearsal() {
-            return Err(ServerError::answer(&copy, &sent.to_string(), "the number of rows that were sent").into());
-        }
+        self.schema.session().copy_all(&copy, &mut layout.chunks(progress)?, layout.rows())?;
         self.schema.create_table(&layout.name(), &layout.columns(), &options)?;
         Ok(())
     }
@@ -197,7 +176,7 @@ impl ServerReads {
         session.commit()?;
         let asked = after.since(before);
         let counts = Counts { gets: asked.gets(), rows, physical_reads: asked.reads, versions: None };
-        Ok(Cost { counts: Some(counts), ..cost.into() })
+        Ok(Cost { counts: Some(counts), ..cost })
     }
 
     /// Makes all rows visible to all, brings all blocks into shared buffers as far as there is room, and gives their
@@ -211,7 +190,7 @@ impl ServerReads {
         let blocks = blocks_of(session, &table, expected)?;
         // A scan of a table beyond a quarter of the buffers passes through a ring and leaves nothing behind; a scan of
         // a range of row addresses does not, and finds the same rows.
-        if session.facts().major() >= MEMOIZE_SINCE {
+        if session.facts().major() >= TID_RANGE_SINCE {
             expect(session, &format!("SELECT count(*) FROM {table} WHERE ctid >= '(0,0)'"), layout.rows())?;
         }
         let hidden = hidden_of(session, &table, blocks)?;
@@ -305,20 +284,28 @@ impl ServerReads {
     }
 
     /// The blocks that a question asks for, those of its index included, and the rows that are joined for it, which a
-    /// dry run does not know; an error where the planner goes another way.
-    fn blocks(&mut self, question: &Question) -> Result<(Buffers, Option<u64>), SubjectError> {
-        let step = step(question.access);
-        let assumed = Plan::assumed(step, Buffers { hits: self.table()?.blocks, ..Buffers::default() });
+    /// dry run does not know; an absence where the planner goes another way, as to a table of one block.
+    fn blocks(&mut self, question: &Question) -> Result<Result<(Buffers, Option<u64>), Finding>, SubjectError> {
+        let (access, table) = (question.access, self.table()?);
+        let (step, cell) = (step(access), table.layout.cell());
+        let assumed = Plan::assumed(step, Buffers { hits: table.blocks, ..Buffers::default() });
         let plan = self.schema.session().explain(&question.statement, assumed)?;
-        let reads_table = |node: &&server::explain::Node| node.kind == step;
-        let found = plan.top.steps().into_iter().rfind(reads_table);
-        let node = found.ok_or_else(|| {
-            ServerError::answer(&question.statement, &plan.top.kinds().join(", "), "a plan that goes the way measured")
-        })?;
+        let node = match plan.top.steps().into_iter().rfind(|node| node.kind == step) {
+            Some(node) => node,
+            None if access == Access::FullScan => plan.step(&question.statement, step)?,
+            None => {
+                let (name, other_way) = (self.notes.name(), plan.top.kinds().join(", "));
+                let reason = format!(
+                    "Rows of {cell} were not read by {access} on {name}: its planner reads a table of that size in \
+                     another way ({other_way}). Ask for a larger --payload."
+                );
+                return Ok(Err(row::ABSENT_ACCESS.named(access.name(), reason)));
+            }
+        };
         let none = || ServerError::Plan("it tells no `Shared Hit Blocks`".into());
         // Below the count.
         let joined = plan.top.children.first().and_then(|step| step.rows).map(|rows| rows.round() as u64);
-        Ok((node.buffers.ok_or_else(none)?, joined))
+        Ok(Ok((node.buffers.ok_or_else(none)?, joined)))
     }
 }
 
@@ -343,8 +330,7 @@ impl Subject for ServerReads {
         }
         let facts = schema.session().facts();
         // ^C may end the run before the largest table is there: nothing is said of a table that was never made.
-        let exceeding = exceeding(&Asked { cells: loaded, ..asked }, facts.block_bytes, facts.buffer_bytes);
-        exceeding.into_iter().for_each(|finding| notes.find(finding));
+        notes.find(exceeding(&Asked { cells: loaded, ..asked }, facts.block_bytes, facts.buffer_bytes));
         notes.close(Some(schema))
     }
 }
@@ -405,14 +391,7 @@ impl LogicalReads for ServerReads {
         population: Population,
         changed_rows: Option<u32>,
     ) -> Result<Result<Option<Snapshot>, Finding>, SubjectError> {
-        let name = self.notes.name();
-        Ok(match (population, changed_rows) {
-            (Population::FullScan, None | Some(0)) => Ok(None),
-            (Population::FullScan, Some(_)) => Err(row::ABSENT_CHANGED_ROWS
-                .of(format!("Changed rows were not read on {name}: it keeps versions of rows in another way."))),
-            (Population::Interleaved, _) => Err(row::ABSENT_POPULATION
-                .of(format!("{name} brings blocks into its buffers in the order in which statements ask for them."))),
-        })
+        Ok(BY_STATEMENTS.populated(self.notes.name(), population, changed_rows).map(|()| None))
     }
 
     fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Finding>, SubjectError> {
@@ -424,7 +403,10 @@ impl LogicalReads for ServerReads {
             let counts = Counts { rows: question.beside_count, ..Counts::default() };
             return Ok(Ok(Counted { counts, statement: Some(question.beside) }));
         }
-        let (blocks, joined) = self.blocks(&question)?;
+        let (blocks, joined) = match self.blocks(&question)? {
+            Ok(counted) => counted,
+            Err(absence) => return Ok(Err(absence)),
+        };
         let mut rows = question.count;
         if pass.access == Access::Index {
             // Each key leads to one row at least.
@@ -455,7 +437,7 @@ impl LogicalReads for ServerReads {
             }
             meter.measure(session, statement, count, pass.laps)
         };
-        Ok(self.notes.timed(measure, |cost: &StatementCost| cost.cost)?.into())
+        Ok(self.notes.timed(measure, |cost: &Cost| cost.cpu)?)
     }
 
     fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {
@@ -632,6 +614,17 @@ mod tests {
             let pass = Pass { access: Access::Index, touch: Touch::Rows, threads: 1, laps: 1, as_of: None };
             assert_eq!(subject.count(&pass).unwrap().is_ok(), row_length == 2692, "{row_length}");
         }
+        assert!(Box::new(subject).finish().outcome.is_ok());
+    }
+
+    #[test]
+    fn a_table_so_small_that_the_planner_scans_it_for_each_key_ends_no_run() {
+        let Some(mut subject) = opened(ServerSettings::new(64 << 20)) else { return };
+        let cell = Cell { payload: 1000, ..CELL };
+        assert_eq!(subject.prepare(&Table::Made(cell), &mut |_, _| {}).unwrap().rows, 4);
+        let pass = Pass { access: Access::Index, touch: Touch::Rows, threads: 1, laps: 1, as_of: None };
+        let absence = subject.count(&pass).unwrap().unwrap_err();
+        assert!(row::ABSENT_ACCESS.has(&absence.id) && absence.message.contains("Seq Scan"), "{absence:?}");
         assert!(Box::new(subject).finish().outcome.is_ok());
     }
 

@@ -10,7 +10,7 @@ pub(super) struct ServerSize {
 }
 
 /// What an experiment makes on a server.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Needs {
     /// Bytes of tables and indexes at one time.
     pub(super) made: u64,
@@ -18,12 +18,6 @@ pub(super) struct Needs {
     pub(super) temporary: u64,
     /// Whether it can also read what a standby has.
     pub(super) or_standby: bool,
-    /// How large what grows with the shared buffers is, over what a rehearsal takes it for.
-    pub(super) by_buffers: f64,
-}
-
-impl Default for Needs {
-    fn default() -> Needs {
-        Needs { made: 0, temporary: 0, or_standby: false, by_buffers: 1.0 }
-    }
+    /// How large what grows with the shared buffers is, over what a rehearsal takes it for, where that is another size.
+    pub(super) by_buffers: Option<f64>,
 }

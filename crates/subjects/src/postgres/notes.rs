@@ -1,6 +1,8 @@
 //! What a session on a server reports in every experiment: what the server is, which rights are missing, which other
 //! sessions were at work, which processes used the processors, and what could not be removed.
 
+use std::collections::BTreeMap;
+
 use measure::quantity::{counted, grouped, size_in_words, three_digits};
 use measure::schema::own_cost;
 use measure::schema::subjects::findings as row;
@@ -43,7 +45,8 @@ pub struct Notes {
     displaced: Option<Displaced>,
     /// Bytes of tables and indexes at one time: those that there was to be room for, or those that were made.
     pub(super) made: u64,
-    has_hidden: bool,
+    /// Tables with rows that are not known to be visible to all, each with the blocks of these and all its blocks.
+    hidden: BTreeMap<String, (u64, u64)>,
     clock: Clock,
 }
 
@@ -72,7 +75,7 @@ impl Notes {
         }
         let (activity, shares) = (Activity::default(), Shares::default());
         let (name, findings) = (session.name(), absent_activity(facts).into_iter().collect());
-        let (displaced, made, has_hidden, watched_from) = (None, 0, false, (0, 0));
+        let (displaced, made, hidden, watched_from) = (None, 0, BTreeMap::new(), (0, 0));
         Notes {
             name,
             address,
@@ -84,7 +87,7 @@ impl Notes {
             shares,
             displaced,
             made,
-            has_hidden,
+            hidden,
             clock,
         }
     }
@@ -110,9 +113,10 @@ impl Notes {
         self.description.insert(key.into(), value);
     }
 
-    /// Notes a finding.
-    pub fn find(&mut self, finding: Finding) {
-        self.findings.push(finding);
+    /// Notes a finding, where there is one.
+    pub fn find(&mut self, finding: impl Into<Option<Finding>>) {
+        let finding: Option<Finding> = finding.into();
+        self.findings.extend(finding);
     }
 
     /// The findings since the last call.
@@ -146,15 +150,18 @@ impl Notes {
         self.findings.extend(absent_backend_time(meter));
     }
 
-    /// Notes blocks of a table with rows that are not known to be visible to all, which cost more to read.
-    pub fn note_hidden(&mut self, hidden: (u64, u64), table: &str) {
-        self.has_hidden |= hidden.0 > 0;
-        self.findings.extend(not_all_visible(hidden, table));
+    /// Notes blocks of a table with rows that are not known to be visible to all, which cost more to read. What hides
+    /// them hides those of all tables: it is said at the end, once.
+    pub fn note_hidden(&mut self, (hidden, blocks): (u64, u64), table: &str) {
+        if hidden > 0 {
+            // One that is made anew is the same table.
+            self.hidden.insert(table.into(), (hidden, blocks));
+        }
     }
 
     /// Whether there were such blocks.
     pub fn has_hidden(&self) -> bool {
-        self.has_hidden
+        !self.hidden.is_empty()
     }
 
     /// Looks for other sessions at work, between measurements, and gives the findings since the last call.
@@ -201,6 +208,9 @@ impl Notes {
             self.findings.extend(displaced.and_then(Result::ok).filter(|_| self.made > 0));
             Ok(schema.finish()?)
         });
+        let blocks = self.hidden.values().fold((0, 0), |sum, table| (sum.0 + table.0, sum.1 + table.1));
+        let tables: Vec<String> = self.hidden.into_keys().collect();
+        self.findings.extend(not_all_visible(blocks, &tables));
         self.findings.extend(schema_left(&outcome, &self.address));
         self.findings.extend(server_busy(self.activity.looks(), self.activity.most()));
         self.findings.extend(self.shares.machine_busy().filter(|_| self.is_local));
@@ -280,9 +290,14 @@ pub(super) fn absent_backend_time(meter: &Meter) -> Option<Finding> {
 }
 
 /// The finding about blocks with rows that are not known to be visible to all.
-pub(super) fn not_all_visible((hidden, blocks): (u64, u64), table: &str) -> Option<Finding> {
+pub(super) fn not_all_visible((hidden, blocks): (u64, u64), tables: &[String]) -> Option<Finding> {
+    let of = match tables {
+        [one] => one.clone(),
+        [one, other] => format!("{one} and {other}"),
+        all => counted(all.len() as u64, "table", "tables"),
+    };
     let message = format!(
-        "{} of {} of {table} could not be marked as visible to all, because something on the server is older than the \
+        "{} of {} of {of} could not be marked as visible to all, because something on the server is older than the \
          load: an open or prepared transaction, a replication slot or a standby's query. A scan checks each row there, \
          and an index-only scan looks into the table. Repeat the run when it has ended.",
         grouped(hidden),

@@ -119,7 +119,7 @@ impl PostgresPlace {
         let known = (!session.is_rehearsal()).then_some(known);
         let queries = QueryUse::default();
         let Needs { made, temporary, by_buffers, .. } = needs;
-        Ok(Forecast { server, made, temporary, known, by_buffers, queries })
+        Ok(Forecast { server, made, temporary, known, by_buffers: by_buffers.unwrap_or(1.0), queries })
     }
 }
 

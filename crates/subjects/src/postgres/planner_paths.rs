@@ -95,7 +95,7 @@ impl PlannerPath {
 
     /// Leaves the planner this way to a table.
     pub(super) fn turn_to(&self, session: &mut Session) -> Result<(), ServerError> {
-        self.settings().into_iter().try_for_each(|(setting, value)| session.set(setting, value))
+        session.set_all(self.settings())
     }
 
     /// Runs the statement over a table and gives its plan; an error where the planner goes another way.

@@ -114,7 +114,7 @@ impl RoundTrip for PostgresTrip {
             }
             _ => vec![usually(Pass::PageCached)],
         };
-        not_emptied(&emptying).into_iter().for_each(|finding| self.ground.notes.find(finding));
+        self.ground.notes.find(not_emptied(&emptying));
         let sources = Sources {
             wait: "EXPLAIN's I/O Read Time (track_io_timing) over the blocks read, the mean of a statement",
             at_most: "EXPLAIN's Execution Time over the blocks read: all that the statement did, waiting included",

@@ -21,21 +21,6 @@ pub enum Meter {
     Explain(String),
 }
 
-/// What a statement took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StatementCost {
-    /// Processor time of the backend, or the execution time.
-    pub cost: Nanos,
-    /// From sending the statement to its result.
-    pub elapsed: Nanos,
-}
-
-impl From<StatementCost> for Cost {
-    fn from(statement: StatementCost) -> Cost {
-        Cost { cpu: statement.cost, elapsed: statement.elapsed, ..Cost::default() }
-    }
-}
-
 /// How the figures of a server are obtained.
 pub(super) fn sources(meter: &Meter, baseline: Baseline) -> Sources {
     let explained = "EXPLAIN (ANALYZE, BUFFERS)";
@@ -67,14 +52,9 @@ impl Meter {
         }
     }
 
-    /// Runs a statement that counts `count`, `laps` times in a row; an error where it counts otherwise.
-    pub fn measure(
-        &self,
-        session: &mut Session,
-        statement: &str,
-        count: u64,
-        laps: u32,
-    ) -> Result<StatementCost, ServerError> {
+    /// Runs a statement that counts `count`, `laps` times in a row, and gives the processor time of the backend, or the
+    /// execution time, and what passed from sending it to its result; an error where it counts otherwise.
+    pub fn measure(&self, session: &mut Session, statement: &str, count: u64, laps: u32) -> Result<Cost, ServerError> {
         match self {
             Meter::Account(account) => {
                 let before = processor_time(account, session)?;
@@ -83,19 +63,19 @@ impl Meter {
                     expect(session, statement, count)?;
                 }
                 let elapsed = Nanos(started.elapsed().as_nanos() as u64);
-                let cost = processor_time(account, session)?.since(before);
-                Ok(StatementCost { cost, elapsed: if session.is_rehearsal() { cost } else { elapsed } })
+                let cpu = processor_time(account, session)?.since(before);
+                Ok(Cost { cpu, elapsed: if session.is_rehearsal() { cpu } else { elapsed }, ..Cost::default() })
             }
             Meter::Explain(_) => {
-                let mut total = StatementCost::default();
+                let mut total = Cost::default();
                 for _ in 0..laps {
                     let started = Instant::now();
                     let assumed = Plan::assumed("Aggregate", Buffers::default());
                     let plan = session.explain_with(NOTHING_ADDED, statement, assumed)?;
                     let execution =
                         plan.execution_ms.ok_or_else(|| ServerError::Plan("it has no `Execution Time`".into()))?;
-                    total.cost = Nanos(total.cost.0 + (execution * 1e6) as u64);
-                    total.elapsed = Nanos(total.elapsed.0 + started.elapsed().as_nanos() as u64);
+                    total.cpu += Nanos((execution * 1e6) as u64);
+                    total.elapsed += Nanos(started.elapsed().as_nanos() as u64);
                 }
                 Ok(total)
             }

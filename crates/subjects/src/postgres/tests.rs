@@ -109,12 +109,22 @@ fn noticed() -> Vec<Reading> {
         let said = format!("in {} of {of} between the measurements, up to {most} at once", busy.min(checks));
         (*busy > 0).then(|| says![said])
     });
-    let hidden = |(hidden, blocks): &(u64, u64)| notes::not_all_visible((*hidden.min(blocks), *blocks), "the table");
+    let table = [String::from("the table")];
+    let hidden = move |(hidden, blocks): &(u64, u64)| notes::not_all_visible((*hidden.min(blocks), *blocks), &table);
     let hidden = reading(row::NOT_ALL_VISIBLE, (0..3_u64, 1..2000_u64), hidden, |(hidden, blocks)| {
         let of = counted(*blocks, "block", "blocks");
         (*hidden > 0).then(|| says![format!("{} of {of} of the table could not be", hidden.min(blocks))])
     });
     vec![activity, space, left, removed, busy, hidden]
+}
+
+#[test]
+fn what_hides_the_rows_of_nine_tables_is_said_once() {
+    let mut notes = notes::Notes::of(&session(), Clock::calibrate());
+    (1..=9).for_each(|table| notes.note_hidden((7, 8), &format!("table {table}")));
+    let found = notes.close(None).findings;
+    let said: Vec<&Finding> = found.iter().filter(|finding| row::NOT_ALL_VISIBLE.made(finding)).collect();
+    assert!(said.len() == 1 && said[0].message.starts_with("63 of 72 blocks of 9 tables could not be"), "{said:?}");
 }
 
 /// How costs were obtained and what shared the machine.

@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dataset::DataSet;
-use measure::quantity::grouped;
 use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::json;
 use sys::counters::{Counters, Rings};
@@ -16,12 +15,11 @@ use sys::time::Clock;
 use super::database::{Database, Need, description, subject_name};
 use super::load::{index_bytes, load, table_bytes};
 use crate::access_paths::{
-    AccessPath, AccessPaths, AccessSettings, Asked, Cache, Counting, MemoryNeed, PathBlocks, PathFacts, PathOffer,
-    Sampling, ScanCost, ScanPass, Sources,
+    AccessPath, AccessPaths, AccessSettings, Asked, Cache, MemoryNeed, PathBlocks, PathFacts, PathOffer, Sampling,
+    ScanCost, ScanPass, Sources,
 };
 use crate::error::SubjectError;
 use crate::opening::{Opening, Progress};
-use crate::progress::tenths;
 use crate::subject::{Closing, Subject};
 
 /// The table.
@@ -148,22 +146,18 @@ impl SqlitePaths {
     }
 
     fn bytes_needed(&self) -> u64 {
-        let indexes = self.indexes().count() as u64;
-        table_bytes(&self.data, self.page_bytes) + indexes * index_bytes(self.data.count(), KEY_BYTES, self.page_bytes)
+        let index = index_bytes(self.data.count(), KEY_BYTES, self.page_bytes);
+        let indexes = index.saturating_mul(self.indexes().count() as u64);
+        table_bytes(&self.data, self.page_bytes).saturating_add(indexes)
     }
 
     /// Makes and fills the table with the indexes of the planned paths, each brought into the cache by that.
     fn load(&mut self, progress: &mut Progress<'_>) -> Result<(), SubjectError> {
         let database = Database::create(&self.scratch, self.page_bytes, Need::cached(self.bytes_needed()), &self.stop)?;
         let name = &self.name;
-        let second = Duration::from_secs(1);
-        let mut loading = tenths(progress, |made, of| {
-            (format!("loading {} of {} rows into {name}", grouped(made), grouped(of)), second)
-        });
-        load(&database, TABLE, &self.data, &self.stop, &mut loading)?;
-        drop(loading);
+        load(&database, (TABLE, &self.data), &format!("rows into {name}"), progress, &self.stop)?;
         for (index, columns) in self.indexes() {
-            progress(&format!("making an index on {columns} in {name}"), second);
+            progress(&format!("making an index on {columns} in {name}"), Duration::from_secs(1));
             database.run(&format!("CREATE INDEX {index} ON {TABLE} ({columns})"))?;
         }
         self.database = Some(database);
@@ -206,10 +200,6 @@ impl Subject for SqlitePaths {
         description(self.page_bytes, &[("rows", json!(self.settings.rows))])
     }
 
-    fn findings(&mut self) -> Vec<Finding> {
-        Vec::new()
-    }
-
     fn finish(self: Box<Self>) -> Closing {
         Closing { outcome: self.database.map_or(Ok(()), Database::finish), ..Closing::quiet() }
     }
@@ -223,15 +213,6 @@ impl AccessPaths for SqlitePaths {
     fn plan(&mut self, paths: &[AccessPath]) -> Result<Vec<MemoryNeed>, SubjectError> {
         self.planned = paths.to_vec();
         Ok(vec![MemoryNeed { structure: "the page cache of SQLite", bytes: self.bytes_needed() }])
-    }
-
-    fn count_instructions(
-        &mut self,
-        _asked: Asked,
-        _limit: Duration,
-        _progress: &mut Progress<'_>,
-    ) -> Result<Counting, SubjectError> {
-        Ok(Counting::None)
     }
 
     fn prepare(
@@ -271,13 +252,10 @@ impl AccessPaths for SqlitePaths {
             elapsed: taken.elapsed,
             tally: counters.read(),
             gets: taken.gets.total(),
-            table_gets: None,
-            pinned_revisits: None,
             physical_reads: taken.gets.misses,
             rows: self.settings.rows,
             count: *count,
-            touched: None,
-            units: None,
+            ..ScanCost::default()
         })
     }
 }

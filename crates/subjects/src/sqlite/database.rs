@@ -311,11 +311,6 @@ fn other_way(statement: &str, found: &[String]) -> SubjectError {
     SubjectError::Failed(format!("SQLite reads `{statement}` in another way than the one measured: {found}"))
 }
 
-/// A name as it stands in statements.
-pub(super) fn identifier(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
@@ -350,7 +345,7 @@ fn failure(path: &Path, error: &rusqlite::Error) -> SubjectError {
         Some(ErrorCode::OperationInterrupted) => SubjectError::Stopped,
         Some(ErrorCode::DiskFull) => SubjectError::Failed(format!("there is no room left for {file}: {ADVICE}")),
         Some(ErrorCode::NotADatabase) => {
-            SubjectError::Parameters(format!("{file} is not an SQLite database, or is encrypted: name another file"))
+            SubjectError::Failed(format!("{file} is not an SQLite database, or is encrypted: name another file"))
         }
         Some(ErrorCode::DatabaseCorrupt) => SubjectError::Failed(format!(
             "{file} is damaged ({error}): `sqlite3 FILE 'PRAGMA integrity_check'` shows where"

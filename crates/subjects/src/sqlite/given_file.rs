@@ -1,10 +1,11 @@
 //! A database file that was given: what is checked before it is opened, and whether it stayed as it was.
 
-use std::fmt::Write;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use server::place::encoded_path;
 
 use crate::error::SubjectError;
 
@@ -35,7 +36,7 @@ impl GivenFile {
     /// Refuses what is no file, and a database whose last changes stand in a journal beside it.
     pub(super) fn check(path: &Path) -> Result<GivenFile, SubjectError> {
         let refuse = |path: &Path, reason: &str| {
-            Err(SubjectError::Parameters(format!("--on sqlite:{} cannot be read: {reason}", path.display())))
+            Err(SubjectError::Failed(format!("--on sqlite:{} cannot be read: {reason}", path.display())))
         };
         // SQLite looks for journals beside the file that a link leads to.
         let real = match fs::canonicalize(path) {
@@ -76,14 +77,7 @@ impl GivenFile {
 
     /// Its address for SQLite. `immutable` takes no locks, and neither makes nor looks at a file beside it.
     pub(super) fn uri(&self) -> String {
-        let mut uri = String::from("file:");
-        for byte in self.path.as_os_str().as_encoded_bytes() {
-            match byte {
-                b'/' | b'.' | b'-' | b'_' | b'~' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(*byte as char),
-                _ => write!(uri, "%{byte:02X}").expect("a String takes all that is written to it"),
-            }
-        }
-        uri + "?mode=ro&immutable=1"
+        format!("file:{}?mode=ro&immutable=1", encoded_path(&self.path))
     }
 }
 

@@ -1,13 +1,18 @@
 //! Tables of a data set in a database of our own: their columns, their rows, and the bytes that they take.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use dataset::{Column, ColumnType, DataSet, Row, Value};
+use measure::quantity::grouped;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Statement, ToSql, params_from_iter};
+use server::session::identifier;
 
-use super::database::{Database, identifier};
+use super::database::Database;
 use crate::error::SubjectError;
+use crate::opening::Progress;
+use crate::progress::tenths;
 
 /// Rows between two looks at the flag of ^C: whole groups of every data set.
 const ROWS_AT_ONCE: u64 = 43 * 24;
@@ -38,14 +43,17 @@ impl ToSql for Bound<'_> {
 }
 
 /// Makes a table and fills it, in the order of the rows: row N of the data set has the number N + 1. `progress` hears
-/// how many rows of how many are there.
+/// how many are there of `what`, such as `rows into sqlite 3.54.1`.
 pub(super) fn load(
     database: &Database,
-    table: &str,
-    data: &DataSet,
+    (table, data): (&str, &DataSet),
+    what: &str,
+    progress: &mut Progress<'_>,
     stop: &AtomicBool,
-    progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), SubjectError> {
+    let mut loading = tenths(progress, |made, of| {
+        (format!("loading {} of {} {what}", grouped(made), grouped(of)), Duration::from_secs(1))
+    });
     let (rows, schema, count) = (data.rows()?, data.schema(), data.count());
     let columns: Vec<String> = schema.iter().map(definition).collect();
     database.run(&format!("CREATE TABLE {table} ({}); BEGIN", columns.join(", ")))?;
@@ -64,7 +72,7 @@ pub(super) fn load(
             }
         });
         outcome.map_err(database.failed())?;
-        progress(end, count);
+        loading(end, count);
     }
     drop(statement);
     database.run("COMMIT")
@@ -145,6 +153,10 @@ mod tests {
         DataSet::uniform(RowShape { row_length, columns }, 1 << 20, 1)
     }
 
+    fn loaded(database: &Database, data: &DataSet) -> Result<(), SubjectError> {
+        load(database, ("t", data), "rows", &mut |_, _| {}, &AtomicBool::new(false))
+    }
+
     #[test]
     fn the_forecast_of_a_table_is_what_it_takes_and_a_little_more() {
         let folder = tempfile::tempdir().unwrap();
@@ -153,7 +165,7 @@ mod tests {
                 let data = data(row_length, columns);
                 let database =
                     Database::create(folder.path(), page_bytes, Need::cached(1 << 20), &Arc::default()).unwrap();
-                load(&database, "t", &data, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+                loaded(&database, &data).unwrap();
                 let taken = database.pages("t").unwrap() * u64::from(page_bytes);
                 let ratio = table_bytes(&data, page_bytes) as f64 / taken as f64;
                 assert!(ratio > 0.99 && ratio < 1.9, "{ratio} of {row_length} bytes on pages of {page_bytes}");
@@ -179,7 +191,7 @@ mod tests {
                 let data = data(row_length, columns);
                 let database =
                     Database::create(folder.path(), page_bytes, Need::cached(1 << 20), &Arc::default()).unwrap();
-                load(&database, "t", &data, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+                loaded(&database, &data).unwrap();
                 database.run("CREATE INDEX t_by_c1 ON t (c1)").unwrap();
                 let taken = database.pages("t_by_c1").unwrap() * u64::from(page_bytes);
                 let key = u64::from(row_length / columns);
@@ -194,7 +206,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::create(folder.path(), PAGE_BYTES, Need::cached(1 << 20), &Arc::default()).unwrap();
         database.run("PRAGMA max_page_count = 10").unwrap();
-        let outcome = load(&database, "t", &data(250, 5), &AtomicBool::new(false), &mut |_, _| {});
+        let outcome = loaded(&database, &data(250, 5));
         let sentence = outcome.unwrap_err().to_string();
         assert!(sentence.contains("no room left") && sentence.contains("TMPDIR"), "{sentence}");
         assert!(database.finish().is_ok());

@@ -12,15 +12,16 @@ use std::time::Duration;
 
 use dataset::DataSet;
 use dataset::uniform::RowShape;
-use measure::quantity::{counted, grouped};
+use measure::quantity::counted;
 use measure::random::{Permutation, SplitMix64};
 use measure::schema::subjects::findings as row;
 use measure::sorting;
 use measure::{Finding, Parameters};
 use serde_json::json;
+use server::session::identifier;
 use sys::time::Clock;
 
-use super::database::{Database, Need, Taken, description, identifier, subject_name};
+use super::database::{Database, Need, Taken, description, subject_name};
 use super::load::{column_bytes, index_bytes, load, table_bytes};
 use crate::by_statements::{ACCESSES, ByStatements, LOOKED_FOR_MAX, has_key};
 use crate::error::SubjectError;
@@ -29,7 +30,6 @@ use crate::logical_reads::{
     Sources, Table, TableFacts, Touch,
 };
 use crate::opening::{Opening, Progress};
-use crate::progress::tenths;
 use crate::subject::{Closing, Subject, TABLE_SEED};
 
 /// Tables of a given file that are read: those with the largest row numbers.
@@ -43,7 +43,7 @@ const INDEX: &str = "rows_by_c1";
 
 /// SQLite, in sentences.
 const BY_STATEMENTS: ByStatements =
-    ByStatements { option: "--on sqlite", reader: "connection", versions: "it keeps no versions" };
+    ByStatements { option: "--on sqlite", name: "SQLite", reader: "connection", versions: "no versions of rows" };
 
 /// A table that is ready.
 #[derive(Clone, Debug)]
@@ -129,11 +129,7 @@ impl SqliteReads {
     fn make(&mut self, cell: Cell, progress: &mut Progress<'_>) -> Result<(), SubjectError> {
         let (data, second) = (data_of(cell), Duration::from_secs(1));
         let name = format!("rows_{}_{}", cell.row_length, cell.columns);
-        let mut loading = tenths(progress, |made, of| {
-            (format!("loading rows of {cell}, {} of {}", grouped(made), grouped(of)), second)
-        });
-        load(&self.database, &name, &data, &self.stop, &mut loading)?;
-        drop(loading);
+        load(&self.database, (name.as_str(), &data), &format!("rows of {cell}"), progress, &self.stop)?;
         let has_key = has_key(&data);
         let is_possible = |access: &Access| ACCESSES.contains(access) && (*access != Access::Index || has_key);
         let accesses: Vec<Access> = self.asked.accesses.iter().copied().filter(is_possible).collect();
@@ -349,7 +345,7 @@ impl LogicalReads for SqliteReads {
                 false => "that takes more than one page, and SQLite counts no gets of a smaller one",
             };
             let reason = format!("{path} holds no table {lacks}: name the file of another database");
-            return Err(SubjectError::Parameters(reason));
+            return Err(SubjectError::Failed(reason));
         }
         self.findings.extend(tables_left_out(&self.name, &left_out));
         Ok(read)
@@ -379,23 +375,12 @@ impl LogicalReads for SqliteReads {
         population: Population,
         changed_rows: Option<u32>,
     ) -> Result<Result<Option<Snapshot>, Finding>, SubjectError> {
-        let name = &self.name;
-        Ok(match (population, changed_rows) {
-            (Population::FullScan, None | Some(0)) => {
-                let whole = self.question(Access::FullScan, Touch::Rows)?;
-                self.database.number(&whole.statement)?;
-                Ok(None)
-            }
-            (Population::FullScan, Some(_)) => {
-                let reason = format!("Changed rows were not read on {name}: it keeps no versions of rows.");
-                Err(row::ABSENT_CHANGED_ROWS.of(reason))
-            }
-            (Population::Interleaved, _) => {
-                let reason =
-                    format!("{name} brings pages into its cache in the order in which statements ask for them.");
-                Err(row::ABSENT_POPULATION.of(reason))
-            }
-        })
+        let populated = BY_STATEMENTS.populated(&self.name, population, changed_rows);
+        if populated.is_ok() {
+            let whole = self.question(Access::FullScan, Touch::Rows)?;
+            self.database.number(&whole.statement)?;
+        }
+        Ok(populated.map(|()| None))
     }
 
     fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Finding>, SubjectError> {

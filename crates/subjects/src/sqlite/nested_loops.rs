@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use dataset::DataSet;
 use dataset::keyed::VALUES;
-use measure::quantity::grouped;
 use measure::schema::join::parameters;
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters};
@@ -29,7 +28,6 @@ use crate::nested_loops::{
 };
 use crate::opening::{Opening, Progress};
 use crate::page_cache::{self, Witnessed};
-use crate::progress::tenths;
 use crate::subject::{Closing, Subject, TABLE_SEED};
 
 const TABLE: &str = "inner_rows";
@@ -143,13 +141,9 @@ impl SqliteLoops {
         let file = table_bytes(&data, self.page_bytes).saturating_add(index);
         let need = Need { file, cache: self.asked.pool.0 };
         let database = Database::create(&self.scratch, self.page_bytes, need, &self.stop)?;
-        let (name, second) = (&self.name, Duration::from_secs(1));
-        let mut loading = tenths(progress, |made, of| {
-            (format!("loading {} of {} rows into {name}", grouped(made), grouped(of)), second)
-        });
-        load(&database, TABLE, &data, &self.stop, &mut loading)?;
-        drop(loading);
-        progress(&format!("making an index on key in {name}"), second);
+        let name = &self.name;
+        load(&database, (TABLE, &data), &format!("rows into {name}"), progress, &self.stop)?;
+        progress(&format!("making an index on key in {name}"), Duration::from_secs(1));
         let cache = (self.asked.pool.0 >> 10).min(i32::MAX as u64);
         database.run(&format!("CREATE UNIQUE INDEX {INDEX} ON {TABLE} (key); PRAGMA cache_size = -{cache}"))?;
         let path = database.path();
@@ -215,10 +209,6 @@ impl Subject for SqliteLoops {
     fn description(&self) -> Parameters {
         let known = [("rows", json!(self.asked.rows)), ("pool_bytes", json!(self.asked.pool.0))];
         description(self.page_bytes, &known)
-    }
-
-    fn findings(&mut self) -> Vec<Finding> {
-        Vec::new()
     }
 
     fn finish(self: Box<Self>) -> Closing {

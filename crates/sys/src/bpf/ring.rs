@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::param::page_size;
 
+use super::instruction::{
+    A_MAP, A_MAPS_VALUE, ADD_ATOMICALLY, ADD_NUMBER, CALL, JUMP_IF_EQUAL, MOVE, MOVE_NUMBER, R0, R1, R2, R3, R4,
+    RING_OUTPUT, STACK, one, wide,
+};
 use super::map::{MapCreate, RING, create};
 
 /// The head of a record: its length in four bytes, whose highest bits say that it is being written, or is given up; and
@@ -18,7 +22,25 @@ const IS_BUSY: u32 = 1 << 31;
 const IS_DISCARDED: u32 = 1 << 30;
 
 /// The kernel wakes up no one at a record: the ring is looked into at times.
-pub(crate) const NO_WAKEUP: i32 = 1;
+const NO_WAKEUP: i32 = 1;
+
+/// The steps of a program that write `bytes` of its stack, from `base` on, to the ring of this number. Where there is
+/// no room, they count one in the array of the other number.
+pub(crate) fn writing((ring, lost): (i32, i32), base: i16, bytes: usize) -> Vec<u64> {
+    let mut steps = wide(R1, A_MAP, u64::from(ring.cast_unsigned())).to_vec();
+    steps.extend([
+        one(MOVE, R2, STACK, 0, 0),
+        one(ADD_NUMBER, R2, 0, 0, i32::from(base)),
+        one(MOVE_NUMBER, R3, 0, 0, bytes as i32),
+        one(MOVE_NUMBER, R4, 0, 0, NO_WAKEUP),
+        one(CALL, 0, 0, 0, RING_OUTPUT),
+        // Where there was room, the count of lost ones is passed over.
+        one(JUMP_IF_EQUAL, R0, 0, 4, 0),
+    ]);
+    steps.extend(wide(R1, A_MAPS_VALUE, u64::from(lost.cast_unsigned())));
+    steps.extend([one(MOVE_NUMBER, R2, 0, 0, 1), one(ADD_ATOMICALLY, R1, R2, 0, 0)]);
+    steps
+}
 
 /// A ring. The kernel maps its bytes twice, one behind the other, so that a record never ends at the ring's end.
 #[derive(Debug)]

@@ -32,17 +32,11 @@ pub enum Kind {
 #[derive(Debug, Error)]
 pub enum TargetError {
     /// Nothing stands at the path.
-    #[error("{path} does not exist; name an existing file or block device", path = path.display())]
-    NotFound {
-        /// What was asked for.
-        path: PathBuf,
-    },
+    #[error("{} does not exist; name an existing file or block device", .0.display())]
+    NotFound(PathBuf),
     /// The path is a directory.
-    #[error("{path} is a directory; name a file in it or a block device", path = path.display())]
-    Directory {
-        /// What was asked for.
-        path: PathBuf,
-    },
+    #[error("{} is a directory; name a file in it or a block device", .0.display())]
+    Directory(PathBuf),
     /// The path is neither a file nor a block device.
     #[error("{path} is a {kind}; only regular files and block devices can be measured", path = path.display())]
     WrongKind {
@@ -52,25 +46,16 @@ pub enum TargetError {
         kind: &'static str,
     },
     /// There is nothing to read.
-    #[error("{path} is empty; name a file or block device that holds data", path = path.display())]
-    Empty {
-        /// What was asked for.
-        path: PathBuf,
-    },
+    #[error("{} is empty; name a file or block device that holds data", .0.display())]
+    Empty(PathBuf),
     /// The user may not read it.
-    #[error("no permission to read {path}; read access is enough: join the group that has it, or ask its owner",
-        path = path.display())]
-    Permission {
-        /// What was asked for.
-        path: PathBuf,
-    },
+    #[error("no permission to read {}; read access is enough: join the group that has it, or ask its owner",
+        .0.display())]
+    Permission(PathBuf),
     /// The file system has no direct I/O.
-    #[error("{path} cannot be read past the page cache: it lies on tmpfs or another file system without direct I/O; \
-        use --buffered", path = path.display())]
-    DirectRefused {
-        /// What was asked for.
-        path: PathBuf,
-    },
+    #[error("{} cannot be read past the page cache: it lies on tmpfs or another file system without direct I/O; \
+        use --buffered", .0.display())]
+    DirectRefused(PathBuf),
     /// Blocks of this size cannot be read.
     #[error("blocks of {} cannot be read from {path}: its direct reads start and end on multiples of {multiple} bytes \
         ({source_of_multiple}); use a multiple of {multiple}, or --buffered",
@@ -143,9 +128,9 @@ impl Target {
         // Files that the kernel generates (/proc, /sys) mostly report 0 too, and refuse direct I/O: empty is the better
         // word.
         if kind == Kind::File && stat.st_size == 0 {
-            return Err(TargetError::Empty { path: path.into() });
+            return Err(TargetError::Empty(path.into()));
         }
-        let refused = || TargetError::DirectRefused { path: path.into() };
+        let refused = || TargetError::DirectRefused(path.into());
         if caching == Caching::Direct && kind == Kind::File && lives_in_memory(handle) {
             return Err(refused());
         }
@@ -156,7 +141,7 @@ impl Target {
         };
         let size = rustix::fs::seek(&descriptor, SeekFrom::End(0)).map_err(|errno| open_error(path, errno))?;
         if size == 0 {
-            return Err(TargetError::Empty { path: path.into() });
+            return Err(TargetError::Empty(path.into()));
         }
         let alignment = Alignment::of(descriptor.as_fd(), caching).ok_or_else(refused)?;
         Ok(Target {
@@ -240,7 +225,7 @@ fn kind_of(stat: &Stat, path: &Path) -> Result<Kind, TargetError> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(Kind::File),
         FileType::BlockDevice => Ok(Kind::BlockDevice),
-        FileType::Directory => Err(TargetError::Directory { path: path.into() }),
+        FileType::Directory => Err(TargetError::Directory(path.into())),
         FileType::Fifo => wrong("pipe"),
         FileType::CharacterDevice => wrong("character device"),
         FileType::Socket => wrong("socket"),
@@ -262,8 +247,8 @@ fn lives_in_memory(handle: BorrowedFd<'_>) -> bool {
 fn open_error(path: &Path, errno: Errno) -> TargetError {
     let path = path.into();
     match errno {
-        Errno::NOENT => TargetError::NotFound { path },
-        Errno::ACCESS | Errno::PERM => TargetError::Permission { path },
+        Errno::NOENT => TargetError::NotFound(path),
+        Errno::ACCESS | Errno::PERM => TargetError::Permission(path),
         other => TargetError::Open { path, reason: other.into() },
     }
 }

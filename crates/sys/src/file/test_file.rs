@@ -33,25 +33,14 @@ const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 #[derive(Debug, Error)]
 pub enum TestFileError {
     /// There is no such directory.
-    #[error("{directory} is not a directory; name one on the disk to be measured", directory = directory.display())]
-    NotADirectory {
-        /// The requested directory.
-        directory: PathBuf,
-    },
+    #[error("{} is not a directory; name one on the disk to be measured", .0.display())]
+    NotADirectory(PathBuf),
     /// The user may not create files there.
-    #[error("no permission to create a file in {directory}; name a directory that you may write to",
-        directory = directory.display())]
-    Permission {
-        /// The requested directory.
-        directory: PathBuf,
-    },
+    #[error("no permission to create a file in {}; name a directory that you may write to", .0.display())]
+    Permission(PathBuf),
     /// The file system is mounted read-only.
-    #[error("{directory} lies on a file system that is mounted read-only; name a directory that you may write to",
-        directory = directory.display())]
-    ReadOnly {
-        /// The requested directory.
-        directory: PathBuf,
-    },
+    #[error("{} lies on a file system that is mounted read-only; name a directory that you may write to", .0.display())]
+    ReadOnly(PathBuf),
     /// Too little space is free.
     #[error("a test file of {needed} and a reserve of {reserve} do not fit into the {free} that are free in \
         {directory}; name another directory, free some space, or ask for a smaller file where the reserve alone fits",
@@ -71,19 +60,12 @@ pub enum TestFileError {
     #[error("/proc is not mounted here, through which a test file is opened again; mount it, as every system does")]
     NoProc,
     /// The disk filled up during the write.
-    #[error("{directory} had no space left while the test file was written; ask for a smaller file",
-        directory = directory.display())]
-    Full {
-        /// Where.
-        directory: PathBuf,
-    },
+    #[error("{} had no space left while the test file was written; ask for a smaller file", .0.display())]
+    Full(PathBuf),
     /// The process or the file system allows no file of this size.
-    #[error("a file in {directory} may not be as large as the test file: ask for a smaller one, or raise the limit on \
-        the size of files (ulimit -f)", directory = directory.display())]
-    TooLarge {
-        /// Where.
-        directory: PathBuf,
-    },
+    #[error("a file in {} may not be as large as the test file: ask for a smaller one, or raise the limit on \
+        the size of files (ulimit -f)", .0.display())]
+    TooLarge(PathBuf),
     /// The caller raised the stop flag.
     #[error("writing the test file was interrupted; nothing is left of it")]
     Stopped,
@@ -123,20 +105,20 @@ impl TestFile {
         if bytes == 0 {
             return Err(TestFileError::Empty);
         }
-        let errors = Errors { directory };
-        check_space(directory, bytes).map_err(|errno| errors.of(errno))??;
+        let failed = |errno: Errno| TestFileError::of(directory, errno.into());
+        check_space(directory, bytes)?;
         // Direct if the file system allows it, because the file must not be in the page cache afterwards.
-        let file = File::from(create_nameless(directory, OFlags::DIRECT).map_err(|errno| errors.of(errno))?);
-        reserve(&file, bytes).map_err(|errno| errors.of(errno))?;
+        let file = File::from(create_nameless(directory, OFlags::DIRECT).map_err(failed)?);
+        reserve(&file, bytes).map_err(failed)?;
         let make = |offset: u64, buffer: &mut [u8]| expected_block(seed, offset, buffer);
-        Filling::new(&file, bytes, make, stop).run(progress).map_err(|error| errors.of_io(error))?;
+        Filling::new(&file, bytes, make, stop).run(progress).map_err(|error| TestFileError::of(directory, error))?;
         if stop.load(Ordering::Relaxed) {
             return Err(TestFileError::Stopped);
         }
-        settle(&file, bytes).map_err(|error| errors.of_io(error))?;
+        settle(&file, bytes).map_err(|error| TestFileError::of(directory, error))?;
         let descriptor = open_again(&file).map_err(|errno| match errno {
             Errno::NOENT => TestFileError::NoProc,
-            other => errors.of(other),
+            other => failed(other),
         })?;
         Ok(TestFile { descriptor, size: bytes })
     }
@@ -175,15 +157,15 @@ pub fn expected_block(seed: u64, offset: u64, buffer: &mut [u8]) {
 }
 
 /// Checks that the file and a reserve fit: a full disk harms its other users, and slows down.
-fn check_space(directory: &Path, needed: u64) -> Result<Result<(), TestFileError>, Errno> {
-    let space = rustix::fs::statvfs(directory)?;
+fn check_space(directory: &Path, needed: u64) -> Result<(), TestFileError> {
+    let space = rustix::fs::statvfs(directory).map_err(|errno| TestFileError::of(directory, errno.into()))?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);
     let whole = space.f_blocks.saturating_mul(space.f_frsize);
     let reserve = RESERVE_BYTES_MIN.max(whole / RESERVE_PART);
     if needed.saturating_add(reserve) <= free {
-        return Ok(Ok(()));
+        return Ok(());
     }
-    Ok(Err(TestFileError::NoSpace { directory: directory.into(), needed, reserve, free }))
+    Err(TestFileError::NoSpace { directory: directory.into(), needed, reserve, free })
 }
 
 /// A nameless file to write and read back through the page cache; the kernel frees it when it is closed or the process
@@ -228,28 +210,17 @@ fn open_again(file: &File) -> Result<OwnedFd, Errno> {
     rustix::fs::open(through, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Turns the kernel's errors into ours, which name the directory.
-struct Errors<'a> {
-    directory: &'a Path,
-}
-
-impl Errors<'_> {
-    fn of(&self, errno: Errno) -> TestFileError {
-        let directory = self.directory.into();
-        match errno {
-            Errno::NOTDIR | Errno::NOENT => TestFileError::NotADirectory { directory },
-            Errno::ACCESS | Errno::PERM => TestFileError::Permission { directory },
-            Errno::ROFS => TestFileError::ReadOnly { directory },
-            Errno::NOSPC | Errno::DQUOT => TestFileError::Full { directory },
-            Errno::FBIG => TestFileError::TooLarge { directory },
-            other => TestFileError::Failed { directory, reason: other.into() },
-        }
-    }
-
-    fn of_io(&self, error: io::Error) -> TestFileError {
-        match Errno::from_io_error(&error) {
-            Some(errno) => self.of(errno),
-            None => TestFileError::Failed { directory: self.directory.into(), reason: error },
+impl TestFileError {
+    /// The kernel's error as ours, which names the directory.
+    fn of(directory: &Path, reason: io::Error) -> TestFileError {
+        let directory = directory.into();
+        match Errno::from_io_error(&reason) {
+            Some(Errno::NOTDIR | Errno::NOENT) => TestFileError::NotADirectory(directory),
+            Some(Errno::ACCESS | Errno::PERM) => TestFileError::Permission(directory),
+            Some(Errno::ROFS) => TestFileError::ReadOnly(directory),
+            Some(Errno::NOSPC | Errno::DQUOT) => TestFileError::Full(directory),
+            Some(Errno::FBIG) => TestFileError::TooLarge(directory),
+            _ => TestFileError::Failed { directory, reason },
         }
     }
 }

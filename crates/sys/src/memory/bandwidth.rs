@@ -79,17 +79,14 @@ impl Stream {
         assert!(threads > 0, "someone has to read");
         let parts = self.parts(at_once(threads, allowed_cpus().len()));
         let end = clock.now() + duration;
-        let mut result = self.empty_result(threads);
+        let huge_bytes = self.region.huge_bytes();
+        let mut result = StreamResult { bytes_per_second: Vec::new(), threads, pinned: 0, huge_bytes };
         while result.bytes_per_second.len() < SAMPLES_MIN || clock.now() < end {
             let turns = round(&parts, clock)?;
             result.bytes_per_second.push(rate(&turns));
             result.pinned = turns.iter().filter(|turn| turn.pinned).count();
         }
         Ok(result)
-    }
-
-    fn empty_result(&self, threads: usize) -> StreamResult {
-        StreamResult { bytes_per_second: Vec::new(), threads, pinned: 0, huge_bytes: self.region.huge_bytes() }
     }
 
     fn parts(&self, threads: usize) -> Vec<&[u8]> {

@@ -3,25 +3,23 @@
 use std::fs;
 
 use measure::Nanos;
-use rustix::time::{ClockId, Timespec};
+use rustix::time::ClockId;
+
+use crate::time::kernel_time;
 
 /// Processor time of all threads of the process, in user and kernel mode together.
 ///
 /// Source: `CLOCK_PROCESS_CPUTIME_ID`, exact to the scheduler's clock. A system call of some 0.5 µs: never call it
 /// around a single read.
 pub fn process_cpu() -> Nanos {
-    nanos(rustix::time::clock_gettime(ClockId::ProcessCPUTime))
+    kernel_time(ClockId::ProcessCPUTime)
 }
 
 /// Processor time of the calling thread, in user and kernel mode together.
 ///
 /// Source: `CLOCK_THREAD_CPUTIME_ID`. A system call of some 0.5 µs: never call it around a single read.
 pub fn thread_cpu() -> Nanos {
-    nanos(rustix::time::clock_gettime(ClockId::ThreadCPUTime))
-}
-
-fn nanos(time: Timespec) -> Nanos {
-    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    kernel_time(ClockId::ThreadCPUTime)
 }
 
 /// The kernel's counts of reads; see proc(5), `/proc/pid/io`.

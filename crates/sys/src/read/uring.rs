@@ -140,23 +140,11 @@ fn register_buffers(ring: &IoUring, buffers: &[libc::iovec]) -> bool {
 }
 
 impl Uring {
-    fn entry(&self, request: &ReadRequest, address: *mut u8) -> squeue::Entry {
+    /// A read to `address`, which lies in this registered buffer, or in none.
+    fn entry(request: &ReadRequest, address: *mut u8, buffer: Option<u16>) -> squeue::Entry {
         // A slot is smaller than 4 GiB wherever its length comes near to mattering: `read` itself stops at 2 GiB.
         let length = u32::try_from(request.length).unwrap_or(u32::MAX);
-        let entry = match self.slots_per_buffer {
-            Some(slots_per_buffer) => {
-                let buffer = (request.slot / slots_per_buffer) as u16;
-                opcode::ReadFixed::new(Fixed(0), address, length, buffer).offset(request.offset).build()
-            }
-            None => opcode::Read::new(Fixed(0), address, length).offset(request.offset).build(),
-        };
-        entry.user_data(request.slot as u64)
-    }
-
-    /// A read into lent memory, at `address`.
-    fn entry_into(&self, request: &ReadRequest, address: *mut u8) -> squeue::Entry {
-        let length = u32::try_from(request.length).unwrap_or(u32::MAX);
-        let entry = match self.lent.as_ref().and_then(|lent| lent.buffer) {
+        let entry = match buffer {
             Some(buffer) => opcode::ReadFixed::new(Fixed(0), address, length, buffer).offset(request.offset).build(),
             None => opcode::Read::new(Fixed(0), address, length).offset(request.offset).build(),
         };
@@ -266,7 +254,8 @@ impl ReadMethod for Uring {
 
     fn queue(&mut self, request: ReadRequest) {
         let address = self.slots.begin(&request).as_ptr();
-        let entry = self.entry(&request, address);
+        let buffer = self.slots_per_buffer.map(|slots_per_buffer| (request.slot / slots_per_buffer) as u16);
+        let entry = Uring::entry(&request, address, buffer);
         self.push(&entry);
     }
 
@@ -295,7 +284,8 @@ impl ReadMethod for Uring {
         let address = memory.start().as_ptr().wrapping_add(landing.start);
         // Last, so that no slot is in flight for a request that was refused.
         self.slots.begin(&request);
-        let entry = self.entry_into(&request, address);
+        let buffer = self.lent.as_ref().and_then(|lent| lent.buffer);
+        let entry = Uring::entry(&request, address, buffer);
         self.push(&entry);
     }
 

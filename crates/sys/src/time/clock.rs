@@ -261,8 +261,14 @@ fn anchor_attempt() -> Anchor {
     Anchor { ticks: before + width / 2, nanos, width }
 }
 
+/// Nanoseconds of the kernel's monotonic clock, from which what the kernel records has its times.
+pub fn monotonic_nanos() -> u64 {
+    kernel_time(ClockId::Monotonic).0
+}
+
+/// What a clock of the kernel shows.
 #[inline]
-fn kernel_time(id: ClockId) -> Nanos {
+pub(crate) fn kernel_time(id: ClockId) -> Nanos {
     let time = clock_gettime(id);
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }

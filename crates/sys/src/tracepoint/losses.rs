@@ -16,15 +16,11 @@ impl Losses {
     /// A record in the ring says that `count` were lost before it, and since the record before that says so.
     pub(super) fn record(&mut self, count: u64, (from, until): (u64, u64)) -> Option<Loss> {
         self.recorded = self.recorded.saturating_add(count);
-        self.reach(self.recorded, (from, until))
+        self.count(self.recorded, (from, until))
     }
 
     /// The kernel's counters say that `count` were lost since the ring was opened.
     pub(super) fn count(&mut self, count: u64, (from, until): (u64, u64)) -> Option<Loss> {
-        self.reach(count, (from, until))
-    }
-
-    fn reach(&mut self, count: u64, (from, until): (u64, u64)) -> Option<Loss> {
         let records = count.saturating_sub(self.known);
         self.known += records;
         (records > 0).then_some(Loss { from, until, records })

@@ -7,10 +7,10 @@ use std::os::fd::OwnedFd;
 use super::format::Field;
 use super::record::VALUES_MAX;
 use crate::bpf::instruction::{
-    A_MAP, A_MAPS_VALUE, ADD_ATOMICALLY, ADD_NUMBER, CALL, EXIT, GET_PID_TGID, JUMP_IF_EQUAL, JUMP_UNLESS_EQUAL,
-    KTIME_GET_NS, MOVE, MOVE_NUMBER, R0, R1, R2, R3, R4, R6, RING_OUTPUT, STACK, STORE, STORE_NUMBER, load, one, wide,
+    CALL, EXIT, GET_PID_TGID, JUMP_UNLESS_EQUAL, KTIME_GET_NS, MOVE, MOVE_NUMBER, R0, R1, R2, R6, STACK, STORE,
+    STORE_NUMBER, load, one,
 };
-use crate::bpf::{self, NO_WAKEUP, RunAt};
+use crate::bpf::{self, RunAt};
 
 /// Words of a record: the time, process and thread, the fields.
 pub(super) const WORDS: usize = 2 + VALUES_MAX;
@@ -20,11 +20,11 @@ const HIDDEN_BYTES: usize = 8;
 
 /// Loads the program: it writes to this ring and counts in this map what found no room there.
 pub(super) fn loaded(
-    (ring, lost): (i32, i32),
+    maps: (i32, i32),
     fields: &[Option<Field>; VALUES_MAX],
     first: (Field, u8),
 ) -> io::Result<OwnedFd> {
-    let program = instructions((ring, lost), fields, first);
+    let program = instructions(maps, fields, first);
     let program =
         program.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "a field is not where one can be"))?;
     bpf::load(RunAt::Tracepoint, &program)
@@ -32,7 +32,7 @@ pub(super) fn loaded(
 
 /// `None` where a field stands where programs cannot read it.
 fn instructions(
-    (ring, lost): (i32, i32),
+    maps: (i32, i32),
     fields: &[Option<Field>; VALUES_MAX],
     (first, byte): (Field, u8),
 ) -> Option<Vec<u64>> {
@@ -50,18 +50,7 @@ fn instructions(
             None => body.push(one(STORE_NUMBER, STACK, 0, at(2 + place), 0)),
         }
     }
-    body.extend(wide(R1, A_MAP, u64::from(ring.cast_unsigned())));
-    body.extend([
-        one(MOVE, R2, STACK, 0, 0),
-        one(ADD_NUMBER, R2, 0, 0, i32::from(base)),
-        one(MOVE_NUMBER, R3, 0, 0, 8 * WORDS as i32),
-        one(MOVE_NUMBER, R4, 0, 0, NO_WAKEUP),
-        one(CALL, 0, 0, 0, RING_OUTPUT),
-        // Where there was room, the count of lost ones is passed over.
-        one(JUMP_IF_EQUAL, R0, 0, 4, 0),
-    ]);
-    body.extend(wide(R1, A_MAPS_VALUE, u64::from(lost.cast_unsigned())));
-    body.extend([one(MOVE_NUMBER, R2, 0, 0, 1), one(ADD_ATOMICALLY, R1, R2, 0, 0)]);
+    body.extend(bpf::writing(maps, base, 8 * WORDS));
     let past = i16::try_from(body.len()).ok()?;
     // The helpers of the kernel change the first registers.
     let mut program = vec![one(MOVE, R6, R1, 0, 0), loading(&first)?];

@@ -6,13 +6,13 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use perf_event::Counter;
 
 use super::absence::NoTracing;
-use super::clock::monotonic_nanos;
 use super::format::Field;
 use super::losses::Losses;
 use super::opening;
 use super::program::{self, WORDS};
 use super::record::{Known, Loss, TraceRecord, VALUES_MAX};
 use crate::bpf::{self, Array, Ring};
+use crate::time::monotonic_nanos;
 
 /// Bytes of the ring: at 100,000 records a second those of 180 ms.
 const BYTES: usize = 1 << 20;

@@ -6,10 +6,10 @@ use std::os::fd::AsRawFd;
 use perf_event::{Counter, Sampler};
 
 use super::absence::NoTracing;
-use super::clock::monotonic_nanos;
 use super::losses::Losses;
 use super::opening;
 use super::record::{self, Known, LOST, Loss, SAMPLE, TraceRecord};
+use crate::time::monotonic_nanos;
 
 /// Bytes of a ring: at 100,000 records a second on one processor those of 200 ms. Where the kernel gives less, a half,
 /// a quarter and so on, down to the last.
@@ -38,26 +38,31 @@ pub(super) struct Opened<'a> {
     pub(super) filter: &'a str,
 }
 
+impl Opened<'_> {
+    /// It on a processor, standing still.
+    fn on(&self, processor: usize) -> Result<Counter, NoTracing> {
+        let counter = opening::open(self.name, self.number, processor)?;
+        if !self.filter.is_empty() {
+            opening::set_filter(self.name, &counter, self.filter)?;
+        }
+        Ok(counter)
+    }
+}
+
 impl Ring {
     /// Opens these tracepoints, of which there is one at least, standing still, with one ring for all.
     pub(super) fn open(wanted: &[Opened<'_>], processor: usize, bytes: Option<usize>) -> Result<Ring, NoTracing> {
-        let mut counters = Vec::with_capacity(wanted.len());
-        for one in wanted {
-            let counter = opening::open(one.name, one.number, processor)?;
-            if !one.filter.is_empty() {
-                opening::set_filter(one.name, &counter, one.filter)?;
-            }
-            counters.push(counter);
-        }
-        let mut others = counters.split_off(1.min(counters.len()));
-        let first = counters.pop().ok_or_else(|| NoTracing::Missing("at all".into()))?;
+        let (first, others) = wanted.split_first().ok_or_else(|| NoTracing::Missing("at all".into()))?;
         let (sampler, bytes) = match bytes {
-            Some(bytes) => (first.sampled(bytes).map_err(|error| unmapped(&error))?, bytes),
-            None => mapped(first, wanted[0].number, processor, wanted[0].filter)?,
+            Some(bytes) => (first.on(processor)?.sampled(bytes).map_err(|error| unmapped(&error))?, bytes),
+            None => mapped(first, processor)?,
         };
-        for (other, one) in others.iter_mut().zip(&wanted[1..]) {
-            opening::set_output(one.name, other, sampler.as_raw_fd())?;
-        }
+        let into_its_ring = |one: &Opened<'_>| {
+            let counter = one.on(processor)?;
+            opening::set_output(one.name, &counter, sampler.as_raw_fd())?;
+            Ok(counter)
+        };
+        let others = others.iter().map(into_its_ring).collect::<Result<Vec<Counter>, NoTracing>>()?;
         Ok(Ring { sampler, others, bytes, taken: 0, losses: Losses::default(), last: 0 })
     }
 
@@ -118,21 +123,14 @@ impl Ring {
 }
 
 /// Maps the ring of the first tracepoint: as large as the kernel lets it be.
-fn mapped(first: Counter, number: u16, processor: usize, filter: &str) -> Result<(Sampler, usize), NoTracing> {
-    let (mut counter, mut bytes) = (first, BYTES);
+fn mapped(first: &Opened<'_>, processor: usize) -> Result<(Sampler, usize), NoTracing> {
+    let mut bytes = BYTES;
     loop {
         // A counter that cannot be mapped is gone with its error.
-        let error = match counter.sampled(bytes) {
+        match first.on(processor)?.sampled(bytes) {
             Ok(sampler) => return Ok((sampler, bytes)),
-            Err(error) => error,
-        };
-        if bytes <= BYTES_MIN {
-            return Err(unmapped(&error));
-        }
-        bytes /= 2;
-        counter = opening::open("the first", number, processor)?;
-        if !filter.is_empty() {
-            opening::set_filter("the first", &counter, filter)?;
+            Err(error) if bytes <= BYTES_MIN => return Err(unmapped(&error)),
+            Err(_) => bytes /= 2,
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::fs;
 
 use super::absence::NoTracing;
-use super::clock::monotonic_nanos;
 use super::folder::Folder;
 use super::format::Format;
 use super::opening;
@@ -11,6 +10,7 @@ use super::programmed::Programmed;
 use super::record::{Known, Loss, TraceRecord, VALUES_MAX};
 use super::ring::{Opened, Ring};
 use crate::host::processor_list::listed;
+use crate::time::monotonic_nanos;
 
 /// How long before now a record may have its time and not yet stand in its ring.
 const WRITING_NANOS: u64 = 1_000_000;

@@ -4,10 +4,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use crate::bpf::instruction::{
-    A_MAP, A_MAPS_VALUE, A_NUMBER, ADD_ATOMICALLY, ADD_NUMBER, CALL, EXIT, JUMP_IF_EQUAL, KTIME_GET_NS, MOVE,
-    MOVE_NUMBER, PROBE_READ_USER, R0, R1, R2, R3, R4, RING_OUTPUT, STACK, STORE, STORE_NUMBER, one, wide,
+    A_NUMBER, ADD_NUMBER, CALL, EXIT, KTIME_GET_NS, MOVE, MOVE_NUMBER, PROBE_READ_USER, R0, R1, R2, R3, STACK, STORE,
+    STORE_NUMBER, one, wide,
 };
-use crate::bpf::{self, Array, NO_WAKEUP, Ring, RunAt};
+use crate::bpf::{self, Array, Ring, RunAt};
 
 /// Most parts that are copied.
 pub const PARTS_MAX: usize = 5;
@@ -32,7 +32,7 @@ pub(super) fn load(ring: &Ring, lost: &Array, watch: u32, copied: &[Copied]) -> 
     bpf::load(RunAt::PerfEvent, &instructions((ring.number(), lost.number()), watch, copied))
 }
 
-fn instructions((ring, lost): (i32, i32), watch: u32, copied: &[Copied]) -> Vec<u64> {
+fn instructions(maps: (i32, i32), watch: u32, copied: &[Copied]) -> Vec<u64> {
     let base = -(RECORD_BYTES as i16);
     let at = |word: usize| base + 8 * word as i16;
     let mut program = vec![
@@ -50,20 +50,8 @@ fn instructions((ring, lost): (i32, i32), watch: u32, copied: &[Copied]) -> Vec<
         program.extend(wide(R3, A_NUMBER, *address));
         program.push(one(CALL, 0, 0, 0, PROBE_READ_USER));
     }
-    program.extend(wide(R1, A_MAP, ring as u32 as u64));
+    program.extend(bpf::writing(maps, base, RECORD_BYTES));
     program.extend([
-        one(MOVE, R2, STACK, 0, 0),
-        one(ADD_NUMBER, R2, 0, 0, i32::from(base)),
-        one(MOVE_NUMBER, R3, 0, 0, RECORD_BYTES as i32),
-        one(MOVE_NUMBER, R4, 0, 0, NO_WAKEUP),
-        one(CALL, 0, 0, 0, RING_OUTPUT),
-        // Where there was room, the count of lost ones is passed over.
-        one(JUMP_IF_EQUAL, R0, 0, 4, 0),
-    ]);
-    program.extend(wide(R1, A_MAPS_VALUE, lost as u32 as u64));
-    program.extend([
-        one(MOVE_NUMBER, R2, 0, 0, 1),
-        one(ADD_ATOMICALLY, R1, R2, 0, 0),
         // 0: the event itself is not kept.
         one(MOVE_NUMBER, R0, 0, 0, 0),
         one(EXIT, 0, 0, 0, 0),

@@ -24,7 +24,7 @@ fn a_disk_that_fills_up_under_the_test_file_is_named_and_gets_its_space_back() {
     };
     let created = TestFile::create(&disk.mount, 1024 << 20, 1, &mut fill_once, &AtomicBool::new(false));
     let error = created.expect_err("a file that does not fit was made");
-    assert!(matches!(&error, TestFileError::Full { directory } if *directory == disk.mount), "{error}");
+    assert!(matches!(&error, TestFileError::Full(directory) if *directory == disk.mount), "{error}");
     assert!(error.to_string().contains("no space left while the test file was written"), "{error}");
     disk.empty();
     assert!(disk.free() >= free - (1 << 20), "{} bytes of {free} came back", disk.free());

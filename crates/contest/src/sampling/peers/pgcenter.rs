@@ -19,6 +19,7 @@ pub(super) struct Pgcenter {
     pub(super) program: Result<PathBuf, String>,
 }
 
+/// It has a session of its own for each look, which ends with it.
 struct Recording {
     running: Running,
     begun: Instant,
@@ -51,11 +52,6 @@ impl Profiler for Pgcenter {
 impl UnderWay for Recording {
     fn processes(&self) -> Vec<u32> {
         vec![self.running.process()]
-    }
-
-    fn application(&self) -> Option<&'static str> {
-        // A session of its own for each look, which ends with it.
-        None
     }
 
     fn end(mut self: Box<Self>, _: &PrivatePostgres) -> Result<Seen, String> {

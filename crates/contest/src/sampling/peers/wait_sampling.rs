@@ -82,10 +82,6 @@ impl UnderWay for Collecting {
         vec![self.collector]
     }
 
-    fn application(&self) -> Option<&'static str> {
-        None
-    }
-
     fn end(self: Box<Self>, server: &PrivatePostgres) -> Result<Seen, String> {
         let elapsed = self.begun.elapsed().as_secs_f64();
         let mut connection = server.connect()?;

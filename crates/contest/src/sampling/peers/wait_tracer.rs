@@ -14,7 +14,7 @@ pub(crate) const EXACT: &str = "pg_wait_tracer, every change";
 /// How long it goes on besides the seconds of the load.
 const AROUND: u64 = 5;
 
-/// The program in one of its modes.
+/// The program in one of its modes. Only the socket that it opens beside a recording says its version.
 pub(super) struct WaitTracer {
     name: &'static str,
     mode: &'static str,
@@ -42,11 +42,6 @@ impl Profiler for WaitTracer {
         self.name
     }
 
-    fn version(&self, _: &PrivatePostgres) -> Result<Option<String>, String> {
-        // Only the socket that it opens beside a recording says it.
-        Ok(None)
-    }
-
     fn is_there(&self) -> Result<(), String> {
         self.program.clone().map(drop)
     }
@@ -64,10 +59,6 @@ impl Profiler for WaitTracer {
 impl UnderWay for Tracing {
     fn processes(&self) -> Vec<u32> {
         vec![self.running.process()]
-    }
-
-    fn application(&self) -> Option<&'static str> {
-        None
     }
 
     fn end(mut self: Box<Self>, _: &PrivatePostgres) -> Result<Seen, String> {

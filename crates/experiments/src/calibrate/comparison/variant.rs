@@ -7,7 +7,7 @@ use subjects::postgres::calibration::Plan;
 use super::places::distinct;
 
 /// A plan of a query, with the sets that lead to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::calibrate) struct Variant {
     pub(in crate::calibrate) plan: Plan,
     /// Places in the list of sets, where 0 is the server's own.
@@ -31,9 +31,7 @@ pub(in crate::calibrate) struct Variant {
 impl Variant {
     /// A plan that a set leads to, before it is run.
     pub(super) fn new(plan: Plan, set: usize) -> Variant {
-        let (millis, turns, ended, failure) = (Vec::new(), Vec::new(), Vec::new(), None);
-        let [is_held_up, has_failed, is_cut] = [false; 3];
-        Variant { plan, sets: vec![set], millis, turns, is_held_up, has_failed, is_cut, failure, ended }
+        Variant { plan, sets: vec![set], ..Variant::default() }
     }
 
     /// Adds a run that took these milliseconds.

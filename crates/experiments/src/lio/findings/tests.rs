@@ -281,10 +281,31 @@ fn two_ways() -> Vec<Reading> {
         (!said.is_empty()).then_some(said)
     });
     let absent = reading(row::ABSENT_CYCLES, sources(), checks, |(_, alone, counts)| {
-        let has_cycles = alone.iter().any(|(_, _, cycles)| cycles.is_some());
-        (!counts && !has_cycles).then(|| says!["Core cycles were not counted: it hides them."])
+        let lacking = alone.iter().filter(|(_, _, cycles)| cycles.is_none()).count();
+        let part = match lacking == alone.len() {
+            true => String::new(),
+            false => format!(" in {lacking} of {} cases of one thread", alone.len()),
+        };
+        let reason = if *counts { "the counter saw a part of the time, because" } else { "it hides them." };
+        let is_absent = lacking > 0 || alone.is_empty() && !counts;
+        is_absent.then(|| says![format!("Core cycles were not counted{part}: {reason}")])
     });
     vec![differing, by_rowid, agree, absent]
+}
+
+#[test]
+fn cycles_of_a_counter_that_took_turns_with_others_are_not_absent_in_silence() {
+    let said = |cycles: [Option<f64>; 2]| {
+        let found = checks(&([None; 3], cycles.map(|cycles| (100.0, 1.0, cycles)).to_vec(), true));
+        found.into_iter().find(|finding| row::ABSENT_CYCLES.made(finding)).map(|finding| finding.message)
+    };
+    let of = |part: &str| {
+        let reason = "the counter saw a part of the time, because other programs' counters took turns with it";
+        Some(format!("Core cycles were not counted{part}: {reason}."))
+    };
+    assert_eq!(said([None; 2]), of(""));
+    assert_eq!(said([None, Some(1.0)]), of(" in 1 of 2 cases of one thread"));
+    assert_eq!(said([Some(1.0); 2]), None);
 }
 
 fn of_subjects(found: &[Found]) -> Vec<Finding> {

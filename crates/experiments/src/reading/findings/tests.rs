@@ -87,8 +87,8 @@ fn manner() -> Vec<Reading> {
         let cause = if pair[1] < pair[0] { "a spent burst credit" } else { "a cache that filled" };
         let [before, after] = [pair[0], pair[1]].map(three_digits);
         format!(
-            "from {before} to {after} reads a second (medians of short windows; tables show means) and stayed there: \
-             {cause}"
+            "from {before} to {after} reads a second (medians of short windows; tables show means) and stayed there. \
+             Likely causes: {cause}"
         )
     };
     let rate_changed = reading(row::RATE_CHANGED, vec(1.0..1e6, 1..4), segments, move |rates| {
@@ -102,8 +102,8 @@ fn manner() -> Vec<Reading> {
     let latency_changed = reading(row::LATENCY_CHANGED, values, open_loop, |(rates, [before, after])| {
         let cause = if after > before { "a spent burst credit" } else { "a cache that filled" };
         let [before, after] = [before, after].map(|micros| format_nanos(micros * 1e3));
-        let went = format!("1.00 s into a file a read went from {before} to {after} (means, from submission)");
-        (rates[1] > rates[0] * 0.75).then(|| says![went, format!("stayed there: {cause}")])
+        let went = format!("1.00 s into a file, a read went from {before} to {after} (means, from submission)");
+        (rates[1] > rates[0] * 0.75).then(|| says![went, format!("stayed there. Likely causes: {cause}")])
     });
     let not_reached = reading(
         row::RATE_NOT_REACHED,

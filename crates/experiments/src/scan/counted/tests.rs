@@ -17,7 +17,8 @@ use crate::journal::Kept;
 /// A pass of which one event was not counted, and whether it is known from elsewhere.
 fn absent_counters() -> Reading {
     let reasons = option::of(select(vec![Absence::Hidden, Absence::Forbidden]));
-    let of = |(reason, is_known, on): &(Option<Absence>, bool, Option<&'static str>)| {
+    let on = |name: &Option<&'static str>| name.map_or(String::new(), |name| format!(" on {name}"));
+    let of = move |(reason, is_known, name): &(Option<Absence>, bool, Option<&'static str>)| {
         let mut tally = Tally::default();
         for event in SOFTWARE_EVENTS.iter().chain(HARDWARE_EVENTS) {
             match reason.filter(|_| ["task_clock", "cache_misses"].contains(&event.name)) {
@@ -28,14 +29,14 @@ fn absent_counters() -> Reading {
         let known = is_known.then(|| events::EVENT.of("cache_misses").single("valgrind", 5.0));
         let case = Case { metrics: known.into_iter().collect(), ..Case::default() };
         let mut journal = Kept::default();
-        report_absences((&case, *on), &[ScanCost { cpu: Nanos(9), tally, ..ScanCost::default() }], &mut journal);
+        report_absences((&case, &on(name)), &[ScanCost { cpu: Nanos(9), tally, ..ScanCost::default() }], &mut journal);
         journal.findings
     };
     let subjects = option::of(select(vec!["engine", "sqlite"]));
-    reading(events::findings::ABSENT_COUNTERS, (reasons, any::<bool>(), subjects), of, |(reason, is_known, on)| {
+    let values = (reasons, any::<bool>(), subjects);
+    reading(events::findings::ABSENT_COUNTERS, values, of, move |(reason, is_known, name)| {
         let reason = reason.filter(|_| !is_known)?;
-        let on = on.map_or(String::new(), |name| format!(" on {name}"));
-        Some(says![format!("Not counted{on}, because {reason}: cache-misses.")])
+        Some(says![format!("Not counted{}, because {reason}: cache-misses.", on(name))])
     })
 }
 

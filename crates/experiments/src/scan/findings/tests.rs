@@ -281,7 +281,10 @@ fn columns() -> Vec<Reading> {
         |found| match found {
             (0, _) | (1.., 1..) => None,
             (1, 0) => Some(says!["column-count read no column: its 1 unit knows how many"]),
-            (unread, 0) => Some(says![format!("column-count read no column: each of its {unread} units knows")]),
+            (unread, 0) => {
+                let units = grouped((*unread).into());
+                Some(says![format!("column-count read no column: each of its {units} units knows")])
+            }
         },
     );
     let machine = machine();

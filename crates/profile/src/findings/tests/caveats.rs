@@ -186,6 +186,22 @@ fn what_a_log_of_plans_says_of_itself_is_not_said_once_more_as_of_a_trace() {
     }
 }
 
+#[test]
+fn a_remainder_below_zero_is_put_down_to_what_its_source_has() {
+    for (cpu, is_log) in [(None, true), (Some(micros(1)), false)] {
+        let mut made = profile(1000, &[]);
+        made.whole.calls.values_mut().for_each(|sums| sums.own.cpu = cpu);
+        (made.whole.unaccounted_within, made.whole.unaccounted_between) = (micros(-10), micros(-10));
+        let all = found(&made);
+        let said = |of_log: &str, of_trace: &str| {
+            let has = |part: &str| all.iter().any(|finding| finding.message.contains(part));
+            assert_eq!((has(of_log), has(of_trace)), (is_log, !is_log), "{all:?}");
+        };
+        said("times of I/O in some plans", "the clock of CPU moves in steps");
+        said("a log has their ends to the millisecond", "a call's time was written too long");
+    }
+}
+
 /// Plans by the µs that their second line took, where the first took 1000.
 fn contradicting_plans() -> Reading {
     let of = |lines: &Vec<i64>| {

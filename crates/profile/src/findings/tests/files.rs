@@ -49,6 +49,13 @@ fn left_out() -> [Reading; 2] {
     [one_by_one, further]
 }
 
+#[test]
+fn the_name_of_a_file_that_is_no_log_is_written_as_it_is() {
+    let problems = vec![Problem::NoLogs { count: 1, first: "logs/pg.log".into() }];
+    let all = said(Ingested { problems, ..ingested(profile(10, &[])) });
+    assert!(all.iter().any(|one| one.message.starts_with("logs/pg.log has the name of a server log")), "{all:?}");
+}
+
 /// Files of another name or time, and what is followed.
 fn not_read() -> [Reading; 3] {
     let of = |count: &u64| said(Ingested { left_out: *count, ..ingested(profile(10, &[])) });

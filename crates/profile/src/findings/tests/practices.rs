@@ -63,7 +63,7 @@ fn with_class(class: &ClassRow, time: i64, rest: i64) -> Profile {
 
 /// Each class that serves requests, where it has a tenth of the time.
 fn of_classes() -> Reading {
-    let serving: Vec<&'static ClassRow> = CLASSES.iter().filter(|class| !class.is_idle).collect();
+    let serving: Vec<&'static ClassRow> = CLASSES.iter().filter(|row| !row.class.is_idle()).collect();
     let values = (select(serving), 0..30_i64, 1..300_i64);
     let of = |(class, time, rest): &(&'static ClassRow, i64, i64)| {
         let id = format!("practice-{}", class.key);

@@ -92,7 +92,7 @@ pub struct Dimension(&'static Row);
 
 impl PartialEq for Dimension {
     fn eq(&self, other: &Dimension) -> bool {
-        self.name() == other.name()
+        std::ptr::eq(self.0, other.0)
     }
 }
 
@@ -213,6 +213,11 @@ impl Dimension {
     /// What was waited for; `CPU` for calls.
     pub fn event() -> Dimension {
         Dimension(&DIMENSIONS[0])
+    }
+
+    /// Every dimension.
+    pub(super) fn all() -> impl Iterator<Item = Dimension> {
+        DIMENSIONS.iter().map(Dimension)
     }
 
     /// The dimension of this name.

@@ -7,7 +7,7 @@ use measure::sorting;
 use measure::{Case, Finding, Metric};
 
 use crate::document::metrics::{case, time};
-use crate::observe::skew::{Breakdown, BreakdownRow, DIMENSIONS_MAX, Sums};
+use crate::observe::skew::{Breakdown, BreakdownRow, DIMENSIONS_MAX, Dimension, Sums};
 
 /// Rows that become cases; the rest is one case.
 pub(crate) const ROWS_MAX: usize = 1000;
@@ -51,28 +51,41 @@ impl Breakdown {
             row::SKEW_WITHOUT_CPU.of(message)
         });
         let without_value = (!self.without_value.is_empty()).then(|| {
-            let names: Vec<&str> = self.without_value.iter().map(|dimension| dimension.name()).collect();
             let is_user = self.without_value.iter().any(|dimension| dimension.parameter() == named::USER);
             let message = format!(
                 "No call and no wait of the breakdown has a value in {}: the source does not say it, or they have \
                  none.{}",
-                names.join(" or "),
+                names(&self.without_value).join(" or "),
                 if is_user { " The roles of PostgreSQL are in the dimension client." } else { "" }
             );
             row::SKEW_WITHOUT_VALUE.of(message)
         });
-        let filtered: Vec<&str> =
-            self.filtered_by.iter().take(DIMENSIONS_MAX).map(|dimension| dimension.name()).collect();
-        let nothing = match (self.calls_without_cpu, filtered.as_slice()) {
-            (0, []) => "There is no call and no wait to break down.".to_string(),
-            (0, names) => format!(
-                "No call and no wait passes the filter. --by {} without --where shows the values that there are.",
-                names.join(",")
-            ),
-            _ => "The breakdown is empty: no wait passes the filter, and no call of known CPU time.".to_string(),
-        };
-        let nothing = (self.all.count == 0).then(|| row::SKEW_EMPTY.of(nothing));
+        let nothing = (self.all.count == 0).then(|| row::SKEW_EMPTY.of(self.why_empty()));
         merged.into_iter().chain(without_cpu).chain(without_value).chain(nothing).collect()
+    }
+
+    /// Why nothing is broken down, and what to ask instead.
+    fn why_empty(&self) -> String {
+        let why = match (self.calls_without_cpu, self.filtered_by.as_slice()) {
+            (0, []) => return "There is no call and no wait to break down.".into(),
+            (0, _) => "No call and no wait passes the filter.",
+            _ => "The breakdown is empty: no wait passes the filter, and no call of known CPU time.",
+        };
+        if !self.unvalued.is_empty() && !self.valued.is_empty() {
+            let of_time = [named::SECOND, named::MINUTE];
+            let is_of_time = self.unvalued.iter().any(|dimension| of_time.contains(&dimension.parameter()));
+            return format!(
+                "{why} None has a value in {}: the source does not say it. Conditions can be on {}.{}",
+                names(&self.unvalued).join(" or "),
+                names(&self.valued).join(", "),
+                if is_of_time { " Parts of its time are compared with `readpath compare --first`." } else { "" }
+            );
+        }
+        if self.calls_without_cpu > 0 {
+            return why.into();
+        }
+        let filtered = &self.filtered_by[..self.filtered_by.len().min(DIMENSIONS_MAX)];
+        format!("{why} --by {} without --where shows the values that there are.", names(filtered).join(","))
     }
 
     /// Everything that has no case of its own, and how many values that is.
@@ -108,4 +121,9 @@ impl Breakdown {
         }
         metrics
     }
+}
+
+/// The names of dimensions.
+fn names(dimensions: &[Dimension]) -> Vec<&'static str> {
+    dimensions.iter().map(|dimension| dimension.name()).collect()
 }

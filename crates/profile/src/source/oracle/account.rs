@@ -53,15 +53,6 @@ fn instance_of(header: &FileHeader) -> Option<(String, String)> {
     header.host.clone().zip(header.instance.clone())
 }
 
-/// The numbers of a call, converted and within the budget.
-#[derive(Clone, Copy, Debug)]
-struct CallFigures {
-    inclusive: Cost,
-    end: Option<Ticks>,
-    misses: u64,
-    rows: u64,
-}
-
 impl Accounting {
     /// Nothing read yet.
     pub fn new() -> Accounting {
@@ -328,15 +319,15 @@ impl Accounting {
     }
 
     fn call<O: Observer + ?Sized>(&mut self, record: &CallRecord, offset: u64, observer: &mut O) {
-        let Some(figures) = self.figures(record) else {
+        let Some((inclusive, end)) = self.figures(record) else {
             return self.problem(ProblemKind::TooLarge, 1, offset);
         };
-        let elapsed = figures.inclusive.elapsed;
+        let elapsed = inclusive.elapsed;
         if elapsed < Ticks::ZERO {
             self.problem(ProblemKind::NegativeElapsed, 1, offset);
         }
         let place = self.current_session();
-        let span = figures.end.map(|end| (end - elapsed, end));
+        let span = end.map(|end| (end - elapsed, end));
         if let Some((start, end)) = span {
             self.observe_time(place, start, end, offset, observer);
         }
@@ -362,7 +353,7 @@ impl Accounting {
                 // Calls of several statements that were folded.
                 (Claimed::Child, None) => {}
             });
-        let mut own = figures.inclusive;
+        let mut own = inclusive;
         own -= claim.children;
         let call = Call {
             number: self.calls,
@@ -375,11 +366,11 @@ impl Accounting {
                 _ => record.kind as u16,
             },
             depth: record.depth,
-            end: figures.end,
-            inclusive: figures.inclusive,
+            end,
+            inclusive,
             own,
-            misses: figures.misses,
-            rows: figures.rows,
+            misses: record.misses,
+            rows: record.rows,
             plan_hash: record.plan_hash,
             goal: record.goal,
             waits,
@@ -388,19 +379,19 @@ impl Accounting {
         self.calls += 1;
         observer.call(&self.context, &call);
         if record.depth == 0 {
-            let root = Root { session: session.index, inclusive: figures.inclusive, depth: 0, calls: 1 };
+            let root = Root { session: session.index, inclusive, depth: 0, calls: 1 };
             observer.root(&self.context, &root);
         } else {
-            session.recursion.push(record.depth, start.unwrap_or(Ticks::ZERO), figures.inclusive, statement);
+            session.recursion.push(record.depth, start.unwrap_or(Ticks::ZERO), inclusive, statement);
         }
         if claim.straddled > 0 {
             self.problem(ProblemKind::FoldStraddled, claim.straddled, offset);
         }
     }
 
-    /// The numbers of a call; `None` where one is too large.
+    /// The cost and the end of a call, converted and within the budget; `None` where a number is too large.
     #[inline(always)]
-    fn figures(&mut self, record: &CallRecord) -> Option<CallFigures> {
+    fn figures(&mut self, record: &CallRecord) -> Option<(Cost, Option<Ticks>)> {
         let (unit, budget) = (self.scale.calls, &mut self.budget);
         let end = match record.end {
             Some(end) => Some(point(end, unit.ticks())?),
@@ -411,8 +402,7 @@ impl Accounting {
         let CallRecord { physical_reads, consistent_gets, current_gets, misses, rows, .. } = *record;
         let counts = budget.counts([physical_reads, consistent_gets, current_gets, misses, rows])?;
         let [physical_reads, consistent_gets, current_gets, ..] = counts;
-        let inclusive = Cost { cpu, elapsed, physical_reads, consistent_gets, current_gets };
-        Some(CallFigures { inclusive, end, misses: record.misses, rows: record.rows })
+        Some((Cost { cpu, elapsed, physical_reads, consistent_gets, current_gets }, end))
     }
 
     /// The statement of a call, and where its cursor stands.

@@ -9,18 +9,12 @@ use crate::event::Ticks;
 /// sums fit too. As time this is 292 years.
 const GREATEST: i64 = 1 << 60;
 
-/// What may still be added, by quantity.
-#[derive(Clone, Debug)]
+/// What was added so far, by quantity.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Budget {
     time: i64,
     count: i64,
     interval: i64,
-}
-
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget { time: GREATEST, count: GREATEST, interval: GREATEST }
-    }
 }
 
 impl Budget {
@@ -59,9 +53,8 @@ impl Budget {
         length.0 >= 0 && Budget::spend(&mut self.interval, length.0).is_some()
     }
 
-    fn spend(left: &mut i64, value: i64) -> Option<()> {
-        let rest = left.checked_sub(value).filter(|rest| *rest >= 0)?;
-        *left = rest;
+    fn spend(spent: &mut i64, value: i64) -> Option<()> {
+        *spent = spent.checked_add(value).filter(|sum| *sum <= GREATEST)?;
         Some(())
     }
 }

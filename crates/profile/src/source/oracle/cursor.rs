@@ -23,7 +23,7 @@ pub(crate) struct PendingWait {
 }
 
 /// A cursor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) statement: StatementIndex,
     /// Hash of the plan of its last call; 0 where not known.
@@ -127,8 +127,7 @@ impl Cursors {
     }
 
     fn make(&mut self, statement: StatementIndex) -> usize {
-        let (pending, placed) = (Vec::new(), Ticks::ZERO);
-        self.all.push(Cursor { statement, plan_hash: 0, depth: 0, pending, placed, undecided: None });
+        self.all.push(Cursor { statement, ..Cursor::default() });
         self.all.len() - 1
     }
 }

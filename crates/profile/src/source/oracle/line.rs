@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::source::oracle::call::{self, Answer, Fault};
 use crate::source::oracle::fields::Fields;
-use crate::source::oracle::record::{CallRecord, Mark, PlanLineRecord};
+use crate::source::oracle::record::{Body, CallRecord, Mark, PlanLineRecord};
 use crate::source::oracle::statement::{self, Header};
 use crate::source::oracle::{mark, plan, wait};
 
@@ -49,10 +49,8 @@ pub(crate) enum Line<'a> {
     Header(Header),
     /// The first line of a block of bind values.
     Binds(u64),
-    /// End of a transaction.
-    TransactionEnd { is_rollback: bool, is_read_only: bool, time: Option<i64> },
-    /// A failed call.
-    Error { cursor: u64, code: i64, time: Option<i64> },
+    /// The end of a transaction, or a failed call.
+    Whole(Body),
     /// A mark.
     Mark(Mark, Option<i64>),
     /// Module and action in one line.
@@ -191,7 +189,7 @@ fn transaction_end(line: &[u8]) -> Answer<Line<'_>> {
     if !fields.is_at_end() {
         return Err(Fault::Malformed);
     }
-    Ok(Line::TransactionEnd { is_rollback, is_read_only, time })
+    Ok(Line::Whole(Body::TransactionEnd { is_rollback, is_read_only, time }))
 }
 
 fn flag(fields: &mut Fields<'_>, name: &[u8]) -> Answer<bool> {
@@ -209,7 +207,7 @@ fn error(line: &[u8]) -> Answer<Line<'_>> {
     if !fields.is_at_end() {
         return Err(Fault::Malformed);
     }
-    Ok(Line::Error { cursor, code, time })
+    Ok(Line::Whole(Body::Error { cursor, code, time }))
 }
 
 fn unknown(line: &[u8]) -> Line<'_> {
@@ -232,11 +230,12 @@ mod tests {
 
     #[test]
     fn ends_of_transactions_and_errors_are_read_in_both_forms() {
-        let end = |time| Line::TransactionEnd { is_rollback: true, is_read_only: false, time };
+        let end = |time| Line::Whole(Body::TransactionEnd { is_rollback: true, is_read_only: false, time });
         assert_eq!(look(b"XCTEND rlbk=1, rd_only=0"), end(None));
         assert_eq!(look(b"XCTEND rlbk=1, rd_only=0, tim=77"), end(Some(77)));
         assert_eq!(look(b"XCTEND rlbk=1, rd_only=0, tim="), Line::Unread(kind::MALFORMED));
-        assert_eq!(look(b"ERROR #7:err=942 tim=5"), Line::Error { cursor: 7, code: 942, time: Some(5) });
+        let failed = Line::Whole(Body::Error { cursor: 7, code: 942, time: Some(5) });
+        assert_eq!(look(b"ERROR #7:err=942 tim=5"), failed);
         assert_eq!(look(b"ERROR #7:err=942 tim=5x"), Line::Unread(kind::MALFORMED));
     }
 

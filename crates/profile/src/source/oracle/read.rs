@@ -31,16 +31,10 @@ pub use turn::Consumer;
 /// A batch may have bytes behind its last record that come again in the next one. An error of the source ends the
 /// reading; what was read before it was consumed.
 pub fn read(source: Bytes, options: ReadOptions, consumer: &mut (dyn FnMut(&Batch) + Send)) -> io::Result<()> {
-    read_while(source, options, &mut |batch| {
+    read_with(source, How { options, binds: BindValues::Dropped, aside: None }, &mut |batch| {
         consumer(batch);
         ControlFlow::Continue(())
     })
-}
-
-/// Reads one file like [`read`], as long as `consumer` wants more: what comes behind the batch at which it breaks off
-/// is not read.
-pub fn read_while(source: Bytes, options: ReadOptions, consumer: &mut Consumer<'_>) -> io::Result<()> {
-    read_with(source, How { options, binds: BindValues::Dropped, aside: None }, consumer)
 }
 
 /// How a file is read.
@@ -52,7 +46,8 @@ pub(crate) struct How<'a> {
     pub(crate) aside: Option<&'a dyn Aside>,
 }
 
-/// The same in all its ways.
+/// The same in all its ways, as long as `consumer` wants more: what comes behind the batch at which it breaks off is
+/// not read.
 pub(crate) fn read_with(
     source: Bytes,
     How { options, binds, aside }: How<'_>,

@@ -346,13 +346,6 @@ impl Batch {
 
     /// Counts a line that was not read.
     pub(crate) fn count_unread(&mut self, kind: &'static str, bytes: u64, offset: u64) {
-        let known = self.unread.iter_mut().find(|unread| unread.kind == kind);
-        match known {
-            Some(unread) => {
-                unread.lines += 1;
-                unread.bytes += bytes;
-            }
-            None => self.unread.push(Unread { kind, lines: 1, bytes, first_offset: offset }),
-        }
+        Unread::add(&mut self.unread, &Unread { kind, lines: 1, bytes, first_offset: offset });
     }
 }

@@ -56,7 +56,7 @@ pub struct TextRest {
 }
 
 /// What is known of a block of bind values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BindBlock {
     offset: u64,
     cursor: u64,
@@ -292,14 +292,7 @@ impl Pass<'_> {
             Line::Binds(cursor) => {
                 let offset = self.batch.offset + self.at as u64;
                 self.pass_over(extent.next);
-                return Some(State::Binds(BindBlock {
-                    offset,
-                    cursor,
-                    count: 0,
-                    is_interrupted: false,
-                    is_open: false,
-                    values: Vec::new(),
-                }));
+                return Some(State::Binds(BindBlock { offset, cursor, ..BindBlock::default() }));
             }
             Line::Quiet => self.pass_over(extent.next),
             Line::Unread(kind) => self.leave_unread(kind, extent),
@@ -330,10 +323,7 @@ impl Pass<'_> {
                 plan.operation = shifted(&plan.operation, at);
                 self.plan_line(plan)
             }
-            Line::TransactionEnd { is_rollback, is_read_only, time } => {
-                Body::TransactionEnd { is_rollback, is_read_only, time }
-            }
-            Line::Error { cursor, code, time } => Body::Error { cursor, code, time },
+            Line::Whole(body) => body,
             Line::Mark(mark, clock) => Body::Mark(shifted_mark(mark, at), clock),
             Line::Application(module, action) => {
                 let mark = |attribute, range| Body::Mark(Mark::Attribute(attribute, shifted(range, at)), None);

@@ -158,7 +158,7 @@ pub(super) fn clock(unit: Option<Unit>, given: &Given) -> Result<Option<FileCloc
 
 /// An input under way: a file, or several one behind the other, as `cat` makes of them. Each begins with a preamble,
 /// and each has its own unit of time.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Files {
     accounting: Accounting,
     /// The unit, where it is given.
@@ -189,22 +189,7 @@ pub(super) struct Files {
 impl Files {
     /// Nothing of the input is read yet. `first` is the clock of its first file, where it is known before the reading.
     pub(super) fn new(given: &Given, unit: Option<Unit>, first: Option<FileClock>, accounting: Accounting) -> Files {
-        Files {
-            accounting,
-            unit,
-            first,
-            name: given.name(),
-            head_hash: None,
-            within: None,
-            member: None,
-            begun: Vec::new(),
-            unread: Vec::new(),
-            held: VecDeque::new(),
-            held_from: 0,
-            timed_before: 0,
-            begin: 0,
-            end: 0,
-        }
+        Files { accounting, unit, first, name: given.name(), ..Files::default() }
     }
 
     /// The clock of the first file, of which nothing is read yet.

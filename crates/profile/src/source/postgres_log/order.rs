@@ -6,7 +6,7 @@ use std::io::Read;
 use measure::sorting;
 
 use super::entry::{Entry, Lines};
-use super::format::detect;
+use super::format::{LogFormat, detect};
 use crate::event::Unread;
 use crate::input;
 use crate::source::contract::Input;
@@ -14,47 +14,43 @@ use crate::source::contract::Input;
 /// Bytes at the beginning of a log in which its first stamp is looked for.
 const HEAD_BYTES: u64 = 256 << 10;
 
-/// The logs by their first stamps, and whether their stamps may be in different time zones. One without a stamp, and a
-/// pipe, of which nothing can be read twice, keep their places.
-pub(super) fn by_first_stamp(inputs: Vec<Input>) -> (Vec<Input>, bool) {
+/// The logs by their first stamps; of those that begin together, one in plain text last, since the others name sessions
+/// by their identifiers. One without a stamp, and a pipe, of which nothing can be read twice, keep their places.
+pub(super) fn by_first_stamp(inputs: Vec<Input>) -> Vec<Input> {
     if inputs.len() < 2 {
-        return (inputs, false);
+        return inputs;
     }
-    let (mut stamped, mut places, mut in_utc) = (Vec::new(), Vec::new(), 0);
+    let (mut stamped, mut places) = (Vec::new(), Vec::new());
     for input in inputs {
         match first_stamp(&input) {
-            Some((stamp, is_utc)) => {
+            Some(stamp) => {
                 stamped.push((stamp, input));
                 places.push(None);
-                in_utc += usize::from(is_utc);
             }
             None => places.push(Some(input)),
         }
     }
-    // A server has one time zone for all its logs, but for seconds since 1970, which are UTC.
-    let zones_differ = stamped.len() < places.len() || (in_utc > 0 && in_utc < stamped.len());
     sorting::by_key(&mut stamped, |(stamp, _)| *stamp);
     let mut stamped = stamped.into_iter().map(|(_, input)| input);
-    let ordered = places.into_iter().filter_map(|kept| kept.or_else(|| stamped.next())).collect();
-    (ordered, zones_differ)
+    places.into_iter().filter_map(|kept| kept.or_else(|| stamped.next())).collect()
 }
 
-/// The first stamp of a log, and whether it is UTC for certain.
+/// The first stamp of a log, and whether the log is in plain text.
 fn first_stamp(input: &Input) -> Option<(i64, bool)> {
     if input.bytes.is_some() {
         return None;
     }
     let mut lines = Lines::new(input::open(&input.given).ok()?.take(HEAD_BYTES));
-    let mut assembler = detect(lines.head().ok()?)?.assembler();
+    let format = detect(lines.head().ok()?)?;
+    let mut assembler = format.assembler();
     let mut first = None;
-    let stamp = |entry: &Entry| entry.time.map(|time| (time, entry.is_utc));
-    let mut sink = |found: Result<&Entry, Unread>| first = first.or(found.ok().and_then(stamp));
+    let mut sink = |found: Result<&Entry, Unread>| first = first.or(found.ok().and_then(|entry| entry.time));
     // A truncated log still has a first stamp.
     while let Ok(Some(line)) = lines.read_line() {
         assembler.line(&line, &mut sink);
     }
     assembler.finish(&mut sink);
-    first
+    first.map(|stamp| (stamp, format == LogFormat::Stderr))
 }
 
 #[cfg(test)]
@@ -80,27 +76,26 @@ mod tests {
             Input { given: Given::File(path), bytes: None, head_hash: None }
         };
         let inputs = [("later.log.gz", cut), ("earlier.log", entries(11).into_bytes())].map(input);
-        let (ordered, zones_differ) = by_first_stamp(inputs.into());
-        assert!(!zones_differ);
+        let ordered = by_first_stamp(inputs.into());
         let names: Vec<String> = ordered.iter().map(|input| input.given.name()).collect();
         assert!(names[0].ends_with("earlier.log") && names[1].ends_with("later.log.gz"), "{names:?}");
     }
 
     #[test]
-    fn only_seconds_since_1970_are_in_another_time_zone_than_the_other_logs() {
+    fn the_order_in_which_logs_that_begin_together_are_given_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let (civil, later, seconds) = ("2026-11-21 10:45:02.000 CET", "2026-11-21 11:45:02.000 CET", "1795257902.000");
-        let differ = |stamps: [&str; 2]| {
-            let inputs = stamps.map(|stamp| {
-                let path = folder.path().join(stamp);
-                let entry = format!("{stamp} [7] me@shop LOG:  duration: 4.000 ms  statement: x\n");
-                std::fs::write(&path, entry).unwrap();
-                Input { given: Given::File(path), bytes: None, head_hash: None }
-            });
-            by_first_stamp(inputs.into()).1
-        };
-        assert_eq!((differ([civil, later]), differ([civil, seconds])), (false, true));
-        // An execution of the next hour that took as long is no copy then.
-        assert!(!differ(["2026-11-21 10:45:02.000 UTC", seconds]));
+        let stderr = "2026-11-21 10:45:01.001 UTC [7] me@shop LOG:  duration: 4.000 ms  statement: x\n";
+        let csv = "2026-11-21 10:45:01.001 UTC,\"me\",\"shop\",7,\"[local]\",69.7,3,\"SELECT\",2026-11-21 10:00:00 UTC,\
+                   3/4,0,LOG,00000,\"x\",,,,,,,,,\"psql\",\"client backend\",,-42\n";
+        let logs = [("a", stderr), ("b", csv)].map(|(name, text)| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        });
+        for order in [[0, 1], [1, 0]] {
+            let inputs = order.map(|at| Input { given: Given::File(logs[at].clone()), bytes: None, head_hash: None });
+            let ordered = by_first_stamp(inputs.into());
+            assert!(ordered[0].given.name().ends_with('b'), "{order:?}");
+        }
     }
 }

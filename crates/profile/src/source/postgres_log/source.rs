@@ -18,7 +18,6 @@ mod samples;
 mod state;
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::io::{self, Read};
 
 use super::entry::{Assembler, Entry, Lines};
@@ -36,6 +35,7 @@ use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Meter, Reading, Source, SourceFile, SourceRow};
 use crate::source::postgres_log::source::first_plan::holds_plan;
 use crate::source::postgres_log::source::io_kind::EVENTS;
+use crate::source::postgres_log::source::repeated::Executions;
 use crate::source::postgres_log::source::state::{SUM_MAX, segment};
 use crate::source::unread::UnreadLines;
 
@@ -196,9 +196,9 @@ impl LogSource {
         let time = time.unwrap_or_else(|| figures(&document.nodes)[0].inclusive.time);
         let Some(amounts) = self.amounts_with(&document, time) else { return Err(BEYOND_BELIEF) };
         // A copy of what is not read is none of an execution that counts.
-        if self.is_repeated(entry, (duration, plan), format) {
+        let Some(session) = self.session_of_new(entry, (duration, plan), format) else {
             return Err("plans that a log of another format holds too");
-        }
+        };
         self.amounts = amounts;
         // EXPLAIN has no place for a session and a time.
         let is_explained = format == LogFormat::Plan;
@@ -206,7 +206,7 @@ impl LogSource {
         self.summary.without_session += u64::from(!is_explained && entry.session.is_empty());
         self.summary.without_time += u64::from(!is_explained && entry.time.is_none());
         let behind = std::mem::take(&mut document.behind);
-        self.execution(entry, document, time, observer);
+        self.execution((entry, session), document, time, observer);
         self.leave_out(entry, &behind);
         Ok(())
     }
@@ -242,10 +242,8 @@ impl Source for LogSource {
     }
 
     fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
-        self.known = (inputs.len() > 1).then(HashMap::new);
-        let (ordered, zones_differ) = by_first_stamp(inputs);
-        self.zones_differ = zones_differ;
-        ordered
+        self.known = (inputs.len() > 1).then(Executions::default);
+        by_first_stamp(inputs)
     }
 
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, input::Problem> {
@@ -369,6 +367,19 @@ mod tests {
             assert_eq!((file.timed_records, source.summary().repeated, source.summary().explained), (5, 1, 1));
             let of_note = file.unread_within.iter().filter(|(name, _)| name.ends_with("/e"));
             assert_eq!(of_note.map(|(_, one)| one.lines).sum::<u64>(), 2, "{:?}", file.unread_within);
+            files.reverse();
+        }
+    }
+
+    #[test]
+    fn logs_of_one_archive_in_local_time_and_in_seconds_since_1970_count_each_execution_once() {
+        let plain = "1795257901.001 [7] me@shop LOG:  duration: 1.0 ms  plan:\n\t{\n\t  \"Query Text\": \"select \
+                     outer\",\n\t  \"Plan\": {\"Node Type\": \"Result\"}\n\t}\n";
+        let table = csv(1001, "1.0", "").replacen("10:45", "11:45", 1).replacen("UTC", "CET", 1);
+        let mut files = [("a.log", plain), ("b.csv", table.as_str())];
+        for _ in 0..2 {
+            let (file, source) = read_archive(&files);
+            assert_eq!((file.timed_records, source.summary().repeated), (1, 1));
             files.reverse();
         }
     }

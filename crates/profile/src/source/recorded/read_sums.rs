@@ -35,7 +35,7 @@ type StatementPlace<'a> = &'a mut dyn FnMut(&mut Segment, StatementIndex) -> u32
 struct Key {
     owner: Owner,
     file: Arc<str>,
-    /// The place of the tier's word in [`Segment::tiers`], which has all tiers in their order.
+    /// The place of the tier's word in [`Segment::TIERS`], which has all tiers in their order.
     tier: u32,
     /// Powers of two of the blocks and of the time of one.
     length: u32,
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn no_tier_purpose_or_state_is_recorded_by_the_word_of_another() {
-        assert_eq!(Segment::tiers(), words::<ReadTier>());
-        assert_eq!(Segment::purposes(), words::<Purpose>());
-        assert_eq!(Segment::states(), words::<State>());
+        assert_eq!(&Segment::TIERS[..], words::<ReadTier>());
+        assert_eq!(&Segment::PURPOSES[..], words::<Purpose>());
+        assert_eq!(&Segment::STATES[..], words::<State>());
     }
 }

@@ -89,7 +89,7 @@ impl<'a> Replay<'a> {
             segment,
             backends: segment.processes.iter().map(backend).collect(),
             statements,
-            states: Segment::states().iter().map(state).collect(),
+            states: Segment::STATES.iter().map(state).collect(),
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) fn replay_reads(segment: &Segment, period: &Range<i64>, statements: &
     let is_whole = segment.head.begin >= period.start && segment.head.end <= period.end;
     let mut cached: BTreeSet<(u32, u32)> = BTreeSet::new();
     for one in segment.reads.iter().filter(|one| period.contains(&one.at)) {
-        let tier = Segment::tiers().get(one.tier as usize).and_then(|word| ReadTier::of_word(word).ok());
+        let tier = Segment::TIERS.get(one.tier as usize).and_then(|word| ReadTier::of_word(word).ok());
         let (Some(owner), Some(tier)) = (owner(segment, one.reader, statements), tier) else { continue };
         let Some(file) = segment.relations.get(one.relation as usize) else { continue };
         let recording::ReadSums { calls, blocks, bytes, time, queue, service } = one.sums;
@@ -36,7 +36,7 @@ pub(super) fn replay_reads(segment: &Segment, period: &Range<i64>, statements: &
         }
     }
     for one in segment.requests.iter().filter(|one| period.contains(&one.at)) {
-        let purpose = Segment::purposes().get(one.purpose as usize).and_then(|word| Purpose::of_word(word).ok());
+        let purpose = Segment::PURPOSES.get(one.purpose as usize).and_then(|word| Purpose::of_word(word).ok());
         let Some(purpose) = purpose else { continue };
         let statement = statements.get(one.statement as usize).copied().filter(|index| *index != NO_STATEMENT);
         let recording::ReadSums { calls, bytes, queue, service, .. } = one.sums;

@@ -52,6 +52,9 @@ pub const ROW: SourceRow = SourceRow {
     open: |settings| Box::new(RecordedSource::new(settings)),
 };
 
+/// Microseconds of a second: a recording has no shorter time.
+const SECOND: i64 = 1_000_000;
+
 /// A segment follows the one before where no more than this, in microseconds, lies between them: a few looks.
 const GAP: i64 = 250_000;
 
@@ -97,15 +100,25 @@ fn in_words(span: &Range<i64>) -> String {
     }
 }
 
+/// The whole seconds that a span lies in.
+fn whole_seconds(span: &Range<i64>) -> Range<i64> {
+    let begin_of = |micros: i64| micros.saturating_sub(micros.rem_euclid(SECOND));
+    let end = if span.end == i64::MAX { i64::MAX } else { begin_of(span.end.saturating_add(SECOND - 1)) };
+    begin_of(span.start)..end
+}
+
 /// Reads segments, the oldest first.
+#[derive(Default)]
 struct RecordedSource {
     period: Period,
-    /// The period by the wall clock; what is refused in its place where nothing was recorded in it.
-    span: Result<Range<i64>, String>,
+    /// The period by the wall clock, and why nothing is read where nothing was recorded in it.
+    span: Range<i64>,
+    refusal: Option<String>,
     accounting: Option<Accounting>,
     reads: Reads,
     /// Active time by the server's own account so far; why that is not known, where it is not.
-    account: Result<Ticks, String>,
+    account: Ticks,
+    no_account: Option<&'static str>,
     /// Microseconds of segments without one, and of all.
     unaccounted: (i64, i64),
     /// Most sessions at one time that the server did not show.
@@ -120,6 +133,8 @@ struct RecordedSource {
     /// Where the last segment ended.
     last: Option<i64>,
     subject: Parameters,
+    /// That of the last segment which names the server's identifier.
+    identified: Parameters,
     /// The versions of the server, in the order in which they were met.
     versions: Vec<String>,
     /// Samples that were to be taken, times microseconds a second; whether any were of the shared memory, and of SQL.
@@ -180,39 +195,7 @@ impl OwnTime {
 
 impl RecordedSource {
     fn new(settings: SourceSettings) -> RecordedSource {
-        RecordedSource {
-            period: settings.period,
-            span: Ok(i64::MIN..i64::MAX),
-            accounting: None,
-            reads: Reads::default(),
-            account: Ok(Ticks::ZERO),
-            unaccounted: (0, 0),
-            hidden: 0,
-            answers: Answers::default(),
-            ahead: BTreeMap::new(),
-            own: OwnTime::default(),
-            untraced: None,
-            last: None,
-            subject: Parameters::new(),
-            versions: Vec::new(),
-            samples_asked: 0.0,
-            is_from: (false, false),
-            is_divided: (false, false),
-            folder: None,
-            here: Vec::new(),
-            covered: BTreeMap::new(),
-            folders: BTreeSet::new(),
-            hosts: BTreeSet::new(),
-            refused: BTreeSet::new(),
-            known: HashMap::default(),
-            copied: BTreeSet::new(),
-            away: Vec::new(),
-            counted: BTreeMap::new(),
-            has_counters: false,
-            has_counters_in_part: false,
-            in_part: (0, 0),
-            uncounted: 0,
-        }
+        RecordedSource { period: settings.period, span: i64::MIN..i64::MAX, ..RecordedSource::default() }
     }
 
     fn add(&mut self, name: &str, segment: &Segment, span: &Range<i64>, reading: &mut Reading<'_, '_>) -> u64 {
@@ -222,7 +205,7 @@ impl RecordedSource {
             return 0;
         }
         if self.last.is_none() {
-            let ahead = self.asked().start..begin;
+            let ahead = self.span.start..begin;
             let reason = segment.lost.first().filter(|lost| is_since(lost, ahead.start));
             self.note_unrecorded(ahead, reason.map_or(NOTHING_AHEAD, |lost| &lost.reason));
         }
@@ -268,11 +251,6 @@ impl RecordedSource {
         rows
     }
 
-    /// The time that is asked for, by the wall clock.
-    fn asked(&self) -> Range<i64> {
-        self.span.clone().unwrap_or(i64::MIN..i64::MAX)
-    }
-
     /// Notes a part of the time that is asked for, at one of its ends, of which nothing was recorded.
     fn note_unrecorded(&mut self, part: Range<i64>, reason: &str) {
         let is_asked_for = part.start > i64::MIN && part.end < i64::MAX;
@@ -309,11 +287,13 @@ impl RecordedSource {
         let time = segment.head.end.saturating_sub(segment.head.begin).max(0);
         self.unaccounted.1 = self.unaccounted.1.saturating_add(time);
         self.hidden = self.hidden.max(segment.hidden);
-        let Ok(account) = &mut self.account else { return };
+        if self.no_account.is_some() {
+            return;
+        }
         match segment.account {
-            Some(_) if is_whole && matches!(answered, Answered::InPart(_)) => self.account = Err(AMONG_SEGMENTS.into()),
-            Some(time) if is_whole => *account += Ticks::from_nanos(time.max(0).unsigned_abs()),
-            Some(_) => self.account = Err("the time begins or ends within a segment, which has one account".into()),
+            Some(_) if is_whole && matches!(answered, Answered::InPart(_)) => self.no_account = Some(AMONG_SEGMENTS),
+            Some(time) if is_whole => self.account += Ticks::from_nanos(time.max(0).unsigned_abs()),
+            Some(_) => self.no_account = Some("the time begins or ends within a segment, which has one account"),
             None => self.unaccounted.0 = self.unaccounted.0.saturating_add(time),
         }
     }
@@ -322,8 +302,8 @@ impl RecordedSource {
     fn end_answers(&mut self) {
         let open = self.answers.end();
         self.in_part.0 = self.in_part.0.saturating_add(open);
-        if open > 0 && self.account.is_ok() {
-            self.account = Err(AMONG_SEGMENTS.into());
+        if open > 0 {
+            self.no_account.get_or_insert(AMONG_SEGMENTS);
         }
     }
 
@@ -349,25 +329,31 @@ impl RecordedSource {
         self.has_counters && in_part.saturating_add(self.uncounted) as f64 > IN_PART_MAX * all as f64
     }
 
-    /// Whether a segment is left out because its folder is another server's: the statements and sessions of both would
-    /// be one. The first one is a problem. Within a folder, one server can have had two addresses.
+    /// Whether a segment is left out because it is another server's: the statements and sessions of both would be one.
+    /// The first one of its folder is a problem. Within a folder, one server can have had two addresses, and only their
+    /// identifiers tell two servers apart.
     fn refuse_other_server(&mut self, path: &Path, segment: &Segment) -> Result<bool, Problem> {
         let folder = folder(path);
         let subject = &segment.head.subject;
         let host = Host::of(subject);
         let is_named = !text_of(subject, "server").is_empty();
         let is_known = self.hosts.is_empty() || self.hosts.iter().any(|known| known.is_same(&host));
-        if !is_named || is_known || self.folders.contains(&folder) {
+        let is_other = is_other_server(&self.identified, subject);
+        if !is_other && (!is_named || is_known || self.folders.contains(&folder)) {
             self.folders.insert(folder);
             if is_named {
                 self.add_host(host);
+            }
+            if !text_of(subject, IDENTIFIER).is_empty() {
+                self.identified.clone_from(subject);
             }
             return Ok(false);
         }
         if !self.refused.insert(folder) {
             return Ok(true);
         }
-        let (server, first) = (server_of(subject), server_of(&self.subject));
+        let first = if is_other { &self.identified } else { &self.subject };
+        let (server, first) = (server_of(subject), server_of(first));
         Err(Problem::OtherServer { name: path.display().to_string(), server, first })
     }
 
@@ -417,19 +403,20 @@ impl RecordedSource {
 
     fn observed(&mut self) -> Observed {
         let (without, all) = self.unaccounted;
-        if self.account.is_ok() && without as f64 > UNACCOUNTED_PART_MAX * all as f64 {
-            self.account = Err("a part of the time was recorded without it".into());
+        if without as f64 > UNACCOUNTED_PART_MAX * all as f64 {
+            self.no_account.get_or_insert("a part of the time was recorded without it");
         }
         self.end_answers();
         if let Some(last) = self.last {
-            self.note_unrecorded(last..self.asked().end, NOTHING_BEHIND);
+            self.note_unrecorded(last..self.span.end, NOTHING_BEHIND);
         }
         let text = |key: &str| text_of(&self.subject, key).to_string();
         let rate = self.rate();
         let number = |key: &str| self.subject.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
         let (block_bytes, buffer_bytes) = (number("block_bytes"), number("shared_buffers"));
         let counters = self.has_counters.then(|| std::mem::take(&mut self.counted));
-        let mut subject: Parameters = self.subject.clone().into_iter().filter(|(key, _)| key != MACHINE).collect();
+        let is_shown = |key: &str| key != MACHINE && key != IDENTIFIER;
+        let mut subject: Parameters = self.subject.clone().into_iter().filter(|(key, _)| is_shown(key)).collect();
         if self.is_divided.1 && subject.contains_key("level") {
             // CPU time holds the wait for a processor where it does so in a part of the time.
             subject.insert("level".into(), text("level").trim_end_matches(WITH_PROCESSORS).into());
@@ -439,7 +426,7 @@ impl RecordedSource {
             version: text("version"),
             rate,
             level: self.level(rate, counters.is_some()),
-            db_time: Some(std::mem::replace(&mut self.account, Ok(Ticks::ZERO))),
+            db_time: Some(self.no_account.map_or(Ok(self.account), |why| Err(why.into()))),
             hidden: self.hidden,
             counters,
             block_bytes,
@@ -516,7 +503,7 @@ impl RecordedSource {
 /// and one that a gap ended. Where the server's account is there, it was asked, and counted nothing.
 fn is_uncounted(segment: &Segment) -> bool {
     let has_none = segment.account.is_none() && segment.statements.iter().all(|one| one.counted.is_none());
-    let active = Segment::states().iter().position(|word| *word == State::Active.name());
+    let active = Segment::STATES.iter().position(|word| *word == State::Active.name());
     has_none && segment.samples.iter().any(|one| Some(one.state as usize) == active)
 }
 
@@ -544,12 +531,31 @@ fn text_of<'s>(subject: &'s Parameters, key: &str) -> &'s str {
 /// What a recording calls the machine of a server that was reached by a socket or as `localhost`.
 pub const MACHINE: &str = "machine";
 
+/// What a recording calls the identifier that a server's files got when they were made: a standby has that of its
+/// primary. Earlier versions did not record it, and not every role may ask for it.
+pub const IDENTIFIER: &str = "system_identifier";
+
 /// The server that a recording names, with the machine where its address alone does not say that.
-fn server_of(subject: &Parameters) -> String {
-    match (text_of(subject, "server"), text_of(subject, MACHINE)) {
-        (server, "") => server.to_string(),
-        (server, machine) => format!("{server} of the machine {machine}"),
-    }
+pub fn server_of(subject: &Parameters) -> String {
+    let part = |before: &str, key: &str| match text_of(subject, key) {
+        "" => String::new(),
+        text => format!("{before}{text}"),
+    };
+    let (machine, identifier) = (part(" of the machine ", MACHINE), part(", system identifier ", IDENTIFIER));
+    format!("{}{machine}{identifier}", text_of(subject, "server"))
+}
+
+/// Whether what is recorded now is of another server than what was before, by their identifiers. One of a later major
+/// version at the same address was upgraded: its files were made anew.
+pub fn is_other_server(before: &Parameters, now: &Parameters) -> bool {
+    let identifiers = [before, now].map(|subject| text_of(subject, IDENTIFIER));
+    let major = |subject: &Parameters| {
+        // Of a version to come too, such as 19beta1.
+        let mut numbers = text_of(subject, "version").split(|letter: char| !letter.is_ascii_digit());
+        numbers.next()?.parse::<u32>().ok()
+    };
+    let is_upgraded = || Host::of(before).is_same(&Host::of(now)) && major(before) < major(now);
+    identifiers[0] != identifiers[1] && !identifiers.contains(&"") && !is_upgraded()
 }
 
 /// The port of an address that names none.
@@ -677,36 +683,36 @@ impl Source for RecordedSource {
         };
         let mut named = in_turn(inputs.into_iter().map(|input| (name(&input), input)).collect());
         let Some((first, last)) = ends_of(&named) else {
-            self.span = Ok(self.period.span(i64::MIN, i64::MAX));
+            self.span = whole_seconds(&self.period.span(i64::MIN, i64::MAX));
             return named.into_iter().map(|(_, input)| input).collect();
         };
-        let span = self.period.span(first, last);
-        let is_backwards = span.start >= span.end;
+        let asked = self.period.span(first, last);
+        let (span, is_backwards) = (whole_seconds(&asked), asked.start >= asked.end);
         let has_part = |name: &Option<SegmentName>| {
-            name.is_none_or(|name| name.begin < span.end && name.end > span.start && span.start < span.end)
+            name.is_none_or(|name| name.begin < span.end && name.end > span.start && !is_backwards)
         };
         if !named.iter().any(|(name, _)| has_part(name)) {
-            let (asked, held) = (in_words(&span), in_words(&(first..last)));
+            let (asked, held) = (in_words(&asked), in_words(&(first..last)));
             let nothing = match is_backwards {
                 true => format!("the end is not after the beginning of the time asked for, {asked}"),
                 false => format!("nothing was recorded {asked}"),
             };
-            self.span = Err(format!("{nothing}: the recording is {held} (UTC)"));
+            self.refusal = Some(format!("{nothing}: the recording is {held} (UTC)"));
             named.truncate(1);
             return named.into_iter().map(|(_, input)| input).collect();
         }
         self.ahead = ahead(&named, has_part);
         named.retain(|(name, _)| has_part(name));
-        self.span = Ok(span);
+        self.span = span;
         named.into_iter().map(|(_, input)| input).collect()
     }
 
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
         let name = input.given.name();
-        let span = match &self.span {
-            Ok(span) => span.clone(),
-            Err(sentence) => return Err(Problem::NotRecorded { sentence: sentence.clone() }),
-        };
+        if let Some(sentence) = self.refusal.clone() {
+            return Err(Problem::NotRecorded { sentence });
+        }
+        let span = self.span.clone();
         let Given::File(path) = &input.given else {
             let error = io::Error::other("a recording is a folder of files, and not read from a pipe");
             return Err(Problem::Unreadable { name, error });

@@ -9,6 +9,7 @@ use measure::words::Word;
 use recording::{Blocked, Counted, Head, Looks, Lost, Process, Segment, Statement};
 
 use super::read_sums::{ReadSums, SLICE_SECONDS};
+use super::source::is_other_server;
 use crate::event::{StatementIndex, Ticks};
 use crate::source::sampled::names::{NO_STATEMENT, Names};
 use crate::source::sampled::{Backend, Sample, State, Traced};
@@ -126,7 +127,7 @@ impl Sums {
             second: 0,
             in_second: (0, Ticks::ZERO),
             segment: Segment::default(),
-            names: Names::new(),
+            names: Names::default(),
             statements: HashMap::default(),
             events: HashMap::default(),
             texts: HashMap::default(),
@@ -140,10 +141,13 @@ impl Sums {
     }
 
     /// Another server, or the same after a restart; with the reason why its reads are not traced, where they are not.
-    pub fn set_subject(&mut self, subject: Parameters, untraced: Option<&str>) {
+    /// Gives whether it is another one, where identifiers say so.
+    pub fn set_subject(&mut self, subject: Parameters, untraced: Option<&str>) -> bool {
+        let is_other = is_other_server(&self.subject, &subject);
         self.segment.head.subject.clone_from(&subject);
         self.subject = subject;
         self.untraced = untraced.map(Arc::from);
+        is_other
     }
 
     /// Takes what was traced of reads until a look at these processes, at a moment in microseconds since 1970.
@@ -240,7 +244,7 @@ impl Sums {
         self.in_second = (0, Ticks::ZERO);
         let head = Head { number: 0, begin: wall_clock, end: wall_clock, subject: self.subject.clone() };
         self.segment = Segment { head, ..Segment::default() };
-        self.names = Names::new();
+        self.names = Names::default();
         self.names.wants_texts = true;
         self.statements.clear();
         self.events.clear();

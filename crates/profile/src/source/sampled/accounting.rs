@@ -33,7 +33,7 @@ const NINETEEN_OF_TWENTY: f64 = 1.96;
 const LOST_MAX: Ticks = Ticks(1 << 60);
 
 /// What was made of all looks so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Accounting {
     pub(in crate::source) names: Names,
     /// Boxed: each look takes them out and puts them back.
@@ -108,33 +108,7 @@ impl Accounting {
     /// Nothing seen yet; the wall clock in microseconds since 1970.
     pub fn new(wall_clock: i64) -> Accounting {
         let begun = Ticks::from_micros(wall_clock);
-        Accounting {
-            names: Names::new(),
-            sessions: HashMap::default(),
-            looks: 0,
-            met: 0,
-            held: Vec::new(),
-            totals: Totals::default(),
-            is_exact: false,
-            begun,
-            now: begun,
-            since: Ticks::ZERO,
-            ended: begun,
-            last_clock: None,
-            calls: 0,
-            variance: 0.0,
-            samples: 0,
-            on_processor: 0,
-            lost: Ticks::ZERO,
-            load: Load::default(),
-            activity: Activity::default(),
-            background: Background::default(),
-            blockers: Blockers::default(),
-            hidden: 0,
-            disabled: 0,
-            sessions_max: 0,
-            idle_in_transaction: Ticks::ZERO,
-        }
+        Accounting { begun, now: begun, ended: begun, ..Accounting::default() }
     }
 
     /// Begins at this time of the wall clock, ahead of all looks.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use measure::Finding;
 use measure::sorting;
 
 use super::accounting::Accounting;
@@ -183,13 +182,10 @@ fn sampled(accounting: &Accounting, observed: &Observed) -> Sampled {
         active: accounting.load.active_sessions(),
         background: accounting.background.rows(),
         blockers: accounting.blockers.rows(&accounting.names.context),
-        counters: None,
-        is_counted_in_part: false,
         own: observed.own,
         own_before: observed.own_before,
         stolen: observed.stolen,
         cores: observed.cores,
-        reads: None,
-        findings: Vec::<Finding>::new(),
+        ..Sampled::default()
     }
 }

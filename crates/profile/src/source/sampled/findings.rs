@@ -40,7 +40,7 @@ pub(super) fn findings(of: &Judged<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     found.extend(of.blockers());
     found.extend((!of.observed.level.is_empty()).then(|| row::LEVEL.of(of.observed.level.join(" "))));
-    let scarce = scarce(of.sampled, of.is_idle_by_account());
+    let scarce = scarce(of.sampled, of.is_idle_by_account(), of.accounting.hidden);
     found.extend(of.db_time(scarce.is_some()));
     found.extend(scarce);
     found.extend(numbered(of.context));
@@ -155,7 +155,8 @@ fn blocked(root: &BlockerRow, statement: &str, unknown: Ticks) -> String {
 }
 
 /// Whether sessions were at work, and found there often enough; `is_idle` says that the server's own account has none.
-fn scarce(sampled: &Sampled, is_idle: bool) -> Option<Finding> {
+/// Of those that may not be seen nothing is known.
+fn scarce(sampled: &Sampled, is_idle: bool, hidden: u64) -> Option<Finding> {
     let samples = counted(sampled.samples, "sample", "samples");
     let account = if is_idle { ", and the server's own account has none" } else { "" };
     let message = match sampled.samples {
@@ -164,6 +165,11 @@ fn scarce(sampled: &Sampled, is_idle: bool) -> Option<Finding> {
         ),
         // What was seen whole rests on no samples.
         _ if sampled.is_exact => return None,
+        0 if hidden > 0 && !is_idle => {
+            "No sample found a session at work among those that the role of readpath may see: there is no time to \
+             divide. The role needs pg_read_all_stats to see the others."
+                .into()
+        }
         0 => format!(
             "No sample found a session at work{account}: there is no time to divide. Sample when there is work."
         ),
@@ -292,7 +298,8 @@ fn left_alone(left: &[(u32, String)]) -> Vec<Finding> {
     named.chain(rest).map(|message| row::LEFT_ALONE.of(message)).collect()
 }
 
-fn shown(time: Ticks) -> String {
+/// A time as sentences have it.
+pub(super) fn shown(time: Ticks) -> String {
     format_nanos(time.micros() * 1e3)
 }
 

@@ -109,9 +109,9 @@ impl SampledProfile {
         self.accounting.looks
     }
 
-    /// Time of the sessions at work so far.
-    pub fn db_time(&self) -> Ticks {
-        self.accounting.load.db_time
+    /// Time that the looks stand for so far.
+    pub fn time(&self) -> Ticks {
+        self.accounting.load.time
     }
 
     /// The profile of what was sampled, as if it ended here, and what heard it.

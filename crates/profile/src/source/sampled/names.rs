@@ -90,8 +90,9 @@ pub(in crate::source) struct Names {
     pub(in crate::source) wants_texts: bool,
 }
 
-impl Names {
-    pub(in crate::source) fn new() -> Names {
+/// None but those that every profile of samples has.
+impl Default for Names {
+    fn default() -> Names {
         let events = [RUN_QUEUE, IDLE, IN_TRANSACTION, IN_STATEMENT, STOLEN].map(|name| Event::new(name, &[]));
         let named = |id: &str, kind| Statement { id: id.into(), kind, ..Statement::default() };
         let statements = vec![
@@ -124,7 +125,9 @@ impl Names {
             wants_texts: false,
         }
     }
+}
 
+impl Names {
     /// The event of a session at work.
     pub(in crate::source) fn event(&mut self, name: &str) -> EventIndex {
         if let Some(index) = self.events.get(name) {

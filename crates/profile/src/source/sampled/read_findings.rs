@@ -5,6 +5,7 @@ use measure::quantity::{counted, format_nanos, grouped, three_digits, whole_mebi
 use measure::schema::tiers::findings as row;
 use measure::sorting;
 
+use super::findings::shown;
 use super::price::READS_MIN;
 use crate::event::{Context, StatementIndex, Ticks};
 use crate::tables::read_tiers::{Leaning, ReadSums, ReadTier, ReadTiers, Reader, ReaderRow, TierRow};
@@ -224,10 +225,6 @@ fn lost(tiers: &ReadTiers) -> Option<Finding> {
         );
         row::LOST_RECORDS_FOUND.of(message)
     })
-}
-
-fn shown(time: Ticks) -> String {
-    format_nanos(time.micros() * 1e3)
 }
 
 /// `a, b and c`.

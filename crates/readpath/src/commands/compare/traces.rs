@@ -42,7 +42,7 @@ pub(super) fn compare(
     let mut reported = Vec::new();
     for (path, period) in paths.into_iter().zip(periods(arguments)?) {
         let chosen = Chosen::some_of(slice::from_ref(&path), &arguments.reading.choice());
-        refuse_unused_of_source(matches, chosen.row)?;
+        refuse_unused_of_source(matches, &chosen)?;
         let side = side(&path, chosen, (period, arguments), context, &signals);
         if let Some(signal) = signals.received() {
             output::complain("interrupted: nothing is compared.");
@@ -91,7 +91,7 @@ fn side(
     signals: &Signals,
 ) -> Result<Option<Side>, Failure> {
     let think_time = arguments.reading.think_time();
-    let is_by_period = chosen.row.is_read_by_period;
+    let is_by_period = chosen.is_read_by_period();
     let interval = match is_by_period {
         true => Interval::default(),
         false => Interval::of_period(&period).map_err(|sentence| Failure::new(Exit::WrongCommandLine, sentence))?,

@@ -7,17 +7,16 @@ use ::export::folder::Existing;
 use ::export::runs::{RunWriter, RunsError, Words};
 use ::measure::Run;
 use ::measure::quantity::counted;
-use ::measure::store::Unreadable;
 use clap::ArgMatches;
 
-use crate::commands::measure::interrupted;
+use crate::commands::measure::{interrupted, signals};
 use crate::commands::named::load;
+use crate::commands::report::refuse_to_replace;
 use crate::commands::show::refuse_store_of_files;
 use crate::commands::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
 use crate::output;
-use crate::signals::Signals;
 
 /// Writes the rows of the runs that are named, of all kept runs where none is, to `place`.
 pub(super) fn export(
@@ -32,9 +31,9 @@ pub(super) fn export(
         refuse_store_of_files(matches, &named.iter().collect::<Vec<_>>())?;
     }
     let (references, mut failures) = references(named, context)?;
+    refuse_to_replace(place, existing == Existing::Replace)?;
     let mut writer = RunWriter::begin(place, existing)?;
-    let signals =
-        Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
+    let signals = signals()?;
     let read = |reference: &str| -> Result<Option<Run>, Failure> {
         match named.is_empty() {
             true => Ok(context.store_to_read()?.load_listed(reference)?),
@@ -84,10 +83,7 @@ fn references(named: &[String], context: &Context) -> Result<(Vec<String>, Vec<F
     }
     let store = context.store_to_read()?;
     let listing = store.list()?;
-    let unread = |file: &Unreadable| {
-        Failure::new(Exit::NotKept, format!("{} is not read: {}.", file.path.display(), file.reason))
-    };
-    let failures: Vec<Failure> = listing.unreadable.iter().map(unread).collect();
+    let failures: Vec<Failure> = listing.unreadable.iter().map(Failure::from).collect();
     if listing.runs.is_empty() && failures.is_empty() {
         let sentence = format!(
             "no runs are kept in {}, so nothing was written. A measuring command keeps one; --store DIR names another \

@@ -62,7 +62,7 @@ pub(super) fn follow(
     (stop, idle): (&Stop, Duration),
 ) -> Result<bool, Failure> {
     let mut source = Source::of(arguments)?;
-    let mut pages = Pages::before(journal.run());
+    let mut pages = Pages { kept: journal.run().clone(), ..Pages::default() };
     let mut written = Instant::now();
     let what = followed(&arguments.files);
     let mut is_looked_through = false;
@@ -84,11 +84,15 @@ pub(super) fn follow(
                 continue;
             }
             Look::ServerLog => {
-                refuse_unused_of_source(matches, chosen(arguments).row)?;
+                refuse_unused_of_source(matches, &chosen(arguments))?;
                 source = Source::Whole(None);
                 continue;
             }
             Look::Profile(profile) => {
+                // What was empty, or not there, has a source only now.
+                if pages.is_all_there.is_none() {
+                    refuse_unused_of_source(matches, &chosen(arguments))?;
+                }
                 written = Instant::now();
                 pages.renew(arguments, *profile, &source, journal)?;
                 pages.show(context, journal)?;
@@ -183,6 +187,7 @@ fn look_at_tail(followed: &mut Followed, arguments: &Arguments, stop: &Stop) -> 
 }
 
 /// The pages so far.
+#[derive(Default)]
 struct Pages {
     /// The run without a profile.
     kept: Run,
@@ -197,16 +202,6 @@ struct Pages {
 }
 
 impl Pages {
-    fn before(run: &Run) -> Pages {
-        Pages {
-            kept: run.clone(),
-            sentences: Vec::new(),
-            is_all_there: None,
-            nothing: None,
-            page: RenewedPage::default(),
-        }
-    }
-
     /// Puts another profile in place of the last one, unless it has nothing.
     fn renew(
         &mut self,

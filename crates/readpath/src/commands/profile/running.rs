@@ -13,7 +13,7 @@ use live::{Chosen, Watch, WatchedFor};
 use report::Media;
 use server::facts::ASSUMED_MAJOR;
 use server::private::{PrivateServer, PrivateServerError, ServerSettings, Starter};
-use server::{Address, Place, Statements};
+use server::{Address, Place};
 
 use super::renewed_page::RenewedPage;
 use super::{Arguments, instruments, take};
@@ -194,11 +194,7 @@ impl RunningArguments {
         }
         let remark = if self.is_given()? { remark() } else { REMARK.into() };
         let (address, major) = self.known(context)?;
-        let recorder = Statements::default();
-        let (settings, recorded) = (self.sampling.settings(think_time), (recorder.clone(), major));
-        Watch::rehearse(&address, settings, recorded, WatchedFor::Profile)
-            .map_err(|error| Failure::new(Exit::Failed, error))?;
-        output::print(&format!("{remark}{}", recorder.script()))?;
+        self.sampling.rehearse(&remark, (&address, major), (think_time, WatchedFor::Profile))?;
         Ok(true)
     }
 }
@@ -268,6 +264,7 @@ pub(super) fn profile(
             watch.run_exact(chosen.clone(), limit, &mut announce, &mut each).map_err(refused)?;
         }
     }
+    let has_page = pages.is_begun();
     let early = watch.ended().map(String::from);
     let ended = load.map(Load::end);
     let (ingested, instruments) = watch.finish(ended.as_ref().and_then(|ended| ended.complaint.clone()));
@@ -279,8 +276,8 @@ pub(super) fn profile(
     }
     journal.begin_again(&pages.kept);
     take(arguments, ingested, &instruments, journal)?;
-    // A load that ^C ends is not the one that was asked for.
-    if is_given {
+    // A load that ^C ends is not the one that was asked for, nor is a profile that ends before its first page.
+    if is_given && has_page {
         journal.end_by_interrupt();
     }
     let is_early = early.is_some();
@@ -329,6 +326,11 @@ impl Pages {
         Pages { kept: run.clone(), begun: Instant::now(), shown: None, page: RenewedPage::default() }
     }
 
+    /// Whether it is time for the first one, which a terminal shows and other outputs do not.
+    fn is_begun(&self) -> bool {
+        self.begun.elapsed() >= FIRST_PAGE
+    }
+
     /// Puts the page of what was sampled so far in the place of the last one, where it is time to.
     fn renew(
         &mut self,
@@ -336,7 +338,7 @@ impl Pages {
         (context, journal): (&Context, &mut RunJournal),
         watch: &Watch,
     ) -> Result<(), Failure> {
-        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= RENEWAL) && self.begun.elapsed() >= FIRST_PAGE;
+        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= RENEWAL) && self.is_begun();
         if !context.settings.stdout_is_terminal || !is_due {
             return Ok(());
         }

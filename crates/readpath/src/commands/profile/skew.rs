@@ -11,7 +11,8 @@ use crate::run_journal::RunJournal;
 pub(super) struct SkewArguments {
     /// Show the time broken down, and nothing else, by up to three of event, class, file, block, blocks, block_class,
     /// object, statement, plan_hash, user, session, module, action, service, client, container, call, p1, p2, p3,
-    /// latency, depth, second, minute; p1 to p3 are the wait's parameters
+    /// latency, depth, second, minute; p1 to p3 are the wait's parameters. JSON and CSV keep all tables: the breakdown
+    /// is the one that is called skew, with a parameter or a column for each of these
     #[arg(long, value_name = "DIM[,DIM]", value_parser = Dimensions::parse)]
     by: Option<Dimensions>,
     /// Only calls and waits for which this holds, such as 'event=db file sequential read and latency>5ms'; with =,

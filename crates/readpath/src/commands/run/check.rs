@@ -84,9 +84,9 @@ impl Checker<'_> {
         let sound = run.without(&wrong);
         problems.extend(self.whole(&sound).err());
         for (_, name) in READ.iter().filter(|(experiment, _)| *experiment == run.experiment) {
-            let found = read(&sound, name).err();
             let is_new = |problem: &Problem| problems.iter().all(|known| known.place != problem.place);
-            problems.extend(found.filter(is_new));
+            let found: Vec<Problem> = unread(&sound, name).into_iter().filter(is_new).collect();
+            problems.extend(found);
         }
         problems
     }
@@ -133,27 +133,20 @@ fn words(run: &PlannedRun) -> Result<Vec<OsString>, Problem> {
     Ok(["readpath".to_string()].into_iter().chain(run.words()?).map(Into::into).collect())
 }
 
-/// Refuses files and devices that cannot be read, and folders that are not there.
-fn read(run: &PlannedRun, name: &str) -> Result<(), Problem> {
-    let Some((words, place)) = run.given(name) else { return Ok(()) };
-    for word in words {
-        let reason = match name {
-            "files" => unreadable_trace(&word),
-            "queries" => unreadable_queries(&word),
-            "dir" => no_directory(&word),
-            _ => unreadable(&word),
-        };
-        let what = match name {
-            "dir" => "no directory",
-            "queries" => "none that can be taken",
-            _ => "what cannot be read",
-        };
-        if let Some(reason) = reason {
-            let reason = run.without_passwords(&reason);
-            return Err(Problem::new(place, format!("'{name}' names {what}: {reason}")));
-        }
-    }
-    Ok(())
+/// The files and devices that cannot be read, and the folders that are not there.
+fn unread(run: &PlannedRun, name: &str) -> Vec<Problem> {
+    let Some((words, place)) = run.given(name) else { return Vec::new() };
+    let (reason, what): (fn(&str) -> Option<String>, _) = match name {
+        "files" => (unreadable_trace, "what cannot be read"),
+        "queries" => (unreadable_queries, "none that can be taken"),
+        "dir" => (no_directory, "no directory"),
+        _ => (unreadable, "what cannot be read"),
+    };
+    let problem = |reason: String| {
+        let reason = run.without_passwords(&reason);
+        Problem::new(place, format!("'{name}' names {what}: {reason}"))
+    };
+    words.iter().filter_map(|word| reason(word)).map(problem).collect()
 }
 
 /// Why a device cannot be read; `None` where it can.

@@ -63,7 +63,7 @@ fn test_file_of(user: &User, words: &str, bytes: u64) -> TestFile {
 fn the_test_file_of_a_ladder_has_the_size_the_place_and_the_seed_that_are_asked_for() {
     let user = User::new();
     let data = user.home.path().join("data");
-    fs::write(&data, vec![7; 4 << 20]).unwrap();
+    fs::write(&data, vec![7; 16 << 20]).unwrap();
     let plain = test_file_of(&user, "--size 16MiB --seed 1", 16 << 20);
     for on in [String::new(), format!("--on {}", data.display()), "--on model:ssd".into(), "--on null:".into()] {
         let of = |words: &str, bytes| test_file_of(&user, &format!("{on} {words}"), bytes);

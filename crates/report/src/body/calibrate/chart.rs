@@ -6,10 +6,11 @@ use measure::schema::calibrate;
 use measure::sorting;
 use measure::{Case, Run, Unit};
 
-use super::{Ended, crossovers, is_advised, is_excepted, part};
+use super::{Ended, crossovers, is_advised, is_excepted, is_of_set, part};
 use crate::body::drawing::{Drawing, RANGE, beginning, figure};
 use crate::page::number::three_digits;
 use crate::page::parameters::cell;
+use crate::page::wording::{joined, once};
 use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
 
 /// The constant that is asked about most.
@@ -31,13 +32,12 @@ const OTHER_TIME: &str = "In the list of your queries, the time after is the tim
 /// What is drawn of a calibration.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let constants = part(run, "constant");
-    let axis = Axis::linear("random_page_cost, as it would be set", Unit::Count);
     let of: Vec<&Case> = constants.iter().copied().filter(|case| cell(case, "constant") == ASKED).collect();
-    let now =
-        of.iter().find_map(|case| Some(figure("random_page_cost now", &axis, &Datum::median(case.metric("now")?))));
+    let now = of.iter().find_map(|case| case.metric("now")).map(Datum::median);
+    let now = now.map(|now| figure("random_page_cost now", Unit::Count, &now));
     let shown = |what: &str, state: &str| {
         let case = of.iter().find(|case| cell(case, "state") == state)?;
-        let measured = figure(what, &axis, &value(case)?);
+        let measured = figure(what, Unit::Count, &value(case)?);
         Some(if case.metric("given").is_some() { measured } else { withheld(measured) })
     };
     let figures = [
@@ -45,7 +45,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         shown("random_page_cost, nothing cached", "cold"),
         shown("random_page_cost, cached by the server", "cached"),
     ];
-    let charts = [by_state(&constants, &of, &axis), sets(run), plans(run)].into_iter().flatten();
+    let charts = [by_state(&constants, &of), sets(run), plans(run)].into_iter().flatten();
     let drawing = Drawing::new(figures, charts.chain(crossovers::charts(run)).collect());
     Drawing { undrawn: crossovers::undrawn(run).into_iter().collect(), ..drawing }
 }
@@ -62,15 +62,9 @@ fn value(case: &Case) -> Option<Datum> {
     Some(Datum { range, ..Datum::median(case.metric("value")?) })
 }
 
-fn by_state(constants: &[&Case], cases: &[&Case], axis: &Axis) -> Option<Chart> {
-    let row = |case: &&Case| {
-        let label = match cell(case, "state").as_str() {
-            "cold" => "nothing cached",
-            "system" => "cached by the operating system",
-            _ => "cached by the server",
-        };
-        Some(Row::of(format!("{label}{}", beside(constants, case, "value")), value(case)?))
-    };
+fn by_state(constants: &[&Case], cases: &[&Case]) -> Option<Chart> {
+    let row =
+        |case: &&Case| Some(Row::of(format!("{}{}", state(case), beside(constants, case, "value")), value(case)?));
     let now = |case: &&Case| {
         let label = format!("the server's setting{}", beside(constants, case, "now"));
         Some(Row::of(label, Datum::median(case.metric("now")?)))
@@ -81,7 +75,8 @@ fn by_state(constants: &[&Case], cases: &[&Case], axis: &Axis) -> Option<Chart> 
     sorting::by_key(&mut cases, |case| ["cached", "system", "cold"].iter().position(|at| cell(case, "state") == *at));
     let rows = now.into_iter().chain(cases.iter().filter_map(row)).collect();
     let title = "What a random page costs, by what is in the caches";
-    let chart = Chart::new("random-page-cost", title, axis.clone(), Plot::Rows(rows));
+    let axis = Axis::linear("random_page_cost, as it would be set", Unit::Count);
+    let chart = Chart::new("random-page-cost", title, axis, Plot::Rows(rows));
     chart
         .of_medians()
         .noted("Both costs of a state belong together.")
@@ -197,12 +192,7 @@ fn plans(run: &Run) -> Option<Chart> {
     let timed = changed.iter().copied().filter_map(|case| Some(Timed { case, row: plan(case, group(&sets, case))? }));
     let mut timed: Vec<Timed<'_>> = timed.collect();
     let untimed = changed.len() - timed.len();
-    let mut groups: Vec<String> = Vec::new();
-    for one in &timed {
-        if !groups.contains(&one.row.group) {
-            groups.push(one.row.group.clone());
-        }
-    }
+    let groups = once(timed.iter().map(|one| one.row.group.clone()));
     sorting::by(&mut timed, |one, other| other.factor().total_cmp(&one.factor()));
     let most = (PLANS_MAX / groups.len().max(1)).max(PLANS_MIN);
     let shown: Vec<&Timed<'_>> = groups.iter().flat_map(|group| shown_of(&timed, group, most)).collect();
@@ -216,30 +206,30 @@ fn plans(run: &Run) -> Option<Chart> {
             row.group = format!("{}: {most} of its {}", row.group, queries(of_group as f64));
         }
     }
+    let meanings = meanings(&sets, &shown.iter().map(|one| cell(one.case, "constants")).collect::<Vec<_>>());
+    let more = counted(untimed as u64, "more has no times.", "more have no times.");
     let note = [
-        if is_cut { "Of many queries those that change most, and the one with the largest ratio." } else { "" }
-            .to_string(),
+        if is_cut { "Of many queries those that change most, and the one with the largest ratio." } else { "" },
         "Before: with the server's own constants; after: with the set. Dot: median. A name has the step of the plan \
-         that differs, before → after."
-            .to_string(),
-        if is_listed { OTHER_TIME } else { "" }.to_string(),
-        meanings(&sets, &shown.iter().map(|one| cell(one.case, "constants")).collect::<Vec<_>>()),
-        explained(&rows),
-        if is_ended { "A plan that was ended stands at its limit." } else { "" }.to_string(),
-        further(untimed, ["has no times", "have no times"]),
+         that differs, before → after.",
+        if is_listed { OTHER_TIME } else { "" },
+        &meanings,
+        &explained(&rows),
+        if is_ended { "A plan that was ended stands at its limit." } else { "" },
+        if untimed == 0 { "" } else { &more },
     ];
+    let note = joined(note, " ");
     let axis = Axis::logarithmic("time of the query", Unit::Nanoseconds);
     let chart = Chart::new("plans", "Queries before and after their plan changes", axis, Plot::Rows(rows));
     let chart = chart.keyed(vec![Key::measured("before"), Key::measured("after")]);
-    let note: Vec<String> = note.into_iter().filter(|part| !part.is_empty()).collect();
-    let chart = chart.noted(note.join(" ")).thin_line(RANGE);
+    let chart = chart.noted(note).thin_line(RANGE);
     chart.concerning(&["answer-advice-*"]).with_at_least(2)
 }
 
 /// What stands over the row of a query: whose it is, and what is advised of the set.
 fn group(sets: &[&Case], query: &Case) -> String {
-    let is_its = |set: &&&Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(query, name));
-    let advice = sets.iter().find(is_its).map_or(String::new(), |set| match cell(set, "advice").as_str() {
+    let its = sets.iter().find(|set| is_of_set(query, set));
+    let advice = its.map_or(String::new(), |set| match cell(set, "advice").as_str() {
         "change" if is_excepted(query) => ", excepted from it".into(),
         "change" if ["as-found", "own-cold"].contains(&cell(query, "state").as_str()) => ", advised".into(),
         "change" => ", to try on yours".into(),
@@ -278,15 +268,6 @@ fn shown_of<'a, 'b>(timed: &'a [Timed<'b>], group: &str, most: usize) -> Vec<&'a
         *last = all[worst];
     }
     shown
-}
-
-/// How many more there are of what is not drawn, and why.
-fn further(count: usize, [one, several]: [&str; 2]) -> String {
-    match count {
-        0 => String::new(),
-        1 => format!("1 more {one}."),
-        count => format!("{count} more {several}."),
-    }
 }
 
 /// Words of the headings and the names that not every reader of plans knows.

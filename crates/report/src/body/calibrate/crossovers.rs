@@ -8,6 +8,7 @@ use measure::{Case, Run, Unit, sorting};
 use super::part;
 use crate::body::drawing::RANGE;
 use crate::page::parameters::cell;
+use crate::page::wording::joined;
 use crate::page::{Align, Axis, Cell, Chart, Datum, Key, Line, Place, Plot, Shape, Table};
 
 /// How rows lie to the index: the word of the document, the chart's name and its title, and the finding beside it.
@@ -74,13 +75,9 @@ fn about_places(places: &[Place], points: &[&Case], order: &str) -> String {
     let bitmap = PATHS[2].0;
     let is_taken =
         |case: &&Case| is_of(case, order) && cell(case, "path") == bitmap && !cell(case, "chosen_by").is_empty();
-    let said = [
-        (true, ABOUT_PLACES),
-        (points.iter().any(is_taken), ABOUT_BETWEEN),
-        (places.iter().any(|place| place.text.contains("(too ")), ABOUT_VERDICTS),
-    ];
-    let said = said.iter().filter(|(is_so, _)| *is_so).map(|(_, sentence)| *sentence);
-    said.collect::<Vec<_>>().join(" ")
+    let between = if points.iter().any(is_taken) { ABOUT_BETWEEN } else { "" };
+    let verdicts = if places.iter().any(|place| place.text.contains("(too ")) { ABOUT_VERDICTS } else { "" };
+    joined([ABOUT_PLACES, between, verdicts], " ")
 }
 
 fn is_of(case: &Case, order: &str) -> bool {
@@ -186,13 +183,13 @@ fn times(cases: &[&Case]) -> Option<Table> {
             }
         }
     }
-    let share = |one: &Asked<'_>| calibrate::SHARE.in_case(one.cases.first()?).map(Cell::median);
+    let share = |one: &Asked<'_>| Cell::of(one.cases.first()?, &calibrate::SHARE);
     let table = Table::over(&all)
         .column("rows", Align::Right, |one| Cell::count(one.rows))
         .column("% of all", Align::Right, |one| Cell::or_absent(share(one)))
         .each(PATHS, |table, (path, word)| {
             table.column(word, Align::Decimal, move |one| {
-                Cell::or_absent(one.of(path).and_then(|case| calibrate::PATH_TIME.in_case(case)).map(Cell::median))
+                Cell::or_absent(one.of(path).and_then(|case| Cell::of(case, &calibrate::PATH_TIME)))
             })
         })
         .column("fastest", Align::Word, |one| one.fastest())
@@ -207,11 +204,8 @@ fn times(cases: &[&Case]) -> Option<Table> {
 
 /// Why paths were not timed, each reason once.
 fn left_out(cases: &[&Case]) -> String {
-    let mut reasons: Vec<String> =
-        cases.iter().map(|case| cell(case, "verdict")).filter(|reason| !reason.is_empty()).collect();
-    sorting::ascending(&mut reasons);
-    reasons.dedup();
-    if reasons.is_empty() { String::new() } else { format!("Not timed: {}", reasons.join("; ")) }
+    let reasons = joined(sorting::set(cases.iter().map(|case| cell(case, "verdict"))), "; ");
+    if reasons.is_empty() { reasons } else { format!("Not timed: {reasons}") }
 }
 
 fn switches(cases: &[&Case]) -> Option<Table> {
@@ -233,20 +227,17 @@ fn switches(cases: &[&Case]) -> Option<Table> {
         let case = by(one, is_own);
         let verdict = case.map_or(String::new(), |case| cell(case, "verdict"));
         let rows = rows(case);
-        let text = [rows.text, verdict].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-        Cell { text, ..rows }
+        Cell { text: joined([rows.text, verdict], ", "), ..rows }
     };
     let what = |case: &Case| if cell(case, "switch") == "from-index" { "index scan below" } else { "full scan from" };
     let has_measured = timed.iter().any(|case| by(case, false).is_some());
-    let table = Table::over(&timed)
+    Table::over(&timed)
         .column("rows", Align::Left, |case| what(case))
         .column("fastest", Align::Right, |case| rows(Some(case)))
-        .column("own", Align::Word, |case| with_verdict(case, true));
-    let table = match has_measured {
-        true => table.column("measured", Align::Word, |case| with_verdict(case, false)),
-        false => table,
-    };
-    table
+        .column("own", Align::Word, |case| with_verdict(case, true))
+        .each(has_measured.then_some("measured"), |table, heading| {
+            table.column(heading, Align::Word, |case| with_verdict(case, false))
+        })
         .groups(|case| if is_of(case, "clustered") { "in the order of the index" } else { "scattered" }.into())
         .titled("Where the fastest path changes, and where the planner does (–: nowhere within what was tried):")
         .unless_empty()

@@ -21,8 +21,8 @@ impl Level {
     /// The beginning of a statement that sets something.
     pub(super) fn statement(self, run: &Run) -> String {
         match self {
-            Level::Database => format!("ALTER DATABASE {}", database(run)),
-            Level::Server => "ALTER SYSTEM".into(),
+            Level::Database => format!("{} {}", self.name(), database(run)),
+            Level::Server => self.name().into(),
         }
     }
 

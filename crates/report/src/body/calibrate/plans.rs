@@ -1,8 +1,8 @@
 //! The user's queries that get another plan: both plans side by side where the width allows, and the step that differs.
 
-use measure::{Case, Metric};
+use measure::Case;
 
-use super::{Ended, is_excepted, is_too_short};
+use super::{Ended, is_excepted, is_too_short, median};
 use crate::page::number::three_digits;
 use crate::page::parameters::cell;
 use crate::page::{Align, Section, Table};
@@ -50,11 +50,10 @@ fn what_it_takes(case: &Case) -> String {
     let ended = Ended::of(case);
     let at_least =
         |is_ended: bool, value: f64| format!("{}{}", if is_ended { "at least " } else { "" }, three_digits(value));
-    let median = |name: &str| case.metric(name).map(Metric::median);
-    let measured = || Some(at_least(ended.then, median("ratio")?));
+    let measured = || Some(at_least(ended.then, median(case, "ratio")?));
     // Of a query whose current plan was ended, the upper end is all that is known.
-    let ratio = || measured().or_else(|| Some(format!("at most {}", three_digits(median("ratio_high")?))));
-    let times = median("time_now").zip(then(case, ended)).map_or(String::new(), |(now, then)| {
+    let ratio = || measured().or_else(|| Some(format!("at most {}", three_digits(median(case, "ratio_high")?))));
+    let times = median(case, "time_now").zip(then(case, ended)).map_or(String::new(), |(now, then)| {
         let times = match (is_too_short(case), ratio()) {
             (true, _) => ", too short to tell apart".into(),
             (false, ratio) => ratio.map_or(String::new(), |ratio| format!(" ({ratio} times)")),
@@ -68,13 +67,12 @@ fn what_it_takes(case: &Case) -> String {
 /// times its milliseconds now. Times that differ by less than readings do have a ratio of 1 and a value of their own
 /// instead; of a run that was kept before there was one, the median of the runs. Of a plan that was ended, its limit.
 fn then(case: &Case, ended: Ended) -> Option<f64> {
-    let median = |name: &str| case.metric(name).map(Metric::median);
-    let runs = median("time_then")?;
+    let runs = median(case, "time_then")?;
     if ended != Ended::default() {
         return Some(runs);
     }
-    let by_ratio = || Some(median("time_now")? * median("ratio")?).filter(|_| !is_too_short(case));
-    median("time_by_turns").or_else(by_ratio).or(Some(runs))
+    let by_ratio = || Some(median(case, "time_now")? * median(case, "ratio")?).filter(|_| !is_too_short(case));
+    median(case, "time_by_turns").or_else(by_ratio).or(Some(runs))
 }
 
 /// The steps of a plan in one line, each in a line of its own behind a mark for each level. Only for the eye: names may

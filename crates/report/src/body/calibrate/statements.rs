@@ -9,8 +9,9 @@ use serde_json::Value;
 use super::super::subjects::values;
 use super::levels::{self, Level};
 use super::sql::{Setting, has_users_data, memory, now, plain, quoted, remark};
-use super::{CONSTANTS, is_excepted, part};
+use super::{CONSTANTS, is_excepted, is_of_set, part};
 use crate::page::parameters::cell;
+use crate::page::wording::one_line;
 
 /// The costs that a tablespace can have of its own.
 const PAGE_COSTS: [&str; 2] = ["seq_page_cost", "random_page_cost"];
@@ -89,7 +90,7 @@ fn nothing_to_set(state: &str) -> String {
         "cold" => "nothing cached",
         _ => "a state of the caches",
     };
-    format!("-- {} ({words}): nothing to set;\n-- the server's own constants stay\n", in_one_line(state))
+    format!("-- {} ({words}): nothing to set;\n-- the server's own constants stay\n", one_line(state))
 }
 
 /// Where blocks come from in a state.
@@ -125,7 +126,7 @@ fn without_a_set(state: Option<&str>) -> String {
 
 /// Statements that are not to be run as they are, under the sentence when they fit.
 fn commented(what: &str, fits: String, statements: &str) -> String {
-    format!("-- {}: only where {fits}\n{}", in_one_line(what), dashed(statements))
+    format!("-- {}: only where {fits}\n{}", one_line(what), dashed(statements))
 }
 
 /// Statements as comments.
@@ -133,11 +134,6 @@ fn dashed(statements: &str) -> String {
     let line = |line: &str| if line.is_empty() { "\n".to_string() } else { format!("-- {line}\n") };
     // A carriage return in a name ends a comment too.
     statements.lines().flat_map(|line| line.split('\r')).map(line).collect()
-}
-
-/// A name that stands in a comment.
-fn in_one_line(name: &str) -> String {
-    name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The constants of a set: all of them, because one that the run's session has can come from a setting of the database
@@ -149,9 +145,8 @@ fn settings_of(set: &Case) -> Vec<Setting> {
 
 /// The names of the queries that are exceptions from a set, each in one line.
 fn excepted(run: &Run, set: &Case) -> Vec<String> {
-    let is_its = |query: &&Case| ["state", "constants"].iter().all(|name| cell(query, name) == cell(set, name));
-    let queries = part(run, "query").into_iter().filter(is_its).filter(|query| is_excepted(query));
-    queries.map(|query| in_one_line(&cell(query, "query"))).collect()
+    let queries = part(run, "query").into_iter().filter(|query| is_of_set(query, set) && is_excepted(query));
+    queries.map(|query| one_line(&cell(query, "query"))).collect()
 }
 
 /// What the queries that are exceptions from a set need before it is set.
@@ -189,7 +184,7 @@ fn caution(names: &[String]) -> String {
 /// The ways to set settings: for a database, and instead for a session or for the server. One is enough: only the
 /// database's stands as it is, under `caution`.
 fn ways(run: &Run, what: &str, settings: &[Setting], caution: &str) -> String {
-    let what = in_one_line(what);
+    let what = one_line(what);
     let reset = |(name, _): &Setting| remark(&format!("RESET {name};"));
     let lines = |before: &str| -> String {
         settings.iter().map(|(name, value)| format!("{before}SET {name} = {value};\n")).collect()

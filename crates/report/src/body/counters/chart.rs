@@ -1,10 +1,10 @@
 //! Counters as numbers that matter, and as charts: how often each event happened in a second of CPU time, and which
 //! part of what was tried failed.
 
-use measure::schema::{counters, events};
-use measure::{Case, Run, Unit};
+use measure::schema::{Spec, counters, events};
+use measure::{Case, Metric, Run, Unit};
 
-use super::{RELATIONS, is_row, part, rate};
+use super::{RELATIONS, Relation, is_row, part, rate};
 use crate::body::drawing::{Drawing, figure, median};
 use crate::page::number::grouped;
 use crate::page::{Axis, Cell, Chart, Datum, Plot, Row};
@@ -15,12 +15,8 @@ const FEW: f64 = 100.0;
 /// What stands out of a process's counts.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let case = run.cases.first();
-    let shown = |what: &str, unit: Unit, spec: &measure::schema::Spec| {
-        median(case?, spec).map(|datum| figure(what, &Axis::linear("", unit), &datum))
-    };
-    let ipc = case.and_then(|case: &Case| counters::IPC.in_case(case)).map(|metric| {
-        figure("instructions per cycle", &Axis::linear("", Unit::Count), &crate::page::Datum::median(metric))
-    });
+    let shown = |what: &str, unit: Unit, spec: &Spec| median(case?, spec).map(|datum| figure(what, unit, &datum));
+    let ipc = shown("instructions per cycle", Unit::Count, &counters::IPC);
     let cpu = shown("CPU time", Unit::Nanoseconds, &counters::TASK_CLOCK);
     let used = shown("processors used", Unit::Count, &counters::CPUS_USED);
     let charts = case.into_iter().flat_map(|case| [rates(case), shares(case)]).flatten().collect();
@@ -29,7 +25,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
 
 /// How often each event happened, by its source.
 fn rates(case: &Case) -> Option<Chart> {
-    let row = |metric: &measure::Metric| {
+    let row = |metric: &Metric| {
         let rate = rate(case, metric).filter(|rate| *rate > 0.0)?;
         let how = format!("{}, over the CPU time", metric.source);
         let name = metric.name.replace('_', " ");
@@ -39,7 +35,7 @@ fn rates(case: &Case) -> Option<Chart> {
         Some(Row { group: metric.source.clone(), ..Row::of(name, Datum::made(rate, how)) })
     };
     // Cycles that were computed are the core's frequency, in other words.
-    let is_counted = |metric: &&measure::Metric| is_row(metric) && !metric.source.ends_with("measured core frequency");
+    let is_counted = |metric: &&Metric| is_row(metric) && !metric.source.ends_with("measured core frequency");
     let rows: Vec<Row> = case.metrics.iter().filter(is_counted).filter_map(row).collect();
     let value = Axis::logarithmic("events in a second of CPU time", Unit::PerSecond);
     let title = "How often each event happened in a second of CPU time";
@@ -52,7 +48,7 @@ fn rates(case: &Case) -> Option<Chart> {
 
 /// What was missed, as a part of what was tried.
 fn shares(case: &Case) -> Option<Chart> {
-    let row = |relation: &super::Relation| {
+    let row = |relation: &Relation| {
         let metric = events::EVENT.of(relation.of).in_case(case)?;
         let share = part(case, relation, metric)? * 100.0;
         let how = format!("{} over {}", relation.of, relation.by);

@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::{path_among, zone_label};
 use crate::body::drawing::{Drawing, OF_READS, OF_WINDOWS, extremes, figure, median, range_of, ratio, rows};
 use crate::body::subjects::values;
-use crate::page::number::bytes;
-use crate::page::parameters::{described, varying};
+use crate::page::number::{bytes, time};
+use crate::page::parameters::{phrase, varying};
+use crate::page::wording::joined;
 use crate::page::{Axis, Chart, Datum, HeatColumn, Key, Line, Place, Plot, Row, Shape};
 
 /// Findings that say from where the reads were served, and what disturbed them.
@@ -50,9 +51,8 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let plain: Vec<&Case> = all.iter().copied().filter(is_plain).collect();
     let names = varying(&plain);
     let label = |case: &Case| {
-        let parts: Vec<String> =
-            names.iter().filter_map(|name| Some(described(name, case.parameters.get(*name)?))).collect();
-        if parts.is_empty() { "all reads".into() } else { parts.join(", ") }
+        let said = phrase(&case.parameters, &names);
+        if said.is_empty() { "all reads".into() } else { said }
     };
     let mut charts: Vec<Chart> = Vec::new();
     charts.extend(latencies("disk-latency", "How long a read takes", &plain, rows(&plain, label, latency)));
@@ -68,27 +68,22 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
             None if parameters::ZONE.in_case(case).is_some() => zone_label(case),
             None => return label(case),
         };
-        [view, path(case)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+        joined([view, path(case)], ", ")
     };
     charts.extend(distribution(&all, heat_label));
     Drawing::new(figures(&all), charts)
 }
 
 fn figures(cases: &[&Case]) -> Vec<Option<crate::page::Figure>> {
-    let axis = Axis::linear("", Unit::Nanoseconds);
     let Some([fastest, slowest]) = extremes(cases, |case| reads::READ_LATENCY.in_case(case)) else { return Vec::new() };
-    let shown = |what: &str, case: &Case| median(case, &reads::READ_LATENCY).map(|datum| figure(what, &axis, &datum));
+    let shown = |what: &str, case: &Case| latency(case).map(|datum| figure(what, Unit::Nanoseconds, &datum));
     let rate = cases
         .iter()
         .filter_map(|case| reads::IOPS.in_case(case))
         .max_by(|one, other| one.statistics.mean.total_cmp(&other.statistics.mean));
-    let rate =
-        rate.map(|metric| figure("most reads a second", &Axis::linear("", Unit::PerSecond), &Datum::mean(metric)));
+    let rate = rate.map(|metric| figure("most reads a second", Unit::PerSecond, &Datum::mean(metric)));
     if std::ptr::eq(fastest, slowest) {
-        let tail = reads::READ_LATENCY.in_case(fastest).and_then(|metric| {
-            let p99 = metric.statistics.p99?;
-            Some(figure("1 of 100 reads takes longer than", &axis, &Datum { range: None, ..Datum::of(metric, p99) }))
-        });
+        let tail = tail(fastest).map(|p99| figure("1 of 100 reads takes longer than", Unit::Nanoseconds, &p99));
         return vec![shown("a read, median", fastest), tail, rate];
     }
     let nanos = |case: &Case| reads::READ_LATENCY.nanos(case).unwrap_or(0.0);
@@ -98,6 +93,12 @@ fn figures(cases: &[&Case]) -> Vec<Option<crate::page::Figure>> {
 
 fn latency(case: &Case) -> Option<Datum> {
     median(case, &reads::READ_LATENCY)
+}
+
+/// The 99th percentile.
+fn tail(case: &Case) -> Option<Datum> {
+    let metric = reads::READ_LATENCY.in_case(case)?;
+    metric.statistics.p99.map(|p99| Datum { range: None, ..Datum::of(metric, p99) })
 }
 
 /// The mean latency of each zone, under the name of its path where there are several.
@@ -169,10 +170,6 @@ fn along(cases: &[&Case], parameter: Parameter) -> Vec<Chart> {
     let of_each = |value: &dyn Fn(&Case) -> Option<Datum>| -> Vec<Line> {
         paths.iter().enumerate().map(|(key, path)| line(key, path, value)).collect()
     };
-    let tail = |case: &Case| {
-        let metric = reads::READ_LATENCY.in_case(case)?;
-        metric.statistics.p99.map(|p99| Datum { range: None, ..Datum::of(metric, p99) })
-    };
     let bandwidth = |case: &Case| reads::BANDWIDTH.in_case(case).map(Datum::mean);
     let (names, what) = match is_sweep {
         true => (["disk-position", "disk-position-bandwidth"], "position"),
@@ -190,14 +187,13 @@ fn along(cases: &[&Case], parameter: Parameter) -> Vec<Chart> {
     };
     let lines = of_each(&latency).into_iter().chain(tails).collect();
     let value = Axis::linear("latency of a read", Unit::Nanoseconds);
-    let latency =
-        Chart::new(names[0], format!("Latency by {what}"), value, Plot::Lines(axis.clone(), lines, Vec::new()))
-            .keyed(keys)
-            .noted(note)
-            .thin_line(range_of_reads(cases))
-            .concerning(if is_sweep { &["answer-place"] } else { &["answer-distance"] });
+    let latency = Chart::new(names[0], format!("Latency by {what}"), value, Plot::lines(axis.clone(), lines))
+        .keyed(keys)
+        .noted(note)
+        .thin_line(range_of_reads(cases))
+        .concerning(if is_sweep { &["answer-place"] } else { &["answer-distance"] });
     let value = Axis::linear("MiB a second", Unit::MebibytesPerSecond);
-    let bandwidth = Plot::Lines(axis, of_each(&bandwidth), Vec::new());
+    let bandwidth = Plot::lines(axis, of_each(&bandwidth));
     let (read, note) = match is_sweep {
         true => ("Sequential bandwidth", "Read in sequence from each position: bytes divided by elapsed time"),
         false => ("Bandwidth", "Bytes divided by elapsed time"),
@@ -216,10 +212,8 @@ fn over_time(cases: &[&Case]) -> Option<Chart> {
     for timeline in cases.iter().filter_map(|case| case.timeline.as_ref()) {
         for reads in &timeline.reads {
             let rate = *reads as f64 * 1e3 / timeline.window_ms.max(1e-3);
-            windows.push((
-                seconds * 1e9,
-                Datum { n: Some(*reads), ..Datum::made(rate, "reads completed in a window, over its width") },
-            ));
+            let made = Datum::made(rate, "reads completed in a window, over its width");
+            windows.push((seconds * 1e9, Datum { n: Some(*reads), ..made }));
             seconds += timeline.window_ms / 1e3;
         }
     }
@@ -229,27 +223,20 @@ fn over_time(cases: &[&Case]) -> Option<Chart> {
     let mut places = Vec::new();
     for level in &levels {
         let (first, last) = (level.windows.start, level.windows.end.saturating_sub(1));
-        let datum = Datum {
-            n: Some(level.windows.len() as u64),
-            ..Datum::made(level.rate, "median of the windows between two changes")
-        };
+        let made = Datum::made(level.rate, "median of the windows between two changes");
+        let datum = Datum { n: Some(level.windows.len() as u64), ..made };
         let (from, to) = (windows.get(first)?.0, windows.get(last)?.0);
         steps.extend([(from, datum.clone()), (to, datum)]);
         if first > 0 {
-            places.push(Place {
-                at: from,
-                text: format!("changed at {}", Axis::linear("", Unit::Nanoseconds).shown(from)),
-            });
+            places.push(Place { at: from, text: format!("changed at {}", time(from)) });
         }
     }
-    let lines = vec![
-        Line { key: 0, shape: Shape::Points, points: windows },
-        Line { key: 1, shape: Shape::Steps, points: steps },
-    ];
+    let of = |key: usize, shape: Shape, points: Vec<(f64, Datum)>| Line { key, shape, points };
+    let lines = vec![of(0, Shape::Points, windows), of(1, Shape::Steps, steps)];
     let value = Axis::linear("reads a second", Unit::PerSecond);
     let across = Axis::linear("time since the first read", Unit::Nanoseconds);
     let window = cases.iter().find_map(|case| Some(case.timeline.as_ref()?.window_ms)).unwrap_or_default();
-    let width = Axis::linear("", Unit::Nanoseconds).shown(window * 1e6);
+    let width = time(window * 1e6);
     let note = match levels.len() {
         0 => String::new(),
         // Where the rate was kept, a change of the latency alone makes segments.

@@ -1,14 +1,16 @@
 //! Nested loops as charts: the wait by method, and what a method gains by size, by order of the rows and in flight.
 
 use measure::compare::ratio_interval;
+use measure::schema::Published;
 use measure::schema::join::{self, parameters};
 use measure::sorting;
 use measure::{Case, Run, Unit};
 
-use super::{CURVE_MIN, SIZES, alone, figures, gain, is_alone, rand};
+use super::{CURVE_MIN, OTHER_ROWS, SIZES, alone, figures, gain, is_alone, rand};
 use crate::body::drawing::{Beside, Drawing, RANGE, figure, median, published, ratio};
 use crate::body::subjects::{subject, subjects, values};
 use crate::page::parameters::cell;
+use crate::page::wording::joined;
 use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Shape};
 
 /// What a gain is, and what its range is.
@@ -18,9 +20,8 @@ const INTERVAL: &str = "95 % interval, by resampling, where there are five joins
 /// What is drawn of nested loops.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let joins: Vec<&Case> = run.cases.iter().filter(|case| parameters::METHOD.in_case(case).is_some()).collect();
-    let value = Axis::linear("time waited for reads", Unit::Nanoseconds);
     let mut charts: Vec<Chart> = Vec::new();
-    charts.extend(waits(&joins, &value));
+    charts.extend(waits(&joins));
     charts.extend(elapsed(&joins));
     charts.extend(saturation(&joins));
     charts.extend(by_order(&joins));
@@ -31,8 +32,9 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let alone = own.iter().copied().find(|case| is_alone(case) && join::IO_TIME.in_case(case).is_some());
     let best = own.iter().copied().filter(|case| gain(case).is_some());
     let best = best.max_by(|one, other| gain(one).unwrap_or(0.0).total_cmp(&gain(other).unwrap_or(0.0)));
-    let shown =
-        |what: String, case: Option<&Case>| median(case?, &join::IO_TIME).map(|datum| figure(what, &value, &datum));
+    let shown = |what: String, case: Option<&Case>| {
+        median(case?, &join::IO_TIME).map(|datum| figure(what, Unit::Nanoseconds, &datum))
+    };
     let times = alone.zip(best).and_then(|(alone, best)| {
         let (slow, fast) = (join::IO_TIME.nanos(alone)?, join::IO_TIME.nanos(best)?);
         ratio("wait of one at a time over the shortest one", slow, fast, "the two medians, divided")
@@ -63,8 +65,8 @@ const METHODS: [(&str, &str); 4] = [
 fn methods(cases: &[&Case]) -> String {
     let is_there = |name: &str| cases.iter().any(|case| super::method(case) == name);
     let known = METHODS.iter().filter(|(name, _)| is_there(name));
-    let known: Vec<String> = known.map(|(name, what)| format!("{name}: {what}")).collect();
-    if known.is_empty() { String::new() } else { format!("{}.", known.join("; ")) }
+    let known = joined(known.map(|(name, what)| format!("{name}: {what}")), "; ");
+    if known.is_empty() { known } else { format!("{known}.") }
 }
 
 /// A method with its sizes.
@@ -81,24 +83,17 @@ fn order(case: &Case) -> String {
 }
 
 /// The wait of each method, with the published ones where they are of the same question.
-fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
+fn waits(joins: &[&Case]) -> Option<Chart> {
     let beside = |case: &Case| -> Vec<(&'static str, Datum)> {
-        let published_times = figures(&join::IO_TIME, case).into_iter();
-        published_times
-            .map(|figure| {
-                (
-                    if figure.what == join::HARD_DISK { "published, hard disk" } else { "published, solid-state disk" },
-                    published(figure),
-                )
-            })
-            .collect()
+        let name = |figure: &Published| match figure.what {
+            join::HARD_DISK => "published, hard disk",
+            _ => "published, solid-state disk",
+        };
+        figures(&join::IO_TIME, case).into_iter().map(|figure| (name(figure), published(figure))).collect()
     };
     let timed: Vec<&Case> = joins.iter().copied().filter(|case| join::IO_TIME.in_case(case).is_some()).collect();
     let with_published = values(&timed, rand).len() == 1;
-    let group = |case: &Case| {
-        let parts = [subject(case), if with_published { String::new() } else { order(case) }];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
-    };
+    let group = |case: &Case| joined([subject(case), if with_published { String::new() } else { order(case) }], ", ");
     let chart = Beside {
         cases: &timed,
         group: &group,
@@ -107,17 +102,19 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
         value: &|case| median(case, &join::IO_TIME),
         published: &|case| if with_published { beside(case) } else { Vec::new() },
     };
-    let axis =
-        if with_published { Axis { scale: crate::page::Scale::Logarithmic, ..value.clone() } } else { value.clone() };
+    let what = "time waited for reads";
+    let axis = match with_published {
+        true => Axis::logarithmic(what, Unit::Nanoseconds),
+        false => Axis::linear(what, Unit::Nanoseconds),
+    };
     let chart = chart.chart("join-wait", "How long a nested loop waits for reads, by method", axis)?;
-    let remark = "The published joins looked up other rows: compare how much each method gains, and not the times.";
     let is_cached = |case: &&Case| {
         let is_of_server = parameters::EFFECTIVE_IO_CONCURRENCY.in_case(case).is_some();
         cell(case, parameters::DIRECT.name) == "false" && is_of_server
     };
     chart
         .noted("Median of the joins.")
-        .about_published(remark)
+        .about_published(OTHER_ROWS)
         .noted(methods(&timed))
         .noted(if timed.iter().any(is_cached) { THROUGH_CACHE } else { "" })
         .thin_line(RANGE)
@@ -202,27 +199,21 @@ fn saturation(joins: &[&Case]) -> Option<Chart> {
     let (keys, lines) = curves(joins, size, line, CURVE_MIN);
     let across = Axis::logarithmic("rows at once", Unit::Count);
     let value = Axis::linear("times less waiting than one at a time", Unit::Ratio);
-    let chart =
-        Chart::new("join-saturation", "What more rows at once gain", value, Plot::Lines(across, lines, Vec::new()));
+    let chart = Chart::new("join-saturation", "What more rows at once gain", value, Plot::lines(across, lines));
     let chart = chart.keyed(keys).noted(GAIN).noted(methods(joins));
     chart.thin_line(INTERVAL).concerning(&["answer-saturation"]).with_at_least(CURVE_MIN)
 }
 
 /// What the order of the rows has to do with it.
 fn by_order(joins: &[&Case]) -> Option<Chart> {
-    let gathered: Vec<&Case> = joins.to_vec();
     let percent = |case: &Case| rand(case).parse::<f64>().ok();
     let line = |case: &Case| {
         if is_alone(case) { String::new() } else { format!("{} {}", subject(case), method(case)).trim().to_string() }
     };
-    let (keys, lines) = curves(&gathered, percent, line, 3);
+    let (keys, lines) = curves(joins, percent, line, 3);
     let across = Axis::linear("rows out of order", Unit::Percent);
     let value = Axis::linear("times less waiting than one at a time", Unit::Ratio);
-    let chart = Chart::new(
-        "join-order",
-        "What batching or prefetching gains, by the part of the rows that is out of order",
-        value,
-        Plot::Lines(across, lines, Vec::new()),
-    );
+    let title = "What batching or prefetching gains, by the part of the rows that is out of order";
+    let chart = Chart::new("join-order", title, value, Plot::lines(across, lines));
     chart.keyed(keys).noted(GAIN).noted(methods(joins)).thin_line(INTERVAL).with_at_least(3)
 }

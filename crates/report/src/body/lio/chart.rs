@@ -7,7 +7,8 @@ use super::{CHECK, access, accesses, phrase};
 use crate::body::drawing::{Beside, Drawing, RANGE, extremes, figure, found, median, published};
 use crate::body::subjects::{FIRST, are_named, name, subject};
 use crate::page::parameters::cell;
-use crate::page::{Axis, Chart, Datum};
+use crate::page::wording::joined;
+use crate::page::{Axis, Chart, Datum, Figure};
 
 /// What the published figures are of, by the words of their source.
 const PUBLISHED: [(&str, &str); 2] = [("on a PC", "published, PC"), ("M-8000", "published, M-8000")];
@@ -23,8 +24,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         let title = format!("What a logical read costs: {}", phrase(access));
         charts.extend(matrix(&here, names[index], &title, &value, access[4].is_empty()));
     }
-    let figures = figures(run, &cases, &value);
-    Drawing::new(figures, charts)
+    Drawing::new(figures(run, &cases), charts)
 }
 
 fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_published: bool) -> Option<Chart> {
@@ -81,7 +81,7 @@ fn columns(case: &Case) -> String {
     }
 }
 
-fn figures(run: &Run, cases: &[&Case], value: &Axis) -> Vec<Option<crate::page::Figure>> {
+fn figures(run: &Run, cases: &[&Case]) -> Vec<Option<Figure>> {
     let Some([cheapest, dearest]) = extremes(cases, |case| lio::LIO.in_case(case)) else { return Vec::new() };
     // Where a run has several kinds of reads or several subjects, the figure names its own: it would otherwise pass for
     // another's.
@@ -93,11 +93,11 @@ fn figures(run: &Run, cases: &[&Case], value: &Axis) -> Vec<Option<crate::page::
     let shape = |case: &Case| {
         let kind = if has_kinds { phrase(&access(case)) } else { String::new() };
         let on = if has_subjects { on(case) } else { String::new() };
-        let parts = [rows(case), columns(case), kind, on].into_iter().filter(|part| !part.is_empty());
-        parts.collect::<Vec<_>>().join(", ")
+        joined([rows(case), columns(case), kind, on], ", ")
     };
     let shown = |what: &str, case: &Case| {
-        median(case, &lio::LIO).map(|datum| figure(format!("the {what} logical read: {}", shape(case)), value, &datum))
+        let what = format!("the {what} logical read: {}", shape(case));
+        median(case, &lio::LIO).map(|datum| figure(what, Unit::Nanoseconds, &datum))
     };
     let times = found(run, lio::findings::ANSWER_RATIO.id, "ratio", "a physical read over a logical one");
     vec![shown("cheapest", cheapest), shown("dearest", dearest), times]

@@ -67,8 +67,12 @@ pub(super) fn exact_time(micros: f64) -> String {
 
 /// Hundredths of a whole; empty where there is no whole.
 pub(super) fn share(part: f64, whole: f64) -> Option<Cell> {
-    let percent = 100.0 * part / whole;
-    (whole > 0.0).then(|| Cell::number(without_sign_of_zero(format!("{percent:.1}")), percent, Unit::Percent))
+    (whole > 0.0).then(|| percent(100.0 * part / whole))
+}
+
+/// Hundredths; the column names them.
+pub(super) fn percent(share: f64) -> Cell {
+    Cell::number(without_sign_of_zero(format!("{share:.1}")), share, Unit::Percent)
 }
 
 /// One number divided by another; empty where that has no meaning.

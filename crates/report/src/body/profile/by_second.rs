@@ -30,15 +30,14 @@ struct Step {
 /// The chart.
 pub(super) fn chart(run: &Run) -> Option<Chart> {
     let all = || rows(run, "skew");
-    let time = |row: &Row| row.value("total").unwrap_or(0.0);
     // Seconds of the source's own clock, ahead of the first time of day, are on no axis with times of day.
     let is_of_day = |row: &Row| row.text("second").contains(' ');
     let has_day = all().any(|row| is_of_day(&row));
     let ended = all().filter(|row| is_of_day(row) == has_day).filter_map(|row| Some((second(&row)?, row)));
     let ended: Vec<(i64, Row)> = ended.collect();
-    let rest: f64 = all().filter(|row| row.truth("rest") == Some(true)).map(|row| time(&row)).sum();
+    let rest: f64 = all().filter(|row| row.truth("rest") == Some(true)).map(|row| row.total()).sum();
     // Seconds that are in the rest would be drawn as if little had ended in them.
-    if rest > ended.iter().map(|(_, row)| time(row)).sum::<f64>() * REST_MAX {
+    if rest > ended.iter().map(|(_, row)| row.total()).sum::<f64>() * REST_MAX {
         return None;
     }
     let first = ended.iter().map(|(second, _)| *second).min()?;
@@ -47,7 +46,7 @@ pub(super) fn chart(run: &Run) -> Option<Chart> {
     let mut steps = vec![Step::default(); ((seconds - 1) / width + 1) as usize];
     for (second, row) in &ended {
         let step = &mut steps[((second - first) / width) as usize];
-        step.micros += time(row);
+        step.micros += row.total();
         let calls = row.value("calls").map(|calls| calls + step.calls.unwrap_or(0.0));
         step.calls = calls.or(step.calls);
     }
@@ -63,8 +62,7 @@ pub(super) fn chart(run: &Run) -> Option<Chart> {
     let points = steps.iter().enumerate().map(point).chain([end]).collect();
     let across = Axis::linear("time since the first second", Unit::Nanoseconds);
     let value = Axis::linear("time in calls and waits", Unit::Nanoseconds);
-    let lines = vec![Line { key: 0, shape: Shape::Steps, points }];
-    let plot = Plot::Lines(across, lines, Vec::new());
+    let plot = Plot::lines(across, vec![Line { key: 0, shape: Shape::Steps, points }]);
     let wide =
         if width > 1 { format!("A step is the mean of {} seconds.", grouped(width as u64)) } else { String::new() };
     let has_rest = rest > 0.0 || ended.len() < all().count();

@@ -5,13 +5,15 @@ use measure::quantity::counted;
 use measure::sorting;
 use measure::{Run, Unit};
 
-use super::class_order::{CLASSES_MAX, by_time, is_served, place_in, total};
+use super::class_order::{CLASSES_MAX, by_time, is_served, place_in};
 use super::readings::{ACCESSES, TIERS};
 use super::row::{Row as Fact, rows, session_rows, summary};
 use super::sampled::sampling;
 use super::statements::{OTHERS, response_time};
 use super::time::{served, title_in};
 use crate::body::drawing::{Drawing, figure};
+use crate::body::source::is_log;
+use crate::page::wording::once;
 use crate::page::{Axis, Chart, Datum, Key, Line, Place, Plot, Row, Shape};
 
 /// Statements of the Pareto curve.
@@ -42,21 +44,17 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     charts.extend(latencies(run));
     charts.extend(miss_curve(run));
     charts.extend(sessions(run));
-    let time = Axis::linear("", Unit::Nanoseconds);
-    let percent = Axis::linear("", Unit::Percent);
-    let largest = rows(run, "class").filter(is_served).max_by(|one, other| total(one).total_cmp(&total(other)));
+    let largest = rows(run, "class").filter(is_served).max_by(|one, other| one.total().total_cmp(&other.total()));
     let largest = largest.filter(|_| served > 0.0).map(|row| {
-        let share = Datum::made(100.0 * total(&row) / served, "time of the class over the response time");
-        figure(format!("of it: {}", title_in(run, row.text("class"))), &percent, &share)
+        let share = Datum::made(100.0 * row.total() / served, "time of the class over the response time");
+        figure(format!("of it: {}", title_in(run, row.text("class"))), Unit::Percent, &share)
     });
-    let mut statements = statements(run);
-    statements.truncate(1);
     let whole = of_all(run);
-    let first = statements.first().filter(|_| whole > 0.0).map(|(id, micros)| {
+    let first = statements(run).into_iter().next().filter(|_| whole > 0.0).map(|(id, micros)| {
         let share = Datum::made(100.0 * micros / whole, "own time of the statement over that of all");
-        figure(format!("of the statements' time: {id}"), &percent, &share)
+        figure(format!("of the statements' time: {id}"), Unit::Percent, &share)
     });
-    let response = figure("response time", &time, &Datum::made(served * 1e3, "interval without idle time"));
+    let response = figure("response time", Unit::Nanoseconds, &Datum::made(served * 1e3, "interval without idle time"));
     let undrawn = super::timeline::undrawn(run).map(|why| (super::timeline::TITLE, why));
     Drawing { undrawn: undrawn.into_iter().collect(), ..Drawing::new([Some(response), largest, first], charts) }
 }
@@ -70,14 +68,15 @@ fn timed(row: &Fact, name: &str) -> Option<Datum> {
 
 /// Where the time went.
 fn classes(run: &Run) -> Option<Chart> {
-    let mut all: Vec<Fact> = rows(run, "class").filter(|row| is_served(row) && total(row) != 0.0).collect();
-    sorting::by(&mut all, |one, other| total(other).total_cmp(&total(one)));
+    let mut all: Vec<Fact> = rows(run, "class").filter(|row| is_served(row) && row.total() != 0.0).collect();
+    sorting::by(&mut all, |one, other| other.total().total_cmp(&one.total()));
     let row = |row: &Fact| Some(Row::of(title_in(run, row.text("class")), timed(row, "total")?));
     let rows = all.iter().filter_map(row).collect();
     let value = Axis::linear("time", Unit::Nanoseconds);
     let chart = Chart::new("response-time", "Where the response time went", value, Plot::Rows(rows));
-    let note = match all.iter().any(|row| total(row) < 0.0) {
+    let note = match all.iter().any(|row| row.total() < 0.0) {
         true if sampling(run).is_some() => "Idle time is left out. Below zero: the samples have more than the server.",
+        true if is_log(run) => "Idle time is left out. Below zero: executions that overlap, or I/O in plans.",
         true => "Idle time is left out. Below zero: CPU time that was spent inside timed waits.",
         false => "Idle time is left out.",
     };
@@ -110,16 +109,13 @@ fn pareto(run: &Run) -> Option<Chart> {
     let mut points = vec![(0.0, Datum::made(0.0, "no statement"))];
     for (index, (id, time)) in all.iter().take(STATEMENTS_MAX).enumerate() {
         sum += time;
-        points.push((
-            index as f64 + 1.0,
-            Datum::made(100.0 * sum / whole, format!("statement {id} and those before it")),
-        ));
+        let share = Datum::made(100.0 * sum / whole, format!("statement {id} and those before it"));
+        points.push((index as f64 + 1.0, share));
     }
     let across = Axis::linear("statements, the one with most time first", Unit::Count);
     let value = Axis::linear("share of the statements' time", Unit::Percent);
     let lines = vec![Line { key: 0, shape: Shape::Marked, points }];
-    let chart =
-        Chart::new("pareto", "How few statements take most of the time", value, Plot::Lines(across, lines, Vec::new()));
+    let chart = Chart::new("pareto", "How few statements take most of the time", value, Plot::lines(across, lines));
     chart
         .concerning(&["answer-statements", "row-by-row", "parsed-at-every-execution", "executed-once"])
         .with_at_least(4)
@@ -130,8 +126,8 @@ fn latencies(run: &Run) -> Vec<Chart> {
     let mut events: Vec<(&str, f64)> = Vec::new();
     for row in rows(run, "histogram") {
         match events.iter_mut().find(|(name, _)| *name == row.text("event")) {
-            Some((_, sum)) => *sum += total(&row),
-            None => events.push((row.text("event"), total(&row))),
+            Some((_, sum)) => *sum += row.total(),
+            None => events.push((row.text("event"), row.total())),
         }
     }
     let is_idle = |event: &str| {
@@ -153,7 +149,7 @@ fn latency(run: &Run, event: &str) -> Option<Chart> {
         return None;
     }
     let (calls, time): (f64, f64) =
-        (buckets.iter().filter_map(|row| row.value("calls")).sum(), buckets.iter().map(total).sum());
+        (buckets.iter().filter_map(|row| row.value("calls")).sum(), buckets.iter().map(Fact::total).sum());
     let line = |key: usize, name: &str, whole: f64| {
         let mut points: Vec<(f64, Datum)> = Vec::new();
         for row in &buckets {
@@ -225,46 +221,34 @@ fn miss_curve(run: &Run) -> Option<Chart> {
         let share = row.value("share_avoided")?;
         let error = row.value("share_error").filter(|error| *error > 0.0);
         let range = error.map(|error| (share - error, share + error));
-        Some((
-            row.number("extra_bytes")?,
-            Datum { range, ..Datum::made(share, "replay of the blocks read, least recently used out first") },
-        ))
+        let made = Datum::made(share, "replay of the blocks read, least recently used out first");
+        Some((row.number("extra_bytes")?, Datum { range, ..made }))
     };
     let mut points: Vec<(f64, Datum)> = rows(run, "miss_curve").filter_map(point).collect();
     sorting::by(&mut points, |one, other| one.0.total_cmp(&other.0));
     let across = Axis::logarithmic("memory added to the cache", Unit::Bytes);
     let value = Axis::linear("block reads avoided", Unit::Percent);
     let lines = vec![Line { key: 0, shape: Shape::Marked, points }];
-    let chart = Chart::new(
-        "miss-curve",
-        "How many reads a larger cache would avoid",
-        value,
-        Plot::Lines(across, lines, Vec::new()),
-    );
+    let title = "How many reads a larger cache would avoid";
+    let chart = Chart::new("miss-curve", title, value, Plot::lines(across, lines));
     let chart = chart.noted("For this trace alone: other sessions share a cache.").thin_line("error of the sample");
     chart.concerning(&["larger-cache-*", "miss-curve-*"]).with_at_least(2)
 }
 
 /// Sessions by class.
 fn sessions(run: &Run) -> Option<Chart> {
-    let mut sums: Vec<(&str, f64)> = Vec::new();
     let all: Vec<Fact> = session_rows(run, "class").filter(is_served).collect();
-    for row in &all {
-        match sums.iter_mut().find(|(class, _)| *class == row.text("class")) {
-            Some((_, sum)) => *sum += total(row).max(0.0),
-            None => sums.push((row.text("class"), total(row).max(0.0))),
-        }
-    }
+    let mut classes = once(all.iter().map(|row| row.text("class")));
     let order = by_time(run);
-    sorting::by_key(&mut sums, |(class, _)| place_in(&order, class));
-    let key = |class: &str| sums.iter().position(|(known, _)| *known == class).unwrap_or(0).min(CLASSES_MAX);
-    let key_of = |(class, _): &(&str, f64)| Key::measured(title_in(run, class));
-    let mut keys: Vec<Key> = sums.iter().take(CLASSES_MAX).map(key_of).collect();
-    if sums.len() > CLASSES_MAX {
+    sorting::by_key(&mut classes, |class| place_in(&order, class));
+    let key = |class: &str| classes.iter().position(|known| *known == class).unwrap_or(0).min(CLASSES_MAX);
+    let mut keys: Vec<Key> =
+        classes.iter().take(CLASSES_MAX).map(|class| Key::measured(title_in(run, class))).collect();
+    if classes.len() > CLASSES_MAX {
         keys.push(Key::measured("other classes"));
     }
     let mut sessions: Vec<Row> = Vec::new();
-    for row in all.iter().filter(|row| total(row) > 0.0) {
+    for row in all.iter().filter(|row| row.total() > 0.0) {
         let name = row.text("session");
         let at = sessions.iter().position(|known| known.label == name).unwrap_or_else(|| {
             sessions.push(Row { group: String::new(), label: name.into(), marks: Vec::new() });

@@ -8,11 +8,6 @@ use super::row::{Row, rows};
 /// Classes that are drawn; further ones are added up.
 pub(super) const CLASSES_MAX: usize = 7;
 
-/// The time of a row in all, in the profile's unit.
-pub(super) fn total(row: &Row) -> f64 {
-    row.value("total").unwrap_or(0.0)
-}
-
 /// Whether a row's class is response time.
 pub(super) fn is_served(row: &Row) -> bool {
     !Class::with_key(row.text("class")).is_some_and(Class::is_idle)
@@ -21,7 +16,7 @@ pub(super) fn is_served(row: &Row) -> bool {
 /// The classes of a profile, the one with most time first: charts of the same classes give them the same colours.
 pub(super) fn by_time(run: &Run) -> Vec<String> {
     let mut all: Vec<Row> = rows(run, "class").filter(is_served).collect();
-    sorting::by(&mut all, |one, other| total(other).total_cmp(&total(one)));
+    sorting::by(&mut all, |one, other| other.total().total_cmp(&one.total()));
     all.iter().map(|row| row.text("class").to_string()).collect()
 }
 

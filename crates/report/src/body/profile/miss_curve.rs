@@ -1,8 +1,8 @@
 //! How many reads a larger buffer cache would have avoided: a table with a curve of bars.
 
-use measure::{Run, Unit};
+use measure::Run;
 
-use super::amount::of_micros;
+use super::amount::{of_micros, percent};
 use super::row::{Row, rows};
 use crate::page::number::bytes;
 use crate::page::{Align, Cell, Table};
@@ -17,8 +17,6 @@ const MICROS_MIN: f64 = 1.0;
 pub(super) fn table(run: &Run) -> Option<Table> {
     let all: Vec<Row> = rows(run, "miss_curve").collect();
     let is_sampled = all.iter().any(|row| row.value("share_error").unwrap_or(0.0) > 0.0);
-    let percent =
-        |row: &Row, name: &str| row.value(name).map(|share| Cell::number(format!("{share:.1}"), share, Unit::Percent));
     let note = "For this trace alone, as a further cache that keeps the blocks read last; other sessions share it.";
     let shown = thinned(&all);
     // Of all reads: the largest gain may be a small one.
@@ -27,9 +25,9 @@ pub(super) fn table(run: &Run) -> Option<Table> {
     Table::over(&shown)
         .column("more cache", Align::Decimal, |row| row.number("extra_bytes").map(Cell::bytes))
         .column("block reads avoided", Align::Right, |row| Cell::count(row.value("reads_avoided").unwrap_or(0.0)))
-        .column("%", Align::Right, |row| percent(row, "share_avoided"))
+        .column("%", Align::Right, |row| row.value("share_avoided").map(percent))
         .each(is_sampled.then_some("± %"), |table, heading| {
-            table.column(heading, Align::Right, |row| percent(row, "share_error"))
+            table.column(heading, Align::Right, |row| row.value("share_error").map(percent))
         })
         .cells("", Align::Bar, bars)
         .column("time avoided", Align::Decimal, |row| {

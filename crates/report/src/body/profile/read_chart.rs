@@ -6,6 +6,7 @@ use measure::{Run, Unit};
 use super::read_tiers::TIERS;
 use super::row::{Row as Fact, rows};
 use crate::body::drawing::beginning;
+use crate::page::wording::{joined, one_line};
 use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Row, Shape};
 
 /// Statements that are drawn.
@@ -67,15 +68,15 @@ fn statements(run: &Run) -> Option<Chart> {
         rows(run, "statement_text").next().map(|_| "After the text stands the identifier that the tables have."),
         in_flight(&chart).then_some(IN_FLIGHT),
     ];
-    let note = note.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let note = joined(note.into_iter().flatten(), " ");
     chart.keyed(keys()).noted(note).concerning(&["answer-read-tiers", "answer-without-page-cache"]).with_at_least(1)
 }
 
 /// A statement by the beginning of its text, where that is known, and its identifier.
 fn statement(run: &Run, id: &str) -> String {
     let texts = rows(run, "statement_text").filter(|row| row.text("id") == id);
-    let text = texts.map(|row| row.text("text").split_whitespace().collect::<Vec<_>>().join(" "));
-    let Some(text) = text.into_iter().find(|text| !text.is_empty()) else { return format!("statement {id}") };
+    let text = texts.map(|row| one_line(row.text("text"))).find(|text| !text.is_empty());
+    let Some(text) = text else { return format!("statement {id}") };
     format!("{} · {id}", beginning(&text, TEXT_LETTERS))
 }
 
@@ -127,11 +128,11 @@ fn latency(all: &[Fact], by: &Weight) -> Option<Chart> {
     };
     let lines = TIERS.iter().enumerate().map(line).filter(|line| !line.points.is_empty()).collect();
     let across = Axis::logarithmic("latency", Unit::Nanoseconds);
-    let plot = Plot::Lines(across, lines, Vec::new());
-    let chart = Chart::new(by.name, by.title, Axis::linear(by.share, Unit::Percent), plot);
+    let value = Axis::linear(by.share, Unit::Percent);
+    let chart = Chart::new(by.name, by.title, value, Plot::lines(across, lines));
     let note = "Each step is a bucket, twice as wide as the one before. Latency is elapsed time: a read from the page \
                 cache takes long where the process loses its processor.";
-    let note = if in_flight(&chart) { format!("{note} {IN_FLIGHT}") } else { note.into() };
-    let chart = chart.keyed(keys()).noted(note).concerning(&["device-hills", "lost-records"]).with_at_least(2);
-    chart.filter(|_| whole > 0.0)
+    let in_flight = if in_flight(&chart) { IN_FLIGHT } else { "" };
+    let chart = chart.keyed(keys()).noted(note).noted(in_flight).concerning(&["device-hills", "lost-records"]);
+    chart.with_at_least(2).filter(|_| whole > 0.0)
 }

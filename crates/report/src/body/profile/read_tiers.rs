@@ -1,13 +1,14 @@
 //! Which tier answered the reads of a server: all of them, by latency, by statement and by relation, and what leans on
 //! the page cache.
 
+use measure::Run;
 use measure::sorting;
-use measure::{Run, Unit};
 use serde_json::Value;
 
-use super::amount::{count, of_micros, scale, share, with_left_out};
+use super::amount::{count, of_micros, percent, scale, share, with_left_out};
 use super::row::{Row, rows};
 use crate::page::number;
+use crate::page::wording::joined;
 use crate::page::{Align, Cell, Table};
 
 /// Most lines of the tables.
@@ -27,14 +28,10 @@ pub(super) fn tables(run: &Run) -> Vec<Table> {
     found.into_iter().flatten().collect()
 }
 
-fn total(row: &Row) -> f64 {
-    row.value("total").unwrap_or(0.0)
-}
-
 /// One line a tier.
 fn whole(run: &Run) -> Option<Table> {
     let all: Vec<Row> = rows(run, "read_tier").collect();
-    let time: f64 = all.iter().map(total).sum();
+    let time: f64 = all.iter().map(Row::total).sum();
     let scale = scale(time);
     let name = |row: &Row| TIERS.iter().find(|(tier, ..)| *tier == row.text("tier")).map_or("", |(_, name, _)| name);
     let of_latency = |row: &Row, of: fn(&measure::Statistics) -> Option<f64>| {
@@ -44,8 +41,8 @@ fn whole(run: &Run) -> Option<Table> {
         .column("tier that answered reads", Align::Left, name)
         .column("reads", Align::Right, |row| row.value("calls").map(count))
         .column("%", Align::Right, |row| row.value("share").map(percent))
-        .column(scale.heading, Align::Right, |row| scale.cell(total(row)))
-        .column("% of time", Align::Right, |row| share(total(row), time))
+        .column(scale.heading, Align::Right, |row| scale.cell(row.total()))
+        .column("% of time", Align::Right, |row| share(row.total(), time))
         .column("mean", Align::Decimal, |row| of_latency(row, |statistics| Some(statistics.mean)))
         .column("queue", Align::Right, |row| row.value("queue").map(|queue| scale.cell(queue)))
         .optional()
@@ -66,16 +63,9 @@ fn ahead(run: &Run) -> String {
     };
     let (ahead, prefetched) = (sum("read-ahead"), sum("prefetch"));
     let said = |bytes: f64, what: &str| (bytes > 0.0).then(|| format!("{} {what}", number::bytes(bytes)));
-    let parts: Vec<String> =
-        [said(ahead, "were read ahead by the kernel"), said(prefetched, "were prefetched on request")]
-            .into_iter()
-            .flatten()
-            .collect();
-    if parts.is_empty() { String::new() } else { format!("Beside these reads, {}.", parts.join(" and ")) }
-}
-
-fn percent(share: f64) -> Cell {
-    Cell::number(format!("{share:.1}"), share, Unit::Percent)
+    let parts = [said(ahead, "were read ahead by the kernel"), said(prefetched, "were prefetched on request")];
+    let parts = joined(parts.into_iter().flatten(), " and ");
+    if parts.is_empty() { parts } else { format!("Beside these reads, {parts}.") }
 }
 
 /// Latency in powers of two, by tier; its parts of all reads and of their time.
@@ -86,20 +76,19 @@ fn latencies(run: &Run) -> Option<Table> {
     sorting::by(&mut edges, f64::total_cmp);
     edges.dedup();
     let (calls, time): (f64, f64) =
-        (all.iter().filter_map(|row| row.value("calls")).sum(), all.iter().map(total).sum());
+        (all.iter().filter_map(|row| row.value("calls")).sum(), all.iter().map(Row::total).sum());
     let here = |at: f64, tier: &str| {
         let of_tier = all.iter().find(|row| edge(row) == at && row.text("tier") == tier);
         of_tier.and_then(|row| row.value("calls"))
     };
-    let sum = |at: f64, of: fn(&Row) -> f64| all.iter().filter(|row| edge(row) == at).map(of).sum::<f64>();
-    let calls_of = |row: &Row| row.value("calls").unwrap_or(0.0);
+    let sum = |at: f64, of: &str| all.iter().filter(|row| edge(row) == at).filter_map(|row| row.value(of)).sum::<f64>();
     Table::over(&edges)
         .column("latency of reads from", Align::Decimal, |at| number::time(at * 1e3))
         .each(TIERS, |table, (tier, name, _)| {
             table.column(name, Align::Right, |at| here(*at, tier).map(count)).optional()
         })
-        .column("% of reads", Align::Right, |at| share(sum(*at, calls_of), calls))
-        .column("% of time", Align::Right, |at| share(sum(*at, total), time))
+        .column("% of reads", Align::Right, |at| share(sum(*at, "calls"), calls))
+        .column("% of time", Align::Right, |at| share(sum(*at, "total"), time))
         .unless_empty()
 }
 
@@ -151,7 +140,7 @@ fn relations(run: &Run) -> Option<Table> {
 
 /// Reads with the tiers that answered them, and what the page cache saves.
 fn by_tier(run: &Run, all: &[Row], heading: &str, name: impl Fn(&Row) -> String, note: String) -> Option<Table> {
-    let times = scale(all.iter().map(total).sum());
+    let times = scale(all.iter().map(Row::total).sum());
     let more = |row: &Row| row.value("more_from_device").filter(|more| *more > 0.0);
     let mores = scale(all.iter().filter_map(more).sum());
     let unit = if mores.heading == "seconds" { "s" } else { mores.heading };
@@ -164,7 +153,7 @@ fn by_tier(run: &Run, all: &[Row], heading: &str, name: impl Fn(&Row) -> String,
     Table::over(all)
         .column(heading, Align::Left, name)
         .column("reads", Align::Right, |row| row.value("calls").map(count))
-        .column(times.heading, Align::Right, |row| times.cell(total(row)))
+        .column(times.heading, Align::Right, |row| times.cell(row.total()))
         .column("cache %", Align::Right, |row| part(row, "page_cache"))
         .optional()
         .column("device %", Align::Right, |row| part(row, "device"))
@@ -173,10 +162,7 @@ fn by_tier(run: &Run, all: &[Row], heading: &str, name: impl Fn(&Row) -> String,
         .optional()
         .column(format!("uncached +{unit}"), Align::Right, |row| more(row).map(|more| mores.cell(more)))
         .optional()
-        .column("to hold instead", Align::Right, |row| {
-            let bytes = row.value("distinct_blocks")? * block_bytes?;
-            Some(Cell::number(number::bytes(bytes), bytes, Unit::Bytes))
-        })
+        .column("to hold instead", Align::Right, |row| Some(Cell::bytes(row.value("distinct_blocks")? * block_bytes?)))
         .optional()
         .column("queue", Align::Right, |row| row.value("queue").map(|time| times.cell(time)))
         .optional()

@@ -2,7 +2,7 @@
 
 use measure::{Metric, Run, Unit};
 
-use super::amount::{count, of_micros, per, share};
+use super::amount::{count, of_micros, per, percent, share};
 use super::row::{Row, rows};
 use crate::page::number::{grouped, range_in_words};
 use crate::page::{Align, Cell, Table};
@@ -96,12 +96,11 @@ fn tiers(run: &Run) -> Vec<Table> {
 fn tiers_of(tiers: &[Row], title: &str) -> Table {
     let all_time: f64 = tiers.iter().filter_map(|row| row.value("total")).sum();
     let name = |tier: &Row| TIERS.iter().find(|(name, _)| *name == tier.text("tier")).map_or("", |(_, title)| title);
-    let percent = |share: f64| Cell::number(format!("{share:.1}"), share, Unit::Percent);
     Table::over(tiers)
         .column(format!("tiers of {title}"), Align::Left, name)
         .column("reads", Align::Right, |tier| count(tier.value("calls").unwrap_or(0.0)))
         .column("%", Align::Right, |tier| tier.value("share").map(percent))
-        .column("% of time", Align::Right, |tier| share(tier.value("total").unwrap_or(0.0), all_time))
+        .column("% of time", Align::Right, |tier| share(tier.total(), all_time))
         .column("typical", Align::Decimal, |tier| tier.value("mode").map(of_micros))
         .column("mean", Align::Decimal, |tier| tier.value("mean").map(of_micros))
         .optional()

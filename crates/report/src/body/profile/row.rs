@@ -36,7 +36,12 @@ impl<'a> Row<'a> {
 
     /// A metric's value, in the metric's own unit; times are microseconds throughout.
     pub(super) fn value(&self, name: &str) -> Option<f64> {
-        self.0.metric(name).map(|metric| metric.median())
+        self.0.metric(name).map(Metric::median)
+    }
+
+    /// Its time in all; zero where it has none.
+    pub(super) fn total(&self) -> f64 {
+        self.value("total").unwrap_or(0.0)
     }
 }
 

@@ -6,6 +6,7 @@ use measure::{Run, Unit};
 use super::amount::{count, counted, exact_time, scale, share, with_left_out};
 use super::row::{Row, rows};
 use crate::page::number::three_digits;
+use crate::page::wording::joined;
 use crate::page::{Align, Cell, Section, Table};
 
 /// Most lines of the tables.
@@ -37,8 +38,8 @@ pub(super) fn overview(run: &Run, sampling: &Row, sessions: f64) -> String {
         active("active_sessions_p99", "p99"),
         active("active_sessions_max", "busiest second").filter(|_| is_burst),
     ];
-    let quantiles: Vec<String> = quantiles.into_iter().flatten().collect();
-    let quantiles = if quantiles.is_empty() { String::new() } else { format!(" ({})", quantiles.join(", ")) };
+    let quantiles = joined(quantiles.into_iter().flatten(), ", ");
+    let quantiles = if quantiles.is_empty() { quantiles } else { format!(" ({quantiles})") };
     let parts = [
         Some(counted(sessions, "session", "sessions")),
         value("sampled").map(|time| format!("{} {}", exact_time(time), if is_exact { "watched" } else { "sampled" })),
@@ -49,7 +50,7 @@ pub(super) fn overview(run: &Run, sampling: &Row, sessions: f64) -> String {
         value("active_sessions").map(|active| format!("{} at work on average{quantiles}", three_digits(active))),
         in_idle_waits(run, sampling).map(|idle| format!("{} of them in idle waits", three_digits(idle))),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    joined(parts.into_iter().flatten(), ", ")
 }
 
 /// How many of the sessions at work were on average in waits that are no response time, such as `pg_sleep`: the server
@@ -71,8 +72,8 @@ pub(super) fn own_cost(sampling: &Row) -> Option<Section> {
             .map(|time| format!("{} from its session per change", Cell::time(time * 1e3).text)),
         sampling.value("sample_time").map(|time| format!("{} per poll", Cell::time(time * 1e3).text)),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| Section::Text(format!("Own cost: {}.", parts.join(", "))))
+    let parts = joined(parts.into_iter().flatten(), ", ");
+    (!parts.is_empty()).then(|| Section::Text(format!("Own cost: {parts}.")))
 }
 
 /// Who waits for whom: each session that blocks others, with those that wait for it below.
@@ -85,7 +86,7 @@ pub(super) fn blockers(run: &Run) -> Option<Table> {
             format!("{}{}", INDENT.repeat(level(row)), row.text("process"))
         })
         .column(scale.heading, Align::Right, |row| row.value("total").map(|time| scale.cell(time)))
-        .column("%", Align::Right, |row| share(row.value("total").unwrap_or(0.0), total))
+        .column("%", Align::Right, |row| share(row.total(), total))
         .column("samples", Align::Right, |row| row.value("samples").map(count))
         .column("waits for", Align::Left, |row| row.text("event"))
         .optional()
@@ -112,7 +113,7 @@ pub(super) fn background(run: &Run, sampling: &Row) -> Option<Table> {
         .column("doing", Align::Left, |row| row.text("event"))
         .column(scale.heading, Align::Right, |row| row.value("total").map(|time| scale.cell(time)))
         .column("at once", Align::Decimal, |row| {
-            let at_once = row.value("total").unwrap_or(0.0) / sampled;
+            let at_once = row.total() / sampled;
             (sampled > 0.0).then(|| Cell::digits(at_once, Unit::Ratio))
         })
         .column("samples", Align::Right, |row| row.value("samples").map(count))

@@ -8,6 +8,7 @@ use measure::sorting;
 
 use super::amount::{count, scale, share, with_left_out};
 use super::row::{Row, rows, session_rows};
+use super::statements::response_time;
 use crate::page::{Align, Table};
 
 /// Most lines of either table. Further sessions are added up in the last line, and further scopes are counted under it.
@@ -32,7 +33,8 @@ const SCOPES: [Parameter; 5] =
 pub(super) fn table(run: &Run, count: f64) -> Option<Table> {
     let is_shared = |row: &Row| row.text("session").strip_prefix(OTHER_SESSIONS).is_some_and(is_number_or_nothing);
     let (shared, mut sessions): (Vec<Row>, Vec<Row>) = session_rows(run, "summary").partition(is_shared);
-    sort(&mut sessions, "interval");
+    let interval = |row: &Row| row.value("interval").unwrap_or(0.0);
+    sorting::by(&mut sessions, |a, b| interval(b).total_cmp(&interval(a)));
     let own = sessions.len().min(LINES_MAX);
     sessions.extend(shared);
     let scale = scale(sessions.iter().filter_map(|row| row.value("interval")).sum());
@@ -67,8 +69,7 @@ fn is_number_or_nothing(text: &str) -> bool {
 /// time, as everywhere on the page.
 pub(super) fn scopes(run: &Run, summary: &Row) -> Option<Table> {
     let mut scopes: Vec<Row> = rows(run, "scope").collect();
-    let value = |row: &Row, name: &str| row.value(name).unwrap_or(0.0);
-    let time = |row: &Row| value(row, "response_time") - value(row, "think_time") - value(row, "idle");
+    let time = response_time;
     sorting::by(&mut scopes, |a, b| time(b).total_cmp(&time(a)));
     let total = super::time::served(run, summary);
     let scale = scale(scopes.iter().map(time).fold(0.0, f64::max));
@@ -89,10 +90,6 @@ pub(super) fn scopes(run: &Run, summary: &Row) -> Option<Table> {
         .optional()
         .noted(with_left_out(remark, scopes.len().saturating_sub(LINES_MAX)));
     (scopes.len() > 1).then(|| table.done())
-}
-
-fn sort(rows: &mut [Row], by: &str) {
-    sorting::by(rows, |a, b| b.value(by).unwrap_or(0.0).total_cmp(&a.value(by).unwrap_or(0.0)));
 }
 
 #[cfg(test)]

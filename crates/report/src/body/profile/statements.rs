@@ -10,6 +10,7 @@ use super::amount::{count, per, scale, share};
 use super::row::{Row, rows};
 use super::sampled::sampling;
 use super::time;
+use crate::page::wording::{joined, one_line};
 use crate::page::{Align, Section, Table};
 
 /// Statements that are shown where the run does not say how many.
@@ -22,9 +23,15 @@ pub(super) const OTHERS: &str = "(others)";
 #[derive(Clone, Copy)]
 struct Ranking {
     title: &'static str,
-    value: fn(&Row) -> f64,
+    metric: &'static str,
     is_time: bool,
     is_response_time: bool,
+}
+
+impl Ranking {
+    fn value(self, row: &Row) -> f64 {
+        if self.is_response_time { response_time(row) } else { row.value(self.metric).unwrap_or(0.0) }
+    }
 }
 
 /// A statement with what it is ranked by, which is looked up once: there can be thousands.
@@ -37,13 +44,13 @@ struct Ranked<'a> {
 }
 
 fn ranking(run: &Run) -> Ranking {
-    let (title, value, is_time): (_, fn(&Row) -> f64, _) = match run.subject.get("sort").and_then(Value::as_str) {
-        Some("physical-reads") => ("physical reads", |row| row.value("physical_reads").unwrap_or(0.0), false),
-        Some("logical-reads") => ("logical reads", |row| row.value("logical_reads").unwrap_or(0.0), false),
-        Some("cpu") => ("CPU", |row| row.value("cpu").unwrap_or(0.0), true),
-        _ => (RESPONSE_TIME, response_time, true),
+    let (title, metric, is_time) = match run.subject.get("sort").and_then(Value::as_str) {
+        Some("physical-reads") => ("physical reads", "physical_reads", false),
+        Some("logical-reads") => ("logical reads", "logical_reads", false),
+        Some("cpu") => ("CPU", "cpu", true),
+        _ => (RESPONSE_TIME, "response_time", true),
     };
-    Ranking { title, value, is_time, is_response_time: title == RESPONSE_TIME }
+    Ranking { title, metric, is_time, is_response_time: title == RESPONSE_TIME }
 }
 
 /// What statements are ranked by where the run does not say otherwise.
@@ -55,19 +62,23 @@ pub(super) fn response_time(row: &Row) -> f64 {
     value("response_time") - value("think_time") - value("idle")
 }
 
-/// Why there is no table of statements where they are ranked by something of which none has any.
+/// Why there is no table of statements where they are ranked by something of which none has any, or of which it is not
+/// known how much each has.
 pub(super) fn unranked(run: &Run) -> Option<Section> {
     let ranking = ranking(run);
-    let mut statements = rows(run, "statement").peekable();
-    let is_empty = statements.peek().is_some() && !statements.any(|row| (ranking.value)(&row) > 0.0);
+    let statements: Vec<Row> = rows(run, "statement").collect();
+    let is_empty = !statements.is_empty() && !statements.iter().any(|row| ranking.value(row) > 0.0);
+    let is_known = statements.iter().any(|row| row.value(ranking.metric).is_some());
     (is_empty && !ranking.is_response_time).then(|| {
-        let (what, it) = match (ranking.is_time, ranking.title) {
-            (true, title) => (format!("{title} time"), "it"),
-            (false, title) => (title.to_string(), "them"),
+        let (what, how, it) = match (ranking.is_time, ranking.title) {
+            (true, title) => (format!("{title} time"), "much", "it"),
+            (false, title) => (title.to_string(), "many", "them"),
         };
-        Section::Text(format!(
-            "No statement has any {what} here, so none can be ranked by {it}. --sort response-time ranks them."
-        ))
+        let why = match is_known {
+            true => format!("No statement has any {what} here"),
+            false => format!("It is not known how {how} {what} each statement has here"),
+        };
+        Section::Text(format!("{why}, so none can be ranked by {it}. --sort response-time ranks them."))
     })
 }
 
@@ -75,10 +86,9 @@ pub(super) fn unranked(run: &Run) -> Option<Section> {
 /// page.
 pub(super) fn tables(run: &Run, summary: &Row) -> Vec<Table> {
     let ranking = ranking(run);
-    let value = |row: &Row| (ranking.value)(row);
     let is_others = |row: &Row| row.text("id") == OTHERS;
     let mut statements: Vec<Ranked> = rows(run, "statement")
-        .map(|row| Ranked { row, value: value(&row), sum: 0.0, is_others: is_others(&row) })
+        .map(|row| Ranked { row, value: ranking.value(&row), sum: 0.0, is_others: is_others(&row) })
         .collect();
     // All others together are no statement that could be first.
     sorting::by(&mut statements, |a, b| a.is_others.cmp(&b.is_others).then(b.value.total_cmp(&a.value)));
@@ -102,7 +112,7 @@ fn times(run: &Run, shown: &[Ranked], total: f64, ranking: Ranking) -> Option<Ta
     let texts: HashMap<&str, Row> = rows(run, "statement_text").map(|row| (row.text("id"), row)).collect();
     let text = |one: &Ranked| {
         let found = texts.get(one.row.text("id"));
-        found.map_or("", |row| row.text("text")).split_whitespace().collect::<Vec<_>>().join(" ")
+        one_line(found.map_or("", |row| row.text("text")))
     };
     let value = |one: &Ranked| if ranking.is_time { scale.cell(one.value) } else { count(one.value) };
     Table::over(shown)
@@ -117,12 +127,10 @@ fn times(run: &Run, shown: &[Ranked], total: f64, ranking: Ranking) -> Option<Ta
 
 /// By what they are ranked, and what is not in it.
 fn title(run: &Run, ranking: Ranking) -> String {
-    let without = [
-        ranking.is_response_time.then_some("think time"),
-        sampling(run).is_none().then_some("their recursive children"),
-    ];
-    let without: Vec<&str> = without.into_iter().flatten().collect();
-    let left_out = if without.is_empty() { String::new() } else { format!(", without {}", without.join(" and ")) };
+    let think_time = if ranking.is_response_time { "think time" } else { "" };
+    let children = if sampling(run).is_none() { "their recursive children" } else { "" };
+    let without = joined([think_time, children], " and ");
+    let left_out = if without.is_empty() { without } else { format!(", without {without}") };
     format!("statements by {}{left_out}", ranking.title)
 }
 

@@ -8,10 +8,12 @@ use serde_json::Value;
 use super::amount::{count, counted, exact_time, of_micros, scale, share};
 use super::calls;
 use super::row::{Row, rows};
+use super::statements::response_time;
 use super::time;
 use crate::body::source::source_words;
 use crate::page::number;
 use crate::page::table::Scale;
+use crate::page::wording::one_line;
 use crate::page::{Align, Section, Table};
 
 /// Lines of a text that are shown; the run document has all of it.
@@ -71,7 +73,7 @@ fn binds(rows: &[Row]) -> Option<Table> {
 fn callers(run: &Run, id: &str) -> Option<Table> {
     let text = |id: &str| {
         let found = rows(run, "statement_text").find(|text| text.text("id") == id);
-        found.map_or("", |row| row.text("text")).split_whitespace().collect::<Vec<_>>().join(" ")
+        one_line(found.map_or("", |row| row.text("text")))
     };
     let mut edges: Vec<(String, Row)> = Vec::new();
     edges.extend(rows(run, "call_tree").filter(|row| row.text("id") == id).map(|row| ("called by".into(), row)));
@@ -90,8 +92,7 @@ fn callers(run: &Run, id: &str) -> Option<Table> {
 }
 
 fn head(id: &str, row: &Row, served: f64) -> Section {
-    let value = |name: &str| row.value(name).unwrap_or(0.0);
-    let own = value("response_time") - value("think_time") - value("idle");
+    let own = response_time(row);
     let inclusive = row.value("inclusive_elapsed").unwrap_or(0.0);
     let between = row.value("outside").unwrap_or(0.0);
     // Without response time there is nothing to be a part of.
@@ -135,13 +136,12 @@ fn text(text: &str) -> Section {
 
 fn waits(waits: &[Row], total: f64) -> Option<Table> {
     let scale = scale(total);
-    let amount = |row: &Row| row.value("total").unwrap_or(0.0);
     let mut sorted = waits.to_vec();
-    sorting::by(&mut sorted, |a, b| amount(b).total_cmp(&amount(a)));
+    sorting::by(&mut sorted, |a, b| b.total().total_cmp(&a.total()));
     Table::over(&sorted)
         .column(format!("waits, {}", scale.heading), Align::Left, |wait| wait.text("event"))
-        .column("total", Align::Right, |wait| scale.cell(amount(wait)))
-        .column("%", Align::Right, |wait| share(amount(wait), total))
+        .column("total", Align::Right, |wait| scale.cell(wait.total()))
+        .column("%", Align::Right, |wait| share(wait.total(), total))
         .column("count", Align::Right, |wait| wait.value("calls").map(count))
         .column("mean", Align::Decimal, |wait| wait.value("mean").map(of_micros))
         .column("min", Align::Decimal, |wait| wait.value("min").map(of_micros))
@@ -216,7 +216,7 @@ fn histogram(event: &str, buckets: &[Row]) -> Table {
         })
         .column("count", Align::Right, |bucket| count(here(bucket)))
         .column("% calls", Align::Right, |bucket| share(here(bucket), calls))
-        .column("% time", Align::Right, |bucket| share(bucket.value("total").unwrap_or(0.0), total))
+        .column("% time", Align::Right, |bucket| share(bucket.total(), total))
         .bars("calls", Scale::Linear, |bucket| Some(here(bucket)))
         .done()
 }

@@ -2,16 +2,18 @@
 
 use std::collections::HashMap;
 
+use measure::Run;
 use measure::schema::FindingSpec;
 use measure::schema::profile::findings::{NEGATIVE_BETWEEN, NEGATIVE_WITHIN, WAITS_NOT_TRACED};
 use measure::sorting;
 use measure::wait_class::Class;
-use measure::{Run, Unit};
 
-use super::amount::{Scale, count, exact_time, of_micros, scale, share};
+use super::amount::{Scale, count, exact_time, of_micros, percent, scale, share};
+use super::class_order::is_served;
 use super::row::{Row, rows};
 use super::sampled::sampling;
-use crate::body::source::source_words;
+use crate::body::source::{is_log, source_words};
+use crate::page::wording::joined;
 use crate::page::{Align, Cell, Table};
 
 /// A class as the page names it; a class that this version does not know by its key.
@@ -33,17 +35,13 @@ pub(super) fn title_in(run: &Run, class: &str) -> String {
 
 /// The interval without think time and idle time, in microseconds: of what shares are.
 pub(super) fn served(run: &Run, summary: &Row) -> f64 {
-    let idle: f64 = rows(run, "class").filter(is_idle).filter_map(|row| row.value("total")).sum();
+    let idle: f64 = rows(run, "class").filter(|row| !is_served(row)).map(|row| row.total()).sum();
     summary.value("interval").unwrap_or(0.0) - idle
 }
 
 /// What the plain page calls the sum of all rows.
 pub(super) fn name_of_whole(run: &Run) -> &'static str {
-    if rows(run, "class").any(|row| is_idle(&row)) { "interval" } else { "response time" }
-}
-
-fn is_idle(row: &Row) -> bool {
-    Class::with_key(row.text("class")).is_some_and(Class::is_idle)
+    if rows(run, "class").all(|row| is_served(&row)) { "response time" } else { "interval" }
 }
 
 /// A class or an event.
@@ -83,10 +81,7 @@ pub(super) fn table(run: &Run, summary: &Row) -> Table {
             false => idle_time(line.total, scale),
         })
         .column("%", Align::Right, |line| share(line.total, line.whole))
-        .column("±", Align::Right, |line| {
-            let error = line.entry.as_ref()?.row.value("share_error")?;
-            Some(Cell::number(format!("{error:.1}"), error, Unit::Percent))
-        })
+        .column("±", Align::Right, |line| line.entry.as_ref()?.row.value("share_error").map(percent))
         .optional()
         .column("samples", Align::Right, |line| line.entry.as_ref()?.row.value("samples").map(count))
         .optional()
@@ -117,7 +112,7 @@ fn notes(run: &Run, lines: &[Line]) -> String {
     let is_split = |line: &&Line| line.name.starts_with(' ') && !has_edges(line);
     let without = lines.iter().filter(|line| !line.name.starts_with("  (")).any(|line| is_split(&line));
     let split = if without { "An event that is in two classes has no max and min of either." } else { "" };
-    [below_zero(run, lines), split].iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join(" ")
+    joined([below_zero(run, lines), split], " ")
 }
 
 /// Why a row is below zero, where no finding says it.
@@ -129,6 +124,9 @@ fn below_zero(run: &Run, lines: &[Line]) -> &'static str {
     };
     let is_told = |row: &FindingSpec| run.findings.iter().any(|finding| row.has(&finding.id));
     if is_below("unaccounted-within") && !is_told(&NEGATIVE_WITHIN) {
+        if is_log(run) {
+            return "Below zero: the times of I/O in some plans are longer than their executions.";
+        }
         return "Below zero: CPU that was burned inside timed waits is in both rows.";
     }
     if is_below("unaccounted-between") && sampling(run).is_some() {
@@ -155,24 +153,23 @@ fn edge(line: &Line, name: &str) -> Option<Cell> {
 }
 
 /// Served classes by time, idle ones behind them; each class before its events.
-fn entries(run: &Run, served: f64) -> Vec<Line<'_>> {
+fn entries<'a>(run: &'a Run, served: f64) -> Vec<Line<'a>> {
     let mut classes: Vec<Row> = rows(run, "class").collect();
-    let rank = |row: &Row| (is_idle(row), row.text("class").starts_with("unaccounted"));
-    let total = |row: &Row| row.value("total").unwrap_or(0.0);
-    sorting::by(&mut classes, |a, b| rank(a).cmp(&rank(b)).then(total(b).total_cmp(&total(a))));
+    let rank = |row: &Row| (!is_served(row), row.text("class").starts_with("unaccounted"));
+    sorting::by(&mut classes, |a, b| rank(a).cmp(&rank(b)).then(b.total().total_cmp(&a.total())));
     let of_classes: Vec<Row> = rows(run, "class_event").collect();
     let named: HashMap<&str, Row> = rows(run, "event").map(|row| (row.text("event"), row)).collect();
     let mut lines = Vec::new();
     for class in classes {
-        let is_served = !is_idle(&class);
+        let is_served = is_served(&class);
         let whole = if is_served { served } else { 0.0 };
         let name = class.text("class");
-        let mut add = |name: String, row, spread| {
-            lines.push(Line { name, total: total(&row), whole, is_served, entry: Some(Entry { row, spread }) });
+        let mut add = |name: String, row: Row<'a>, spread| {
+            lines.push(Line { name, total: row.total(), whole, is_served, entry: Some(Entry { row, spread }) });
         };
         add(title_in(run, name), class, None);
         let mut events: Vec<Row> = of_classes.iter().copied().filter(|row| row.text("class") == name).collect();
-        sorting::by(&mut events, |a, b| total(b).total_cmp(&total(a)));
+        sorting::by(&mut events, |a, b| b.total().total_cmp(&a.total()));
         for event in events {
             // An event that is split between two classes has its extremes in neither alone.
             let spread = named.get(event.text("event")).filter(|row| row.value("calls") == event.value("calls"));

@@ -5,9 +5,11 @@ use measure::schema::roundtrip::{self, parameters};
 use measure::schema::{Parameter, reads};
 use measure::{Case, Metric, Run, Unit};
 
+use super::is_comparable;
 use crate::body::drawing::{Beside, Drawing, OF_READS, figure, published, range_of};
 use crate::body::subjects::subject;
 use crate::page::parameters::{cell, varying};
+use crate::page::wording::joined;
 use crate::page::{Axis, Datum};
 
 /// The pass that reads the blocks of the first touch again, past the page cache.
@@ -36,7 +38,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
             "1" | "" => format!("one block a read{}", reads(case)),
             count => format!("{count} blocks a read{}", reads(case)),
         };
-        joined([path(case), requests])
+        joined([path(case), requests], ", ")
     };
     let latency = |case: &Case| metric(case).map(Datum::median);
     let beside = Beside {
@@ -55,7 +57,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     } else {
         "How long a read takes, and which tier answered"
     };
-    let chart = beside.chart("roundtrip", title, value.clone());
+    let chart = beside.chart("roundtrip", title, value);
     let chart = chart.map(|chart| {
         let model = if is_model { MODEL } else { "" };
         chart
@@ -67,8 +69,8 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
             .concerning(&["answer-*", "tier-unknown", "absent-*", "lazily-loaded"])
     });
     let one = |case: &&&Case| ["1", ""].contains(&cell(case, parameters::BLOCKS_PER_READ.name).as_str());
-    let named = |case: &Case| joined([label(case), path(case)]);
-    let figures = cases.iter().filter(one).map(|case| Some(figure(named(case), &value, &latency(case)?)));
+    let named = |case: &Case| joined([label(case), path(case)], ", ");
+    let figures = cases.iter().filter(one).map(|case| Some(figure(named(case), Unit::Nanoseconds, &latency(case)?)));
     let figures: Vec<_> = figures.collect();
     Drawing::new(figures, chart.into_iter().collect())
 }
@@ -76,11 +78,6 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
 /// The latency of a case, or its upper bound.
 fn metric(case: &Case) -> Option<&Metric> {
     reads::READ_LATENCY.in_case(case).or(roundtrip::READ_LATENCY_AT_MOST.in_case(case))
-}
-
-/// The parts of a name that are there.
-fn joined(parts: [String; 2]) -> String {
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// The tier that served a case's reads; empty where it is not known.
@@ -124,10 +121,11 @@ fn passes(cases: &[&Case]) -> &'static str {
 }
 
 fn published_beside(case: &Case) -> Vec<(&'static str, Datum)> {
-    roundtrip::EXPERIMENT
-        .published(&reads::READ_LATENCY.name, case)
-        .map(|figure| (figure.what, published(figure)))
-        .collect()
+    if !is_comparable(case) {
+        return Vec::new();
+    }
+    let latency = &reads::READ_LATENCY;
+    roundtrip::EXPERIMENT.published(&latency.name, case).map(|figure| (figure.what, published(figure))).collect()
 }
 
 #[cfg(test)]

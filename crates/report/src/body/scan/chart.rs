@@ -15,7 +15,7 @@ const PATHS: [&str; 5] = ["index-bad-clustering", "full-scan", "column-scan", "b
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let cases: Vec<&Case> = run.cases.iter().collect();
     let value = Axis::logarithmic("CPU time per row", Unit::Nanoseconds);
-    let time = chart(&cases, "scan", &scan::ROW_TIME, "What a row costs, by access path", value.clone());
+    let time = chart(&cases, "scan", &scan::ROW_TIME, "What a row costs, by access path", value);
     let time = time.map(|chart| {
         chart.concerning(&[
             "answer-*",
@@ -44,7 +44,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     let figures = PATHS.iter().map(|path| {
         let case = cases.iter().find(|case| subject(case) == asked && self::path(case) == *path)?;
         let metric = scan::ROW_TIME.in_case(case).filter(|metric| metric.median() > 0.0)?;
-        Some(figure(format!("a row by {} {asked}", label(case)).trim_end(), &value, &Datum::median(metric)))
+        Some(figure(format!("a row by {} {asked}", label(case)).trim_end(), Unit::Nanoseconds, &Datum::median(metric)))
     });
     let figures: Vec<_> = figures.collect();
     Drawing::new(figures, time.into_iter().chain(counted).collect())

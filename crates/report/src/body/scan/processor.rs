@@ -58,7 +58,7 @@ fn kernel(cases: &[&Case]) -> Option<Table> {
     Table::over(&disturbed)
         .column("the kernel, a pass", Align::Left, |case| label(case))
         .each(KERNEL, |table, (heading, spec)| {
-            table.column(heading, Align::Decimal, |case| number(case, &spec)).optional()
+            table.column(heading, Align::Decimal, |case| Cell::of(case, &spec)).optional()
         })
         .groups(|case| subject(case))
         .unless_empty()
@@ -67,7 +67,7 @@ fn kernel(cases: &[&Case]) -> Option<Table> {
 /// Instructions, cycles and instructions a cycle, and the published ones.
 fn beside(cases: &[&Case]) -> Table {
     let pair = |case: &Case, spec: &Spec| {
-        let here = number(case, spec).unwrap_or_default();
+        let here = Cell::of(case, spec).unwrap_or_default();
         match published_beside(spec, case) {
             Some(published) => Cell { text: format!("{} | {}", here.text, published.text), ..here },
             None => here,
@@ -117,7 +117,7 @@ fn counts(cases: &[&Case], title: &str, family: Family, shown: &[(&str, &str)]) 
     let shown = shown.filter(|(_, spec)| is_counted(spec));
     Table::over(cases)
         .column(title, Align::Left, |case| label(case))
-        .each(shown, |table, (heading, spec)| table.column(heading, Align::Decimal, |case| number(case, &spec)))
+        .each(shown, |table, (heading, spec)| table.column(heading, Align::Decimal, |case| Cell::of(case, &spec)))
         .groups(|case| subject(case))
         .done()
 }
@@ -146,8 +146,4 @@ fn stalls(cases: &[&Case]) -> Option<Table> {
 fn least_counted(case: &Case) -> Option<Cell> {
     let counted = case.metrics.iter().filter(|metric| events::COUNTED.named(&metric.name).is_some());
     counted.map(Metric::median).min_by(f64::total_cmp).map(Cell::percent)
-}
-
-fn number(case: &Case, spec: &Spec) -> Option<Cell> {
-    spec.in_case(case).map(Cell::median)
 }

@@ -92,14 +92,11 @@ impl ColumnStore {
                 cpu: taken.times.cpu,
                 elapsed: taken.times.end.since(taken.times.start),
                 tally: taken.tally,
-                gets: 0,
-                table_gets: None,
-                pinned_revisits: None,
-                physical_reads: 0,
                 rows: found.rows,
                 count: found.count,
                 touched: Some(found.bytes * u64::from(pass.laps)),
                 units: Some(Units { read: found.units_read, unread: found.units_skipped + found.units_counted }),
+                ..ScanCost::default()
             })
         })
     }

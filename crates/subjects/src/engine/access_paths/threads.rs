@@ -41,13 +41,11 @@ pub(super) fn run(
         elapsed,
         tally,
         gets: counts.gets / pass.watch.rounds(),
-        table_gets: None,
         pinned_revisits: Some(counts.pinned_revisits / pass.watch.rounds()),
         physical_reads: counts.physical_reads,
         rows: answer.rows,
         count: answer.count,
-        touched: None,
-        units: None,
+        ..ScanCost::default()
     })
 }
 

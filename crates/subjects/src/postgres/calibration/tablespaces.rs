@@ -1,15 +1,14 @@
 //! The server's tablespaces, and the table of the run moved from one to another.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use server::ServerError;
+use server::private::{drop_from_page_cache, files_of_relation};
 use server::schema;
 use server::session::{identifier, literal};
-use sys::file::witness::{cached, evict};
-use sys::file::{Caching, Target};
 
-use super::Calibration;
 use super::probe::DENSE;
+use super::{Calibration, StillCached};
 use crate::error::SubjectError;
 
 /// Tablespaces that tables can lie in, what is set for each, whether tables that name none come to lie there, and
@@ -90,20 +89,8 @@ impl Calibration {
 /// Takes a relation's files out of the page cache, one for each GiB: the part of their pages that stayed; `None` where
 /// one cannot be opened.
 fn evicted(first: &Path) -> Option<f64> {
-    let segment = |number: u32| match number {
-        0 => first.to_path_buf(),
-        number => PathBuf::from(format!("{}.{number}", first.display())),
-    };
-    let (mut left, mut of) = (0, 0);
-    for path in (0..).map(segment).take_while(|path| path.is_file()) {
-        let target = Target::open(&path, Caching::Buffered).ok()?;
-        // Pages that are not on the disk cannot be dropped, and the server flushes no table that is not logged.
-        rustix::fs::fdatasync(&target).ok()?;
-        evict(&target, 0, target.size()).ok()?;
-        let found = cached(&target, 0, target.size()).ok()?;
-        (left, of) = (left + found.pages, of + found.of);
-    }
-    (of > 0).then(|| left as f64 / of as f64)
+    let files = files_of_relation(first).map(|path| drop_from_page_cache(&path)).collect::<Result<Vec<_>, _>>().ok()?;
+    files.iter().any(|file| file.of > 0).then(|| StillCached::of(&files).of_all)
 }
 
 #[cfg(test)]

@@ -191,10 +191,7 @@ impl Accounting {
         let unrecorded = std::mem::take(&mut session.holes);
         for (first, last) in session.clock.take_left() {
             if budget.interval(last - first) {
-                observer.segment(
-                    context,
-                    &Segment { session: index, first, last, unrecorded: Vec::new(), untimed: Ticks::ZERO },
-                );
+                observer.segment(context, &Segment { session: index, first, last, ..Segment::default() });
             }
         }
         if let Some((first, last)) = segment {
@@ -203,7 +200,7 @@ impl Accounting {
                 *clocks = Some((earliest.min(begin), latest.max(end)));
             }
             if budget.interval(last - first) {
-                observer.segment(context, &Segment { session: index, first, last, unrecorded, untimed: Ticks::ZERO });
+                observer.segment(context, &Segment { session: index, first, last, unrecorded, ..Segment::default() });
             } else if first <= last {
                 self.problem(ProblemKind::TimeTooLarge, 1, 0);
             }

@@ -226,7 +226,8 @@ fn a_consumer_that_has_enough_stops_a_source_without_an_end() {
     for (workers, enough) in [(1, 1), (1, 5), (2, 1), (3, 7)] {
         let mut batches = 0;
         let options = ReadOptions { workers, chunk_bytes: EXEC.len() };
-        let answer = read_while(Bytes::from_reader(Endless), options, &mut |_| {
+        let how = How { options, binds: BindValues::Dropped, aside: None };
+        let answer = read_with(Bytes::from_reader(Endless), how, &mut |_| {
             batches += 1;
             if batches < enough { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
@@ -319,7 +320,8 @@ fn round(text: &'static [u8], options: ReadOptions, trouble: Trouble, seed: u64)
         story.add(batch);
         if trouble == Trouble::ConsumerHasEnough(batches) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let read = std::panic::AssertUnwindSafe(|| read_while(source, options, &mut consumer));
+    let how = How { options, binds: BindValues::Dropped, aside: None };
+    let read = std::panic::AssertUnwindSafe(|| read_with(source, how, &mut consumer));
     let end = std::panic::catch_unwind(read).ok();
     (story, end)
 }

@@ -7,7 +7,9 @@ use super::fingerprint::plan_hash;
 use super::io_kind::{READ, SCAN, io_of};
 use super::nesting::WAITING_MAX;
 use super::state::{LogSource, segment};
-use crate::event::{Call, CallKind, Cost, EventIndex, Observer, Placement, PlanFigures, PlanLine, Ticks, Wait};
+use crate::event::{
+    Call, CallKind, Cost, EventIndex, Observer, Placement, PlanFigures, PlanLine, SessionIndex, Ticks, Wait,
+};
 use crate::source::postgres_log::entry::Entry;
 use crate::source::postgres_log::figures::{Figures, NodeFigures, figures};
 use crate::source::postgres_log::plan::{Node, PlanDocument};
@@ -19,7 +21,7 @@ const BEGUN_BEFORE_MAX: Ticks = Ticks::from_micros(30 * 86_400 * 1_000_000);
 impl LogSource {
     pub(super) fn execution(
         &mut self,
-        entry: &Entry,
+        (entry, session): (&Entry, SessionIndex),
         document: PlanDocument,
         duration: Ticks,
         observer: &mut dyn Observer,
@@ -50,7 +52,7 @@ impl LogSource {
         self.judge(&document.nodes, &figures, &inner);
         let plan_hash = plan_hash(&document.nodes);
         let execution = Execution {
-            session: self.session(&entry.session),
+            session,
             statement: self.statement(&document, depth),
             scope: self.scope(&entry.scope),
             entry,

@@ -14,7 +14,7 @@ const NESTING_TOLERANCE: Ticks = Ticks::from_micros(10_000);
 const NESTING_TOLERANCE_SECONDS: Ticks = Ticks::from_micros(1_010_000);
 
 /// An inner statement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inner {
     pub(super) depth: u16,
     /// The name of the function that the client's statement called, as a number; `None` where none is known.
@@ -44,20 +44,13 @@ pub(super) struct Execution<'a> {
 impl Inner {
     /// A `CALL` or `DO` that was over at this time, of which nothing else is known.
     pub(super) fn of_call(end: Option<Ticks>, duration: Ticks) -> Inner {
-        Inner {
-            depth: 0,
-            function: None,
-            is_of_block: false,
-            start: end.map(|end| end - duration),
-            cost: Cost { elapsed: duration, ..Cost::default() },
-            io: [Ticks::ZERO; 5],
-            io_blocks: [0; 5],
-        }
+        let cost = Cost { elapsed: duration, ..Cost::default() };
+        Inner { start: end.map(|end| end - duration), cost, ..Inner::default() }
     }
 
     /// A `CALL` or `DO` that began at this time, of which nothing else is known.
     pub(super) fn of_begun_call(start: Option<Ticks>) -> Inner {
-        Inner { start, ..Inner::of_call(None, Ticks::ZERO) }
+        Inner { start, ..Inner::default() }
     }
 
     /// Whether it began after `outer` did, as far as their stamps tell. They do not where the server wrote the entry of

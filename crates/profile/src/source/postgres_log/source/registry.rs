@@ -1,15 +1,18 @@
 //! The numbers of sessions, scopes and statements, each given at its first entry. Damage can name new ones without end:
 //! beyond a limit, further ones share one number.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use measure::schema::profile::OTHER_SESSIONS;
 
 use super::fingerprint::hash;
+use super::repeated::Added;
 use super::state::{LogSource, SessionState};
-use crate::event::{Scope, ScopeIndex, Session, SessionIndex, Statement, StatementIndex};
+use crate::event::{Scope, ScopeIndex, Session, SessionIndex, Statement, StatementIndex, Ticks};
+use crate::source::postgres_log::entry::Entry;
+use crate::source::postgres_log::format::LogFormat;
 use crate::source::postgres_log::plan::PlanDocument;
 use crate::tables::folding::fold_text;
 
@@ -30,9 +33,46 @@ const OTHER_STATEMENTS: &str = "other statements";
 const OTHERS: &str = "others";
 
 impl LogSource {
+    /// The session of an execution; `None` where a log of another format held it.
+    pub(super) fn session_of_new(
+        &mut self,
+        entry: &Entry,
+        plan: (Option<Ticks>, &[u8]),
+        format: LogFormat,
+    ) -> Option<SessionIndex> {
+        let added = self.known.as_mut().and_then(|known| known.add(entry, plan, format));
+        let Some(Added { key, is_new, repeated }) = added else { return Some(self.session(&entry.session)) };
+        self.summary.repeated += u64::from(repeated);
+        let session = is_new.then(|| self.session(&entry.session));
+        let known = self.known.as_mut().and_then(|known| known.session(key));
+        match (session, known) {
+            (Some(SessionIndex(session)), Some(known)) => *known = session,
+            (None, Some(known)) => {
+                let known = *known;
+                self.add_name(known, &entry.session);
+            }
+            (_, None) => {}
+        }
+        session
+    }
+
+    /// Adds the name that a log of another format has for a session, where one names the process and the other one has
+    /// the identifier of a session of it: two identifiers are two sessions.
+    fn add_name(&mut self, session: u32, name: &str) {
+        let known = self.context.sessions.get(session as usize).map(|known| known.id.as_str());
+        let is_other_way = |known: &&str| known.contains('.') != name.contains('.');
+        let is_same = known.filter(is_other_way).is_some_and(|known| process_of(known) == process_of(name));
+        let has_room = self.sessions.len() < 2 * SESSIONS_MAX && name.len() <= NAME_BYTES_MAX;
+        if is_same && has_room && self.sessions.get(name) != Some(&session) {
+            self.sessions.insert(name.into(), session);
+        }
+    }
+
     pub(super) fn session(&mut self, id: &str) -> SessionIndex {
         let LogSource { context, sessions, states, .. } = self;
-        let is_shared = id.len() > NAME_BYTES_MAX || is_full(sessions, id, SESSIONS_MAX);
+        // A session may have two names.
+        let is_full = states.len() + 1 >= SESSIONS_MAX && !sessions.contains_key(id);
+        let is_shared = id.len() > NAME_BYTES_MAX || is_full;
         self.shared_sessions += u64::from(is_shared);
         let id = if is_shared { OTHER_SESSIONS } else { id };
         SessionIndex(place(sessions, id, || {
@@ -88,6 +128,12 @@ impl LogSource {
     }
 }
 
+/// The process of a session, as `%p` has it: the second half of its identifier (`%c`) in decimal digits.
+fn process_of(session: &str) -> Cow<'_, str> {
+    let process = session.split_once('.').and_then(|(_, process)| u32::from_str_radix(process, 16).ok());
+    process.map_or(Cow::Borrowed(session), |process| Cow::Owned(process.to_string()))
+}
+
 /// The number that something known by `key` has, which `add` gives where it is new.
 fn place<K, Q>(known: &mut HashMap<K, u32>, key: &Q, add: impl FnOnce() -> u32) -> u32
 where
@@ -120,8 +166,6 @@ mod tests {
     use super::*;
     use crate::event::{Accounted, ProblemKind};
     use crate::source::contract::Source;
-    use crate::source::postgres_log::entry::Entry;
-    use crate::source::postgres_log::format::LogFormat;
     use crate::source::postgres_log::source::samples::{FIGURES, Kept, csv, entry, read};
 
     #[test]

@@ -3,13 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use foldhash::fast::RandomState;
-
 use super::execution::Inner;
+use super::repeated::Executions;
 use crate::event::{Context, Observer, Scope, Segment, SessionIndex, Ticks};
 use crate::source::postgres_log::figures::Figures;
 use crate::source::postgres_log::findings::LogSummary;
-use crate::source::postgres_log::format::LogFormat;
 use crate::source::session_clock::SessionClock;
 use crate::source::unread::UnreadLines;
 
@@ -40,28 +38,14 @@ pub struct LogSource {
     pub(super) without_literals: HashSet<u32>,
     pub(super) calls: u64,
     /// The executions of several logs, where there are several.
-    pub(super) known: Option<HashMap<u64, Known>>,
-    /// Whether their times may be in different time zones.
-    pub(super) zones_differ: bool,
+    pub(super) known: Option<Executions>,
     /// Wall clock of the earliest begin and the latest end of the executions.
     pub(super) clocks: Option<(i64, i64)>,
-    pub(super) hasher: RandomState,
     /// Amounts of all figures so far, to refuse a log that would overflow the sums of observers.
     pub(super) amounts: Figures,
     /// The time of all segments so far, and how many more would have overflowed it.
     pub(super) interval: Ticks,
     pub(super) segments_left_out: u64,
-}
-
-/// How often an execution is in the logs of one format, and in the log of another one that is being read: a server
-/// writes the same entries in all formats of its `log_destination`.
-#[derive(Debug)]
-pub(super) struct Known {
-    pub(super) format: LogFormat,
-    pub(super) counted: u32,
-    pub(super) here: u32,
-    /// How many of them a log of another format has too.
-    pub(super) repeated: u32,
 }
 
 /// What is known of a session so far.

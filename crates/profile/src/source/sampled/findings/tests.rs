@@ -97,6 +97,20 @@ fn scarce() -> Reading {
     )
 }
 
+#[test]
+fn a_role_that_may_not_see_the_work_is_not_told_that_there_was_none() {
+    let said = |hidden: u64, of_server: i64| {
+        let found = judged(&|accounting, sampled, observed| {
+            (accounting.hidden, sampled.samples) = (hidden, 0);
+            observed.db_time = Some(Ok(micros(of_server)));
+        });
+        let scarce = found.iter().find(|finding| row::SCARCE_SAMPLES.made(finding)).unwrap();
+        scarce.message.clone()
+    };
+    assert!(said(0, 5).ends_with("Sample when there is work.") && said(3, 0).ends_with("Sample when there is work."));
+    assert!(said(3, 5).ends_with("The role needs pg_read_all_stats to see the others."), "{}", said(3, 5));
+}
+
 fn of_the_account() -> Vec<Reading> {
     // 10 s sampled with an error of 100 ms, and 0.5 sessions at work: the account may be 500 ms late besides.
     let beside = |of_server: i64| {

@@ -39,7 +39,7 @@ fn read(process: u32, begun: i64, tier: ReadTier, file: &str, block: u64) -> Tra
 
 /// Looks 10 ms apart, at these processes, with these reads before the first.
 fn traced(samples: &[Sample], reads: Vec<TracedRead>) -> (Reads, Names) {
-    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::new());
+    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::default());
     all.count(1, 0);
     let mut traced = Traced { reads, ..Traced::default() };
     for look in 1..200 {
@@ -116,7 +116,7 @@ fn a_workers_read_is_charged_by_an_estimate_to_the_session_that_waited() {
 
 #[test]
 fn an_answer_that_comes_late_names_the_session_that_waited_when_the_server_was_asked() {
-    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::new());
+    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::default());
     all.count(1, 0);
     let waiting = sample(1, CLIENT, 77, Some("IO:AioIoCompletion"));
     let samples = [waiting, sample(2, CLIENT, 78, None), sample(3, "io worker", 0, None)];
@@ -133,7 +133,7 @@ fn an_answer_that_comes_late_names_the_session_that_waited_when_the_server_was_a
 
 #[test]
 fn a_read_between_two_samples_goes_to_the_statement_before_it_that_is_known_to_read_the_relation() {
-    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::new());
+    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::default());
     all.count(1, 0);
     let at_work = |number, begun| Sample { query_start: Some(begun), ..sample(1, CLIENT, number, None) };
     let cached = |begun, file| read(1, begun, ReadTier::PageCache, file, 1);
@@ -160,7 +160,7 @@ fn a_read_between_two_samples_goes_to_the_statement_before_it_that_is_known_to_r
 
 #[test]
 fn reads_of_short_statements_that_no_sample_met_are_not_charged_to_the_long_ones_between_them_that_read_nothing() {
-    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::new());
+    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::default());
     all.count(1, 0);
     let read = |begun| read(1, begun, ReadTier::PageCache, "base/5/7", 1);
     let at_work = |number, begun| Sample { query_start: Some(begun), ..sample(1, CLIENT, number, None) };
@@ -194,7 +194,7 @@ fn reads_of_short_statements_that_no_sample_met_are_not_charged_to_the_long_ones
 
 #[test]
 fn a_read_waits_for_a_sample_of_its_process_and_not_forever() {
-    let mut names = Names::new();
+    let mut names = Names::default();
     let one = vec![read(1, 2_000, ReadTier::PageCache, "base/5/7", 1)];
     let mut at_looks = |looks: &[(i64, &[Sample])]| {
         let (mut charging, mut reads) = (Charging::default(), Reads::default());
@@ -214,7 +214,7 @@ fn a_read_waits_for_a_sample_of_its_process_and_not_forever() {
 
 #[test]
 fn a_clock_that_is_set_back_by_an_hour_lets_no_read_wait_for_an_hour() {
-    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::new());
+    let (mut charging, mut all, mut names) = (Charging::default(), Reads::default(), Names::default());
     all.count(1, 0);
     for at in [4_000_000_000, 4_000_030_000, 400_000_000, 400_030_000, 400_060_000] {
         let seen = Sample { query_start: Some(at - 1_000), ..sample(1, CLIENT, 9, None) };

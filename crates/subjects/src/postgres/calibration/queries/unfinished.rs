@@ -87,14 +87,14 @@ pub(super) fn unfinished(error: ServerError, took: Duration, limit: Duration) ->
             return Ok(Unfinished::Failed(refusal(&reason, &code)));
         }
         ServerError::Statement { reason, code, .. } => refusal(&reason, &code),
-        ServerError::Cancelled { .. } | ServerError::TooLong { .. } if took >= limit => {
+        ServerError::Cancelled { .. } | ServerError::TooLong { .. } | ServerError::OwnLimit { .. } if took >= limit => {
             return Ok(Unfinished::TooLong(format!("it takes longer than {} s", limit.as_secs_f64())));
         }
         ServerError::Cancelled { .. } => "another session cancelled it".into(),
         ServerError::Locked { .. } => {
             return Ok(Unfinished::Locked("it waits for a lock that another session holds".into()));
         }
-        ServerError::Plan(_) | ServerError::TooLong { .. } => error.to_string(),
+        ServerError::Plan(_) | ServerError::TooLong { .. } | ServerError::OwnLimit { .. } => error.to_string(),
         _ => return Err(error),
     };
     Ok(Unfinished::Refused(why))
@@ -214,8 +214,9 @@ mod tests {
         let statement = || "SELECT 1".to_string();
         let of = |error, millis| unfinished(error, Duration::from_millis(millis), limit).map_err(drop);
         let is_limit = |error, millis| matches!(of(error, millis), Ok(Unfinished::TooLong(_)));
-        assert!(is_limit(ServerError::Cancelled { statement: statement() }, 501));
-        assert!(!is_limit(ServerError::Cancelled { statement: statement() }, 499), "by another session");
+        let cancelled = || ServerError::Cancelled { statement: statement(), reason: "on request".into() };
+        assert!(is_limit(cancelled(), 501));
+        assert!(!is_limit(cancelled(), 499), "by another session");
         let lock = Unfinished::Locked("it waits for a lock that another session holds".into());
         let locked = ServerError::Locked { statement: statement() };
         assert_eq!(of(locked, 520), Ok(lock), "however far the server is");

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::check::EXPERIMENTS;
-use super::finding::FindingGroup;
-use super::spec::{Bound, Experiment, Published, Spec, Stems};
-use super::{conditions, events, every, own_cost, reads, subjects};
-use crate::unit::Unit;
-use crate::wait_class::CLASSES;
+use measure::Unit;
+use measure::schema::{
+    Bound, EXPERIMENTS, Experiment, FindingGroup, Published, Spec, Stems, conditions, events, every, own_cost, reads,
+    subjects,
+};
+use measure::wait_class::CLASSES;
 
 /// The lines of the page between which the tables of the experiments stand, and those around the wait classes.
 const TABLES: [&str; 2] = [
@@ -36,7 +36,7 @@ fn is_shared(group: &FindingGroup) -> bool {
 const EXPERIMENT_ROW: &str = "| `experiment` | ";
 
 /// The page with its tables made anew; `None` where the lines between which they stand are not in it.
-pub fn updated(page: &str) -> Option<String> {
+pub(crate) fn updated(page: &str) -> Option<String> {
     let page = between(&between(page, TABLES, &experiments())?, WAIT_CLASSES, &classes())?;
     let old = page.lines().find(|line| line.starts_with(EXPERIMENT_ROW))?;
     let names: Vec<String> = EXPERIMENTS.iter().map(|experiment| format!("`{}`", experiment.name)).collect();

@@ -2,16 +2,15 @@
 
 use std::fmt::Write;
 
+use export::runs::column::{COLUMNS, RunColumn};
 use measure::schema::EXPERIMENTS;
-
-use super::column::{COLUMNS, RunColumn};
 
 /// The lines of the page between which the table stands.
 const TABLE: [&str; 2] =
     ["<!-- The table is made from the columns: UPDATE_DOCS=1 cargo test -p export -->", "<!-- End of the table. -->"];
 
 /// The page with its table made anew; `None` where the lines between which it stands are not in it.
-pub fn updated(page: &str) -> Option<String> {
+pub(crate) fn updated(page: &str) -> Option<String> {
     let (before, rest) = page.split_once(TABLE[0])?;
     let (_, after) = rest.split_once(TABLE[1])?;
     Some(format!("{before}{}\n\n{}\n{}{after}", TABLE[0], table(), TABLE[1]))
@@ -28,7 +27,7 @@ fn table() -> String {
 
 /// What a column means; of a parameter what it means in each experiment that has it.
 fn meaning(column: &RunColumn) -> String {
-    if !column.is_parameter() {
+    if !column.meaning.is_empty() {
         return column.meaning.into();
     }
     let mut meanings: Vec<(&str, Vec<String>)> = Vec::new();
@@ -45,17 +44,11 @@ fn meaning(column: &RunColumn) -> String {
     format!("parameter; {}", meanings.into_iter().map(of).collect::<Vec<_>>().join("; "))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_column_of_a_parameter_is_one_of_the_schema_and_no_name_stands_twice() {
-        for (at, column) in COLUMNS.iter().enumerate() {
-            assert!(!COLUMNS[..at].iter().any(|other| other.name == column.name), "{} stands twice", column.name);
-            let is_known = EXPERIMENTS.iter().any(|one| one.all_parameters().any(|known| known.name == column.name));
-            assert!(!column.is_parameter() || is_known, "no experiment has {}", column.name);
-            assert!(column.is_parameter() || !column.meaning.is_empty(), "{} says nothing", column.name);
-        }
+#[test]
+fn every_column_of_a_parameter_is_one_of_the_schema_and_no_name_stands_twice() {
+    for (at, column) in COLUMNS.iter().enumerate() {
+        assert!(!COLUMNS[..at].iter().any(|other| other.name == column.name), "{} stands twice", column.name);
+        let is_known = EXPERIMENTS.iter().any(|one| one.all_parameters().any(|known| known.name == column.name));
+        assert!(!column.meaning.is_empty() || is_known, "no experiment has {}, which says nothing", column.name);
     }
 }
